@@ -1,0 +1,80 @@
+// Errors are values. A Result<T> holds a T or an Error; nothing here throws.
+//
+//   Result<Fd> open_text(Pid pid);
+//   auto text = open_text(pid);
+//   if (!text)
+//       return text.error().during("read text of " + std::to_string(pid));
+//
+// Code is what callers and tests branch on; the text is one sentence for people, put
+// together from the inside out by during().
+#pragma once
+
+#include <cassert>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace dt {
+
+enum class Code {
+    invalid,      // the caller's or user's input is wrong
+    not_found,    // no such process, file, symbol, ...
+    permission,   // the system forbids it
+    busy,         // somebody else holds it (another debugger)
+    gone,         // the target died or the peer closed; nothing needs undoing
+    unsupported,  // recognised, and refused by name
+    limit,        // out of memory, descriptors, room
+    io,           // a system call failed for another reason
+    corrupt,      // data from outside lies about itself
+};
+
+struct Error {
+    Code code = Code::invalid;
+    std::string text;
+    int sys = 0;  // errno of the failed call, 0 when there was none
+
+    // The same error, one level up: "DOING: text".
+    Error during(std::string_view doing) const
+    {
+        return Error{code, std::string(doing) + ": " + text, sys};
+    }
+};
+
+// An Error from errno: "DOING: strerror(errno)", with the code that fits errno.
+Error errno_error(std::string_view doing);
+Error errno_error(std::string_view doing, int err);
+
+struct Ok {};
+
+template <class T> class [[nodiscard]] Result {
+public:
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+    explicit operator bool() const { return state_.index() == 0; }
+    T& value()
+    {
+        assert(*this);
+        return *std::get_if<0>(&state_);
+    }
+    const T& value() const
+    {
+        assert(*this);
+        return *std::get_if<0>(&state_);
+    }
+    T& operator*() { return value(); }
+    const T& operator*() const { return value(); }
+    T* operator->() { return &value(); }
+    const T* operator->() const { return &value(); }
+    const Error& error() const
+    {
+        assert(!*this);
+        return *std::get_if<1>(&state_);
+    }
+
+private:
+    std::variant<T, Error> state_;
+};
+
+}  // namespace dt
