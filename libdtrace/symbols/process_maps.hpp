@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// The mappings of a process, as /proc/PID/maps tells them.
+//
+// The kernel writes a newline in a path as \012 and nothing else escaped, so a line is
+// five fixed fields and then the rest of the line. " (deleted)" after the path is the
+// kernel's mark for an unlinked file; a file can also be called that, which only a look
+// at the file can tell apart, so `path` keeps the name without the mark and `deleted`
+// says that the mark was there.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/target_addr.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace dt {
+
+// What the kernel knows a mapped file by.
+struct FileId {
+    std::uint32_t major = 0;
+    std::uint32_t minor = 0;
+    std::uint64_t inode = 0;
+    auto operator<=>(const FileId&) const = default;
+};
+
+struct Mapping {
+    TargetAddr begin, end;
+    std::uint64_t offset = 0;
+    FileId file;
+    bool readable = false, writable = false, executable = false, shared = false;
+    bool deleted = false;
+    std::string path; // empty: anonymous; "[vdso]", "[stack]": the kernel's own
+
+    bool contains(TargetAddr at) const { return begin <= at && at < end; }
+    bool is_file() const { return !path.empty() && path[0] == '/' && file.inode != 0; }
+};
+
+class ProcessMaps {
+public:
+    // gone: no such process. permission: not ours to look at.
+    static Result<ProcessMaps> read(pid_t pid);
+    // corrupt: a line that is none, by number.
+    static Result<ProcessMaps> parse(std::string_view text);
+
+    std::span<const Mapping> all() const { return mappings_; } // in address order
+    const Mapping* at(TargetAddr addr) const;
+
+private:
+    std::vector<Mapping> mappings_;
+};
+
+} // namespace dt

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Names for the addresses of one process, and addresses for names.
+//
+//   /proc/PID/maps ──> Module (bias, range) ──> ElfImage, shared through the ImageCache
+//
+// A module is an ELF file that is mapped with executable pages: the program (also
+// called `a.out`), its libraries, the dynamic linker, the vDSO. Its file is opened
+// through the kernel's own handle on it (map_files, exe) where we may, else by path
+// below the target's root, and then only believed when it is the same inode, or has the
+// same build id or the same headers as what is mapped: a replaced file at the same path
+// is not the program.
+//
+// refresh() reads the maps again (after dlopen, dlclose, exec). What went away stays
+// known for addresses that nothing live covers, so that stacks recorded before a
+// dlclose, or printed after the process has exited, still have names. References to
+// Modules stay valid as long as the ProcessSymbols.
+//
+// Not for use by several threads at once.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/target_addr.hpp"
+#include "libdtrace/symbols/elf_image.hpp"
+#include "libdtrace/symbols/process_maps.hpp"
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <tuple>
+#include <vector>
+
+namespace dt {
+
+// Images by file, so that a library is read once for all processes.
+class ImageCache {
+public:
+    Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path);
+
+private:
+    // st_dev, st_ino, st_size, st_mtim: a file rewritten in place is a new image.
+    using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t,
+                           std::int64_t>;
+    std::map<Key, std::shared_ptr<ElfImage>> images_;
+};
+
+struct Module {
+    std::string name; // base name, as probemod shows it
+    std::string path; // as the target sees it; "[vdso]"
+    FileId file;
+    std::uint64_t bias = 0; // target address = link-time address + bias
+    TargetAddr begin, end;  // from the first to the last mapped segment
+    bool is_main = false;   // also called a.out
+    bool deleted = false;
+    bool live = true;                // false: unmapped, kept for old addresses
+    std::shared_ptr<ElfImage> image; // null when the file could not be had, see trouble
+    std::string trouble;             // "open /x: permission denied", "32-bit", ...
+
+    std::uint64_t link_addr(TargetAddr at) const { return at.value - bias; }
+    TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
+    bool contains(TargetAddr at) const { return begin <= at && at < end; }
+    // D's rules: base name, full path, `a.out`; then `libc` or `libc.so` for libc.so.6.
+    bool is_called(std::string_view what) const;
+    bool is_abbreviated_by(std::string_view what) const;
+};
+
+struct Symbol {
+    const Module* module = nullptr;     // null: outside every module
+    const Function* function = nullptr; // null: in a module, in no known function
+    std::string_view name;    // preferred name, mangled; empty without function
+    std::uint64_t offset = 0; // from the function, or else from nothing
+};
+
+struct FunctionAt {
+    const Module* module = nullptr;
+    const Function* function = nullptr;
+    TargetAddr addr; // in the process
+};
+
+class ProcessSymbols {
+public:
+    // gone, permission: from /proc. The cache must live as long as this.
+    static Result<std::unique_ptr<ProcessSymbols>> open(pid_t pid, ImageCache& cache);
+
+    // Reads the maps again. gone: the process has exited; all that was known stays.
+    Result<Ok> refresh();
+
+    pid_t pid() const { return pid_; }
+    const ProcessMaps& maps() const { return maps_; } // as of the last refresh
+    const Module* main_module() const;
+    std::vector<const Module*> modules() const; // live ones, in address order
+    // Modules that a description's module field means: all for "" and "*"; those called
+    // exactly so; else those abbreviated so; else those that match as a glob.
+    std::vector<const Module*> match_modules(std::string_view pattern) const;
+    const Module* module_at(TargetAddr addr) const;
+
+    Symbol lookup(TargetAddr addr) const;
+    // First by module, then by FunctionTable::find(). not_found: with suggestions.
+    Result<FunctionAt> lookup(std::string_view module, std::string_view function) const;
+    // All functions that a description's module and function fields mean.
+    std::vector<FunctionAt> match(std::string_view module,
+                                  std::string_view function) const;
+
+    // "libc.so.6`malloc+0x1f", "a.out's base name`0x4011a0", "0x7f0000001000".
+    std::string format_address(TargetAddr addr) const;  // uaddr, stack frames
+    std::string format_function(TargetAddr addr) const; // ufunc: no offset
+    std::string format_module(TargetAddr addr) const;   // umod
+
+    std::vector<std::string> suggest_modules(std::string_view name) const;
+    std::vector<std::string> suggest_functions(std::string_view module,
+                                               std::string_view name) const;
+
+private:
+    ProcessSymbols(pid_t pid, ImageCache& cache) : pid_(pid), cache_(&cache) {}
+    void rebuild_modules();
+
+    pid_t pid_;
+    ImageCache* cache_;
+    ProcessMaps maps_;
+    std::vector<std::unique_ptr<Module>> modules_; // live ones sorted by begin
+    std::vector<std::unique_ptr<Module>> retired_; // latest last
+};
+
+} // namespace dt
