@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// What fasttrap must know about an instruction set.
+//
+// Chosen by value, so that a test can decode one machine's bytes on another. Every arch
+// compiles on every machine; only reading the registers of a live thread
+// (arch/<machine>/user_regs.hpp) belongs to the machine that we run on.
+#pragma once
+
+#include "base/result.hpp"
+#include "base/target_addr.hpp"
+#include "fasttrap/displaced.hpp"
+#include "fasttrap/instruction.hpp"
+#include "fasttrap/memory.hpp"
+#include "fasttrap/registers.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace dt {
+
+struct Arch {
+    std::string_view name;              // as `uname -m` prints it
+    std::span<const std::uint8_t> trap; // the shortest breakpoint instruction
+
+    // The instruction at the start of text, which may be longer than it (15 bytes
+    // always suffice). Code::corrupt when the bytes are no instruction,
+    // Code::unsupported when they are one whose length or meaning cannot be trusted;
+    // the text says which. Any thread.
+    Result<Instruction> (*decode)(std::span<const std::byte> text, TargetAddr at);
+
+    // How to run it displaced. Total: what cannot be run is refused by name.
+    Displaced (*plan_displaced)(const Instruction& insn);
+
+    // After Emulation::fault; never refused.
+    Displaced (*plan_after_fault)(const Instruction& insn, const MemoryFault& fault);
+
+    // The instruction's effect, rip included. Nothing is changed unless the outcome is
+    // done. cannot: plan_displaced() did not say emulate.
+    Emulation (*emulate)(const Instruction& insn, Registers& regs,
+                         TargetMemory& memory);
+};
+
+extern const Arch x86_64;
+
+} // namespace dt

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Into the slot and out of it again: register fix-ups around an out-of-line run.
+#include "fasttrap/displaced.hpp"
+
+namespace dt {
+
+constexpr std::uint64_t trap_flag = 1 << 8;
+
+SlotRun prepare_out_of_line(const Displaced& plan, TargetAddr slot, Registers& regs)
+{
+    SlotRun run;
+    run.slot = slot;
+    run.rflags = regs.rflags;
+    for (std::size_t i = 0; i < plan.spares.size(); ++i) {
+        const Spare& spare = plan.spares[i];
+        if (spare.reg == Reg::none)
+            continue;
+        run.saved[i] = regs[spare.reg];
+        regs[spare.reg] = spare.value;
+    }
+    regs.rip = slot.value;
+    return run;
+}
+
+// The kernel found the copy's return address in rcx, and in r11 the flags with the trap
+// flag of a single step.
+static void repair_syscall(const Displaced& plan, const SlotRun& run, Registers& regs)
+{
+    if (regs[Reg::rcx] == run.slot.value + plan.copy_length)
+        regs[Reg::rcx] = plan.at.value + plan.length;
+    if ((run.rflags & trap_flag) == 0)
+        regs[Reg::r11] &= ~trap_flag;
+}
+
+SlotEnd finish_out_of_line(const Displaced& plan, const SlotRun& run, Registers& regs)
+{
+    std::uint64_t offset = regs.rip - run.slot.value;
+    if (offset >= slot_bytes)
+        return SlotEnd::elsewhere;
+
+    for (std::size_t i = 0; i < plan.spares.size(); ++i) {
+        if (plan.spares[i].reg != Reg::none)
+            regs[plan.spares[i].reg] = run.saved[i];
+    }
+    // Behind the copy stands a trap, after which rip is one further than after a step.
+    bool ran = offset >= plan.copy_length;
+    if (ran && plan.is_syscall)
+        repair_syscall(plan, run, regs);
+    bool finished = ran && !plan.access_only;
+    regs.rip = plan.at.value + (finished ? plan.length : 0);
+    return finished ? SlotEnd::finished : SlotEnd::unfinished;
+}
+
+TargetAddr original_address(const Displaced& plan, const SlotRun& run, TargetAddr seen)
+{
+    std::uint64_t offset = seen - run.slot;
+    if (offset >= slot_bytes)
+        return seen;
+    return offset < plan.copy_length ? plan.at + offset : plan.at + plan.length;
+}
+
+} // namespace dt

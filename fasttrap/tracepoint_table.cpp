@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "fasttrap/tracepoint_table.hpp"
+
+#include <cassert>
+#include <cstdint>
+
+namespace dt {
+
+namespace {
+
+constexpr std::size_t first_buckets = 1024;
+
+// A thread is a reader from its first ReadLock until it ends.
+struct ReaderThread {
+    ReaderThread() { urcu_memb_register_thread(); }
+    ~ReaderThread() { urcu_memb_unregister_thread(); }
+};
+
+struct Key {
+    pid_t pid;
+    TargetAddr at;
+};
+
+unsigned long hash_of(pid_t pid, TargetAddr at)
+{
+    // One round of a 64-bit finaliser; neighbours differ in their low bits.
+    std::uint64_t h = at.value + (static_cast<std::uint64_t>(pid) << 40);
+    h ^= h >> 33;
+    h *= 0xff51afd7ed558ccdULL;
+    h ^= h >> 33;
+    return h;
+}
+
+} // namespace
+
+TracepointTable::ReadLock::ReadLock()
+{
+    thread_local ReaderThread registered;
+    urcu_memb_read_lock();
+}
+
+TracepointTable::ReadLock::~ReadLock()
+{
+    urcu_memb_read_unlock();
+}
+
+TracepointTable::TracepointTable()
+    : buckets_(cds_lfht_new_flavor(first_buckets, first_buckets, 0, 0,
+                                   &urcu_memb_flavor, nullptr)),
+      n_buckets_(first_buckets)
+{
+    assert(buckets_ != nullptr);
+}
+
+TracepointTable::~TracepointTable()
+{
+    std::vector<pid_t> pids;
+    for (const auto& [pid, entries] : by_process_)
+        pids.push_back(pid);
+    for (pid_t pid : pids)
+        remove_process(pid);
+    reclaim();
+    [[maybe_unused]] int failed = cds_lfht_destroy(buckets_, nullptr);
+    assert(failed == 0);
+}
+
+static TableEntry* entry_of(cds_lfht_node* node)
+{
+    return reinterpret_cast<TableLink*>(node)->entry; // node is Link's first member
+}
+
+static int matches(cds_lfht_node* node, const void* key)
+{
+    const auto* wanted = static_cast<const Key*>(key);
+    const TableEntry* entry = entry_of(node);
+    return entry->pid() == wanted->pid && entry->at() == wanted->at ? 1 : 0;
+}
+
+static TableEntry* look_up(cds_lfht* buckets, pid_t pid, TargetAddr at)
+{
+    Key key{pid, at};
+    cds_lfht_iter iter;
+    cds_lfht_lookup(buckets, hash_of(pid, at), matches, &key, &iter);
+    cds_lfht_node* node = cds_lfht_iter_get_node(&iter);
+    return node == nullptr ? nullptr : entry_of(node);
+}
+
+Result<Ok> TracepointTable::add(std::unique_ptr<TableEntry> entry)
+{
+    std::lock_guard lock(mutex_);
+    TableEntry* added = entry.get();
+    Key key{added->pid_, added->at_};
+    {
+        ReadLock rcu;
+        if (look_up(buckets_, key.pid, key.at) != nullptr)
+            return Error{Code::busy, "add a tracepoint: the address has one already"};
+        cds_lfht_node_init(&added->link_.node);
+        added->link_.entry = added;
+        cds_lfht_add(buckets_, hash_of(key.pid, key.at), &added->link_.node);
+    }
+    std::vector<TableEntry*>& own = by_process_[added->pid_];
+    added->index_ = own.size();
+    own.push_back(entry.release());
+    if (++n_entries_ > n_buckets_) {
+        n_buckets_ *= 4;
+        cds_lfht_resize(buckets_, n_buckets_);
+    }
+    return Ok{};
+}
+
+TableEntry* TracepointTable::find(pid_t pid, TargetAddr at) const
+{
+    ReadLock rcu; // nests in the caller's
+    return look_up(buckets_, pid, at);
+}
+
+void TracepointTable::unlink(TableEntry& entry)
+{
+    {
+        ReadLock rcu;
+        [[maybe_unused]] int failed = cds_lfht_del(buckets_, &entry.link_.node);
+        assert(failed == 0);
+    }
+    auto own = by_process_.find(entry.pid_);
+    TableEntry* last = own->second.back();
+    own->second[entry.index_] = last;
+    last->index_ = entry.index_;
+    own->second.pop_back();
+    if (own->second.empty())
+        by_process_.erase(own);
+    --n_entries_;
+    removed_.emplace_back(&entry);
+}
+
+bool TracepointTable::remove(pid_t pid, TargetAddr at)
+{
+    std::lock_guard lock(mutex_);
+    TableEntry* entry = find(pid, at);
+    if (entry == nullptr)
+        return false;
+    unlink(*entry);
+    return true;
+}
+
+std::size_t TracepointTable::remove_process(pid_t pid)
+{
+    std::lock_guard lock(mutex_);
+    std::size_t n_removed = 0;
+    for (auto own = by_process_.find(pid); own != by_process_.end();
+         own = by_process_.find(pid)) {
+        unlink(*own->second.back());
+        ++n_removed;
+    }
+    return n_removed;
+}
+
+void TracepointTable::for_each(pid_t pid,
+                               const std::function<void(TableEntry&)>& visit) const
+{
+    std::lock_guard lock(mutex_);
+    auto own = by_process_.find(pid);
+    if (own == by_process_.end())
+        return;
+    for (TableEntry* entry : own->second)
+        visit(*entry);
+}
+
+std::size_t TracepointTable::size() const
+{
+    std::lock_guard lock(mutex_);
+    return n_entries_;
+}
+
+std::size_t TracepointTable::size(pid_t pid) const
+{
+    std::lock_guard lock(mutex_);
+    auto own = by_process_.find(pid);
+    return own == by_process_.end() ? 0 : own->second.size();
+}
+
+void TracepointTable::reclaim()
+{
+    std::vector<std::unique_ptr<TableEntry>> freed;
+    {
+        std::lock_guard lock(mutex_);
+        freed.swap(removed_);
+    }
+    if (!freed.empty())
+        urcu_memb_synchronize_rcu();
+}
+
+} // namespace dt
