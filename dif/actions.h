@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * D's actions and aggregating functions, one row each.
+ *
+ * Numbers are DTrace's. DTRACEACT_LIBACT ones run in the consumer when it meets
+ * their record, in stream order; DT_LIBACT_* tells which one.
+ *
+ * Columns of actions: name, kind, LIBACT number or 0, D prototype, flags.
+ *   D  data-recording       W  destructive, needs -w
+ *   K  needs a kernel host  N  exists elsewhere only, refused by name
+ */
+#ifndef DIF_ACTIONS_H
+#define DIF_ACTIONS_H
+
+#define DTRACEACT_NONE 0
+#define DTRACEACT_DIFEXPR 1
+#define DTRACEACT_EXIT 2
+#define DTRACEACT_PRINTF 3
+#define DTRACEACT_PRINTA 4
+#define DTRACEACT_LIBACT 5
+#define DTRACEACT_TRACEMEM 6
+#define DTRACEACT_TRACEMEM_DYNSIZE 7
+#define DTRACEACT_PRINTM 8
+#define DTRACEACT_USTACK 0x101
+#define DTRACEACT_JSTACK 0x102
+#define DTRACEACT_USYM 0x103
+#define DTRACEACT_UMOD 0x104
+#define DTRACEACT_UADDR 0x105
+#define DTRACEACT_STOP 0x201
+#define DTRACEACT_RAISE 0x202
+#define DTRACEACT_SYSTEM 0x203
+#define DTRACEACT_FREOPEN 0x204
+#define DTRACEACT_STACK 0x401
+#define DTRACEACT_SYM 0x402
+#define DTRACEACT_MOD 0x403
+#define DTRACEACT_BREAKPOINT 0x501
+#define DTRACEACT_PANIC 0x502
+#define DTRACEACT_CHILL 0x503
+#define DTRACEACT_SPECULATE 0x601
+#define DTRACEACT_COMMIT 0x602
+#define DTRACEACT_DISCARD 0x603
+#define DTRACEACT_AGGREGATION 0x700
+#define DTRACEACT_CLASS(kind) ((kind)&0xff00)
+#define DTRACEACT_ISAGG(kind) (DTRACEACT_CLASS(kind) == DTRACEACT_AGGREGATION)
+
+#define DT_LIBACT_CLEAR 1
+#define DT_LIBACT_NORMALIZE 2
+#define DT_LIBACT_DENORMALIZE 3
+#define DT_LIBACT_TRUNC 4
+#define DT_LIBACT_SETOPT 5
+#define DT_LIBACT_FTRUNCATE 6
+
+/* clang-format off */
+#define DIF_ACTIONS(X) /* X(name, kind, libact, D prototype, flags) */ \
+	X(trace,       DTRACEACT_DIFEXPR,  0, "void(@)",                      "D")  \
+	X(print,       DTRACEACT_DIFEXPR,  0, "void(@)",                      "D")  \
+	X(exit,        DTRACEACT_EXIT,     0, "void(int)",                    "D")  \
+	X(printf,      DTRACEACT_PRINTF,   0, "void(@, ...)",                 "D")  \
+	X(printa,      DTRACEACT_PRINTA,   0, "void(@, ...)",                 "D")  \
+	X(clear,       DTRACEACT_LIBACT, DT_LIBACT_CLEAR,       "void(...)",  "D")  \
+	X(normalize,   DTRACEACT_LIBACT, DT_LIBACT_NORMALIZE,   "void(...)",  "D")  \
+	X(denormalize, DTRACEACT_LIBACT, DT_LIBACT_DENORMALIZE, "void(...)",  "D")  \
+	X(trunc,       DTRACEACT_LIBACT, DT_LIBACT_TRUNC,       "void(...)",  "D")  \
+	X(setopt,      DTRACEACT_LIBACT, DT_LIBACT_SETOPT, "void(const char *, [const char *])", "D") \
+	X(ftruncate,   DTRACEACT_LIBACT, DT_LIBACT_FTRUNCATE,   "void()",     "D")  \
+	X(tracemem,    DTRACEACT_TRACEMEM, 0, "void(@, size_t, ...)",         "D")  \
+	X(printm,      DTRACEACT_PRINTM,   0, "void(@, [uintptr_t *])",       "N")  \
+	X(ustack,      DTRACEACT_USTACK,   0, "stack([uint32_t], [uint32_t])", "D") \
+	X(jstack,      DTRACEACT_JSTACK,   0, "stack([uint32_t], [uint32_t])", "D") \
+	X(usym,        DTRACEACT_USYM,     0, "_usymaddr(uintptr_t)",         "D")  \
+	X(ufunc,       DTRACEACT_USYM,     0, "_usymaddr(uintptr_t)",         "D")  \
+	X(umod,        DTRACEACT_UMOD,     0, "_usymaddr(uintptr_t)",         "D")  \
+	X(uaddr,       DTRACEACT_UADDR,    0, "_usymaddr(uintptr_t)",         "D")  \
+	X(stop,        DTRACEACT_STOP,     0, "void()",                       "W")  \
+	X(raise,       DTRACEACT_RAISE,    0, "void(int)",                    "W")  \
+	X(system,      DTRACEACT_SYSTEM,   0, "void(@, ...)",                 "DW") \
+	X(freopen,     DTRACEACT_FREOPEN,  0, "void(@, ...)",                 "DW") \
+	X(stack,       DTRACEACT_STACK,    0, "stack([uint32_t])",            "DK") \
+	X(sym,         DTRACEACT_SYM,      0, "_symaddr(uintptr_t)",          "D")  \
+	X(func,        DTRACEACT_SYM,      0, "_symaddr(uintptr_t)",          "D")  \
+	X(mod,         DTRACEACT_MOD,      0, "_symaddr(uintptr_t)",          "D")  \
+	X(breakpoint,  DTRACEACT_BREAKPOINT, 0, "void()",                     "WK") \
+	X(panic,       DTRACEACT_PANIC,    0, "void()",                       "WK") \
+	X(chill,       DTRACEACT_CHILL,    0, "void(int)",                    "WK") \
+	X(speculate,   DTRACEACT_SPECULATE, 0, "void(int)",                   "")   \
+	X(commit,      DTRACEACT_COMMIT,   0, "void(int)",                    "")   \
+	X(discard,     DTRACEACT_DISCARD,  0, "void(int)",                    "")
+
+#define DIF_AGGS(X) /* X(name, kind, D prototype) */ \
+	X(count,      0x701, "void()")                \
+	X(min,        0x702, "void(@)")               \
+	X(max,        0x703, "void(@)")               \
+	X(avg,        0x704, "void(@)")               \
+	X(sum,        0x705, "void(@)")               \
+	X(stddev,     0x706, "void(@)")               \
+	X(quantize,   0x707, "void(@, ...)")          \
+	X(lquantize,  0x708, "void(@, int32_t, int32_t, ...)") \
+	X(llquantize, 0x709, "void(@, int32_t, int32_t, int32_t, int32_t, ...)")
+/* clang-format on */
+
+enum dif_agg {
+#define X(name, kind, prototype) DTRACEAGG_##name = kind,
+	DIF_AGGS(X)
+#undef X
+};
+
+/*
+ * What the aggregation keeps per key, in 64-bit words:
+ *   count sum min max: 1    avg: 2 {count, sum}    stddev: 4 {count, sum, sum of
+ *   squares low, high}    quantize: 127 buckets, 63 is zero
+ *   lquantize: 1 + levels + 2 {arg, under, ..., over}
+ *   llquantize: 1 + buckets {arg, under, ...}
+ * Arguments of the last two travel in dt_action.arg, packed as below.
+ */
+#define DTRACE_QUANTIZE_NBUCKETS 127
+#define DTRACE_QUANTIZE_ZEROBUCKET 63
+#define DTRACE_LQUANTIZE_BASE(arg) ((dt_s32)((arg)&0xffffffffu))
+#define DTRACE_LQUANTIZE_LEVELS(arg) ((dt_u16)(((arg) >> 32) & 0xffff))
+#define DTRACE_LQUANTIZE_STEP(arg) ((dt_u16)(((arg) >> 48) & 0xffff))
+#define DTRACE_LQUANTIZE_ARG(step, levels, base)                               \
+	(((dt_u64)(step) << 48) | ((dt_u64)(levels) << 32) | (dt_u32)(base))
+#define DTRACE_LLQUANTIZE_FACTOR(arg) ((dt_u16)(((arg) >> 48) & 0xffff))
+#define DTRACE_LLQUANTIZE_LOW(arg) ((dt_u16)(((arg) >> 32) & 0xffff))
+#define DTRACE_LLQUANTIZE_HIGH(arg) ((dt_u16)(((arg) >> 16) & 0xffff))
+#define DTRACE_LLQUANTIZE_NSTEP(arg) ((dt_u16)((arg)&0xffff))
+#define DTRACE_LLQUANTIZE_ARG(factor, low, high, nstep)                        \
+	(((dt_u64)(factor) << 48) | ((dt_u64)(low) << 32) |                    \
+	 ((dt_u64)(high) << 16) | (dt_u64)(nstep))
+
+/* dt_action.arg of ustack(): frames in the low half, string bytes in the high. */
+#define DTRACE_USTACK_NFRAMES(arg) ((dt_u32)((arg)&0xffffffffu))
+#define DTRACE_USTACK_STRSIZE(arg) ((dt_u32)((arg) >> 32))
+#define DTRACE_USTACK_ARG(frames, strsize)                                     \
+	(((dt_u64)(strsize) << 32) | (dt_u32)(frames))
+
+#endif

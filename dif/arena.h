@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The arena: all memory of one session, in one contiguous region.
+ *
+ *   offset 0             program_bytes                              total_bytes
+ *   | program (read-only) | session | globals | dynamic vars | shards ... |
+ *
+ * The program part is written only by the loader (dif/load.h); hosts that need
+ * not load map it read-only. It has fixed-capacity tables that grow in place,
+ * so that probes which appear later (dlopen) can be added while others fire: an
+ * entry is complete before its count is published with release order.
+ *
+ * Every process maps the arena where it likes, so all references are offsets
+ * from its start, never pointers. To D programs, arena memory has the same
+ * addresses in every host: DT_VBASE + offset. No machine address looks like
+ * that (it is not canonical on x86-64, with four or five page table levels), so
+ * the engine tells its own memory from the target's by the address alone.
+ *
+ * The data part is writable by targets: the consumer copies what it reads
+ * there, checks the bound, then uses the copy. All widths are fixed.
+ */
+#ifndef DIF_ARENA_H
+#define DIF_ARENA_H
+
+#include "dif/dof.h"
+#include "dif/faults.h"
+#include "dif/options.h"
+#include "dif/types.h"
+
+#define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
+#define DT_ARENA_VERSION 1
+#define DT_VBASE 0x4454000000000000ull
+#define DT_MAX_SHARDS 256
+
+typedef dt_u64 dt_off; /* from the arena's start; 0 is none */
+
+/* One per DIF object. */
+struct dt_difo {
+	dt_off text; /* dt_u32[n_text] */
+	dt_off ints; /* dt_u64[n_ints] */
+	dt_off strs; /* NUL-terminated strings, strs_bytes in all */
+	dt_off vars; /* struct dif_varinfo[n_vars] */
+	dt_u32 n_text, n_ints, strs_bytes, n_vars;
+	struct dif_type rtype;
+	dt_u32 destructive; /* it calls copyout() or copyoutstr() */
+	dt_u32 pad;
+};
+
+/*
+ * One action of a clause. Actions that take several values (printf) are a run
+ * of entries of that kind: ntuple of the first says how many values follow,
+ * itself included. Keys of an aggregation are entries before it.
+ */
+struct dt_action {
+	dt_u32 kind;
+	dt_u32 ntuple;
+	dt_off difo; /* 0: none */
+	dt_u64 arg;
+	dt_u64 uarg;	   /* aggregation: variable id; else source line */
+	dt_off format;	   /* string or 0 */
+	dt_u32 rec_offset; /* in the record, or in the key of an aggregation */
+	dt_u32 rec_size;   /* 0: records nothing */
+	dt_u32 in_key;	   /* 1: part of the key of the next aggregation */
+	dt_u32 pad;
+};
+
+struct dt_clause {
+	dt_off predicate; /* struct dt_difo or 0 */
+	dt_off actions;	  /* struct dt_action[n_actions] */
+	dt_u32 n_actions;
+	dt_u32 rec_bytes; /* of the whole record with its header, 8-aligned */
+	dt_u32 flags;	  /* DT_CLAUSE_* */
+	dt_u32 line;	  /* in the source */
+	dt_u64 uarg;	  /* the compiler's number for it */
+};
+#define DT_CLAUSE_RECORDS 0x1 /* has an action that records, or no action */
+#define DT_CLAUSE_COMMITS 0x2
+#define DT_CLAUSE_SPECULATES 0x4
+#define DT_CLAUSE_DESTRUCTIVE 0x8
+#define DT_CLAUSE_EXITS 0x10
+
+/* What a clause asked for; matched against probes as they appear. */
+struct dt_enabling {
+	dt_off provider, mod, func, name; /* strings, "" matches anything */
+	dt_u32 id;			  /* probe id or 0 */
+	dt_u32 clause;			  /* index */
+};
+
+struct dt_probe {
+	dt_off provider, mod, func, name; /* strings */
+	dt_u32 first_ecb;		  /* EPID, 0: none */
+	dt_u32 flags;
+};
+
+/* One enabled probe for one clause. Its number, from 1, is the EPID. */
+struct dt_ecb {
+	dt_u32 probe; /* id, from 1 */
+	dt_u32 clause;
+	dt_u32 next; /* EPID of the next in program order, 0: last */
+	dt_u32 pad;
+};
+
+/* A variable of the D program. */
+struct dt_var {
+	dt_u32 id;
+	dt_u8 kind, scope;
+	dt_u16 flags;
+	struct dif_type type;
+	dt_off
+	    storage; /* global: in the arena; local: within a shard's locals */
+	dt_off name;
+};
+
+/* A fixed-capacity table of the program part. */
+struct dt_table {
+	dt_off at;
+	dt_u32 n;   /* published entries */
+	dt_u32 max; /* capacity */
+};
+
+struct dt_arena {
+	dt_u64 magic;
+	dt_u32 version;
+	dt_u32 n_shards;
+	dt_u64 program_bytes;
+	dt_u64 total_bytes;
+	dt_u64 heap_used; /* program part: bytes handed out */
+	struct dt_table difos, clauses, enablings, probes, ecbs, vars;
+	dt_u64 options[DTRACEOPT_N];
+	dt_off session;	      /* struct dt_session */
+	dt_off globals;	      /* static storage of global variables */
+	dt_u64 globals_bytes; /* capacity */
+	dt_u64 globals_used;
+	dt_off dynvars;	       /* struct dt_dynspace, dif/dynvar.c */
+	dt_off shards;	       /* struct dt_shard[n_shards] */
+	dt_u64 shard_bytes;    /* from one shard to the next */
+	dt_u64 locals_used;    /* bytes of a shard's clause-local storage */
+	dt_u64 start_walltime; /* ns since 1970 at creation */
+};
+
+enum dt_activity {
+	DT_ACTIVITY_INACTIVE, /* not yet gone */
+	DT_ACTIVITY_WARMUP,   /* BEGIN runs, nothing else fires */
+	DT_ACTIVITY_ACTIVE,
+	DT_ACTIVITY_DRAINING, /* exit() was called: nothing but dtrace::: fires
+			       */
+	DT_ACTIVITY_COOLDOWN, /* END runs */
+	DT_ACTIVITY_STOPPED,
+	DT_ACTIVITY_KILLED,
+};
+
+enum dt_spec_state {
+	DT_SPEC_INACTIVE,
+	DT_SPEC_ACTIVE,
+	DT_SPEC_COMMITTING, /* other shards' parts still to be moved */
+	DT_SPEC_DISCARDING, /* other shards' parts still to be emptied */
+};
+
+#define DT_MAX_SPECS 1024
+
+/* Written by every host, by atomic operations only. */
+struct dt_session {
+	dt_u32 activity; /* enum dt_activity */
+	dt_u32 exited;	 /* 1 once exit() was recorded */
+	dt_u32 filled;	 /* 1 once a fill buffer is full */
+	dt_u32 pad;
+	dt_u64 lease_until; /* monotonic ns; a dead consumer stops renewing */
+	dt_u64 drops[DTRACEDROP_N]; /* those that belong to no shard */
+	dt_u32 spec_state[DT_MAX_SPECS];
+};
+
+/* A record of a principal or speculation buffer. */
+struct dt_rechdr {
+	dt_u32 epid; /* 0: padding to the end of the buffer */
+	dt_u16 cpu;
+	dt_u16 flags; /* DT_REC_* */
+	dt_u64 timestamp;
+};
+DT_STATIC_ASSERT(sizeof(struct dt_rechdr) == 16, "record header is 16 bytes");
+#define DT_REC_ERROR 0x1 /* payload is struct dt_rec_error, not the clause's   \
+			  */
+
+/* What an ERROR firing tells; epid in the header is the clause that faulted. */
+struct dt_rec_error {
+	dt_u32 action; /* index from 1, 0: predicate */
+	dt_u32 offset; /* of the DIF instruction, in bytes */
+	dt_u32 fault;  /* DTRACEFLT_* */
+	dt_u32 pad;
+	dt_u64 value; /* address or 0 */
+};
+
+/* One buffer: [at, at + size) and how much of it holds records. */
+struct dt_buffer {
+	dt_off at;
+	dt_u64 size;
+	dt_u64 used;
+	dt_u64 wrapped; /* ring: offset where the oldest record starts */
+};
+
+/*
+ * An aggregation buffer: hash buckets (dt_u32 offsets from at) at the start,
+ * then entries one after the other, each a struct dt_aggent.
+ */
+struct dt_aggent {
+	dt_u32 next; /* from the buffer's start, 0: last of its bucket */
+	dt_u32 hash;
+	dt_u32 bytes;	    /* of the entry, 8-aligned */
+	dt_u32 epid;	    /* clause that made it: describes the key's parts */
+	dt_u32 aggvar;	    /* variable id of the aggregation */
+	dt_u32 action;	    /* index of the aggregating action in the clause */
+	dt_u32 key_bytes;   /* 8-aligned; the key follows */
+	dt_u32 value_bytes; /* the value follows the key */
+};
+DT_STATIC_ASSERT(sizeof(struct dt_aggent) == 32,
+		 "aggregation entry is 32 bytes");
+
+/*
+ * A shard stands where the kernel's DTrace has a CPU. Whoever holds its lock
+ * fires or drains with it alone. The lock is the holder's thread id (0: free).
+ */
+struct dt_shard {
+	dt_u32 lock;
+	dt_u32 active;	   /* index of the principal buffer in use */
+	dt_u32 agg_active; /* index of the aggregation buffer in use */
+	dt_u32 agg_buckets;
+	struct dt_buffer principal[2];
+	struct dt_buffer agg[2];
+	dt_off specs; /* struct dt_buffer[nspec] */
+	dt_off scratch;
+	dt_u64 scratch_bytes;
+	dt_off locals; /* clause-local variables */
+	dt_u64 locals_bytes;
+	dt_u64 rand_state;
+	dt_u64 drops[DTRACEDROP_N]; /* since the beginning */
+	dt_u64 fired;		    /* probes run here */
+	dt_u64 last_timestamp;
+};
+
+static inline void *dt_at(const void *arena, dt_off off)
+{
+	return (char *)arena + off;
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The engine's interface: make an arena, load programs, add probes, fire,
+ * drain.
+ *
+ * A session in a process that has all roles:
+ *
+ *   dt_arena_layout()  how many bytes for these options?
+ *   dt_arena_init()    once, by the owner, on zeroed memory
+ *   dt_load()          DOF in, clauses out; checks everything     (owner only)
+ *   dt_probe_add()     a probe and its names                      (owner only)
+ *   dt_ecb_add()       this probe enables that clause             (owner only)
+ *   dt_fire()          run every ECB of a probe                   (any host)
+ *   dt_drain_*()       take records and aggregations              (consumer)
+ */
+#ifndef DIF_ENGINE_H
+#define DIF_ENGINE_H
+
+#include "dif/arena.h"
+#include "dif/host.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sizes chosen at creation; memory that is never touched costs nothing. */
+struct dt_arena_config {
+	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET: the default */
+	dt_u32 n_shards;
+	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
+	dt_u64 heap_bytes; /* program part: text, tables, strings */
+	dt_u64 globals_bytes;
+	dt_u64 locals_bytes; /* clause-local storage of a shard */
+	dt_u64 walltime;
+};
+
+/* Why a program was refused: one plain sentence, and where. */
+struct dt_load_error {
+	char text[192];
+	dt_u64 where; /* byte offset in the DOF, or instruction in a DIFO */
+};
+
+/**
+ * dt_arena_layout - bytes of program part and of the whole arena; both
+ * multiples of 64 KiB
+ */
+void dt_arena_layout(const struct dt_arena_config *config,
+		     dt_u64 *program_bytes, dt_u64 *total_bytes);
+
+/* Lays the arena out in zeroed memory of dt_arena_layout()'s size. */
+void dt_arena_init(void *mem, const struct dt_arena_config *config);
+
+/* Does [mem, mem+bytes) hold an arena that this engine can use? 0 or -1. */
+int dt_arena_check(const void *mem, dt_u64 bytes);
+
+/**
+ * dt_load - verify a DOF image and add its clauses
+ * @first_clause, @n_clauses: what was added; enablings likewise in the tables
+ *
+ * Returns 0, or -1 with @error filled in and nothing added. The image is only
+ * read; it may come from anybody.
+ */
+int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
+	    dt_u32 *n_clauses, struct dt_load_error *error);
+
+/* Probe ids count from 1. Returns the id, or 0: the table or heap is full. */
+dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
+		    const char *func, const char *name);
+
+/* Returns the EPID, or 0: full. Keeps a probe's ECBs in clause order; the same
+ * pair twice gives the same EPID. */
+dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
+
+/* D's glob: * ? [a-z] [!a-z] backslash. An empty pattern matches anything. */
+int dt_glob(const char *pattern, const char *text);
+/* 1 when the text has glob characters. */
+int dt_is_glob(const char *text);
+
+/**
+ * dt_fire - run every ECB of a probe
+ * @args: the probe's arguments, n_args of them (at most 10); others are asked
+ * of the host
+ *
+ * Context: anywhere. Never waits: takes a free shard or counts a drop. Bounded
+ * by the verified length of the enabled DIF.
+ */
+void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
+	     dt_u32 n_args);
+
+/* Activity: changes only forward; returns 1 when this call made the change. */
+int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
+dt_u32 dt_activity(const void *arena);
+
+/* --- the consumer's side; may wait for a shard a bounded time --- */
+
+/*
+ * dt_drain_principal - swap a shard's principal buffers and copy the records
+ * out
+ * @to: at least the buffer size (option bufsize) bytes
+ *
+ * Returns bytes copied (complete records, in time order), 0 when there are
+ * none, or -1 when the shard could not be had; then try again later. A shard
+ * whose owner thread died is freed (@alive says whether a thread id lives).
+ */
+dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
+			  dt_u64 max, int (*alive)(dt_u32 owner));
+/* The same for aggregations; the copy is a sequence of struct dt_aggent. */
+dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
+		    dt_u64 max, int (*alive)(dt_u32 owner));
+/* Bytes waiting in a shard's active principal buffer; a hint, no lock taken. */
+dt_u64 dt_fill(const void *arena, dt_u32 shard);
+/* Moves parts of committed speculations, empties discarded ones, cleans dynamic
+ * variables. Called by the consumer at cleanrate. */
+void dt_clean(void *arena, dt_u32 owner, dt_u64 now,
+	      int (*alive)(dt_u32 owner));
+
+/* --- disassembly, for dtrace -S and tests --- */
+
+/* One line of text for an instruction, without its offset and code. */
+int dt_disasm(dt_u32 insn, char *to, dt_size max);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

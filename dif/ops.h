@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Every DIF instruction is one row. Assembler, disassembler, verifier and
+ * interpreter are expanded from it and cannot disagree.
+ *
+ * An instruction is 32 bits, op(8) r1(8) r2(8) rd(8). The operand column says
+ * how the 24 bits are used; unused bits are zero:
+ *
+ *   R1_R2_RD   r1, r2 -> rd            R1_RD      r1 -> rd
+ *   R1_R2      compare r1 with r2      R1         test r1
+ *   LABEL      24-bit index of a later instruction
+ *   LOAD       [r1] -> rd              STORE      r1 -> [rd]
+ *   RD         rd                      NONE
+ *   INT_RD     16-bit index of the integer table -> rd
+ *   STR_RD     16-bit offset into the string table -> rd
+ *   VAR_RD     16-bit variable -> rd   RD_VAR     rd -> 16-bit variable
+ *   VAR_R2_RD  8-bit array variable, index in r2 -> rd
+ *   SUBR_RD    16-bit subroutine, result -> rd
+ *   TUPLE      r1 the key's type, r2 the register with its size, rd its value
+ *   XLATE      16-bit translator reference -> rd
+ *
+ * ld* read any address that the D program may read (its own memory, else the
+ * target's or kernel's through the host), uld* the traced process' memory, rld*
+ * only memory of the D program itself. Numbers are those of DTrace.
+ */
+#ifndef DIF_OPS_H
+#define DIF_OPS_H
+
+#include "dif/types.h"
+
+/* clang-format off */
+#define DIF_OPS(X)       /* X(opcode, number, operands, mnemonic) */ \
+	X(OR,       1, R1_R2_RD,  "or")                             \
+	X(XOR,      2, R1_R2_RD,  "xor")                            \
+	X(AND,      3, R1_R2_RD,  "and")                            \
+	X(SLL,      4, R1_R2_RD,  "sll")                            \
+	X(SRL,      5, R1_R2_RD,  "srl")                            \
+	X(SUB,      6, R1_R2_RD,  "sub")                            \
+	X(ADD,      7, R1_R2_RD,  "add")                            \
+	X(MUL,      8, R1_R2_RD,  "mul")                            \
+	X(SDIV,     9, R1_R2_RD,  "sdiv")                           \
+	X(UDIV,    10, R1_R2_RD,  "udiv")                           \
+	X(SREM,    11, R1_R2_RD,  "srem")                           \
+	X(UREM,    12, R1_R2_RD,  "urem")                           \
+	X(NOT,     13, R1_RD,     "not")                            \
+	X(MOV,     14, R1_RD,     "mov")                            \
+	X(CMP,     15, R1_R2,     "cmp")                            \
+	X(TST,     16, R1,        "tst")                            \
+	X(BA,      17, LABEL,     "ba")                             \
+	X(BE,      18, LABEL,     "be")                             \
+	X(BNE,     19, LABEL,     "bne")                            \
+	X(BG,      20, LABEL,     "bg")                             \
+	X(BGU,     21, LABEL,     "bgu")                            \
+	X(BGE,     22, LABEL,     "bge")                            \
+	X(BGEU,    23, LABEL,     "bgeu")                           \
+	X(BL,      24, LABEL,     "bl")                             \
+	X(BLU,     25, LABEL,     "blu")                            \
+	X(BLE,     26, LABEL,     "ble")                            \
+	X(BLEU,    27, LABEL,     "bleu")                           \
+	X(LDSB,    28, LOAD,      "ldsb")                           \
+	X(LDSH,    29, LOAD,      "ldsh")                           \
+	X(LDSW,    30, LOAD,      "ldsw")                           \
+	X(LDUB,    31, LOAD,      "ldub")                           \
+	X(LDUH,    32, LOAD,      "lduh")                           \
+	X(LDUW,    33, LOAD,      "lduw")                           \
+	X(LDX,     34, LOAD,      "ldx")                            \
+	X(RET,     35, RD,        "ret")                            \
+	X(NOP,     36, NONE,      "nop")                            \
+	X(SETX,    37, INT_RD,    "setx")                           \
+	X(SETS,    38, STR_RD,    "sets")                           \
+	X(SCMP,    39, R1_R2,     "scmp")                           \
+	X(LDGA,    40, VAR_R2_RD, "ldga")                           \
+	X(LDGS,    41, VAR_RD,    "ldgs")                           \
+	X(STGS,    42, RD_VAR,    "stgs")                           \
+	X(LDTA,    43, VAR_R2_RD, "ldta")                           \
+	X(LDTS,    44, VAR_RD,    "ldts")                           \
+	X(STTS,    45, RD_VAR,    "stts")                           \
+	X(SRA,     46, R1_R2_RD,  "sra")                            \
+	X(CALL,    47, SUBR_RD,   "call")                           \
+	X(PUSHTR,  48, TUPLE,     "pushtr")                         \
+	X(PUSHTV,  49, TUPLE,     "pushtv")                         \
+	X(POPTS,   50, NONE,      "popts")                          \
+	X(FLUSHTS, 51, NONE,      "flushts")                        \
+	X(LDGAA,   52, VAR_RD,    "ldgaa")                          \
+	X(LDTAA,   53, VAR_RD,    "ldtaa")                          \
+	X(STGAA,   54, RD_VAR,    "stgaa")                          \
+	X(STTAA,   55, RD_VAR,    "sttaa")                          \
+	X(LDLS,    56, VAR_RD,    "ldls")                           \
+	X(STLS,    57, RD_VAR,    "stls")                           \
+	X(ALLOCS,  58, R1_RD,     "allocs")                         \
+	X(COPYS,   59, R1_R2_RD,  "copys")                          \
+	X(STB,     60, STORE,     "stb")                            \
+	X(STH,     61, STORE,     "sth")                            \
+	X(STW,     62, STORE,     "stw")                            \
+	X(STX,     63, STORE,     "stx")                            \
+	X(ULDSB,   64, LOAD,      "uldsb")                          \
+	X(ULDSH,   65, LOAD,      "uldsh")                          \
+	X(ULDSW,   66, LOAD,      "uldsw")                          \
+	X(ULDUB,   67, LOAD,      "uldub")                          \
+	X(ULDUH,   68, LOAD,      "ulduh")                          \
+	X(ULDUW,   69, LOAD,      "ulduw")                          \
+	X(ULDX,    70, LOAD,      "uldx")                           \
+	X(RLDSB,   71, LOAD,      "rldsb")                          \
+	X(RLDSH,   72, LOAD,      "rldsh")                          \
+	X(RLDSW,   73, LOAD,      "rldsw")                          \
+	X(RLDUB,   74, LOAD,      "rldub")                          \
+	X(RLDUH,   75, LOAD,      "rlduh")                          \
+	X(RLDUW,   76, LOAD,      "rlduw")                          \
+	X(RLDX,    77, LOAD,      "rldx")                           \
+	X(XLATE,   78, XLATE,     "xlate")                          \
+	X(XLARG,   79, XLATE,     "xlarg")                         
+/* clang-format on */
+
+enum dif_op {
+#define X(op, number, operands, text) DIF_OP_##op = number,
+	DIF_OPS(X)
+#undef X
+	DIF_OP_MAX = 79
+};
+
+enum dif_operands {
+	DIF_FMT_R1_R2_RD,
+	DIF_FMT_R1_RD,
+	DIF_FMT_R1_R2,
+	DIF_FMT_R1,
+	DIF_FMT_LABEL,
+	DIF_FMT_LOAD,
+	DIF_FMT_STORE,
+	DIF_FMT_RD,
+	DIF_FMT_NONE,
+	DIF_FMT_INT_RD,
+	DIF_FMT_STR_RD,
+	DIF_FMT_VAR_RD,
+	DIF_FMT_RD_VAR,
+	DIF_FMT_VAR_R2_RD,
+	DIF_FMT_SUBR_RD,
+	DIF_FMT_TUPLE,
+	DIF_FMT_XLATE,
+};
+
+#define DIF_INSTR_OP(i) (((i) >> 24) & 0xff)
+#define DIF_INSTR_R1(i) (((i) >> 16) & 0xff)
+#define DIF_INSTR_R2(i) (((i) >> 8) & 0xff)
+#define DIF_INSTR_RD(i) ((i)&0xff)
+#define DIF_INSTR_LABEL(i) ((i)&0xffffff)
+#define DIF_INSTR_IDX(i) (((i) >> 8) & 0xffff)
+
+#define DIF_INSTR(op, r1, r2, rd)                                              \
+	(((dt_u32)(op) << 24) | ((dt_u32)(r1) << 16) | ((dt_u32)(r2) << 8) |   \
+	 (dt_u32)(rd))
+#define DIF_INSTR_WITH_IDX(op, idx, rd)                                        \
+	(((dt_u32)(op) << 24) | ((dt_u32)(idx) << 8) | (dt_u32)(rd))
+#define DIF_INSTR_WITH_LABEL(op, label) (((dt_u32)(op) << 24) | (dt_u32)(label))
+
+#define DIF_REG_R0 0 /* reads zero, cannot be written */
+#define DIF_DIR_NREGS 8 /* integer registers */
+#define DIF_DTR_NREGS 8 /* tuple registers */
+
+/* The type byte of pushtr and pushtv. */
+#define DIF_TYPE_CTF 0 /* a value by reference of any C type */
+#define DIF_TYPE_STRING 1 /* a string, at most strsize bytes */
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * D's built-in variables, one row each: name, DIF number, D type, what fetches it.
+ *
+ * The compiler's identifiers, the engine's switch and the tests that ask for a D
+ * program per row are expanded from this table. Numbers are DTrace's; 0x121 and
+ * 0x200 differ between systems (FreeBSD's are taken).
+ *
+ * Sources:
+ *   ENGINE  the engine knows it (probe, clause, time)
+ *   ARG     an argument of the probe
+ *   NUMBER  host operation var(), an integer
+ *   STRING  host operation var_string()
+ *   KERNEL  only a kernel host can tell; elsewhere the compiler refuses it
+ *   TYPED   the compiler turns it into other loads (args[] by its argument types)
+ */
+#ifndef DIF_VARS_H
+#define DIF_VARS_H
+
+/* clang-format off */
+#define DIF_VAR_ARRAYS(X) /* X(name, number, D type, source) */ \
+	X(args,          0x000, "@",          TYPED)  \
+	X(uregs,         0x002, "uint64_t",   NUMBER)
+
+#define DIF_VAR_SCALARS(X) \
+	X(curthread,     0x100, "void *",     KERNEL) \
+	X(timestamp,     0x101, "uint64_t",   ENGINE) \
+	X(vtimestamp,    0x102, "uint64_t",   ENGINE) \
+	X(ipl,           0x103, "uint_t",     NUMBER) \
+	X(epid,          0x104, "uint_t",     ENGINE) \
+	X(id,            0x105, "uint_t",     ENGINE) \
+	X(arg0,          0x106, "int64_t",    ARG)    \
+	X(arg1,          0x107, "int64_t",    ARG)    \
+	X(arg2,          0x108, "int64_t",    ARG)    \
+	X(arg3,          0x109, "int64_t",    ARG)    \
+	X(arg4,          0x10a, "int64_t",    ARG)    \
+	X(arg5,          0x10b, "int64_t",    ARG)    \
+	X(arg6,          0x10c, "int64_t",    ARG)    \
+	X(arg7,          0x10d, "int64_t",    ARG)    \
+	X(arg8,          0x10e, "int64_t",    ARG)    \
+	X(arg9,          0x10f, "int64_t",    ARG)    \
+	X(stackdepth,    0x110, "uint32_t",   KERNEL) \
+	X(caller,        0x111, "uintptr_t",  KERNEL) \
+	X(probeprov,     0x112, "string",     ENGINE) \
+	X(probemod,      0x113, "string",     ENGINE) \
+	X(probefunc,     0x114, "string",     ENGINE) \
+	X(probename,     0x115, "string",     ENGINE) \
+	X(pid,           0x116, "pid_t",      NUMBER) \
+	X(tid,           0x117, "id_t",       NUMBER) \
+	X(execname,      0x118, "string",     STRING) \
+	X(zonename,      0x119, "string",     STRING) \
+	X(walltimestamp, 0x11a, "int64_t",    ENGINE) \
+	X(ustackdepth,   0x11b, "uint32_t",   ENGINE) \
+	X(ucaller,       0x11c, "uint64_t",   ENGINE) \
+	X(ppid,          0x11d, "pid_t",      NUMBER) \
+	X(uid,           0x11e, "uid_t",      NUMBER) \
+	X(gid,           0x11f, "gid_t",      NUMBER) \
+	X(errno,         0x120, "int",        NUMBER) \
+	X(execargs,      0x121, "string",     STRING) \
+	X(jid,           0x122, "int",        NUMBER) \
+	X(jailname,      0x123, "string",     STRING) \
+	X(cpu,           0x200, "int",        ENGINE) \
+	X(cwd,           0x210, "string",     STRING) \
+	X(root,          0x211, "string",     STRING) \
+	X(pr_pgid,       0x212, "pid_t",      NUMBER) \
+	X(pr_sid,        0x213, "pid_t",      NUMBER) \
+	X(pr_euid,       0x214, "uid_t",      NUMBER) \
+	X(pr_egid,       0x215, "gid_t",      NUMBER) \
+	X(pr_psargs,     0x216, "string",     STRING)
+/* clang-format on */
+
+enum dif_var {
+#define X(name, number, type, source) DIF_VAR_##name = number,
+	DIF_VAR_ARRAYS(X) DIF_VAR_SCALARS(X)
+#undef X
+	DIF_VAR_ARRAY_UBASE = 0x80, /* first user array */
+	DIF_VAR_ARRAY_MAX = 0xff,
+	DIF_VAR_OTHER_MIN = 0x100, /* first built-in scalar */
+	DIF_VAR_OTHER_UBASE = 0x500, /* first user variable */
+	DIF_VAR_OTHER_MAX = 0xffff,
+};
+
+/* dif variable kinds and scopes, as in the variable table of a DIFO. */
+#define DIFV_KIND_ARRAY 0
+#define DIFV_KIND_SCALAR 1
+#define DIFV_SCOPE_GLOBAL 0
+#define DIFV_SCOPE_THREAD 1
+#define DIFV_SCOPE_LOCAL 2
+#define DIFV_F_REF 0x1 /* read */
+#define DIFV_F_MOD 0x2 /* written */
+
+#endif
