@@ -2,7 +2,7 @@
 /*
  * The few types and helpers that dif/ needs, for a compiler without a libc.
  *
- * dif/ includes only dif/*.h. The one place that may ask which world it is
+ * dif/ includes only its own headers. The one place that may ask which world it is
  * compiled for is this file; everything else asks the host (dif/host.h).
  */
 #ifndef DIF_TYPES_H
