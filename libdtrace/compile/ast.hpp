@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// The D program as a tree, between the parser, the checker and the code generator.
+//
+// parse (lexer, parser, declarations)  makes nodes, types unknown, identifiers as text
+// check (identifiers, types, rules)    sets type, ident and constants on every node
+// generate (DIF)                       reads them
+//
+// One Node for all kinds keeps the three passes independent of each other; which fields
+// a kind uses is said beside the kind.
+#pragma once
+
+#include "libdtrace/compile/diagnostic.hpp"
+#include "libdtrace/compile/types.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+enum class NodeKind {
+    Integer,    // value, type (by suffix and size); is_signed; text: as written
+    String,     // text
+    Float,      // float_value
+    Ident,      // text (maybe with ` scope: "a.out`foo"); scope; ident after check
+    Aggregate,  // @text; args: keys. After check: ident
+    Index,      // left[args...]: array, associative array; left is Ident or expression
+    Call,       // text(args): function or action; ident after check
+    Member,     // left.text
+    Arrow,      // left->text (self-> and this-> are Ident with scope)
+    Unary,      // op left
+    PostInc,    // op (Inc, Dec) left, value before
+    PreInc,     // op (Inc, Dec) left
+    Binary,     // left op right (arithmetic, comparison, logic, comma)
+    Assign,     // left op= right; op is Op::None for plain =
+    Cond,       // cond ? left : right
+    Cast,       // (decl_type) left
+    SizeofType, // sizeof (decl_type)
+    SizeofExpr, // sizeof left
+    Offsetof,   // offsetof (decl_type, text)
+    Stringof,   // stringof left
+    Xlate,      // xlate <decl_type> (left)
+    TypeName,   // decl_type, where a type stands in an argument list
+};
+
+enum class Op {
+    None,
+    Add, Sub, Mul, Div, Mod,
+    Shl, Shr, And, Or, Xor,
+    Lt, Le, Gt, Ge, Eq, Ne,
+    LogAnd, LogOr, LogXor,
+    Comma,
+    Not,      // !
+    BitNot,   // ~
+    Neg, Plus,
+    Deref, AddrOf,
+    Inc, Dec,
+};
+
+enum class Scope { Global, Self, This };
+
+struct Ident;
+struct Node;
+using NodePtr = std::unique_ptr<Node>;
+
+// printf and printa formats, parsed; see format.hpp.
+struct Format;
+
+struct Node {
+    NodeKind kind = NodeKind::Integer;
+    Place at;
+    Op op = Op::None;
+    Scope scope = Scope::Global;
+    std::uint64_t value = 0;
+    double float_value = 0;
+    std::string text;
+    NodePtr left, right, cond;
+    std::vector<NodePtr> args;
+    const Type* decl_type = nullptr;
+
+    // Set by check.
+    const Type* type = nullptr;
+    Ident* ident = nullptr;
+    bool is_lvalue = false;
+    bool is_constant = false;     // value holds it (integers after folding)
+    bool userland = false;        // its value is an address of, or lies in, the target
+    bool bitfield = false;
+    std::uint32_t bitfield_offset = 0, bitfield_bits = 0;
+    std::shared_ptr<Format> format;  // Call of printf and the like
+};
+
+// What a name stands for.
+enum class IdentKind {
+    Scalar,      // D variable
+    AssocArray,  // D associative array
+    CArray,      // D variable of C array type
+    Aggregation,
+    Builtin,     // row of dif/vars.h
+    Subroutine,  // row of dif/subrs.h
+    Action,      // row of dif/actions.h
+    AggFunc,     // row of dif/actions.h
+    Inline,      // named expression
+    Enumerator,
+    Symbol,      // of the target
+};
+
+struct Ident {
+    IdentKind kind = IdentKind::Scalar;
+    Scope scope = Scope::Global;
+    std::string name;
+    std::uint32_t id = 0;          // DIF variable id, subroutine or action number
+    const Type* type = nullptr;    // value's type; Dynamic until the first assignment
+    std::vector<const Type*> keys; // AssocArray, Aggregation: signature
+    bool keys_known = false;
+    bool declared = false;         // by a declaration, not by its first use
+    bool referenced = false, modified = false;
+    Place at;                      // first seen
+    // Action, Subroutine, AggFunc
+    const char* prototype = nullptr;
+    const char* flags = "";        // actions: D W K N; subroutines: ANY WRITE KERNEL NONE
+    int libact = 0;
+    // Aggregation: the function that its first use fixed and its parameters
+    std::uint32_t agg_func = 0;
+    std::uint64_t agg_arg = 0;
+    // Inline
+    NodePtr inline_expr;
+    std::vector<std::string> inline_parameters;
+};
+
+enum class StmtKind {
+    Expr,  // expr
+    If,    // expr, then_block, else_block; lowered to clauses by the parser's last step
+};
+
+struct Stmt {
+    StmtKind kind = StmtKind::Expr;
+    Place at;
+    NodePtr expr;
+    std::vector<Stmt> then_block, else_block;
+};
+
+// prov:mod:func:name as written, macro variables replaced.
+struct ProbeSpec {
+    std::string provider, module, function, name;
+    std::uint32_t id = 0;  // -i N or a bare number
+    std::string text;      // as written
+    Place at;
+};
+
+struct Clause {
+    std::vector<ProbeSpec> probes;
+    NodePtr predicate;  // null: none
+    std::vector<Stmt> statements;
+    Place at;
+    bool default_action = false;  // no body was written: records the probe only
+};
+
+enum class DeclKind { Variable, Inline, Translator, Provider, TypeOnly };
+
+struct TranslatorMember {
+    std::string name;
+    NodePtr expr;
+    Place at;
+};
+
+struct Decl {
+    DeclKind kind = DeclKind::Variable;
+    Place at;
+    // Variable and Inline
+    std::string name;
+    Scope scope = Scope::Global;
+    const Type* type = nullptr;
+    bool assoc = false;
+    std::vector<const Type*> keys;
+    std::vector<std::string> key_names;  // of a parameterised inline
+    NodePtr expr;                        // Inline
+    // Translator
+    const Type* from = nullptr;
+    const Type* to = nullptr;
+    std::string parameter;
+    std::vector<TranslatorMember> members;
+};
+
+// #pragma D option name=value, in program order.
+struct PragmaOption {
+    std::string name, value;
+    Place at;
+};
+
+struct Unit {
+    std::vector<std::unique_ptr<Decl>> decls;
+    std::vector<std::unique_ptr<Clause>> clauses;
+    // Order of declarations and clauses in the text: index into decls (first true) or
+    // clauses.
+    std::vector<std::pair<bool, std::size_t>> order;
+    std::vector<PragmaOption> options;
+};
+
+}  // namespace dt

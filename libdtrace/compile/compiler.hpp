@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The D compiler's face: text in, Program out.
+//
+//   text -> lexer -> parser -> Unit -> checker -> Unit with types -> generator -> Program
+//
+// One Compiler lives as long as a session: globals, aggregations, types and inlines
+// declared by one program are known to the next, as dtrace(1) with several -n and -s needs.
+#pragma once
+
+#include "base/result.hpp"
+#include "libdtrace/compile/program.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dt {
+
+// Which field the rightmost piece of a short description names (-P -m -f -n).
+enum class SpecField { Provider, Module, Function, Name };
+
+// What matching a description gave: ids of probes, made on the way where the provider
+// makes them on demand.
+struct ProbeMatch {
+    std::vector<std::uint32_t> ids;
+    bool retained = false;  // may match later (a library not loaded yet)
+    // Types of args[] when all matched probes agree; empty otherwise.
+    std::vector<const Type*> args;
+};
+
+struct CompileOptions {
+    std::uint64_t strsize = 256;
+    int n_registers = 8;        // iregs
+    int n_tuple_registers = 8;  // tregs
+    bool zdefs = false;         // unmatched descriptions are fine
+    bool empty = false;         // so are empty programs
+    bool argref = false;        // unused macro arguments are fine
+    bool defaultargs = false;   // missing ones are 0 or ""
+    bool pspec = false;
+    bool string_program = false;  // -n text: bare descriptions are legal
+    SpecField field = SpecField::Name;
+    std::string source_name;    // script path; empty for command line text
+    std::vector<std::string> macro_args;  // [0] is $0
+    // Values of $target, $pid ...; called by name without the $; nothing: no such name.
+    std::function<std::optional<std::uint64_t>(std::string_view)> macro_value;
+    // Sets an option from #pragma D option; a text is the reason of a refusal.
+    std::function<std::optional<std::string>(std::string_view, std::string_view)>
+        set_option;
+    // Default frames for ustack() and jstack(), string bytes of jstack().
+    std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
+    std::uint32_t stackframes = 20;
+    // Matches one description; null: every description matches (unit tests).
+    std::function<std::variant<ProbeMatch, Diagnostic>(const ProbeSpec&)> match;
+    // Value of a symbol of the target: "a.out`counter"; nothing: unknown.
+    std::function<std::optional<std::uint64_t>(std::string_view object,
+                                               std::string_view symbol)>
+        symbol;
+};
+
+class Compiler {
+public:
+    explicit Compiler(std::uint64_t strsize = 256);
+    ~Compiler();
+    Compiler(const Compiler&) = delete;
+    Compiler& operator=(const Compiler&) = delete;
+
+    // Compiles a program or a D library. On error nothing of the program is kept.
+    std::variant<Program, Diagnostic> compile(std::string_view text,
+                                              const CompileOptions& options);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// Source line of a diagnostic with a caret below, for terminals; empty without place.
+std::string quote_source(std::string_view text, Place at);
+
+// Disassembly of a DIFO as dtrace -S prints it, header and tables included.
+std::string disassemble(const Difo& difo);
+
+// The program as DOF. numbers: clause k of the program travels as uarg first_clause + k.
+std::vector<std::byte> write_dof(const Program& program, std::uint64_t first_clause);
+
+}  // namespace dt

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// A diagnostic of the D compiler: tag, place, one plain sentence.
+//
+// The compiler's own code throws CompileError from deep inside an expression; nothing
+// else does, and compile() (compiler.hpp) turns it into a value at its border.
+#pragma once
+
+#include "libdtrace/compile/tags.hpp"
+
+#include <string>
+
+namespace dt {
+
+struct Place {
+    int line = 0;    // from 1; 0: no position
+    int column = 0;  // from 1; 0: unknown
+};
+
+struct Diagnostic {
+    Tag tag = Tag::UNKNOWN;
+    Place at;
+    std::string text;    // as classic DTrace words it, without line and tag
+    std::string source;  // D library path when it is not the user's program
+};
+
+struct CompileError {
+    Diagnostic diagnostic;
+};
+
+[[noreturn]] void fail(Tag tag, Place at, std::string text);
+
+}  // namespace dt

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The compiler's passes and what they share; internal to compile/.
+#pragma once
+
+#include "libdtrace/compile/compiler.hpp"
+
+#include <map>
+#include <memory>
+
+namespace dt {
+
+// All names known to a session. Identifiers are found by scope and name; Aggregations
+// have their own name space.
+struct SymbolTable {
+    std::map<std::pair<Scope, std::string>, std::unique_ptr<Ident>> variables;
+    std::map<std::string, std::unique_ptr<Ident>> aggregations;
+    std::map<std::string, std::unique_ptr<Ident>> inlines;
+    std::uint32_t next_variable = 0x500;   // DIF_VAR_OTHER_UBASE
+    std::uint32_t next_array = 0x80;       // DIF_VAR_ARRAY_UBASE
+    std::uint32_t next_aggregation = 1;
+};
+
+struct CompileContext {
+    const CompileOptions& options;
+    TypeTable& types;
+    SymbolTable& symbols;
+    std::string_view text;
+};
+
+// lexer.cpp, parser.cpp, declarations.cpp: text to Unit; declares types in context.types,
+// handles control lines (#pragma) and macro variables; `if` statements are kept as
+// StmtKind::If. Throws CompileError.
+Unit parse(CompileContext& context);
+
+// lower_if.cpp: replaces If statements: a clause is cut into several with the same
+// descriptions and synthesised predicates over this-> variables.
+void lower_ifs(Unit& unit);
+
+// check*.cpp: declares variables and inlines, resolves names, types every node, folds
+// constants, checks actions, formats and clause rules. Throws CompileError.
+void check(Unit& unit, CompileContext& context);
+
+// generate.cpp: typed Unit to Program. Throws CompileError (D_NOREG, D_CG_*).
+Program generate(Unit& unit, CompileContext& context);
+
+}  // namespace dt

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// What the compiler makes: clauses with their DIF and what the consumer must know to
+// print their records. write_dof() (dof_writer.hpp) turns it into DOF for the engine.
+#pragma once
+
+#include "dif/actions.h"
+#include "dif/dof.h"
+#include "libdtrace/compile/ast.hpp"
+#include "libdtrace/compile/format.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+struct Difo {
+    std::vector<std::uint32_t> text;
+    std::vector<std::uint64_t> ints;
+    std::string strs;  // NUL-terminated strings; offset 0 is the empty string
+    std::vector<dif_varinfo> vars;
+    dif_type rtype{};
+};
+
+// One entry of a clause's action list, as dof_actdesc takes it. Several values of one
+// printf are consecutive entries of its kind; ntuple of the first is their number.
+// Key parts of an aggregation come before it, ntuple 0; the aggregation's ntuple is
+// the number of its key parts. (dif/arena.h: struct dt_action.)
+struct Action {
+    std::uint32_t kind = 0;
+    std::uint32_t ntuple = 0;
+    std::shared_ptr<Difo> difo;  // null: none
+    std::uint64_t arg = 0;
+    std::uint64_t uarg = 0;
+    std::string format;          // text of the format; empty: none
+    bool has_format = false;
+
+    // For the consumer only.
+    std::shared_ptr<Format> parsed;
+    const Type* type = nullptr;  // of the value
+    bool is_print = false;       // print(), not trace()
+    Place at;
+};
+
+struct CompiledClause {
+    std::vector<ProbeSpec> probes;
+    std::shared_ptr<Difo> predicate;
+    std::vector<Action> actions;
+    Place at;
+    // The text this clause came from, for messages about faults at run time.
+    std::string source_line;
+    bool default_action = false;
+    bool destructive = false;
+};
+
+// An aggregation by its variable id: what the consumer needs to print it.
+struct AggregationInfo {
+    std::string name;  // without @
+    std::uint32_t id = 0;
+    std::uint32_t function = 0;  // DTRACEAGG_*
+    std::uint64_t arg = 0;       // lquantize and llquantize parameters
+    std::vector<const Type*> keys;
+};
+
+struct Program {
+    std::shared_ptr<TypeTable> types;
+    std::vector<CompiledClause> clauses;
+    std::vector<AggregationInfo> aggregations;
+    std::vector<PragmaOption> options;
+    std::string source_name;  // script file, or empty for command line text
+};
+
+}  // namespace dt
