@@ -87,6 +87,9 @@ struct Node {
     bool userland = false;        // its value is an address of, or lies in, the target
     bool bitfield = false;
     std::uint32_t bitfield_offset = 0, bitfield_bits = 0;
+    const Type* operand_type = nullptr;  // Binary, Assign: in which type it is computed
+    bool string_compare = false;         // Binary: comparison of strings
+    bool alloca_pointer = false;         // an address in the clause's scratch memory
     std::shared_ptr<Format> format;  // Call of printf and the like
 };
 
@@ -115,6 +118,7 @@ struct Ident {
     bool keys_known = false;
     bool declared = false;         // by a declaration, not by its first use
     bool referenced = false, modified = false;
+    bool alloca_pointer = false;   // holds addresses from alloca(), and nothing else
     Place at;                      // first seen
     // Action, Subroutine, AggFunc
     const char* prototype = nullptr;
@@ -146,6 +150,7 @@ struct ProbeSpec {
     std::uint32_t id = 0;  // -i N or a bare number
     std::string text;      // as written
     Place at;
+    std::vector<std::uint32_t> matched;  // by check: ids of the probes it matches now
 };
 
 struct Clause {
@@ -154,6 +159,7 @@ struct Clause {
     std::vector<Stmt> statements;
     Place at;
     bool default_action = false;  // no body was written: records the probe only
+    bool destructive = false;     // by check: has an action or subroutine that needs -w
 };
 
 enum class DeclKind { Variable, Inline, Translator, Provider, TypeOnly };

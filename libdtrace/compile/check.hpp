@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The checker's promise to the code generator: what check() leaves in the tree.
+//
+// check() rewrites the tree in place. What it could replace by something simpler is gone
+// afterwards, so the generator meets few kinds of node:
+//
+//   gone      Plus, SizeofType, SizeofExpr, Offsetof, TypeName, Xlate, Float; Ident of an
+//             Enumerator, Inline or Symbol; args[n]; curpsinfo->x and curlwpsinfo->x;
+//             parameterised inlines; any integer expression of constants (Integer now)
+//   Integer   value: 64 bits, as evaluated at run time, not narrowed to type. Constants
+//             of pointer type (NULL, &object`symbol) are Integer nodes too.
+//   String    text; type string
+//   Ident     ident: Scalar or CArray (D variable; scope Global, Self, This), Builtin
+//             (ident->id is the DIF variable). An Ident of by-reference type (string,
+//             struct, array) evaluates to its address.
+//   Aggregate ident (id: the aggregation's variable), args: checked keys. Only on the left
+//             of a statement's Assign and as argument of printa, clear, trunc, normalize,
+//             denormalize.
+//   Index     left is Ident of kind AssocArray: args are the key parts, each checked
+//               against ident->keys. left->ident->scope says global or thread-local.
+//             left is Ident of kind Builtin (uregs): args[0] is the index.
+//             else left has array or pointer type: one args[0], element i is at
+//               value(left) + i * type->size. A constant index within declared bounds.
+//   Member    left has struct or union type (its value is its address); Arrow: left is a
+//             pointer to one. value: byte offset of the member's storage unit, which has
+//             type's size. With bitfield: the bits are bitfield_offset (from the least
+//             significant bit of the unit), bitfield_bits many, sign-extended when type is
+//             signed. Without: bitfield_* are 0.
+//   Unary     Not (operand scalar; string operands are tested for NULL), BitNot, Neg,
+//             Deref (a by-reference pointee evaluates to the pointer), AddrOf (left is an
+//             lvalue in memory: Deref, Index of pointer or C array, Member, Arrow, or an
+//             Ident of by-reference type)
+//   PreInc, PostInc   op Inc or Dec; value: what is added or taken, 1 or the pointee's size
+//   Binary    arithmetic and bits: operand_type is the type of C's usual conversions (for
+//               shifts: the left operand's promoted type); its is_signed chooses
+//               sdiv/udiv, srem/urem, sra/srl. Operands are not narrowed to it.
+//             Add, Sub with a pointer: type is the pointer (Add: the pointer may be left
+//               or right; multiply the other by the pointee's size, which is 1 for
+//               void), or int64_t for pointer - pointer (divide the difference).
+//             comparisons: type int; string_compare: scmp, else cmp with operand_type's
+//               is_signed (pointers: unsigned).
+//             LogAnd, LogOr short-circuit; LogXor does not. Operands scalar.
+//             Comma: left for its effect; type is right's.
+//   Assign    left is an lvalue: Ident, Index, Member, Arrow, Deref. type is left's; the
+//             right value must be narrowed to it (integers) or copied (by reference:
+//             left->type->size bytes; strings up to NUL). op != None: compute in
+//             operand_type, then narrow; a pointer left of += or -= scales as in Binary.
+//             With left an Aggregate: right is a Call of an AggFunc, see below. This is a
+//             whole statement, never part of an expression.
+//             A left type Dynamic no longer exists: the first assignment fixed it.
+//   Cond      cond scalar; type is the common type of left and right; may be void.
+//   Cast      left, type: integers are narrowed or extended when left->type is wider or
+//             differs in sign at the same size below 8; other casts (pointers, strings)
+//             change nothing but the type.
+//   Stringof  left is an address; nothing to do but the type.
+//   Call      ident->kind
+//     Subroutine  ident->id, args by prototype; ident->flags "ANY" or "WRITE". Missing
+//                 optional arguments are absent. copyinstr, substr, index, rindex,
+//                 strtoll, lltostr take fewer args then.
+//     Action      only as a whole statement, except stack() and symbol actions as a key
+//                 of an aggregation. trace(ustack()) and the like have become the inner
+//                 call. ident->id is the kind (DTRACEACT_*), libact and flags its row.
+//                   trace, print   args[0]; text tells which ("trace", "print")
+//                   printf, system, freopen   format; args are the values only
+//                   printa         format, or null for the default; args: Aggregates
+//                   tracemem       value: the bytes; args[0] address, args[1] (maybe)
+//                                  the dynamic size; the constant size argument is gone
+//                   ustack, jstack value: DTRACE_USTACK_ARG(frames, strsize); no args
+//                   stack          value: frames; no args
+//                   sym, mod, func, usym, ufunc, umod, uaddr   args[0] the address
+//                   exit, raise, chill, speculate, commit, discard   args[0]
+//                   clear, denormalize  args[0] Aggregate
+//                   normalize      args[0] Aggregate, args[1] the divisor
+//                   trunc          args[0] Aggregate, args[1] (maybe) the count
+//                   setopt         args[0] and (maybe) args[1] strings
+//                   ftruncate, stop, breakpoint, panic   none
+//     AggFunc     right side of an aggregating statement. ident->id is DTRACEAGG_*; value
+//                 is the packed parameter word of lquantize and llquantize (also in the
+//                 Aggregation's ident->agg_arg), else 0. args[0]: the value (absent for
+//                 count), args[1] (maybe): the increment; the parameters are gone.
+//
+// Every node: type is set. userland: a load through this address (pointers), or of this
+// by-reference value, is one of the traced process. is_constant: an Integer.
+// Statements: all are Expr. Clause: default_action is set for an empty body; destructive
+// is set when an action or subroutine of it needs -w. Idents: referenced and modified say
+// what DIF's variable table wants to know. ProbeSpec: matched holds the ids of its probes.
+//
+// Reading order: check.cpp (units, clauses, statements), check_names.cpp (what a name
+// means), check_expr.cpp (types of expressions), check_calls.cpp and check_actions.cpp.
+#pragma once
+
+#include "libdtrace/compile/passes.hpp"
