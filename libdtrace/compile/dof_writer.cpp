@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// The program as DOF (dif/dof.h), the form in which an engine takes it.
+//
+//   header | section table | data of section 0 | data of section 1 | ...
+//
+// Per clause: its DIF objects (each a DIFOHDR with DIF, INTTAB, STRTAB, VARTAB of its
+// own), one ACTDESC, and per probe description a PROBEDESC and an ECBDESC. ECBDESCs of
+// one clause carry the same number in uarg and name the same ACTDESC. Probe names and
+// formats share one STRTAB, each string once; a DIF object that several clauses share
+// is written once. So time and size grow with the program and nothing else.
+#include "dif/dof.h"
+#include "dif/ops.h"
+#include "libdtrace/compile/compiler.hpp"
+
+#include <cstring>
+#include <unordered_map>
+
+namespace dt {
+
+namespace {
+
+class DofWriter {
+public:
+    DofWriter();
+
+    void add_clause(const CompiledClause& clause, std::uint64_t number);
+    std::vector<std::byte> finish();
+
+private:
+    dof_secidx add_section(dof_sectype type, std::uint32_t align, std::uint32_t entsize,
+                           const void* data, std::size_t bytes);
+    template <class T>
+    dof_secidx add_table(dof_sectype type, const std::vector<T>& rows);
+    dof_secidx add_difo(const std::shared_ptr<Difo>& difo);
+    dof_secidx add_probe(const ProbeSpec& spec);
+    dof_secidx add_actions(const std::vector<Action>& actions);
+    dof_stridx add_string(const std::string& text);
+
+    static constexpr dof_secidx strings_section = 0;
+
+    std::vector<dof_sec> sections_; // offset: in data_, until finish()
+    std::vector<std::byte> data_;
+    std::string strings_ = std::string(1, '\0');
+    std::unordered_map<std::string, dof_stridx> string_index_;
+    std::unordered_map<const Difo*, dof_secidx> difo_section_;
+};
+
+DofWriter::DofWriter()
+{
+    // The strings' place among the sections is known from the start, their bytes last.
+    sections_.push_back({DOF_SECT_STRTAB, 1, DOF_SECF_LOAD, 0, 0, 0});
+}
+
+dof_secidx DofWriter::add_section(dof_sectype type, std::uint32_t align,
+                                  std::uint32_t entsize, const void* data,
+                                  std::size_t bytes)
+{
+    // data_ starts 8-aligned in the file: the header and the table are multiples of 8.
+    std::size_t at = DT_ALIGN(data_.size(), std::size_t{align});
+    data_.resize(at + bytes);
+    if (bytes != 0)
+        std::memcpy(data_.data() + at, data, bytes);
+    sections_.push_back(
+        {static_cast<dt_u32>(type), align, DOF_SECF_LOAD, entsize, at, bytes});
+    return static_cast<dof_secidx>(sections_.size() - 1);
+}
+
+template <class T>
+dof_secidx DofWriter::add_table(dof_sectype type, const std::vector<T>& rows)
+{
+    return add_section(type, alignof(T), sizeof(T), rows.data(),
+                       rows.size() * sizeof(T));
+}
+
+dof_stridx DofWriter::add_string(const std::string& text)
+{
+    if (text.empty())
+        return DOF_STRIDX_NONE;
+    auto [entry, added] =
+        string_index_.try_emplace(text, static_cast<dof_stridx>(strings_.size()));
+    if (added)
+        strings_.append(text.c_str()).push_back('\0');
+    return entry->second;
+}
+
+dof_secidx DofWriter::add_difo(const std::shared_ptr<Difo>& difo)
+{
+    if (!difo)
+        return DOF_SECIDX_NONE;
+    if (auto known = difo_section_.find(difo.get()); known != difo_section_.end())
+        return known->second;
+
+    std::vector<dof_secidx> links;
+    links.push_back(add_table(DOF_SECT_DIF, difo->text));
+    if (!difo->ints.empty())
+        links.push_back(add_table(DOF_SECT_INTTAB, difo->ints));
+    if (!difo->strs.empty())
+        links.push_back(
+            add_section(DOF_SECT_STRTAB, 1, 0, difo->strs.data(), difo->strs.size()));
+    if (!difo->vars.empty())
+        links.push_back(add_table(DOF_SECT_VARTAB, difo->vars));
+
+    std::vector<std::byte> header(sizeof(dof_difohdr) + links.size() * sizeof links[0]);
+    dof_difohdr fixed = {difo->rtype};
+    std::memcpy(header.data(), &fixed, sizeof fixed);
+    std::memcpy(header.data() + sizeof fixed, links.data(),
+                links.size() * sizeof links[0]);
+    dof_secidx section =
+        add_section(DOF_SECT_DIFOHDR, 4, 0, header.data(), header.size());
+    difo_section_.emplace(difo.get(), section);
+    return section;
+}
+
+dof_secidx DofWriter::add_probe(const ProbeSpec& spec)
+{
+    dof_probedesc probe = {strings_section,         add_string(spec.provider),
+                           add_string(spec.module), add_string(spec.function),
+                           add_string(spec.name),   spec.id};
+    return add_section(DOF_SECT_PROBEDESC, 4, 0, &probe, sizeof probe);
+}
+
+dof_secidx DofWriter::add_actions(const std::vector<Action>& actions)
+{
+    if (actions.empty())
+        return DOF_SECIDX_NONE;
+    std::vector<dof_actdesc> rows;
+    rows.reserve(actions.size());
+    for (const Action& action : actions) {
+        dof_actdesc row = {add_difo(action.difo), DOF_SECIDX_NONE, action.kind,
+                           action.ntuple,         action.arg,      action.uarg};
+        if (action.has_format) {
+            row.strtab = strings_section;
+            row.arg = add_string(action.format);
+        }
+        rows.push_back(row);
+    }
+    return add_table(DOF_SECT_ACTDESC, rows);
+}
+
+void DofWriter::add_clause(const CompiledClause& clause, std::uint64_t number)
+{
+    dof_ecbdesc ecb = {};
+    ecb.pred = add_difo(clause.predicate);
+    ecb.actions = add_actions(clause.actions);
+    ecb.line = static_cast<dt_u32>(clause.at.line);
+    ecb.uarg = number;
+    for (const ProbeSpec& spec : clause.probes) {
+        ecb.probes = add_probe(spec);
+        add_section(DOF_SECT_ECBDESC, 8, 0, &ecb, sizeof ecb);
+    }
+}
+
+std::vector<std::byte> DofWriter::finish()
+{
+    sections_[strings_section].offset = data_.size();
+    sections_[strings_section].size = strings_.size();
+
+    dof_hdr header = {};
+    header.ident[DOF_ID_MAG0] = 0x7f;
+    header.ident[DOF_ID_MAG0 + 1] = 'D';
+    header.ident[DOF_ID_MAG0 + 2] = 'O';
+    header.ident[DOF_ID_MAG0 + 3] = 'F';
+    header.ident[DOF_ID_MODEL] = DOF_MODEL_LP64;
+    header.ident[DOF_ID_ENCODING] = DOF_ENCODE_LSB;
+    header.ident[DOF_ID_VERSION] = DOF_VERSION;
+    header.ident[DOF_ID_DIFVERS] = DIF_VERSION;
+    header.ident[DOF_ID_DIFIREG] = DIF_DIR_NREGS;
+    header.ident[DOF_ID_DIFTREG] = DIF_DTR_NREGS;
+    header.ident[DOF_ID_ABI] = DOF_ABI_LINUX;
+    header.hdrsize = sizeof(dof_hdr);
+    header.secsize = sizeof(dof_sec);
+    header.secnum = static_cast<dt_u32>(sections_.size());
+    header.secoff = sizeof(dof_hdr);
+    std::size_t table_bytes = sections_.size() * sizeof(dof_sec);
+    std::size_t data_at = sizeof header + table_bytes;
+    header.loadsz = header.filesz = data_at + data_.size() + strings_.size();
+    for (dof_sec& section : sections_)
+        section.offset += data_at;
+
+    std::vector<std::byte> image(header.filesz);
+    std::byte* to = image.data();
+    std::memcpy(to, &header, sizeof header);
+    std::memcpy(to + header.secoff, sections_.data(), table_bytes);
+    if (!data_.empty())
+        std::memcpy(to + data_at, data_.data(), data_.size());
+    std::memcpy(to + data_at + data_.size(), strings_.data(), strings_.size());
+    return image;
+}
+
+} // namespace
+
+std::vector<std::byte> write_dof(const Program& program, std::uint64_t first_clause)
+{
+    DofWriter writer;
+    for (std::size_t i = 0; i < program.clauses.size(); i++)
+        writer.add_clause(program.clauses[i], first_clause + i);
+    return writer.finish();
+}
+
+} // namespace dt
