@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// The consumer's aggregations: what all shards counted, summed up by key.
+//
+//   shard buffers ──snapshot──> merge() ──> AggEntry per (aggregation, key bytes)
+//
+// A shard's buffer is emptied when it is drained, so merge() adds. min and max keep the
+// extreme, everything else is a sum of 64-bit words (stddev's squares are 128-bit).
+// clear(), trunc() and normalize() act here, never in the arena.
+#pragma once
+
+#include "libdtrace/consume/display.hpp"
+#include "libdtrace/consume/record.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace dt {
+
+// One aggregation of a program. Parts describe the key, offsets count from its start.
+struct AggDesc {
+    std::uint32_t id = 0; // variable id
+    std::string name;     // without @
+    std::uint32_t function = 0;
+    std::uint64_t arg = 0;
+    std::vector<RecordDesc> parts;
+    std::uint32_t key_bytes = 0, value_bytes = 0;
+    std::uint32_t epid = 0; // the first clause seen to feed it
+    bool printed = false;   // by printa(): not dumped at the end
+};
+
+struct AggEntry {
+    const AggDesc* agg = nullptr;
+    std::vector<std::byte> bytes; // key, then value (8-aligned)
+    std::uint64_t normal = 1;
+    std::uint64_t order = 0; // of creation
+
+    std::span<const std::byte> key() const
+    {
+        return std::span(bytes).first(agg->key_bytes);
+    }
+    std::span<const std::byte> part(std::size_t n) const
+    {
+        const RecordDesc& desc = agg->parts[n];
+        return key().subspan(desc.offset, desc.size);
+    }
+    // The value as 64-bit words.
+    std::size_t n_words() const { return agg->value_bytes / 8; }
+    std::int64_t word(std::size_t n) const;
+};
+
+// How walks are ordered; the C API's _walk_* functions are these four and reversals.
+enum class AggOrder { Unsorted, ByOption, Key, Value, KeyVariable, ValueVariable };
+
+// What a walker wants done with the entry; the C API's DTRACE_AGGWALK_*.
+enum class AggVerdict {
+    Error = -1,
+    Next = 0,
+    Abort,
+    Clear,
+    Normalize,
+    Denormalize,
+    Remove
+};
+
+class Aggregates {
+public:
+    // Tells of an aggregation; the same id again changes nothing.
+    AggDesc& declare(AggDesc desc);
+    AggDesc* find(std::uint32_t id);
+    const std::map<std::uint32_t, std::unique_ptr<AggDesc>>& all() const
+    {
+        return descs_;
+    }
+
+    // Adds one shard's count for a key. False: sizes that do not fit the aggregation.
+    bool merge(AggDesc& agg, std::span<const std::byte> key,
+               std::span<const std::byte> value);
+
+    void clear(std::uint32_t id);
+    void trunc(std::uint32_t id);                 // all keys
+    void trunc(std::uint32_t id, std::int64_t n); // keeps n largest, or -n smallest
+    void normalize(std::uint32_t id, std::uint64_t by);
+    void denormalize(std::uint32_t id) { normalize(id, 1); }
+    void clear_all(); // dtrace_aggregate_clear()
+
+    // Entries of one aggregation (0: of all) in order.
+    std::vector<AggEntry*> entries(std::uint32_t id, AggOrder order,
+                                   const Display& display, bool reverse = false);
+    // Rows of several joined by key; a column without that key is null. Sorted by
+    // display's options.
+    std::vector<std::vector<AggEntry*>> joined(std::span<const std::uint32_t> ids,
+                                               const Display& display);
+    // Calls fn on each and does what it asks. False: fn said Error or Abort.
+    bool walk(std::uint32_t id, AggOrder order, const Display& display, bool reverse,
+              const std::function<AggVerdict(AggEntry&)>& fn);
+    std::size_t size() const { return n_entries_; }
+
+    // The number an entry sorts by (distributions: the weighted sum).
+    static int compare_values(const AggEntry& a, const AggEntry& b);
+    static int compare_keys(const AggEntry& a, const AggEntry& b,
+                            std::size_t first_part);
+
+private:
+    struct Table {
+        std::unordered_map<std::string_view, std::unique_ptr<AggEntry>> entries;
+    };
+    Table& table(std::uint32_t id) { return tables_[id]; }
+    void remove(AggEntry* entry);
+
+    std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
+    std::map<std::uint32_t, Table> tables_;
+    std::size_t n_entries_ = 0;
+    std::uint64_t next_order_ = 0;
+};
+
+} // namespace dt

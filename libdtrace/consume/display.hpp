@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The options that say how records and aggregations are shown, as values.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dt {
+
+// clang-format off
+#define DT_DISPLAY_FLAGS(X) /* X(option): false unless set */ \
+    X(quiet) X(flowindent) X(rawbytes) X(temporal) X(droptags) \
+    X(aggsortkey) X(aggsortrev) X(agghist) X(aggpack) X(aggzoom)
+#define DT_DISPLAY_COUNTS(X) /* X(option, default) */ \
+    X(stackindent, 14) X(aggsortpos, 0) X(aggsortkeypos, 0)
+// clang-format on
+
+struct Display {
+#define X(option) bool option = false;
+    DT_DISPLAY_FLAGS(X)
+#undef X
+#define X(option, value) std::uint64_t option = value;
+    DT_DISPLAY_COUNTS(X)
+#undef X
+
+    // By name, in the text forms of -x ("", "yes", "off", "3"); not_found: not one of
+    // these options.
+    Result<Ok> set(std::string_view name, std::string_view value);
+};
+
+} // namespace dt

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Where the consumer's text goes.
+//
+// Printers append to text() and then call commit(), which says what the piece was: a
+// FileOutput hands it to its FILE, a HandlerOutput to a callback (the C API's buffered
+// handler). Everything appended since the last commit() is one piece. After an output
+// failed (disk full, closed pipe) commit() goes on failing and the text is thrown away.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace dt {
+
+struct ProbeData;
+struct RecordDesc;
+struct AggEntry;
+
+// What a piece of text belongs to; all may be null. Flags are the C API's
+// DTRACE_BUFDATA_*.
+struct Piece {
+    const ProbeData* probe = nullptr;
+    const RecordDesc* record = nullptr;
+    const AggEntry* entry = nullptr;
+    std::uint32_t flags = 0;
+};
+constexpr std::uint32_t piece_agg_key = 1, piece_agg_value = 2, piece_agg_format = 4,
+                        piece_agg_last = 8;
+
+class Output {
+public:
+    virtual ~Output() = default;
+    std::string& text() { return text_; }
+    Result<Ok> commit(const Piece& piece = {});
+    // Ready for others to write to the same place: nothing stays in our buffers.
+    virtual Result<Ok> flush() { return Ok{}; }
+    // freopen(): an empty path goes back to where output went at first.
+    virtual Result<Ok> reopen(const std::string& path);
+    // ftruncate(): empties a regular file, does nothing to others.
+    virtual Result<Ok> truncate() { return Ok{}; }
+    // Pieces are wanted one by one (per conversion), not per record.
+    virtual bool wants_pieces() const { return false; }
+
+protected:
+    virtual Result<Ok> take(std::string_view text, const Piece& piece) = 0;
+
+private:
+    std::string text_;
+};
+
+// Text into a stdio stream that the caller owns. reopen() swaps the file under the
+// stream's descriptor, so that programs run by system() write to the same place.
+class FileOutput : public Output {
+public:
+    explicit FileOutput(std::FILE* file) : file_(file) {}
+    Result<Ok> flush() override;
+    Result<Ok> reopen(const std::string& path) override;
+    Result<Ok> truncate() override;
+    void set_file(std::FILE* file) { file_ = file; }
+
+protected:
+    Result<Ok> take(std::string_view text, const Piece& piece) override;
+
+private:
+    std::FILE* file_;
+    Fd original_; // of the stream's descriptor while freopen() is in force
+};
+
+// Text to a function, piece by piece; false ends the consumption.
+class HandlerOutput : public Output {
+public:
+    using Handler = std::function<bool(std::string_view text, const Piece& piece)>;
+    explicit HandlerOutput(Handler handler) : handler_(std::move(handler)) {}
+    bool wants_pieces() const override { return true; }
+
+protected:
+    Result<Ok> take(std::string_view text, const Piece& piece) override;
+
+private:
+    Handler handler_;
+};
+
+// Text kept in memory, for tests and for callers that print it later.
+class StringOutput : public Output {
+public:
+    std::string taken;
+
+protected:
+    Result<Ok> take(std::string_view text, const Piece& piece) override;
+};
+
+} // namespace dt
