@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: MIT
+// Bytes to Instruction, in three steps.
+//
+//   lay_out()   where the parts stand            the format's rules
+//   capstone    is it an instruction, how long   the tables of a tested disassembler
+//               is it, which registers it uses
+//   opcodes.hpp what a modelled one means        operands, flow
+//
+// The two lengths must agree: an instruction that they dispute is refused, because a
+// copy of the wrong length would run on into garbage. capstone 4 does not know the
+// newest vector instructions; the format of VEX and EVEX fixes their length, so that
+// one of those is accepted as unmodelled, with all general registers taken as read and
+// written.
+#include "fasttrap/arch/x86_64/decode.hpp"
+
+#include "fasttrap/arch/x86_64/layout.hpp"
+
+#include <capstone/capstone.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+
+namespace dt::x86 {
+
+namespace {
+
+struct Row {
+    Op op = Op::unmodelled;
+    Form form = Form::none;
+    Size size = Size::b;
+};
+
+struct RefusedRow {
+    std::int16_t whole_modrm = -1;
+    Flow flow = Flow::next;
+    std::string_view reason;
+};
+
+// Indexed by map (0, 1), opcode and ModRM.reg.
+template <class T> using ByOpcode = std::array<std::array<std::array<T, 8>, 256>, 2>;
+
+template <class T>
+void fill(ByOpcode<T>& table, unsigned map, unsigned first, unsigned count, int ext,
+          T row)
+{
+    for (unsigned op = first; op < first + count; ++op) {
+        for (int reg = 0; reg < 8; ++reg) {
+            if (ext < 0 || ext == reg)
+                table[map][op][static_cast<std::size_t>(reg)] = row;
+        }
+    }
+}
+
+const ByOpcode<Row>& rows()
+{
+    static const ByOpcode<Row> table = [] {
+        ByOpcode<Row> t{};
+#define X(map, first, count, ext, op, form, size)                                      \
+    fill(t, map, first, count, ext, Row{Op::op, Form::form, Size::size});
+        X86_OPCODES(X)
+#undef X
+        return t;
+    }();
+    return table;
+}
+
+const ByOpcode<RefusedRow>& refused_rows()
+{
+    static const ByOpcode<RefusedRow> table = [] {
+        ByOpcode<RefusedRow> t{};
+#define X(map, first, count, ext, modrm, flow, reason)                                 \
+    fill(t, map, first, count, ext, RefusedRow{modrm, Flow::flow, reason});
+        X86_REFUSED(X)
+#undef X
+        return t;
+    }();
+    return table;
+}
+
+// One capstone per thread: a handle keeps state while it decodes.
+class Disassembler {
+public:
+    Disassembler()
+    {
+        [[maybe_unused]] cs_err failed = cs_open(CS_ARCH_X86, CS_MODE_64, &handle_);
+        assert(failed == CS_ERR_OK);
+        cs_option(handle_, CS_OPT_DETAIL, CS_OPT_ON);
+        insn_ = cs_malloc(handle_);
+        assert(insn_ != nullptr);
+    }
+    ~Disassembler()
+    {
+        cs_free(insn_, 1);
+        cs_close(&handle_);
+    }
+    Disassembler(const Disassembler&) = delete;
+    Disassembler& operator=(const Disassembler&) = delete;
+
+    // Null when capstone knows no such instruction.
+    const cs_insn* decode(std::span<const std::byte> text)
+    {
+        const auto* code = reinterpret_cast<const std::uint8_t*>(text.data());
+        std::size_t size = text.size();
+        std::uint64_t address = 0;
+        return cs_disasm_iter(handle_, &code, &size, &address, insn_) ? insn_ : nullptr;
+    }
+
+    void registers_of(const cs_insn* decoded, Instruction& insn) const;
+
+private:
+    csh handle_ = 0;
+    cs_insn* insn_ = nullptr;
+};
+
+// clang-format off
+#define GENERAL_REGISTERS(X) /* number, and its names from 8 bytes to 1 */                 \
+    X(0, RAX, EAX, AX, AL) X(1, RCX, ECX, CX, CL)                                          \
+    X(2, RDX, EDX, DX, DL) X(3, RBX, EBX, BX, BL)                                          \
+    X(4, RSP, ESP, SP, SPL) X(5, RBP, EBP, BP, BPL)                                        \
+    X(6, RSI, ESI, SI, SIL) X(7, RDI, EDI, DI, DIL)                                        \
+    X(8, R8, R8D, R8W, R8B) X(9, R9, R9D, R9W, R9B)                                        \
+    X(10, R10, R10D, R10W, R10B) X(11, R11, R11D, R11W, R11B)                              \
+    X(12, R12, R12D, R12W, R12B) X(13, R13, R13D, R13W, R13B)                              \
+    X(14, R14, R14D, R14W, R14B) X(15, R15, R15D, R15W, R15B)
+// clang-format on
+
+constexpr std::array<std::uint16_t, X86_REG_ENDING> register_bits = [] {
+    std::array<std::uint16_t, X86_REG_ENDING> bits{};
+#define X(n, a, b, c, d)                                                               \
+    bits[X86_REG_##a] = bits[X86_REG_##b] = bits[X86_REG_##c] = bits[X86_REG_##d] =    \
+        1 << n;
+    GENERAL_REGISTERS(X)
+#undef X
+    bits[X86_REG_AH] = 1 << 0;
+    bits[X86_REG_CH] = 1 << 1;
+    bits[X86_REG_DH] = 1 << 2;
+    bits[X86_REG_BH] = 1 << 3;
+    return bits;
+}();
+
+void Disassembler::registers_of(const cs_insn* decoded, Instruction& insn) const
+{
+    cs_regs read;
+    cs_regs written;
+    std::uint8_t n_read = 0;
+    std::uint8_t n_written = 0;
+    if (cs_regs_access(handle_, decoded, read, &n_read, written, &n_written) !=
+        CS_ERR_OK) {
+        insn.reads = insn.writes = 0xffff;
+        return;
+    }
+    for (unsigned i = 0; i < n_read; ++i)
+        insn.reads |= register_bits[read[i]];
+    for (unsigned i = 0; i < n_written; ++i)
+        insn.writes |= register_bits[written[i]];
+}
+
+std::int64_t signed_at(std::span<const std::byte> text, unsigned at, unsigned size)
+{
+    std::uint64_t raw = 0;
+    std::memcpy(&raw, text.data() + at, size);
+    if (size == 0 || size == 8)
+        return static_cast<std::int64_t>(raw);
+    unsigned shift = 64 - size * 8;
+    return static_cast<std::int64_t>(raw << shift) >> shift;
+}
+
+Reg reg_number(unsigned low, bool high)
+{
+    return static_cast<Reg>(low | (high ? 8U : 0U));
+}
+
+void fill_memory(const Layout& layout, Instruction& insn)
+{
+    unsigned modrm = byte_at(insn, layout.modrm_at);
+    unsigned mod = modrm >> 6;
+    unsigned rm = modrm & 7;
+    MemoryOperand& memory = insn.memory;
+    insn.has_memory = true;
+    memory.address_32 = insn.has(prefix_address_size);
+    memory.segment = layout.segment_byte == 0x64   ? Segment::fs
+                     : layout.segment_byte == 0x65 ? Segment::gs
+                                                   : Segment::flat;
+    memory.disp = signed_at(insn.bytes, layout.disp_at, layout.disp_size);
+    if (mod == 0 && rm == 5) {
+        insn.rip_relative = true;
+        return;
+    }
+    if (rm != 4) {
+        memory.base = reg_number(rm, layout.b);
+        return;
+    }
+    unsigned sib = byte_at(insn, layout.modrm_at + 1U);
+    if ((sib & 7) != 5 || mod != 0)
+        memory.base = reg_number(sib & 7, layout.b);
+    Reg index = reg_number(sib >> 3 & 7, layout.x);
+    if (index != Reg::rsp) {
+        memory.index = index;
+        memory.scale = static_cast<std::uint8_t>(1U << (sib >> 6));
+    }
+}
+
+// The operands of a modelled instruction, in the order of its form.
+class Operands {
+public:
+    Operands(const Layout& layout, Instruction& insn, unsigned size)
+        : layout_(layout), insn_(insn), size_(size)
+    {
+    }
+
+    void fill(Form form)
+    {
+        switch (form) {
+        case Form::none:
+        case Form::rel:
+            break;
+        case Form::rm:
+            rm(size_);
+            break;
+        case Form::rm_reg:
+            rm(size_);
+            reg();
+            break;
+        case Form::reg_rm:
+        case Form::reg_mem:
+            reg();
+            rm(size_);
+            break;
+        case Form::rm_imm:
+            rm(size_);
+            imm();
+            break;
+        case Form::rm_one:
+            rm(size_);
+            add({Operand::imm, 1, Reg::none, 1});
+            break;
+        case Form::reg_rm1:
+            reg();
+            rm(1);
+            break;
+        case Form::reg_rm2:
+            reg();
+            rm(2);
+            break;
+        case Form::reg_rm4:
+            reg();
+            rm(4);
+            break;
+        case Form::acc_imm:
+            general(0, false, size_);
+            imm();
+            break;
+        case Form::low:
+            general(layout_.opcode & 7, layout_.b, size_);
+            break;
+        case Form::low_imm:
+            general(layout_.opcode & 7, layout_.b, size_);
+            imm();
+            break;
+        case Form::acc_low:
+            general(0, false, size_);
+            general(layout_.opcode & 7, layout_.b, size_);
+            break;
+        case Form::imm:
+            imm();
+            break;
+        }
+    }
+
+private:
+    void add(Operand operand) { insn_.operands[insn_.n_operands++] = operand; }
+
+    void general(unsigned low, bool high, unsigned size)
+    {
+        // Without any REX prefix the byte registers 4..7 are the high bytes of 0..3.
+        bool high_byte = size == 1 && !layout_.has_rex && low >= 4;
+        add({high_byte ? Operand::high_byte : Operand::reg,
+             static_cast<std::uint8_t>(size),
+             reg_number(high_byte ? low - 4 : low, high), 0});
+    }
+    unsigned modrm() const { return byte_at(insn_, layout_.modrm_at); }
+    void reg() { general(modrm() >> 3 & 7, layout_.r, size_); }
+    void rm(unsigned size)
+    {
+        if (insn_.has_memory)
+            add({Operand::mem, static_cast<std::uint8_t>(size), Reg::none, 0});
+        else
+            general(modrm() & 7, layout_.b, size);
+    }
+    void imm()
+    {
+        add({Operand::imm, layout_.imm_size, Reg::none,
+             signed_at(insn_.bytes, layout_.imm_at, layout_.imm_size)});
+    }
+
+    const Layout& layout_;
+    Instruction& insn_;
+    unsigned size_;
+};
+
+Flow flow_of(Op op)
+{
+    switch (op) {
+    case Op::call:
+        return Flow::call;
+    case Op::call_rm:
+        return Flow::call_indirect;
+    case Op::jmp:
+        return Flow::jump;
+    case Op::jmp_rm:
+        return Flow::jump_indirect;
+    case Op::jcc:
+    case Op::loop_:
+    case Op::jrcxz:
+        return Flow::branch;
+    case Op::ret:
+        return Flow::ret;
+    default:
+        return Flow::next;
+    }
+}
+
+constexpr std::uint16_t bits_of(std::initializer_list<Reg> regs)
+{
+    unsigned bits = 0;
+    for (Reg reg : regs)
+        bits |= 1U << static_cast<unsigned>(reg);
+    return static_cast<std::uint16_t>(bits);
+}
+constexpr std::uint16_t syscall_reads =
+    bits_of({Reg::rax, Reg::rdi, Reg::rsi, Reg::rdx, Reg::r10, Reg::r8, Reg::r9});
+constexpr std::uint16_t syscall_writes = bits_of({Reg::rax, Reg::rcx, Reg::r11});
+
+// What a row does not say: prefixes that change the meaning, and encodings that share
+// an opcode with another instruction.
+bool is_modelled(const Row& row, const Layout& layout, const Instruction& insn)
+{
+    bool has_repeat = (layout.prefixes & (prefix_rep | prefix_repne)) != 0;
+    bool short_operand = insn.has(prefix_operand_size) && !layout.w;
+    if (insn.has(prefix_lock) || layout.misplaced_rex)
+        return false;
+    if (row.op == Op::nop &&
+        layout.opcode == 0x1e) // f3 0f 1e is endbr, rdssp or reserved
+        return !has_repeat || byte_at(insn, layout.modrm_at) == 0xfa;
+    if (row.op == Op::nop || row.size == Size::near)
+        return true;
+    if (has_repeat || (row.size == Size::q && short_operand))
+        return false;
+    if (row.form == Form::reg_mem)
+        return insn.has_memory;
+    if (row.form == Form::reg_rm4)
+        return layout.w;
+    if (row.op == Op::bswap)
+        return !short_operand;
+    if (row.op == Op::pop || row.op == Op::xchg)
+        return !insn.has_memory;
+    return true;
+}
+
+void fill_meaning(const Layout& layout, Instruction& insn)
+{
+    if (layout.encoding != Encoding::legacy || layout.map > 1)
+        return;
+    unsigned ext = layout.modrm_at != 0 ? byte_at(insn, layout.modrm_at) >> 3 & 7U : 0;
+    const RefusedRow& refused = refused_rows()[layout.map][layout.opcode][ext];
+    if (!refusal_of(insn).empty() && !refused.reason.empty()) {
+        insn.flow = refused.flow;
+        return;
+    }
+    if (layout.map == 1 && layout.opcode == 0x05) {
+        insn.flow = Flow::syscall;
+        insn.reads = syscall_reads; // capstone does not say
+        insn.writes = syscall_writes;
+        return;
+    }
+    Row row = rows()[layout.map][layout.opcode][ext];
+    if (layout.map == 0 && layout.opcode == 0x90 && !layout.b)
+        row = Row{Op::nop, Form::none, Size::b};
+    if (row.op == Op::unmodelled)
+        return;
+    insn.flow = flow_of(row.op);
+    if (!is_modelled(row, layout, insn))
+        return;
+    insn.operation = static_cast<std::uint16_t>(row.op);
+    insn.condition = layout.opcode & 0x0f;
+    unsigned size = row.size == Size::b             ? 1
+                    : row.size != Size::v           ? 8
+                    : layout.w                      ? 8
+                    : insn.has(prefix_operand_size) ? 2
+                                                    : 4;
+    if (row.form == Form::rel)
+        insn.target = insn.next() + static_cast<std::uint64_t>(signed_at(
+                                        insn.bytes, layout.imm_at, layout.imm_size));
+    Operands(layout, insn, size).fill(row.form);
+    if (row.form == Form::none) // implied operands still have a size
+        insn.operands[0].size = static_cast<std::uint8_t>(size);
+}
+
+Result<Instruction> refuse(Code code, const char* why)
+{
+    return Error{code, why};
+}
+
+} // namespace
+
+std::string_view refusal_of(const Instruction& insn)
+{
+    if (insn.has(prefix_two_segments))
+        return "two segment prefixes";
+    if (insn.encoding != Encoding::legacy || insn.opcode_map > 1)
+        return {};
+    unsigned modrm = insn.modrm_at != 0 ? byte_at(insn, insn.modrm_at) : 0;
+    const RefusedRow& row =
+        refused_rows()[insn.opcode_map][insn.opcode][modrm >> 3 & 7];
+    if (row.reason.empty() ||
+        (row.whole_modrm >= 0 && unsigned(row.whole_modrm) != modrm))
+        return {};
+    return row.reason;
+}
+
+Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
+{
+    Layout layout = lay_out(text);
+    if (layout.problem == Layout::too_short)
+        return refuse(Code::corrupt, "the text ends inside the instruction");
+    if (layout.problem == Layout::too_long)
+        return refuse(Code::corrupt, "no instruction is longer than 15 bytes");
+    if (layout.problem == Layout::unknown_map)
+        return refuse(Code::unsupported, "an opcode map that is not known");
+
+    Instruction insn;
+    insn.at = at;
+    insn.length = layout.length;
+    std::copy_n(text.begin(), layout.length, insn.bytes.begin());
+    insn.prefixes = layout.prefixes;
+    insn.encoding = layout.encoding;
+    insn.opcode_map = layout.map;
+    insn.opcode = layout.opcode;
+    insn.opcode_at = layout.opcode_at;
+    insn.modrm_at = layout.modrm_at;
+    bool fixed_register = layout.encoding == Encoding::legacy && layout.map == 1 &&
+                          layout.opcode >= 0x20 && layout.opcode <= 0x27;
+    if (layout.modrm_at != 0 && byte_at(insn, layout.modrm_at) >> 6 != 3 &&
+        !fixed_register)
+        fill_memory(layout, insn);
+
+    thread_local Disassembler disassembler;
+    const cs_insn* decoded = disassembler.decode(insn.text());
+    if (decoded == nullptr) {
+        bool prefixed = insn.has(prefix_operand_size) || insn.has(prefix_lock) ||
+                        insn.has(prefix_rep) || insn.has(prefix_repne) ||
+                        layout.has_rex;
+        if (layout.encoding == Encoding::legacy || prefixed)
+            return refuse(Code::corrupt, "no instruction that is known");
+        insn.reads = insn.writes = 0xffff;
+        return insn;
+    }
+    if (decoded->size != layout.length)
+        return refuse(Code::unsupported, "a length that is in dispute");
+    disassembler.registers_of(decoded, insn);
+    fill_meaning(layout, insn);
+    if (insn.flow != Flow::next && insn.has(prefix_operand_size) && !layout.w &&
+        insn.flow != Flow::stop && insn.flow != Flow::other &&
+        insn.flow != Flow::syscall)
+        return refuse(Code::unsupported,
+                      "a near branch whose operand size differs between processors");
+    return insn;
+}
+
+} // namespace dt::x86

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Decoding x86-64: bytes to the instruction model.
+#pragma once
+
+#include "base/result.hpp"
+#include "fasttrap/arch/x86_64/opcodes.hpp"
+#include "fasttrap/instruction.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace dt::x86 {
+
+Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at);
+
+// Why it must not be displaced, empty when it may be (X86_REFUSED and the prefixes).
+std::string_view refusal_of(const Instruction& insn);
+
+inline Op operation_of(const Instruction& insn)
+{
+    return static_cast<Op>(insn.operation);
+}
+
+inline std::uint8_t byte_at(const Instruction& insn, std::size_t i)
+{
+    return static_cast<std::uint8_t>(insn.bytes[i]);
+}
+
+} // namespace dt::x86

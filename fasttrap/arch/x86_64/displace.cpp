@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Choosing how an x86-64 instruction runs displaced, and making its copy.
+//
+// A copy stands elsewhere, so a RIP-relative operand of it would mean another address.
+// It becomes [spare + disp32], where the spare register holds the address that rip
+// would have had: the same length, the same displacement, no limit on the distance.
+// ModRM changes from mod 00 rm 101 to mod 10 rm spare; B (and with EVEX, X) must be 0,
+// because they would now extend the base and meant nothing before.
+//
+// The spare is one of rsi, rdi and rbp, none of which an instruction with a ModRM
+// memory operand uses implicitly; ModRM.reg and VEX.vvvv name at most two of them.
+#include "fasttrap/arch/x86_64/displace.hpp"
+
+#include "fasttrap/arch/x86_64/decode.hpp"
+#include "fasttrap/arch/x86_64/emulate.hpp"
+#include "fasttrap/arch/x86_64/layout.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace dt::x86 {
+
+namespace {
+
+constexpr std::byte trap_byte{0xcc};
+
+Displaced refuse(const Instruction& insn, std::string_view reason)
+{
+    Displaced plan;
+    plan.at = insn.at;
+    plan.length = insn.length;
+    plan.reason = reason;
+    return plan;
+}
+
+Displaced copy_of(const Instruction& insn)
+{
+    Displaced plan;
+    plan.how = Displaced::out_of_line;
+    plan.at = insn.at;
+    plan.length = insn.length;
+    plan.copy_length = insn.length;
+    plan.copy.fill(trap_byte);
+    std::copy_n(insn.bytes.begin(), insn.length, plan.copy.begin());
+    return plan;
+}
+
+Reg choose_spare(const Layout& layout, const Instruction& insn)
+{
+    unsigned reg = (byte_at(insn, layout.modrm_at) >> 3 & 7U) | (layout.r ? 8U : 0U);
+    bool has_vvvv = layout.encoding != Encoding::legacy;
+    for (Reg spare : {Reg::rsi, Reg::rdi, Reg::rbp}) {
+        auto number = static_cast<unsigned>(spare);
+        if (number != reg && !(has_vvvv && number == layout.vvvv))
+            return spare;
+    }
+    return Reg::none; // three candidates and two that exclude: not reached
+}
+
+void clear_base_extension(const Layout& layout, Displaced& plan)
+{
+    if (layout.encoding == Encoding::legacy) {
+        if (layout.has_rex)
+            plan.copy[layout.rex_at] &= std::byte{0xfe};
+        return;
+    }
+    if (plan.copy[layout.vex_at] == std::byte{0xc5})
+        return; // two-byte VEX has neither
+    // Stored inverted. X extends a base only with EVEX, and an index only with SIB.
+    plan.copy[layout.vex_at + 1U] |= std::byte{0x60};
+}
+
+void substitute_rip(const Instruction& insn, Displaced& plan)
+{
+    Layout layout = lay_out(insn.text());
+    Reg spare = choose_spare(layout, insn);
+    assert(spare != Reg::none);
+    auto modrm = static_cast<unsigned>(plan.copy[layout.modrm_at]);
+    modrm = (modrm & 0x38) | 0x80 | static_cast<unsigned>(spare);
+    plan.copy[layout.modrm_at] = static_cast<std::byte>(modrm);
+    clear_base_extension(layout, plan);
+    plan.spares[0] = {spare, insn.next().value};
+}
+
+bool is_repeated_string(const Instruction& insn)
+{
+    if (!insn.has(prefix_rep) && !insn.has(prefix_repne))
+        return false;
+    if (insn.encoding != Encoding::legacy || insn.opcode_map != 0)
+        return false;
+    return (insn.opcode >= 0xa4 && insn.opcode <= 0xa7) ||
+           (insn.opcode >= 0xaa && insn.opcode <= 0xaf);
+}
+
+Displaced plan_copy(const Instruction& insn)
+{
+    Displaced plan = copy_of(insn);
+    if (insn.rip_relative)
+        substitute_rip(insn, plan);
+    plan.is_syscall = insn.flow == Flow::syscall;
+    Op op = operation_of(insn); // a step would push its own trap flag
+    plan.run_to_trap = plan.is_syscall || is_repeated_string(insn) || op == Op::pushf ||
+                       op == Op::popf;
+    return plan;
+}
+
+// mov %rdi, (%rsi) of 8, 4, 2, 1 bytes, and the load the other way round into rsi.
+void put_access(Displaced& plan, const MemoryFault& fault)
+{
+    std::size_t n = 0;
+    auto put = [&](unsigned byte) { plan.copy[n++] = static_cast<std::byte>(byte); };
+    if (fault.size == 2)
+        put(0x66);
+    if (fault.size == 8)
+        put(0x48);
+    if (fault.size == 1)
+        put(0x40); // so that register 7 is dil, not bh
+    unsigned wide = fault.size == 1 ? 0 : 1;
+    put((fault.write ? 0x88U : 0x8aU) | wide);
+    put(fault.write ? 0x3e : 0x36); // (%rsi) with rdi; (%rsi) with rsi
+    plan.copy_length = static_cast<std::uint8_t>(n);
+    plan.spares[0] = {Reg::rsi, fault.address.value};
+    plan.spares[1] = {Reg::rdi, fault.value};
+}
+
+} // namespace
+
+Displaced plan_displaced(const Instruction& insn)
+{
+    if (std::string_view reason = refusal_of(insn); !reason.empty())
+        return refuse(insn, reason);
+    if (can_emulate(insn)) {
+        Displaced plan = copy_of(insn);
+        plan.how = Displaced::emulate;
+        return plan;
+    }
+    if (insn.flow != Flow::next && insn.flow != Flow::syscall)
+        return refuse(insn, "a branch in an encoding that is not modelled");
+    return plan_copy(insn);
+}
+
+Displaced plan_after_fault(const Instruction& insn, const MemoryFault& fault)
+{
+    if (insn.flow == Flow::next)
+        return plan_copy(insn);
+    Displaced plan = copy_of(insn);
+    plan.copy.fill(trap_byte);
+    plan.access_only = true;
+    put_access(plan, fault);
+    return plan;
+}
+
+} // namespace dt::x86

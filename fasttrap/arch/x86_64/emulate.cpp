@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: MIT
+// The effect of each modelled operation, flags included.
+//
+// A Machine works on a copy of the registers, which replaces the caller's when nothing
+// failed. Reads come first, the one write last, so that a fault leaves nothing half
+// done. Flags that the processor leaves undefined are set as if they were defined to be
+// 0 (AF of logic) or as the formula gives them; nothing may depend on those.
+#include "fasttrap/arch/x86_64/emulate.hpp"
+
+#include "fasttrap/arch/x86_64/decode.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace dt::x86 {
+
+namespace {
+
+constexpr std::uint64_t cf = 1 << 0;
+constexpr std::uint64_t pf = 1 << 2;
+constexpr std::uint64_t af = 1 << 4;
+constexpr std::uint64_t zf = 1 << 6;
+constexpr std::uint64_t sf = 1 << 7;
+constexpr std::uint64_t tf = 1 << 8;
+constexpr std::uint64_t df = 1 << 10;
+constexpr std::uint64_t of = 1 << 11;
+constexpr std::uint64_t nt = 1 << 14;
+constexpr std::uint64_t rf = 1 << 16;
+constexpr std::uint64_t vm = 1 << 17;
+constexpr std::uint64_t ac = 1 << 18;
+constexpr std::uint64_t id = 1 << 21;
+constexpr std::uint64_t arithmetic_flags = cf | pf | af | zf | sf | of;
+
+// What popf may change at privilege level 3 with IOPL 0 (Intel SDM, POPF).
+constexpr std::uint64_t popf_flags = arithmetic_flags | tf | df | nt | ac | id;
+
+std::uint64_t mask_of(unsigned size)
+{
+    return size == 8 ? ~0ULL : (1ULL << size * 8) - 1;
+}
+
+std::uint64_t sign_bit(unsigned size)
+{
+    return 1ULL << (size * 8 - 1);
+}
+
+std::int64_t sign_extend(std::uint64_t value, unsigned size)
+{
+    unsigned shift = 64 - size * 8;
+    return static_cast<std::int64_t>(value << shift) >> shift;
+}
+
+bool holds(unsigned condition, std::uint64_t flags)
+{
+    bool truth = false;
+    bool less = ((flags & sf) != 0) != ((flags & of) != 0);
+    switch (condition >> 1) {
+    case 0:
+        truth = (flags & of) != 0;
+        break;
+    case 1:
+        truth = (flags & cf) != 0;
+        break;
+    case 2:
+        truth = (flags & zf) != 0;
+        break;
+    case 3:
+        truth = (flags & (cf | zf)) != 0;
+        break;
+    case 4:
+        truth = (flags & sf) != 0;
+        break;
+    case 5:
+        truth = (flags & pf) != 0;
+        break;
+    case 6:
+        truth = less;
+        break;
+    default:
+        truth = less || (flags & zf) != 0;
+        break;
+    }
+    return truth != ((condition & 1) != 0);
+}
+
+class Machine {
+public:
+    Machine(const Instruction& insn, const Registers& regs, TargetMemory& memory)
+        : insn_(insn), regs_(regs), memory_(memory)
+    {
+        regs_.rip = insn.next().value;
+    }
+
+    // False when memory failed, see fault().
+    bool run()
+    {
+        switch (operation_of(insn_)) {
+#define X(name)                                                                        \
+    case Op::name:                                                                     \
+        do_##name();                                                                   \
+        break;
+            X86_OPERATIONS(X)
+#undef X
+        case Op::unmodelled:
+            break;
+        }
+        return !faulted_;
+    }
+    const Registers& registers() const
+    {
+        return regs_;
+    }
+    const MemoryFault& fault() const
+    {
+        return fault_;
+    }
+
+private:
+    // --- operands ---
+    unsigned size() const
+    {
+        return insn_.operands[0].size;
+    }
+
+    std::uint64_t load(TargetAddr from, unsigned size)
+    {
+        std::array<std::byte, 8> raw{};
+        if (!memory_.read(from, std::span(raw).first(size))) {
+            faulted_ = true;
+            fault_ = {from, static_cast<std::uint8_t>(size), false, 0};
+        }
+        return std::bit_cast<std::uint64_t>(raw);
+    }
+    void store(TargetAddr to, unsigned size, std::uint64_t value)
+    {
+        if (faulted_)
+            return;
+        auto raw = std::bit_cast<std::array<std::byte, 8>>(value);
+        if (!memory_.write(to, std::span<const std::byte>(raw).first(size))) {
+            faulted_ = true;
+            fault_ = {to, static_cast<std::uint8_t>(size), true, value};
+        }
+    }
+    std::uint64_t get(std::size_t i)
+    {
+        const Operand& operand = insn_.operands[i];
+        switch (operand.kind) {
+        case Operand::reg:
+            return regs_[operand.number] & mask_of(operand.size);
+        case Operand::high_byte:
+            return regs_[operand.number] >> 8 & 0xff;
+        case Operand::imm:
+            return static_cast<std::uint64_t>(operand.value);
+        case Operand::mem:
+            return load(effective_address(insn_, regs_), operand.size);
+        case Operand::none:
+            break;
+        }
+        return 0;
+    }
+    // Writing 4 bytes clears the upper 4; writing 1 or 2 keeps the rest.
+    void set_general(Reg number, unsigned size, std::uint64_t value)
+    {
+        std::uint64_t& reg = regs_[number];
+        if (size >= 4)
+            reg = value & mask_of(size);
+        else
+            reg = (reg & ~mask_of(size)) | (value & mask_of(size));
+    }
+    void set(std::size_t i, std::uint64_t value)
+    {
+        const Operand& operand = insn_.operands[i];
+        if (operand.kind == Operand::reg)
+            set_general(operand.number, operand.size, value);
+        else if (operand.kind == Operand::high_byte)
+            regs_[operand.number] =
+                (regs_[operand.number] & ~0xff00ULL) | (value & 0xff) << 8;
+        else if (operand.kind == Operand::mem)
+            store(effective_address(insn_, regs_), operand.size, value);
+    }
+    void push_value(std::uint64_t value)
+    {
+        store(TargetAddr{regs_[Reg::rsp] - 8}, 8, value);
+        regs_[Reg::rsp] -= 8;
+    }
+    std::uint64_t pop_value()
+    {
+        std::uint64_t value = load(TargetAddr{regs_[Reg::rsp]}, 8);
+        regs_[Reg::rsp] += 8;
+        return value;
+    }
+
+    // --- flags ---
+    void set_flags(std::uint64_t which, std::uint64_t to)
+    {
+        regs_.rflags = (regs_.rflags & ~which) | (to & which);
+    }
+    std::uint64_t result_flags(std::uint64_t result) const
+    {
+        result &= mask_of(size());
+        std::uint64_t flags = result == 0 ? zf : 0;
+        flags |= (result & sign_bit(size())) != 0 ? sf : 0;
+        flags |= std::popcount(result & 0xff) % 2 == 0 ? pf : 0;
+        return flags;
+    }
+    bool carry() const
+    {
+        return (regs_.rflags & cf) != 0;
+    }
+
+    std::uint64_t sum(std::uint64_t a, std::uint64_t b, bool carry_in)
+    {
+        std::uint64_t mask = mask_of(size());
+        a &= mask;
+        b &= mask;
+        std::uint64_t result = (a + b + (carry_in ? 1 : 0)) & mask;
+        std::uint64_t carries = (a & b) | ((a | b) & ~result);
+        std::uint64_t flags = result_flags(result) | ((a ^ b ^ result) & af);
+        flags |= (carries & sign_bit(size())) != 0 ? cf : 0;
+        flags |= (~(a ^ b) & (a ^ result) & sign_bit(size())) != 0 ? of : 0;
+        set_flags(arithmetic_flags, flags);
+        return result;
+    }
+    std::uint64_t difference(std::uint64_t a, std::uint64_t b, bool borrow_in)
+    {
+        std::uint64_t mask = mask_of(size());
+        a &= mask;
+        b &= mask;
+        std::uint64_t result = (a - b - (borrow_in ? 1 : 0)) & mask;
+        std::uint64_t borrows = (~a & b) | ((~a | b) & result);
+        std::uint64_t flags = result_flags(result) | ((a ^ b ^ result) & af);
+        flags |= (borrows & sign_bit(size())) != 0 ? cf : 0;
+        flags |= ((a ^ b) & (a ^ result) & sign_bit(size())) != 0 ? of : 0;
+        set_flags(arithmetic_flags, flags);
+        return result;
+    }
+    std::uint64_t logic(std::uint64_t result)
+    {
+        set_flags(arithmetic_flags, result_flags(result));
+        return result;
+    }
+    // The flags of a shift: the last bit out is carry.
+    void shift_flags(std::uint64_t result, bool carry_out, bool overflow)
+    {
+        set_flags(arithmetic_flags,
+                  result_flags(result) | (carry_out ? cf : 0) | (overflow ? of : 0));
+    }
+    unsigned shift_count()
+    {
+        return static_cast<unsigned>(get(1)) & (size() == 8 ? 63U : 31U);
+    }
+
+    // --- operations ---
+    void do_nop() {}
+    void do_mov()
+    {
+        set(0, get(1));
+    }
+    void do_movzx()
+    {
+        set(0, get(1));
+    }
+    void do_movsx()
+    {
+        set(0, static_cast<std::uint64_t>(sign_extend(get(1), insn_.operands[1].size)));
+    }
+    void do_lea()
+    {
+        // Segments do not matter to an address that is not used.
+        Registers flat = regs_;
+        flat.fs_base = flat.gs_base = 0;
+        set(0, effective_address(insn_, flat).value);
+    }
+    void do_push()
+    {
+        push_value(get(0));
+    }
+    void do_pop()
+    {
+        std::uint64_t value = pop_value();
+        set(0, value); // after rsp moved: pop %rsp loads what was on the stack
+    }
+    void do_leave()
+    {
+        regs_[Reg::rsp] = regs_[Reg::rbp];
+        regs_[Reg::rbp] = pop_value();
+    }
+
+    void do_add()
+    {
+        set(0, sum(get(0), get(1), false));
+    }
+    void do_adc()
+    {
+        set(0, sum(get(0), get(1), carry()));
+    }
+    void do_sub()
+    {
+        set(0, difference(get(0), get(1), false));
+    }
+    void do_sbb()
+    {
+        set(0, difference(get(0), get(1), carry()));
+    }
+    void do_cmp()
+    {
+        std::uint64_t a = get(0);
+        difference(a, get(1), false);
+    }
+    void do_or_()
+    {
+        set(0, logic(get(0) | get(1)));
+    }
+    void do_and_()
+    {
+        set(0, logic(get(0) & get(1)));
+    }
+    void do_xor_()
+    {
+        set(0, logic(get(0) ^ get(1)));
+    }
+    void do_test()
+    {
+        logic(get(0) & get(1));
+    }
+    void do_inc()
+    {
+        std::uint64_t kept = regs_.rflags & cf;
+        set(0, sum(get(0), 1, false));
+        set_flags(cf, kept);
+    }
+    void do_dec()
+    {
+        std::uint64_t kept = regs_.rflags & cf;
+        set(0, difference(get(0), 1, false));
+        set_flags(cf, kept);
+    }
+    void do_not_()
+    {
+        set(0, ~get(0));
+    }
+    void do_neg()
+    {
+        set(0, difference(0, get(0), false));
+    }
+    void do_shl()
+    {
+        unsigned count = shift_count();
+        std::uint64_t a = get(0);
+        std::uint64_t result = a << count & mask_of(size());
+        if (count != 0) {
+            bool out = count <= size() * 8 && (a >> (size() * 8 - count) & 1) != 0;
+            shift_flags(result, out, ((result & sign_bit(size())) != 0) != out);
+        }
+        set(0, result);
+    }
+    void do_shr()
+    {
+        unsigned count = shift_count();
+        std::uint64_t a = get(0);
+        std::uint64_t result = a >> count;
+        if (count != 0)
+            shift_flags(result, (a >> (count - 1) & 1) != 0,
+                        (a & sign_bit(size())) != 0);
+        set(0, result);
+    }
+    void do_sar()
+    {
+        unsigned count = shift_count();
+        std::int64_t a = sign_extend(get(0), size());
+        auto result = static_cast<std::uint64_t>(a >> count);
+        if (count != 0)
+            shift_flags(result, (a >> (count - 1) & 1) != 0, false);
+        set(0, result);
+    }
+    void do_setcc()
+    {
+        set(0, holds(insn_.condition, regs_.rflags) ? 1 : 0);
+    }
+    void do_cmovcc()
+    {
+        std::uint64_t from = get(1); // is read either way, and 4 bytes clear the upper
+        set(0, holds(insn_.condition, regs_.rflags) ? from : get(0));
+    }
+    void do_xchg()
+    {
+        std::uint64_t a = get(0);
+        std::uint64_t b = get(1);
+        set(0, b);
+        set(1, a);
+    }
+    void do_bswap()
+    {
+        std::uint64_t a = get(0);
+        set(0, size() == 8 ? __builtin_bswap64(a)
+                           : __builtin_bswap32(static_cast<std::uint32_t>(a)));
+    }
+    void do_widen() // cbw, cwde, cdqe
+    {
+        auto wide =
+            static_cast<std::uint64_t>(sign_extend(regs_[Reg::rax], size() / 2));
+        set_general(Reg::rax, size(), wide);
+    }
+    void do_spread() // cwd, cdq, cqo
+    {
+        bool negative = (regs_[Reg::rax] & sign_bit(size())) != 0;
+        set_general(Reg::rdx, size(), negative ? ~0ULL : 0);
+    }
+
+    void do_pushf()
+    {
+        push_value(regs_.rflags & ~(rf | vm));
+    }
+    void do_popf()
+    {
+        set_flags(popf_flags, pop_value());
+        regs_.rflags &= ~rf;
+    }
+    void do_lahf()
+    {
+        std::uint64_t low = (regs_.rflags & (cf | pf | af | zf | sf)) | 2;
+        regs_[Reg::rax] = (regs_[Reg::rax] & ~0xff00ULL) | low << 8;
+    }
+    void do_sahf()
+    {
+        set_flags(cf | pf | af | zf | sf, regs_[Reg::rax] >> 8);
+    }
+    void do_cmc()
+    {
+        regs_.rflags ^= cf;
+    }
+    void do_clc()
+    {
+        set_flags(cf, 0);
+    }
+    void do_stc()
+    {
+        set_flags(cf, cf);
+    }
+    void do_cld()
+    {
+        set_flags(df, 0);
+    }
+    void do_std_()
+    {
+        set_flags(df, df);
+    }
+
+    void go_to(std::uint64_t where)
+    {
+        regs_.rip = where;
+    }
+    void do_call()
+    {
+        push_value(insn_.next().value);
+        go_to(insn_.target.value);
+    }
+    void do_call_rm()
+    {
+        std::uint64_t where = get(0);
+        push_value(insn_.next().value);
+        go_to(where);
+    }
+    void do_jmp()
+    {
+        go_to(insn_.target.value);
+    }
+    void do_jmp_rm()
+    {
+        go_to(get(0));
+    }
+    void do_jcc()
+    {
+        if (holds(insn_.condition, regs_.rflags))
+            go_to(insn_.target.value);
+    }
+    // The counter is ecx with an address-size prefix.
+    unsigned counter_size() const
+    {
+        return insn_.has(prefix_address_size) ? 4 : 8;
+    }
+    void do_loop_()
+    {
+        unsigned size = counter_size();
+        set_general(Reg::rcx, size, regs_[Reg::rcx] - 1);
+        bool zero = (regs_.rflags & zf) != 0;
+        bool goes_on = insn_.condition == 0   ? !zero
+                       : insn_.condition == 1 ? zero
+                                              : true;
+        if ((regs_[Reg::rcx] & mask_of(size)) != 0 && goes_on)
+            go_to(insn_.target.value);
+    }
+    void do_jrcxz()
+    {
+        if ((regs_[Reg::rcx] & mask_of(counter_size())) == 0)
+            go_to(insn_.target.value);
+    }
+    void do_ret()
+    {
+        std::uint64_t where = pop_value();
+        regs_[Reg::rsp] += get(0) & 0xffff; // ret n; without n there is no operand
+        go_to(where);
+    }
+
+    const Instruction& insn_;
+    Registers regs_;
+    TargetMemory& memory_;
+    MemoryFault fault_;
+    bool faulted_ = false;
+};
+
+bool on_own_stack(const MemoryOperand& memory)
+{
+    return memory.segment == Segment::flat &&
+           (memory.base == Reg::rsp || memory.base == Reg::rbp);
+}
+
+} // namespace
+
+TargetAddr effective_address(const Instruction& insn, const Registers& regs)
+{
+    const MemoryOperand& memory = insn.memory;
+    auto sum = static_cast<std::uint64_t>(memory.disp);
+    if (insn.rip_relative)
+        sum += insn.next().value;
+    if (memory.base != Reg::none)
+        sum += regs[memory.base];
+    if (memory.index != Reg::none)
+        sum += regs[memory.index] * memory.scale;
+    if (memory.address_32)
+        sum &= 0xffffffff;
+    if (memory.segment == Segment::fs)
+        sum += regs.fs_base;
+    else if (memory.segment == Segment::gs)
+        sum += regs.gs_base;
+    return TargetAddr{sum};
+}
+
+bool can_emulate(const Instruction& insn)
+{
+    Op op = operation_of(insn);
+    if (op == Op::unmodelled)
+        return false;
+    if (!insn.has_memory || insn.operands[0].kind != Operand::mem)
+        return true;
+    switch (op) {
+    case Op::mov:
+        return on_own_stack(insn.memory);
+    case Op::cmp:
+    case Op::test:
+    case Op::push:
+    case Op::call_rm:
+    case Op::jmp_rm:
+        return true;
+    default:
+        return false;
+    }
+}
+
+Emulation emulate(const Instruction& insn, Registers& regs, TargetMemory& memory)
+{
+    if (!can_emulate(insn))
+        return {};
+    Machine machine(insn, regs, memory);
+    if (!machine.run())
+        return {Emulation::fault, machine.fault()};
+    regs = machine.registers();
+    return {Emulation::done, {}};
+}
+
+} // namespace dt::x86

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// x86-64 as a value.
+#include "fasttrap/arch/arch.hpp"
+#include "fasttrap/arch/x86_64/decode.hpp"
+#include "fasttrap/arch/x86_64/displace.hpp"
+#include "fasttrap/arch/x86_64/emulate.hpp"
+
+namespace dt {
+
+static constexpr std::uint8_t int3[] = {0xcc};
+
+const Arch x86_64 = {
+    .name = "x86_64",
+    .trap = int3,
+    .decode = x86::decode,
+    .plan_displaced = x86::plan_displaced,
+    .plan_after_fault = x86::plan_after_fault,
+    .emulate = x86::emulate,
+};
+
+} // namespace dt
