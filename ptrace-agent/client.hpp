@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// The consumer's end of the ptrace-agent.
+//
+//   consumer process                      agent process
+//   AgentClient ──requests──> socketpair ──> Agent ──ptrace──> targets
+//               <──replies, events──               └─dt_fire──> arena (shared)
+//
+// Every member function is one request and waits for its reply; events that arrive
+// meanwhile are kept for next_event(). The order of a session:
+//
+//   AgentClient agent = AgentClient::start();      early: it forks
+//   agent.set_arena(...);                          before the first plant()
+//   Target t = agent.create({...}) or agent.grab(pid);
+//   read /proc/<pid>/maps, add probes to the arena, agent.plant(t.pid, sites);
+//   agent.resume(t.pid);                           a created target runs only now
+//   poll fd(), next_event(), ... agent.detach(t.pid);
+//
+// A grabbed target runs all the time, but for the moments of grab(), plant(), remove()
+// and detach(). A target whose libraries changed waits, from the event until
+// resume_after_library_change(), in the thread that called dlopen() or dlclose():
+// after the objects are mapped, before their constructors run.
+//
+// When this object goes away, or its process dies in whatever way, the agent restores
+// the text of all targets and detaches; a created target that was never resumed is
+// killed. Used by one thread. Reading the target's memory needs no request: the
+// consumer reads /proc/<pid>/mem itself.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "base/target_addr.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace dt {
+
+// How far a created target has run when create() returns (dtrace -x evaltime).
+enum class EvalTime : std::uint8_t {
+    exec,     // nothing but the kernel's work: no library is mapped
+    preinit,  // libraries mapped and relocated, no constructor has run
+    postinit, // constructors have run; at the first instruction of main()
+    main,     // the same point on Linux, where nothing runs between the two
+};
+// A static program has no preinit: it is taken at its entry point. A program without
+// a C main (Go, hand-written) is taken at its entry point for postinit and main.
+
+struct EnvChange {
+    std::string name;
+    std::optional<std::string> value; // none: unset
+};
+
+struct Target {
+    pid_t pid = 0;
+    bool created = false; // by create(): stopped until resume()
+};
+
+enum class SiteKind : std::uint8_t {
+    entry,  // arg0.. as the calling convention passes them
+    ret,    // arg0 = Site::arg0 (offset in the function), arg1 = return value
+    offset, // as entry: the registers that carry arguments, whatever is in them
+};
+
+// One place where a probe fires. Several probes may name one address; they share a
+// tracepoint. A ret site that is a conditional jump fires only when it is taken.
+struct Site {
+    TargetAddr at;
+    std::uint32_t probe = 0; // dt_probe_add()'s id
+    SiteKind kind = SiteKind::entry;
+    std::uint8_t n_expected = 0; // bytes of expected that are set, 0: not compared
+    std::uint16_t pad = 0;
+    std::uint64_t arg0 = 0;              // of ret: the offset in the function
+    std::array<std::byte, 8> expected{}; // what the file has at this place
+};
+
+struct Refusal {
+    std::uint32_t site = 0; // index in the span given to plant()
+    std::string reason;     // a sentence's end: "the instruction is int3"
+};
+
+struct PlantReport {
+    std::uint32_t n_planted = 0;     // sites; a refused one is not counted
+    std::uint32_t n_tracepoints = 0; // of the target, afterwards
+    std::vector<Refusal> refused;    // ascending by site
+};
+
+struct AgentEvent {
+    enum Kind : std::uint8_t {
+        exited,            // status is as of waitpid(2); nothing is left to do
+        execed,            // a new program: all its probes are gone, it runs on
+        libraries_changed, // waits for resume_after_library_change()
+        forked,            // child runs with clean text and is not traced
+        agent_error,       // text tells; pid may be 0
+        agent_gone,        // the agent died; last event, fd() is closed
+    } kind = exited;
+    pid_t pid = 0;
+    pid_t child = 0; // of forked
+    int status = 0;  // of exited
+    std::string text;
+};
+
+class AgentClient {
+public:
+    // Forks the agent. The calling process should have few threads and little memory.
+    static Result<AgentClient> start();
+    AgentClient(AgentClient&&) noexcept;
+    AgentClient& operator=(AgentClient&&) noexcept;
+    AgentClient(const AgentClient&) = delete;
+    AgentClient& operator=(const AgentClient&) = delete;
+    ~AgentClient(); // closes the socket and waits until the agent has let go of all
+
+    // The two parts of the arena, mapped by the agent one behind the other: the program
+    // read-only, the data read-write. The descriptors stay the caller's. Both sizes are
+    // multiples of 64 KiB.
+    Result<Ok> set_arena(int program_fd, std::uint64_t program_bytes, int data_fd,
+                         std::uint64_t data_bytes);
+
+    // Code::not_found, permission (not executable), unsupported (32-bit), invalid
+    // (ended before the point of evaltime); the text names the command.
+    Result<Target> create(const std::vector<std::string>& argv,
+                          const std::vector<EnvChange>& env, EvalTime evaltime);
+
+    // Code::not_found (no such process), permission (with the setting that forbids
+    // it), busy (which process traces it), unsupported (32-bit, kernel thread), invalid
+    // (zombie, ourselves).
+    Result<Target> grab(pid_t pid);
+
+    // All threads stand still meanwhile. A refused site is no error of the call.
+    Result<PlantReport> plant(pid_t pid, std::span<const Site> sites);
+    // By address and probe; the last probe of a tracepoint restores the text. Sites
+    // that are not planted are passed over.
+    Result<Ok> remove(pid_t pid, std::span<const Site> sites);
+
+    Result<Ok> resume(pid_t pid); // a created target; no effect on a running one
+    Result<Ok> resume_after_library_change(pid_t pid);
+    // Every byte as it was, every thread untraced. Code::gone when it died before.
+    Result<Ok> detach(pid_t pid);
+    // SIGKILL, for a created target that shall not run after all.
+    Result<Ok> kill(pid_t pid);
+
+    // Poll it for reading, then call next_event() until it says nothing. Check
+    // has_event() before sleeping: a reply may have brought events along.
+    int fd() const { return socket_.get(); }
+    bool has_event() const { return !events_.empty(); }
+    // Never waits. An error only when the agent's words make no sense.
+    Result<std::optional<AgentEvent>> next_event();
+
+    pid_t agent_pid() const { return agent_; }
+
+private:
+    AgentClient(Fd socket, pid_t agent);
+    Result<std::vector<std::byte>> call(std::uint32_t request,
+                                        std::span<const std::byte> body,
+                                        std::span<const int> fds = {});
+    Result<Ok> call_ok(std::uint32_t request, std::span<const std::byte> body,
+                       std::span<const int> fds = {});
+    Result<Ok> receive(bool wait); // one read into inbox_
+    bool take_message();           // inbox_ to events_ or reply_
+    void agent_died();
+    void close();
+
+    Fd socket_;
+    pid_t agent_ = 0;
+    std::vector<std::byte> inbox_;
+    std::deque<AgentEvent> events_;
+    std::optional<std::vector<std::byte>> reply_;
+    bool gone_ = false;
+};
+
+} // namespace dt
