@@ -64,8 +64,9 @@ struct FunctionSites {
     bool is_boundary(std::uint32_t offset) const;
 };
 
-// Code::invalid for an empty function or one of more than 16 MiB. Undecodable bytes are
-// no error: they are reported in the sites. 1 million instructions a second or more.
+// Code::invalid for an empty function or one of more than 4 MiB. Undecodable bytes are
+// no error: they are reported in the sites. Bounded by
+// the text's size; tables are read up to 4096 entries.
 Result<FunctionSites> analyze_function(const Arch& arch,
                                        std::span<const std::byte> text, TargetAddr at,
                                        const ReadModule& read = {});

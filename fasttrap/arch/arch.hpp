@@ -20,6 +20,14 @@
 
 namespace dt {
 
+// What an indirect jump was found to be by the instructions before it.
+struct IndirectJump {
+    enum Kind : std::uint8_t { tail_call, table, unresolved } kind = tail_call;
+    TargetAddr table_at;
+    std::uint8_t entry_size = 0; // 4: signed, relative to table_at; 8: addresses
+    std::uint32_t n_entries = 0; // by the bound check, 0 when none was found
+};
+
 struct Arch {
     std::string_view name;              // as `uname -m` prints it
     std::span<const std::uint8_t> trap; // the shortest breakpoint instruction
@@ -40,6 +48,9 @@ struct Arch {
     // done. cannot: plan_displaced() did not say emulate.
     Emulation (*emulate)(const Instruction& insn, Registers& regs,
                          TargetMemory& memory);
+
+    // code: a function from its start up to and including a jump_indirect.
+    IndirectJump (*classify_jump)(std::span<const Instruction> code);
 };
 
 extern const Arch x86_64;

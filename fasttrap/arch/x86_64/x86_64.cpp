@@ -4,6 +4,7 @@
 #include "fasttrap/arch/x86_64/decode.hpp"
 #include "fasttrap/arch/x86_64/displace.hpp"
 #include "fasttrap/arch/x86_64/emulate.hpp"
+#include "fasttrap/arch/x86_64/jump_table.hpp"
 
 namespace dt {
 
@@ -16,6 +17,7 @@ const Arch x86_64 = {
     .plan_displaced = x86::plan_displaced,
     .plan_after_fault = x86::plan_after_fault,
     .emulate = x86::emulate,
+    .classify_jump = x86::classify_jump,
 };
 
 } // namespace dt

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// Telling jump tables from tail calls, by walking back from the jump.
+//
+//   cmp $7, %edi ; ja default                 the bound: 8 entries
+//   lea table(%rip), %rdx                     the base, possibly hoisted far up
+//   movslq (%rdx,%rdi,4), %rax                the load: an index makes it a table
+//   add %rdx, %rax
+//   notrack jmp *%rax
+//
+// and without position independence, or for computed goto,
+//
+//   jmp *table(,%rdi,8)   or   mov (%rdx,%rdi,8), %rax ; jmp *%rax
+//
+// The walk follows the text backwards, not the flow of control: compilers lay the dispatch
+// out in one piece, and what it finds is only believed after the entries were read. A
+// tail call through memory has no index: jmp *8(%rax). When the jump is notrack, or its
+// address comes from an indexed load, it is no tail call even if the table stays unknown.
+#include "fasttrap/arch/x86_64/jump_table.hpp"
+
+#include "fasttrap/arch/x86_64/decode.hpp"
+
+#include <optional>
+
+namespace dt::x86 {
+
+namespace {
+
+// How far back a step of the dispatch is looked for. The base may be anywhere.
+constexpr std::size_t dispatch_window = 32;
+
+bool writes(const Instruction& insn, Reg reg)
+{
+    return reg != Reg::none && (insn.writes >> static_cast<unsigned>(reg) & 1) != 0;
+}
+
+class Dispatch {
+public:
+    explicit Dispatch(std::span<const Instruction> code)
+        : code_(code), jump_at_(code.size() - 1)
+    {
+    }
+
+    IndirectJump classify()
+    {
+        const Instruction& jump = code_[jump_at_];
+        bool notrack = !jump.has_memory && jump.has(prefix_segment);
+        if (jump.rip_relative)
+            return {};
+        if (jump.has_memory)
+            take_absolute(jump_at_);
+        else if (jump.n_operands == 1)
+            take_address(jump_at_, jump.operands[0].number);
+        if (notrack && found_.kind == IndirectJump::tail_call)
+            found_.kind = IndirectJump::unresolved;
+        if (found_.kind == IndirectJump::table)
+            found_.n_entries = bound();
+        return found_;
+    }
+
+private:
+    // The last instruction before `before` that writes the register.
+    std::optional<std::size_t> writer(std::size_t before, Reg reg) const
+    {
+        std::size_t first = jump_at_ > dispatch_window ? jump_at_ - dispatch_window : 0;
+        for (std::size_t i = before; i-- > first;) {
+            if (writes(code_[i], reg))
+                return i;
+        }
+        return std::nullopt;
+    }
+
+    // The register's value is an address in the table, or its sum with the base.
+    void take_address(std::size_t before, Reg reg)
+    {
+        std::optional<std::size_t> at = writer(before, reg);
+        if (!at)
+            return;
+        const Instruction& insn = code_[*at];
+        switch (operation_of(insn)) {
+        case Op::mov:
+            if (insn.has_memory)
+                take_absolute(*at);
+            else if (insn.operands[1].kind == Operand::reg)
+                take_address(*at, insn.operands[1].number);
+            break;
+        case Op::add:
+            if (insn.operands[1].kind == Operand::reg)
+                take_sum(*at, reg, insn.operands[1].number);
+            break;
+        case Op::lea:
+            if (insn.memory.index != Reg::none && insn.memory.scale == 1)
+                take_sum(*at, insn.memory.base, insn.memory.index);
+            break;
+        default:
+            break;
+        }
+    }
+
+    // One of the two was loaded from the table at the other.
+    void take_sum(std::size_t at, Reg a, Reg b)
+    {
+        if (!take_relative(at, a))
+            take_relative(at, b);
+    }
+
+    bool take_relative(std::size_t before, Reg loaded)
+    {
+        std::optional<std::size_t> at = writer(before, loaded);
+        if (!at)
+            return false;
+        const Instruction& insn = code_[*at];
+        Op op = operation_of(insn);
+        if (op == Op::widen)
+            return take_relative(*at, Reg::rax);
+        if (op != Op::movsx && op != Op::mov)
+            return false;
+        if (!insn.has_memory)
+            return op == Op::movsx && insn.operands[1].kind == Operand::reg &&
+                   take_relative(*at, insn.operands[1].number);
+        if (insn.memory.index == Reg::none || insn.memory.scale != 4)
+            return false;
+        found_.kind = IndirectJump::unresolved;
+        take_base(*at, insn.memory, 4);
+        return true;
+    }
+
+    void take_absolute(std::size_t at)
+    {
+        const MemoryOperand& memory = code_[at].memory;
+        if (memory.index == Reg::none || memory.scale != 8)
+            return;
+        found_.kind = IndirectJump::unresolved;
+        take_base(at, memory, 8);
+    }
+
+    void take_base(std::size_t load_at, const MemoryOperand& memory,
+                   std::uint8_t entry_size)
+    {
+        load_at_ = load_at;
+        std::optional<std::uint64_t> base = 0;
+        if (memory.base != Reg::none)
+            base = value_of(load_at, memory.base);
+        if (!base || (entry_size == 4 && memory.disp != 0))
+            return;
+        found_.kind = IndirectJump::table;
+        found_.table_at = TargetAddr{*base + static_cast<std::uint64_t>(memory.disp)};
+        found_.entry_size = entry_size;
+    }
+
+    // The address that lea put into a register, however far up. Other writes in between
+    // are other blocks' (an epilogue's pop), unless they are the nearest and not a pop.
+    std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
+    {
+        for (std::size_t i = before; i-- > 0;) {
+            const Instruction& insn = code_[i];
+            if (!writes(insn, reg))
+                continue;
+            Op op = operation_of(insn);
+            if (op == Op::lea && insn.rip_relative)
+                return insn.next().value + static_cast<std::uint64_t>(insn.memory.disp);
+            if (op == Op::mov && insn.operands[1].kind == Operand::imm)
+                return static_cast<std::uint64_t>(insn.operands[1].value);
+            if (op == Op::mov && insn.operands[1].kind == Operand::reg)
+                return value_of(i, insn.operands[1].number);
+        }
+        return std::nullopt;
+    }
+
+    // cmp $n, index; ja, jae, jbe or jb. The compared register may be a copy's source, so
+    // that the nearest such pair before the load is taken.
+    std::uint32_t bound() const
+    {
+        std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;
+        for (std::size_t i = load_at_; i-- > first;) {
+            const Instruction& insn = code_[i];
+            if (insn.flow == Flow::ret || insn.flow == Flow::jump_indirect)
+                break;
+            if (operation_of(insn) != Op::cmp || insn.operands[1].kind != Operand::imm)
+                continue;
+            for (std::size_t j = i + 1; j < load_at_ && j < i + 8; ++j) {
+                unsigned condition = code_[j].condition;
+                if (operation_of(code_[j]) != Op::jcc || condition < 2 ||
+                    condition == 4 || condition == 5 || condition > 7)
+                    continue;
+                // a and be (7, 6) admit n itself; ae and b (3, 2) do not.
+                std::int64_t n = insn.operands[1].value + (condition >= 6 ? 1 : 0);
+                return n > 0 && n <= 65536 ? static_cast<std::uint32_t>(n) : 0;
+            }
+        }
+        return 0;
+    }
+
+    std::span<const Instruction> code_;
+    std::size_t jump_at_;
+    std::size_t load_at_ = 0;
+    IndirectJump found_;
+};
+
+} // namespace
+
+IndirectJump classify_jump(std::span<const Instruction> code)
+{
+    return Dispatch(code).classify();
+}
+
+} // namespace dt::x86

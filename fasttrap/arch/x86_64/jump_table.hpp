@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// Telling jump tables from tail calls.
+#pragma once
+
+#include "fasttrap/arch/arch.hpp"
+
+namespace dt::x86 {
+
+IndirectJump classify_jump(std::span<const Instruction> code);
+
+} // namespace dt::x86
