@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t max_text_bytes = 4 << 20;
 constexpr std::uint32_t max_entries = 4096;
+constexpr std::uint32_t max_outside = 8;
 constexpr std::size_t max_sweeps = 8; // hostile text could uncover tables for ever
 
 struct Range {
@@ -78,15 +79,16 @@ private:
     {
         switch (insn.flow) {
         case Flow::ret:
-            sites_.returns.push_back({ReturnSite::ret, offset});
+            sites_.returns.push_back({ReturnSite::ret, offset, {}});
             break;
         case Flow::jump:
             if (!inside(insn.target))
-                sites_.returns.push_back({ReturnSite::tail_jump, offset});
+                sites_.returns.push_back({ReturnSite::tail_jump, offset, insn.target});
             break;
         case Flow::branch:
             if (!inside(insn.target))
-                sites_.returns.push_back({ReturnSite::tail_branch, offset});
+                sites_.returns.push_back(
+                    {ReturnSite::tail_branch, offset, insn.target});
             break;
         case Flow::jump_indirect:
             take_indirect(offset);
@@ -100,14 +102,14 @@ private:
     {
         IndirectJump jump = arch_.classify_jump(code_);
         if (jump.kind == IndirectJump::tail_call) {
-            sites_.returns.push_back({ReturnSite::tail_indirect, offset});
+            sites_.returns.push_back({ReturnSite::tail_indirect, offset, {}});
             return;
         }
         JumpTable table;
         if (jump.kind == IndirectJump::table && read_table(jump, table)) {
             // An array of functions that is called at the end, not a switch.
             if (table.targets.empty()) {
-                sites_.returns.push_back({ReturnSite::tail_indirect, offset});
+                sites_.returns.push_back({ReturnSite::tail_indirect, offset, {}});
                 return;
             }
             table.jump = offset;
@@ -143,37 +145,43 @@ private:
         return true;
     }
 
-    // With a bound, entries may leave the function (its cold part); most must not, or all
-    // must. Without one, the table ends at the first entry that does.
+    // Entries may leave the function for its cold part. With a bound, one inside is proof
+    // enough; without one, the table ends where several in a row are outside, and half of
+    // it must be inside. No target at all: an array of functions, which is called last.
     bool read_table(const IndirectJump& jump, JumpTable& table) const
     {
         bool bounded = jump.n_entries != 0;
         std::uint32_t limit =
             bounded ? std::min(jump.n_entries, max_entries) : max_entries;
         std::uint32_t n_inside = 0;
-        std::uint32_t i = 0;
-        for (; i < limit; ++i) {
+        std::uint32_t n_outside = 0;
+        for (std::uint32_t i = 0; i < limit && n_outside < max_outside; ++i) {
             TargetAddr target;
-            if (!read_entry(jump, i, target)) {
-                if (bounded)
-                    return false;
+            if (!read_entry(jump, i, target))
                 break;
-            }
             if (inside(target)) {
                 ++n_inside;
+                table.n_entries = i + 1;
                 table.targets.push_back(static_cast<std::uint32_t>(target - at_));
-            } else if (!bounded) {
-                break;
             }
+            n_outside = inside(target) || bounded ? 0 : n_outside + 1;
         }
         table.table = jump.table_at;
-        table.n_entries = i;
+        if (bounded)
+            table.n_entries = limit;
         std::sort(table.targets.begin(), table.targets.end());
         table.targets.erase(std::unique(table.targets.begin(), table.targets.end()),
                             table.targets.end());
         if (n_inside == 0)
-            return bounded && jump.entry_size == 8 && i != 0;
-        return bounded ? n_inside * 2 >= i : n_inside >= 2;
+            return jump.entry_size == 8 && is_function_array(jump);
+        return bounded || (n_inside >= 2 && n_inside * 2 >= table.n_entries);
+    }
+
+    // An entry of 0 is one that the dynamic linker has yet to fill in: nothing is known.
+    bool is_function_array(const IndirectJump& jump) const
+    {
+        TargetAddr first;
+        return read_entry(jump, 0, first) && first.value != 0;
     }
 
     void note_data(const IndirectJump& jump, const JumpTable& table)

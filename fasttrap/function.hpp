@@ -42,6 +42,8 @@ struct ReturnSite {
         tail_indirect, // jmp through a register or memory
     } kind = ret;
     std::uint32_t offset = 0;
+    TargetAddr
+        target; // of tail_jump and tail_branch; a cold part of the function is one
 };
 
 struct JumpTable {

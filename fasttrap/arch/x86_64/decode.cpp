@@ -398,6 +398,24 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.operands[0].size = static_cast<std::uint8_t>(size);
 }
 
+// What capstone does not know and the format vouches for.
+bool is_newer(const Layout& layout, const Instruction& insn)
+{
+    constexpr unsigned mandatory =
+        prefix_operand_size | prefix_rep | prefix_repne | prefix_lock;
+    unsigned prefix = insn.prefixes & mandatory;
+    if (layout.encoding != Encoding::legacy)
+        return prefix == 0 && !layout.has_rex;
+    unsigned modrm = layout.modrm_at != 0 ? byte_at(insn, layout.modrm_at) : 0;
+#define X(map_, opcode_, first, last, prefix_)                                         \
+    if (layout.map == (map_) && layout.opcode == (opcode_) && prefix == (prefix_) &&   \
+        modrm - (first) <= (last) - (first))                                           \
+        return true;
+    X86_NEWER(X)
+#undef X
+    return false;
+}
+
 Result<Instruction> refuse(Code code, const char* why)
 {
     return Error{code, why};
@@ -449,10 +467,7 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
     thread_local Disassembler disassembler;
     const cs_insn* decoded = disassembler.decode(insn.text());
     if (decoded == nullptr) {
-        bool prefixed = insn.has(prefix_operand_size) || insn.has(prefix_lock) ||
-                        insn.has(prefix_rep) || insn.has(prefix_repne) ||
-                        layout.has_rex;
-        if (layout.encoding == Encoding::legacy || prefixed)
+        if (!is_newer(layout, insn))
             return refuse(Code::corrupt, "no instruction that is known");
         insn.reads = insn.writes = 0xffff;
         return insn;

@@ -153,6 +153,21 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(1, 0xbf, 1, -1, movsx,   reg_rm2, v)                                     \
     X(1, 0xc8, 8, -1, bswap,   low,     v)
 
+/* Instructions of the format's legacy part that capstone 4 does not know and that run as
+   copies. X(map, opcode, first ModRM, last ModRM, mandatory prefix) */
+#define X86_NEWER(X)                                                           \
+    X(1, 0x01, 0xe8, 0xe8, 0)                   /* serialize */                \
+    X(1, 0x01, 0xee, 0xef, 0)                   /* rdpkru, wrpkru */           \
+    X(1, 0xae, 0xf0, 0xf7, prefix_operand_size) /* tpause */                   \
+    X(1, 0xae, 0xf0, 0xf7, prefix_rep)          /* umonitor */                 \
+    X(1, 0xae, 0xf0, 0xf7, prefix_repne)        /* umwait */                   \
+    X(1, 0xc7, 0xf8, 0xff, prefix_rep)          /* rdpid */                    \
+    X(2, 0xcf, 0x00, 0xff, prefix_operand_size) /* gf2p8mulb */                \
+    X(2, 0xf8, 0x00, 0xbf, prefix_operand_size) /* movdir64b */                \
+    X(2, 0xf9, 0x00, 0xbf, 0)                   /* movdiri */                  \
+    X(3, 0xce, 0x00, 0xff, prefix_operand_size) /* gf2p8affineqb */            \
+    X(3, 0xcf, 0x00, 0xff, prefix_operand_size) /* gf2p8affineinvqb */
+
 /* X(map, first opcode, count, ModRM.reg or -1, whole ModRM byte or -1, flow, reason) */
 #define X86_REFUSED(X)                                                         \
     X(0, 0xcc, 1, -1,   -1, stop,  "int3 is a breakpoint of somebody else")    \
