@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Assignment, op=, ++ and --, the same way for every kind of lvalue:
+//
+//   open    evaluates once what says where it is: an address, keys with side effects
+//   fetch   its value                       put   stores a value
+//
+//   variable       ldgs/ldts/ldls           stgs/stts/stls
+//   element        keys, ldgaa/ldtaa        keys again, stgaa/sttaa
+//   memory         ld* from the address     st* (objects: copys, bit-fields: or-ed in)
+#include "libdtrace/compile/generate.hpp"
+
+#include "dif/ops.h"
+#include "dif/vars.h"
+
+namespace dt {
+
+const ExprGenerator::ScopeOps& ExprGenerator::scope_ops(Scope scope)
+{
+    static constexpr ScopeOps global = {DIF_OP_LDGS, DIF_OP_STGS, DIF_OP_LDGAA,
+                                        DIF_OP_STGAA, DIFV_SCOPE_GLOBAL};
+    static constexpr ScopeOps thread = {DIF_OP_LDTS, DIF_OP_STTS, DIF_OP_LDTAA,
+                                        DIF_OP_STTAA, DIFV_SCOPE_THREAD};
+    // Clause-local associative arrays do not exist (D_ARR_LOCAL).
+    static constexpr ScopeOps local = {DIF_OP_LDLS, DIF_OP_STLS, DIF_OP_NOP, DIF_OP_NOP,
+                                       DIFV_SCOPE_LOCAL};
+    switch (scope) {
+    case Scope::Self:
+        return thread;
+    case Scope::This:
+        return local;
+    default:
+        return global;
+    }
+}
+
+void ExprGenerator::note(const Ident& ident, unsigned flags)
+{
+    dif_varinfo info = {};
+    info.id = ident.id;
+    bool is_array = ident.kind == IdentKind::AssocArray ||
+                    (ident.kind == IdentKind::Builtin && ident.id < DIF_VAR_OTHER_MIN);
+    info.kind = is_array ? DIFV_KIND_ARRAY : DIFV_KIND_SCALAR;
+    info.scope = scope_ops(ident.scope).scope;
+    info.type = dif_type_of(ident.type, false);
+    code_.note_variable(info, ident.name, flags);
+}
+
+void ExprGenerator::load_variable(const Node& node, int reg)
+{
+    note(*node.ident, DIFV_F_REF);
+    code_.emit_numbered(scope_ops(node.ident->scope).load, node.ident->id, reg);
+}
+
+void ExprGenerator::store_variable(const Node& node, int reg)
+{
+    note(*node.ident, DIFV_F_MOD);
+    code_.emit_numbered(scope_ops(node.ident->scope).store, node.ident->id, reg);
+}
+
+ExprGenerator::Lvalue ExprGenerator::open(const Node& node)
+{
+    Lvalue out{&node, {}, {}};
+    if (is_assoc(node))
+        out.kept = keep_effects(node.args);
+    else if (node.kind != NodeKind::Ident)
+        out.address = address(node);
+    return out;
+}
+
+Register ExprGenerator::fetch(const Lvalue& from)
+{
+    if (is_assoc(*from.node))
+        return load_assoc(*from.node, from.kept);
+    Register out = registers_.take(from.node->at);
+    if (from.node->kind == NodeKind::Ident)
+        load_variable(*from.node, out);
+    else
+        load(from.address, out, *from.node);
+    return out;
+}
+
+// type: of the value, which for objects says how much of it may be read.
+void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
+{
+    if (is_assoc(*to.node))
+        store_assoc(*to.node, value, to.kept);
+    else if (to.node->kind == NodeKind::Ident)
+        store_variable(*to.node, value);
+    else if (travels_by_ref(to.node->type))
+        copy_object(value, to.address, *to.node, type);
+    else
+        store(value, to.address, *to.node);
+}
+
+Register ExprGenerator::value_of_assign(const Node& node)
+{
+    if (node.op != Op::None)
+        return modify(node);
+    const Node& left = *node.left;
+    bool in_memory = left.kind != NodeKind::Ident && !is_assoc(left);
+    Lvalue to{&left, {}, {}};
+    // The address first only where that saves registers.
+    bool address_first = in_memory && right_first(*node.right, left);
+    if (address_first)
+        to = open(left);
+    Register value = narrowed_value(*node.right, left.type);
+    if (left.bitfield)
+        narrow_to(value, left);
+    if (in_memory && !address_first)
+        to.address = address(left);
+    put(value, to, node.right->type);
+    return value;
+}
+
+// A new value as the lvalue can hold it.
+void ExprGenerator::narrow_to(int value, const Node& lvalue)
+{
+    if (lvalue.bitfield)
+        extend_from(value, lvalue.bitfield_bits, is_signed_integer(lvalue.type),
+                    lvalue.at);
+    else
+        narrow(value, lvalue.type, lvalue.at);
+}
+
+Register ExprGenerator::modify(const Node& node)
+{
+    const Node& left = *node.left;
+    Register right = value(*node.right);
+    Lvalue to = open(left);
+    Register result = fetch(to);
+    const Type* type = node.operand_type != nullptr ? node.operand_type : left.type;
+    bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
+    if (left.type->is_pointer())
+        scale(right, element_bytes(left.type), node.at);
+    arithmetic(node.op, result, right, is_signed, node.at);
+    right.release();
+    narrow_to(result, left);
+    put(result, to, left.type);
+    return result;
+}
+
+Register ExprGenerator::value_of_step(const Node& node)
+{
+    const Node& left = *node.left;
+    Lvalue to = open(left);
+    Register before = fetch(to);
+    Register after = integer(node.value, node.at);
+    code_.emit(node.op == Op::Inc ? DIF_OP_ADD : DIF_OP_SUB, before, after, after);
+    narrow_to(after, left);
+    put(after, to, left.type);
+    return node.kind == NodeKind::PreInc ? std::move(after) : std::move(before);
+}
+
+} // namespace dt

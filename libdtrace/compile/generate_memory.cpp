@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Memory: addresses of lvalues, loads by size and sign, stores, bit-fields, copies.
+#include "libdtrace/compile/generate.hpp"
+
+#include "dif/ops.h"
+#include "dif/subrs.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dt {
+
+namespace {
+
+struct LoadOps {
+    std::uint64_t bytes;
+    dif_op as_signed, as_unsigned, user_signed, user_unsigned, store;
+};
+
+constexpr LoadOps load_table[] = {
+    {1, DIF_OP_LDSB, DIF_OP_LDUB, DIF_OP_ULDSB, DIF_OP_ULDUB, DIF_OP_STB},
+    {2, DIF_OP_LDSH, DIF_OP_LDUH, DIF_OP_ULDSH, DIF_OP_ULDUH, DIF_OP_STH},
+    {4, DIF_OP_LDSW, DIF_OP_LDUW, DIF_OP_ULDSW, DIF_OP_ULDUW, DIF_OP_STW},
+    {8, DIF_OP_LDX, DIF_OP_LDX, DIF_OP_ULDX, DIF_OP_ULDX, DIF_OP_STX},
+};
+
+const LoadOps& ops_for(const Type* type, Place at)
+{
+    for (const LoadOps& row : load_table)
+        if (row.bytes == type->resolve()->size)
+            return row;
+    fail(Tag::CG_EXPR, at,
+         "cannot load or store a value of type " + type_text(type) + " at once");
+}
+
+bool is_string_like(const Type* type)
+{
+    const Type* resolved = type->resolve();
+    return resolved->is_string();
+}
+
+} // namespace
+
+void ExprGenerator::add_offset(int reg, std::uint64_t by, Place at)
+{
+    if (by == 0)
+        return;
+    Register bytes = integer(by, at);
+    code_.emit(DIF_OP_ADD, reg, bytes, reg);
+}
+
+Register ExprGenerator::address(const Node& node)
+{
+    switch (node.kind) {
+    case NodeKind::Unary:
+        if (node.op == Op::Deref)
+            return value(*node.left);
+        break;
+    case NodeKind::Index:
+        if (!is_assoc(node))
+            return address_of_element(node);
+        break;
+    case NodeKind::Member:
+    case NodeKind::Arrow: {
+        Register base = value(*node.left);
+        add_offset(base, node.value, node.at);
+        return base;
+    }
+    default:
+        break;
+    }
+    return value(node); // of by-reference type: the value is the address
+}
+
+Register ExprGenerator::address_of_element(const Node& node)
+{
+    const Node& index = *node.args[0];
+    std::uint64_t bytes = element_bytes(node.left->type);
+    if (index.kind == NodeKind::Integer) {
+        Register base = value(*node.left);
+        add_offset(base, index.value * bytes, node.at);
+        return base;
+    }
+    auto [base, position] = operands(*node.left, index);
+    scale(position, bytes, node.at);
+    code_.emit(DIF_OP_ADD, base, position, base);
+    return std::move(base);
+}
+
+void ExprGenerator::load(int from, int to, const Node& node)
+{
+    if (travels_by_ref(node.type)) {
+        if (from != to)
+            code_.emit(DIF_OP_MOV, from, to);
+        return;
+    }
+    const LoadOps& ops = ops_for(node.type, node.at);
+    bool is_signed = is_signed_integer(node.type);
+    dif_op plain = is_signed ? ops.as_signed : ops.as_unsigned;
+    dif_op user = is_signed ? ops.user_signed : ops.user_unsigned;
+    code_.emit(node.left->userland ? user : plain, from, to);
+    if (!node.bitfield)
+        return;
+    // The field's highest bit moves to bit 63, then its lowest to bit 0.
+    unsigned above = 64 - node.bitfield_offset - node.bitfield_bits;
+    if (above != 0) {
+        Register count = integer(above, node.at);
+        code_.emit(DIF_OP_SLL, to, count, to);
+    }
+    if (node.bitfield_bits < 64) {
+        Register count = integer(64 - node.bitfield_bits, node.at);
+        code_.emit(is_signed ? DIF_OP_SRA : DIF_OP_SRL, to, count, to);
+    }
+}
+
+void ExprGenerator::store(int value, int to, const Node& lvalue)
+{
+    if (lvalue.bitfield)
+        store_bits(value, to, lvalue);
+    else
+        code_.emit(ops_for(lvalue.type, lvalue.at).store, value, to);
+}
+
+// unit = (unit & ~mask) | (value << offset & mask); the value stays as it is.
+void ExprGenerator::store_bits(int value, int to, const Node& lvalue)
+{
+    const LoadOps& ops = ops_for(lvalue.type, lvalue.at);
+    std::uint64_t field =
+        lvalue.bitfield_bits >= 64 ? ~0ull : (1ull << lvalue.bitfield_bits) - 1;
+    Register unit = registers_.take(lvalue.at);
+    code_.emit(ops.as_unsigned, to, unit);
+    {
+        Register others = integer(~(field << lvalue.bitfield_offset), lvalue.at);
+        code_.emit(DIF_OP_AND, unit, others, unit);
+    }
+    Register bits = integer(field, lvalue.at);
+    code_.emit(DIF_OP_AND, value, bits, bits);
+    if (lvalue.bitfield_offset != 0) {
+        Register count = integer(lvalue.bitfield_offset, lvalue.at);
+        code_.emit(DIF_OP_SLL, bits, count, bits);
+    }
+    code_.emit(DIF_OP_OR, unit, bits, unit);
+    code_.emit(ops.store, unit, to);
+}
+
+// A by-reference value to memory. Of a string only what it holds is read, since the bytes
+// behind its NUL need not belong to anybody.
+void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
+                                const Type* from_type)
+{
+    std::uint64_t bytes = lvalue.type->resolve()->size;
+    if (!is_string_like(from_type) && travels_by_ref(from_type))
+        bytes = std::min(bytes, from_type->resolve()->size);
+    Register size = integer(bytes, lvalue.at);
+    if (is_string_like(from_type))
+        limit_to_string(size, from, lvalue.at);
+    code_.emit(DIF_OP_COPYS, from, size, to);
+}
+
+// size = min(size, strlen(from) + 1)
+void ExprGenerator::limit_to_string(int size, int from, Place at)
+{
+    Register length = registers_.take(at);
+    code_.emit(DIF_OP_FLUSHTS);
+    code_.emit(DIF_OP_PUSHTR, DIF_TYPE_STRING, DIF_REG_R0, from);
+    code_.emit_numbered(DIF_OP_CALL, DIF_SUBR_strlen, length);
+    add_offset(length, 1, at);
+    Assembler::Label end = code_.new_label();
+    code_.emit(DIF_OP_CMP, length, size);
+    code_.branch(DIF_OP_BGEU, end);
+    code_.emit(DIF_OP_MOV, length, size);
+    code_.place(end);
+}
+
+} // namespace dt
