@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // C++ names as people write them, and names made safe to print.
 //
-// Symbol names come from files that nobody vouches for. A short mangled name can stand
-// for gigabytes of output, so the demangler is fed through a callback that stops it at
-// demangled_bytes; a name that is longer than mangled_bytes is left as it is.
+// Symbol names come from files that nobody vouches for. A mangled name of 150 bytes can
+// stand for gigabytes of output, so a bound of the output is computed before the C++
+// library sees a name, and a matcher of many names has a budget. A name that breaks a
+// limit stays mangled. (Depth is limited by the C++ library itself since GCC 9.)
 #pragma once
 
 #include <cstddef>
@@ -14,21 +15,37 @@
 namespace dt {
 
 constexpr std::size_t max_mangled_bytes = 8192;
-constexpr std::size_t max_demangled_bytes = 16384;
+constexpr std::size_t max_demangled_bytes = 65536;
+constexpr std::size_t max_matcher_bytes = std::size_t{64} << 20;
 
 // The demangled form, or nothing when `name` is not a C++ name (or breaks a limit).
 std::optional<std::string> demangle(std::string_view name);
 
-// As above, and the name itself when it is not a C++ name. Cached (per thread), for the
+// As above, and the name itself when it is not a C++ name. Remembered per thread, for the
 // few thousand names that stacks repeat.
-const std::string& demangled_or_same(std::string_view name);
+std::string demangled_or_same(std::string_view name);
 
-// "ns::f(int) const" -> "ns::f": the part before the parameters. The whole of a name
-// without parameters.
+// The qualified name alone, without return type, parameters and what follows them:
+// "int ns::f<int>(char) const" -> "ns::f<int>".
 std::string_view without_parameters(std::string_view demangled);
 
-// Whether `name`, its demangled form or that without parameters matches `glob`.
-bool name_matches(std::string_view glob, std::string_view name);
+// Tests many symbol names against one pattern of a probe description. A name matches by
+// its mangled form, its demangled form, or the latter without parameters.
+class NameMatcher {
+public:
+    explicit NameMatcher(std::string_view pattern);
+    bool matches(std::string_view name) const;
+
+private:
+    bool same(std::string_view text) const;
+
+    std::string pattern_;
+    bool glob_;
+    // Letters that stand in the pattern and so in every mangled name that can match it,
+    // because no demangler makes them up. Empty: no such letters. Spares demangling.
+    std::string needle_;
+    mutable std::size_t demangled_bytes_ = 0;
+};
 
 // Control bytes, DEL and backslash as \ooo, cut after max_bytes with "...".
 std::string printable_name(std::string_view name, std::size_t max_bytes = 4096);

@@ -48,19 +48,23 @@ enum class ElfKind {
 // What one file may make us allocate; a file that asks for more is refused or cut
 // short.
 namespace elf_limits {
-constexpr std::uint64_t section_bytes = std::uint64_t{192} << 20;
+constexpr std::uint64_t section_bytes = std::uint64_t{128} << 20;
 constexpr std::uint64_t unpacked_debugdata_bytes = std::uint64_t{64} << 20;
-constexpr std::size_t segments = 4096;
-constexpr std::size_t name_bytes = std::size_t{1} << 20;
+constexpr std::size_t segments = 256;
+constexpr std::size_t sections = 1 << 18;
+constexpr std::size_t functions = std::size_t{2} << 20;    // of one symbol table
+constexpr std::size_t name_bytes = std::size_t{256} << 20; // of one symbol table
 } // namespace elf_limits
 
 class ElfImage {
 public:
-    // `path` is for messages and for finding debug files by .gnu_debuglink.
+    // `path` is for messages and for finding debug files by .gnu_debuglink, below `root`
+    // ("/proc/PID/root" for a file that a process of another mount namespace has mapped).
     // unsupported: "32-bit", "big-endian", not a program (relocatable, core file).
     // corrupt: not ELF, or headers that lie. not_found, permission, io: from open().
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
-    static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path);
+    static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
+                                                  std::string root = "");
     // An image that is no file (the vDSO). Has no debug file by link.
     static Result<std::shared_ptr<ElfImage>> from_bytes(std::vector<std::byte> bytes,
                                                         std::string name);

@@ -37,7 +37,8 @@ namespace dt {
 // Images by file, so that a library is read once for all processes.
 class ImageCache {
 public:
-    Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path);
+    Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path,
+                                           const std::string& root);
 
 private:
     // st_dev, st_ino, st_size, st_mtim: a file rewritten in place is a new image.
@@ -115,6 +116,8 @@ public:
 private:
     ProcessSymbols(pid_t pid, ImageCache& cache) : pid_(pid), cache_(&cache) {}
     void rebuild_modules();
+    Module* known_module(const Mapping& mapping) const;
+    std::unique_ptr<Module> new_module(const Mapping& mapping, bool is_main) const;
 
     pid_t pid_;
     ImageCache* cache_;

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+// ElfImage puts the parts together: headers when opened, tables and text when asked for.
+//
+// Text is read in windows of 1 MiB that overlap by 64 KiB, so that nearly every function
+// lies whole in one of them; a larger range gets a buffer of its own.
+#include "libdtrace/symbols/elf_image.hpp"
+
+#include "libdtrace/symbols/debug_file.hpp"
+#include "libdtrace/symbols/elf_sections.hpp"
+#include "libdtrace/symbols/frame_functions.hpp"
+#include "libdtrace/symbols/function_symbols.hpp"
+#include "libdtrace/symbols/unxz.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <map>
+
+namespace dt {
+
+namespace {
+
+constexpr std::uint64_t window_bytes = 1 << 20;
+constexpr std::uint64_t overlap_bytes = 64 << 10;
+constexpr std::uint64_t largest_range_bytes = 64 << 20;
+constexpr std::uint64_t longest_path_bytes = 4096;
+
+struct DynamicFlags {
+    bool pie = false;
+    bool soname = false;
+};
+
+DynamicFlags dynamic_flags(const ElfSections& file)
+{
+    DynamicFlags flags;
+    for (const GElf_Phdr& p : file.program_headers()) {
+        if (p.p_type != PT_DYNAMIC)
+            continue;
+        auto bytes =
+            file.read(p.p_offset, std::min<std::uint64_t>(p.p_filesz, 1 << 20));
+        if (!bytes)
+            continue;
+        for (std::uint64_t at = 0; auto d = read_at<Elf64_Dyn>(*bytes, at);
+             at += sizeof(Elf64_Dyn)) {
+            if (d->d_tag == DT_NULL)
+                break;
+            if (d->d_tag == DT_FLAGS_1)
+                flags.pie = (d->d_un.d_val & DF_1_PIE) != 0;
+            if (d->d_tag == DT_SONAME)
+                flags.soname = true;
+        }
+    }
+    return flags;
+}
+
+std::string interpreter_of(const ElfSections& file)
+{
+    for (const GElf_Phdr& p : file.program_headers()) {
+        if (p.p_type != PT_INTERP)
+            continue;
+        auto bytes = file.read(p.p_offset, std::min(p.p_filesz, longest_path_bytes));
+        if (bytes)
+            return std::string(string_at(*bytes, 0).value_or(""));
+    }
+    return {};
+}
+
+// libc.so.6 has an interpreter too; programs linked before DF_1_PIE existed have no name.
+ElfKind kind_of(const ElfSections& file, const std::string& interpreter)
+{
+    if (file.header().e_type == ET_EXEC)
+        return ElfKind::executable;
+    DynamicFlags flags = dynamic_flags(file);
+    bool program = flags.pie || (!interpreter.empty() && !flags.soname);
+    return program ? ElfKind::pie : ElfKind::shared_object;
+}
+
+} // namespace
+
+struct ElfImage::State {
+    std::unique_ptr<ElfSections> file;
+    std::string path, root;
+    std::string interpreter;
+    std::vector<std::byte> build_id;
+    ElfKind kind = ElfKind::shared_object;
+
+    // Filled by functions(). What the names are views into comes before the table.
+    std::unique_ptr<ElfSections> debugdata;
+    DebugFile debug;
+    std::unique_ptr<SymbolCollector> collector;
+    std::optional<FunctionTable> functions;
+    std::vector<std::string> notes;
+
+    std::optional<std::vector<AddressRange>> frames;
+    std::map<std::uint64_t, std::vector<std::byte>> windows; // by link-time address
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;
+
+    void load_functions();
+    void open_debugdata();
+    Result<std::vector<std::byte>> load(const ElfSegment& segment, std::uint64_t at,
+                                        std::uint64_t n_bytes);
+};
+
+Result<std::shared_ptr<ElfImage>> ElfImage::open(const std::string& path)
+{
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd)
+        return errno_error("open " + path);
+    return open(std::move(fd), path);
+}
+
+Result<std::shared_ptr<ElfImage>> ElfImage::open(Fd fd, std::string path,
+                                                 std::string root)
+{
+    auto file = ElfSections::open(std::move(fd));
+    if (!file)
+        return file.error().during(path);
+    auto state = std::make_unique<State>();
+    state->file = std::move(*file);
+    state->path = std::move(path);
+    state->root = std::move(root);
+    return std::shared_ptr<ElfImage>(new ElfImage(std::move(state)));
+}
+
+Result<std::shared_ptr<ElfImage>> ElfImage::from_bytes(std::vector<std::byte> bytes,
+                                                       std::string name)
+{
+    auto file = ElfSections::open(std::move(bytes));
+    if (!file)
+        return file.error().during(name);
+    auto state = std::make_unique<State>();
+    state->file = std::move(*file);
+    state->path = std::move(name);
+    return std::shared_ptr<ElfImage>(new ElfImage(std::move(state)));
+}
+
+ElfImage::ElfImage(std::unique_ptr<State> state) : state_(std::move(state))
+{
+    state_->interpreter = interpreter_of(*state_->file);
+    state_->kind = kind_of(*state_->file, state_->interpreter);
+    state_->build_id = state_->file->build_id();
+}
+
+ElfImage::~ElfImage() = default;
+
+const std::string& ElfImage::path() const
+{
+    return state_->path;
+}
+
+std::uint16_t ElfImage::machine() const
+{
+    return state_->file->header().e_machine;
+}
+
+ElfKind ElfImage::kind() const
+{
+    return state_->kind;
+}
+
+bool ElfImage::statically_linked() const
+{
+    return state_->interpreter.empty() && state_->kind != ElfKind::shared_object;
+}
+
+std::uint64_t ElfImage::entry() const
+{
+    return state_->file->header().e_entry;
+}
+
+const std::string& ElfImage::interpreter() const
+{
+    return state_->interpreter;
+}
+
+std::span<const std::byte> ElfImage::build_id() const
+{
+    return state_->build_id;
+}
+
+std::string ElfImage::build_id_hex() const
+{
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (std::byte b : state_->build_id) {
+        text += digits[std::to_integer<unsigned>(b) >> 4];
+        text += digits[std::to_integer<unsigned>(b) & 15];
+    }
+    return text;
+}
+
+std::span<const ElfSegment> ElfImage::segments() const
+{
+    return state_->file->segments();
+}
+
+bool ElfImage::has_symtab() const
+{
+    const ElfSection* section = state_->file->find(std::uint32_t{SHT_SYMTAB});
+    return section && section->header.sh_size > sizeof(Elf64_Sym);
+}
+
+bool ElfImage::has_section_headers() const
+{
+    return !state_->file->sections().empty();
+}
+
+const std::vector<std::string>& ElfImage::notes() const
+{
+    return state_->notes;
+}
+
+const std::string& ElfImage::debug_file() const
+{
+    return state_->debug.path;
+}
+
+std::optional<AddressRange> ElfImage::section(std::string_view name)
+{
+    const ElfSection* section = state_->file->find(name);
+    if (!section || section->header.sh_addr == 0)
+        return std::nullopt;
+    return AddressRange{section->header.sh_addr, section->header.sh_size};
+}
+
+const ElfSegment* ElfImage::text_segment(std::uint64_t at) const
+{
+    for (const ElfSegment& segment : segments())
+        if (segment.executable && segment.contains(at))
+            return &segment;
+    return nullptr;
+}
+
+void ElfImage::State::open_debugdata()
+{
+    const ElfSection* section = file->find(".gnu_debugdata");
+    if (!section)
+        return;
+    auto packed = file->data(*section);
+    if (!packed) {
+        notes.push_back(packed.error().text);
+        return;
+    }
+    auto bytes = unxz(*packed, elf_limits::unpacked_debugdata_bytes);
+    auto elf = bytes ? ElfSections::open(std::move(*bytes))
+                     : Result<std::unique_ptr<ElfSections>>(bytes.error());
+    if (elf)
+        debugdata = std::move(*elf);
+    else
+        notes.push_back(".gnu_debugdata: " + elf.error().text);
+}
+
+// A debug file is looked for only when the image has no .symtab of its own: it would hold
+// the same symbols again.
+void ElfImage::State::load_functions()
+{
+    collector = std::make_unique<SymbolCollector>(file->segments());
+    collector->add(*file, path);
+    const ElfSection* symtab = file->find(std::uint32_t{SHT_SYMTAB});
+    if (!symtab || symtab->header.sh_size <= sizeof(Elf64_Sym)) {
+        debug = find_debug_file(*file, path, root);
+        if (debug.elf)
+            collector->add(*debug.elf, debug.path);
+        else
+            open_debugdata();
+        if (debugdata)
+            collector->add(*debugdata, path + " .gnu_debugdata");
+    }
+    functions.emplace(collector->take());
+    for (std::string& note : collector->notes())
+        notes.push_back(std::move(note));
+}
+
+const FunctionTable& ElfImage::functions()
+{
+    if (!state_->functions)
+        state_->load_functions();
+    return *state_->functions;
+}
+
+std::span<const AddressRange> ElfImage::frame_functions()
+{
+    if (!state_->frames)
+        state_->frames = read_frame_functions(*state_->file);
+    return *state_->frames;
+}
+
+Result<std::vector<std::byte>> ElfImage::State::load(const ElfSegment& segment,
+                                                     std::uint64_t at,
+                                                     std::uint64_t n_bytes)
+{
+    n_bytes = std::min(n_bytes, segment.addr + segment.mem_bytes - at);
+    std::uint64_t in_segment = at - segment.addr;
+    std::vector<std::byte> bytes;
+    if (in_segment < segment.file_bytes) {
+        std::uint64_t wanted = std::min(n_bytes, segment.file_bytes - in_segment);
+        auto read = file->read(segment.offset + in_segment, wanted);
+        if (!read)
+            return read.error().during(path);
+        if (read->size() != wanted)
+            return Error{Code::corrupt, path + ": the file ends inside a segment"};
+        bytes = std::move(*read);
+    }
+    bytes.resize(n_bytes);
+    return bytes;
+}
+
+Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
+                                                   std::uint64_t n_bytes)
+{
+    auto inside = [&](const ElfSegment& s) {
+        return s.contains(at) && n_bytes <= s.addr + s.mem_bytes - at;
+    };
+    auto segment = std::find_if(segments().begin(), segments().end(), inside);
+    if (segment == segments().end())
+        return Error{Code::invalid, path() + ": the range is not inside one segment"};
+    if (n_bytes > largest_range_bytes)
+        return Error{Code::limit, path() + ": the range is too large"};
+
+    std::uint64_t base =
+        segment->addr + (at - segment->addr) / window_bytes * window_bytes;
+    if (at - base + n_bytes <= window_bytes + overlap_bytes) {
+        auto window = state_->windows.find(base);
+        if (window == state_->windows.end()) {
+            auto loaded = state_->load(*segment, base, window_bytes + overlap_bytes);
+            if (!loaded)
+                return loaded.error();
+            window = state_->windows.emplace(base, std::move(*loaded)).first;
+        }
+        // Overlapping segments share window addresses; the shorter one may have come first.
+        if (window->second.size() >= at - base + n_bytes)
+            return std::span<const std::byte>(window->second)
+                .subspan(at - base, n_bytes);
+    }
+    auto range = state_->large.find({at, n_bytes});
+    if (range == state_->large.end()) {
+        auto loaded = state_->load(*segment, at, n_bytes);
+        if (!loaded)
+            return loaded.error();
+        range = state_->large.emplace(std::pair(at, n_bytes), std::move(*loaded)).first;
+    }
+    return std::span<const std::byte>(range->second);
+}
+
+} // namespace dt

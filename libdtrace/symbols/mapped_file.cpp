@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// From a line of /proc/PID/maps to the bytes behind it.
+//
+//   map_files/B-E   the kernel's handle on the very file; root only
+//   exe             the same, for the main program
+//   root/PATH, PATH a guess by name: believed when device and inode agree, or when the
+//                   page that holds the ELF header (and the build id) is the same in the
+//                   file and in the target's memory
+//   memory          the segments themselves, laid out as a file without section headers:
+//                   .dynsym is there, .symtab is not
+#include "libdtrace/symbols/mapped_file.hpp"
+
+#include "libdtrace/symbols/elf_sections.hpp"
+#include "libdtrace/symbols/process_symbols.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace dt {
+
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t largest_memory_image = 64 << 20;
+
+std::string proc(pid_t pid, std::string_view entry)
+{
+    return "/proc/" + std::to_string(pid) + "/" + std::string(entry);
+}
+
+// Looks before it opens: opening a device can have side effects.
+Fd open_regular(const std::string& path)
+{
+    struct stat st;
+    if (::stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode))
+        return {};
+    return Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+bool same_file(const Fd& fd, const FileId& file)
+{
+    struct stat st;
+    return ::fstat(fd.get(), &st) == 0 && st.st_ino == file.inode &&
+           major(st.st_dev) == file.major && minor(st.st_dev) == file.minor;
+}
+
+class TargetMemory {
+public:
+    explicit TargetMemory(pid_t pid)
+        : fd_(::open(proc(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC))
+    {
+    }
+    // Fewer bytes when the rest cannot be read.
+    std::vector<std::byte> read(TargetAddr at, std::uint64_t n_bytes) const
+    {
+        std::vector<std::byte> out(fd_ ? n_bytes : 0);
+        std::size_t done = 0;
+        while (done < out.size()) {
+            ssize_t n = ::pread(fd_.get(), out.data() + done, out.size() - done,
+                                static_cast<off_t>(at.value + done));
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n <= 0)
+                break;
+            done += static_cast<std::size_t>(n);
+        }
+        out.resize(done);
+        return out;
+    }
+
+private:
+    Fd fd_;
+};
+
+// The mapping of the same file that shows its beginning: the last one at or below.
+const Mapping* first_mapping(const ProcessMaps& maps, const Mapping& mapping)
+{
+    const Mapping* first = nullptr;
+    for (const Mapping& m : maps.all()) {
+        if (m.begin > mapping.begin)
+            break;
+        if (m.file == mapping.file && m.path == mapping.path && m.offset == 0)
+            first = &m;
+    }
+    return first;
+}
+
+bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* first)
+{
+    if (!first)
+        return false;
+    std::vector<std::byte> mapped = memory.read(first->begin, page_bytes);
+    std::vector<std::byte> stored(page_bytes);
+    ssize_t n = ::pread(fd.get(), stored.data(), stored.size(), 0);
+    stored.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    // Behind the end of a short file the page is filled up with zeros.
+    if (stored.size() < sizeof(Elf64_Ehdr) || mapped.size() < stored.size())
+        return false;
+    return std::equal(stored.begin(), stored.end(), mapped.begin());
+}
+
+// The dynamic linker of glibc turns these into addresses of the process, in place.
+void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
+                std::uint64_t bias)
+{
+    for (std::uint64_t at = dynamic.p_offset; at - dynamic.p_offset < dynamic.p_filesz;
+         at += sizeof(Elf64_Dyn)) {
+        auto entry = read_at<Elf64_Dyn>(file, at);
+        if (!entry || entry->d_tag == DT_NULL)
+            return;
+        bool pointer = entry->d_tag == DT_SYMTAB || entry->d_tag == DT_STRTAB ||
+                       entry->d_tag == DT_HASH || entry->d_tag == DT_GNU_HASH ||
+                       entry->d_tag == DT_VERSYM;
+        if (!pointer || entry->d_un.d_ptr < bias)
+            continue;
+        entry->d_un.d_ptr -= bias;
+        std::memcpy(file.data() + at, &*entry, sizeof(*entry));
+    }
+}
+
+Result<std::shared_ptr<ElfImage>> image_from_memory(const TargetMemory& memory,
+                                                    const Mapping* first,
+                                                    const std::string& path)
+{
+    Error none{Code::not_found, path + ": neither its file nor its memory can be read"};
+    if (!first)
+        return none;
+    std::vector<std::byte> head = memory.read(first->begin, page_bytes);
+    auto header = read_at<Elf64_Ehdr>(head, 0);
+    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_ident[EI_CLASS] != ELFCLASS64)
+        return none;
+
+    std::vector<Elf64_Phdr> programs;
+    std::optional<std::uint64_t> bias;
+    std::uint64_t file_bytes = head.size();
+    for (std::size_t i = 0; i < header->e_phnum; i++) {
+        auto p = read_at<Elf64_Phdr>(head, header->e_phoff + i * sizeof(Elf64_Phdr));
+        if (!p || p->p_offset > largest_memory_image ||
+            p->p_filesz > largest_memory_image)
+            return none;
+        programs.push_back(*p);
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (!bias)
+            bias = first->begin.value - (p->p_vaddr - p->p_offset);
+        file_bytes = std::max(file_bytes, p->p_offset + p->p_filesz);
+    }
+    if (!bias || file_bytes > largest_memory_image)
+        return none;
+
+    std::vector<std::byte> file(file_bytes);
+    std::copy(head.begin(), head.end(), file.begin());
+    for (const Elf64_Phdr& p : programs) {
+        if (p.p_type != PT_LOAD)
+            continue;
+        auto bytes = memory.read({p.p_vaddr + *bias}, p.p_filesz);
+        std::copy(bytes.begin(), bytes.end(),
+                  file.begin() + static_cast<std::ptrdiff_t>(p.p_offset));
+    }
+    for (const Elf64_Phdr& p : programs)
+        if (p.p_type == PT_DYNAMIC && *bias != 0)
+            unrelocate(file, p, *bias);
+    header->e_shoff = 0;
+    header->e_shnum = 0;
+    header->e_shstrndx = 0;
+    std::memcpy(file.data(), &*header, sizeof(*header));
+    return ElfImage::from_bytes(std::move(file), path);
+}
+
+std::string map_files_entry(const Mapping& mapping)
+{
+    std::array<char, 64> name{};
+    std::snprintf(name.data(), name.size(), "map_files/%llx-%llx",
+                  static_cast<unsigned long long>(mapping.begin.value),
+                  static_cast<unsigned long long>(mapping.end.value));
+    return name.data();
+}
+
+} // namespace
+
+Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
+                                                   const Mapping& mapping,
+                                                   ImageCache& cache)
+{
+    TargetMemory memory(pid);
+    if (mapping.path == "[vdso]") {
+        std::uint64_t n_bytes = mapping.end - mapping.begin;
+        return ElfImage::from_bytes(
+            memory.read(mapping.begin, std::min(n_bytes, largest_memory_image)),
+            mapping.path);
+    }
+    std::string root = proc(pid, "root");
+    if (Fd fd = open_regular(proc(pid, map_files_entry(mapping))))
+        return cache.open(std::move(fd), mapping.path, root);
+    const Mapping* first = first_mapping(maps, mapping);
+    for (const std::string& path :
+         {proc(pid, "exe"), root + mapping.path, mapping.path}) {
+        Fd fd = open_regular(path);
+        if (fd && (same_file(fd, mapping.file) || same_first_page(fd, memory, first)))
+            return cache.open(std::move(fd), mapping.path, root);
+    }
+    return image_from_memory(memory, first, mapping.path);
+}
+
+std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
+                                             const Mapping& mapping)
+{
+    for (const ElfSegment& segment : image.segments()) {
+        std::uint64_t first = segment.offset / page_bytes * page_bytes;
+        std::uint64_t n_bytes = segment.offset - first + segment.file_bytes;
+        if (segment.executable && mapping.offset - first < n_bytes)
+            return mapping.begin.value - mapping.offset -
+                   (segment.addr - segment.offset);
+    }
+    return std::nullopt;
+}
+
+std::optional<TargetAddr> main_program_headers(pid_t pid)
+{
+    constexpr std::uint64_t at_null = 0, at_phdr = 3;
+    Fd fd(::open(proc(pid, "auxv").c_str(), O_RDONLY | O_CLOEXEC));
+    std::array<std::array<std::uint64_t, 2>, 64> pairs{};
+    ssize_t n = fd ? ::read(fd.get(), pairs.data(), sizeof(pairs)) : 0;
+    for (std::size_t i = 0; n > 0 && i < static_cast<std::size_t>(n) / sizeof(pairs[0]);
+         i++) {
+        if (pairs[i][0] == at_null)
+            break;
+        if (pairs[i][0] == at_phdr)
+            return TargetAddr{pairs[i][1]};
+    }
+    return std::nullopt;
+}
+
+} // namespace dt

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// ProcessSymbols: which modules there are, and what they are called.
+#include "libdtrace/symbols/glob.hpp"
+#include "libdtrace/symbols/mapped_file.hpp"
+#include "libdtrace/symbols/process_symbols.hpp"
+#include "libdtrace/symbols/suggest.hpp"
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+namespace dt {
+
+namespace {
+
+constexpr std::string_view vdso_path = "[vdso]";
+constexpr std::string_view vdso_name = "linux-vdso.so.1";
+
+std::string base_name(std::string_view path)
+{
+    if (path == vdso_path)
+        return std::string(vdso_name);
+    return std::string(path.substr(path.rfind('/') + 1));
+}
+
+// The addresses of the mappings of one file around `mapping`, for a module whose segments
+// are not known.
+void span_of_file(const ProcessMaps& maps, const Mapping& mapping, Module& module)
+{
+    module.begin = mapping.begin;
+    module.end = mapping.end;
+    for (const Mapping& m : maps.all())
+        if (m.file == mapping.file && m.path == mapping.path && m.begin == module.end)
+            module.end = m.end;
+}
+
+bool is_main_mapping(const ProcessMaps& maps, const Mapping& mapping,
+                     std::optional<TargetAddr> program_headers)
+{
+    if (!program_headers)
+        return false;
+    const Mapping* main = maps.at(*program_headers);
+    return main && main->file == mapping.file && main->path == mapping.path;
+}
+
+} // namespace
+
+Result<std::shared_ptr<ElfImage>> ImageCache::open(Fd fd, const std::string& path,
+                                                   const std::string& root)
+{
+    struct stat st;
+    if (::fstat(fd.get(), &st) != 0)
+        return errno_error("stat " + path);
+    Key key{st.st_dev, st.st_ino, st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+    if (auto known = images_.find(key); known != images_.end())
+        return known->second;
+    auto image = ElfImage::open(std::move(fd), path, root);
+    if (image)
+        images_.emplace(key, *image);
+    return image;
+}
+
+bool Module::is_called(std::string_view what) const
+{
+    return what == name || what == path || (is_main && what == "a.out");
+}
+
+// libc.so.6 is `libc` and `libc.so`, and not `lib`; libfoo-1.2.so is `libfoo`.
+bool Module::is_abbreviated_by(std::string_view what) const
+{
+    if (what.empty() || what.size() >= name.size() || !name.starts_with(what))
+        return false;
+    std::string_view rest = std::string_view(name).substr(what.size());
+    return rest[0] == '.' ||
+           (rest[0] == '-' && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9');
+}
+
+Module* ProcessSymbols::known_module(const Mapping& mapping) const
+{
+    for (const auto& module : modules_)
+        if (module->file == mapping.file && module->path == mapping.path &&
+            module->contains(mapping.begin) &&
+            (!module->image ||
+             bias_of_mapping(*module->image, mapping) == module->bias))
+            return module.get();
+    return nullptr;
+}
+
+std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
+                                                   bool is_main) const
+{
+    auto module = std::make_unique<Module>();
+    module->name = base_name(mapping.path);
+    module->path = mapping.path;
+    module->file = mapping.file;
+    module->deleted = mapping.deleted;
+    module->is_main = is_main;
+    span_of_file(maps_, mapping, *module);
+
+    auto image = image_of_mapping(pid_, maps_, mapping, *cache_);
+    if (!image) {
+        module->trouble = image.error().text;
+        return module;
+    }
+    auto bias = bias_of_mapping(**image, mapping);
+    if (!bias) {
+        module->trouble = mapping.path + ": no executable segment is mapped here";
+        return module;
+    }
+    module->image = std::move(*image);
+    module->bias = *bias;
+    const ElfSegment& last = *std::max_element(
+        module->image->segments().begin(), module->image->segments().end(),
+        [](const ElfSegment& a, const ElfSegment& b) {
+            return a.addr + a.mem_bytes < b.addr + b.mem_bytes;
+        });
+    module->begin =
+        module->target_addr(module->image->segments().front().addr & ~0xfffULL);
+    module->end = module->target_addr(last.addr + last.mem_bytes);
+    // Segments may claim more than there is: never less than the mapping itself.
+    module->begin = std::min(module->begin, mapping.begin);
+    module->end = std::max(module->end, mapping.end);
+    return module;
+}
+
+void ProcessSymbols::rebuild_modules()
+{
+    std::optional<TargetAddr> program_headers = main_program_headers(pid_);
+    for (auto& module : modules_)
+        module->live = false;
+    for (const Mapping& mapping : maps_.all()) {
+        if (!mapping.executable || (!mapping.is_file() && mapping.path != vdso_path))
+            continue;
+        if (Module* known = known_module(mapping)) {
+            known->live = true;
+            continue;
+        }
+        modules_.push_back(
+            new_module(mapping, is_main_mapping(maps_, mapping, program_headers)));
+    }
+    for (auto& module : modules_)
+        if (!module->live)
+            retired_.push_back(std::move(module));
+    std::erase(modules_, nullptr);
+    std::sort(modules_.begin(), modules_.end(),
+              [](const auto& a, const auto& b) { return a->begin < b->begin; });
+}
+
+std::vector<const Module*> ProcessSymbols::modules() const
+{
+    std::vector<const Module*> all;
+    for (const auto& module : modules_)
+        all.push_back(module.get());
+    return all;
+}
+
+const Module* ProcessSymbols::main_module() const
+{
+    for (const auto& module : modules_)
+        if (module->is_main)
+            return module.get();
+    return nullptr;
+}
+
+std::vector<const Module*> ProcessSymbols::match_modules(std::string_view pattern) const
+{
+    if (pattern.empty() || pattern == "*")
+        return modules();
+    // A path may lead to the file by other links than the target's: /lib for /usr/lib.
+    struct stat st {};
+    bool is_path = pattern[0] == '/';
+    std::string path = "/proc/" + std::to_string(pid_) + "/root" + std::string(pattern);
+    bool found = is_path && (::stat(path.c_str(), &st) == 0);
+    FileId id{major(st.st_dev), minor(st.st_dev), st.st_ino};
+
+    std::vector<const Module*> exact, abbreviated, matching;
+    for (const auto& module : modules_) {
+        if (module->is_called(pattern) || (found && module->file == id))
+            exact.push_back(module.get());
+        else if (module->is_abbreviated_by(pattern))
+            abbreviated.push_back(module.get());
+        else if (glob_match(pattern, module->name) ||
+                 glob_match(pattern, module->path) ||
+                 (module->is_main && glob_match(pattern, "a.out")))
+            matching.push_back(module.get());
+    }
+    if (!exact.empty())
+        return exact;
+    return abbreviated.empty() ? matching : abbreviated;
+}
+
+const Module* ProcessSymbols::module_at(TargetAddr addr) const
+{
+    auto after = std::upper_bound(
+        modules_.begin(), modules_.end(), addr,
+        [](TargetAddr at, const auto& module) { return at < module->begin; });
+    if (after != modules_.begin() && (*std::prev(after))->contains(addr))
+        return std::prev(after)->get();
+    if (maps_.at(addr))
+        return nullptr; // something else lives there now
+    for (auto module = retired_.rbegin(); module != retired_.rend(); ++module)
+        if ((*module)->contains(addr))
+            return module->get();
+    return nullptr;
+}
+
+std::vector<std::string> ProcessSymbols::suggest_modules(std::string_view name) const
+{
+    Suggestions suggestions(name);
+    for (const auto& module : modules_)
+        suggestions.consider(module->name);
+    return suggestions.nearest();
+}
+
+} // namespace dt

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// ProcessSymbols: names to addresses, addresses to text.
+#include "libdtrace/symbols/process_symbols.hpp"
+
+#include "libdtrace/symbols/demangle.hpp"
+#include "libdtrace/symbols/glob.hpp"
+#include "libdtrace/symbols/suggest.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace dt {
+
+namespace {
+
+std::string hex(std::uint64_t value)
+{
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "0x%llx",
+                  static_cast<unsigned long long>(value));
+    return text.data();
+}
+
+// " (did you mean a or b?)", or nothing.
+std::string did_you_mean(const std::vector<std::string>& names)
+{
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? " (did you mean " : " or ") + printable_name(name);
+    return text.empty() ? text : text + "?)";
+}
+
+} // namespace
+
+Result<std::unique_ptr<ProcessSymbols>> ProcessSymbols::open(pid_t pid,
+                                                             ImageCache& cache)
+{
+    std::unique_ptr<ProcessSymbols> symbols(new ProcessSymbols(pid, cache));
+    if (auto read = symbols->refresh(); !read)
+        return read.error();
+    return symbols;
+}
+
+Result<Ok> ProcessSymbols::refresh()
+{
+    auto maps = ProcessMaps::read(pid_);
+    if (!maps)
+        return maps.error().during("symbols of " + std::to_string(pid_));
+    maps_ = std::move(*maps);
+    rebuild_modules();
+    return Ok{};
+}
+
+Symbol ProcessSymbols::lookup(TargetAddr addr) const
+{
+    Symbol symbol;
+    symbol.module = module_at(addr);
+    if (!symbol.module || !symbol.module->image)
+        return symbol;
+    const FunctionTable& table = symbol.module->image->functions();
+    symbol.function = table.at(symbol.module->link_addr(addr));
+    if (symbol.function) {
+        symbol.name = table.name(*symbol.function);
+        symbol.offset = symbol.module->link_addr(addr) - symbol.function->addr;
+    }
+    return symbol;
+}
+
+Result<FunctionAt> ProcessSymbols::lookup(std::string_view module,
+                                          std::string_view function) const
+{
+    auto modules = match_modules(module);
+    if (modules.empty())
+        return Error{Code::not_found, "no module " + printable_name(module) +
+                                          " in process " + std::to_string(pid_) +
+                                          did_you_mean(suggest_modules(module))};
+    for (const Module* m : modules) {
+        if (!m->image)
+            continue;
+        if (const Function* f = m->image->functions().find(function))
+            return FunctionAt{m, f, m->target_addr(f->addr)};
+    }
+    if (auto found = match(module, function); !found.empty())
+        return found.front();
+    if (modules.size() == 1 && !modules[0]->image)
+        return Error{Code::unsupported, "no functions of " + modules[0]->name + ": " +
+                                            modules[0]->trouble};
+    return Error{Code::not_found,
+                 "no function " + printable_name(function) + " in " +
+                     (module.empty() ? "any module" : modules[0]->name) +
+                     did_you_mean(suggest_functions(module, function))};
+}
+
+std::vector<FunctionAt> ProcessSymbols::match(std::string_view module,
+                                              std::string_view function) const
+{
+    std::vector<FunctionAt> found;
+    bool all = function.empty() || function == "*";
+    for (const Module* m : match_modules(module)) {
+        if (!m->image)
+            continue;
+        const FunctionTable& table = m->image->functions();
+        auto add = [&](const Function& f) {
+            found.push_back({m, &f, m->target_addr(f.addr)});
+        };
+        if (!all && !is_glob(function)) {
+            auto named = table.find_all(function);
+            for (const Function* f : named.empty() ? table.match(function) : named)
+                add(*f);
+            continue;
+        }
+        // The link editor's frame around initialisation is nobody's function.
+        auto wanted = [&](const Function& f) {
+            return table.name(f) != "_init" && table.name(f) != "_fini";
+        };
+        if (all) {
+            for (const Function& f : table.all())
+                if (wanted(f))
+                    add(f);
+            continue;
+        }
+        for (const Function* f : table.match(function))
+            if (wanted(*f))
+                add(*f);
+    }
+    return found;
+}
+
+std::string ProcessSymbols::format_module(TargetAddr addr) const
+{
+    const Module* module = module_at(addr);
+    return module ? printable_name(module->name) : hex(addr.value);
+}
+
+std::string ProcessSymbols::format_function(TargetAddr addr) const
+{
+    Symbol symbol = lookup(addr);
+    if (!symbol.module)
+        return hex(addr.value);
+    return printable_name(symbol.module->name) + "`" +
+           (symbol.function ? printable_name(demangled_or_same(symbol.name))
+                            : hex(addr.value));
+}
+
+std::string ProcessSymbols::format_address(TargetAddr addr) const
+{
+    std::string text = format_function(addr);
+    Symbol symbol = lookup(addr);
+    if (symbol.function && symbol.offset != 0)
+        text += "+" + hex(symbol.offset);
+    return text;
+}
+
+std::vector<std::string> ProcessSymbols::suggest_functions(std::string_view module,
+                                                           std::string_view name) const
+{
+    Suggestions suggestions(name);
+    for (const Module* m : match_modules(module))
+        if (m->image)
+            for (const std::string& nearest : m->image->functions().suggest(name))
+                suggestions.consider(nearest);
+    return suggestions.nearest();
+}
+
+} // namespace dt
