@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/demangle.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+
+using namespace dt;
+
+TEST(Demangle, GivesTheNameAsItIsWritten)
+{
+    EXPECT_EQ(demangle("_ZNK4shop4Cart5totalEiPKc"),
+              "shop::Cart::total(int, char const*) const");
+    EXPECT_FALSE(demangle("malloc"));
+    EXPECT_FALSE(demangle("_Zbroken"));
+    EXPECT_EQ(demangled_or_same("malloc"), "malloc");
+    EXPECT_EQ(demangled_or_same("_Z3fooi"), "foo(int)");
+}
+
+TEST(Demangle, CutsReturnTypeAndParameters)
+{
+    EXPECT_EQ(without_parameters("shop::Cart::total(int, char const*) const"),
+              "shop::Cart::total");
+    EXPECT_EQ(without_parameters("int shop::twice<int>(int)"), "shop::twice<int>");
+    EXPECT_EQ(without_parameters("shop::Cart::operator()(int)"),
+              "shop::Cart::operator()");
+    EXPECT_EQ(without_parameters("(anonymous namespace)::helper(int)"),
+              "(anonymous namespace)::helper");
+    EXPECT_EQ(without_parameters("operator new(unsigned long)"), "operator new");
+    EXPECT_EQ(without_parameters("f(void (*)(int)) [clone .cold]"), "f");
+    EXPECT_EQ(without_parameters("vtable"), "vtable");
+}
+
+TEST(Demangle, PatternsMatchEveryFormOfAName)
+{
+    const char* name = "_ZNK4shop4Cart5totalEiPKc";
+    for (const char* pattern :
+         {"_ZNK4shop4Cart5totalEiPKc", "_ZNK4shop*", "shop::Cart::total",
+          "shop::Cart::total(int, char const\\*) const", "shop::*::total", "*total*",
+          "*"})
+        EXPECT_TRUE(NameMatcher(pattern).matches(name)) << pattern;
+    for (const char* pattern : {"total", "Cart::total", "shop::Cart", "malloc"})
+        EXPECT_FALSE(NameMatcher(pattern).matches(name)) << pattern;
+}
+
+TEST(Demangle, PatternsMayNameWhatOnlyTheDemanglerWrites)
+{
+    EXPECT_TRUE(NameMatcher("*unsigned long*").matches("_Z3foom"));
+    EXPECT_TRUE(NameMatcher("std::basic_string*")
+                    .matches("_ZNSbIwSt11char_traitsIwESaIwEE6appendEPKw"));
+    EXPECT_TRUE(NameMatcher("*anonymous namespace*")
+                    .matches("_ZN12_GLOBAL__N_113hidden_helperEi"));
+    EXPECT_TRUE(NameMatcher("operator new*").matches("_Znwm"));
+}
+
+// Doubles its output with every two references; 40 levels would fill the machine.
+static std::string doubling_name(int levels)
+{
+    auto reference = [](int number) {
+        std::string text;
+        for (int n = number - 1; n >= 0; n = n / 36 - 1) {
+            text.insert(text.begin(), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n % 36]);
+            if (n < 36)
+                break;
+        }
+        return "S" + text + "_";
+    };
+    std::string name = "_Z1f1x1bIS_S_E";
+    for (int i = 0; i < levels; i++)
+        name += "S0_I" + reference(2 + i) + reference(2 + i) + "E";
+    return name;
+}
+
+TEST(Demangle, RefusesNamesThatStandForGigabytes)
+{
+    EXPECT_TRUE(demangle(doubling_name(3)));
+    auto start = std::chrono::steady_clock::now();
+    for (int levels = 8; levels < 200; levels++) {
+        auto text = demangle(doubling_name(levels));
+        EXPECT_TRUE(!text || text->size() <= max_demangled_bytes) << levels;
+    }
+    EXPECT_FALSE(demangle(doubling_name(30)));
+    for (int depth : {100, 1000, 8000, 1000000})
+        demangle("_Z1f" + std::string(static_cast<std::size_t>(depth), 'P') + "i");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(Demangle, PrintsNoControlBytesAndNoEndlessNames)
+{
+    EXPECT_EQ(printable_name("a\nb\x1b[31m\x7f\\"), "a\\012b\\033[31m\\177\\134");
+    EXPECT_EQ(printable_name("stra\xc3\x9f"
+                             "e"),
+              "stra\xc3\x9f"
+              "e");
+    EXPECT_EQ(printable_name(std::string(5000, 'x'), 10), "xxxxxxxxxx...");
+}

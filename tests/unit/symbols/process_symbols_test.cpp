@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/process_symbols.hpp"
+
+#include "scratch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <dlfcn.h>
+#include <elf.h>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace dt;
+namespace fs = std::filesystem;
+
+static std::unique_ptr<ProcessSymbols> symbols_of(pid_t pid, ImageCache& cache)
+{
+    auto symbols = ProcessSymbols::open(pid, cache);
+    EXPECT_TRUE(symbols) << symbols.error().text;
+    return symbols ? std::move(*symbols) : nullptr;
+}
+
+static std::string victim_name()
+{
+    return fs::path(VICTIM).filename().string();
+}
+
+TEST(ProcessSymbols, KnowsTheMainProgramAndItsLibraries)
+{
+    ImageCache cache;
+    Victim victim(VICTIM);
+    auto symbols = symbols_of(victim.pid(), cache);
+    ASSERT_TRUE(symbols->main_module());
+    EXPECT_EQ(symbols->main_module()->name, victim_name());
+    for (const char* name : {"a.out", VICTIM, "symbols_v*", "a.*"}) {
+        auto found = symbols->match_modules(name);
+        ASSERT_EQ(found.size(), 1U) << name;
+        EXPECT_TRUE(found[0]->is_main);
+    }
+    for (const char* name : {"libc.so.6", "libc.so", "libc", "libc.s[o]*",
+                             "/lib/x86_64-linux-gnu/libc.so.6"}) {
+        auto found = symbols->match_modules(name);
+        ASSERT_EQ(found.size(), 1U) << name;
+        EXPECT_EQ(found[0]->name, "libc.so.6");
+    }
+    EXPECT_TRUE(symbols->match_modules("lib").empty());
+    EXPECT_TRUE(symbols->match_modules("libc.so.").empty());
+    EXPECT_EQ(symbols->match_modules("").size(), symbols->modules().size());
+    EXPECT_GE(symbols->modules().size(), 4U);
+}
+
+TEST(ProcessSymbols, FindsTheAddressesThatTheProgramSees)
+{
+    ImageCache cache;
+    Victim victim(VICTIM);
+    auto symbols = symbols_of(victim.pid(), cache);
+    auto total = symbols->lookup("a.out", "shop::Cart::total");
+    ASSERT_TRUE(total) << total.error().text;
+    EXPECT_EQ(total->addr.value, victim.addresses().cart_total);
+    for (const char* alias : {"original_name", "__original_name", "weak_name"}) {
+        auto found = symbols->lookup("a.out", alias);
+        ASSERT_TRUE(found) << alias;
+        EXPECT_EQ(found->addr.value, victim.addresses().original_name);
+    }
+}
+
+TEST(ProcessSymbols, FormatsFramesAsDTraceDoes)
+{
+    ImageCache cache;
+    Victim victim(VICTIM);
+    auto symbols = symbols_of(victim.pid(), cache);
+    TargetAddr total{victim.addresses().cart_total};
+    std::string frame = victim_name() + "`shop::Cart::total(int, char const*) const";
+    EXPECT_EQ(symbols->format_address(total), frame);
+    EXPECT_EQ(symbols->format_address(total + 1), frame + "+0x1");
+    EXPECT_EQ(symbols->format_function(total + 1), frame);
+    EXPECT_EQ(symbols->format_module(total), victim_name());
+    EXPECT_EQ(symbols->format_address({victim.addresses().original_name}),
+              victim_name() + "`original_name");
+    EXPECT_EQ(symbols->format_address({0x1000}), "0x1000");
+    TargetAddr header = symbols->main_module()->begin;
+    char expected[256];
+    std::snprintf(expected, sizeof(expected), "%s`0x%zx", victim_name().c_str(),
+                  header.value);
+    EXPECT_EQ(symbols->format_address(header), expected);
+}
+
+TEST(ProcessSymbols, SeesLibrariesComeAndGoAndRemembersThem)
+{
+    ImageCache cache;
+    Victim victim(VICTIM);
+    auto symbols = symbols_of(victim.pid(), cache);
+    std::string plugin = fs::path(PLUGIN).filename().string();
+    EXPECT_TRUE(symbols->match_modules(plugin).empty());
+    const Module* libc = symbols->match_modules("libc")[0];
+
+    victim.command('l');
+    ASSERT_TRUE(symbols->refresh());
+    TargetAddr work{victim.addresses().plugin_work};
+    ASSERT_NE(work.value, 0U);
+    EXPECT_EQ(symbols->format_address(work), plugin + "`plugin_work");
+    ASSERT_TRUE(symbols->lookup(plugin, "plugin_work"));
+    EXPECT_EQ(symbols->match_modules("libc")[0], libc);
+
+    victim.command('u');
+    ASSERT_TRUE(symbols->refresh());
+    EXPECT_TRUE(symbols->match_modules(plugin).empty());
+    EXPECT_EQ(symbols->format_address(work), plugin + "`plugin_work");
+}
+
+TEST(ProcessSymbols, StillNamesAddressesAfterTheProcessHasExited)
+{
+    ImageCache cache;
+    Victim victim(VICTIM);
+    auto symbols = symbols_of(victim.pid(), cache);
+    TargetAddr total{victim.addresses().cart_total};
+    victim.end();
+    auto refreshed = symbols->refresh();
+    ASSERT_FALSE(refreshed);
+    EXPECT_EQ(refreshed.error().code, Code::gone);
+    EXPECT_EQ(symbols->format_function(total),
+              victim_name() + "`shop::Cart::total(int, char const*) const");
+    auto malloc = symbols->lookup("libc", "malloc");
+    ASSERT_TRUE(malloc);
+    EXPECT_EQ(symbols->format_address(malloc->addr), "libc.so.6`malloc");
+}
+
+TEST(ProcessSymbols, ReadsADeletedAndAReplacedProgram)
+{
+    Scratch scratch;
+    std::string copy = scratch.path("some program");
+    fs::copy_file(VICTIM, copy);
+    ImageCache cache;
+    Victim victim(copy);
+    fs::remove(copy);
+    fs::copy_file(STATIC_VICTIM, copy); // another file under the same name
+    auto symbols = symbols_of(victim.pid(), cache);
+    ASSERT_TRUE(symbols->main_module());
+    EXPECT_TRUE(symbols->main_module()->deleted);
+    EXPECT_EQ(symbols->main_module()->name, "some program");
+    EXPECT_EQ(symbols->format_address({victim.addresses().original_name}),
+              "some program`original_name");
+    EXPECT_FALSE(symbols->lookup("a.out", "small_function"));
+}
+
+TEST(ProcessSymbols, ReadsTheVdsoOutOfMemory)
+{
+    ImageCache cache;
+    auto symbols = symbols_of(::getpid(), cache);
+    auto found = symbols->match_modules("linux-vdso.so.1");
+    if (found.empty())
+        GTEST_SKIP() << "this kernel maps no vDSO";
+    EXPECT_EQ(found[0]->path, "[vdso]");
+    EXPECT_EQ(symbols->match_modules("[vdso]"), found);
+    ASSERT_TRUE(found[0]->image) << found[0]->trouble;
+    auto clock = symbols->lookup("linux-vdso.so.1", "__vdso_clock_gettime");
+    ASSERT_TRUE(clock) << clock.error().text;
+    EXPECT_EQ(symbols->lookup(clock->addr).module, found[0]);
+}
+
+TEST(ProcessSymbols, AgreesWithTheDynamicLinkerAboutThisProcess)
+{
+    ImageCache cache;
+    auto symbols = symbols_of(::getpid(), cache);
+    for (const char* name : {"fopen", "qsort", "printf", "free"}) {
+        auto found = symbols->lookup("libc.so.6", name);
+        ASSERT_TRUE(found) << found.error().text;
+        void* real = ::dlsym(::dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), name);
+        EXPECT_EQ(found->addr.value, reinterpret_cast<std::uint64_t>(real)) << name;
+    }
+    auto* here = reinterpret_cast<const std::byte*>(&::gmtime);
+    Symbol symbol = symbols->lookup(TargetAddr{reinterpret_cast<std::uint64_t>(here)});
+    ASSERT_TRUE(symbol.function);
+    auto text =
+        symbol.module->image->bytes(symbol.function->addr, symbol.function->n_bytes);
+    ASSERT_TRUE(text);
+    EXPECT_EQ(std::memcmp(text->data(), here, text->size()), 0);
+}
+
+TEST(ProcessSymbols, SaysWhatWasMeant)
+{
+    ImageCache cache;
+    Victim victim(VICTIM);
+    auto symbols = symbols_of(victim.pid(), cache);
+    auto function = symbols->lookup("libc", "mallok");
+    ASSERT_FALSE(function);
+    EXPECT_EQ(function.error().code, Code::not_found);
+    EXPECT_NE(function.error().text.find("malloc"), std::string::npos);
+    auto module = symbols->lookup("libc.so.7", "malloc");
+    ASSERT_FALSE(module);
+    EXPECT_NE(module.error().text.find("libc.so.6"), std::string::npos);
+}
+
+TEST(ProcessSymbols, SharesImagesBetweenProcesses)
+{
+    ImageCache cache;
+    Victim one(VICTIM), two(VICTIM);
+    auto first = symbols_of(one.pid(), cache), second = symbols_of(two.pid(), cache);
+    EXPECT_EQ(first->main_module()->image, second->main_module()->image);
+    EXPECT_EQ(first->match("a.out", "main").size(), 1U);
+    EXPECT_EQ(first->match("a.out", "shop::*").size(), 4U);
+}
+
+TEST(ProcessSymbols, TellsThatAProcessDoesNotExist)
+{
+    ImageCache cache;
+    auto symbols = ProcessSymbols::open(0x7ffffffe, cache);
+    ASSERT_FALSE(symbols);
+    EXPECT_EQ(symbols.error().code, Code::gone);
+}
