@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// C API: descriptions, listing and attributes of probes.
+#include "libdtrace/api/views.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+
+namespace {
+
+dtrace_attribute_t attribute_of(const dt::Attributes& from)
+{
+    return {static_cast<std::uint8_t>(from.name), static_cast<std::uint8_t>(from.data),
+            static_cast<std::uint8_t>(from.dependency)};
+}
+
+dt::Attributes weakest(const dt::Attributes& a, const dt::Attributes& b)
+{
+    return {std::min(a.name, b.name), std::min(a.data, b.data),
+            std::min(a.dependency, b.dependency)};
+}
+
+template <std::size_t N> bool put(char (&to)[N], std::string_view from)
+{
+    if (from.size() >= N)
+        return false;
+    std::memcpy(to, from.data(), from.size());
+    to[from.size()] = '\0';
+    return true;
+}
+
+// "$target" and the like within a description.
+std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view text,
+                                         int argc, char* const argv[])
+{
+    std::string result;
+    for (std::size_t i = 0; i < text.size();) {
+        if (text[i] != '$') {
+            result += text[i++];
+            continue;
+        }
+        std::size_t end = i + 1;
+        while (
+            end < text.size() &&
+            (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+            end++;
+        std::string_view name = text.substr(i + 1, end - i - 1);
+        unsigned n = 0;
+        auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), n);
+        if (error == std::errc{} && stop == name.data() + name.size()) {
+            if (static_cast<int>(n) >= argc)
+                return std::nullopt;
+            result += argv[n];
+        } else if (name == "target") {
+            result += std::to_string(session.processes.target());
+        } else if (name == "pid") {
+            result += std::to_string(::getpid());
+        } else {
+            return std::nullopt;
+        }
+        i = end;
+    }
+    return result;
+}
+
+} // namespace
+
+extern "C" {
+
+int dtrace_xstr2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text,
+                     int argc, char* const argv[], dtrace_probedesc_t* desc)
+{
+    std::memset(desc, 0, sizeof *desc);
+    auto expanded = expand_macros(*dtp, text, argc, argv);
+    if (!expanded)
+        return dtp->fail(EDT_BADSPCV);
+    std::vector<std::string_view> parts;
+    std::string_view rest = *expanded;
+    for (;;) {
+        std::size_t colon = rest.find(':');
+        parts.push_back(rest.substr(0, colon));
+        if (colon == std::string_view::npos)
+            break;
+        rest = rest.substr(colon + 1);
+    }
+    auto last = static_cast<std::size_t>(
+        spec == DTRACE_PROBESPEC_NONE ? DTRACE_PROBESPEC_NAME : spec);
+    if (parts.size() > last + 1)
+        return dtp->fail(EDT_BADSPEC);
+    std::array<std::string_view, 4> fields{};
+    for (std::size_t i = 0; i < parts.size(); i++)
+        fields[last + 1 - parts.size() + i] = parts[i];
+    if (!put(desc->dtpd_provider, fields[0]) || !put(desc->dtpd_mod, fields[1]) ||
+        !put(desc->dtpd_func, fields[2]) || !put(desc->dtpd_name, fields[3]))
+        return dtp->fail(ENAMETOOLONG);
+    return 0;
+}
+
+int dtrace_str2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text,
+                    dtrace_probedesc_t* desc)
+{
+    return dtrace_xstr2desc(dtp, spec, text, 0, nullptr, desc);
+}
+
+int dtrace_id2desc(dtrace_hdl_t* dtp, dtrace_id_t id, dtrace_probedesc_t* desc)
+{
+    if (!dtp->registry.has(id))
+        return dtp->fail(EDT_BADID);
+    copy_probe_name(*desc, dtp->registry.at(id));
+    return 0;
+}
+
+char* dtrace_desc2str(const dtrace_probedesc_t* desc, char* to, size_t len)
+{
+    if (desc->dtpd_id == 0)
+        std::snprintf(to, len, "%s:%s:%s:%s", desc->dtpd_provider, desc->dtpd_mod,
+                      desc->dtpd_func, desc->dtpd_name);
+    else
+        std::snprintf(to, len, "%u", desc->dtpd_id);
+    return to;
+}
+
+int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
+                      dtrace_probe_f* func, void* arg)
+{
+    std::vector<std::uint32_t> ids;
+    if (pattern == nullptr) {
+        for (std::uint32_t id = 1; id <= dtp->registry.size(); id++)
+            ids.push_back(id);
+    } else {
+        dt::ProbeSpec spec;
+        spec.provider = pattern->dtpd_provider;
+        spec.module = pattern->dtpd_mod;
+        spec.function = pattern->dtpd_func;
+        spec.name = pattern->dtpd_name;
+        spec.id = pattern->dtpd_id;
+        dtp->pid_provider.zdefs = true;
+        auto found = dtp->match(spec);
+        if (auto* diagnostic = std::get_if<dt::Diagnostic>(&found)) {
+            if (diagnostic->tag != dt::Tag::PDESC_ZERO)
+                return dtp->fail(EDT_NOPROBE, diagnostic->text);
+        } else {
+            ids = std::get<dt::ProbeMatch>(found).ids;
+        }
+    }
+    if (ids.empty())
+        return dtp->fail(EDT_NOPROBE, "No probe matches description");
+    int n_called = 0;
+    for (std::uint32_t id : ids) {
+        dtrace_probedesc_t desc{};
+        copy_probe_name(desc, dtp->registry.at(id));
+        n_called++;
+        if (int stop = func(dtp, &desc, arg); stop != 0)
+            return stop;
+    }
+    return n_called > 0 ? 0 : -1;
+}
+
+int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
+                      dtrace_probeinfo_t* info)
+{
+    std::memset(info, 0, sizeof *info);
+    if (!dtp->registry.has(probe->dtpd_id))
+        return dtp->fail(EDT_NOPROBE);
+    const dt::ProbeInfo& known = dtp->registry.at(probe->dtpd_id);
+    dt::ProviderAttributes attributes = known.owner->attributes();
+    dt::Attributes weak = attributes.provider;
+    if (!known.module.empty())
+        weak = weakest(weak, attributes.module);
+    if (!known.function.empty())
+        weak = weakest(weak, attributes.function);
+    weak = weakest(weak, attributes.name);
+    info->dtp_attr = attribute_of(weak);
+    info->dtp_arga = attribute_of(attributes.args);
+    return 0;
+}
+
+const char* dtrace_stability_name(uint8_t stability)
+{
+    return stability > static_cast<uint8_t>(dt::Stability::Standard)
+               ? nullptr
+               : dt::stability_name(static_cast<dt::Stability>(stability));
+}
+
+const char* dtrace_class_name(uint8_t dependency)
+{
+    return dependency > static_cast<uint8_t>(dt::DependencyClass::Common)
+               ? nullptr
+               : dt::class_name(static_cast<dt::DependencyClass>(dependency));
+}
+
+char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len)
+{
+    const char* name = dtrace_stability_name(attribute.dtat_name);
+    const char* data = dtrace_stability_name(attribute.dtat_data);
+    const char* dependency = dtrace_class_name(attribute.dtat_class);
+    if (name == nullptr || data == nullptr || dependency == nullptr)
+        return nullptr;
+    std::snprintf(to, len, "%s/%s/%s", name, data, dependency);
+    return to;
+}
+
+} // extern "C"

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// C API: opening, options, processes.
+#include "libdtrace/api/session.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+
+dtrace_hdl_t* dtrace_open(int version, int flags, int* error)
+{
+    auto refuse = [&](int number) -> dtrace_hdl_t* {
+        if (error != nullptr)
+            *error = number;
+        return nullptr;
+    };
+    if (version > DTRACE_VERSION)
+        return refuse(EDT_VERSION);
+    if ((flags & ~(DTRACE_O_NODEV | DTRACE_O_NOSYS | DTRACE_O_LP64 | DTRACE_O_ILP32)) !=
+        0)
+        return refuse(EINVAL);
+    if ((flags & DTRACE_O_ILP32) != 0)
+        return refuse(EDT_DATAMODEL);
+    return new dtrace_hdl;
+}
+
+void dtrace_close(dtrace_hdl_t* dtp)
+{
+    delete dtp;
+}
+
+int dtrace_setopt(dtrace_hdl_t* dtp, const char* name, const char* value)
+{
+    return dtp->set_option(name, value);
+}
+
+int dtrace_getopt(dtrace_hdl_t* dtp, const char* name, dtrace_optval_t* value)
+{
+    auto found = dtp->options.get(name);
+    if (!found)
+        return dtp->fail(EDT_BADOPTNAME);
+    *value = static_cast<dtrace_optval_t>(*found);
+    return 0;
+}
+
+ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
+                                  char* const argv[], dtrace_proc_f*, void*)
+{
+    std::vector<std::string> words;
+    for (char* const* word = argv; *word != nullptr; word++)
+        words.emplace_back(*word);
+    if (words.empty())
+        words.emplace_back(path);
+    words[0] = path;
+    std::vector<dt::EnvChange> env;
+    for (const std::string& setting : dtp->options.setenv) {
+        std::size_t equals = setting.find('=');
+        env.push_back({setting.substr(0, equals),
+                       equals == std::string::npos ? "" : setting.substr(equals + 1)});
+    }
+    for (const std::string& name : dtp->options.unsetenv)
+        env.push_back({name, std::nullopt});
+    dt::EvalTime evaltime = dt::EvalTime::postinit;
+    if (dtp->options.evaltime == "exec")
+        evaltime = dt::EvalTime::exec;
+    else if (dtp->options.evaltime == "preinit")
+        evaltime = dt::EvalTime::preinit;
+    else if (dtp->options.evaltime == "main")
+        evaltime = dt::EvalTime::main;
+    auto made = dtp->processes.create(words, env, evaltime);
+    if (!made) {
+        dtp->fail(made.error());
+        return nullptr;
+    }
+    return *made;
+}
+
+ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int)
+{
+    auto grabbed = dtp->processes.grab(pid);
+    if (!grabbed) {
+        dtp->fail(grabbed.error());
+        return nullptr;
+    }
+    return *grabbed;
+}
+
+void dtrace_proc_continue(dtrace_hdl_t* dtp, ps_prochandle* proc)
+{
+    if (!proc->alive)
+        return;
+    // A target that died meanwhile is told of by its exit.
+    if (auto resumed = dtp->processes.agent()->resume(proc->pid); !resumed)
+        dtp->fail(resumed.error());
+}
+
+void dtrace_proc_release(dtrace_hdl_t* dtp, ps_prochandle* proc)
+{
+    dtp->processes.release(proc);
+}
+
+pid_t dtrace_proc_getpid(dtrace_hdl_t*, ps_prochandle* proc)
+{
+    return proc->pid;
+}
+
+int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size_t len)
+{
+    std::string text = dtp->processes.uaddr(static_cast<std::uint64_t>(pid), addr);
+    return std::snprintf(to, len, "%s", text.c_str());
+}
+
+} // extern "C"

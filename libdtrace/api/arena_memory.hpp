@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// The memory of an arena in user space: two memfds, mapped side by side.
+//
+//   program fd   written through our mapping only; sealed against new writable mappings
+//   data fd      written by every host
+//
+// Both are created without names in any file system, closed on exec and fixed in size.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "dif/engine.h"
+
+namespace dt {
+
+class ArenaMemory {
+public:
+    static Result<ArenaMemory> create(const dt_arena_config& config);
+    ArenaMemory(ArenaMemory&& other) noexcept;
+    ArenaMemory& operator=(ArenaMemory&& other) noexcept;
+    ~ArenaMemory();
+
+    void* base() const { return base_; }
+    std::uint64_t program_bytes() const { return program_bytes_; }
+    std::uint64_t total_bytes() const { return total_bytes_; }
+    int program_fd() const { return program_.get(); }
+    int data_fd() const { return data_.get(); }
+
+private:
+    ArenaMemory() = default;
+    void* base_ = nullptr;
+    std::uint64_t program_bytes_ = 0, total_bytes_ = 0;
+    Fd program_, data_;
+};
+
+} // namespace dt

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// The clock's thread.
+#include "libdtrace/api/clock.hpp"
+
+#include <cstdint>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace dt {
+
+static std::uint64_t now_ns()
+{
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void Clock::start(std::vector<Timer> timers, std::function<void(const Timer&)> fire)
+{
+    if (timers.empty())
+        return;
+    timers_ = std::move(timers);
+    fire_ = std::move(fire);
+    stopping_ = false;
+    wake_fd_ = ::eventfd(0, EFD_CLOEXEC);
+    // Signals are for the thread that called us.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Clock::stop()
+{
+    if (!thread_.joinable())
+        return;
+    stopping_ = true;
+    std::uint64_t one = 1;
+    if (::write(wake_fd_, &one, sizeof one) == sizeof one)
+        thread_.join();
+    ::close(wake_fd_);
+    wake_fd_ = -1;
+}
+
+void Clock::run()
+{
+    constexpr std::uint64_t max_burst = 10;
+    std::uint64_t start = now_ns();
+    std::vector<std::uint64_t> due;
+    for (const Timer& timer : timers_)
+        due.push_back(start + timer.interval_ns);
+    while (!stopping_) {
+        std::uint64_t next = due[0];
+        for (std::uint64_t at : due)
+            next = at < next ? at : next;
+        std::uint64_t now = now_ns();
+        if (next > now) {
+            std::uint64_t wait = next - now;
+            timespec timeout{static_cast<time_t>(wait / 1'000'000'000),
+                             static_cast<long>(wait % 1'000'000'000)};
+            pollfd wake{wake_fd_, POLLIN, 0};
+            ::ppoll(&wake, 1, &timeout, nullptr);
+            continue;
+        }
+        for (std::size_t i = 0; i < timers_.size(); i++) {
+            const Timer& timer = timers_[i];
+            if (due[i] + max_burst * timer.interval_ns < now)
+                due[i] = now - max_burst * timer.interval_ns;
+            for (; due[i] <= now && !stopping_; due[i] += timer.interval_ns)
+                fire_(timer);
+        }
+    }
+}
+
+} // namespace dt

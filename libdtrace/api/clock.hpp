@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The thread behind tick and profile: sleeps until the next timer is due, then fires it.
+//
+// A timer that was missed because the machine was busy fires once for each interval that
+// passed, up to a burst of 10; older ones are given up, as a timer interrupt would have.
+#pragma once
+
+#include "libdtrace/providers/profile_provider.hpp"
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace dt {
+
+class Clock {
+public:
+    Clock() = default;
+    ~Clock() { stop(); }
+    Clock(const Clock&) = delete;
+    Clock& operator=(const Clock&) = delete;
+
+    // fire runs in the clock's thread; it gets a timer that is due.
+    void start(std::vector<Timer> timers, std::function<void(const Timer&)> fire);
+    void stop();
+
+private:
+    void run();
+
+    std::vector<Timer> timers_;
+    std::function<void(const Timer&)> fire_;
+    std::atomic<bool> stopping_{false};
+    int wake_fd_ = -1;
+    std::thread thread_;
+};
+
+} // namespace dt

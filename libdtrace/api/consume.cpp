@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// dtrace_sleep, dtrace_work and the handlers: the consumer's loop.
+//
+// dtrace_sleep() polls instead of being woken: a wake-up would cost the target far more
+// than a glance at a fill mark costs us. It returns early when a buffer is a quarter
+// full, when exit() was called, when a target's state changed, or on dtrace_wakeup().
+#include "libdtrace/api/views.hpp"
+
+#include <cstring>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace {
+
+constexpr std::uint64_t poll_ns = 5'000'000;
+constexpr std::uint64_t idle_ns = 100'000'000; // how long a record may wait unprinted
+constexpr double early_fill = 0.25;
+
+// The C API's callbacks as a sink.
+class CallbackSink : public dt::RecordSink {
+public:
+    CallbackSink(dtrace_hdl& session, dtrace_consume_probe_f* probe_func,
+                 dtrace_consume_rec_f* record_func, void* arg)
+        : session_(session), probe_func_(probe_func), record_func_(record_func),
+          arg_(arg)
+    {
+    }
+
+    dt::Verdict probe(const dt::ProbeData& data) override
+    {
+        current_ = probedata_of(session_, data);
+        view_ = &view_of(session_, *data.ecb);
+        if (probe_func_ == nullptr)
+            return dt::Verdict::This;
+        return verdict(probe_func_(&current_, arg_));
+    }
+
+    dt::Verdict record(const dt::ProbeData& data, const dt::RecordDesc* desc) override
+    {
+        if (record_func_ == nullptr)
+            return dt::Verdict::This;
+        const dtrace_recdesc_t* shown = nullptr;
+        if (desc != nullptr)
+            shown =
+                &view_->all[static_cast<std::size_t>(desc - data.ecb->records.data())];
+        return verdict(record_func_(&current_, shown, arg_));
+    }
+
+private:
+    static dt::Verdict verdict(int value)
+    {
+        return value < -1 || value > 2 ? dt::Verdict::Error
+                                       : static_cast<dt::Verdict>(value);
+    }
+
+    dtrace_hdl& session_;
+    dtrace_consume_probe_f* probe_func_;
+    dtrace_consume_rec_f* record_func_;
+    void* arg_;
+    dtrace_probedata_t current_{};
+    EcbView* view_ = nullptr;
+};
+
+// Text to the buffered handler, in the C API's form.
+bool hand_over(dtrace_hdl& session, std::string_view text, const dt::Piece& piece)
+{
+    std::string copy(text);
+    dtrace_bufdata_t data{};
+    dtrace_probedata_t probe{};
+    data.dtbda_handle = &session;
+    data.dtbda_buffered = copy.c_str();
+    if (piece.probe != nullptr) {
+        probe = probedata_of(session, *piece.probe);
+        data.dtbda_probe = &probe;
+        if (piece.record != nullptr)
+            data.dtbda_recdesc =
+                &view_of(session, *piece.probe->ecb)
+                     .all[static_cast<std::size_t>(piece.record -
+                                                   piece.probe->ecb->records.data())];
+    }
+    data.dtbda_flags = piece.flags;
+    return session.on_buffered.func(&data, session.on_buffered.arg) == DTRACE_HANDLE_OK;
+}
+
+} // namespace
+
+dt::Output* dtrace_hdl::output_to(FILE* file)
+{
+    if (out && out_file == file)
+        return out.get();
+    if (file == nullptr) {
+        if (on_buffered.func == nullptr) {
+            fail(EDT_NOBUFFERED);
+            return nullptr;
+        }
+        out = std::make_unique<dt::HandlerOutput>(
+            [this](std::string_view text, const dt::Piece& piece) {
+                return hand_over(*this, text, piece);
+            });
+    } else {
+        out = std::make_unique<dt::FileOutput>(file);
+    }
+    out_file = file;
+    return out.get();
+}
+
+int dtrace_hdl::consume(FILE* file, dtrace_consume_probe_f* probe_func,
+                        dtrace_consume_rec_f* record_func, void* arg, bool final)
+{
+    dt::Output* to = output_to(file);
+    if (to == nullptr)
+        return -1;
+    CallbackSink sink(*this, probe_func, record_func, arg);
+    auto drained =
+        consumer->drain(final ? dt::DrainKind::Final : dt::DrainKind::Round, *to, sink);
+    if (!drained)
+        return fail(drained.error());
+    if (!consumer->report_drops())
+        return fail(EDT_DROPABORT);
+    if (auto flushed = to->flush(); !flushed)
+        return fail(flushed.error());
+    return 0;
+}
+
+extern "C" {
+
+void dtrace_wakeup(dtrace_hdl_t* dtp)
+{
+    std::uint64_t one = 1;
+    // A full counter wakes as well, so a failed write needs nothing.
+    if (::write(dtp->wake_fd, &one, sizeof one) < 0)
+        return;
+}
+
+void dtrace_sleep(dtrace_hdl_t* dtp)
+{
+    std::uint64_t began = dt::monotonic_ns();
+    std::uint64_t until = dtp->options.run_time(DTRACEOPT_switchrate);
+    if (!dtp->options.by_user(DTRACEOPT_switchrate))
+        until = idle_ns;
+    for (;;) {
+        dt::AgentClient* agent = dtp->processes.agent();
+        pollfd fds[2] = {{dtp->wake_fd, POLLIN, 0},
+                         {agent != nullptr ? agent->fd() : -1, POLLIN, 0}};
+        timespec timeout{0, poll_ns};
+        bool waiting_event = agent != nullptr && agent->has_event();
+        int ready = waiting_event ? 1 : ::ppoll(fds, 2, &timeout, nullptr);
+        if (ready < 0)
+            return; // a signal: the caller looks at its flags
+        if (ready > 0) {
+            std::uint64_t count = 0;
+            bool woken = ::read(dtp->wake_fd, &count, sizeof count) > 0;
+            std::size_t alive_before = 0, alive_after = 0;
+            for (const auto& process : dtp->processes.all())
+                alive_before += process->alive;
+            dtp->handle_agent_events();
+            for (const auto& process : dtp->processes.all())
+                alive_after += process->alive;
+            if (woken || alive_before != alive_after)
+                return;
+        }
+        if (!dtp->active)
+            return;
+        std::uint64_t now = dt::monotonic_ns();
+        dtp->tend(now);
+        int status = dtp->status();
+        if (status != DTRACE_STATUS_OKAY || now - began >= until ||
+            dtp->consumer->fullest() >= early_fill)
+            return;
+    }
+}
+
+int dtrace_status(dtrace_hdl_t* dtp)
+{
+    int status = dtp->status();
+    if ((status == DTRACE_STATUS_EXITED || status == DTRACE_STATUS_FILLED) &&
+        dtp->stop() != 0)
+        return -1;
+    return status;
+}
+
+int dtrace_exit_status(dtrace_hdl_t* dtp)
+{
+    return dtp->consumer ? dtp->consumer->exit_status().value_or(0) : 0;
+}
+
+int dtrace_consume(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_probe_f* pf,
+                   dtrace_consume_rec_f* rf, void* arg)
+{
+    if (!dtp->active)
+        return dtp->fail(EINVAL);
+    return dtp->consume(fp, pf, rf, arg, dtp->stopped);
+}
+
+dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_probe_f* pf,
+                                dtrace_consume_rec_f* rf, void* arg)
+{
+    if (!dtp->active) {
+        dtp->fail(EINVAL);
+        return DTRACE_WORKSTATUS_ERROR;
+    }
+    dtp->handle_agent_events();
+    int status = dtrace_status(dtp);
+    if (status < 0 || dtp->consume(fp, pf, rf, arg, dtp->stopped) != 0)
+        return DTRACE_WORKSTATUS_ERROR;
+    return status == DTRACE_STATUS_OKAY ? DTRACE_WORKSTATUS_OKAY
+                                        : DTRACE_WORKSTATUS_DONE;
+}
+
+int dtrace_go(dtrace_hdl_t* dtp)
+{
+    return dtp->go();
+}
+
+int dtrace_stop(dtrace_hdl_t* dtp)
+{
+    return dtp->stop();
+}
+
+int dtrace_handle_err(dtrace_hdl_t* dtp, dtrace_handle_err_f* func, void* arg)
+{
+    dtp->on_err = {func, arg};
+    return 0;
+}
+
+int dtrace_handle_drop(dtrace_hdl_t* dtp, dtrace_handle_drop_f* func, void* arg)
+{
+    dtp->on_drop = {func, arg};
+    return 0;
+}
+
+int dtrace_handle_proc(dtrace_hdl_t* dtp, dtrace_handle_proc_f* func, void* arg)
+{
+    dtp->on_proc = {func, arg};
+    return 0;
+}
+
+int dtrace_handle_buffered(dtrace_hdl_t* dtp, dtrace_handle_buffered_f* func, void* arg)
+{
+    dtp->on_buffered = {func, arg};
+    return 0;
+}
+
+int dtrace_handle_setopt(dtrace_hdl_t* dtp, dtrace_handle_setopt_f* func, void* arg)
+{
+    dtp->on_setopt = {func, arg};
+    return 0;
+}
+
+} // extern "C"

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// What the consumer tells besides text, handed to the caller's handlers.
+#include "libdtrace/api/views.hpp"
+
+bool dtrace_hdl::fault(const dt::FaultEvent& event)
+{
+    if (on_err.func == nullptr)
+        return true;
+    std::string text = event.text;
+    if (!event.source.empty())
+        text += "\n" + event.source;
+    EcbView& view = view_of(*this, *event.ecb);
+    dtrace_errdata_t data{};
+    data.dteda_handle = this;
+    data.dteda_edesc = &view.edesc;
+    data.dteda_pdesc = &view.probe;
+    data.dteda_cpu = static_cast<processorid_t>(event.cpu);
+    data.dteda_action = static_cast<int>(event.action);
+    data.dteda_offset = static_cast<int>(event.offset);
+    data.dteda_fault = static_cast<int>(event.fault);
+    data.dteda_addr = event.value;
+    data.dteda_msg = text.c_str();
+    return on_err.func(&data, on_err.arg) == DTRACE_HANDLE_OK;
+}
+
+bool dtrace_hdl::drop(const dt::DropEvent& event)
+{
+    if (on_drop.func == nullptr)
+        return true;
+    dtrace_dropdata_t data{};
+    data.dtdda_handle = this;
+    data.dtdda_cpu = event.cpu ? static_cast<processorid_t>(*event.cpu) : -1;
+    data.dtdda_kind = static_cast<int>(event.kind);
+    data.dtdda_drops = event.count;
+    data.dtdda_total = event.total;
+    data.dtdda_msg = event.text.c_str();
+    return on_drop.func(&data, on_drop.arg) == DTRACE_HANDLE_OK;
+}
+
+std::optional<std::string> dtrace_hdl::setopt(std::string_view name,
+                                              std::string_view value)
+{
+    std::string option(name);
+    std::uint64_t before = options.get(name).value_or(DT_OPT_UNSET);
+    if (set_option(option.c_str(), std::string(value).c_str()) != 0)
+        return dtrace_errmsg(this, error);
+    if (on_setopt.func != nullptr) {
+        dtrace_setoptdata_t data{};
+        data.dtsda_handle = this;
+        data.dtsda_option = option.c_str();
+        data.dtsda_oldval = static_cast<dtrace_optval_t>(before);
+        data.dtsda_newval =
+            static_cast<dtrace_optval_t>(options.get(name).value_or(DT_OPT_UNSET));
+        on_setopt.func(&data, on_setopt.arg);
+    }
+    return std::nullopt;
+}
+
+void dtrace_hdl::complain(std::string_view text)
+{
+    std::string copy(text);
+    if (on_proc.func != nullptr)
+        on_proc.func(nullptr, copy.c_str(), on_proc.arg);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libdtrace: compile D, enable it, consume what it records.
+ *
+ * The interface is DTrace's: names, arguments and return values are those that
+ * consumers on other systems use.
+ *
+ *   dtrace_open() -> dtrace_setopt() -> dtrace_proc_create() or _grab()
+ *     -> dtrace_program_strcompile() -> dtrace_program_exec() -> dtrace_go()
+ *     -> { dtrace_sleep(); dtrace_work(); } until DTRACE_WORKSTATUS_DONE
+ *     -> dtrace_aggregate_print() -> dtrace_close()
+ *
+ * A handle is for one thread at a time. Functions return -1 or NULL on error and
+ * dtrace_errno(), dtrace_errmsg() tell which. No function exits or prints except to the
+ * FILE that it was given.
+ */
+#ifndef DTRACE_H
+#define DTRACE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DTRACE_VERSION 3
+
+typedef unsigned int uint_t;
+typedef struct dtrace_hdl dtrace_hdl_t;
+typedef struct dtrace_prog dtrace_prog_t;
+struct ps_prochandle;
+
+typedef uint32_t dtrace_id_t;
+typedef uint32_t dtrace_epid_t;
+typedef uint32_t dtrace_aggid_t;
+typedef int64_t dtrace_aggvarid_t;
+typedef uint16_t dtrace_actkind_t;
+typedef int64_t dtrace_optval_t;
+typedef int processorid_t;
+
+#define DTRACE_IDNONE 0
+#define DTRACE_EPIDNONE 0
+#define DTRACEOPT_UNSET ((dtrace_optval_t)-2)
+
+/* dtrace_open() flags */
+#define DTRACE_O_NODEV 0x01
+#define DTRACE_O_NOSYS 0x02
+#define DTRACE_O_LP64 0x04
+#define DTRACE_O_ILP32 0x08
+
+dtrace_hdl_t* dtrace_open(int version, int flags, int* error);
+void dtrace_close(dtrace_hdl_t* dtp);
+int dtrace_errno(dtrace_hdl_t* dtp);
+const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error);
+const char* dtrace_faultstr(dtrace_hdl_t* dtp, int fault);
+const char* dtrace_subrstr(dtrace_hdl_t* dtp, int subr);
+extern const char* _dtrace_version;
+
+/* Error numbers of our own start here; smaller ones are errno values. */
+#define EDT_BASE 1000
+enum {
+    EDT_VERSION = EDT_BASE,
+    EDT_VERSINVAL,
+    EDT_VERSUNDEF,
+    EDT_VERSREDUCED,
+    EDT_CTF,
+    EDT_COMPILER,
+    EDT_NOTUPREG,
+    EDT_NOMEM,
+    EDT_INT2BIG,
+    EDT_STR2BIG,
+    EDT_NOMOD,
+    EDT_NOPROV,
+    EDT_NOPROBE,
+    EDT_NOSYM,
+    EDT_NOSYMADDR,
+    EDT_NOTYPE,
+    EDT_NOVAR,
+    EDT_NOAGG,
+    EDT_BADSCOPE,
+    EDT_BADSPEC,
+    EDT_BADSPCV,
+    EDT_BADID,
+    EDT_NOTLOADED,
+    EDT_NOCTF,
+    EDT_DATAMODEL,
+    EDT_DIFVERS,
+    EDT_BADAGG,
+    EDT_FIO,
+    EDT_DIFINVAL,
+    EDT_DIFSIZE,
+    EDT_DIFFAULT,
+    EDT_BADPROBE,
+    EDT_BADPGLOB,
+    EDT_NOSCOPE,
+    EDT_NODECL,
+    EDT_DMISMATCH,
+    EDT_DOFFSET,
+    EDT_DALIGN,
+    EDT_BADOPTNAME,
+    EDT_BADOPTVAL,
+    EDT_BADOPTCTX,
+    EDT_CPPFORK,
+    EDT_CPPEXEC,
+    EDT_CPPENT,
+    EDT_CPPERR,
+    EDT_SYMOFLOW,
+    EDT_ACTIVE,
+    EDT_DESTRUCTIVE,
+    EDT_NOANON,
+    EDT_ISANON,
+    EDT_ENDTOOBIG,
+    EDT_NOCONV,
+    EDT_BADCONV,
+    EDT_BADERROR,
+    EDT_ERRABORT,
+    EDT_DROPABORT,
+    EDT_DIRABORT,
+    EDT_BADRVAL,
+    EDT_BADNORMAL,
+    EDT_BUFTOOSMALL,
+    EDT_BADTRUNC,
+    EDT_BUSY,
+    EDT_ACCESS,
+    EDT_NOENT,
+    EDT_BRICKED,
+    EDT_HARDWIRE,
+    EDT_ELFVERSION,
+    EDT_NOBUFFERED,
+    EDT_UNSTABLE,
+    EDT_BADSETOPT,
+    EDT_BADSTACKPC,
+    EDT_BADAGGVAR,
+    EDT_OVERSION,
+    EDT_ENABLING_ERR,
+    EDT_NOPROBES,
+    EDT_CANTLOAD,
+};
+
+/* --- options, by the names of dtrace -x --- */
+int dtrace_setopt(dtrace_hdl_t* dtp, const char* name, const char* value);
+int dtrace_getopt(dtrace_hdl_t* dtp, const char* name, dtrace_optval_t* value);
+
+/* --- programs --- */
+typedef enum {
+    DTRACE_PROBESPEC_NONE = -1,
+    DTRACE_PROBESPEC_PROVIDER = 0,
+    DTRACE_PROBESPEC_MOD,
+    DTRACE_PROBESPEC_FUNC,
+    DTRACE_PROBESPEC_NAME
+} dtrace_probespec_t;
+
+#define DTRACE_C_DIFV 0x0001 /* keep DIF for dtrace_program_disasm() */
+#define DTRACE_C_EMPTY 0x0002
+#define DTRACE_C_ZDEFS 0x0004
+#define DTRACE_C_EATTR 0x0008
+#define DTRACE_C_CPP 0x0010
+#define DTRACE_C_KNODEF 0x0020
+#define DTRACE_C_UNODEF 0x0040
+#define DTRACE_C_PSPEC 0x0080
+#define DTRACE_C_ARGREF 0x0800
+#define DTRACE_C_DEFARG 0x1000
+#define DTRACE_C_NOLIBS 0x2000
+#define DTRACE_C_CTL 0x4000
+
+dtrace_prog_t* dtrace_program_strcompile(dtrace_hdl_t* dtp, const char* text,
+                                         dtrace_probespec_t spec, uint_t cflags,
+                                         int argc, char* const argv[]);
+dtrace_prog_t* dtrace_program_fcompile(dtrace_hdl_t* dtp, FILE* file, uint_t cflags,
+                                       int argc, char* const argv[]);
+
+typedef struct dtrace_attribute {
+    uint8_t dtat_name, dtat_data, dtat_class;
+} dtrace_attribute_t;
+
+typedef struct dtrace_proginfo {
+    dtrace_attribute_t dpi_descattr;
+    dtrace_attribute_t dpi_stmtattr;
+    uint_t dpi_aggregates;   /* aggregating statements */
+    uint_t dpi_recgens;      /* statements that record */
+    uint_t dpi_matches;      /* probe and clause pairs */
+    uint_t dpi_speculations;
+} dtrace_proginfo_t;
+
+int dtrace_program_exec(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
+                        dtrace_proginfo_t* info);
+void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
+                         dtrace_proginfo_t* info);
+/* Writes the DIF of every object as dtrace -S shows it. */
+void dtrace_program_disasm(dtrace_hdl_t* dtp, dtrace_prog_t* prog, FILE* to);
+
+/* The program as DOF; dtrace_dof_destroy() frees it. */
+void* dtrace_dof_create(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t flags);
+size_t dtrace_dof_size(const void* dof);
+void dtrace_dof_destroy(dtrace_hdl_t* dtp, void* dof);
+
+/* --- probes --- */
+#define DTRACE_PROVNAMELEN 64
+#define DTRACE_MODNAMELEN 64
+#define DTRACE_FUNCNAMELEN 192
+#define DTRACE_NAMELEN 64
+
+typedef struct dtrace_probedesc {
+    dtrace_id_t dtpd_id;
+    char dtpd_provider[DTRACE_PROVNAMELEN];
+    char dtpd_mod[DTRACE_MODNAMELEN];
+    char dtpd_func[DTRACE_FUNCNAMELEN];
+    char dtpd_name[DTRACE_NAMELEN];
+} dtrace_probedesc_t;
+
+typedef struct dtrace_probeinfo {
+    dtrace_attribute_t dtp_attr;  /* of the probe description */
+    dtrace_attribute_t dtp_arga;  /* of its arguments */
+    char* const* dtp_argt;        /* types of args[], dtp_argc of them */
+    int dtp_argc;
+} dtrace_probeinfo_t;
+
+typedef int dtrace_probe_f(dtrace_hdl_t*, const dtrace_probedesc_t*, void*);
+int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
+                      dtrace_probe_f* func, void* arg);
+int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
+                      dtrace_probeinfo_t* info);
+int dtrace_str2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text,
+                    dtrace_probedesc_t* desc);
+int dtrace_xstr2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text,
+                     int argc, char* const argv[], dtrace_probedesc_t* desc);
+int dtrace_id2desc(dtrace_hdl_t* dtp, dtrace_id_t id, dtrace_probedesc_t* desc);
+char* dtrace_desc2str(const dtrace_probedesc_t* desc, char* to, size_t len);
+
+const char* dtrace_stability_name(uint8_t stability);
+const char* dtrace_class_name(uint8_t dependency);
+char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len);
+
+/* --- processes --- */
+typedef void dtrace_proc_f(dtrace_hdl_t*, struct ps_prochandle*, void*);
+struct ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
+                                         char* const argv[], dtrace_proc_f* func,
+                                         void* arg);
+struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
+void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
+void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
+pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
+
+/* --- tracing --- */
+int dtrace_go(dtrace_hdl_t* dtp);
+int dtrace_stop(dtrace_hdl_t* dtp);
+void dtrace_sleep(dtrace_hdl_t* dtp);
+/* Wakes a dtrace_sleep(); safe in a signal handler. */
+void dtrace_wakeup(dtrace_hdl_t* dtp);
+
+enum {
+    DTRACE_STATUS_NONE,
+    DTRACE_STATUS_OKAY,
+    DTRACE_STATUS_EXITED,  /* exit() was called */
+    DTRACE_STATUS_FILLED,  /* a fill buffer is full */
+    DTRACE_STATUS_STOPPED
+};
+int dtrace_status(dtrace_hdl_t* dtp);
+/* Of the last exit() that was consumed. */
+int dtrace_exit_status(dtrace_hdl_t* dtp);
+
+typedef enum {
+    DTRACEFLOW_ENTRY,
+    DTRACEFLOW_RETURN,
+    DTRACEFLOW_NONE
+} dtrace_flowkind_t;
+
+typedef struct dtrace_recdesc {
+    dtrace_actkind_t dtrd_action;
+    uint32_t dtrd_size;
+    uint32_t dtrd_offset;
+    uint16_t dtrd_alignment;
+    uint16_t dtrd_format;
+    uint64_t dtrd_arg;
+    uint64_t dtrd_uarg;
+} dtrace_recdesc_t;
+
+typedef struct dtrace_eprobedesc {
+    dtrace_epid_t dtepd_epid;
+    dtrace_id_t dtepd_probeid;
+    uint64_t dtepd_uarg;
+    uint32_t dtepd_size;
+    int dtepd_nrecs;
+    const dtrace_recdesc_t* dtepd_rec; /* dtepd_nrecs of them */
+} dtrace_eprobedesc_t;
+
+typedef struct dtrace_probedata {
+    dtrace_hdl_t* dtpda_handle;
+    const dtrace_eprobedesc_t* dtpda_edesc;
+    const dtrace_probedesc_t* dtpda_pdesc;
+    processorid_t dtpda_cpu;
+    const char* dtpda_data; /* the record, its header first */
+    dtrace_flowkind_t dtpda_flow;
+    const char* dtpda_prefix;
+    int dtpda_indent;
+    uint64_t dtpda_timestamp;
+} dtrace_probedata_t;
+
+enum {
+    DTRACE_CONSUME_ERROR = -1,
+    DTRACE_CONSUME_THIS = 0, /* print it */
+    DTRACE_CONSUME_NEXT = 1, /* skip this record, or all of this probe */
+    DTRACE_CONSUME_ABORT = 2
+};
+typedef int dtrace_consume_probe_f(const dtrace_probedata_t*, void*);
+/* Called with a null record at the end of each probe's. */
+typedef int dtrace_consume_rec_f(const dtrace_probedata_t*, const dtrace_recdesc_t*,
+                                 void*);
+int dtrace_consume(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_probe_f* pf,
+                   dtrace_consume_rec_f* rf, void* arg);
+
+typedef enum {
+    DTRACE_WORKSTATUS_ERROR = -1,
+    DTRACE_WORKSTATUS_OKAY,
+    DTRACE_WORKSTATUS_DONE
+} dtrace_workstatus_t;
+dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
+                                dtrace_consume_probe_f* pf, dtrace_consume_rec_f* rf,
+                                void* arg);
+
+/* --- handlers: one of each; return 0, or -1 to abort --- */
+#define DTRACE_HANDLE_ABORT -1
+#define DTRACE_HANDLE_OK 0
+
+typedef struct dtrace_errdata {
+    dtrace_hdl_t* dteda_handle;
+    const dtrace_eprobedesc_t* dteda_edesc;
+    const dtrace_probedesc_t* dteda_pdesc;
+    processorid_t dteda_cpu;
+    int dteda_action;
+    int dteda_offset;
+    int dteda_fault;
+    uint64_t dteda_addr;
+    const char* dteda_msg;
+} dtrace_errdata_t;
+typedef int dtrace_handle_err_f(const dtrace_errdata_t*, void*);
+int dtrace_handle_err(dtrace_hdl_t* dtp, dtrace_handle_err_f* func, void* arg);
+
+typedef struct dtrace_dropdata {
+    dtrace_hdl_t* dtdda_handle;
+    processorid_t dtdda_cpu; /* -1: of no CPU */
+    int dtdda_kind;          /* DTRACEDROP_* of <dtrace/faults.h> */
+    uint64_t dtdda_drops;    /* since the last report */
+    uint64_t dtdda_total;
+    const char* dtdda_msg;
+} dtrace_dropdata_t;
+typedef int dtrace_handle_drop_f(const dtrace_dropdata_t*, void*);
+int dtrace_handle_drop(dtrace_hdl_t* dtp, dtrace_handle_drop_f* func, void* arg);
+
+/* A target ended, or something about it must be told; message may be null. */
+typedef void dtrace_handle_proc_f(struct ps_prochandle*, const char* message, void*);
+int dtrace_handle_proc(dtrace_hdl_t* dtp, dtrace_handle_proc_f* func, void* arg);
+
+#define DTRACE_BUFDATA_AGGKEY 0x0001
+#define DTRACE_BUFDATA_AGGVAL 0x0002
+#define DTRACE_BUFDATA_AGGFORMAT 0x0004
+#define DTRACE_BUFDATA_AGGLAST 0x0008
+typedef struct dtrace_bufdata {
+    dtrace_hdl_t* dtbda_handle;
+    const char* dtbda_buffered; /* text, valid during the call */
+    const dtrace_probedata_t* dtbda_probe;
+    const dtrace_recdesc_t* dtbda_recdesc;
+    uint32_t dtbda_flags;
+} dtrace_bufdata_t;
+typedef int dtrace_handle_buffered_f(const dtrace_bufdata_t*, void*);
+/* Takes all text that is consumed with a null FILE. */
+int dtrace_handle_buffered(dtrace_hdl_t* dtp, dtrace_handle_buffered_f* func,
+                           void* arg);
+
+typedef struct dtrace_setoptdata {
+    dtrace_hdl_t* dtsda_handle;
+    const dtrace_probedata_t* dtsda_probe;
+    const char* dtsda_option;
+    dtrace_optval_t dtsda_oldval, dtsda_newval;
+} dtrace_setoptdata_t;
+typedef int dtrace_handle_setopt_f(const dtrace_setoptdata_t*, void*);
+int dtrace_handle_setopt(dtrace_hdl_t* dtp, dtrace_handle_setopt_f* func, void* arg);
+
+/* --- aggregations --- */
+typedef struct dtrace_aggdata {
+    dtrace_hdl_t* dtada_handle;
+    const char* dtada_name;        /* without @ */
+    dtrace_aggvarid_t dtada_varid;
+    uint32_t dtada_function;       /* DTRACEAGG_* */
+    const dtrace_recdesc_t* dtada_keys; /* offsets are from dtada_key */
+    int dtada_nkeys;
+    const char* dtada_key;
+    uint32_t dtada_keysize;
+    const int64_t* dtada_value;    /* 64-bit words, as <dtrace/actions.h> lays out */
+    uint32_t dtada_valuesize;      /* bytes */
+    int64_t dtada_normal;
+} dtrace_aggdata_t;
+
+enum {
+    DTRACE_AGGWALK_ERROR = -1,
+    DTRACE_AGGWALK_NEXT = 0,
+    DTRACE_AGGWALK_ABORT,
+    DTRACE_AGGWALK_CLEAR,
+    DTRACE_AGGWALK_NORMALIZE,
+    DTRACE_AGGWALK_DENORMALIZE,
+    DTRACE_AGGWALK_REMOVE
+};
+typedef int dtrace_aggregate_f(const dtrace_aggdata_t*, void*);
+typedef int dtrace_aggregate_walk_f(dtrace_hdl_t*, dtrace_aggregate_f*, void*);
+int dtrace_aggregate_snap(dtrace_hdl_t* dtp);
+int dtrace_aggregate_walk(dtrace_hdl_t* dtp, dtrace_aggregate_f* func, void* arg);
+int dtrace_aggregate_walk_sorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                 void* arg);
+int dtrace_aggregate_walk_keysorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                    void* arg);
+int dtrace_aggregate_walk_valsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                    void* arg);
+int dtrace_aggregate_walk_keyrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                       void* arg);
+int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                       void* arg);
+/* Prints every aggregation that printa() did not print; walk is kept for portability
+ * and may be null. */
+int dtrace_aggregate_print(dtrace_hdl_t* dtp, FILE* fp, dtrace_aggregate_walk_f* walk);
+void dtrace_aggregate_clear(dtrace_hdl_t* dtp);
+
+/* --- symbols of a traced process --- */
+int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Host operations served from the consumer's own process.
+#include "libdtrace/api/local_host.hpp"
+
+#include "dif/vars.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sched.h>
+#include <string>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace dt {
+
+namespace {
+
+dt_u64 clock_ns(clockid_t clock)
+{
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<dt_u64>(now.tv_sec) * 1'000'000'000 +
+           static_cast<dt_u64>(now.tv_nsec);
+}
+
+dt_u64 op_timestamp(dt_host*)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+dt_u64 op_walltime(dt_host*)
+{
+    return clock_ns(CLOCK_REALTIME);
+}
+dt_u64 op_vtimestamp(dt_host*)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+int op_var(dt_host*, dt_u32 id, dt_u32, dt_u64* value)
+{
+    switch (id) {
+    case DIF_VAR_pid:
+        *value = static_cast<dt_u64>(::getpid());
+        return 0;
+    case DIF_VAR_tid:
+        *value = static_cast<dt_u64>(::syscall(SYS_gettid));
+        return 0;
+    case DIF_VAR_ppid:
+        *value = static_cast<dt_u64>(::getppid());
+        return 0;
+    case DIF_VAR_uid:
+        *value = ::getuid();
+        return 0;
+    case DIF_VAR_gid:
+        *value = ::getgid();
+        return 0;
+    case DIF_VAR_pr_euid:
+        *value = ::geteuid();
+        return 0;
+    case DIF_VAR_pr_egid:
+        *value = ::getegid();
+        return 0;
+    case DIF_VAR_pr_pgid:
+        *value = static_cast<dt_u64>(::getpgid(0));
+        return 0;
+    case DIF_VAR_pr_sid:
+        *value = static_cast<dt_u64>(::getsid(0));
+        return 0;
+    case DIF_VAR_ipl:
+    case DIF_VAR_errno:
+    case DIF_VAR_jid:
+        *value = 0;
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+std::string read_file(const char* path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string link_target(const char* path)
+{
+    char to[4096];
+    ssize_t n = ::readlink(path, to, sizeof to);
+    return n < 0 ? std::string() : std::string(to, static_cast<std::size_t>(n));
+}
+
+std::string string_var(dt_u32 id)
+{
+    switch (id) {
+    case DIF_VAR_execname: {
+        std::string name = read_file("/proc/self/comm");
+        if (!name.empty() && name.back() == '\n')
+            name.pop_back();
+        return name;
+    }
+    case DIF_VAR_execargs:
+    case DIF_VAR_pr_psargs: {
+        std::string args = read_file("/proc/self/cmdline");
+        while (!args.empty() && args.back() == '\0')
+            args.pop_back();
+        for (char& c : args)
+            if (c == '\0')
+                c = ' ';
+        return args;
+    }
+    case DIF_VAR_cwd:
+        return link_target("/proc/self/cwd");
+    case DIF_VAR_root:
+        return link_target("/proc/self/root");
+    default:
+        return "";
+    }
+}
+
+dt_u64 op_var_string(dt_host*, dt_u32 id, char* to, dt_u64 max)
+{
+    std::string text = string_var(id);
+    dt_u64 n = text.size() < max ? text.size() : max;
+    std::memcpy(to, text.data(), n);
+    return n;
+}
+
+int op_progenyof(dt_host*, dt_u64 pid)
+{
+    return pid == static_cast<dt_u64>(::getpid()) ||
+           pid == static_cast<dt_u64>(::getppid());
+}
+
+constexpr dt_host_ops local_ops = {
+    .timestamp = op_timestamp,
+    .walltime = op_walltime,
+    .vtimestamp = op_vtimestamp,
+    .load = nullptr,
+    .load_string = nullptr,
+    .store = nullptr,
+    .arg = nullptr,
+    .var = op_var,
+    .var_string = op_var_string,
+    .ustack = nullptr,
+    .progenyof = op_progenyof,
+    .raise = nullptr,
+    .stop = nullptr,
+};
+
+} // namespace
+
+int thread_alive(dt_u32 tid)
+{
+    // A thread id of any process; EPERM means that it lives.
+    return ::syscall(SYS_tkill, static_cast<pid_t>(tid), 0) == 0 || errno != ESRCH;
+}
+
+LocalHost::LocalHost(void* arena)
+{
+    auto tid = static_cast<dt_u32>(::syscall(SYS_gettid));
+    host_.ops = &local_ops;
+    host_.arena = arena;
+    host_.owner = tid;
+    host_.has_target = 0;
+    host_.thread_key = static_cast<dt_u64>(::getpid()) << 32 | tid;
+}
+
+void LocalHost::fire(std::uint32_t probe, std::uint64_t arg0, std::uint64_t arg1)
+{
+    int cpu = ::sched_getcpu();
+    host_.cpu = cpu < 0 ? 0 : static_cast<dt_u32>(cpu);
+    host_.shard = host_.cpu;
+    const dt_u64 args[2] = {arg0, arg1};
+    dt_fire(&host_, probe, args, 2);
+}
+
+} // namespace dt

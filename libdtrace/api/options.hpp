@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Options of a session: parsed from the text of -x, #pragma D option, DTRACE_OPT_* and
+// setopt(), kept as numbers (run-time ones, dif/options.h) or text.
+//
+// A size takes k, m, g, t; a rate takes a unit and is kept as ns; booleans take on/off
+// and their synonyms, and nothing means on.
+#pragma once
+
+#include "base/result.hpp"
+#include "dif/types.h"
+
+#include "dif/options.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// Compile-time options that have a switch of their own.
+struct CompileFlags {
+    bool argref = false, core = false, cpp = false, cpphdrs = false, debug = false,
+         defaultargs = false, droptags = false, empty = false, errtags = false,
+         aggpercpu = false, lazyload = false, linknommap = false, nolibs = false,
+         pspec = false, strip = false, zdefs = false, verbose = false, knodefs = false,
+         unodefs = false;
+};
+
+class Options {
+public:
+    Options();
+
+    enum class Refused { none, name, value, context };
+
+    // value empty: as with a bare -x name. running: tracing has begun, only dynamic
+    // options may change.
+    Refused set(std::string_view name, std::string_view value, bool running);
+    // DT_OPT_UNSET when a known option is not set; nothing when there is none such.
+    std::optional<std::uint64_t> get(std::string_view name) const;
+    // Nearest option name, empty when none is near.
+    static std::string suggest(std::string_view name);
+
+    std::uint64_t run_time(int number) const { return run_time_[number]; }
+    bool is_set(int number) const
+    {
+        return run_time_[number] != DT_OPT_UNSET && run_time_[number] != 0;
+    }
+    const std::array<std::uint64_t, DTRACEOPT_N>& run_time_values() const
+    {
+        return run_time_;
+    }
+    // Was it set by the user, or is it the default?
+    bool by_user(int number) const { return by_user_[number]; }
+
+    CompileFlags flags;
+    int iregs = 8, tregs = 8, pgmax = 8;
+    std::string evaltime = "postinit";
+    std::string mechanism; // how pid probes fire
+    std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
+    std::map<std::string, std::string, std::less<>> text; // the rest, by name
+
+private:
+    std::array<std::uint64_t, DTRACEOPT_N> run_time_{};
+    std::array<bool, DTRACEOPT_N> by_user_{};
+};
+
+std::optional<std::uint64_t> parse_size(std::string_view text);
+std::optional<bool> parse_boolean(std::string_view text);
+std::optional<std::uint64_t> parse_rate(std::string_view text);
+
+} // namespace dt

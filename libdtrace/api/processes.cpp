@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Grabbing, creating and naming.
+#include "libdtrace/api/processes.hpp"
+
+namespace dt {
+
+static std::string hex_text(std::uint64_t addr)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(addr));
+    return text;
+}
+
+Result<Ok> Processes::ensure_agent()
+{
+    if (agent_)
+        return Ok{};
+    auto started = AgentClient::start();
+    if (!started)
+        return started.error();
+    agent_.emplace(std::move(*started));
+    return Ok{};
+}
+
+Result<ps_prochandle*> Processes::adopt(Target target)
+{
+    auto process = std::make_unique<ps_prochandle>();
+    process->pid = target.pid;
+    process->created = target.created;
+    auto symbols = ProcessSymbols::open(target.pid, images_);
+    if (!symbols)
+        return symbols.error();
+    process->symbols = std::move(*symbols);
+    processes_.push_back(std::move(process));
+    return processes_.back().get();
+}
+
+Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
+                                         const std::vector<EnvChange>& env,
+                                         EvalTime evaltime)
+{
+    if (auto agent = ensure_agent(); !agent)
+        return agent.error();
+    auto target = agent_->create(argv, env, evaltime);
+    if (!target)
+        return target.error();
+    return adopt(*target);
+}
+
+Result<ps_prochandle*> Processes::grab(pid_t pid)
+{
+    if (ps_prochandle* known = find(pid); known != nullptr && known->alive)
+        return known;
+    if (auto agent = ensure_agent(); !agent)
+        return agent.error();
+    auto target = agent_->grab(pid);
+    if (!target)
+        return target.error();
+    return adopt(*target);
+}
+
+Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
+{
+    ps_prochandle* process = find(pid);
+    if (process == nullptr) {
+        auto grabbed = grab(pid);
+        if (!grabbed)
+            return grabbed.error();
+        process = *grabbed;
+        process->implied = true;
+    }
+    return process->symbols.get();
+}
+
+void Processes::release(ps_prochandle* process)
+{
+    if (process->alive && agent_) {
+        // A target that died meanwhile needs nothing any more.
+        if (auto detached = agent_->detach(process->pid); !detached)
+            process->alive = false;
+    }
+    process->alive = false;
+}
+
+ps_prochandle* Processes::find(pid_t pid)
+{
+    for (auto at = processes_.rbegin(); at != processes_.rend(); ++at)
+        if ((*at)->pid == pid)
+            return at->get();
+    return nullptr;
+}
+
+ps_prochandle* Processes::first()
+{
+    return processes_.empty() || processes_[0]->implied ? nullptr : processes_[0].get();
+}
+
+ProcessSymbols* Processes::known_symbols(std::uint64_t pid)
+{
+    auto id = static_cast<pid_t>(pid);
+    if (ps_prochandle* process = find(id))
+        return process->symbols.get();
+    if (auto at = visitors_.find(id); at != visitors_.end())
+        return at->second.get();
+    auto opened = ProcessSymbols::open(id, images_);
+    auto& kept = visitors_[id];
+    if (opened)
+        kept = std::move(*opened);
+    return kept.get();
+}
+
+std::string Processes::uaddr(std::uint64_t pid, std::uint64_t addr)
+{
+    ProcessSymbols* symbols = known_symbols(pid);
+    return symbols != nullptr ? symbols->format_address({addr}) : hex_text(addr);
+}
+
+std::string Processes::usym(std::uint64_t pid, std::uint64_t addr)
+{
+    ProcessSymbols* symbols = known_symbols(pid);
+    return symbols != nullptr ? symbols->format_function({addr}) : hex_text(addr);
+}
+
+std::string Processes::umod(std::uint64_t pid, std::uint64_t addr)
+{
+    ProcessSymbols* symbols = known_symbols(pid);
+    return symbols != nullptr ? symbols->format_module({addr}) : hex_text(addr);
+}
+
+std::string Processes::kaddr(std::uint64_t addr)
+{
+    return hex_text(addr);
+}
+
+std::string Processes::ksym(std::uint64_t addr)
+{
+    return hex_text(addr);
+}
+
+std::string Processes::kmod(std::uint64_t addr)
+{
+    return hex_text(addr);
+}
+
+std::uint64_t Processes::target()
+{
+    ps_prochandle* process = first();
+    return process != nullptr ? static_cast<std::uint64_t>(process->pid) : 0;
+}
+
+} // namespace dt

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The traced processes of a session: held by the ptrace-agent, named by their symbols.
+//
+// The agent is started with the first process. A process that ended stays known, so that
+// addresses recorded before still get names.
+#pragma once
+
+#include "libdtrace/consume/symbolizer.hpp"
+#include "libdtrace/providers/pid_provider.hpp"
+#include "libdtrace/symbols/process_symbols.hpp"
+#include "ptrace-agent/client.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+// The handle of the C API.
+struct ps_prochandle {
+    pid_t pid = 0;
+    bool created = false; // by dtrace_proc_create(): ours to start
+    bool alive = true;
+    bool implied = false; // grabbed because a description named it
+    int status = 0;       // of waitpid(2), once it has ended
+    std::unique_ptr<dt::ProcessSymbols> symbols;
+    // (address, probe) of the sites that are in place.
+    std::set<std::pair<dt::TargetAddr, std::uint32_t>> planted;
+};
+
+namespace dt {
+
+class Processes : public Symbolizer {
+public:
+    Result<ps_prochandle*> create(const std::vector<std::string>& argv,
+                                  const std::vector<EnvChange>& env, EvalTime evaltime);
+    Result<ps_prochandle*> grab(pid_t pid);
+    // The process with its symbols, grabbed if it is not yet (pid provider).
+    Result<ProcessSymbols*> symbols_of(pid_t pid);
+    void release(ps_prochandle* process);
+
+    ps_prochandle* find(pid_t pid);
+    ps_prochandle* first(); // $target
+    const std::vector<std::unique_ptr<ps_prochandle>>& all() const
+    {
+        return processes_;
+    }
+    AgentClient* agent() { return agent_ ? &*agent_ : nullptr; }
+    Result<Ok> ensure_agent();
+
+    // Symbolizer
+    std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;
+    std::string usym(std::uint64_t pid, std::uint64_t addr) override;
+    std::string umod(std::uint64_t pid, std::uint64_t addr) override;
+    std::string kaddr(std::uint64_t addr) override;
+    std::string ksym(std::uint64_t addr) override;
+    std::string kmod(std::uint64_t addr) override;
+    std::uint64_t target() override;
+
+private:
+    Result<ps_prochandle*> adopt(Target target);
+    ProcessSymbols* known_symbols(std::uint64_t pid);
+
+    std::optional<AgentClient> agent_;
+    ImageCache images_;
+    std::vector<std::unique_ptr<ps_prochandle>> processes_;
+    std::map<pid_t, std::unique_ptr<ProcessSymbols>> visitors_; // only symbolized
+};
+
+} // namespace dt

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// From compiled programs to firing probes, and back to rest.
+#include "libdtrace/api/session.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+dtrace_hdl::dtrace_hdl()
+    : dtrace_provider(registry), profile_provider(registry),
+      pid_provider(registry, [this](pid_t pid) { return processes.symbols_of(pid); }),
+      providers{&dtrace_provider, &profile_provider, &pid_provider}
+{
+    wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+dtrace_hdl::~dtrace_hdl()
+{
+    clock.stop();
+    if (wake_fd >= 0)
+        ::close(wake_fd);
+}
+
+int dtrace_hdl::fail(int number, std::string text)
+{
+    error = number;
+    error_text = std::move(text);
+    return -1;
+}
+
+int dtrace_hdl::fail(const dt::Error& cause)
+{
+    return fail(cause.sys != 0 ? cause.sys : EDT_ENABLING_ERR, cause.text);
+}
+
+int dtrace_hdl::exec(dtrace_prog* prog)
+{
+    if (active)
+        return fail(EDT_ACTIVE);
+    enabled.push_back(prog);
+    return 0;
+}
+
+// Limits of the arena's tables: sparse memory, so only virtual space is taken.
+static dt_arena_config arena_config(const dt::Options& options)
+{
+    dt_arena_config config{};
+    for (int i = 0; i < DTRACEOPT_N; i++)
+        config.options[i] = options.run_time_values()[static_cast<std::size_t>(i)];
+    long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
+    // One for each CPU, and two for threads that were preempted in theirs.
+    config.n_shards = static_cast<dt_u32>(std::clamp(cpus + 2, 4L, 64L));
+    config.max_probes = 1u << 20;
+    config.max_ecbs = 1u << 21;
+    config.max_clauses = 1u << 18;
+    config.max_vars = 1u << 16;
+    config.heap_bytes = 1ull << 30;
+    config.globals_bytes = 64ull << 20;
+    config.locals_bytes = 1ull << 20;
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    config.walltime = static_cast<dt_u64>(now.tv_sec) * 1'000'000'000 +
+                      static_cast<dt_u64>(now.tv_nsec);
+    return config;
+}
+
+int dtrace_hdl::load(dtrace_prog* prog)
+{
+    auto dof = dt::write_dof(*prog->program, 0);
+    dt_load_error refused{};
+    dt_u32 first = 0, n_clauses = 0;
+    if (dt_load(arena->base(), dof.data(), dof.size(), &first, &n_clauses, &refused) !=
+        0)
+        return fail(EDT_DIFINVAL, std::string("DOF was refused: ") + refused.text +
+                                      " at " + std::to_string(refused.where));
+    prog->first_clause = first;
+    prog->loaded = true;
+    consumer->add_program(prog->program, first);
+    return 0;
+}
+
+void dtrace_hdl::add_new_probes()
+{
+    for (; n_probes_added < registry.size(); n_probes_added++) {
+        const dt::ProbeInfo& probe = registry.at(n_probes_added + 1);
+        dt_probe_add(arena->base(), probe.provider.c_str(), probe.module.c_str(),
+                     probe.function.c_str(), probe.name.c_str());
+    }
+}
+
+static bool is_destructive(const dtrace_prog& prog)
+{
+    return std::any_of(
+        prog.program->clauses.begin(), prog.program->clauses.end(),
+        [](const dt::CompiledClause& clause) { return clause.destructive; });
+}
+
+int dtrace_hdl::go()
+{
+    if (active)
+        return fail(EDT_ACTIVE);
+    for (dtrace_prog* prog : enabled)
+        if (is_destructive(*prog) && !options.is_set(DTRACEOPT_destructive))
+            return fail(EDT_DESTRUCTIVE);
+
+    auto made = dt::ArenaMemory::create(arena_config(options));
+    if (!made)
+        return fail(made.error());
+    arena.emplace(std::move(*made));
+    host = std::make_unique<dt::LocalHost>(arena->base());
+    dt::Consumer::Config config;
+    config.arena = arena->base();
+    config.symbols = &processes;
+    config.events = this;
+    config.owner = host->owner();
+    config.alive = dt::thread_alive;
+    consumer = std::make_unique<dt::Consumer>(config);
+    apply_display();
+
+    for (dtrace_prog* prog : enabled)
+        if (load(prog) != 0)
+            return -1;
+    if (check_sizes() != 0)
+        return -1;
+    add_new_probes();
+    for (dtrace_prog* prog : enabled)
+        enable(*prog);
+
+    if (dt::AgentClient* agent = processes.agent()) {
+        auto set = agent->set_arena(arena->program_fd(), arena->program_bytes(),
+                                    arena->data_fd(),
+                                    arena->total_bytes() - arena->program_bytes());
+        if (!set)
+            return fail(set.error());
+        for (const auto& process : processes.all())
+            if (process->alive && plant(process.get()) != 0)
+                return -1;
+    }
+
+    active = true;
+    dt_activity_advance(arena->base(), DT_ACTIVITY_INACTIVE, DT_ACTIVITY_WARMUP);
+    tend(dt::monotonic_ns());
+    host->fire(dt::probe_begin);
+    dt_activity_advance(arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
+    start_clock();
+    return 0;
+}
+
+// Records must fit their buffers, or nothing would ever be recorded.
+int dtrace_hdl::check_sizes()
+{
+    auto* header = static_cast<dt_arena*>(arena->base());
+    auto* clauses = static_cast<dt_clause*>(dt_at(arena->base(), header->clauses.at));
+    std::uint64_t bufsize = header->options[DTRACEOPT_bufsize];
+    for (dtrace_prog* prog : enabled) {
+        for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
+            if (prog->matched[k].empty())
+                continue;
+            const dt_clause& clause = clauses[prog->first_clause + k];
+            if (clause.rec_bytes <= bufsize)
+                continue;
+            bool only_end =
+                std::all_of(prog->matched[k].begin(), prog->matched[k].end(),
+                            [](auto id) { return id == dt::probe_end; });
+            return fail(only_end ? EDT_ENDTOOBIG : EDT_BUFTOOSMALL);
+        }
+    }
+    return 0;
+}
+
+void dtrace_hdl::enable(const dtrace_prog& prog)
+{
+    for (std::size_t k = 0; k < prog.matched.size(); k++) {
+        for (std::uint32_t id : prog.matched[k]) {
+            dt_ecb_add(arena->base(), id, prog.first_clause + static_cast<dt_u32>(k));
+            registry.at(id).enabled = true;
+        }
+    }
+}
+
+void dtrace_hdl::start_clock()
+{
+    std::vector<dt::Timer> timers;
+    for (const auto& [id, timer] : profile_provider.timers())
+        if (registry.at(id).enabled)
+            timers.push_back(timer);
+    // The clock's thread is a host of its own.
+    clock.start(std::move(timers), [this](const dt::Timer& timer) {
+        thread_local std::unique_ptr<dt::LocalHost> clock_host;
+        thread_local void* clock_arena = nullptr;
+        if (clock_arena != arena->base()) {
+            clock_arena = arena->base();
+            clock_host = std::make_unique<dt::LocalHost>(clock_arena);
+        }
+        auto pc = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
+        long times = timer.per_cpu ? ::sysconf(_SC_NPROCESSORS_ONLN) : 1;
+        for (long i = 0; i < times; i++)
+            clock_host->fire(timer.probe, 0, pc);
+    });
+}
+
+int dtrace_hdl::stop()
+{
+    if (!active || stopped)
+        return 0;
+    stopped = true;
+    clock.stop();
+    void* base = arena->base();
+    for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
+        dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
+    host->fire(dt::probe_end);
+    dt_activity_advance(base, DT_ACTIVITY_COOLDOWN, DT_ACTIVITY_STOPPED);
+    return 0;
+}
+
+int dtrace_hdl::status()
+{
+    if (!active)
+        return DTRACE_STATUS_NONE;
+    if (stopped)
+        return DTRACE_STATUS_STOPPED;
+    auto* header = static_cast<dt_arena*>(arena->base());
+    auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
+    if (__atomic_load_n(&session->exited, __ATOMIC_ACQUIRE) != 0)
+        return DTRACE_STATUS_EXITED;
+    if (__atomic_load_n(&session->filled, __ATOMIC_ACQUIRE) != 0)
+        return DTRACE_STATUS_FILLED;
+    return DTRACE_STATUS_OKAY;
+}
+
+void dtrace_hdl::apply_display()
+{
+    dt::Display& display = consumer->display();
+    display.quiet = options.is_set(DTRACEOPT_quiet);
+    display.flowindent = options.is_set(DTRACEOPT_flowindent);
+    display.rawbytes = options.is_set(DTRACEOPT_rawbytes);
+    display.temporal = options.is_set(DTRACEOPT_temporal);
+    display.droptags = options.flags.droptags;
+    display.aggsortkey = options.is_set(DTRACEOPT_aggsortkey);
+    display.aggsortrev = options.is_set(DTRACEOPT_aggsortrev);
+    display.agghist = options.is_set(DTRACEOPT_agghist);
+    display.aggpack = options.is_set(DTRACEOPT_aggpack);
+    display.aggzoom = options.is_set(DTRACEOPT_aggzoom);
+    display.stackindent = options.run_time(DTRACEOPT_stackindent);
+    if (options.is_set(DTRACEOPT_aggsortpos))
+        display.aggsortpos = options.run_time(DTRACEOPT_aggsortpos);
+    if (options.is_set(DTRACEOPT_aggsortkeypos))
+        display.aggsortkeypos = options.run_time(DTRACEOPT_aggsortkeypos);
+}
+
+// The chores of a live consumer: the lease that keeps probes firing, and the cleaning of
+// dynamic variables and speculations.
+void dtrace_hdl::tend(std::uint64_t now)
+{
+    constexpr std::uint64_t lease_ns = 30'000'000'000, renew_ns = 1'000'000'000;
+    auto* header = static_cast<dt_arena*>(arena->base());
+    if (now - lease_renewed_at >= renew_ns) {
+        auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
+        __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
+        lease_renewed_at = now;
+    }
+    if (now - cleaned_at >= options.run_time(DTRACEOPT_cleanrate)) {
+        dt_clean(arena->base(), host->owner(), now, dt::thread_alive);
+        cleaned_at = now;
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// A session: what a dtrace_hdl_t is. All state of one consumer, and how it moves.
+//
+//   open ── compile programs ── exec (take them) ── go ── { sleep, work } ── stop ── close
+//
+// go() makes the arena, loads each program's DOF into it, adds the probes and their ECBs,
+// plants the sites, fires BEGIN. Later a library that a target loads can add probes to
+// the same arena. stop() fires END; what is still in the buffers is consumed by the
+// work() after it.
+//
+// Everything happens in the caller's thread, except tick and profile (Clock).
+#pragma once
+
+#include "libdtrace/api/arena_memory.hpp"
+#include "libdtrace/api/clock.hpp"
+#include "libdtrace/api/include/dtrace.h"
+#include "libdtrace/api/local_host.hpp"
+#include "libdtrace/api/options.hpp"
+#include "libdtrace/api/processes.hpp"
+#include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/consume/consumer.hpp"
+#include "libdtrace/providers/dtrace_provider.hpp"
+#include "libdtrace/providers/pid_provider.hpp"
+#include "libdtrace/providers/profile_provider.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct dtrace_prog {
+    std::shared_ptr<const dt::Program> program;
+    // Of each clause: the probes that its descriptions matched, in their order.
+    std::vector<std::vector<std::uint32_t>> matched;
+    std::uint32_t first_clause = 0; // in the arena, once loaded
+    bool loaded = false;
+};
+
+namespace dt {
+
+// One of each, as the C API has it.
+template <class F> struct Handler {
+    F* func = nullptr;
+    void* arg = nullptr;
+};
+
+} // namespace dt
+
+struct dtrace_hdl : dt::Events {
+    dtrace_hdl();
+    ~dtrace_hdl() override;
+
+    // errors
+    int error = 0;
+    std::string error_text; // empty: the text of the number
+    int fail(int number, std::string text = "");
+    int fail(const dt::Error& error);
+
+    // compile.cpp
+    dtrace_prog* compile(std::string_view text, const std::string& source_name,
+                         dtrace_probespec_t spec, uint_t cflags, int argc,
+                         char* const argv[], bool string_program);
+    std::variant<dt::ProbeMatch, dt::Diagnostic> match(const dt::ProbeSpec& spec);
+    int set_option(const char* name, const char* value);
+    std::string hint_for(const dt::ProbeSpec& spec);
+    void apply_display();
+
+    // session.cpp
+    int exec(dtrace_prog* prog);
+    int go();
+    int stop();
+    int load(dtrace_prog* prog);
+    int check_sizes();
+    void enable(const dtrace_prog& prog);
+    void start_clock();
+    void add_new_probes();
+    int plant(ps_prochandle* process);
+    void handle_agent_events();
+    void rematch(pid_t pid);
+    int status();
+    void tend(std::uint64_t now);
+
+    // consume.cpp
+    dt::Output* output_to(FILE* file);
+    int consume(FILE* file, dtrace_consume_probe_f* probe_func,
+                dtrace_consume_rec_f* record_func, void* arg, bool final);
+
+    // events.cpp: dt::Events, from the consumer
+    bool fault(const dt::FaultEvent& event) override;
+    bool drop(const dt::DropEvent& event) override;
+    std::optional<std::string> setopt(std::string_view name,
+                                      std::string_view value) override;
+    void complain(std::string_view text) override;
+    void report_process(ps_prochandle* process, const std::string& text);
+
+    dt::Options options;
+    dt::Registry registry;
+    dt::Processes processes;
+    dt::DtraceProvider dtrace_provider;
+    dt::ProfileProvider profile_provider;
+    dt::PidProvider pid_provider;
+    std::vector<dt::Provider*> providers;
+    std::unique_ptr<dt::Compiler> compiler;
+    std::vector<std::unique_ptr<dtrace_prog>> programs;
+    std::vector<dtrace_prog*> enabled;             // in the order of exec
+    std::map<std::string, dt::ProbeMatch> matches; // of the compilation under way
+    dt::Diagnostic last_diagnostic;
+
+    std::optional<dt::ArenaMemory> arena;
+    std::uint32_t n_probes_added = 0; // of the registry, in the arena
+    std::unique_ptr<dt::LocalHost> host;
+    std::unique_ptr<dt::Consumer> consumer;
+    dt::Clock clock;
+    bool active = false, stopped = false, drained = false;
+    int exit_status = 0;
+    int wake_fd = -1;
+    std::uint64_t cleaned_at = 0, lease_renewed_at = 0; // monotonic ns
+
+    dt::Handler<dtrace_handle_err_f> on_err;
+    dt::Handler<dtrace_handle_drop_f> on_drop;
+    dt::Handler<dtrace_handle_proc_f> on_proc;
+    dt::Handler<dtrace_handle_buffered_f> on_buffered;
+    dt::Handler<dtrace_handle_setopt_f> on_setopt;
+
+    std::unique_ptr<dt::Output> out; // of the last dtrace_work()
+    FILE* out_file = nullptr;
+    // Descriptions and records as the C API shows them, made when first needed.
+    std::map<std::uint32_t, std::shared_ptr<struct EcbView>> views;
+};

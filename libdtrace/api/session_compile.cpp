@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// Text to a program of this session: options for the compiler, probes for its descriptions.
+#include "libdtrace/api/session.hpp"
+
+#include "libdtrace/symbols/suggest.hpp"
+
+#include <cstring>
+#include <unistd.h>
+
+using dt::Diagnostic;
+using dt::ProbeMatch;
+using dt::ProbeSpec;
+
+static std::string key_of(const ProbeSpec& spec)
+{
+    return spec.provider + ":" + spec.module + ":" + spec.function + ":" + spec.name +
+           "#" + std::to_string(spec.id);
+}
+
+std::variant<ProbeMatch, Diagnostic> dtrace_hdl::match(const ProbeSpec& spec)
+{
+    ProbeMatch match;
+    if (spec.id != 0) {
+        if (!registry.has(spec.id))
+            return Diagnostic{dt::Tag::PDESC_INVAL, spec.at,
+                              "invalid probe identifier " + std::to_string(spec.id) +
+                                  ": Unknown probe identifier",
+                              ""};
+        match.ids.push_back(spec.id);
+        return match;
+    }
+    auto known = matches.find(key_of(spec));
+    if (known != matches.end())
+        return known->second;
+
+    bool mine = false;
+    for (dt::Provider* provider : providers) {
+        dt::Provider::Outcome outcome = provider->provide(spec);
+        if (outcome.refused)
+            return *outcome.refused;
+        if (!outcome.mine)
+            continue;
+        mine = true;
+        match.ids = std::move(outcome.provided.ids);
+        match.retained = outcome.provided.retained;
+        break;
+    }
+    if (!mine)
+        match.ids =
+            registry.match(spec.provider, spec.module, spec.function, spec.name);
+    if (match.ids.empty() && !match.retained) {
+        return Diagnostic{dt::Tag::PDESC_ZERO, spec.at,
+                          "probe description " + spec.provider + ":" + spec.module +
+                              ":" + spec.function + ":" + spec.name +
+                              " does not match any probes" + hint_for(spec),
+                          ""};
+    }
+    matches[key_of(spec)] = match;
+    return match;
+}
+
+std::string dtrace_hdl::hint_for(const ProbeSpec& spec)
+{
+    static constexpr const char* kernel_providers[] = {
+        "fbt",      "sdt", "syscall", "proc", "sched", "io",  "vminfo", "sysinfo",
+        "lockstat", "ip",  "tcp",     "udp",  "mib",   "cpc", "vfs",    "rawfbt"};
+    for (const char* name : kernel_providers)
+        if (spec.provider == name)
+            return "; the " + spec.provider +
+                   " provider needs the dtrace kernel module, which is not loaded";
+    dt::Suggestions near(spec.name);
+    for (std::uint32_t id = 1; id <= registry.size(); id++)
+        if (spec.provider.empty() || registry.at(id).provider == spec.provider)
+            near.consider(registry.at(id).name);
+    auto nearest = near.nearest(1);
+    if (!spec.name.empty() && !nearest.empty() && nearest[0] != spec.name)
+        return " (did you mean " + nearest[0] + "?)";
+    return "";
+}
+
+static std::optional<std::uint64_t> macro_value(dtrace_hdl& session,
+                                                std::string_view name)
+{
+    auto number = [](auto n) { return static_cast<std::uint64_t>(n); };
+    if (name == "target")
+        return session.processes.target();
+    if (name == "pid")
+        return number(::getpid());
+    if (name == "ppid")
+        return number(::getppid());
+    if (name == "pgid")
+        return number(::getpgid(0));
+    if (name == "sid")
+        return number(::getsid(0));
+    if (name == "uid")
+        return number(::getuid());
+    if (name == "euid")
+        return number(::geteuid());
+    if (name == "gid")
+        return number(::getgid());
+    if (name == "egid")
+        return number(::getegid());
+    if (name == "projid" || name == "taskid")
+        return 0;
+    return std::nullopt;
+}
+
+static std::string option_refusal(dt::Options::Refused refused, std::string_view name)
+{
+    switch (refused) {
+    case dt::Options::Refused::name: {
+        std::string near = dt::Options::suggest(name);
+        return "Invalid option name" +
+               (near.empty() ? "" : " (did you mean " + near + "?)");
+    }
+    case dt::Options::Refused::value:
+        return "Invalid value for specified option";
+    case dt::Options::Refused::context:
+        return "Operation illegal when tracing is active";
+    case dt::Options::Refused::none:
+        break;
+    }
+    return "";
+}
+
+int dtrace_hdl::set_option(const char* name, const char* value)
+{
+    auto refused = options.set(name, value == nullptr ? "" : value, active);
+    switch (refused) {
+    case dt::Options::Refused::none:
+        if (consumer)
+            apply_display();
+        return 0;
+    case dt::Options::Refused::name:
+        return fail(EDT_BADOPTNAME, option_refusal(refused, name));
+    case dt::Options::Refused::value:
+        return fail(EDT_BADOPTVAL);
+    case dt::Options::Refused::context:
+        return fail(EDT_ACTIVE);
+    }
+    return 0;
+}
+
+dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& source_name,
+                                 dtrace_probespec_t spec, uint_t cflags, int argc,
+                                 char* const argv[], bool string_program)
+{
+    if (!compiler)
+        compiler = std::make_unique<dt::Compiler>(options.run_time(DTRACEOPT_strsize));
+    dt::CompileOptions to;
+    to.strsize = options.run_time(DTRACEOPT_strsize);
+    to.n_registers = options.iregs;
+    to.n_tuple_registers = options.tregs;
+    to.zdefs = (cflags & DTRACE_C_ZDEFS) != 0 || options.flags.zdefs;
+    to.empty = (cflags & DTRACE_C_EMPTY) != 0 || options.flags.empty;
+    to.argref = (cflags & DTRACE_C_ARGREF) != 0 || options.flags.argref;
+    to.defaultargs = (cflags & DTRACE_C_DEFARG) != 0 || options.flags.defaultargs;
+    to.pspec = (cflags & DTRACE_C_PSPEC) != 0 || options.flags.pspec;
+    to.string_program = string_program;
+    switch (spec) {
+    case DTRACE_PROBESPEC_PROVIDER:
+        to.field = dt::SpecField::Provider;
+        break;
+    case DTRACE_PROBESPEC_MOD:
+        to.field = dt::SpecField::Module;
+        break;
+    case DTRACE_PROBESPEC_FUNC:
+        to.field = dt::SpecField::Function;
+        break;
+    default:
+        to.field = dt::SpecField::Name;
+        break;
+    }
+    to.source_name = source_name;
+    for (int i = 0; i < argc; i++)
+        to.macro_args.emplace_back(argv[i]);
+    to.ustackframes =
+        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_ustackframes));
+    to.stackframes =
+        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_stackframes));
+    to.jstackframes =
+        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_jstackframes));
+    to.jstackstrsize =
+        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_jstackstrsize));
+    to.macro_value = [this](std::string_view name) { return macro_value(*this, name); };
+    to.set_option = [this](std::string_view name,
+                           std::string_view value) -> std::optional<std::string> {
+        auto refused = options.set(name, value, active);
+        if (refused == dt::Options::Refused::none)
+            return std::nullopt;
+        return option_refusal(refused, name);
+    };
+    to.match = [this](const ProbeSpec& probe) { return match(probe); };
+    to.symbol = [this](std::string_view object,
+                       std::string_view symbol) -> std::optional<std::uint64_t> {
+        ps_prochandle* process = processes.first();
+        if (process == nullptr)
+            return std::nullopt;
+        auto found = process->symbols->lookup(object, symbol);
+        if (!found)
+            return std::nullopt;
+        return found->addr.value;
+    };
+
+    matches.clear();
+    pid_provider.zdefs = to.zdefs;
+    auto compiled = compiler->compile(text, to);
+    if (auto* diagnostic = std::get_if<Diagnostic>(&compiled)) {
+        last_diagnostic = *diagnostic;
+        std::string where = diagnostic->source.empty()
+                                ? std::string()
+                                : "\"" + diagnostic->source + "\", ";
+        std::string tag = options.flags.errtags
+                              ? std::string("[") + dt::tag_name(diagnostic->tag) + "] "
+                              : "";
+        // Text of -n has one line: its number would say nothing.
+        if (diagnostic->at.line > 0 && !(string_program && where.empty()))
+            where += "line " + std::to_string(diagnostic->at.line) + ": ";
+        else if (diagnostic->tag == dt::Tag::EMPTY && !string_program)
+            where += "line : ";
+        fail(EDT_COMPILER, tag + where + diagnostic->text);
+        return nullptr;
+    }
+    auto prog = std::make_unique<dtrace_prog>();
+    prog->program =
+        std::make_shared<dt::Program>(std::get<dt::Program>(std::move(compiled)));
+    for (const dt::CompiledClause& clause : prog->program->clauses) {
+        std::vector<std::uint32_t> ids;
+        for (const ProbeSpec& probe : clause.probes) {
+            auto found = match(probe);
+            if (auto* hit = std::get_if<ProbeMatch>(&found))
+                ids.insert(ids.end(), hit->ids.begin(), hit->ids.end());
+        }
+        prog->matched.push_back(std::move(ids));
+    }
+    programs.push_back(std::move(prog));
+    return programs.back().get();
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// What happens to targets: sites planted, libraries that come and go, exec, exit.
+#include "libdtrace/api/session.hpp"
+
+#include "dif/dof.h"
+
+#include <cstring>
+#include <sys/wait.h>
+
+// The sites of all enabled probes of a process that are not in place yet.
+static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
+                                           const ps_prochandle& process)
+{
+    std::vector<dt::Site> sites;
+    for (std::uint32_t id = 1; id <= session.registry.size(); id++) {
+        if (!session.registry.at(id).enabled)
+            continue;
+        const dt::PidProbe* probe = session.pid_provider.probe(id);
+        if (probe == nullptr || probe->pid != process.pid)
+            continue;
+        for (const dt::PidSite& at : probe->sites) {
+            if (process.planted.count({at.at, id}) != 0)
+                continue;
+            dt::Site site;
+            site.at = at.at;
+            site.probe = id;
+            site.kind = at.kind == dt::PidSiteKind::Entry    ? dt::SiteKind::entry
+                        : at.kind == dt::PidSiteKind::Return ? dt::SiteKind::ret
+                                                             : dt::SiteKind::offset;
+            site.arg0 = at.offset;
+            sites.push_back(site);
+        }
+    }
+    return sites;
+}
+
+int dtrace_hdl::plant(ps_prochandle* process)
+{
+    std::vector<dt::Site> sites = missing_sites(*this, *process);
+    if (sites.empty())
+        return 0;
+    auto planted = processes.agent()->plant(process->pid, sites);
+    if (!planted) {
+        if (planted.error().code == dt::Code::gone)
+            return 0; // its exit is reported as an event
+        return fail(planted.error());
+    }
+    for (const dt::Site& site : sites)
+        process->planted.insert({site.at, site.probe});
+    constexpr std::size_t max_told = 10;
+    for (std::size_t i = 0; i < planted->refused.size(); i++) {
+        if (i == max_told) {
+            report_process(process,
+                           "and " + std::to_string(planted->refused.size() - max_told) +
+                               " more places that cannot be probed");
+            break;
+        }
+        const dt::Refusal& refusal = planted->refused[i];
+        if (refusal.site >= sites.size())
+            continue;
+        const dt::ProbeInfo& probe = registry.at(sites[refusal.site].probe);
+        report_process(process,
+                       "cannot probe " + probe.provider + ":" + probe.module + ":" +
+                           probe.function + ":" + probe.name + " at " +
+                           processes.uaddr(static_cast<std::uint64_t>(process->pid),
+                                           sites[refusal.site].at.value) +
+                           ": " + refusal.reason);
+    }
+    for (const std::string& note : pid_provider.take_notes())
+        report_process(process, note);
+    return 0;
+}
+
+// After dlopen or dlclose: the descriptions of this process once more, over the libraries
+// that are there now.
+void dtrace_hdl::rematch(pid_t pid)
+{
+    ps_prochandle* process = processes.find(pid);
+    if (process == nullptr || !process->alive)
+        return;
+    if (!process->symbols->refresh())
+        return;
+    std::string provider = "pid" + std::to_string(pid);
+    pid_provider.forget_sites(pid);
+    pid_provider.zdefs = true;
+    matches.clear();
+    for (dtrace_prog* prog : enabled) {
+        for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
+            for (const dt::ProbeSpec& spec : prog->program->clauses[k].probes) {
+                if (spec.provider != provider)
+                    continue;
+                auto found = match(spec);
+                auto* hit = std::get_if<dt::ProbeMatch>(&found);
+                if (hit == nullptr)
+                    continue;
+                add_new_probes();
+                for (std::uint32_t id : hit->ids) {
+                    if (!prog->loaded)
+                        continue;
+                    dt_ecb_add(arena->base(), id,
+                               prog->first_clause + static_cast<dt_u32>(k));
+                    registry.at(id).enabled = true;
+                }
+            }
+        }
+    }
+    // Sites whose text is gone: the agent forgot them with the mapping.
+    std::set<std::pair<dt::TargetAddr, std::uint32_t>> still;
+    for (const auto& [at, id] : process->planted) {
+        const dt::PidProbe* probe = pid_provider.probe(id);
+        for (const dt::PidSite& site : probe->sites)
+            if (site.at == at)
+                still.insert({at, id});
+    }
+    process->planted = std::move(still);
+}
+
+void dtrace_hdl::report_process(ps_prochandle* process, const std::string& text)
+{
+    if (on_proc.func != nullptr)
+        on_proc.func(process, text.c_str(), on_proc.arg);
+}
+
+void dtrace_hdl::handle_agent_events()
+{
+    dt::AgentClient* agent = processes.agent();
+    if (agent == nullptr)
+        return;
+    for (;;) {
+        auto next = agent->next_event();
+        if (!next) {
+            complain(next.error().text);
+            return;
+        }
+        if (!*next)
+            return;
+        const dt::AgentEvent& event = **next;
+        ps_prochandle* process = processes.find(event.pid);
+        switch (event.kind) {
+        case dt::AgentEvent::exited:
+            if (process == nullptr || !process->alive)
+                break;
+            process->alive = false;
+            process->status = event.status;
+            process->planted.clear();
+            if (on_proc.func != nullptr)
+                on_proc.func(process, nullptr, on_proc.arg);
+            break;
+        case dt::AgentEvent::execed:
+            if (process == nullptr)
+                break;
+            pid_provider.forget_sites(event.pid);
+            process->planted.clear();
+            if (!process->symbols->refresh())
+                process->alive = false;
+            break;
+        case dt::AgentEvent::libraries_changed: {
+            if (active && !stopped) {
+                rematch(event.pid);
+                if (process != nullptr && plant(process) != 0)
+                    complain(error_text);
+            } else if (process != nullptr && !process->symbols->refresh()) {
+                process->alive = false;
+            }
+            if (auto resumed = agent->resume_after_library_change(event.pid); !resumed)
+                complain(resumed.error().text);
+            break;
+        }
+        case dt::AgentEvent::forked:
+            break;
+        case dt::AgentEvent::agent_error:
+            report_process(process, event.text);
+            break;
+        case dt::AgentEvent::agent_gone:
+            for (const auto& other : processes.all())
+                other->alive = false;
+            complain("the process that holds the targets died: " + event.text);
+            return;
+        }
+    }
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+// From a description to functions, from functions to sites.
+#include "libdtrace/providers/pid_provider.hpp"
+
+#include "fasttrap/function.hpp"
+#include "libdtrace/symbols/glob.hpp"
+#include "libdtrace/symbols/suggest.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace dt {
+
+namespace {
+
+std::optional<std::uint64_t> parse_hex(std::string_view text)
+{
+    std::uint64_t n = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n, 16);
+    if (error != std::errc{} || end != text.data() + text.size() || text.empty())
+        return std::nullopt;
+    return n;
+}
+
+std::string hex(std::uint64_t n)
+{
+    char text[17];
+    auto [end, error] = std::to_chars(text, text + sizeof text, n, 16);
+    return {text, end};
+}
+
+std::string spec_text(const ProbeSpec& spec)
+{
+    return spec.provider + ":" + spec.module + ":" + spec.function + ":" + spec.name;
+}
+
+std::string did_you_mean(const std::vector<std::string>& names)
+{
+    if (names.empty())
+        return "";
+    std::string text = " (did you mean ";
+    for (std::size_t i = 0; i < names.size(); i++)
+        text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+    return text + "?)";
+}
+
+Provider::Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text)
+{
+    Provider::Outcome outcome;
+    outcome.mine = true;
+    outcome.refused = Diagnostic{tag, spec.at, std::move(text), ""};
+    return outcome;
+}
+
+// "pid123" -> 123. Not ours: nothing. Ours but no number: 0.
+std::optional<std::uint64_t> pid_of(const std::string& provider)
+{
+    if (provider.rfind("pid", 0) != 0 || is_glob(provider))
+        return std::nullopt;
+    std::string_view digits = std::string_view(provider).substr(3);
+    std::uint64_t pid = 0;
+    auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), pid);
+    if (error != std::errc{} || end != digits.data() + digits.size() || pid > INT32_MAX)
+        return 0;
+    return pid;
+}
+
+std::string excerpt(std::string_view name, std::size_t max)
+{
+    return std::string(name.substr(0, max - 1));
+}
+
+} // namespace
+
+// What the name part of a description asks for.
+struct PidProvider::Wanted {
+    bool entry = false, returns = false, every_offset = false;
+    std::string glob; // every_offset: which of them
+    std::optional<std::uint64_t> offset;
+    pid_t pid = 0;
+    bool many = false; // functions come from a glob: one that does not fit is skipped
+
+    bool nothing() const { return !entry && !returns && !every_offset && !offset; }
+    static Wanted by_name(const std::string& name)
+    {
+        Wanted wanted;
+        if (name.empty() || is_glob(name)) {
+            wanted.glob = name.empty() ? "*" : name;
+            wanted.entry = glob_match(wanted.glob, "entry");
+            wanted.returns = glob_match(wanted.glob, "return");
+            wanted.every_offset =
+                wanted.glob.find_first_not_of("0123456789abcdefABCDEF*?[]!-\\") ==
+                std::string::npos;
+        } else if (name == "entry") {
+            wanted.entry = true;
+        } else if (name == "return") {
+            wanted.returns = true;
+        } else {
+            wanted.offset = parse_hex(name);
+        }
+        return wanted;
+    }
+};
+
+PidProvider::PidProvider(Registry& registry, FindProcess find_process)
+    : registry_(registry), find_process_(std::move(find_process))
+{
+}
+
+ProviderAttributes PidProvider::attributes() const
+{
+    constexpr Attributes evolving{Stability::Evolving, Stability::Evolving,
+                                  DependencyClass::Isa};
+    constexpr Attributes hidden{Stability::Private, Stability::Private,
+                                DependencyClass::Unknown};
+    return {evolving, hidden, hidden, evolving, hidden};
+}
+
+const PidProbe* PidProvider::probe(std::uint32_t id) const
+{
+    auto at = probes_.find(id);
+    return at == probes_.end() ? nullptr : &at->second;
+}
+
+void PidProvider::forget_sites(pid_t pid)
+{
+    for (auto& [id, probe] : probes_)
+        if (probe.pid == pid)
+            probe.sites.clear();
+}
+
+std::vector<std::string> PidProvider::take_notes()
+{
+    return std::exchange(notes_, {});
+}
+
+std::uint32_t PidProvider::add(pid_t pid, const FunctionAt& at, const std::string& name,
+                               std::vector<PidSite> sites)
+{
+    const FunctionTable& table = at.module->image->functions();
+    std::uint32_t id =
+        registry_.add(this, "pid" + std::to_string(pid), excerpt(at.module->name, 64),
+                      excerpt(table.name(*at.function), 192), name);
+    PidProbe& probe = probes_[id];
+    probe.pid = pid;
+    // Static functions may share a name: the probe has the sites of all of them.
+    for (const PidSite& site : sites) {
+        bool known = std::any_of(probe.sites.begin(), probe.sites.end(),
+                                 [&](const PidSite& old) { return old.at == site.at; });
+        if (!known)
+            probe.sites.push_back(site);
+    }
+    return id;
+}
+
+std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
+                                                   const Wanted& wanted,
+                                                   const FunctionAt& at,
+                                                   std::vector<std::uint32_t>& ids)
+{
+    const Module& module = *at.module;
+    std::string function(module.image->functions().name(*at.function));
+    if (wanted.entry)
+        ids.push_back(
+            add(wanted.pid, at, "entry", {PidSite{at.addr, PidSiteKind::Entry, 0}}));
+    if (!wanted.returns && !wanted.every_offset && !wanted.offset)
+        return std::nullopt;
+
+    if (wanted.offset && *wanted.offset >= at.function->n_bytes) {
+        if (wanted.many)
+            return std::nullopt;
+        return Diagnostic{Tag::PROC_OFF, spec.at,
+                          "offset 0x" + hex(*wanted.offset) + " outside of function " +
+                              module.name + "`" + function + " (0x" +
+                              hex(at.function->n_bytes) + " bytes)",
+                          ""};
+    }
+    auto text = module.image->bytes(at.function->addr, at.function->n_bytes);
+    if (!text) {
+        notes_.push_back(text.error().during(module.name + "`" + function).text);
+        return std::nullopt;
+    }
+    auto read = [&](TargetAddr from, std::span<std::byte> into) {
+        auto bytes = module.image->bytes(module.link_addr(from), into.size());
+        if (!bytes)
+            return false;
+        std::memcpy(into.data(), bytes->data(), into.size());
+        return true;
+    };
+    auto sites = analyze_function(x86_64, *text, at.addr, read);
+    if (!sites) {
+        notes_.push_back(sites.error().during(module.name + "`" + function).text);
+        return std::nullopt;
+    }
+
+    if (wanted.returns) {
+        std::vector<PidSite> returns;
+        for (const ReturnSite& site : sites->returns)
+            returns.push_back(
+                {at.addr + site.offset, PidSiteKind::Return, site.offset});
+        if (!returns.empty())
+            ids.push_back(add(wanted.pid, at, "return", std::move(returns)));
+    }
+    if (wanted.offset) {
+        auto offset = static_cast<std::uint32_t>(*wanted.offset);
+        if (!sites->is_boundary(offset)) {
+            if (wanted.many)
+                return std::nullopt;
+            auto after = std::upper_bound(sites->instructions.begin(),
+                                          sites->instructions.end(), offset);
+            std::string near;
+            if (after != sites->instructions.begin())
+                near += " " + hex(*(after - 1));
+            if (after != sites->instructions.end())
+                near += (near.empty() ? " " : " and ") + hex(*after);
+            return Diagnostic{Tag::PROC_ALIGN, spec.at,
+                              "offset 0x" + hex(offset) + " is not the start of an " +
+                                  "instruction of " + module.name + "`" + function +
+                                  "; nearest are" + near,
+                              ""};
+        }
+        ids.push_back(add(wanted.pid, at, spec.name,
+                          {PidSite{at.addr + offset, PidSiteKind::Offset, offset}}));
+    }
+    // Where data may lie between the instructions, only the offsets that were asked for
+    // by name are safe to offer.
+    if (wanted.every_offset && sites->exact()) {
+        for (std::uint32_t offset : sites->instructions)
+            if (std::string name = hex(offset); glob_match(wanted.glob, name))
+                ids.push_back(
+                    add(wanted.pid, at, name,
+                        {PidSite{at.addr + offset, PidSiteKind::Offset, offset}}));
+    }
+    return std::nullopt;
+}
+
+Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
+                                        ProcessSymbols& symbols)
+{
+    auto address = parse_hex(spec.name);
+    const Module* main = symbols.main_module();
+    if (!address)
+        return refuse(Tag::PROC_NAME, spec,
+                      "'" + spec.name + "' is an invalid address; function '-' takes " +
+                          "a hex address of the program as probe name");
+    if (main == nullptr || main->image == nullptr)
+        return refuse(Tag::PROC_LIB, spec, "the program's file cannot be read");
+    const ElfSegment* text = main->image->text_segment(*address);
+    TargetAddr at = main->target_addr(*address);
+    if (text == nullptr) {
+        text = main->image->text_segment(main->link_addr({*address}));
+        at = TargetAddr{*address};
+    }
+    if (text == nullptr)
+        return refuse(Tag::PROC_OFF, spec,
+                      "address 0x" + spec.name + " is not in the text of " +
+                          main->name);
+    std::uint32_t id =
+        registry_.add(this, spec.provider, excerpt(main->name, 64), "-", spec.name);
+    probes_[id] = PidProbe{pid, {PidSite{at, PidSiteKind::Offset, 0}}};
+    Outcome outcome;
+    outcome.mine = true;
+    outcome.provided.ids.push_back(id);
+    return outcome;
+}
+
+Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
+{
+    auto pid_number = pid_of(spec.provider);
+    if (!pid_number)
+        return {};
+    if (*pid_number == 0)
+        return refuse(Tag::PROC_BADPID, spec,
+                      spec.provider == "pid0"
+                          ? "failed to create probe in process 0: no target; name a "
+                            "process with -p, or a command with -c"
+                          : "failed to create probe: '" + spec.provider +
+                                "' does not name a process");
+    auto pid = static_cast<pid_t>(*pid_number);
+    auto process = find_process_(pid);
+    if (!process)
+        return refuse(Tag::PROC_GRAB, spec,
+                      "failed to grab process " + std::to_string(pid) + ": " +
+                          process.error().text);
+    ProcessSymbols& symbols = **process;
+    if (spec.function == "-")
+        return absolute(spec, pid, symbols);
+
+    Wanted wanted = Wanted::by_name(spec.name);
+    wanted.pid = pid;
+    if (wanted.nothing()) {
+        Suggestions near(spec.name);
+        near.consider("entry");
+        near.consider("return");
+        return refuse(Tag::PROC_NAME, spec,
+                      "'" + spec.name + "' is an invalid probe name: it is entry, " +
+                          "return, or an offset in hex" +
+                          did_you_mean(near.nearest(1)));
+    }
+
+    Outcome outcome;
+    outcome.mine = true;
+    std::vector<const Module*> modules = symbols.match_modules(spec.module);
+    if (modules.empty()) {
+        outcome.provided.retained = true;
+        if (zdefs || is_glob(spec.module))
+            return outcome;
+        return refuse(Tag::PROC_LIB, spec,
+                      "no library '" + spec.module + "' in process " +
+                          std::to_string(pid) +
+                          did_you_mean(symbols.suggest_modules(spec.module)) +
+                          "; -Z waits for it to be loaded");
+    }
+    std::vector<FunctionAt> functions = symbols.match(spec.module, spec.function);
+    bool by_glob = spec.function.empty() || is_glob(spec.function);
+    wanted.many = by_glob;
+    if (functions.empty() && !by_glob && !zdefs) {
+        std::string where;
+        for (const Module* module : modules)
+            if (module->image == nullptr)
+                where += "; " + module->name + " cannot be read: " + module->trouble;
+            else if (module->image->functions().all().empty())
+                where += "; " + module->name + " has no symbols (it is stripped): pid" +
+                         std::to_string(pid) + ":" + module->name +
+                         ":-:ADDRESS still works for the program";
+        return refuse(
+            Tag::PROC_FUNC, spec,
+            "failed to create probe " + spec_text(spec) + ": no function '" +
+                spec.function + "'" +
+                (spec.module.empty() ? "" : " in " + modules[0]->name) +
+                did_you_mean(symbols.suggest_functions(spec.module, spec.function)) +
+                where);
+    }
+    for (const FunctionAt& at : functions) {
+        if (at.function->n_bytes == 0)
+            continue;
+        if (by_glob) {
+            std::string_view name = at.module->image->functions().name(*at.function);
+            if (name == "_init" || name == "_fini")
+                continue;
+        }
+        if (auto refused = make_probes(spec, wanted, at, outcome.provided.ids)) {
+            outcome.refused = std::move(refused);
+            return outcome;
+        }
+    }
+    std::sort(outcome.provided.ids.begin(), outcome.provided.ids.end());
+    outcome.provided.ids.erase(
+        std::unique(outcome.provided.ids.begin(), outcome.provided.ids.end()),
+        outcome.provided.ids.end());
+    return outcome;
+}
+
+} // namespace dt

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The pid provider: any instruction of any function of a process.
+//
+//   pidN:module:function:entry    its first instruction
+//   pidN:module:function:return   every instruction that leaves it
+//   pidN:module:function:1a       the instruction at that hex offset
+//   pidN:module:-:401a2b          the instruction at that address of the program
+//
+// A description makes the probes that it names, from the symbols of the process' modules.
+// One address has one function, whatever its aliases; the probe carries the preferred
+// name. Text is decoded only as far as a probe needs it: an entry needs none here (the
+// agent decodes the one instruction), a return or an offset the function.
+//
+// A module that is not there yet: with zdefs the description is retained and tried again
+// when libraries change, otherwise it is refused with the names that come near.
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "libdtrace/providers/provider.hpp"
+#include "libdtrace/symbols/process_symbols.hpp"
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+
+namespace dt {
+
+enum class PidSiteKind { Entry, Return, Offset };
+
+struct PidSite {
+    TargetAddr at;
+    PidSiteKind kind = PidSiteKind::Entry;
+    std::uint32_t offset = 0; // from the function's start
+};
+
+struct PidProbe {
+    pid_t pid = 0;
+    std::vector<PidSite> sites;
+};
+
+class PidProvider : public Provider {
+public:
+    // Symbols of a process, which is grabbed when it is not yet.
+    using FindProcess = std::function<Result<ProcessSymbols*>(pid_t)>;
+
+    PidProvider(Registry& registry, FindProcess find_process);
+    std::string name() const override { return "pid"; }
+    ProviderAttributes attributes() const override;
+    Outcome provide(const ProbeSpec& spec) override;
+
+    // Null: not one of ours.
+    const PidProbe* probe(std::uint32_t id) const;
+    // The process has a new image, or ended: its probes have no sites any more.
+    void forget_sites(pid_t pid);
+    // Offsets into functions and modules that could not be analysed, as sentences.
+    std::vector<std::string> take_notes();
+
+    bool zdefs = false;
+
+private:
+    struct Wanted;
+    std::optional<Diagnostic> make_probes(const ProbeSpec& spec, const Wanted& wanted,
+                                          const FunctionAt& at,
+                                          std::vector<std::uint32_t>& ids);
+    std::uint32_t add(pid_t pid, const FunctionAt& at, const std::string& name,
+                      std::vector<PidSite> sites);
+    Outcome absolute(const ProbeSpec& spec, pid_t pid, ProcessSymbols& symbols);
+
+    Registry& registry_;
+    FindProcess find_process_;
+    std::unordered_map<std::uint32_t, PidProbe> probes_;
+    std::vector<std::string> notes_;
+};
+
+} // namespace dt

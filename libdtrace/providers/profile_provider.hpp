@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The profile provider: probes that time makes fire.
+//
+//   tick-N[unit]     once per interval, in the consumer
+//   profile-N[unit]  once per interval for every running thread of the targets, with
+//                    arg1 its program counter; once per CPU when there is no target
+//
+// A probe is made when a description names it. One thread (Clock) sleeps until the next
+// one is due; firing runs in that thread, as its own host.
+#pragma once
+
+#include "libdtrace/providers/provider.hpp"
+
+#include <cstdint>
+#include <map>
+
+namespace dt {
+
+struct Timer {
+    std::uint32_t probe = 0;
+    std::uint64_t interval_ns = 0;
+    bool per_cpu = false; // profile-
+};
+
+// "97", "1ms", "5sec", "100hz": interval in ns. Nothing when it does not parse.
+std::optional<std::uint64_t> parse_interval(std::string_view text);
+
+constexpr std::uint64_t shortest_interval_ns = 200'000;
+
+class ProfileProvider : public Provider {
+public:
+    explicit ProfileProvider(Registry& registry);
+    std::string name() const override { return "profile"; }
+    ProviderAttributes attributes() const override;
+    Outcome provide(const ProbeSpec& spec) override;
+
+    const std::map<std::uint32_t, Timer>& timers() const { return timers_; }
+
+private:
+    std::optional<std::uint32_t> make(const std::string& name);
+
+    Registry& registry_;
+    std::map<std::uint32_t, Timer> timers_; // by probe
+};
+
+} // namespace dt

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// A provider publishes probes. Some have a fixed list (dtrace), some make probes when a
+// description names them (profile, pid).
+//
+//   provide()  a description was compiled: make the probes that it may mean
+//   enable()   tracing begins, or began before and these are new: make them fire
+#pragma once
+
+#include "base/result.hpp"
+#include "libdtrace/compile/ast.hpp"
+#include "libdtrace/compile/diagnostic.hpp"
+#include "libdtrace/providers/registry.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+struct Provided {
+    std::vector<std::uint32_t> ids; // probes that the description means, maybe aliases
+    bool retained = false;          // more may come later
+};
+
+class Provider {
+public:
+    virtual ~Provider() = default;
+    Provider() = default;
+    Provider(const Provider&) = delete;
+    Provider& operator=(const Provider&) = delete;
+
+    virtual std::string name() const = 0;
+    virtual ProviderAttributes attributes() const = 0;
+
+    // Makes probes for a description; nothing when it is not this provider's matter, or
+    // when only what exists can match. A Diagnostic refuses the description.
+    struct Outcome {
+        bool mine = false; // ids say all that matches; else the registry is asked
+        Provided provided;
+        std::optional<Diagnostic> refused;
+    };
+    virtual Outcome provide(const ProbeSpec& spec) = 0;
+
+    // Types of args[], as -lv shows them.
+    virtual std::vector<std::string> argument_types(const ProbeInfo&) const
+    {
+        return {};
+    }
+};
+
+} // namespace dt

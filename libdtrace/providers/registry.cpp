@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The registry's table and its glob matching.
+#include "libdtrace/providers/registry.hpp"
+
+#include "libdtrace/symbols/glob.hpp"
+
+namespace dt {
+
+std::uint32_t Registry::add(Provider* owner, std::string provider, std::string module,
+                            std::string function, std::string name)
+{
+    auto next = static_cast<std::uint32_t>(probes_.size() + 1);
+    auto [at, is_new] =
+        by_name_.try_emplace(Key{provider, module, function, name}, next);
+    if (!is_new)
+        return at->second;
+    ProbeInfo info;
+    info.id = next;
+    info.provider = std::move(provider);
+    info.module = std::move(module);
+    info.function = std::move(function);
+    info.name = std::move(name);
+    info.owner = owner;
+    probes_.push_back(std::move(info));
+    return next;
+}
+
+std::uint32_t Registry::find(const std::string& provider, const std::string& module,
+                             const std::string& function, const std::string& name) const
+{
+    auto at = by_name_.find(Key{provider, module, function, name});
+    return at == by_name_.end() ? 0 : at->second;
+}
+
+static bool part_matches(const std::string& pattern, bool pattern_is_glob,
+                         const std::string& text)
+{
+    if (pattern.empty())
+        return true;
+    return pattern_is_glob ? glob_match(pattern, text) : pattern == text;
+}
+
+std::vector<std::uint32_t> Registry::match(const std::string& provider,
+                                           const std::string& module,
+                                           const std::string& function,
+                                           const std::string& name) const
+{
+    std::vector<std::uint32_t> ids;
+    bool globs[] = {is_glob(provider), is_glob(module), is_glob(function),
+                    is_glob(name)};
+    bool exact = !provider.empty() && !module.empty() && !function.empty() &&
+                 !name.empty() && !globs[0] && !globs[1] && !globs[2] && !globs[3];
+    if (exact) {
+        if (std::uint32_t id = find(provider, module, function, name); id != 0)
+            ids.push_back(id);
+        return ids;
+    }
+    bool anchored_only =
+        provider.empty() && module.empty() && function.empty() && name.empty();
+    for (const ProbeInfo& probe : probes_) {
+        if (anchored_only && probe.function.empty())
+            continue;
+        if (part_matches(provider, globs[0], probe.provider) &&
+            part_matches(module, globs[1], probe.module) &&
+            part_matches(function, globs[2], probe.function) &&
+            part_matches(name, globs[3], probe.name))
+            ids.push_back(probe.id);
+    }
+    return ids;
+}
+
+} // namespace dt

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// All probes that a session knows, numbered from 1 in the order in which they were made.
+//
+//   Provider --makes--> ProbeInfo (Registry) --dtrace_go--> probe table of the arena
+//
+// Ids are the same here and in the arena, because both only append. BEGIN, END and ERROR
+// are 1, 2 and 3.
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "libdtrace/providers/attributes.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <sys/types.h>
+#include <tuple>
+#include <vector>
+
+namespace dt {
+
+class Provider;
+
+enum class ProbeFlow { None, Entry, Return };
+
+struct ProbeInfo {
+    std::uint32_t id = 0;
+    std::string provider, module, function, name;
+    Provider* owner = nullptr;
+    bool enabled = false; // an ECB uses it
+};
+
+constexpr std::uint32_t probe_begin = 1, probe_end = 2, probe_error = 3;
+
+class Registry {
+public:
+    // The existing id when all four names are known already.
+    std::uint32_t add(Provider* owner, std::string provider, std::string module,
+                      std::string function, std::string name);
+    std::uint32_t find(const std::string& provider, const std::string& module,
+                       const std::string& function, const std::string& name) const;
+    std::size_t size() const { return probes_.size(); }
+    ProbeInfo& at(std::uint32_t id) { return probes_[id - 1]; }
+    const ProbeInfo& at(std::uint32_t id) const { return probes_[id - 1]; }
+    bool has(std::uint32_t id) const { return id != 0 && id <= probes_.size(); }
+
+    // Probes whose four parts match as globs (an empty part matches anything; if all
+    // are empty, only probes with a function do).
+    std::vector<std::uint32_t> match(const std::string& provider,
+                                     const std::string& module,
+                                     const std::string& function,
+                                     const std::string& name) const;
+
+private:
+    using Key = std::tuple<std::string, std::string, std::string, std::string>;
+    std::vector<ProbeInfo> probes_;
+    std::map<Key, std::uint32_t> by_name_;
+};
+
+} // namespace dt
