@@ -9,6 +9,8 @@
 #ifndef DIF_OPTIONS_H
 #define DIF_OPTIONS_H
 
+#include "dif/types.h"
+
 #define DT_OPT_UNSET ((dt_u64)-2)
 
 /* clang-format off */
