@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as an ELF file: everything that ElfImage offers is asked for.
+//
+//   fuzz_symbols_elf -max_total_time=60 -rss_limit_mb=512 -timeout=2 CORPUS
+//
+// A corpus is any folder with a few small shared objects.
+#include "libdtrace/symbols/elf_image.hpp"
+
+#include <cstdlib>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    const auto* first = reinterpret_cast<const std::byte*>(data);
+    auto image = dt::ElfImage::from_bytes({first, first + size}, "fuzz");
+    if (!image)
+        return 0;
+    const dt::FunctionTable& table = (*image)->functions();
+    std::uint64_t sum = 0;
+    for (const dt::Function& f : table.all()) {
+        if (!table.at(f.addr))
+            std::abort(); // every function holds at least its first byte
+        if (!table.find(table.name(f)))
+            std::abort();
+        if (auto text = (*image)->bytes(f.addr, f.n_bytes > 4096 ? 4096 : f.n_bytes))
+            for (std::byte b : *text)
+                sum += std::to_integer<unsigned>(b);
+    }
+    for (dt::AddressRange range : (*image)->frame_functions())
+        sum += range.addr;
+    table.match("*foo*");
+    table.suggest("malloc");
+    (*image)->section(".plt");
+    volatile std::uint64_t keep = sum; // the bytes are really read
+    (void)keep;
+    return 0;
+}

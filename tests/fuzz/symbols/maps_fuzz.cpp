@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The text parsers: maps, globs against names, demangling, suggestions. The first line of
+// the input is a pattern, the rest is the text.
+#include "libdtrace/symbols/demangle.hpp"
+#include "libdtrace/symbols/process_maps.hpp"
+#include "libdtrace/symbols/suggest.hpp"
+
+#include <cstdlib>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    std::string_view text(reinterpret_cast<const char*>(data), size);
+    std::string_view pattern = text.substr(0, text.find('\n'));
+    std::string_view rest =
+        text.substr(pattern.size() < size ? pattern.size() + 1 : size);
+
+    if (auto maps = dt::ProcessMaps::parse(rest))
+        for (const dt::Mapping& mapping : maps->all())
+            if (!maps->at(mapping.begin))
+                std::abort();
+    dt::NameMatcher(pattern).matches(rest);
+    dt::NameMatcher(pattern).matches("_Z" + std::string(rest.substr(0, 300)));
+    if (auto name = dt::demangle("_Z" + std::string(rest.substr(0, 300))))
+        dt::without_parameters(*name);
+    dt::Suggestions suggestions(pattern);
+    suggestions.consider(rest);
+    suggestions.nearest();
+    dt::printable_name(rest);
+    return 0;
+}
