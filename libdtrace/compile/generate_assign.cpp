@@ -84,7 +84,7 @@ void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
 {
     if (is_assoc(*to.node))
         store_assoc(*to.node, value, to.kept);
-    else if (to.node->kind == NodeKind::Ident)
+    else if (to.node->kind == NodeKind::Ident && !to.address.held())
         store_variable(*to.node, value);
     else if (travels_by_ref(to.node->type))
         copy_object(value, to.address, *to.node, type);
@@ -92,17 +92,28 @@ void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
         store(value, to.address, *to.node);
 }
 
+// char a[16]; a = "text": stgs would read sixteen bytes of the text. The thread's own
+// variables have no address before they are stored to, and go that way all the same.
+static bool is_array_given_string(const Node& assign)
+{
+    const Type* left = assign.left->type->resolve();
+    return left->kind == TypeKind::Array && left->is_string_compatible() &&
+           assign.left->ident->scope != Scope::Self &&
+           assign.right->type->resolve()->kind != TypeKind::Array;
+}
+
 Register ExprGenerator::value_of_assign(const Node& node)
 {
     if (node.op != Op::None)
         return modify(node);
     const Node& left = *node.left;
-    bool in_memory = left.kind != NodeKind::Ident && !is_assoc(left);
+    bool in_memory =
+        left.kind == NodeKind::Ident ? is_array_given_string(node) : !is_assoc(left);
     Lvalue to{&left, {}, {}};
     // The address first only where that saves registers.
     bool address_first = in_memory && right_first(*node.right, left);
     if (address_first)
-        to = open(left);
+        to.address = address(left);
     Register value = narrowed_value(*node.right, left.type);
     if (left.bitfield)
         narrow_to(value, left);

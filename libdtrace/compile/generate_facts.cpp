@@ -81,6 +81,7 @@ ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
     case NodeKind::PreInc:
     case NodeKind::PostInc:
         out.has_effects = true;
+        out.uses_tuple |= travels_by_ref(node.type); // strlen() of a string to copy
         out.registers = std::max(out.registers, 4);
         break;
     case NodeKind::Call:

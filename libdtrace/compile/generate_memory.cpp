@@ -33,12 +33,6 @@ const LoadOps& ops_for(const Type* type, Place at)
          "cannot load or store a value of type " + type_text(type) + " at once");
 }
 
-bool is_string_like(const Type* type)
-{
-    const Type* resolved = type->resolve();
-    return resolved->is_string();
-}
-
 } // namespace
 
 void ExprGenerator::add_offset(int reg, std::uint64_t by, Place at)
@@ -149,10 +143,10 @@ void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
                                 const Type* from_type)
 {
     std::uint64_t bytes = lvalue.type->resolve()->size;
-    if (!is_string_like(from_type) && travels_by_ref(from_type))
+    if (travels_by_ref(from_type))
         bytes = std::min(bytes, from_type->resolve()->size);
     Register size = integer(bytes, lvalue.at);
-    if (is_string_like(from_type))
+    if (from_type->is_string_compatible())
         limit_to_string(size, from, lvalue.at);
     code_.emit(DIF_OP_COPYS, from, size, to);
 }
