@@ -78,6 +78,7 @@ struct Node {
     NodePtr left, right, cond;
     std::vector<NodePtr> args;
     const Type* decl_type = nullptr;
+    std::uint32_t height = 1;  // of the tree below; the parser bounds it
 
     // Set by check.
     const Type* type = nullptr;
@@ -118,7 +119,8 @@ struct Ident {
     bool keys_known = false;
     bool declared = false;         // by a declaration, not by its first use
     bool referenced = false, modified = false;
-    bool alloca_pointer = false;   // holds addresses from alloca(), and nothing else
+    bool alloca_pointer = false;   // holds addresses from alloca()
+    bool other_pointer = false;    // holds addresses from elsewhere; never both
     Place at;                      // first seen
     // Action, Subroutine, AggFunc
     const char* prototype = nullptr;
@@ -170,6 +172,15 @@ struct TranslatorMember {
     Place at;
 };
 
+// One `probe name(native types) : (translated types);` of a provider block.
+struct ProviderProbe {
+    std::string name;
+    Place at;
+    std::vector<const Type*> native, translated;
+    std::vector<std::string> native_names, translated_names;  // "" where none was given
+    bool has_translated = false;
+};
+
 struct Decl {
     DeclKind kind = DeclKind::Variable;
     Place at;
@@ -186,11 +197,33 @@ struct Decl {
     const Type* to = nullptr;
     std::string parameter;
     std::vector<TranslatorMember> members;
+    // Provider: name is its name
+    std::vector<ProviderProbe> probes;
 };
 
 // #pragma D option name=value, in program order.
 struct PragmaOption {
     std::string name, value;
+    Place at;
+};
+
+// #pragma D attributes n/d/c name, or n/d/c provider name part.
+struct PragmaAttributes {
+    std::string attributes;
+    std::string part;  // provider, module, function, name, args; empty: an identifier
+    std::string name;
+    Place at;
+};
+
+// #pragma D binding "1.5" name.
+struct PragmaBinding {
+    std::string version, name;
+    Place at;
+};
+
+// #pragma D depends_on library unistd.d.
+struct PragmaDependency {
+    std::string kind, name;  // kind: module, provider, library
     Place at;
 };
 
@@ -201,6 +234,9 @@ struct Unit {
     // clauses.
     std::vector<std::pair<bool, std::size_t>> order;
     std::vector<PragmaOption> options;
+    std::vector<PragmaAttributes> attributes;
+    std::vector<PragmaBinding> bindings;
+    std::vector<PragmaDependency> dependencies;
 };
 
 }  // namespace dt

@@ -15,9 +15,14 @@ struct SymbolTable {
     std::map<std::pair<Scope, std::string>, std::unique_ptr<Ident>> variables;
     std::map<std::string, std::unique_ptr<Ident>> aggregations;
     std::map<std::string, std::unique_ptr<Ident>> inlines;
+    // Builtins, subroutines, actions, aggregating functions that a program named: made
+    // from the tables of dif/ when first used.
+    std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;
+    std::vector<std::unique_ptr<Decl>> translators;
     std::uint32_t next_variable = 0x500;   // DIF_VAR_OTHER_UBASE
     std::uint32_t next_array = 0x80;       // DIF_VAR_ARRAY_UBASE
     std::uint32_t next_aggregation = 1;
+    std::uint32_t next_step = 1;           // lower_ifs()
 };
 
 struct CompileContext {
@@ -32,9 +37,17 @@ struct CompileContext {
 // StmtKind::If. Throws CompileError.
 Unit parse(CompileContext& context);
 
+// pragma.cpp: the #pragma D option lines of a text, found without parsing it, because
+// they decide how it is parsed.
+std::vector<PragmaOption> scan_options(std::string_view text);
+// Makes those that concern the compiler itself (defaultargs, strsize, ...) so. A value
+// that the option cannot have is left to CompileOptions::set_option to refuse.
+void apply_options(const std::vector<PragmaOption>& pragmas, CompileOptions& options);
+
 // lower_if.cpp: replaces If statements: a clause is cut into several with the same
-// descriptions and synthesised predicates over this-> variables.
-void lower_ifs(Unit& unit);
+// descriptions and synthesised predicates over this-> variables. next_step is the first
+// number of a piece that this session has not used yet.
+void lower_ifs(Unit& unit, std::uint32_t& next_step);
 
 // check*.cpp: declares variables and inlines, resolves names, types every node, folds
 // constants, checks actions, formats and clause rules. Throws CompileError.

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Calls: what can be called, and its arguments against the prototype in dif/'s table.
+//
+// Actions are statements. A call of one inside an expression is refused here; the places
+// that take one (keys of aggregations, trace()) look before they come here.
+#include "libdtrace/compile/check_internal.hpp"
+
+#include "dif/subrs.h"
+
+#include <cstring>
+#include <limits>
+
+namespace dt {
+
+namespace {
+
+constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+
+constexpr const char* kernel_only =
+    "needs the kernel: the dtrace kernel module is not loaded";
+
+std::unique_ptr<Ident> make_ident(IdentKind kind, const char* name, std::uint32_t id,
+                                  const char* prototype)
+{
+    auto ident = std::make_unique<Ident>();
+    ident->kind = kind;
+    ident->name = name;
+    ident->id = id;
+    ident->prototype = prototype;
+    ident->declared = true;
+    return ident;
+}
+
+bool has_flag(const char* flags, char flag)
+{
+    return std::strchr(flags, flag) != nullptr;
+}
+
+} // namespace
+
+Ident* Checker::resolve_function(Node& node)
+{
+    const std::string& name = node.text;
+    auto known = [&](IdentKind kind) -> std::unique_ptr<Ident>& {
+        return symbols_.builtins[{kind, name}];
+    };
+    if (const SubroutineRow* row = find_subroutine_row(name)) {
+        if (std::strcmp(row->where, "KERNEL") == 0)
+            fail(Tag::FUNC_UNDEF, node.at, call_name(node) + " " + kernel_only);
+        if (std::strcmp(row->where, "NONE") == 0)
+            fail(Tag::FUNC_UNDEF, node.at,
+                 call_name(node) + " exists on other systems only: Linux has nothing "
+                                   "that it could answer");
+        auto& ident = known(IdentKind::Subroutine);
+        if (!ident) {
+            ident =
+                make_ident(IdentKind::Subroutine, row->name, row->id, row->prototype);
+            ident->flags = row->where;
+        }
+        if (std::strcmp(row->where, "WRITE") == 0 && clause_)
+            clause_->destructive = true;
+        return node.ident = ident.get();
+    }
+    if (const ActionRow* row = find_action_row(name)) {
+        if (has_flag(row->flags, 'K'))
+            fail(Tag::FUNC_UNDEF, node.at, call_name(node) + " " + kernel_only);
+        if (has_flag(row->flags, 'N'))
+            fail(Tag::FUNC_UNDEF, node.at,
+                 call_name(node) + " exists on other systems only");
+        auto& ident = known(IdentKind::Action);
+        if (!ident) {
+            ident = make_ident(IdentKind::Action, row->name, row->kind, row->prototype);
+            ident->flags = row->flags;
+            ident->libact = row->libact;
+        }
+        return node.ident = ident.get();
+    }
+    if (const AggRow* row = find_agg_row(name)) {
+        auto& ident = known(IdentKind::AggFunc);
+        if (!ident)
+            ident =
+                make_ident(IdentKind::AggFunc, row->name, row->kind, row->prototype);
+        return node.ident = ident.get();
+    }
+    bool variable = find_variable(Scope::Global, name) || find_variable_row(name) ||
+                    symbols_.inlines.count(name) != 0;
+    if (variable)
+        fail(Tag::FUNC_IDKIND, node.at, name + " is a variable and cannot be called");
+    std::vector<std::string_view> names = function_names();
+    fail(Tag::FUNC_UNDEF, node.at,
+         "undefined function name: " + name + suggestion(name, names));
+}
+
+void Checker::check_count(const Node& node, const std::string& name, std::size_t least,
+                          std::size_t most)
+{
+    std::size_t n = node.args.size();
+    if (n >= least && n <= most)
+        return;
+    const char* bound = least == most ? "" : n < least ? "at least " : "at most ";
+    std::size_t expected = n < least ? least : most;
+    fail(Tag::PROTO_LEN, node.at,
+         name + " prototype mismatch: " + std::to_string(n) +
+             (n == 1 ? " arg" : " args") + " passed, " + bound +
+             std::to_string(expected) + " expected");
+}
+
+void Checker::bad_argument(const Node& node, std::size_t n, std::string_view prototype)
+{
+    fail(
+        Tag::PROTO_ARG, node.args[n]->at,
+        call_name(node) + " argument #" + std::to_string(n + 1) +
+            " is incompatible with prototype:\n\tprototype: " + std::string(prototype) +
+            "\n\t argument: " + node_type_text(*node.args[n]));
+}
+
+// Counts and types of arguments; those of type "any" must still have a value.
+void Checker::check_arguments(Node& node)
+{
+    Prototype prototype = parse_prototype(node.ident->prototype, types_);
+    std::size_t most = prototype.varargs ? any_number : prototype.parameters.size();
+    std::size_t least = prototype.n_required;
+    // Names like "void(@, ...)" have no upper bound to speak of.
+    check_count(node, call_name(node), least, most);
+    for (std::size_t i = 0; i < node.args.size(); i++) {
+        expr(node.args[i]);
+        require_value(*node.args[i]);
+        if (i >= prototype.parameters.size() || !prototype.parameters[i].type)
+            continue;
+        if (!accepts(prototype.parameters[i].type, *node.args[i]))
+            bad_argument(node, i, prototype.parameters[i].text);
+    }
+    node.type = prototype.result;
+}
+
+void Checker::check_alloca_size(const Node& node)
+{
+    constexpr std::int64_t largest = std::int64_t{1} << 31;
+    const Node& size = *node.args[0];
+    auto value = static_cast<std::int64_t>(size.value);
+    if (size.is_constant && (value < 0 || value > largest))
+        fail(Tag::ALLOCA_SIZE, size.at,
+             "alloca( ) of " + std::to_string(value) + " bytes is not possible");
+}
+
+void Checker::call(NodePtr& slot)
+{
+    Node& node = *slot;
+    Ident* ident = resolve_function(node);
+    if (ident->kind == IdentKind::AggFunc)
+        fail(Tag::CG_EXPR, node.at,
+             call_name(node) + " is an aggregating function: it must be assigned to an "
+                               "aggregation");
+    if (ident->kind == IdentKind::Action)
+        fail(Tag::CG_EXPR, node.at,
+             call_name(node) +
+                 " is an action and may not be called from an expression");
+    check_arguments(node);
+    if (ident->id == DIF_SUBR_alloca) {
+        check_alloca_size(node);
+        node.alloca_pointer = true;
+    }
+}
+
+} // namespace dt

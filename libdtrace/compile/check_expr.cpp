@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+// Operators: what types they take, what type they give, what is known at compile time.
+//
+// Arithmetic is done in 64 bits. A node's type says how its value is signed and how many
+// bytes a record or a variable gets; only casts and assignments narrow. So an operator
+// leaves operand_type for the generator and inserts no conversions.
+#include "libdtrace/compile/check_internal.hpp"
+
+#include "libdtrace/compile/fold.hpp"
+
+namespace dt {
+
+namespace {
+
+constexpr int max_depth = 1000;
+
+struct Deeper {
+    explicit Deeper(int& depth) : depth_(depth) { depth_++; }
+    ~Deeper() { depth_--; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    int& depth_;
+};
+
+std::string operator_name(Op op)
+{
+    return "operator " + std::string(op_text(op));
+}
+
+[[noreturn]] void incompatible(const Node& node)
+{
+    fail(Tag::OP_INCOMPAT, node.at,
+         "operands have incompatible types: \"" + node_type_text(*node.left) + "\" " +
+             std::string(op_text(node.op)) + " \"" + node_type_text(*node.right) +
+             "\"");
+}
+
+} // namespace
+
+void Checker::expr(NodePtr& slot)
+{
+    Deeper deeper(depth_);
+    if (depth_ > max_depth)
+        fail(Tag::SYNTAX, slot->at, "expression is nested too deeply");
+    dispatch(slot);
+}
+
+void Checker::dispatch(NodePtr& slot)
+{
+    Node& node = *slot;
+    switch (node.kind) {
+    case NodeKind::Integer:
+        if (!node.type)
+            node.type = types_.int_type();
+        node.is_constant = true;
+        return;
+    case NodeKind::String:
+        node.type = types_.string_type();
+        return;
+    case NodeKind::Float:
+        fail(Tag::SYNTAX, node.at,
+             "floating-point constants are not permitted in D programs");
+    case NodeKind::Ident:
+        return identifier(slot);
+    case NodeKind::Aggregate:
+        fail(Tag::OP_DYN, node.at,
+             "aggregation @" + node.text + " may not be read in an expression");
+    case NodeKind::Index:
+        return index(slot);
+    case NodeKind::Call:
+        return call(slot);
+    case NodeKind::Member:
+    case NodeKind::Arrow:
+        return member(slot);
+    case NodeKind::Unary:
+        return unary(slot);
+    case NodeKind::PostInc:
+    case NodeKind::PreInc:
+        return pre_or_post(node);
+    case NodeKind::Binary:
+        return binary(slot);
+    case NodeKind::Assign:
+        return assign(slot);
+    case NodeKind::Cond:
+        return conditional(slot);
+    case NodeKind::Cast:
+        return cast(slot);
+    case NodeKind::SizeofType:
+    case NodeKind::SizeofExpr:
+        return size_of(slot);
+    case NodeKind::Offsetof:
+        return offset_of(slot);
+    case NodeKind::Stringof:
+        return stringof(node);
+    case NodeKind::Xlate:
+        return xlate(slot);
+    case NodeKind::TypeName:
+        fail(Tag::SYNTAX, node.at,
+             "type " + quoted(node.decl_type) + " stands where a value is needed");
+    }
+}
+
+void Checker::require_value(const Node& node)
+{
+    if (is_void(node.type))
+        fail(Tag::OP_INCOMPAT, node.at,
+             node.kind == NodeKind::Call
+                 ? call_name(node) + " has no value and may not be an operand"
+                 : std::string("a void expression may not be an operand"));
+    if (is_dynamic(node.type))
+        fail(Tag::OP_DYN, node.at,
+             "the type of the dynamic variable is not known: nothing was assigned yet");
+}
+
+void Checker::refuse_float(const Node& node, std::string_view operation)
+{
+    if (node.type->is_float())
+        fail(
+            Tag::OP_ARITH, node.at,
+            std::string(operation) +
+                " cannot be applied to floating-point values: D computes with integers "
+                "(printf( ) can print them)");
+}
+
+void Checker::require_integer(const Node& node, std::string_view operation)
+{
+    require_value(node);
+    if (!node.type->is_integer())
+        fail(Tag::OP_INT, node.at,
+             std::string(operation) + " requires operands of integral type, not \"" +
+                 node_type_text(node) + "\"");
+}
+
+void Checker::require_scalar(const Node& node, std::string_view operation)
+{
+    require_value(node);
+    if (!node.type->is_scalar())
+        fail(Tag::OP_SCALAR, node.at,
+             std::string(operation) + " requires operands of scalar type, not \"" +
+                 node_type_text(node) + "\"");
+    refuse_float(node, operation);
+}
+
+// An operator over constants becomes the constant.
+void Checker::fold(NodePtr& slot)
+{
+    const Node& node = *slot;
+    std::optional<std::uint64_t> value;
+    if (node.kind == NodeKind::Unary && node.left->is_constant)
+        value = fold_unary(node.op, node.left->value);
+    if (node.kind == NodeKind::Binary && node.left->is_constant &&
+        node.right->is_constant && !pointee(node.left->type) &&
+        !pointee(node.right->type))
+        value =
+            fold_binary(node.op, node.left->value, node.right->value,
+                        node.operand_type && node.operand_type->resolve()->is_signed);
+    if (value)
+        slot = make_integer(*value, node.type, node.at);
+}
+
+void Checker::unary(NodePtr& slot)
+{
+    Node& node = *slot;
+    if (node.op == Op::AddrOf && node.left->kind == NodeKind::Ident &&
+        node.left->scope == Scope::Global &&
+        node.left->text.find('`') != std::string::npos) {
+        slot = std::move(node.left);
+        return symbol(slot, true);
+    }
+    expr(node.left);
+    switch (node.op) {
+    case Op::Deref:
+        return deref(node);
+    case Op::AddrOf:
+        return address_of(node);
+    case Op::Not:
+        require_scalar(*node.left, operator_name(node.op));
+        node.type = types_.int_type();
+        break;
+    case Op::BitNot:
+        require_integer(*node.left, operator_name(node.op));
+        node.type = promoted(*node.left, types_);
+        break;
+    default: // Neg, Plus
+        require_value(*node.left);
+        refuse_float(*node.left, operator_name(node.op));
+        if (!node.left->type->is_arithmetic())
+            fail(Tag::OP_ARITH, node.at,
+                 operator_name(node.op) +
+                     " requires an operand of arithmetic type, not \"" +
+                     node_type_text(*node.left) + "\"");
+        node.type = promoted(*node.left, types_);
+        if (node.op == Op::Plus && !node.left->is_constant) {
+            const Type* type = node.type;
+            slot = std::move(node.left);
+            slot->is_lvalue = false;
+            slot->type = type;
+            return;
+        }
+        break;
+    }
+    fold(slot);
+}
+
+void Checker::binary(NodePtr& slot)
+{
+    Node& node = *slot;
+    expr(node.left);
+    expr(node.right);
+    switch (node.op) {
+    case Op::Comma:
+        node.type = node.right->type;
+        node.userland = node.right->userland;
+        node.alloca_pointer = node.right->alloca_pointer;
+        return;
+    case Op::Mul:
+    case Op::Div:
+        for (const Node* operand : {node.left.get(), node.right.get()}) {
+            require_value(*operand);
+            refuse_float(*operand, operator_name(node.op));
+            if (!operand->type->is_arithmetic())
+                fail(Tag::OP_ARITH, node.at,
+                     operator_name(node.op) +
+                         " requires operands of arithmetic type, not \"" +
+                         node_type_text(*operand) + "\"");
+        }
+        node.type = node.operand_type =
+            usual_conversion(*node.left, *node.right, types_);
+        break;
+    case Op::Mod:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor:
+        shift_or_bits(node);
+        break;
+    case Op::Add:
+    case Op::Sub:
+        add_or_sub(node);
+        break;
+    case Op::LogAnd:
+    case Op::LogOr:
+    case Op::LogXor:
+        logical(node);
+        break;
+    default:
+        comparison(node);
+        break;
+    }
+    if ((node.op == Op::Div || node.op == Op::Mod) && is_null_constant(*node.right))
+        fail(Tag::DIV_ZERO, node.right->at, "expression contains division by zero");
+    fold(slot);
+}
+
+void Checker::shift_or_bits(Node& node)
+{
+    require_integer(*node.left, operator_name(node.op));
+    require_integer(*node.right, operator_name(node.op));
+    bool shift = node.op == Op::Shl || node.op == Op::Shr;
+    node.operand_type = shift ? promoted(*node.left, types_)
+                              : usual_conversion(*node.left, *node.right, types_);
+    node.type = node.operand_type;
+}
+
+void Checker::add_or_sub(Node& node)
+{
+    Node& left = *node.left;
+    Node& right = *node.right;
+    require_value(left);
+    require_value(right);
+    refuse_float(left, operator_name(node.op));
+    refuse_float(right, operator_name(node.op));
+    if (left.type->is_integer() && right.type->is_integer()) {
+        node.type = node.operand_type = usual_conversion(left, right, types_);
+        return;
+    }
+
+    const Type* left_base = pointee(left.type);
+    const Type* right_base = pointee(right.type);
+    for (const Type* base : {left_base, right_base})
+        if (base && base->resolve()->kind == TypeKind::Forward)
+            fail(Tag::OP_INCOMPLETE, node.at,
+                 operator_name(node.op) + " cannot step over the incomplete type " +
+                     quoted(base));
+    for (const Node* operand : {&left, &right})
+        if (is_function_pointer(operand->type))
+            fail(Tag::OP_VFPTR, node.at,
+                 operator_name(node.op) + " cannot be applied to a function pointer");
+
+    if (left_base && right_base && node.op == Op::Sub) {
+        if (!pointers_compatible(left.type, right.type))
+            incompatible(node);
+        node.type = types_.int64_type();
+        node.operand_type = left.type;
+        return;
+    }
+    const Node* pointer = left_base && right.type->is_integer() ? &left
+                          : right_base && left.type->is_integer() && node.op == Op::Add
+                              ? &right
+                              : nullptr;
+    if (!pointer)
+        incompatible(node);
+    node.type = is_array(pointer->type)
+                    ? types_.pointer_to(pointee(pointer->type), pointer->userland)
+                    : pointer->type;
+    node.operand_type = node.type;
+    node.userland = pointer->userland;
+    node.alloca_pointer = pointer->alloca_pointer;
+}
+
+void Checker::comparison(Node& node)
+{
+    Node& left = *node.left;
+    Node& right = *node.right;
+    require_value(left);
+    require_value(right);
+    refuse_float(left, operator_name(node.op));
+    refuse_float(right, operator_name(node.op));
+    node.type = types_.int_type();
+
+    if (left.type->is_integer() && right.type->is_integer()) {
+        node.operand_type = usual_conversion(left, right, types_);
+        return;
+    }
+    bool strings = (left.type->is_string() && right.type->is_string_compatible()) ||
+                   (right.type->is_string() && left.type->is_string_compatible());
+    // An array of char against an array of char: text as well.
+    strings = strings ||
+              (is_array(left.type) && is_array(right.type) &&
+               left.type->is_string_compatible() && right.type->is_string_compatible());
+    if (strings) {
+        node.string_compare = true;
+        node.operand_type = types_.string_type();
+        return;
+    }
+    // A string against NULL, a pointer against a pointer or any integer: addresses.
+    auto is_null_pointer = [](const Node& n) {
+        return is_null_constant(n) && n.type->is_pointer();
+    };
+    bool null_string = (left.type->is_string() && is_null_pointer(right)) ||
+                       (right.type->is_string() && is_null_pointer(left));
+    bool addresses = (pointee(left.type) && right.type->is_integer()) ||
+                     (pointee(right.type) && left.type->is_integer()) ||
+                     pointers_compatible(left.type, right.type);
+    if (!null_string && !addresses)
+        incompatible(node);
+    node.operand_type = types_.uint64_type();
+}
+
+void Checker::logical(Node& node)
+{
+    require_scalar(*node.left, operator_name(node.op));
+    require_scalar(*node.right, operator_name(node.op));
+    node.type = node.operand_type = types_.int_type();
+}
+
+void Checker::conditional(NodePtr& slot)
+{
+    Node& node = *slot;
+    expr(node.cond);
+    require_scalar(*node.cond, "operator ?:");
+    expr(node.left);
+    expr(node.right);
+    Node& left = *node.left;
+    Node& right = *node.right;
+    const Type* common = nullptr;
+    if (is_void(left.type) && is_void(right.type))
+        common = left.type;
+    else if (left.type->is_integer() && right.type->is_integer())
+        common = usual_conversion(left, right, types_);
+    else if (same_type(left.type, right.type))
+        common = left.type;
+    else if (left.type->is_string_compatible() && right.type->is_string_compatible())
+        common = types_.string_type();
+    else if ((left.type->is_string() || pointee(left.type)) && is_null_constant(right))
+        common = left.type;
+    else if ((right.type->is_string() || pointee(right.type)) && is_null_constant(left))
+        common = right.type;
+    else if (pointers_compatible(left.type, right.type))
+        common = is_void_pointer(left.type) ? right.type : left.type;
+    if (!common)
+        fail(Tag::OP_INCOMPAT, node.at,
+             "operator ?: operands have incompatible types: \"" + node_type_text(left) +
+                 "\" : \"" + node_type_text(right) + "\"");
+    node.type = common;
+    node.userland = left.userland || right.userland;
+    node.alloca_pointer = left.alloca_pointer || right.alloca_pointer;
+    if (node.cond->is_constant && left.is_constant && right.is_constant)
+        slot = make_integer(node.cond->value != 0 ? left.value : right.value, common,
+                            node.at);
+}
+
+void Checker::cast(NodePtr& slot)
+{
+    expr(slot->left);
+    const Type* type = slot->decl_type;
+    NodePtr operand = std::move(slot->left);
+    operand->at = operand->at.line ? operand->at : slot->at;
+    slot = std::move(operand);
+    cast_to(slot, type);
+}
+
+// Wraps the checked expression in a conversion; a constant is converted here.
+void Checker::cast_to(NodePtr& slot, const Type* type)
+{
+    const Type* from = slot->type;
+    const Place at = slot->at;
+    bool ok = false;
+    if (is_void(type))
+        ok = true;
+    else if (type->is_float() || from->is_float())
+        fail(Tag::CAST_INVAL, at,
+             "cast from " + quoted(from) + " to " + quoted(type) +
+                 " is not possible: D does not compute with floating-point values");
+    else if (type->is_string())
+        ok = from->is_string_compatible() || is_void_pointer(from);
+    else if (type->is_struct_or_union())
+        ok = same_type(type, from);
+    else if (type->is_scalar())
+        ok = from->is_scalar() || is_array(from) || from->is_string();
+    if (is_void(from) && !is_void(type))
+        ok = false;
+    // A string's address as an integer would be lost by a narrowing cast.
+    if (from->is_string() && type->is_integer())
+        ok = type->resolve()->size == 8;
+    if (!ok)
+        fail(Tag::CAST_INVAL, at,
+             "invalid cast: " + quoted(from) + " to " + quoted(type));
+
+    if (slot->is_constant && type->is_scalar()) {
+        const Type* r = type->resolve();
+        std::uint64_t value = r->is_bool ? slot->value != 0
+                              : r->is_integer()
+                                  ? narrow(slot->value, r->size, r->is_signed)
+                                  : slot->value;
+        slot = make_integer(value, type, at);
+        slot->userland = is_userland(type);
+        return;
+    }
+    auto node = std::make_unique<Node>();
+    node->kind = NodeKind::Cast;
+    node->at = at;
+    node->decl_type = node->type = type;
+    node->userland = is_userland(type) || slot->userland;
+    node->alloca_pointer = slot->alloca_pointer && type->is_pointer();
+    node->left = std::move(slot);
+    slot = std::move(node);
+}
+
+void Checker::stringof(Node& node)
+{
+    expr(node.left);
+    require_value(*node.left);
+    const Type* type = node.left->type;
+    bool address =
+        type->is_integer() || type->is_pointer() || type->is_string_compatible();
+    if (!address || is_function_pointer(type))
+        fail(Tag::STRINGOF_TYPE, node.at,
+             "cannot apply stringof to a value of type " + quoted(type));
+    node.type = types_.string_type();
+    node.userland = node.left->userland;
+}
+
+void Checker::pre_or_post(Node& node)
+{
+    assign_target(node.left, false);
+    const Node& target = *node.left;
+    require_scalar(target, operator_name(node.op));
+    if (is_function_pointer(target.type))
+        fail(Tag::OP_VFPTR, node.at,
+             operator_name(node.op) + " cannot be applied to a function pointer");
+    if (target.type->is_pointer() &&
+        pointee(target.type)->resolve()->kind == TypeKind::Forward)
+        fail(Tag::OP_INCOMPLETE, node.at,
+             operator_name(node.op) + " cannot step over the incomplete type " +
+                 quoted(pointee(target.type)));
+    node.type = target.type;
+    node.value = target.type->is_pointer() ? step_of(target.type) : 1;
+    node.userland = target.userland;
+    node.alloca_pointer = target.alloca_pointer;
+    mark_modified(target);
+}
+
+} // namespace dt

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// The checker's one class. A node is checked through the NodePtr that owns it, because
+// checking may put another node in its place (a constant, an inline's expression).
+//
+//   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
+//   check_names.cpp    what a name means; inlines, args[], curpsinfo
+//   check_expr.cpp     operators: types, folding
+//   check_assign.cpp   assignments: what fixes a variable's type, what fits it
+//   check_memory.cpp   indexes, members, * and &, sizeof and offsetof
+//   check_xlate.cpp    translators
+//   check_calls.cpp    prototypes, subroutines
+//   check_actions.cpp  actions, each with its own rules
+//   check_aggs.cpp     aggregating statements
+//   printf_check.cpp   formats against arguments
+#pragma once
+
+#include "libdtrace/compile/builtins.hpp"
+#include "libdtrace/compile/check.hpp"
+#include "libdtrace/compile/conversions.hpp"
+#include "libdtrace/compile/prototypes.hpp"
+
+#include <functional>
+
+namespace dt {
+
+class Checker {
+public:
+    Checker(Unit& unit, CompileContext& context);
+    void run();
+
+private:
+    Unit& unit_;
+    CompileContext& context_;
+    const CompileOptions& options_;
+    TypeTable& types_;
+    SymbolTable& symbols_;
+
+    // What is known of the clause being checked.
+    Clause* clause_ = nullptr;
+    std::vector<ProbeMatch> matches_;
+    struct Rules {
+        bool commit = false, speculate = false, data = false;
+    } rules_;
+    // How deep inlines, translators and the tree itself nest.
+    int depth_ = 0;
+
+    // check.cpp
+    void pragmas();
+    void declaration(Decl& decl);
+    void variable_declaration(Decl& decl);
+    void clause(Clause& clause);
+    void match_probes(Clause& clause);
+    void statement(Stmt& stmt);
+    void clause_rules(const Node& call);
+    void clause_rules_aggregation(const Node& node);
+    void predicate(NodePtr& slot);
+
+    // check_expr.cpp
+    void expr(NodePtr& slot);
+    void dispatch(NodePtr& slot);
+    void unary(NodePtr& slot);
+    void binary(NodePtr& slot);
+    void shift_or_bits(Node& node);
+    void add_or_sub(Node& node);
+    void comparison(Node& node);
+    void logical(Node& node);
+    void conditional(NodePtr& slot);
+    void cast(NodePtr& slot);
+    void cast_to(NodePtr& slot, const Type* type);
+    void stringof(Node& node);
+    void pre_or_post(Node& node);
+    void require_value(const Node& node);
+    void require_integer(const Node& node, std::string_view operation);
+    void require_scalar(const Node& node, std::string_view operation);
+    void fold(NodePtr& slot);
+    void refuse_float(const Node& node, std::string_view operation);
+
+    // check_assign.cpp
+    void assign(NodePtr& slot);
+    void assign_target(NodePtr& slot, bool plain);
+    void fix_type(Ident& ident, const Node& value);
+    void check_alloca(const Node& target, const Node& value);
+    void mark_modified(const Node& target);
+
+    // check_memory.cpp
+    void index(NodePtr& slot);
+    void index_assoc(Node& node, bool fix_keys);
+    void index_builtin(NodePtr& slot);
+    void check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, bool fix,
+                    const std::string& name, std::string_view what);
+    void member(NodePtr& slot);
+    void address_of(Node& node);
+    void deref(Node& node);
+    void size_of(NodePtr& slot);
+    void offset_of(NodePtr& slot);
+
+    // check_names.cpp
+    void identifier(NodePtr& slot);
+    Ident* find_variable(Scope scope, const std::string& name);
+    Ident* make_variable(Scope scope, const std::string& name, IdentKind kind,
+                         const Type* type, Place at);
+    // The identifier of an assignment's left side, made when there is none.
+    Ident* target_variable(Node& name, IdentKind kind);
+    Ident* builtin(const VariableRow& row, Place at);
+    void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
+    void argument(NodePtr& slot, std::uint64_t n, Place at);
+    bool psinfo_member(NodePtr& slot);
+    void symbol(NodePtr& slot, bool address_only);
+    [[noreturn]] void undefined_variable(const Node& name);
+    std::string suggestion(std::string_view name,
+                           const std::vector<std::string_view>& more) const;
+
+    // check_xlate.cpp
+    void translator(std::unique_ptr<Decl>& decl);
+    bool xlate_member(NodePtr& slot);
+    void xlate(NodePtr& slot);
+
+    // check_calls.cpp
+    void call(NodePtr& slot);
+    Ident* resolve_function(Node& node);
+    void check_arguments(Node& node);
+    void check_count(const Node& node, const std::string& name, std::size_t least,
+                     std::size_t most);
+    [[noreturn]] void bad_argument(const Node& node, std::size_t n,
+                                   std::string_view prototype);
+    void check_alloca_size(const Node& node);
+
+    // check_actions.cpp
+    void action(NodePtr& slot);
+    void action_trace(NodePtr& slot);
+    void action_tracemem(Node& node);
+    void action_printf(Node& node);
+    void action_printa(Node& node);
+    void action_freopen(Node& node);
+    void action_on_aggregation(Node& node);
+    void action_stack(Node& node);
+    void action_symbol(Node& node);
+    void action_plain(Node& node);
+    Ident* named_aggregation(Node& call, Node& argument, Tag not_one, Tag undefined);
+
+    // check_aggs.cpp
+    void aggregate_statement(Node& node);
+    void aggregate_keys(Node& node, Ident& ident, bool fix);
+    void agg_function(Node& node, Ident& aggregation);
+    std::uint64_t lquantize(Node& call, const Ident& aggregation);
+    std::uint64_t llquantize(Node& call, const Ident& aggregation);
+
+    // printf_check.cpp
+    void check_printf(Node& call);
+    void check_printa(Node& call);
+};
+
+// "self->x", "this->x", "x".
+std::string scoped_name(Scope scope, const std::string& name);
+
+NodePtr clone(const Node& node);
+// Puts copies of the replacements where names stand alone.
+void substitute(NodePtr& slot, const std::vector<std::string>& names,
+                const std::vector<const Node*>& replacements);
+NodePtr make_integer(std::uint64_t value, const Type* type, Place at);
+
+// "NAME( )", as messages write it.
+std::string call_name(const Node& call);
+
+} // namespace dt

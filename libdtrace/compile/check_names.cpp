@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// Names. A plain name is, in this order: a D variable, a builtin, an inline, an
+// enumerator, a predefined constant; with a backquote it is a symbol of the target. What
+// can be called is another name space (check_calls.cpp), and so are aggregations.
+//
+// args[n] becomes argN, cast to the type that the probe says. Members of curpsinfo and
+// curlwpsinfo become the builtins that they are. An inline becomes a copy of its
+// expression, checked anew where it stands.
+#include "libdtrace/compile/check_internal.hpp"
+
+#include "dif/vars.h"
+#include "libdtrace/compile/constants.hpp"
+#include "libdtrace/symbols/suggest.hpp"
+
+namespace dt {
+
+namespace {
+
+constexpr const char* needs_module = "only the kernel can tell it, and tracing the "
+                                     "kernel needs the dtrace kernel module, "
+                                     "which is not loaded";
+
+} // namespace
+
+Ident* Checker::find_variable(Scope scope, const std::string& name)
+{
+    auto found = symbols_.variables.find({scope, name});
+    return found == symbols_.variables.end() ? nullptr : found->second.get();
+}
+
+Ident* Checker::make_variable(Scope scope, const std::string& name, IdentKind kind,
+                              const Type* type, Place at)
+{
+    if (symbols_.next_variable > DIF_VAR_OTHER_MAX)
+        fail(Tag::ID_OFLOW, at, "no identifiers are left for the variable " + name);
+    auto ident = std::make_unique<Ident>();
+    ident->kind = kind;
+    ident->scope = scope;
+    ident->name = name;
+    ident->id = symbols_.next_variable++;
+    ident->type = type;
+    ident->at = at;
+    return (symbols_.variables[{scope, name}] = std::move(ident)).get();
+}
+
+Ident* Checker::builtin(const VariableRow& row, Place at)
+{
+    if (row.source == VariableRow::Source::KERNEL)
+        fail(Tag::VAR_UNSUP, at, std::string(row.name) + ": " + needs_module);
+    auto& ident = symbols_.builtins[{IdentKind::Builtin, row.name}];
+    if (!ident) {
+        ident = std::make_unique<Ident>();
+        ident->kind = IdentKind::Builtin;
+        ident->name = row.name;
+        ident->id = row.id;
+        ident->type = parse_type_text(row.type, types_);
+        ident->declared = true;
+        if (!ident->type)
+            fail(Tag::VAR_UNSUP, at,
+                 std::string(row.name) + ": its type " + row.type + " is not known");
+    }
+    ident->referenced = true;
+    return ident.get();
+}
+
+std::string Checker::suggestion(std::string_view name,
+                                const std::vector<std::string_view>& more) const
+{
+    Suggestions near(name);
+    for (std::string_view candidate : more)
+        near.consider(candidate);
+    std::vector<std::string> found = near.nearest(1);
+    return found.empty() ? "" : " (did you mean \"" + found.front() + "\"?)";
+}
+
+void Checker::undefined_variable(const Node& name)
+{
+    std::vector<std::string_view> known;
+    for (const auto& [key, ident] : symbols_.variables)
+        if (key.first == name.scope)
+            known.emplace_back(key.second);
+    if (name.scope != Scope::Global)
+        fail(Tag::VAR_UNDEF, name.at,
+             scoped_name(name.scope, name.text) +
+                 " has not yet been declared or assigned" +
+                 suggestion(name.text, known));
+    for (const auto& entry : symbols_.inlines)
+        known.emplace_back(entry.first);
+    for (std::string_view row : variable_names())
+        known.push_back(row);
+    fail(Tag::IDENT_UNDEF, name.at,
+         "failed to resolve " + name.text + ": Unknown variable name" +
+             suggestion(name.text, known));
+}
+
+void Checker::identifier(NodePtr& slot)
+{
+    Node& node = *slot;
+    if (node.scope == Scope::Global && node.text.find('`') != std::string::npos) {
+        symbol(slot, false);
+        return;
+    }
+
+    if (Ident* ident = find_variable(node.scope, node.text)) {
+        if (ident->kind == IdentKind::AssocArray)
+            fail(Tag::IDENT_BADREF, node.at,
+                 "associative array " + scoped_name(node.scope, node.text) +
+                     "[ ] may not be referenced as a scalar");
+        const Type* in = nullptr;
+        if (node.scope == Scope::Global && !ident->declared &&
+            types_.find_enumerator(node.text, in))
+            fail(Tag::IDENT_AMBIG, node.at,
+                 node.text + " is ambiguous: both a variable and an enumerator of " +
+                     quoted(in));
+        ident->referenced = true;
+        node.ident = ident;
+        node.type = ident->type;
+        node.is_lvalue = true;
+        node.userland = is_userland(ident->type);
+        node.alloca_pointer = ident->alloca_pointer;
+        return;
+    }
+    if (node.scope != Scope::Global)
+        undefined_variable(node);
+
+    const VariableRow* row = find_variable_row(node.text);
+    if (row && node.text.rfind("pr_", 0) != 0) {
+        if (row->array)
+            fail(Tag::IDENT_BADREF, node.at,
+                 node.text + "[ ] is an array and may not be referenced as a scalar");
+        node.ident = builtin(*row, node.at);
+        node.type = node.ident->type;
+        return;
+    }
+    if (node.text == "curpsinfo" || node.text == "curlwpsinfo")
+        fail(Tag::VAR_UNSUP, node.at,
+             node.text + " has no address in user space; ask for its members, as in " +
+                 node.text + (node.text == "curpsinfo" ? "->pr_pid" : "->pr_lwpid"));
+    auto found = symbols_.inlines.find(node.text);
+    if (found != symbols_.inlines.end()) {
+        expand_inline(slot, *found->second, {});
+        return;
+    }
+
+    const Type* in = nullptr;
+    if (const Enumerator* enumerator = types_.find_enumerator(node.text, in)) {
+        slot = make_integer(static_cast<std::uint64_t>(enumerator->value), in, node.at);
+        return;
+    }
+    if (node.text == "NULL") {
+        slot = make_integer(0, types_.pointer_to(types_.void_type()), node.at);
+        return;
+    }
+    if (auto constant = find_constant(node.text)) {
+        slot = make_integer(static_cast<std::uint64_t>(*constant), types_.int_type(),
+                            node.at);
+        return;
+    }
+    undefined_variable(node);
+}
+
+void Checker::symbol(NodePtr& slot, bool address_only)
+{
+    const std::string text = slot->text;
+    std::size_t tick = text.rfind('`');
+    std::optional<std::uint64_t> value;
+    if (options_.symbol)
+        value = options_.symbol(std::string_view(text).substr(0, tick),
+                                std::string_view(text).substr(tick + 1));
+    if (!value)
+        fail(Tag::IDENT_UNDEF, slot->at,
+             "failed to resolve " + text + ": Unknown symbol name");
+    if (!address_only)
+        fail(Tag::SYM_NOTYPES, slot->at,
+             "symbol " + text + " has no type; its address is &" + text +
+                 ", which can be cast to a pointer or passed to copyin( )");
+    const Type* type = types_.pointer_to(types_.void_type(), true);
+    slot = make_integer(*value, type, slot->at);
+    slot->userland = true;
+}
+
+// Depth bounds inlines that name inlines; the parser bounds what is written.
+void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments)
+{
+    const Place at = slot->at;
+    if (arguments.size() != ident.keys.size())
+        fail(Tag::PROTO_LEN, at,
+             ident.name +
+                 "[ ] prototype mismatch: " + std::to_string(arguments.size()) +
+                 (arguments.size() == 1 ? " arg" : " args") + " passed, " +
+                 std::to_string(ident.keys.size()) + " expected");
+
+    std::vector<NodePtr> casts;
+    std::vector<const Node*> replacements;
+    for (std::size_t i = 0; i < arguments.size(); i++) {
+        NodePtr copy = clone(*arguments[i]);
+        expr(copy);
+        if (!accepts(ident.keys[i], *copy))
+            fail(Tag::PROTO_ARG, arguments[i]->at,
+                 ident.name + "[ ] key #" + std::to_string(i + 1) +
+                     " is incompatible with prototype:\n\tprototype: " +
+                     type_text(ident.keys[i]) +
+                     "\n\t      key: " + node_type_text(*copy));
+        NodePtr cast = std::move(arguments[i]);
+        if (ident.keys[i]->is_scalar()) {
+            NodePtr inner = std::move(cast);
+            cast = std::make_unique<Node>();
+            cast->kind = NodeKind::Cast;
+            cast->at = at;
+            cast->decl_type = ident.keys[i];
+            cast->left = std::move(inner);
+        }
+        replacements.push_back(cast.get());
+        casts.push_back(std::move(cast));
+    }
+
+    NodePtr body = clone(*ident.inline_expr);
+    substitute(body, ident.inline_parameters, replacements);
+    expr(body);
+    if (!is_dynamic(ident.type) && !accepts(ident.type, *body) &&
+        !(ident.type->is_scalar() && body->type->is_scalar()))
+        fail(Tag::OP_INCOMPAT, ident.at,
+             "inline " + ident.name + " is declared as " + quoted(ident.type) +
+                 " but its expression has the type \"" + node_type_text(*body) + "\"");
+    if (!same_type(body->type, ident.type))
+        cast_to(body, ident.type);
+    body->type = ident.type;
+    body->is_lvalue = false;
+    slot = std::move(body);
+}
+
+void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
+{
+    constexpr std::uint64_t n_fetched = 10; // arg0 .. arg9
+    const std::string name = "args[" + std::to_string(n) + "]";
+    if (!clause_ || matches_.empty())
+        fail(Tag::ARGS_NONE, at,
+             name + " has no type here: the probes of this clause are not known");
+    for (std::size_t i = 1; i < matches_.size(); i++) {
+        bool same = matches_[i].args.size() == matches_[0].args.size();
+        for (std::size_t k = 0; same && k < matches_[0].args.size(); k++)
+            same = same_type(matches_[i].args[k], matches_[0].args[k]);
+        if (!same)
+            fail(Tag::ARGS_MULTI, at,
+                 name + " is ambiguous: the probes of this clause have arguments of "
+                        "different types");
+    }
+    const std::vector<const Type*>& args = matches_[0].args;
+    if (args.empty() && clause_->probes.front().provider.rfind("pid", 0) == 0)
+        fail(Tag::ARGS_TYPE, at,
+             name + " has no type: this function's argument types are not known; arg" +
+                 std::to_string(n) + " is its value as an integer");
+    if (args.empty())
+        fail(Tag::ARGS_NONE, at, "the probes of this clause have no typed arguments");
+    if (n >= args.size() || n >= n_fetched)
+        fail(Tag::ARGS_IDX, at,
+             "index " + std::to_string(n) +
+                 " is out of range for args[ ]: the probe has " +
+                 std::to_string(args.size()) +
+                 (args.size() == 1 ? " argument" : " arguments"));
+    const VariableRow* row = find_variable_row("arg" + std::to_string(n));
+
+    auto value = std::make_unique<Node>();
+    value->kind = NodeKind::Ident;
+    value->text = row->name;
+    value->at = at;
+    value->ident = builtin(*row, at);
+    value->type = value->ident->type;
+    if (args[n]->is_scalar()) {
+        slot = std::move(value);
+        cast_to(slot, args[n]);
+    } else {
+        // A struct by value or an array: the value is its address.
+        value->type = args[n];
+        slot = std::move(value);
+    }
+    slot->userland = is_userland(args[n]);
+}
+
+bool Checker::psinfo_member(NodePtr& slot)
+{
+    const Node& base = *slot->left;
+    if (base.kind != NodeKind::Ident || base.scope != Scope::Global ||
+        (base.text != "curpsinfo" && base.text != "curlwpsinfo") ||
+        find_variable(Scope::Global, base.text))
+        return false;
+    const PsinfoRow* row = find_psinfo_row(base.text, slot->text);
+    if (!row)
+        fail(Tag::TYPE_MEMBER, slot->at,
+             slot->text + " is not a member of " +
+                 (base.text == "curpsinfo" ? "psinfo_t" : "lwpsinfo_t"));
+    switch (row->kind) {
+    case PsinfoRow::Kind::Kernel:
+        fail(Tag::VAR_UNSUP, slot->at,
+             base.text + "->" + slot->text + ": " + needs_module);
+    case PsinfoRow::Kind::Number:
+        slot = make_integer(row->number, types_.int_type(), slot->at);
+        return true;
+    case PsinfoRow::Kind::Variable:
+        break;
+    }
+    Ident* ident = builtin(*find_variable_row(row->variable), slot->at);
+    auto value = std::make_unique<Node>();
+    value->kind = NodeKind::Ident;
+    value->text = row->variable;
+    value->at = slot->at;
+    value->ident = ident;
+    value->type = ident->type;
+    slot = std::move(value);
+    return true;
+}
+
+} // namespace dt

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Trees as such: copies, substitution of names, names in messages.
+#include "libdtrace/compile/check_internal.hpp"
+
+namespace dt {
+
+std::string scoped_name(Scope scope, const std::string& name)
+{
+    switch (scope) {
+    case Scope::Self:
+        return "self->" + name;
+    case Scope::This:
+        return "this->" + name;
+    case Scope::Global:
+        break;
+    }
+    return name;
+}
+
+std::string call_name(const Node& call)
+{
+    return call.text + "( )";
+}
+
+NodePtr make_integer(std::uint64_t value, const Type* type, Place at)
+{
+    auto node = std::make_unique<Node>();
+    node->kind = NodeKind::Integer;
+    node->value = value;
+    node->type = type;
+    node->is_constant = true;
+    node->at = at;
+    return node;
+}
+
+NodePtr clone(const Node& node)
+{
+    auto copy = std::make_unique<Node>();
+    copy->kind = node.kind;
+    copy->at = node.at;
+    copy->op = node.op;
+    copy->scope = node.scope;
+    copy->value = node.value;
+    copy->float_value = node.float_value;
+    copy->text = node.text;
+    copy->decl_type = node.decl_type;
+    copy->type = node.type;
+    copy->ident = node.ident;
+    copy->is_lvalue = node.is_lvalue;
+    copy->is_constant = node.is_constant;
+    copy->userland = node.userland;
+    copy->bitfield = node.bitfield;
+    copy->bitfield_offset = node.bitfield_offset;
+    copy->bitfield_bits = node.bitfield_bits;
+    copy->operand_type = node.operand_type;
+    copy->string_compare = node.string_compare;
+    copy->alloca_pointer = node.alloca_pointer;
+    copy->format = node.format;
+    if (node.left)
+        copy->left = clone(*node.left);
+    if (node.right)
+        copy->right = clone(*node.right);
+    if (node.cond)
+        copy->cond = clone(*node.cond);
+    for (const NodePtr& argument : node.args)
+        copy->args.push_back(clone(*argument));
+    return copy;
+}
+
+void substitute(NodePtr& slot, const std::vector<std::string>& names,
+                const std::vector<const Node*>& replacements)
+{
+    if (!slot)
+        return;
+    if (slot->kind == NodeKind::Ident && slot->scope == Scope::Global) {
+        for (std::size_t i = 0; i < names.size(); i++) {
+            if (slot->text == names[i]) {
+                slot = clone(*replacements[i]);
+                return;
+            }
+        }
+        return;
+    }
+    substitute(slot->left, names, replacements);
+    substitute(slot->right, names, replacements);
+    substitute(slot->cond, names, replacements);
+    for (NodePtr& argument : slot->args)
+        substitute(argument, names, replacements);
+}
+
+} // namespace dt

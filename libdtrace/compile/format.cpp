@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Formats: text to conversions.
+//
+//   %  flags  width  .precision  size+conversion
+//      #0- +'?@  digits or *      a row of FORMAT_CONVERSIONS
+//
+// Literal text stands in the conversion that follows it; what is left at the end becomes
+// a last conversion without a name. %% is literal text and takes nothing between its
+// signs. Widths are bounded only by int, because people ask for 10,000,000.
+#include "libdtrace/compile/format.hpp"
+
+#include <limits>
+
+namespace dt {
+
+namespace {
+
+constexpr FormatRow rows[] = {
+#define X(name, takes, called) {name, FormatTakes::takes, called},
+    FORMAT_CONVERSIONS(X)
+#undef X
+};
+
+class FormatParser {
+public:
+    FormatParser(std::string_view text, Place at) : text_(text), at_(at) {}
+
+    Format parse()
+    {
+        if (text_.empty())
+            fail(Tag::PRINTF_FMT_EMPTY, at_, "format string is empty");
+        Format format;
+        format.text = text_;
+        while (pos_ < text_.size()) {
+            if (text_[pos_] != '%') {
+                literal_ += text_[pos_++];
+                continue;
+            }
+            pos_++;
+            if (peek() == '%') {
+                literal_ += '%';
+                pos_++;
+                continue;
+            }
+            format.conversions.push_back(conversion());
+        }
+        if (!literal_.empty()) {
+            Conversion last;
+            last.literal = std::move(literal_);
+            format.conversions.push_back(std::move(last));
+        }
+        return format;
+    }
+
+private:
+    std::string_view text_;
+    Place at_;
+    std::size_t pos_ = 0;
+    std::size_t n_conversions_ = 0;
+    std::string literal_;
+
+    char peek() const { return pos_ < text_.size() ? text_[pos_] : '\0'; }
+
+    [[noreturn]] void bad(const std::string& what)
+    {
+        fail(Tag::SYNTAX, at_,
+             "format conversion #" + std::to_string(n_conversions_) + " " + what);
+    }
+
+    Conversion conversion()
+    {
+        Conversion c;
+        c.literal = std::move(literal_);
+        literal_.clear();
+        n_conversions_++;
+        flags(c);
+        width(c);
+        precision(c);
+        name(c);
+        return c;
+    }
+
+    void flags(Conversion& c)
+    {
+        for (;; pos_++) {
+            // clang-format off
+            switch (peek()) {
+            case '#': c.alternate = true; break;
+            case '0': c.zero = true; break;
+            case '-': c.left = true; break;
+            case ' ': c.space = true; break;
+            case '+': c.plus = true; break;
+            case '\'': c.group = true; break;
+            case '?': c.pointer_width = true; break;
+            case '@': c.aggregate = true; break;
+            default: return;
+            }
+            // clang-format on
+        }
+    }
+
+    int number()
+    {
+        long value = 0;
+        for (; peek() >= '0' && peek() <= '9'; pos_++) {
+            value = value * 10 + (peek() - '0');
+            if (value > std::numeric_limits<int>::max())
+                bad("has a width or precision that is too large");
+        }
+        if (peek() == '$')
+            bad("is positional (%n$), which D does not have");
+        return static_cast<int>(value);
+    }
+
+    void width(Conversion& c)
+    {
+        if (peek() == '*') {
+            c.dynamic_width = true;
+            pos_++;
+            if (peek() == '*')
+                bad("has more than one *");
+        } else {
+            c.width = number();
+            if (c.width != 0 && peek() == '*')
+                bad("has both a number and * as its width");
+        }
+        if (peek() == '?') {
+            c.pointer_width = true;
+            pos_++;
+        }
+    }
+
+    void precision(Conversion& c)
+    {
+        if (peek() != '.')
+            return;
+        pos_++;
+        if (peek() == '*') {
+            c.dynamic_precision = true;
+            pos_++;
+            if (peek() == '*')
+                bad("has more than one * after its point");
+        } else {
+            c.precision = number();
+        }
+        if (peek() == '.')
+            bad("has more than one point");
+    }
+
+    void name(Conversion& c)
+    {
+        std::size_t start = pos_;
+        while (peek() == 'h' || peek() == 'l' || peek() == 'L' || peek() == 'w')
+            pos_++;
+        if (pos_ >= text_.size())
+            bad("ends before its conversion character");
+        pos_++;
+        c.name = text_.substr(start, pos_ - start);
+        if (c.name == "%")
+            bad("is a %% with something between its signs");
+        if (!find_format_row(c.name))
+            bad("is not known: %" + c.name);
+    }
+};
+
+} // namespace
+
+const FormatRow* find_format_row(std::string_view name)
+{
+    for (const FormatRow& row : rows)
+        if (name == row.name)
+            return &row;
+    return nullptr;
+}
+
+Format parse_format(std::string_view text, Place at)
+{
+    return FormatParser(text, at).parse();
+}
+
+std::optional<Format> parse_format(std::string_view text)
+{
+    try {
+        return parse_format(text, Place{});
+    } catch (const CompileError&) {
+        return std::nullopt;
+    }
+}
+
+} // namespace dt
