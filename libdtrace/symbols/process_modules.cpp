@@ -34,6 +34,16 @@ void span_of_file(const ProcessMaps& maps, const Mapping& mapping, Module& modul
             module.end = m.end;
 }
 
+// Whether the beginning of the file is mapped where this bias puts it.
+bool has_first_segment(const ProcessMaps& maps, const Module& module)
+{
+    if (module.path == vdso_path)
+        return true;
+    const Mapping* first =
+        maps.at(module.target_addr(module.image->segments().front().addr));
+    return first && first->file == module.file && first->path == module.path;
+}
+
 bool is_main_mapping(const ProcessMaps& maps, const Mapping& mapping,
                      std::optional<TargetAddr> program_headers)
 {
@@ -109,6 +119,9 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
     }
     module->image = std::move(*image);
     module->bias = *bias;
+    module->partial = !has_first_segment(maps_, *module);
+    if (module->partial)
+        return module;
     const ElfSegment& last = *std::max_element(
         module->image->segments().begin(), module->image->segments().end(),
         [](const ElfSegment& a, const ElfSegment& b) {
@@ -150,14 +163,15 @@ std::vector<const Module*> ProcessSymbols::modules() const
 {
     std::vector<const Module*> all;
     for (const auto& module : modules_)
-        all.push_back(module.get());
+        if (!module->partial)
+            all.push_back(module.get());
     return all;
 }
 
 const Module* ProcessSymbols::main_module() const
 {
     for (const auto& module : modules_)
-        if (module->is_main)
+        if (module->is_main && !module->partial)
             return module.get();
     return nullptr;
 }
@@ -174,15 +188,15 @@ std::vector<const Module*> ProcessSymbols::match_modules(std::string_view patter
     FileId id{major(st.st_dev), minor(st.st_dev), st.st_ino};
 
     std::vector<const Module*> exact, abbreviated, matching;
-    for (const auto& module : modules_) {
+    for (const Module* module : modules()) {
         if (module->is_called(pattern) || (found && module->file == id))
-            exact.push_back(module.get());
+            exact.push_back(module);
         else if (module->is_abbreviated_by(pattern))
-            abbreviated.push_back(module.get());
+            abbreviated.push_back(module);
         else if (glob_match(pattern, module->name) ||
                  glob_match(pattern, module->path) ||
                  (module->is_main && glob_match(pattern, "a.out")))
-            matching.push_back(module.get());
+            matching.push_back(module);
     }
     if (!exact.empty())
         return exact;

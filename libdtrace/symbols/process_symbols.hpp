@@ -55,6 +55,9 @@ struct Module {
     TargetAddr begin, end;  // from the first to the last mapped segment
     bool is_main = false;   // also called a.out
     bool deleted = false;
+    // A part of the file that is mapped a second time by itself, as V8 does with its
+    // builtins. It names addresses; it is no module that descriptions can mean.
+    bool partial = false;
     bool live = true;                // false: unmapped, kept for old addresses
     std::shared_ptr<ElfImage> image; // null when the file could not be had, see trouble
     std::string trouble;             // "open /x: permission denied", "32-bit", ...

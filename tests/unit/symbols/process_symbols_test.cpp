@@ -8,8 +8,10 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 using namespace dt;
@@ -209,4 +211,26 @@ TEST(ProcessSymbols, TellsThatAProcessDoesNotExist)
     auto symbols = ProcessSymbols::open(0x7ffffffe, cache);
     ASSERT_FALSE(symbols);
     EXPECT_EQ(symbols.error().code, Code::gone);
+}
+
+TEST(ProcessSymbols, APieceOfAFileMappedTwiceIsNoSecondModule)
+{
+    ImageCache cache;
+    auto before = symbols_of(::getpid(), cache);
+    auto malloc = before->lookup("libc.so.6", "malloc");
+    ASSERT_TRUE(malloc);
+    const Mapping* text = before->maps().at(malloc->addr);
+    ASSERT_TRUE(text && text->is_file());
+    Fd fd(::open(text->path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::size_t n_bytes = text->end - text->begin;
+    void* copy = ::mmap(nullptr, n_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd.get(),
+                        static_cast<off_t>(text->offset));
+    ASSERT_NE(copy, MAP_FAILED);
+    auto symbols = symbols_of(::getpid(), cache);
+    TargetAddr there = TargetAddr{reinterpret_cast<std::uint64_t>(copy)} +
+                       (malloc->addr - text->begin);
+    EXPECT_EQ(symbols->format_address(there), "libc.so.6`malloc");
+    EXPECT_EQ(symbols->match_modules("libc.so.6").size(), 1U);
+    EXPECT_EQ(symbols->match("libc.so.6", "malloc").size(), 1U);
+    ::munmap(copy, n_bytes);
 }
