@@ -100,6 +100,11 @@ void dtrace_proc_release(dtrace_hdl_t* dtp, ps_prochandle* proc)
     dtp->processes.release(proc);
 }
 
+int dtrace_proc_status(dtrace_hdl_t*, ps_prochandle* proc)
+{
+    return proc->status;
+}
+
 pid_t dtrace_proc_getpid(dtrace_hdl_t*, ps_prochandle* proc)
 {
     return proc->pid;

@@ -73,6 +73,11 @@ const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error)
     return "Unknown error";
 }
 
+const char* dtrace_errquote(dtrace_hdl_t* dtp)
+{
+    return dtp->error_quote.c_str();
+}
+
 const char* dtrace_faultstr(dtrace_hdl_t*, int fault)
 {
     switch (fault) {

@@ -105,7 +105,7 @@ struct dtrace_hdl : dt::Events {
     std::vector<std::unique_ptr<dtrace_prog>> programs;
     std::vector<dtrace_prog*> enabled;             // in the order of exec
     std::map<std::string, dt::ProbeMatch> matches; // of the compilation under way
-    dt::Diagnostic last_diagnostic;
+    std::string error_quote;  // source line and caret of the last compile error
 
     std::optional<dt::ArenaMemory> arena;
     std::uint32_t n_probes_added = 0; // of the registry, in the arena

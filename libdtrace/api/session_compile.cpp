@@ -206,7 +206,8 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
     pid_provider.zdefs = to.zdefs;
     auto compiled = compiler->compile(text, to);
     if (auto* diagnostic = std::get_if<Diagnostic>(&compiled)) {
-        last_diagnostic = *diagnostic;
+        error_quote =
+            diagnostic->source.empty() ? dt::quote_source(text, diagnostic->at) : "";
         std::string where = diagnostic->source.empty()
                                 ? std::string()
                                 : "\"" + diagnostic->source + "\", ";

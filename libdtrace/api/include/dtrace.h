@@ -56,6 +56,9 @@ dtrace_hdl_t* dtrace_open(int version, int flags, int* error);
 void dtrace_close(dtrace_hdl_t* dtp);
 int dtrace_errno(dtrace_hdl_t* dtp);
 const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error);
+/* The source line of the last compile error with a caret below, "" when there is none;
+ * valid until the next call. */
+const char* dtrace_errquote(dtrace_hdl_t* dtp);
 const char* dtrace_faultstr(dtrace_hdl_t* dtp, int fault);
 const char* dtrace_subrstr(dtrace_hdl_t* dtp, int subr);
 extern const char* _dtrace_version;
@@ -243,6 +246,8 @@ struct ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
 struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
 void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
+/* As waitpid(2) tells, once it has ended. */
+int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 
 /* --- tracing --- */

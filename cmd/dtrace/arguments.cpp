@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// The table of flags, and getopt over it.
+#include "arguments.hpp"
+
+#include <getopt.h>
+
+namespace {
+
+struct Flag {
+    char letter;
+    const char* argument; // null: none
+    const char* help;
+};
+
+constexpr Flag flags[] = {
+    {'b', "size", "size of the principal buffer (k, m, g)"},
+    {'c', "command", "run a command and trace it; its pid is $target"},
+    {'e', nullptr, "stop after compiling, before enabling probes"},
+    {'f', "func", "enable or list probes of functions; may carry a clause"},
+    {'F', nullptr, "indent by entry and return"},
+    {'h', nullptr, "this help"},
+    {'i', "id", "enable or list a probe by its number"},
+    {'l', nullptr, "list probes instead of enabling them"},
+    {'m', "module", "enable or list probes of modules"},
+    {'n', "name", "enable or list probes by name: provider:module:function:name"},
+    {'o', "file", "append output to a file"},
+    {'p', "pid", "trace a process; $target is its pid"},
+    {'P', "provider", "enable or list probes of providers"},
+    {'q', nullptr, "print nothing but what the program prints"},
+    {'s', "script", "compile a D script"},
+    {'S', nullptr, "show the DIF of the program on stderr"},
+    {'v', nullptr, "with -l attributes of probes, else the program's stability"},
+    {'V', nullptr, "show the version of D"},
+    {'w', nullptr, "permit destructive actions"},
+    {'x', "opt[=val]", "set an option"},
+    {'Z', nullptr, "accept descriptions that match no probe"},
+};
+
+std::string option_string()
+{
+    std::string letters = "+:";
+    for (const Flag& flag : flags) {
+        letters += flag.letter;
+        if (flag.argument != nullptr)
+            letters += ':';
+    }
+    return letters;
+}
+
+void set_option(Arguments& args, const std::string& text)
+{
+    std::size_t equals = text.find('=');
+    args.options.emplace_back(text.substr(0, equals), equals == std::string::npos
+                                                          ? ""
+                                                          : text.substr(equals + 1));
+}
+
+void take(Arguments& args, int flag, const char* value)
+{
+    auto set_mode = [&](Mode mode) {
+        if (args.mode != Mode::Trace && args.mode != mode)
+            args.wrong = "only one of -l, -V and -h may be used";
+        args.mode = mode;
+    };
+    switch (flag) {
+    case 'b':
+        args.options.emplace_back("bufsize", value);
+        break;
+    case 'c':
+        args.targets.push_back({true, value});
+        break;
+    case 'p':
+        args.targets.push_back({false, value});
+        break;
+    case 'e':
+        args.mode = args.mode == Mode::Trace ? Mode::Compile : args.mode;
+        break;
+    case 'F':
+        args.flowindent = true;
+        args.options.emplace_back("flowindent", "");
+        break;
+    case 'h':
+        set_mode(Mode::Help);
+        break;
+    case 'l':
+        set_mode(Mode::List);
+        args.cflags |= DTRACE_C_ZDEFS;
+        break;
+    case 'V':
+        set_mode(Mode::Version);
+        break;
+    case 'o':
+        args.output = value;
+        break;
+    case 'q':
+        args.quiet = true;
+        args.options.emplace_back("quiet", "");
+        break;
+    case 'S':
+        args.disassemble = true;
+        args.cflags |= DTRACE_C_DIFV;
+        break;
+    case 'v':
+        args.verbose = true;
+        break;
+    case 'w':
+        args.options.emplace_back("destructive", "");
+        break;
+    case 'x':
+        set_option(args, value);
+        break;
+    case 'Z':
+        args.cflags |= DTRACE_C_ZDEFS;
+        break;
+    case 'P':
+        args.pieces.push_back({'P', value, DTRACE_PROBESPEC_PROVIDER});
+        break;
+    case 'm':
+        args.pieces.push_back({'m', value, DTRACE_PROBESPEC_MOD});
+        break;
+    case 'f':
+        args.pieces.push_back({'f', value, DTRACE_PROBESPEC_FUNC});
+        break;
+    case 'n':
+        args.pieces.push_back({'n', value, DTRACE_PROBESPEC_NAME});
+        break;
+    case 'i':
+        args.pieces.push_back({'i', value, DTRACE_PROBESPEC_NAME});
+        break;
+    case 's':
+        args.pieces.push_back({'s', value, DTRACE_PROBESPEC_NONE});
+        break;
+    default:
+        break;
+    }
+}
+
+} // namespace
+
+Arguments parse_arguments(int argc, char* argv[])
+{
+    Arguments args;
+    const std::string letters = option_string();
+    const option long_options[] = {{"help", no_argument, nullptr, 'h'},
+                                   {"version", no_argument, nullptr, 'V'},
+                                   {nullptr, 0, nullptr, 0}};
+    opterr = 0;
+    for (optind = 1; optind < argc && args.wrong.empty(); optind++) {
+        int flag = 0;
+        while (args.wrong.empty() &&
+               (flag = getopt_long(argc, argv, letters.c_str(), long_options,
+                                   nullptr)) != -1) {
+            if (flag == '?')
+                args.wrong = optopt != 0 ? std::string("invalid option -- '") +
+                                               static_cast<char>(optopt) + "'"
+                                         : std::string("unrecognized option '") +
+                                               argv[optind - 1] + "'";
+            else if (flag == ':')
+                args.wrong = std::string("option requires an argument -- '") +
+                             static_cast<char>(optopt) + "'";
+            else
+                take(args, flag, optarg);
+        }
+        if (optind < argc)
+            args.operands.emplace_back(argv[optind]);
+    }
+    if (args.wrong.empty() && args.pieces.empty() &&
+        (args.mode == Mode::Trace || args.mode == Mode::Compile))
+        args.wrong = "no probes specified";
+    return args;
+}
+
+std::string usage_text()
+{
+    std::string text =
+        "Usage: dtrace [-eFlqSvVwZ] [-b size] [-c command] [-o file] [-p pid]\n"
+        "       [-x opt[=val]] [-P provider] [-m module] [-f func] [-n name]\n"
+        "       [-i id] [-s script] [args ...]\n\n"
+        "       predicate -> '/' D-expression '/'\n"
+        "          action -> '{' D-statements '}'\n\n"
+        "       -P, -m, -f, -n and -i take [[predicate] action] after the name\n\n";
+    for (const Flag& flag : flags) {
+        std::string left = std::string("  -") + flag.letter;
+        if (flag.argument != nullptr)
+            left += std::string(" ") + flag.argument;
+        left.resize(left.size() < 16 ? 16 : left.size() + 1, ' ');
+        text += left + flag.help + "\n";
+    }
+    text +=
+        "\nExample: count the calls of libc's functions that a command makes\n"
+        "  dtrace -n 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c ls\n";
+    return text;
+}

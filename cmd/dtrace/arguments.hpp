@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// dtrace(1)'s command line, taken apart.
+//
+// Flags and operands may mix; operands become $1, $2, ... Program pieces (-P -m -f -n -i
+// -s) keep their order. getopt(3) does the parsing, because combined flags ("-qs file") and
+// the #! line demand its rules.
+#pragma once
+
+#include <dtrace.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+enum class Mode { Trace, List, Version, Help, Compile };
+
+struct Piece {
+    char flag = 'n'; // P m f n i s
+    std::string text;
+    dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;
+};
+
+struct TargetArgument {
+    bool create = false; // -c, else -p
+    std::string text;
+};
+
+struct Arguments {
+    Mode mode = Mode::Trace;
+    std::vector<Piece> pieces;
+    std::vector<TargetArgument> targets;
+    std::vector<std::pair<std::string, std::string>> options; // -x, -b, -w, ...
+    std::vector<std::string> operands;
+    std::string output; // -o
+    bool quiet = false, flowindent = false, verbose = false, disassemble = false;
+    unsigned cflags = 0;
+    std::string wrong; // what is wrong with the command line; empty: nothing
+};
+
+Arguments parse_arguments(int argc, char* argv[]);
+
+// The usage text; one row per flag.
+std::string usage_text();

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// dtrace(1): command line in, libdtrace's work out.
+//
+//   arguments -> options -> targets (-c, -p) -> compile -> enable, consume | list
+#include "arguments.hpp"
+#include "listing.hpp"
+#include "report.hpp"
+#include "tracing.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <strings.h>
+
+extern char** environ;
+
+namespace {
+
+// DTRACE_OPT_NAME=value in the environment is -x name=value; the command line wins.
+void options_from_environment(dtrace_hdl_t* session)
+{
+    constexpr const char prefix[] = "DTRACE_OPT_";
+    for (char** entry = environ; *entry != nullptr; entry++) {
+        if (std::strncmp(*entry, prefix, sizeof prefix - 1) != 0)
+            continue;
+        std::string setting = *entry + sizeof prefix - 1;
+        std::size_t equals = setting.find('=');
+        std::string name = setting.substr(0, equals);
+        for (char& c : name)
+            c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        std::string value = setting.substr(equals + 1);
+        if (dtrace_setopt(session, name.c_str(), value.c_str()) != 0)
+            die(session, "failed to set -x %s from the environment", name.c_str());
+    }
+}
+
+void set_options(dtrace_hdl_t* session, const Arguments& args)
+{
+    dtrace_setopt(session, "temporal", "yes");
+    options_from_environment(session);
+    for (const auto& [name, value] : args.options)
+        if (dtrace_setopt(session, name.c_str(), value.c_str()) != 0)
+            die(session, "failed to set -x %s", name.c_str());
+}
+
+FILE* open_output(const Arguments& args)
+{
+    if (args.output.empty())
+        return stdout;
+    FILE* file = std::fopen(args.output.c_str(), "ae");
+    if (file == nullptr)
+        die(nullptr, "failed to open output file '%s': %s", args.output.c_str(),
+            std::strerror(errno));
+    return file;
+}
+
+} // namespace
+
+int main(int argc, char* argv[])
+{
+    Arguments args = parse_arguments(argc, argv);
+    if (!args.wrong.empty()) {
+        say("%s", args.wrong.c_str());
+        std::fputs(usage_text().c_str(), stderr);
+        return 2;
+    }
+    if (args.mode == Mode::Help) {
+        std::fputs(usage_text().c_str(), stdout);
+        return 0;
+    }
+    if (args.mode == Mode::Version) {
+        std::printf("dtrace: %s\n", _dtrace_version);
+        return 0;
+    }
+
+    int error = 0;
+    dtrace_hdl_t* session = dtrace_open(DTRACE_VERSION, 0, &error);
+    if (session == nullptr)
+        die(nullptr, "failed to initialize dtrace: %s", dtrace_errmsg(nullptr, error));
+    set_options(session, args);
+    FILE* out = open_output(args);
+
+    Tracing tracing(session, args, out);
+    tracing.take_targets();
+    int status = 0;
+    if (args.mode == Mode::List) {
+        status = list_probes(session, args, out);
+    } else {
+        tracing.compile();
+        if (args.mode == Mode::Trace)
+            status = tracing.run();
+    }
+    dtrace_close(session);
+    return status;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "tracing.hpp"
+
+#include "report.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+dtrace_hdl_t* volatile interrupted_session = nullptr;
+volatile std::sig_atomic_t n_interrupts = 0;
+
+void on_signal(int)
+{
+    n_interrupts = n_interrupts + 1;
+    if (interrupted_session != nullptr)
+        dtrace_wakeup(interrupted_session);
+}
+
+// Split at blanks; there is no quoting.
+std::vector<std::string> split_words(const std::string& text)
+{
+    std::vector<std::string> words;
+    std::size_t at = 0;
+    while ((at = text.find_first_not_of(" \t\n", at)) != std::string::npos) {
+        std::size_t end = text.find_first_of(" \t\n", at);
+        words.push_back(text.substr(at, end - at));
+        at = end;
+    }
+    return words;
+}
+
+bool set(dtrace_hdl_t* session, const char* option)
+{
+    dtrace_optval_t value = 0;
+    return dtrace_getopt(session, option, &value) == 0 && value != DTRACEOPT_UNSET &&
+           value != 0;
+}
+
+} // namespace
+
+void catch_signals(dtrace_hdl_t* session)
+{
+    interrupted_session = session;
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    sigemptyset(&action.sa_mask);
+    for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+        struct sigaction before {};
+        // What was ignored when we began (nohup) stays ignored.
+        if (sigaction(sig, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(sig, &action, nullptr);
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+void Tracing::take_targets()
+{
+    for (const TargetArgument& target : args_.targets) {
+        if (target.create) {
+            std::vector<std::string> words = split_words(target.text);
+            if (words.empty())
+                die(nullptr, "failed to create process: -c needs a command");
+            std::vector<char*> argv;
+            for (std::string& word : words)
+                argv.push_back(word.data());
+            argv.push_back(nullptr);
+            ps_prochandle* process =
+                dtrace_proc_create(session_, argv[0], argv.data(), nullptr, nullptr);
+            if (process == nullptr)
+                die(session_, "failed to execute %s", words[0].c_str());
+            targets_.push_back(process);
+            continue;
+        }
+        char* end = nullptr;
+        errno = 0;
+        long pid = std::strtol(target.text.c_str(), &end, 10);
+        if (errno != 0 || end == target.text.c_str() || *end != '\0' || pid <= 0 ||
+            pid > INT32_MAX)
+            die(nullptr, "invalid pid: %s", target.text.c_str());
+        ps_prochandle* process = dtrace_proc_grab(session_, static_cast<pid_t>(pid), 0);
+        if (process == nullptr)
+            die(session_, "failed to grab pid %ld", pid);
+        targets_.push_back(process);
+    }
+}
+
+void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
+{
+    if (args_.disassemble)
+        dtrace_program_disasm(session_, prog, stderr);
+    if (args_.mode == Mode::Compile)
+        return;
+    dtrace_proginfo_t info{};
+    if (dtrace_program_exec(session_, prog, &info) != 0)
+        die(session_, "failed to enable %s", what.c_str());
+    if (!args_.quiet && !set(session_, "quiet"))
+        say("%s matched %u probe%s", what.c_str(), info.dpi_matches,
+            info.dpi_matches == 1 ? "" : "s");
+}
+
+void Tracing::compile_piece(const Piece& piece)
+{
+    std::string zero = piece.flag == 's' ? piece.text : "dtrace";
+    std::vector<char*> argv{zero.data()};
+    for (const std::string& operand : args_.operands)
+        argv.push_back(const_cast<char*>(operand.c_str()));
+    auto argc = static_cast<int>(argv.size());
+
+    dtrace_prog_t* prog = nullptr;
+    std::string what;
+    if (piece.flag == 's') {
+        FILE* file = piece.text == "-" ? stdin : std::fopen(piece.text.c_str(), "re");
+        if (file == nullptr)
+            die(nullptr, "failed to open %s: %s", piece.text.c_str(),
+                std::strerror(errno));
+        prog = dtrace_program_fcompile(session_, file, args_.cflags, argc, argv.data());
+        if (file != stdin)
+            std::fclose(file);
+        what = "script '" + piece.text + "'";
+    } else {
+        prog = dtrace_program_strcompile(session_, piece.text.c_str(), piece.spec,
+                                         args_.cflags, argc, argv.data());
+        what = "description '" + piece.text + "'";
+    }
+    if (prog != nullptr) {
+        enable(prog, what);
+        return;
+    }
+    std::string quote = isatty(STDERR_FILENO) ? dtrace_errquote(session_) : "";
+    std::string failed = piece.flag == 's' ? "failed to compile script " + piece.text
+                                           : "invalid probe specifier " + piece.text;
+    if (!quote.empty()) {
+        say("%s: %s", failed.c_str(), dtrace_errmsg(session_, dtrace_errno(session_)));
+        std::fputs(quote.c_str(), stderr);
+        dtrace_close(session_);
+        std::exit(1);
+    }
+    die(session_, "%s", failed.c_str());
+}
+
+void Tracing::compile()
+{
+    for (const Piece& piece : args_.pieces)
+        compile_piece(piece);
+}
+
+int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
+{
+    auto* self = static_cast<Tracing*>(arg);
+    FILE* out = self->out_;
+    bool quiet = set(self->session_, "quiet");
+    const dtrace_probedesc_t* probe = data->dtpda_pdesc;
+    if (self->flowindent_) {
+        if (!self->header_done_)
+            std::fprintf(out, "%3s %-41s\n", "CPU", "FUNCTION");
+        std::string row(static_cast<std::size_t>(data->dtpda_indent), ' ');
+        row += data->dtpda_prefix;
+        row += probe->dtpd_func;
+        if (data->dtpda_flow == DTRACEFLOW_NONE)
+            row += std::string(":") + probe->dtpd_name;
+        std::fprintf(out, "%3d %-41s ", data->dtpda_cpu, row.c_str());
+    } else if (!quiet) {
+        if (!self->header_done_)
+            std::fprintf(out, "%3s %6s %32s\n", "CPU", "ID", "FUNCTION:NAME");
+        std::string name = std::string(probe->dtpd_func) + ":" + probe->dtpd_name;
+        std::fprintf(out, "%3d %6u %32s ", data->dtpda_cpu, probe->dtpd_id,
+                     name.c_str());
+    }
+    self->header_done_ = true;
+    self->quiet_ = quiet;
+    return DTRACE_CONSUME_THIS;
+}
+
+int Tracing::on_record(const dtrace_probedata_t*, const dtrace_recdesc_t* record,
+                       void* arg)
+{
+    auto* self = static_cast<Tracing*>(arg);
+    if (record != nullptr)
+        return DTRACE_CONSUME_THIS;
+    if (!self->quiet_ || self->flowindent_)
+        std::fputc('\n', self->out_);
+    return DTRACE_CONSUME_NEXT;
+}
+
+int Tracing::on_error(const dtrace_errdata_t* data, void* arg)
+{
+    std::fflush(static_cast<Tracing*>(arg)->out_);
+    say("%s", data->dteda_msg);
+    return DTRACE_HANDLE_OK;
+}
+
+int Tracing::on_drop(const dtrace_dropdata_t* data, void* arg)
+{
+    std::fflush(static_cast<Tracing*>(arg)->out_);
+    say("%s", data->dtdda_msg);
+    return DTRACE_HANDLE_OK;
+}
+
+int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
+{
+    auto* self = static_cast<Tracing*>(arg);
+    if (std::strcmp(data->dtsda_option, "flowindent") == 0)
+        self->flowindent_ = set(self->session_, "flowindent");
+    return DTRACE_HANDLE_OK;
+}
+
+void Tracing::process_ended(ps_prochandle* process)
+{
+    for (ps_prochandle* target : targets_)
+        n_ended_ += target == process;
+    if (set(session_, "quiet"))
+        return;
+    int pid = dtrace_proc_getpid(session_, process);
+    int status = dtrace_proc_status(session_, process);
+    if (WIFSIGNALED(status))
+        say("pid %d terminated by SIG%s", pid, sigabbrev_np(WTERMSIG(status)));
+    else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        say("pid %d exited with status %d", pid, WEXITSTATUS(status));
+    else
+        say("pid %d has exited", pid);
+}
+
+void Tracing::on_process(ps_prochandle* process, const char* message, void* arg)
+{
+    auto* self = static_cast<Tracing*>(arg);
+    std::fflush(self->out_);
+    if (message != nullptr)
+        say("%s", message);
+    else
+        self->process_ended(process);
+}
+
+int Tracing::run()
+{
+    dtrace_handle_err(session_, on_error, this);
+    dtrace_handle_drop(session_, on_drop, this);
+    dtrace_handle_setopt(session_, on_setopt, this);
+    dtrace_handle_proc(session_, on_process, this);
+    catch_signals(session_);
+    flowindent_ = set(session_, "flowindent");
+
+    if (dtrace_go(session_) != 0)
+        die(session_, "could not enable tracing");
+    if (set(session_, "destructive") && !set(session_, "quiet"))
+        say("allowing destructive actions");
+    for (ps_prochandle* target : targets_)
+        dtrace_proc_continue(session_, target);
+
+    bool done = false, failed = false;
+    while (!done) {
+        if (n_interrupts == 0 && (targets_.empty() || n_ended_ < targets_.size()))
+            dtrace_sleep(session_);
+        if (n_interrupts > 0 || (!targets_.empty() && n_ended_ == targets_.size())) {
+            done = true;
+            if (dtrace_stop(session_) != 0)
+                die(session_, "couldn't stop tracing");
+        }
+        switch (dtrace_work(session_, out_, on_probe, on_record, this)) {
+        case DTRACE_WORKSTATUS_DONE:
+            done = true;
+            break;
+        case DTRACE_WORKSTATUS_OKAY:
+            break;
+        default:
+            if (n_interrupts > 1)
+                done = true;
+            else
+                die(session_, "processing aborted");
+        }
+        if (n_interrupts > 1)
+            break;
+        if (std::fflush(out_) != 0) {
+            say("failed to write output: %s", std::strerror(errno));
+            failed = true;
+            dtrace_stop(session_);
+            break;
+        }
+    }
+    if (!failed && n_interrupts < 2) {
+        std::fputc('\n', out_);
+        if (dtrace_aggregate_print(session_, out_, nullptr) != 0)
+            die(session_, "failed to print aggregations");
+        if (std::fflush(out_) != 0 || std::ferror(out_)) {
+            say("failed to write output: %s", std::strerror(errno));
+            failed = true;
+        }
+    }
+    return failed ? 1 : dtrace_exit_status(session_);
+}

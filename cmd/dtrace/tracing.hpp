@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Compiling, enabling and consuming, as dtrace(1) does it.
+#pragma once
+
+#include "arguments.hpp"
+
+class Tracing {
+public:
+    Tracing(dtrace_hdl_t* session, const Arguments& args, FILE* out)
+        : session_(session), args_(args), out_(out)
+    {
+    }
+
+    // -c and -p, in the order given.
+    void take_targets();
+    // All pieces; exits with status 1 when one does not compile.
+    void compile();
+    // Until exit(), a signal, or the end of all targets: the exit status.
+    int run();
+
+private:
+    void compile_piece(const Piece& piece);
+    void enable(dtrace_prog_t* prog, const std::string& what);
+
+    static int on_probe(const dtrace_probedata_t* data, void* arg);
+    static int on_record(const dtrace_probedata_t* data, const dtrace_recdesc_t* record,
+                         void* arg);
+    static int on_error(const dtrace_errdata_t* data, void* arg);
+    static int on_drop(const dtrace_dropdata_t* data, void* arg);
+    static int on_setopt(const dtrace_setoptdata_t* data, void* arg);
+    static void on_process(ps_prochandle* process, const char* message, void* arg);
+    void process_ended(ps_prochandle* process);
+
+    dtrace_hdl_t* session_;
+    const Arguments& args_;
+    FILE* out_;
+    std::vector<ps_prochandle*> targets_;
+    std::size_t n_ended_ = 0;
+    bool header_done_ = false;
+    bool quiet_ = false;
+    bool flowindent_ = false;
+};
+
+// Handlers for SIGINT and the like: the first asks for an orderly end, the second
+// ends at once.
+void catch_signals(dtrace_hdl_t* session);
