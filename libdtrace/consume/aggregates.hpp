@@ -51,6 +51,10 @@ struct AggEntry {
         const RecordDesc& desc = agg->parts[n];
         return key().subspan(desc.offset, desc.size);
     }
+    std::span<const std::byte> value() const
+    {
+        return std::span(bytes).subspan(agg->key_bytes);
+    }
     // The value as 64-bit words.
     std::size_t n_words() const { return agg->value_bytes / 8; }
     std::int64_t word(std::size_t n) const;
@@ -72,7 +76,8 @@ enum class AggVerdict {
 
 class Aggregates {
 public:
-    // Tells of an aggregation; the same id again changes nothing.
+    // Tells of an aggregation and the layout of its keys. The same id with the same
+    // layout again gives the one that is there.
     AggDesc& declare(AggDesc desc);
     AggDesc* find(std::uint32_t id);
     const std::map<std::uint32_t, std::unique_ptr<AggDesc>>& all() const
@@ -109,13 +114,13 @@ public:
                             std::size_t first_part);
 
 private:
-    struct Table {
-        std::unordered_map<std::string_view, std::unique_ptr<AggEntry>> entries;
-    };
-    Table& table(std::uint32_t id) { return tables_[id]; }
-    void remove(AggEntry* entry);
+    // By key bytes, which lie in the entry.
+    using Table = std::unordered_map<std::string_view, std::unique_ptr<AggEntry>>;
+    void erase(AggEntry& entry);
 
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
+    // The same aggregation with keys of other widths, by clause that feeds it.
+    std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     std::size_t n_entries_ = 0;
     std::uint64_t next_order_ = 0;

@@ -62,8 +62,8 @@ public:
 
     Display& display();
 
-    // One round: aggregation snapshot, then records. The snapshot comes first so that
-    // a printa() shows at least what was counted before it.
+    // One round: records out of all shards, then an aggregation snapshot, then the
+    // records are run. So a printa() shows at least what was counted before it.
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Aggregations alone.
     Result<Ok> snapshot();

@@ -90,7 +90,8 @@ struct FaultEvent {
     std::uint32_t fault = 0;  // DTRACEFLT_*
     std::uint64_t value = 0;  // address
     std::string text;   // "error on enabled probe ID 1 (ID 1: dtrace:::BEGIN): ..."
-    std::string source; // the D line, empty when it is not known
+    int line = 0;       // in the D program; 0: not known
+    std::string source; // that line, empty when its text is not known
 };
 
 struct DropEvent {
@@ -107,8 +108,8 @@ public:
     virtual ~Events() = default;
     virtual bool fault(const FaultEvent&) { return true; }
     virtual bool drop(const DropEvent&) { return true; }
-    // setopt(): nothing when it took the option, else why not. The default sets
-    // Display alone.
+    // setopt(): nothing when it took the option, else why not. Consumer::display() is
+    // the implementer's to change; without Events setopt() changes it alone.
     virtual std::optional<std::string> setopt(std::string_view name,
                                               std::string_view value) = 0;
     // A sentence for stderr (a refused setopt(), a failed freopen(), a corrupt shard).

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// The arithmetic of aggregated values.
+//
+// Averages divide twice and truncate, by the normal and by the count, so that they
+// equal what the reference shows. Deviations: sqrt(mean of squares - square of mean), in
+// 128 bits. All sums wrap; nothing here may trap, because the words come from a target.
+#include "libdtrace/consume/agg_value.hpp"
+
+#include "libdtrace/consume/numbers.hpp"
+
+#include <algorithm>
+
+namespace dt {
+
+using Wide = unsigned __int128;
+
+static std::uint64_t word_at(std::span<const std::byte> words, std::size_t n)
+{
+    return 8 * (n + 1) <= words.size() ? load_as<std::uint64_t>(words.data() + 8 * n)
+                                       : 0;
+}
+
+// a / b without the one quotient that does not fit.
+static std::int64_t divide(std::int64_t a, std::int64_t b)
+{
+    if (b == 0)
+        return 0;
+    return b == -1 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a))
+                   : a / b;
+}
+
+bool is_distribution(std::uint32_t function)
+{
+    return function == DTRACEAGG_quantize || function == DTRACEAGG_lquantize ||
+           function == DTRACEAGG_llquantize;
+}
+
+// Lower bounds of llquantize's buckets from factor^low on; the last one is the overflow.
+static std::vector<std::int64_t> llquantize_bounds(std::uint64_t arg, std::size_t most)
+{
+    const std::uint64_t factor = DTRACE_LLQUANTIZE_FACTOR(arg),
+                        low = DTRACE_LLQUANTIZE_LOW(arg),
+                        high = DTRACE_LLQUANTIZE_HIGH(arg),
+                        n_steps = DTRACE_LLQUANTIZE_NSTEP(arg);
+    std::vector<std::int64_t> bounds;
+    if (factor < 2 || n_steps == 0 || low > 64 || high > 64)
+        return bounds;
+    Wide value = 1;
+    const Wide limit = Wide{1} << 64;
+    for (std::uint64_t i = 0; i < low && value < limit; i++)
+        value *= factor;
+    for (std::uint64_t order = low; order <= high && value < limit; order++) {
+        const Wide next = value * factor;
+        const Wide step = next > n_steps ? next / n_steps : 1;
+        for (; value < next; value += step) {
+            if (bounds.size() >= most)
+                return bounds;
+            bounds.push_back(static_cast<std::int64_t>(value));
+        }
+        value = next;
+    }
+    if (bounds.size() < most)
+        bounds.push_back(static_cast<std::int64_t>(value));
+    return bounds;
+}
+
+std::size_t words_of(std::uint32_t function, std::uint64_t arg)
+{
+    switch (function) {
+    case DTRACEAGG_count:
+    case DTRACEAGG_min:
+    case DTRACEAGG_max:
+    case DTRACEAGG_sum:
+        return 1;
+    case DTRACEAGG_avg:
+        return 2;
+    case DTRACEAGG_stddev:
+        return 4;
+    case DTRACEAGG_quantize:
+        return DTRACE_QUANTIZE_NBUCKETS;
+    case DTRACEAGG_lquantize:
+        return std::size_t{DTRACE_LQUANTIZE_LEVELS(arg)} + 3;
+    default:
+        return 0;
+    }
+}
+
+bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes)
+{
+    if (value_bytes == 0 || value_bytes % 8 != 0)
+        return false;
+    std::size_t words = words_of(function, arg);
+    // llquantize: parameter, under, one bucket and over at least.
+    return words != 0 ? value_bytes == 8 * words
+                      : function == DTRACEAGG_llquantize && value_bytes >= 8 * 4;
+}
+
+void add_words(std::uint32_t function, std::byte* into, std::span<const std::byte> from)
+{
+    auto put = [&](std::size_t n, std::uint64_t value) {
+        std::memcpy(into + 8 * n, &value, 8);
+    };
+    auto have = [&](std::size_t n) { return load_as<std::uint64_t>(into + 8 * n); };
+    auto as_signed = [](std::uint64_t v) { return static_cast<std::int64_t>(v); };
+    std::size_t n_words = from.size() / 8;
+    switch (function) {
+    case DTRACEAGG_min:
+        if (as_signed(word_at(from, 0)) < as_signed(have(0)))
+            put(0, word_at(from, 0));
+        return;
+    case DTRACEAGG_max:
+        if (as_signed(word_at(from, 0)) > as_signed(have(0)))
+            put(0, word_at(from, 0));
+        return;
+    case DTRACEAGG_stddev: {
+        put(0, have(0) + word_at(from, 0));
+        put(1, have(1) + word_at(from, 1));
+        Wide sum = (Wide{have(3)} << 64 | have(2)) +
+                   (Wide{word_at(from, 3)} << 64 | word_at(from, 2));
+        put(2, static_cast<std::uint64_t>(sum));
+        put(3, static_cast<std::uint64_t>(sum >> 64));
+        return;
+    }
+    default: {
+        // The parameter word of lquantize and llquantize is not a count.
+        bool has_arg =
+            function == DTRACEAGG_lquantize || function == DTRACEAGG_llquantize;
+        for (std::size_t i = has_arg ? 1 : 0; i < n_words; i++)
+            put(i, have(i) + word_at(from, i));
+    }
+    }
+}
+
+std::vector<std::byte> zero_value(std::uint32_t function, std::uint64_t arg,
+                                  std::size_t value_bytes)
+{
+    std::vector<std::byte> value(value_bytes);
+    if ((function == DTRACEAGG_lquantize || function == DTRACEAGG_llquantize) &&
+        value_bytes >= 8)
+        std::memcpy(value.data(), &arg, 8);
+    return value;
+}
+
+static std::uint64_t square_root(Wide value)
+{
+    Wide root = 0;
+    for (int bit = 63; bit >= 0; bit--) {
+        Wide more = root | Wide{1} << bit;
+        if (more * more <= value)
+            root = more;
+    }
+    return static_cast<std::uint64_t>(root);
+}
+
+static std::int64_t deviation(std::span<const std::byte> words, std::int64_t normal)
+{
+    auto count = static_cast<std::int64_t>(word_at(words, 0));
+    if (count <= 0 || normal == 0)
+        return 0;
+    auto magnitude = normal < 0 ? 0 - static_cast<std::uint64_t>(normal)
+                                : static_cast<std::uint64_t>(normal);
+    Wide squares = Wide{word_at(words, 3)} << 64 | word_at(words, 2);
+    squares = squares / magnitude / magnitude / static_cast<std::uint64_t>(count);
+    std::int64_t mean =
+        divide(divide(static_cast<std::int64_t>(word_at(words, 1)), normal), count);
+    auto size = mean < 0 ? 0 - static_cast<std::uint64_t>(mean)
+                         : static_cast<std::uint64_t>(mean);
+    Wide square = Wide{size} * size;
+    return squares > square ? static_cast<std::int64_t>(square_root(squares - square))
+                            : 0;
+}
+
+std::int64_t shown_number(std::uint32_t function, std::span<const std::byte> words,
+                          std::uint64_t normal_)
+{
+    auto normal = static_cast<std::int64_t>(normal_);
+    auto first = static_cast<std::int64_t>(word_at(words, 0));
+    switch (function) {
+    case DTRACEAGG_avg:
+        return divide(divide(static_cast<std::int64_t>(word_at(words, 1)), normal),
+                      first);
+    case DTRACEAGG_stddev:
+        return deviation(words, normal);
+    default:
+        return divide(first, normal);
+    }
+}
+
+static std::int64_t quantize_value(int bucket)
+{
+    int distance = bucket - DTRACE_QUANTIZE_ZEROBUCKET;
+    if (distance == 0)
+        return 0;
+    std::int64_t power = std::int64_t{1} << ((distance < 0 ? -distance : distance) - 1);
+    return distance < 0 ? -power : power;
+}
+
+std::vector<Bucket> buckets_of(std::uint32_t function, std::uint64_t arg,
+                               std::span<const std::byte> words)
+{
+    using Edge = Bucket::Edge;
+    std::vector<Bucket> buckets;
+    auto count = [&](std::size_t n) {
+        return static_cast<std::int64_t>(word_at(words, n));
+    };
+    if (function == DTRACEAGG_quantize) {
+        for (int i = 0; i < DTRACE_QUANTIZE_NBUCKETS; i++)
+            buckets.push_back(
+                {Edge::Value, quantize_value(i), count(static_cast<std::size_t>(i))});
+        return buckets;
+    }
+    if (function == DTRACEAGG_lquantize) {
+        const std::int64_t base = DTRACE_LQUANTIZE_BASE(arg),
+                           step = DTRACE_LQUANTIZE_STEP(arg);
+        const std::size_t levels = DTRACE_LQUANTIZE_LEVELS(arg);
+        buckets.push_back({Edge::Below, base, count(1)});
+        for (std::size_t i = 0; i < levels; i++)
+            buckets.push_back({Edge::Value, base + static_cast<std::int64_t>(i) * step,
+                               count(i + 2)});
+        buckets.push_back({Edge::Above, base + static_cast<std::int64_t>(levels) * step,
+                           count(levels + 2)});
+        return buckets;
+    }
+    if (words.size() < 16)
+        return buckets;
+    auto bounds = llquantize_bounds(arg, words.size() / 8 - 2);
+    if (bounds.empty())
+        return buckets;
+    buckets.push_back({Edge::Below, bounds.front(), count(1)});
+    for (std::size_t i = 0; i < bounds.size(); i++)
+        buckets.push_back({i + 1 == bounds.size() ? Edge::Above : Edge::Value,
+                           bounds[i], count(i + 2)});
+    return buckets;
+}
+
+} // namespace dt

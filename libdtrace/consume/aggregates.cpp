@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// The hash of aggregated values, and the orders in which it is walked.
+//
+// What an entry sorts by is computed once per walk, not once per comparison: the
+// weighted sum of a distribution takes a look at every bucket.
+#include "libdtrace/consume/aggregates.hpp"
+
+#include "libdtrace/consume/agg_value.hpp"
+#include "libdtrace/consume/numbers.hpp"
+
+#include <algorithm>
+
+namespace dt {
+
+static bool same_layout(const AggDesc& a, const AggDesc& b)
+{
+    return a.key_bytes == b.key_bytes && a.value_bytes == b.value_bytes &&
+           std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(),
+                      [](const RecordDesc& x, const RecordDesc& y) {
+                          return x.action == y.action && x.size == y.size &&
+                                 x.offset == y.offset;
+                      });
+}
+
+AggDesc& Aggregates::declare(AggDesc desc)
+{
+    auto& first = descs_[desc.id];
+    if (!first) {
+        first = std::make_unique<AggDesc>(std::move(desc));
+        return *first;
+    }
+    if (same_layout(*first, desc))
+        return *first;
+    for (auto& variant : variants_)
+        if (variant->id == desc.id && same_layout(*variant, desc))
+            return *variant;
+    variants_.push_back(std::make_unique<AggDesc>(std::move(desc)));
+    return *variants_.back();
+}
+
+AggDesc* Aggregates::find(std::uint32_t id)
+{
+    auto found = descs_.find(id);
+    return found == descs_.end() ? nullptr : found->second.get();
+}
+
+std::int64_t AggEntry::word(std::size_t n) const
+{
+    return n < n_words() ? load_as<std::int64_t>(value().data() + 8 * n) : 0;
+}
+
+static std::string_view as_text(std::span<const std::byte> bytes)
+{
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
+                       std::span<const std::byte> value)
+{
+    if (key.size() != agg.key_bytes || value.size() != agg.value_bytes ||
+        !fits(agg.function, agg.arg, value.size()))
+        return false;
+    Table& table = tables_[agg.id];
+    if (auto found = table.find(as_text(key)); found != table.end()) {
+        AggEntry& entry = *found->second;
+        if (entry.agg != &agg)
+            return false;
+        add_words(agg.function, entry.bytes.data() + agg.key_bytes, value);
+        return true;
+    }
+    auto entry = std::make_unique<AggEntry>();
+    entry->agg = &agg;
+    entry->bytes.assign(key.begin(), key.end());
+    entry->bytes.insert(entry->bytes.end(), value.begin(), value.end());
+    // The parameters are the program's, whatever the buffer says.
+    if (agg.function == DTRACEAGG_lquantize || agg.function == DTRACEAGG_llquantize)
+        std::memcpy(entry->bytes.data() + agg.key_bytes, &agg.arg, 8);
+    entry->order = next_order_++;
+    std::string_view name = as_text(entry->key());
+    table.emplace(name, std::move(entry));
+    n_entries_++;
+    return true;
+}
+
+void Aggregates::erase(AggEntry& entry)
+{
+    Table& table = tables_[entry.agg->id];
+    n_entries_ -= table.erase(as_text(entry.key()));
+}
+
+static void zero(AggEntry& entry)
+{
+    auto value =
+        zero_value(entry.agg->function, entry.agg->arg, entry.agg->value_bytes);
+    std::copy(value.begin(), value.end(), entry.bytes.begin() + entry.agg->key_bytes);
+}
+
+void Aggregates::clear(std::uint32_t id)
+{
+    for (auto& [key, entry] : tables_[id])
+        zero(*entry);
+}
+
+void Aggregates::clear_all()
+{
+    for (auto& [id, table] : tables_)
+        for (auto& [key, entry] : table)
+            zero(*entry);
+}
+
+void Aggregates::trunc(std::uint32_t id)
+{
+    Table& table = tables_[id];
+    n_entries_ -= table.size();
+    table.clear();
+}
+
+void Aggregates::trunc(std::uint32_t id, std::int64_t n)
+{
+    auto sorted = entries(id, AggOrder::Value, Display{}, n >= 0);
+    auto keep =
+        n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
+    for (std::size_t i = keep; i < sorted.size(); i++)
+        erase(*sorted[i]);
+}
+
+void Aggregates::normalize(std::uint32_t id, std::uint64_t by)
+{
+    for (auto& [key, entry] : tables_[id])
+        entry->normal = by;
+}
+
+namespace {
+
+// What a value sorts by; long double holds every 64-bit integer.
+struct Weight {
+    long double value = 0, zero = 0;
+};
+
+Weight weight_of(const AggEntry& entry)
+{
+    const AggDesc& agg = *entry.agg;
+    Weight weight;
+    if (!is_distribution(agg.function)) {
+        weight.value =
+            static_cast<long double>(shown_number(agg.function, entry.value(), 1));
+        return weight;
+    }
+    for (const Bucket& bucket : buckets_of(agg.function, agg.arg, entry.value())) {
+        // Below the lowest bound counts as one less than it, as the reference has it.
+        long double at = static_cast<long double>(bucket.value) -
+                         (bucket.edge == Bucket::Edge::Below ? 1 : 0);
+        weight.value += at * static_cast<long double>(bucket.count);
+        if (bucket.value == 0 && bucket.edge == Bucket::Edge::Value)
+            weight.zero = static_cast<long double>(bucket.count);
+    }
+    return weight;
+}
+
+int compare(const Weight& a, const Weight& b)
+{
+    if (a.value != b.value)
+        return a.value < b.value ? -1 : 1;
+    return a.zero < b.zero ? -1 : a.zero > b.zero ? 1 : 0;
+}
+
+int compare_part(const RecordDesc& desc_a, std::span<const std::byte> a,
+                 std::span<const std::byte> b)
+{
+    auto sign = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
+    const Type* type = desc_a.compiled && desc_a.compiled->type
+                           ? desc_a.compiled->type->resolve()
+                           : nullptr;
+    if (desc_a.action == DTRACEACT_DIFEXPR && type && type->is_string())
+        return sign(load_string(a).compare(load_string(b)), 0);
+    if (desc_a.action == DTRACEACT_DIFEXPR && a.size() <= 8 &&
+        !(type && type->is_by_ref()))
+        return sign(load_signed(a), load_signed(b));
+    if (desc_a.action != DTRACEACT_DIFEXPR) { // stacks and symbols: words
+        for (std::size_t i = 0; i + 8 <= a.size() && i + 8 <= b.size(); i += 8)
+            if (int order = sign(load_as<std::uint64_t>(a.data() + i),
+                                 load_as<std::uint64_t>(b.data() + i)))
+                return order;
+        return sign(a.size(), b.size());
+    }
+    return sign(as_text(a).compare(as_text(b)), 0);
+}
+
+struct Weighed {
+    AggEntry* entry;
+    Weight weight;
+};
+
+} // namespace
+
+int Aggregates::compare_keys(const AggEntry& a, const AggEntry& b,
+                             std::size_t first_part)
+{
+    std::size_t n = std::min(a.agg->parts.size(), b.agg->parts.size());
+    for (std::size_t i = 0; i < n; i++) {
+        std::size_t part = (i + (first_part < n ? first_part : 0)) % n;
+        if (int order = compare_part(a.agg->parts[part], a.part(part), b.part(part)))
+            return order;
+    }
+    return 0;
+}
+
+std::vector<AggEntry*> Aggregates::entries(std::uint32_t id, AggOrder order,
+                                           const Display& display, bool reverse)
+{
+    std::vector<Weighed> all;
+    for (auto& [table_id, table] : tables_)
+        if (id == 0 || table_id == id)
+            for (auto& [key, entry] : table)
+                all.push_back({entry.get(), {}});
+    // A hash has no order of its own; creation gives walks that repeat.
+    std::sort(all.begin(), all.end(), [](const Weighed& a, const Weighed& b) {
+        return a.entry->order < b.entry->order;
+    });
+    bool keys_first = order == AggOrder::Key || order == AggOrder::KeyVariable;
+    bool by_variable = order == AggOrder::ByOption;
+    bool variable_last =
+        order == AggOrder::KeyVariable || order == AggOrder::ValueVariable;
+    if (order == AggOrder::ByOption) {
+        keys_first = display.aggsortkey;
+        reverse ^= display.aggsortrev;
+    }
+    if (order != AggOrder::Unsorted) {
+        for (Weighed& item : all)
+            item.weight = weight_of(*item.entry);
+        auto variables = [](const Weighed& a, const Weighed& b) {
+            return a.entry->agg->id < b.entry->agg->id   ? -1
+                   : a.entry->agg->id > b.entry->agg->id ? 1
+                                                         : 0;
+        };
+        auto keys = [&](const Weighed& a, const Weighed& b) {
+            return compare_keys(*a.entry, *b.entry, display.aggsortkeypos);
+        };
+        auto values = [](const Weighed& a, const Weighed& b) {
+            return compare(a.weight, b.weight);
+        };
+        std::stable_sort(all.begin(), all.end(),
+                         [&](const Weighed& a, const Weighed& b) {
+                             if (by_variable)
+                                 if (int c = variables(a, b))
+                                     return c < 0;
+                             int c = keys_first ? keys(a, b) : values(a, b);
+                             if (c == 0 && (variable_last))
+                                 c = variables(a, b);
+                             if (c == 0)
+                                 c = keys_first ? values(a, b) : keys(a, b);
+                             return reverse ? c > 0 : c < 0;
+                         });
+    }
+    std::vector<AggEntry*> result;
+    result.reserve(all.size());
+    for (const Weighed& item : all)
+        result.push_back(item.entry);
+    return result;
+}
+
+std::vector<std::vector<AggEntry*>>
+Aggregates::joined(std::span<const std::uint32_t> ids, const Display& display)
+{
+    struct Row {
+        std::vector<AggEntry*> columns;
+        std::vector<Weight> weights;
+        const AggEntry* key = nullptr;
+    };
+    std::vector<Row> rows;
+    std::unordered_map<std::string_view, std::size_t> by_key;
+    for (std::size_t column = 0; column < ids.size(); column++) {
+        for (AggEntry* entry : entries(ids[column], AggOrder::Unsorted, display)) {
+            auto [at, made] = by_key.emplace(as_text(entry->key()), rows.size());
+            if (made) {
+                rows.push_back({std::vector<AggEntry*>(ids.size()),
+                                std::vector<Weight>(ids.size()), entry});
+            }
+            rows[at->second].columns[column] = entry;
+            rows[at->second].weights[column] = weight_of(*entry);
+        }
+    }
+    std::size_t first = display.aggsortpos < ids.size()
+                            ? static_cast<std::size_t>(display.aggsortpos)
+                            : 0;
+    auto values = [&](const Row& a, const Row& b) {
+        for (std::size_t i = 0; i < ids.size(); i++) {
+            std::size_t column = (i + first) % ids.size();
+            if (int c = compare(a.weights[column], b.weights[column]))
+                return c;
+        }
+        return 0;
+    };
+    auto keys = [&](const Row& a, const Row& b) {
+        return compare_keys(*a.key, *b.key, display.aggsortkeypos);
+    };
+    std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+        int c = display.aggsortkey ? keys(a, b) : values(a, b);
+        if (c == 0)
+            c = display.aggsortkey ? values(a, b) : keys(a, b);
+        return display.aggsortrev ? c > 0 : c < 0;
+    });
+    std::vector<std::vector<AggEntry*>> result;
+    result.reserve(rows.size());
+    for (Row& row : rows)
+        result.push_back(std::move(row.columns));
+    return result;
+}
+
+bool Aggregates::walk(std::uint32_t id, AggOrder order, const Display& display,
+                      bool reverse, const std::function<AggVerdict(AggEntry&)>& fn)
+{
+    for (AggEntry* entry : entries(id, order, display, reverse)) {
+        switch (fn(*entry)) {
+        case AggVerdict::Next:
+            break;
+        case AggVerdict::Clear:
+            zero(*entry);
+            break;
+        case AggVerdict::Normalize:
+            // The walker has set entry.normal.
+            break;
+        case AggVerdict::Denormalize:
+            entry->normal = 1;
+            break;
+        case AggVerdict::Remove:
+            erase(*entry);
+            break;
+        case AggVerdict::Error:
+        case AggVerdict::Abort:
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace dt

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+// The consumer's rounds: drain, snapshot, order, run.
+#include "libdtrace/consume/consumer.hpp"
+
+#include "dif/engine.h"
+#include "libdtrace/consume/drops.hpp"
+#include "libdtrace/consume/faults.hpp"
+#include "libdtrace/consume/numbers.hpp"
+#include "libdtrace/consume/round.hpp"
+#include "libdtrace/consume/runner.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <limits>
+#include <unistd.h>
+#include <unordered_map>
+
+namespace dt {
+
+namespace {
+
+// Rounds in a row in which a shard could not be had before its silence no longer keeps
+// the other shards' records back.
+constexpr int patience_rounds = 5;
+
+int thread_lives(dt_u32 owner)
+{
+    return kill(static_cast<pid_t>(owner), 0) == 0 || errno == EPERM;
+}
+
+std::uint64_t option(const dt_arena* arena, dif_option which, std::uint64_t unset)
+{
+    std::uint64_t value = arena->options[which];
+    return value == DT_OPT_UNSET ? unset : value;
+}
+
+constexpr std::uint64_t default_buffer_bytes = 4ull << 20;
+
+} // namespace
+
+std::uint64_t monotonic_ns()
+{
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000000000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+struct Consumer::Impl {
+    explicit Impl(Config given)
+        : config(std::move(given)), arena(static_cast<const dt_arena*>(config.arena)),
+          ecbs(arena),
+          runner(config.symbols ? *config.symbols : no_symbols, config.events)
+    {
+        if (config.owner == 0)
+            config.owner = static_cast<std::uint32_t>(gettid());
+        if (!config.alive)
+            config.alive = thread_lives;
+        n_shards = std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS);
+        liars.resize(n_shards);
+        silent.resize(n_shards);
+        Display& display = runner.display;
+#define X(name) display.name = option(arena, DTRACEOPT_##name, 0) != 0;
+        X(quiet)
+        X(flowindent)
+        X(rawbytes) X(temporal) X(aggsortkey) X(aggsortrev) X(agghist) X(aggpack)
+            X(aggzoom)
+#undef X
+                display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
+        display.aggsortpos = option(arena, DTRACEOPT_aggsortpos, 0);
+        display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
+    }
+
+    // Copies all shards' records out. True: every shard could be had.
+    Result<bool> collect(DrainKind kind);
+    dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
+                        std::uint64_t max);
+    Result<Ok> snapshot();
+    void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes);
+    Result<Ok> run(const RoundRecord& record, std::span<const RoundRecord> later,
+                   Output& out, RecordSink& sink);
+    void set_flow(const RoundRecord& record, std::span<const RoundRecord> later,
+                  ProbeData& data);
+    void distrust(std::uint32_t shard, const char* what);
+
+    Config config;
+    const dt_arena* arena;
+    HexSymbolizer no_symbols;
+    EcbTable ecbs;
+    Runner runner;
+    Round round;
+    ByteBuffer agg_copy;
+    DropCounts drops;
+    std::uint32_t n_shards = 0;
+    std::vector<bool> liars; // already reported
+    std::vector<int> silent; // rounds in which it could not be had
+    std::uint64_t watermark = 0;
+
+    struct CpuFlow {
+        int indent = 0;
+        std::uint32_t last_probe = 0;
+    };
+    std::unordered_map<std::uint32_t, CpuFlow> flows; // by CPU
+};
+
+Consumer::Consumer(Config config) : impl_(std::make_unique<Impl>(std::move(config))) {}
+Consumer::~Consumer() = default;
+
+void Consumer::add_program(std::shared_ptr<const Program> program,
+                           std::uint32_t first_clause)
+{
+    impl_->ecbs.add(std::move(program), first_clause);
+}
+
+Display& Consumer::display()
+{
+    return impl_->runner.display;
+}
+
+void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
+{
+    if (!liars[shard] && config.events)
+        config.events->complain("buffer " + std::to_string(shard) + ": " + what +
+                                "; a traced process has overwritten its trace");
+    liars[shard] = true;
+}
+
+// The last round insists: what is not had now is lost, and has to be told.
+dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
+                                    std::uint64_t max)
+{
+    const int tries = kind == DrainKind::Final ? 20 : 1;
+    for (int i = 0; i < tries; i++) {
+        if (i > 0)
+            usleep(1000);
+        dt_s64 n = dt_drain_principal(config.arena, shard, config.owner, to, max,
+                                      config.alive);
+        if (n >= 0)
+            return n;
+    }
+    if (kind == DrainKind::Final && config.events)
+        config.events->complain("buffer " + std::to_string(shard) +
+                                " stayed in use; its last records are lost");
+    return -1;
+}
+
+Result<bool> Consumer::Impl::collect(DrainKind kind)
+{
+    const std::uint64_t room_bytes =
+        option(arena, DTRACEOPT_bufsize, default_buffer_bytes);
+    bool complete = true;
+    for (std::uint32_t shard = 0; shard < n_shards; shard++) {
+        std::byte* to = round.room(room_bytes);
+        if (!to)
+            return Error{Code::limit, "drain buffers: out of memory", ENOMEM};
+        dt_s64 n = take_records(kind, shard, to, room_bytes);
+        if (n < 0) {
+            complete &= ++silent[shard] > patience_rounds;
+            continue;
+        }
+        silent[shard] = 0;
+        auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
+        if (bytes > 0 && !round.collect(bytes, ecbs))
+            distrust(shard, "holds a record that no clause makes");
+    }
+    return complete;
+}
+
+void Consumer::Impl::take_aggregations(std::uint32_t shard,
+                                       std::span<const std::byte> bytes)
+{
+    while (bytes.size() >= sizeof(dt_aggent)) {
+        auto entry = load_as<dt_aggent>(bytes.data());
+        std::uint64_t needed =
+            sizeof entry + std::uint64_t{entry.key_bytes} + entry.value_bytes;
+        if (entry.bytes < needed || entry.bytes > bytes.size() || entry.bytes % 8 != 0)
+            return distrust(shard, "holds an aggregation of impossible size");
+        EcbState* ecb = ecbs.find(entry.epid);
+        auto described = ecb ? ecb->aggregations.find(entry.action)
+                             : decltype(ecb->aggregations.end()){};
+        if (!ecb || described == ecb->aggregations.end() ||
+            described->second.id != entry.aggvar)
+            return distrust(shard, "holds an aggregation that no clause makes");
+        AggDesc desc = described->second;
+        desc.key_bytes = entry.key_bytes;
+        desc.value_bytes = entry.value_bytes;
+        bool fits_key = std::all_of(
+            desc.parts.begin(), desc.parts.end(), [&](const RecordDesc& part) {
+                return std::uint64_t{part.offset} + part.size <= entry.key_bytes;
+            });
+        auto body = bytes.subspan(sizeof entry);
+        if (!fits_key ||
+            !runner.aggregates.merge(runner.aggregates.declare(std::move(desc)),
+                                     body.first(entry.key_bytes),
+                                     body.subspan(entry.key_bytes, entry.value_bytes)))
+            return distrust(shard, "holds an aggregation that does not fit its clause");
+        bytes = bytes.subspan(entry.bytes);
+    }
+}
+
+Result<Ok> Consumer::Impl::snapshot()
+{
+    const std::uint64_t room_bytes =
+        option(arena, DTRACEOPT_aggsize, default_buffer_bytes);
+    std::byte* to = agg_copy.room(room_bytes);
+    if (!to)
+        return Error{Code::limit, "snapshot of aggregations: out of memory", ENOMEM};
+    for (std::uint32_t shard = 0; shard < n_shards; shard++) {
+        dt_s64 n = dt_drain_agg(config.arena, shard, config.owner, to, room_bytes,
+                                config.alive);
+        if (n > 0)
+            take_aggregations(
+                shard, {to, std::min(static_cast<std::uint64_t>(n), room_bytes)});
+    }
+    return Ok{};
+}
+
+Result<Ok> Consumer::snapshot()
+{
+    return impl_->snapshot();
+}
+
+// Several clauses of one firing indent once: entry looks at the record before it on its
+// CPU, return at the one after it.
+void Consumer::Impl::set_flow(const RoundRecord& record,
+                              std::span<const RoundRecord> later, ProbeData& data)
+{
+    CpuFlow& flow = flows[record.cpu];
+    if (data.flow == Flow::Entry && flow.last_probe == data.probe->id)
+        data.flow = Flow::None;
+    if (data.flow == Flow::Return) {
+        auto next = std::find_if(later.begin(), later.end(), [&](const RoundRecord& r) {
+            return r.cpu == record.cpu;
+        });
+        if (next != later.end() && next->ecb->info.probe == data.probe)
+            data.flow = Flow::None;
+    }
+    if (data.flow == Flow::None)
+        data.prefix = "| ";
+    if (data.flow == Flow::Return && flow.indent > 0)
+        flow.indent -= 2;
+    data.indent = flow.indent;
+    if (data.flow == Flow::Entry)
+        // A trace that only ever enters must not grow its rows without end.
+        flow.indent = std::min(flow.indent + 2, 512);
+    flow.last_probe = data.probe->id;
+}
+
+Result<Ok> Consumer::Impl::run(const RoundRecord& record,
+                               std::span<const RoundRecord> later, Output& out,
+                               RecordSink& sink)
+{
+    EcbState& ecb = *record.ecb;
+    auto bytes = round.bytes(record);
+    if (record.flags & DT_REC_ERROR) {
+        auto error = load_as<dt_rec_error>(bytes.data() + sizeof(dt_rechdr));
+        if (auto committed = out.commit(); !committed)
+            return committed;
+        if (config.events &&
+            !config.events->fault(fault_event(ecb.info, record.cpu, error)))
+            return Error{Code::invalid, "the error handler ended the consumption"};
+        return Ok{};
+    }
+    ProbeData data;
+    data.ecb = &ecb.info;
+    data.probe = ecb.info.probe;
+    data.cpu = record.cpu;
+    data.timestamp = record.timestamp;
+    data.flow = ecb.flow;
+    data.prefix = ecb.prefix;
+    data.record = bytes;
+    if (runner.display.flowindent)
+        set_flow(record, later, data);
+    return runner.run(ecb, data, out, sink);
+}
+
+Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
+{
+    const bool final = kind == DrainKind::Final;
+    const std::uint64_t began = impl_->config.clock();
+    // Ring buffers keep the newest records: they are read once, when all is over.
+    if (final || impl_->arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_RING) {
+        auto complete = impl_->collect(kind);
+        if (!complete)
+            return complete.error();
+        // A shard that could not be had may still bring records older than `began`.
+        if (*complete)
+            impl_->watermark = began;
+    }
+    if (auto counted = impl_->snapshot(); !counted)
+        return counted;
+    Round& round = impl_->round;
+    round.order();
+    auto records = round.records();
+    std::size_t n = records.size();
+    if (!final && impl_->runner.display.temporal)
+        n = static_cast<std::size_t>(
+            std::partition_point(
+                records.begin(), records.end(),
+                [&](const RoundRecord& r) { return r.timestamp < impl_->watermark; }) -
+            records.begin());
+    Result<Ok> result = Ok{};
+    std::size_t done = 0;
+    while (done < n && result) {
+        result = impl_->run(records[done], records.subspan(done + 1), out, sink);
+        done++;
+    }
+    round.hold(done);
+    return result;
+}
+
+bool Consumer::report_drops()
+{
+    return !impl_->config.events ||
+           impl_->drops.report(impl_->arena, impl_->runner.display.droptags,
+                               *impl_->config.events);
+}
+
+Result<Ok> Consumer::print_aggregations(Output& out, bool all)
+{
+    Runner& runner = impl_->runner;
+    for (AggEntry* entry :
+         runner.aggregates.entries(0, AggOrder::ByOption, runner.display)) {
+        if (!all && runner.aggregates.find(entry->agg->id)->printed)
+            continue;
+        if (auto printed = print_entry(out, *entry); !printed)
+            return printed;
+    }
+    return out.flush();
+}
+
+Result<Ok> Consumer::print_entry(Output& out, const AggEntry& entry)
+{
+    AggColumn column{entry.agg, &entry};
+    return print_agg_row(out, impl_->runner.context(), {&column, 1}, {});
+}
+
+double Consumer::fullest() const
+{
+    const auto size = static_cast<double>(
+        option(impl_->arena, DTRACEOPT_bufsize, default_buffer_bytes));
+    std::uint64_t most = 0;
+    for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
+        most = std::max(most, std::uint64_t{dt_fill(impl_->arena, shard)});
+    return std::min(1.0, static_cast<double>(most) / size);
+}
+
+std::optional<int> Consumer::exit_status() const
+{
+    return impl_->runner.exit_status;
+}
+
+Aggregates& Consumer::aggregates()
+{
+    return impl_->runner.aggregates;
+}
+
+const EcbInfo* Consumer::ecb(std::uint32_t epid)
+{
+    EcbState* state = impl_->ecbs.find(epid);
+    return state ? &state->info : nullptr;
+}
+
+Result<Ok> Consumer::print_record(Output& out, const ProbeData& data,
+                                  const RecordDesc& desc)
+{
+    EcbState* state = impl_->ecbs.find(data.ecb->epid);
+    const auto* first = data.ecb->records.data();
+    if (!state || &desc < first || &desc >= first + data.ecb->records.size())
+        return Error{Code::invalid, "print a record that is not of this probe"};
+    return impl_->runner.print(*state, data, static_cast<std::size_t>(&desc - first),
+                               out);
+}
+
+} // namespace dt

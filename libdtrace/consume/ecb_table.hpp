@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// What a record's EPID stands for: the arena's ECB joined with the program's clause.
+//
+//   EPID ──arena ecbs──> clause number ──add()──> CompiledClause
+//        └─────────────> probe names
+//
+// The arena's clause says where bytes lie, the program says what they mean; both have
+// the same actions in the same order. Rows are made when their EPID is first met, and
+// kept: probes appear while tracing. Only the arena's program part is read here, which
+// targets cannot write.
+#pragma once
+
+#include "libdtrace/consume/aggregates.hpp"
+#include "libdtrace/consume/format_plan.hpp"
+#include "libdtrace/consume/record.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace dt {
+
+struct EcbState {
+    EcbInfo info;
+    Flow flow = Flow::None; // by the probe's name alone
+    std::string_view prefix;
+    // Of the first record of each printf, system and freopen; else null.
+    std::vector<std::unique_ptr<FormatPlan>> plans;
+    // By index of the aggregating action in the clause.
+    std::map<std::uint32_t, AggDesc> aggregations;
+};
+
+class EcbTable {
+public:
+    explicit EcbTable(const dt_arena* arena) : arena_(arena) {}
+    void add(std::shared_ptr<const Program> program, std::uint32_t first_clause);
+
+    // Null: no such EPID, or no program told of its clause.
+    EcbState* find(std::uint32_t epid)
+    {
+        if (epid < states_.size() && states_[epid])
+            return states_[epid].get();
+        return make(epid);
+    }
+
+private:
+    struct Known {
+        std::shared_ptr<const Program> program;
+        const CompiledClause* clause = nullptr;
+    };
+    EcbState* make(std::uint32_t epid);
+    const ProbeName* probe(std::uint32_t id);
+    void describe(EcbState& state, const dt_clause& clause, const Known& known) const;
+    AggDesc describe_aggregation(const Known& known, const dt_action* actions,
+                                 std::uint32_t index, std::uint32_t epid) const;
+
+    const dt_arena* arena_;
+    std::map<std::uint32_t, Known> clauses_;
+    std::vector<std::unique_ptr<EcbState>> states_;  // by EPID
+    std::vector<std::unique_ptr<ProbeName>> probes_; // by id
+};
+
+} // namespace dt

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What a fault record says, as the default ERROR report.
+#include "libdtrace/consume/faults.hpp"
+
+#include "libdtrace/consume/numbers.hpp"
+
+namespace dt {
+
+namespace {
+
+struct FaultRow {
+    std::uint32_t number;
+    const char* text;
+    bool shows_address;
+};
+
+constexpr FaultRow rows[] = {
+#define X(name, number, text, address) {number, text, address != 0},
+    DIF_FAULTS(X)
+#undef X
+};
+
+const FaultRow& row_of(std::uint32_t fault)
+{
+    for (const FaultRow& row : rows)
+        if (row.number == fault)
+            return row;
+    return rows[0]; // unknown fault
+}
+
+} // namespace
+
+std::string fault_text(std::uint32_t fault)
+{
+    return row_of(fault).text;
+}
+
+FaultEvent fault_event(const EcbInfo& ecb, std::uint32_t cpu, const dt_rec_error& error)
+{
+    FaultEvent event;
+    event.ecb = &ecb;
+    event.cpu = cpu;
+    event.action = error.action;
+    event.offset = error.offset;
+    event.fault = error.fault;
+    event.value = error.value;
+    event.line = ecb.clause->at.line;
+    if (error.action > 0 && error.action <= ecb.clause->actions.size())
+        event.line = ecb.clause->actions[error.action - 1].at.line;
+    if (event.line == ecb.clause->at.line)
+        event.source = ecb.clause->source_line;
+
+    const ProbeName& probe = *ecb.probe;
+    std::string& text = event.text;
+    text = "error on enabled probe ID " + std::to_string(ecb.epid) + " (ID " +
+           std::to_string(probe.id) + ": " + probe.provider + ":" + probe.module + ":" +
+           probe.function + ":" + probe.name + "): " + fault_text(error.fault);
+    if (row_of(error.fault).shows_address) {
+        text += " (0x";
+        put_hex(text, error.value);
+        text += ")";
+    }
+    text += error.action == 0 ? " in predicate"
+                              : " in action #" + std::to_string(error.action);
+    text += " at DIF offset " + std::to_string(error.offset);
+    return event;
+}
+
+} // namespace dt

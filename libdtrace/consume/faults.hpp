@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Fault records to events.
+#pragma once
+
+#include "libdtrace/consume/record.hpp"
+
+namespace dt {
+
+FaultEvent fault_event(const EcbInfo& ecb, std::uint32_t cpu,
+                       const dt_rec_error& error);
+
+} // namespace dt

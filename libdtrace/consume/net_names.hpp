@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Names of hosts and services, for %I and %P. What has no name stays a number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace dt {
+
+// Looks a textual IPv4 or IPv6 address up; may wait for the name service.
+std::string host_name(const std::string& address);
+// port as the program has it, in host order.
+std::string service_name(std::uint16_t port);
+
+} // namespace dt

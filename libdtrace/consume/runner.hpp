@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Runs the actions of one record: prints what it prints, does what it does.
+#pragma once
+
+#include "libdtrace/consume/agg_print.hpp"
+#include "libdtrace/consume/consumer.hpp"
+#include "libdtrace/consume/ecb_table.hpp"
+
+#include <optional>
+
+namespace dt {
+
+class Runner {
+public:
+    Runner(Symbolizer& symbols, Events* events) : symbols_(symbols), events_(events) {}
+
+    Display display;
+    Aggregates aggregates;
+    std::optional<int> exit_status;
+
+    // All actions of a record, with the sink asked before each.
+    Result<Ok> run(EcbState& ecb, const ProbeData& data, Output& out, RecordSink& sink);
+    // The statement that begins with record `index`.
+    Result<Ok> print(EcbState& ecb, const ProbeData& data, std::size_t index,
+                     Output& out);
+    PrintContext context() { return {symbols_, display}; }
+
+private:
+    Result<Ok> print_statement(EcbState& ecb, const ProbeData& data, std::size_t index,
+                               Output& out);
+    Result<Ok> formatted(EcbState& ecb, const ProbeData& data, std::size_t index,
+                         Output& out);
+    Result<Ok> run_program(const std::string& command, Output& out);
+    Result<Ok> library_action(EcbState& ecb, const ProbeData& data, std::size_t index,
+                              Output& out);
+    Result<Ok> printa(EcbState& ecb, const ProbeData& data, std::size_t index,
+                      Output& out);
+    void tracemem(EcbState& ecb, const ProbeData& data, std::size_t index, Output& out);
+    void setopt(const std::string& name, const std::string& value);
+    void complain(const std::string& text);
+
+    Symbolizer& symbols_;
+    Events* events_;
+};
+
+} // namespace dt

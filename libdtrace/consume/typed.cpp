@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// print(): a walk over a type with its bytes at hand.
+//
+// Offsets and sizes come from debug data, which a target's author wrote: every access
+// is cut to the bytes there are, and nesting ends at a depth no real type has.
+#include "libdtrace/consume/typed.hpp"
+
+#include "libdtrace/consume/numbers.hpp"
+#include "libdtrace/consume/values.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace dt {
+
+namespace {
+
+constexpr int max_depth = 64;
+constexpr std::size_t indent_columns = 4;
+
+using Bytes = std::span<const std::byte>;
+
+Bytes cut(Bytes bytes, std::uint64_t offset, std::uint64_t size)
+{
+    if (offset > bytes.size())
+        return {};
+    return bytes.subspan(offset, std::min<std::uint64_t>(size, bytes.size() - offset));
+}
+
+void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth);
+
+void put_scalar_hex(std::string& out, std::uint64_t value)
+{
+    if (value != 0)
+        out.append("0x");
+    put_hex(out, value);
+}
+
+void put_char(std::string& out, char c)
+{
+    out.push_back('\'');
+    if (c == 0)
+        out.append("\\0");
+    else if (c < 0x20 || c == 0x7f)
+        out.append("\\x"), put_hex(out, static_cast<unsigned char>(c));
+    else
+        out.push_back(c);
+    out.push_back('\'');
+}
+
+std::uint64_t bitfield(Bytes bytes, std::uint64_t offset_bits, std::uint32_t n_bits,
+                       bool& known)
+{
+    unsigned __int128 word = 0;
+    Bytes part = cut(bytes, offset_bits / 8, (offset_bits % 8 + n_bits + 7) / 8);
+    known = !part.empty() && n_bits <= 64;
+    if (!known)
+        return 0;
+    for (std::size_t i = part.size(); i-- > 0;)
+        word = word << 8 | static_cast<unsigned>(part[i]);
+    word >>= offset_bits % 8;
+    auto value = static_cast<std::uint64_t>(word);
+    return n_bits >= 64 ? value : value & ((std::uint64_t{1} << n_bits) - 1);
+}
+
+void put_enum(std::string& out, const Type* type, Bytes bytes)
+{
+    std::int64_t value = load_signed(bytes);
+    for (const Enumerator& e : type->enumerators) {
+        if (e.value == value) {
+            out.append(e.name);
+            return;
+        }
+    }
+    put_signed(out, value);
+}
+
+void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
+{
+    out.append("{\n");
+    std::string margin(indent_columns * static_cast<std::size_t>(depth + 1), ' ');
+    for (const Member& member : type->members) {
+        if (!member.type)
+            continue;
+        out.append(margin).append(type_text(member.type));
+        if (!member.name.empty())
+            out.append(" ").append(member.name);
+        out.append(" = ");
+        bool known = false;
+        if (member.bitfield_bits != 0)
+            put_scalar_hex(
+                out, bitfield(bytes, member.offset_bits, member.bitfield_bits, known));
+        else
+            put_value_of(
+                out, member.type,
+                cut(bytes, member.offset_bits / 8, member.type->resolve()->size),
+                depth + 1);
+        out.push_back('\n');
+    }
+    out.append(indent_columns * static_cast<std::size_t>(depth), ' ').push_back('}');
+}
+
+void put_array(std::string& out, const Type* type, Bytes bytes, int depth)
+{
+    const Type* element = type->base->resolve();
+    if (element->is_char &&
+        (bytes.empty() || bytes.front() == std::byte{0} || looks_like_text(bytes))) {
+        out.append("[ \"").append(load_string(bytes)).append("\" ]");
+        return;
+    }
+    out.append("[");
+    if (element->size != 0) {
+        const char* separator = " ";
+        for (std::uint64_t at = 0; at + element->size <= bytes.size();
+             at += element->size) {
+            out.append(separator);
+            put_value_of(out, type->base, bytes.subspan(at, element->size), depth + 1);
+            separator = ", ";
+        }
+    }
+    out.append(" ]");
+}
+
+void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
+{
+    type = type->resolve();
+    if (bytes.empty() || depth > max_depth) {
+        out.append("<unknown>");
+        return;
+    }
+    switch (type->kind) {
+    case TypeKind::Struct:
+    case TypeKind::Union:
+        put_members(out, type, bytes, depth);
+        return;
+    case TypeKind::Array:
+        put_array(out, type, bytes, depth);
+        return;
+    case TypeKind::String:
+        out.append("\"").append(load_string(bytes)).append("\"");
+        return;
+    case TypeKind::Enum:
+        put_enum(out, type, bytes);
+        return;
+    case TypeKind::Float: {
+        char text[64];
+        double value = bytes.size() == 4   ? load_as<float>(bytes.data())
+                       : bytes.size() == 8 ? load_as<double>(bytes.data())
+                                           : 0;
+        std::snprintf(text, sizeof text, "%g", value);
+        out.append(text);
+        return;
+    }
+    case TypeKind::Pointer:
+        if (load_unsigned(bytes) == 0)
+            out.append("NULL");
+        else
+            put_scalar_hex(out, load_unsigned(bytes));
+        return;
+    case TypeKind::Integer:
+        if (type->is_bool)
+            out.append(load_unsigned(bytes) != 0 ? "true" : "false");
+        else if (type->is_char && bytes.size() == 1)
+            put_char(out, static_cast<char>(bytes.front()));
+        else
+            put_scalar_hex(out, load_unsigned(bytes));
+        return;
+    default:
+        put_scalar_hex(out, load_unsigned(bytes));
+        return;
+    }
+}
+
+} // namespace
+
+void put_typed(std::string& out, const Type* type, std::span<const std::byte> bytes)
+{
+    if (!type) {
+        put_hex_dump(out, bytes);
+        return;
+    }
+    out.append(type_text(type)).push_back(' ');
+    put_value_of(out, type, bytes, 0);
+}
+
+} // namespace dt

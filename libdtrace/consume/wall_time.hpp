@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Wall-clock times as %Y and %T print them; both take ns since 1970 and honour TZ.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace dt {
+
+std::string calendar_time(std::uint64_t ns); // "2026 Nov 20 21:25:11"
+std::string mail_time(std::uint64_t ns);     // "Fri, 20 Nov 2026 21:25:11 UTC"
+
+} // namespace dt
