@@ -124,10 +124,23 @@ void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
     }
 }
 
-Result<std::shared_ptr<ElfImage>> image_from_memory(const TargetMemory& memory,
-                                                    const Mapping* first,
-                                                    const std::string& path)
+std::string map_files_entry(const Mapping& mapping)
 {
+    std::array<char, 64> name{};
+    std::snprintf(name.data(), name.size(), "map_files/%llx-%llx",
+                  static_cast<unsigned long long>(mapping.begin.value),
+                  static_cast<unsigned long long>(mapping.end.value));
+    return name.data();
+}
+
+} // namespace
+
+Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
+                                                    const Mapping& mapping)
+{
+    TargetMemory memory(pid);
+    const Mapping* first = first_mapping(maps, mapping);
+    const std::string& path = mapping.path;
     Error none{Code::not_found, path + ": neither its file nor its memory can be read"};
     if (!first)
         return none;
@@ -174,17 +187,6 @@ Result<std::shared_ptr<ElfImage>> image_from_memory(const TargetMemory& memory,
     return ElfImage::from_bytes(std::move(file), path);
 }
 
-std::string map_files_entry(const Mapping& mapping)
-{
-    std::array<char, 64> name{};
-    std::snprintf(name.data(), name.size(), "map_files/%llx-%llx",
-                  static_cast<unsigned long long>(mapping.begin.value),
-                  static_cast<unsigned long long>(mapping.end.value));
-    return name.data();
-}
-
-} // namespace
-
 Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
                                                    const Mapping& mapping,
                                                    ImageCache& cache)
@@ -206,7 +208,7 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
         if (fd && (same_file(fd, mapping.file) || same_first_page(fd, memory, first)))
             return cache.open(std::move(fd), mapping.path, root);
     }
-    return image_from_memory(memory, first, mapping.path);
+    return image_from_memory(pid, maps, mapping);
 }
 
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
@@ -220,6 +222,31 @@ std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
                    (segment.addr - segment.offset);
     }
     return std::nullopt;
+}
+
+std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
+                                               const Mapping& mapping)
+{
+    if (image.segments().empty() || mapping.offset != 0)
+        return std::nullopt;
+    const ElfSegment& first = image.segments().front();
+    return mapping.begin.value - (first.addr - first.offset);
+}
+
+bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping)
+{
+    if (!mapping.is_file() || mapping.offset != 0 || mapping.executable)
+        return false;
+    TargetAddr end = mapping.begin;
+    for (auto m = &mapping; m != maps.all().data() + maps.all().size(); m++) {
+        bool same = m->file == mapping.file && m->path == mapping.path;
+        if (m->begin != end || (!same && !m->path.empty()) || (same && m->executable))
+            return false;
+        if (m->executable)
+            return true;
+        end = m->end;
+    }
+    return false;
 }
 
 std::optional<TargetAddr> main_program_headers(pid_t pid)

@@ -18,10 +18,24 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
                                                    const Mapping& mapping,
                                                    ImageCache& cache);
 
+// The last resort of the above: the segments as the target's memory holds them, laid out
+// as a file without section headers.
+Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
+                                                    const Mapping& mapping);
+
+// The file whose text has been replaced by anonymous memory (huge pages for text, as node
+// and some databases do): `mapping` shows its beginning, and executable anonymous memory
+// follows where an executable segment belongs.
+bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
+
 // What is to be added to link-time addresses, by the executable segment that the mapping
 // shows. Nothing when no segment of the image covers that offset of the file.
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
                                              const Mapping& mapping);
+
+// The same for a mapping that shows the beginning of the file.
+std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
+                                               const Mapping& mapping);
 
 // Where the program headers of the main program are (AT_PHDR). Nothing: not readable.
 std::optional<TargetAddr> main_program_headers(pid_t pid);

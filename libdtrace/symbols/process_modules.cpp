@@ -34,6 +34,12 @@ void span_of_file(const ProcessMaps& maps, const Mapping& mapping, Module& modul
             module.end = m.end;
 }
 
+std::optional<std::uint64_t> bias_of(const ElfImage& image, const Mapping& mapping)
+{
+    return mapping.executable ? bias_of_mapping(image, mapping)
+                              : bias_of_beginning(image, mapping);
+}
+
 // Whether the beginning of the file is mapped where this bias puts it.
 bool has_first_segment(const ProcessMaps& maps, const Module& module)
 {
@@ -90,8 +96,7 @@ Module* ProcessSymbols::known_module(const Mapping& mapping) const
     for (const auto& module : modules_)
         if (module->file == mapping.file && module->path == mapping.path &&
             module->contains(mapping.begin) &&
-            (!module->image ||
-             bias_of_mapping(*module->image, mapping) == module->bias))
+            (!module->image || bias_of(*module->image, mapping) == module->bias))
             return module.get();
     return nullptr;
 }
@@ -112,7 +117,7 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
         module->trouble = image.error().text;
         return module;
     }
-    auto bias = bias_of_mapping(**image, mapping);
+    auto bias = bias_of(**image, mapping);
     if (!bias) {
         module->trouble = mapping.path + ": no executable segment is mapped here";
         return module;
@@ -142,7 +147,9 @@ void ProcessSymbols::rebuild_modules()
     for (auto& module : modules_)
         module->live = false;
     for (const Mapping& mapping : maps_.all()) {
-        if (!mapping.executable || (!mapping.is_file() && mapping.path != vdso_path))
+        bool text =
+            mapping.executable && (mapping.is_file() || mapping.path == vdso_path);
+        if (!text && !has_anonymous_text(maps_, mapping))
             continue;
         if (Module* known = known_module(mapping)) {
             known->live = true;

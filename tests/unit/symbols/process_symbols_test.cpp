@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/process_symbols.hpp"
 
+#include "libdtrace/symbols/mapped_file.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <dlfcn.h>
@@ -233,4 +235,76 @@ TEST(ProcessSymbols, APieceOfAFileMappedTwiceIsNoSecondModule)
     EXPECT_EQ(symbols->match_modules("libc.so.6").size(), 1U);
     EXPECT_EQ(symbols->match("libc.so.6", "malloc").size(), 1U);
     ::munmap(copy, n_bytes);
+}
+
+TEST(ProcessSymbols, ReadsDynamicSymbolsOutOfMemoryWhenNoFileCanBeHad)
+{
+    ImageCache cache;
+    Victim victim(VICTIM);
+    auto symbols = symbols_of(victim.pid(), cache);
+    auto malloc = symbols->lookup("libc.so.6", "malloc");
+    ASSERT_TRUE(malloc);
+    const Mapping* text = symbols->maps().at(malloc->addr);
+    ASSERT_TRUE(text);
+    auto image = image_from_memory(victim.pid(), symbols->maps(), *text);
+    ASSERT_TRUE(image) << image.error().text;
+    EXPECT_EQ(bias_of_mapping(**image, *text), malloc->module->bias);
+    const Function* found = (*image)->functions().find("malloc");
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->addr, malloc->function->addr);
+    EXPECT_TRUE(
+        std::ranges::equal((*image)->build_id(), malloc->module->image->build_id()));
+    auto stored = malloc->module->image->bytes(found->addr, found->n_bytes);
+    auto mapped = (*image)->bytes(found->addr, found->n_bytes);
+    ASSERT_TRUE(stored && mapped);
+    EXPECT_TRUE(std::ranges::equal(*stored, *mapped));
+}
+
+TEST(ProcessSymbols, KnowsAModuleWhoseTextWasMovedToAnonymousMemory)
+{
+    void* plugin = ::dlopen(PLUGIN, RTLD_NOW);
+    ASSERT_TRUE(plugin) << ::dlerror();
+    auto work = reinterpret_cast<std::uint64_t>(::dlsym(plugin, "plugin_work"));
+    auto maps = ProcessMaps::read(::getpid());
+    ASSERT_TRUE(maps);
+    const Mapping* text = maps->at({work});
+    ASSERT_TRUE(text);
+    std::size_t n_bytes = text->end - text->begin;
+    auto* at = reinterpret_cast<std::byte*>(text->begin.value);
+    std::vector<std::byte> saved(at, at + n_bytes);
+    ASSERT_EQ(::mmap(at, n_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+              static_cast<void*>(at));
+    std::copy(saved.begin(), saved.end(), at);
+    ASSERT_EQ(::mprotect(at, n_bytes, PROT_READ | PROT_EXEC), 0);
+
+    ImageCache cache;
+    auto symbols = symbols_of(::getpid(), cache);
+    std::string name = fs::path(PLUGIN).filename().string();
+    EXPECT_EQ(symbols->format_address({work}), name + "`plugin_work");
+    auto found = symbols->lookup(name, "plugin_work");
+    ASSERT_TRUE(found) << found.error().text;
+    EXPECT_EQ(found->addr.value, work);
+    ASSERT_TRUE(symbols->refresh());
+    EXPECT_EQ(symbols->lookup(name, "plugin_work")->module, found->module);
+    ::dlclose(plugin);
+}
+
+// Inside the namespace the victim lies over another file, which we see at its path.
+TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
+{
+    Scratch scratch;
+    std::string path = scratch.path("program");
+    fs::copy_file(STATIC_VICTIM, path);
+    std::string script =
+        "mount --bind " VICTIM " " + path + " && exec " + path + " " PLUGIN;
+    if (std::system("unshare -rm true 2>/dev/null") != 0)
+        GTEST_SKIP() << "lacks unshare of user and mount namespaces";
+    Victim victim("/usr/bin/unshare", {"-rm", "sh", "-c", script});
+    ImageCache cache;
+    auto symbols = symbols_of(victim.pid(), cache);
+    ASSERT_TRUE(symbols->main_module());
+    EXPECT_EQ(symbols->format_address({victim.addresses().original_name}),
+              "program`original_name");
+    EXPECT_FALSE(symbols->lookup("a.out", "small_function"));
 }

@@ -63,8 +63,12 @@ std::vector<std::byte> packed_xz(const std::vector<std::byte>& bytes)
     return out;
 }
 
-Victim::Victim(const std::string& program)
+Victim::Victim(const std::string& program, std::vector<std::string> args)
 {
+    std::vector<char*> argv{const_cast<char*>(program.c_str())}; // execv keeps them so
+    for (std::string& arg : args)
+        argv.push_back(arg.data());
+    argv.push_back(nullptr);
     int to[2], from[2];
     if (::pipe(to) != 0 || ::pipe(from) != 0)
         return;
@@ -74,7 +78,7 @@ Victim::Victim(const std::string& program)
         ::dup2(from[1], 1);
         for (int fd : {to[0], to[1], from[0], from[1]})
             ::close(fd);
-        ::execl(program.c_str(), program.c_str(), PLUGIN, nullptr);
+        ::execv(program.c_str(), argv.data());
         ::_exit(127);
     }
     ::close(to[0]);

@@ -36,7 +36,8 @@ public:
     struct Addresses {
         std::uint64_t plugin_work = 0, cart_total = 0, original_name = 0;
     };
-    explicit Victim(const std::string& program);
+    explicit Victim(const std::string& program,
+                    std::vector<std::string> args = {PLUGIN});
     ~Victim();
     Victim(const Victim&) = delete;
     Victim& operator=(const Victim&) = delete;
