@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view vdso_path = "[vdso]";
 constexpr std::string_view vdso_name = "linux-vdso.so.1";
+// More only come from a process that means harm; their addresses print as hexadecimal.
+constexpr std::size_t max_modules = 4096;
 
 std::string base_name(std::string_view path)
 {
@@ -59,6 +61,14 @@ bool is_main_mapping(const ProcessMaps& maps, const Mapping& mapping,
     return main && main->file == mapping.file && main->path == mapping.path;
 }
 
+// Whether the mapping is a part of the module.
+bool shows(const Mapping& mapping, const Module& module)
+{
+    return module.contains(mapping.begin) && module.file == mapping.file &&
+           module.path == mapping.path &&
+           (!module.image || bias_of(*module.image, mapping) == module.bias);
+}
+
 } // namespace
 
 Result<std::shared_ptr<ElfImage>> ImageCache::open(Fd fd, const std::string& path,
@@ -94,11 +104,26 @@ bool Module::is_abbreviated_by(std::string_view what) const
 Module* ProcessSymbols::known_module(const Mapping& mapping) const
 {
     for (const auto& module : modules_)
-        if (module->file == mapping.file && module->path == mapping.path &&
-            module->contains(mapping.begin) &&
-            (!module->image || bias_of(*module->image, mapping) == module->bias))
+        if (shows(mapping, *module))
             return module.get();
     return nullptr;
+}
+
+// A library that is loaded again where it was is the module that it was, unless another
+// file got its inode number meanwhile: then the cache has another image for it.
+bool ProcessSymbols::revive_module(const Mapping& mapping)
+{
+    auto at = std::find_if(retired_.begin(), retired_.end(),
+                           [&](const auto& module) { return shows(mapping, *module); });
+    if (at == retired_.end())
+        return false;
+    auto image = image_of_mapping(pid_, maps_, mapping, *cache_);
+    if (!image || *image != (*at)->image)
+        return false;
+    (*at)->live = true;
+    modules_.push_back(std::move(*at));
+    retired_.erase(at);
+    return true;
 }
 
 std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
@@ -155,6 +180,8 @@ void ProcessSymbols::rebuild_modules()
             known->live = true;
             continue;
         }
+        if (modules_.size() >= max_modules || revive_module(mapping))
+            continue;
         modules_.push_back(
             new_module(mapping, is_main_mapping(maps_, mapping, program_headers)));
     }

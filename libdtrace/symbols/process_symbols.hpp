@@ -120,6 +120,7 @@ private:
     ProcessSymbols(pid_t pid, ImageCache& cache) : pid_(pid), cache_(&cache) {}
     void rebuild_modules();
     Module* known_module(const Mapping& mapping) const;
+    bool revive_module(const Mapping& mapping);
     std::unique_ptr<Module> new_module(const Mapping& mapping, bool is_main) const;
 
     pid_t pid_;

@@ -105,13 +105,22 @@ TEST(ProcessSymbols, SeesLibrariesComeAndGoAndRemembersThem)
     TargetAddr work{victim.addresses().plugin_work};
     ASSERT_NE(work.value, 0U);
     EXPECT_EQ(symbols->format_address(work), plugin + "`plugin_work");
-    ASSERT_TRUE(symbols->lookup(plugin, "plugin_work"));
+    auto found = symbols->lookup(plugin, "plugin_work");
+    ASSERT_TRUE(found);
     EXPECT_EQ(symbols->match_modules("libc")[0], libc);
 
     victim.command('u');
     ASSERT_TRUE(symbols->refresh());
     EXPECT_TRUE(symbols->match_modules(plugin).empty());
     EXPECT_EQ(symbols->format_address(work), plugin + "`plugin_work");
+    EXPECT_FALSE(found->module->live);
+
+    victim.command('l');
+    ASSERT_TRUE(symbols->refresh());
+    if (victim.addresses().plugin_work == work.value) {
+        EXPECT_TRUE(found->module->live);
+        EXPECT_EQ(symbols->match_modules(plugin), std::vector{found->module});
+    }
 }
 
 TEST(ProcessSymbols, StillNamesAddressesAfterTheProcessHasExited)
