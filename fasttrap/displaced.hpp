@@ -69,6 +69,7 @@ struct MemoryFault {
     TargetAddr address;
     std::uint8_t size = 0; // bytes: 1, 2, 4 or 8
     bool write = false;
+    bool stack = false; // by way of rsp or rbp: a bad address is SIGBUS, not SIGSEGV
     std::uint64_t value = 0; // what was to be written
 };
 

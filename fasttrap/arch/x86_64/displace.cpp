@@ -92,34 +92,44 @@ bool is_repeated_string(const Instruction& insn)
            (insn.opcode >= 0xaa && insn.opcode <= 0xaf);
 }
 
+// pushf and popf, which under a step would show and lose the step's own trap flag.
+bool moves_flags(const Instruction& insn)
+{
+    return insn.encoding == Encoding::legacy && insn.opcode_map == 0 &&
+           (insn.opcode == 0x9c || insn.opcode == 0x9d);
+}
+
 Displaced plan_copy(const Instruction& insn)
 {
     Displaced plan = copy_of(insn);
     if (insn.rip_relative)
         substitute_rip(insn, plan);
     plan.is_syscall = insn.flow == Flow::syscall;
-    Op op = operation_of(insn); // a step would push its own trap flag
-    plan.run_to_trap = plan.is_syscall || is_repeated_string(insn) || op == Op::pushf ||
-                       op == Op::popf;
+    plan.run_to_trap = plan.is_syscall || is_repeated_string(insn) || moves_flags(insn);
     return plan;
 }
 
-// mov %rdi, (%rsi) of 8, 4, 2, 1 bytes, and the load the other way round into rsi.
+// mov %rdi, 0(%rsi) of 8, 4, 2 or 1 bytes, or the load into the address register itself.
+// An address of the stack stands in rbp, so that one which is not canonical raises the
+// exception that it would have raised.
 void put_access(Displaced& plan, const MemoryFault& fault)
 {
     std::size_t n = 0;
     auto put = [&](unsigned byte) { plan.copy[n++] = static_cast<std::byte>(byte); };
+    Reg address = fault.stack ? Reg::rbp : Reg::rsi;
+    auto rm = static_cast<unsigned>(address);
+    unsigned reg = fault.write ? static_cast<unsigned>(Reg::rdi) : rm;
     if (fault.size == 2)
         put(0x66);
     if (fault.size == 8)
         put(0x48);
     if (fault.size == 1)
         put(0x40); // so that register 7 is dil, not bh
-    unsigned wide = fault.size == 1 ? 0 : 1;
-    put((fault.write ? 0x88U : 0x8aU) | wide);
-    put(fault.write ? 0x3e : 0x36); // (%rsi) with rdi; (%rsi) with rsi
+    put((fault.write ? 0x88U : 0x8aU) | (fault.size == 1 ? 0U : 1U));
+    put(0x40 | reg << 3 | rm);
+    put(0); // disp8
     plan.copy_length = static_cast<std::uint8_t>(n);
-    plan.spares[0] = {Reg::rsi, fault.address.value};
+    plan.spares[0] = {address, fault.address.value};
     plan.spares[1] = {Reg::rdi, fault.value};
 }
 

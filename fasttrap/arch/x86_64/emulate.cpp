@@ -84,6 +84,12 @@ bool holds(unsigned condition, std::uint64_t flags)
     return truth != ((condition & 1) != 0);
 }
 
+bool on_own_stack(const MemoryOperand& memory)
+{
+    return memory.segment == Segment::flat &&
+           (memory.base == Reg::rsp || memory.base == Reg::rbp);
+}
+
 class Machine {
 public:
     Machine(const Instruction& insn, const Registers& regs, TargetMemory& memory)
@@ -123,23 +129,23 @@ private:
         return insn_.operands[0].size;
     }
 
-    std::uint64_t load(TargetAddr from, unsigned size)
+    std::uint64_t load(TargetAddr from, unsigned size, bool stack)
     {
         std::array<std::byte, 8> raw{};
         if (!memory_.read(from, std::span(raw).first(size))) {
             faulted_ = true;
-            fault_ = {from, static_cast<std::uint8_t>(size), false, 0};
+            fault_ = {from, static_cast<std::uint8_t>(size), false, stack, 0};
         }
         return std::bit_cast<std::uint64_t>(raw);
     }
-    void store(TargetAddr to, unsigned size, std::uint64_t value)
+    void store(TargetAddr to, unsigned size, std::uint64_t value, bool stack)
     {
         if (faulted_)
             return;
         auto raw = std::bit_cast<std::array<std::byte, 8>>(value);
         if (!memory_.write(to, std::span<const std::byte>(raw).first(size))) {
             faulted_ = true;
-            fault_ = {to, static_cast<std::uint8_t>(size), true, value};
+            fault_ = {to, static_cast<std::uint8_t>(size), true, stack, value};
         }
     }
     std::uint64_t get(std::size_t i)
@@ -153,7 +159,8 @@ private:
         case Operand::imm:
             return static_cast<std::uint64_t>(operand.value);
         case Operand::mem:
-            return load(effective_address(insn_, regs_), operand.size);
+            return load(effective_address(insn_, regs_), operand.size,
+                        on_own_stack(insn_.memory));
         case Operand::none:
             break;
         }
@@ -177,16 +184,17 @@ private:
             regs_[operand.number] =
                 (regs_[operand.number] & ~0xff00ULL) | (value & 0xff) << 8;
         else if (operand.kind == Operand::mem)
-            store(effective_address(insn_, regs_), operand.size, value);
+            store(effective_address(insn_, regs_), operand.size, value,
+                  on_own_stack(insn_.memory));
     }
     void push_value(std::uint64_t value)
     {
-        store(TargetAddr{regs_[Reg::rsp] - 8}, 8, value);
+        store(TargetAddr{regs_[Reg::rsp] - 8}, 8, value, true);
         regs_[Reg::rsp] -= 8;
     }
     std::uint64_t pop_value()
     {
-        std::uint64_t value = load(TargetAddr{regs_[Reg::rsp]}, 8);
+        std::uint64_t value = load(TargetAddr{regs_[Reg::rsp]}, 8, true);
         regs_[Reg::rsp] += 8;
         return value;
     }
@@ -509,12 +517,6 @@ private:
     MemoryFault fault_;
     bool faulted_ = false;
 };
-
-bool on_own_stack(const MemoryOperand& memory)
-{
-    return memory.segment == Segment::flat &&
-           (memory.base == Reg::rsp || memory.base == Reg::rbp);
-}
 
 } // namespace
 

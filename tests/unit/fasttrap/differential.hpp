@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// One differential case: an instruction, a state, and the two ways to run it.
+//
+//   sandbox   original text and data in the low 2 GiB, so that any 32-bit displacement
+//             can be made to reach the data; the slot far above, so that none can
+//   arrange   registers random, except that addresses formed by the instruction lie in
+//             the data and jumps lead to a pad
+//   compare   registers, flags (those that are defined), rip, data, vector state; for a
+//             signal its number, address and registers
+#pragma once
+
+#include "fasttrap/arch/arch.hpp"
+#include "native.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt::test {
+
+class Sandbox : public TargetMemory {
+public:
+    static constexpr std::size_t data_bytes = 16384;
+    static constexpr std::size_t code_bytes = 4096;
+
+    Sandbox();
+    ~Sandbox() override;
+    Sandbox(const Sandbox&) = delete;
+    Sandbox& operator=(const Sandbox&) = delete;
+
+    std::span<std::byte> data() const { return {data_, data_bytes}; }
+    std::byte* code() const { return code_; }
+    std::byte* slot() const { return slot_; }
+    static std::uint64_t address(const std::byte* at)
+    {
+        return reinterpret_cast<std::uint64_t>(at);
+    }
+
+    // The data, and for reading this thread's own block at fs: nothing else.
+    bool read(TargetAddr from, std::span<std::byte> into) override;
+    bool write(TargetAddr to, std::span<const std::byte> bytes) override;
+
+private:
+    std::byte* data_ = nullptr;
+    std::byte* code_ = nullptr;
+    std::byte* slot_ = nullptr;
+    std::uint64_t fs_base_ = own_fs_base();
+};
+
+struct Case {
+    Instruction insn;
+    NativeState start;
+    std::vector<std::byte> data; // before
+    std::array<std::uint64_t, 2> pads{};
+};
+
+struct Outcome {
+    NativeState state;
+    std::vector<std::byte> data;
+};
+
+enum class Verdict : std::uint8_t {
+    skipped,
+    refused,
+    emulated,
+    faulted,
+    copied,
+    differs
+};
+
+class Differential {
+public:
+    explicit Differential(std::uint64_t seed) : random_(seed) {}
+
+    // Runs one instruction both ways. The text of differs is in report().
+    Verdict check(std::span<const std::byte> bytes);
+
+    // The same, for a sequence of instructions that go on to the next.
+    Verdict check_sequence(const std::vector<std::vector<std::byte>>& sequence);
+
+    // How often an operation was emulated and compared.
+    std::uint64_t n_emulated(unsigned operation) const
+    {
+        return n_emulated_[operation];
+    }
+    const std::string& report() const { return report_; }
+    std::mt19937_64& random() { return random_; }
+    Sandbox& sandbox() { return sandbox_; }
+
+    // Places the instruction and makes a state for it; nothing when it may not be run.
+    std::optional<Case> arrange(std::span<const std::byte> bytes);
+    Outcome run_native(const Case& c);
+    void restore_data(const Case& c);
+    bool same(const Case& c, const Outcome& native, const NativeState& ours,
+              std::uint64_t ignored_flags, bool with_vectors);
+    bool pick(unsigned percent) { return random_() % 100 < percent; }
+    std::uint64_t interesting();
+
+private:
+    Verdict check_emulated(const Case& c, const Outcome& native);
+    Verdict check_copied(const Case& c, const Outcome& native, const Displaced& plan);
+    bool aim_memory(Case& c);
+    bool aim_branch(Case& c);
+    void differs(const Case& c, const Outcome& native, const NativeState& ours,
+                 const std::string& what);
+
+    std::mt19937_64 random_;
+    Sandbox sandbox_;
+    std::string report_;
+    std::array<std::uint64_t, 128> n_emulated_{};
+};
+
+std::string disassemble(std::span<const std::byte> bytes);
+
+} // namespace dt::test
