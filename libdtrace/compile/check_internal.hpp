@@ -43,6 +43,8 @@ private:
     } rules_;
     // How deep inlines, translators and the tree itself nest.
     int depth_ = 0;
+    // Nodes that inlines and translators have put into the program so far.
+    std::size_t n_expanded_ = 0;
 
     // check.cpp
     void pragmas();
@@ -103,6 +105,7 @@ private:
     Ident* target_variable(Node& name, IdentKind kind);
     Ident* builtin(const VariableRow& row, Place at);
     void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
+    void check_expansion(const Node& body, Place at);
     void argument(NodePtr& slot, std::uint64_t n, Place at);
     bool psinfo_member(NodePtr& slot);
     void symbol(NodePtr& slot, bool address_only);
@@ -154,6 +157,7 @@ private:
 std::string scoped_name(Scope scope, const std::string& name);
 
 NodePtr clone(const Node& node);
+std::size_t count_nodes(const Node& node);
 // Puts copies of the replacements where names stand alone.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);

@@ -151,7 +151,7 @@ void Checker::identifier(NodePtr& slot)
         slot = make_integer(0, types_.pointer_to(types_.void_type()), node.at);
         return;
     }
-    if (auto constant = find_constant(node.text)) {
+    if (const std::int64_t* constant = find_constant(node.text)) {
         slot = make_integer(static_cast<std::uint64_t>(*constant), types_.int_type(),
                             node.at);
         return;
@@ -179,7 +179,17 @@ void Checker::symbol(NodePtr& slot, bool address_only)
     slot->userland = true;
 }
 
-// Depth bounds inlines that name inlines; the parser bounds what is written.
+// Inlines of inlines double at each step; a program of forty lines would need all memory.
+void Checker::check_expansion(const Node& body, Place at)
+{
+    constexpr std::size_t max_expanded = 1000000;
+    n_expanded_ += count_nodes(body);
+    if (n_expanded_ > max_expanded)
+        fail(Tag::SYNTAX, at,
+             "inlines and translators expand to more than " +
+                 std::to_string(max_expanded) + " operations");
+}
+
 void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments)
 {
     const Place at = slot->at;
@@ -194,6 +204,7 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     std::vector<const Node*> replacements;
     for (std::size_t i = 0; i < arguments.size(); i++) {
         NodePtr copy = clone(*arguments[i]);
+        check_expansion(*copy, at);
         expr(copy);
         if (!accepts(ident.keys[i], *copy))
             fail(Tag::PROTO_ARG, arguments[i]->at,
@@ -216,6 +227,7 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
 
     NodePtr body = clone(*ident.inline_expr);
     substitute(body, ident.inline_parameters, replacements);
+    check_expansion(*body, at);
     expr(body);
     if (!is_dynamic(ident.type) && !accepts(ident.type, *body) &&
         !(ident.type->is_scalar() && body->type->is_scalar()))

@@ -44,6 +44,7 @@ NodePtr clone(const Node& node)
     copy->float_value = node.float_value;
     copy->text = node.text;
     copy->decl_type = node.decl_type;
+    copy->height = node.height;
     copy->type = node.type;
     copy->ident = node.ident;
     copy->is_lvalue = node.is_lvalue;
@@ -65,6 +66,17 @@ NodePtr clone(const Node& node)
     for (const NodePtr& argument : node.args)
         copy->args.push_back(clone(*argument));
     return copy;
+}
+
+std::size_t count_nodes(const Node& node)
+{
+    std::size_t n = 1;
+    for (const NodePtr* child : {&node.left, &node.right, &node.cond})
+        if (*child)
+            n += count_nodes(**child);
+    for (const NodePtr& argument : node.args)
+        n += count_nodes(*argument);
+    return n;
 }
 
 void substitute(NodePtr& slot, const std::vector<std::string>& names,

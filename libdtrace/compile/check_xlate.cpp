@@ -69,6 +69,7 @@ bool Checker::xlate_member(NodePtr& slot)
                 continue;
             NodePtr body = clone(*member.expr);
             substitute(body, {translator->parameter}, {translation.left.get()});
+            check_expansion(*body, slot->at);
             expr(body);
             Member found;
             to->find_member(slot->text, found);

@@ -26,24 +26,24 @@ enum class SpecField { Provider, Module, Function, Name };
 // makes them on demand.
 struct ProbeMatch {
     std::vector<std::uint32_t> ids;
-    bool retained = false;  // may match later (a library not loaded yet)
+    bool retained = false; // may match later (a library not loaded yet)
     // Types of args[] when all matched probes agree; empty otherwise.
     std::vector<const Type*> args;
 };
 
 struct CompileOptions {
     std::uint64_t strsize = 256;
-    int n_registers = 8;        // iregs
-    int n_tuple_registers = 8;  // tregs
-    bool zdefs = false;         // unmatched descriptions are fine
-    bool empty = false;         // so are empty programs
-    bool argref = false;        // unused macro arguments are fine
-    bool defaultargs = false;   // missing ones are 0 or ""
+    int n_registers = 8;       // iregs
+    int n_tuple_registers = 8; // tregs
+    bool zdefs = false;        // unmatched descriptions are fine
+    bool empty = false;        // so are empty programs
+    bool argref = false;       // unused macro arguments are fine
+    bool defaultargs = false;  // missing ones are 0 or ""
     bool pspec = false;
-    bool string_program = false;  // -n text: bare descriptions are legal
+    bool string_program = false; // -n text: bare descriptions are legal
     SpecField field = SpecField::Name;
-    std::string source_name;    // script path; empty for command line text
-    std::vector<std::string> macro_args;  // [0] is $0
+    std::string source_name;             // script path; empty for command line text
+    std::vector<std::string> macro_args; // [0] is $0
     // Values of $target, $pid ...; called by name without the $; nothing: no such name.
     std::function<std::optional<std::uint64_t>(std::string_view)> macro_value;
     // Sets an option from #pragma D option; a text is the reason of a refusal.
@@ -52,6 +52,8 @@ struct CompileOptions {
     // Default frames for ustack() and jstack(), string bytes of jstack().
     std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
     std::uint32_t stackframes = 20;
+    // Is this module, provider or library there? For #pragma D depends_on; null: yes.
+    std::function<bool(std::string_view kind, std::string_view name)> dependency;
     // Matches one description; null: every description matches (unit tests).
     std::function<std::variant<ProbeMatch, Diagnostic>(const ProbeSpec&)> match;
     // Value of a symbol of the target: "a.out`counter"; nothing: unknown.
@@ -85,4 +87,4 @@ std::string disassemble(const Difo& difo);
 // The program as DOF. numbers: clause k of the program travels as uarg first_clause + k.
 std::vector<std::byte> write_dof(const Program& program, std::uint64_t first_clause);
 
-}  // namespace dt
+} // namespace dt

@@ -19,10 +19,10 @@ struct SymbolTable {
     // from the tables of dif/ when first used.
     std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;
     std::vector<std::unique_ptr<Decl>> translators;
-    std::uint32_t next_variable = 0x500;   // DIF_VAR_OTHER_UBASE
-    std::uint32_t next_array = 0x80;       // DIF_VAR_ARRAY_UBASE
+    std::uint32_t next_variable = 0x500; // DIF_VAR_OTHER_UBASE
+    std::uint32_t next_array = 0x80;     // DIF_VAR_ARRAY_UBASE
     std::uint32_t next_aggregation = 1;
-    std::uint32_t next_step = 1;           // lower_ifs()
+    std::uint32_t next_step = 1; // lower_ifs()
 };
 
 struct CompileContext {
@@ -45,9 +45,8 @@ std::vector<PragmaOption> scan_options(std::string_view text);
 void apply_options(const std::vector<PragmaOption>& pragmas, CompileOptions& options);
 
 // lower_if.cpp: replaces If statements: a clause is cut into several with the same
-// descriptions and synthesised predicates over this-> variables. next_step is the first
-// number of a piece that this session has not used yet.
-void lower_ifs(Unit& unit, std::uint32_t& next_step);
+// descriptions and synthesised predicates over this-> variables.
+void lower_ifs(Unit& unit, CompileContext& context);
 
 // check*.cpp: declares variables and inlines, resolves names, types every node, folds
 // constants, checks actions, formats and clause rules. Throws CompileError.
@@ -56,4 +55,4 @@ void check(Unit& unit, CompileContext& context);
 // generate.cpp: typed Unit to Program. Throws CompileError (D_NOREG, D_CG_*).
 Program generate(Unit& unit, CompileContext& context);
 
-}  // namespace dt
+} // namespace dt

@@ -28,21 +28,21 @@ enum class TypeKind {
     Union,
     Enum,
     Typedef,
-    Forward,   // a tag without a body yet
-    String,    // char[strsize], by reference
-    Stack,     // result of stack(), ustack()
-    SymAddr,   // sym(), mod(), func()
-    UsymAddr,  // usym(), umod(), uaddr()
-    Dynamic,   // <DYN>: type not known yet (aggregation result, array before first store)
+    Forward,  // a tag without a body yet
+    String,   // char[strsize], by reference
+    Stack,    // result of stack(), ustack()
+    SymAddr,  // sym(), mod(), func()
+    UsymAddr, // usym(), umod(), uaddr()
+    Dynamic, // <DYN>: type not known yet (aggregation result, array before first store)
 };
 
 struct Type;
 
 struct Member {
-    std::string name;  // empty: anonymous struct or union
+    std::string name; // empty: anonymous struct or union
     const Type* type = nullptr;
     std::uint64_t offset_bits = 0;
-    std::uint32_t bitfield_bits = 0;  // 0: not a bit-field
+    std::uint32_t bitfield_bits = 0; // 0: not a bit-field
 };
 
 struct Enumerator {
@@ -52,34 +52,35 @@ struct Enumerator {
 
 struct Type {
     TypeKind kind = TypeKind::Void;
-    std::string name;  // "int", "foo" for struct foo, the typedef's name; may be empty
-    std::uint64_t size = 0;   // bytes
-    std::uint32_t align = 1;  // bytes
-    bool is_signed = false;   // Integer
-    bool is_char = false;     // Integer: char, signed char, unsigned char
+    std::string name; // "int", "foo" for struct foo, the typedef's name; may be empty
+    std::uint64_t size = 0;  // bytes
+    std::uint32_t align = 1; // bytes
+    bool is_signed = false;  // Integer
+    bool is_char = false;    // Integer: char, signed char, unsigned char
     bool is_bool = false;
-    bool is_const = false, is_volatile = false;  // only on a Typedef-like wrapper
-    bool userland = false;    // lives in the traced process: loads become user loads
-    const Type* base = nullptr;  // Pointer, Array: of what; Typedef: for what; Function: result
-    std::uint64_t count = 0;     // Array: elements; 0 with incomplete: flexible
+    bool is_const = false, is_volatile = false; // only on a Typedef-like wrapper
+    bool userland = false; // lives in the traced process: loads become user loads
+    const Type* base =
+        nullptr; // Pointer, Array: of what; Typedef: for what; Function: result
+    std::uint64_t count = 0;             // Array: elements; 0 with incomplete: flexible
     std::vector<Member> members;         // Struct, Union
     std::vector<Enumerator> enumerators; // Enum
     std::vector<const Type*> parameters; // Function
     bool varargs = false;
-    bool complete = true;  // Struct, Union, Enum: body seen; Array: size known
+    bool complete = true; // Struct, Union, Enum: body seen; Array: size known
 
     // Through typedefs and qualifiers.
     const Type* resolve() const;
-    bool is_integer() const;  // Integer or Enum after resolve()
+    bool is_integer() const; // Integer or Enum after resolve()
     bool is_float() const;
     bool is_arithmetic() const;
-    bool is_pointer() const;  // Pointer after resolve()
-    bool is_scalar() const;   // arithmetic or pointer
-    bool is_string() const;   // String after resolve()
+    bool is_pointer() const; // Pointer after resolve()
+    bool is_scalar() const;  // arithmetic or pointer
+    bool is_string() const;  // String after resolve()
     // String, or array of or pointer to char: can take part in a string comparison.
     bool is_string_compatible() const;
     bool is_struct_or_union() const;
-    bool is_by_ref() const;  // String, Array, Struct, Union, Stack, SymAddr, UsymAddr
+    bool is_by_ref() const; // String, Array, Struct, Union, Stack, SymAddr, UsymAddr
     // A member by name, through anonymous ones; offset_bits is from this type's start.
     bool find_member(std::string_view name, Member& found) const;
 };
@@ -91,9 +92,9 @@ public:
     ~TypeTable();
 
     const Type* void_type() const;
-    const Type* int_type() const;         // "int"
-    const Type* int64_type() const;       // "int64_t"
-    const Type* uint64_type() const;      // "uint64_t"
+    const Type* int_type() const;    // "int"
+    const Type* int64_type() const;  // "int64_t"
+    const Type* uint64_type() const; // "uint64_t"
     const Type* string_type() const;
     const Type* stack_type() const;
     const Type* symaddr_type() const;
@@ -116,6 +117,14 @@ public:
     const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;
     void add_enumerator_scope(const Type* enumeration);
 
+    // Bytes of `string`; #pragma D option strsize may change it before the first use.
+    void set_strsize(std::uint64_t strsize);
+
+    // What was declared or completed since mark() is forgotten by rollback(): a program
+    // that did not compile leaves no types. Types already handed out stay valid.
+    std::size_t mark() const;
+    void rollback(std::size_t mark);
+
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
@@ -125,4 +134,4 @@ private:
 // "dynamic variable".
 std::string type_text(const Type* type);
 
-}  // namespace dt
+} // namespace dt

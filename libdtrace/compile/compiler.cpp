@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// The compiler's border: passes in order, CompileError to a value, all or nothing.
+//
+// A program that fails leaves no trace: types are rolled back, new names erased, and what
+// the checker learnt about older names (their types, keys, use) is put back.
+#include "libdtrace/compile/compiler.hpp"
+
+#include "libdtrace/compile/passes.hpp"
+
+#include <utility>
+
+namespace dt {
+
+namespace {
+
+// Everything of an Ident but its expression, which no later program changes.
+Ident copy_of(const Ident& ident)
+{
+    Ident copy;
+    copy.kind = ident.kind;
+    copy.scope = ident.scope;
+    copy.name = ident.name;
+    copy.id = ident.id;
+    copy.type = ident.type;
+    copy.keys = ident.keys;
+    copy.keys_known = ident.keys_known;
+    copy.declared = ident.declared;
+    copy.referenced = ident.referenced;
+    copy.modified = ident.modified;
+    copy.at = ident.at;
+    copy.prototype = ident.prototype;
+    copy.flags = ident.flags;
+    copy.libact = ident.libact;
+    copy.agg_func = ident.agg_func;
+    copy.agg_arg = ident.agg_arg;
+    copy.inline_parameters = ident.inline_parameters;
+    return copy;
+}
+
+// One name space of a SymbolTable as it was.
+template <class Map> class SavedNames {
+public:
+    explicit SavedNames(Map& map) : map_(map)
+    {
+        for (const auto& [name, ident] : map)
+            saved_.emplace_hint(saved_.end(), name, copy_of(*ident));
+    }
+
+    void restore()
+    {
+        for (auto at = map_.begin(); at != map_.end();) {
+            auto before = saved_.find(at->first);
+            if (before == saved_.end()) {
+                at = map_.erase(at);
+                continue;
+            }
+            before->second.inline_expr = std::move(at->second->inline_expr);
+            *at->second = std::move(before->second);
+            ++at;
+        }
+    }
+
+private:
+    Map& map_;
+    std::map<typename Map::key_type, Ident> saved_;
+};
+
+// A session's names and types; put back unless keep() is called.
+class Savepoint {
+public:
+    Savepoint(TypeTable& types, SymbolTable& symbols)
+        : types_(types), symbols_(symbols), type_mark_(types.mark()),
+          variables_(symbols.variables), aggregations_(symbols.aggregations),
+          inlines_(symbols.inlines), next_variable_(symbols.next_variable),
+          next_array_(symbols.next_array), next_aggregation_(symbols.next_aggregation)
+    {
+    }
+    ~Savepoint()
+    {
+        if (kept_)
+            return;
+        types_.rollback(type_mark_);
+        variables_.restore();
+        aggregations_.restore();
+        inlines_.restore();
+        symbols_.next_variable = next_variable_;
+        symbols_.next_array = next_array_;
+        symbols_.next_aggregation = next_aggregation_;
+    }
+    Savepoint(const Savepoint&) = delete;
+    Savepoint& operator=(const Savepoint&) = delete;
+
+    void keep() { kept_ = true; }
+
+private:
+    TypeTable& types_;
+    SymbolTable& symbols_;
+    std::size_t type_mark_;
+    SavedNames<decltype(SymbolTable::variables)> variables_;
+    SavedNames<decltype(SymbolTable::aggregations)> aggregations_;
+    SavedNames<decltype(SymbolTable::inlines)> inlines_;
+    std::uint32_t next_variable_, next_array_, next_aggregation_;
+    bool kept_ = false;
+};
+
+} // namespace
+
+struct Compiler::Impl {
+    explicit Impl(std::uint64_t strsize) : types(std::make_shared<TypeTable>(strsize))
+    {
+    }
+
+    std::shared_ptr<TypeTable> types;
+    SymbolTable symbols;
+};
+
+Compiler::Compiler(std::uint64_t strsize) : impl_(std::make_unique<Impl>(strsize)) {}
+
+Compiler::~Compiler() = default;
+
+std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
+                                                    const CompileOptions& options)
+{
+    CompileOptions effective = options;
+    apply_options(scan_options(text), effective);
+    impl_->types->set_strsize(effective.strsize);
+
+    Savepoint savepoint(*impl_->types, impl_->symbols);
+    CompileContext context{effective, *impl_->types, impl_->symbols, text};
+    try {
+        Unit unit = parse(context);
+        lower_ifs(unit, context);
+        check(unit, context);
+        Program program = generate(unit, context);
+        program.types = impl_->types;
+        program.options = std::move(unit.options);
+        program.source_name = options.source_name;
+        savepoint.keep();
+        return program;
+    } catch (const CompileError& error) {
+        return error.diagnostic;
+    }
+}
+
+} // namespace dt

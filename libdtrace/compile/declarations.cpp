@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: MIT
+// See parser.hpp: declaration specifiers, struct, union and enum bodies, and what a
+// declaration declares.
+#include "libdtrace/compile/parser.hpp"
+#include "libdtrace/compile/types_layout.hpp"
+
+#include <climits>
+
+namespace dt {
+
+// The words of one specifier list, counted; which go together is said by one function.
+struct SpecifierWords {
+    int n_long = 0;
+    bool is_short = false, is_signed = false, is_unsigned = false;
+    bool is_const = false, is_volatile = false, userland = false;
+    Key word = Key::None;       // void, char, int, float, double
+    const Type* type = nullptr; // a struct, a typedef, string
+    Place at;
+
+    bool has_type() const { return type != nullptr || word != Key::None; }
+    bool has_attributes() const
+    {
+        return n_long > 0 || is_short || is_signed || is_unsigned;
+    }
+};
+
+bool Parser::is_type_name(std::string_view name) const
+{
+    return context_.types.lookup(name) != nullptr &&
+           !variables_.contains(std::string(name)) &&
+           !context_.symbols.variables.contains({Scope::Global, std::string(name)});
+}
+
+bool Parser::starts_type(const Token& token) const
+{
+    switch (token.key) {
+    case Key::Void:
+    case Key::Char:
+    case Key::Short:
+    case Key::Int:
+    case Key::Long:
+    case Key::Float:
+    case Key::Double:
+    case Key::Signed:
+    case Key::Unsigned:
+    case Key::Struct:
+    case Key::Union:
+    case Key::Enum:
+    case Key::Const:
+    case Key::Volatile:
+    case Key::Restrict:
+    case Key::Userland:
+    case Key::String:
+        return true;
+    default:
+        return token.kind == Tok::Ident && is_type_name(token.text);
+    }
+}
+
+bool Parser::starts_declaration() const
+{
+    switch (token_.key) {
+    case Key::Typedef:
+    case Key::Extern:
+    case Key::Static:
+    case Key::Auto:
+    case Key::Register:
+    case Key::Self:
+    case Key::This:
+        return true;
+    default:
+        return starts_type(token_);
+    }
+}
+
+bool Parser::storage_specifier(Specifiers& into)
+{
+    Storage storage = Storage::Other;
+    Scope scope = Scope::Global;
+    switch (token_.key) {
+    case Key::Typedef:
+        storage = Storage::Typedef;
+        break;
+    case Key::Extern:
+        storage = Storage::Extern;
+        break;
+    case Key::Auto:
+    case Key::Static:
+    case Key::Register:
+        break;
+    case Key::Self:
+    case Key::This:
+        storage = Storage::None;
+        scope = at(Key::Self) ? Scope::Self : Scope::This;
+        break;
+    default:
+        return false;
+    }
+    if (into.storage != Storage::None || into.scope != Scope::Global)
+        fail(Tag::DECL_CLASS, token_.at,
+             "only one storage class allowed in a declaration");
+    into.storage = storage;
+    into.scope = scope;
+    advance();
+    return true;
+}
+
+bool Parser::specifier(Specifiers& into, SpecifierWords& words)
+{
+    if (at(Tok::Ident)) {
+        if (words.has_type() || words.has_attributes() || !is_type_name(token_.text))
+            return false;
+        words.type = context_.types.lookup(token_.text);
+        advance();
+        return true;
+    }
+    switch (token_.key) {
+    case Key::Const:
+        words.is_const = true;
+        break;
+    case Key::Volatile:
+        words.is_volatile = true;
+        break;
+    case Key::Restrict:
+        break;
+    case Key::Userland:
+        words.userland = true;
+        break;
+    case Key::Signed:
+        words.is_signed = true;
+        break;
+    case Key::Unsigned:
+        words.is_unsigned = true;
+        break;
+    case Key::Short:
+        words.is_short = true;
+        break;
+    case Key::Long:
+        ++words.n_long;
+        break;
+    case Key::Void:
+    case Key::Char:
+    case Key::Int:
+    case Key::Float:
+    case Key::Double:
+        if (words.has_type())
+            fail(Tag::DECL_COMBO, token_.at, "invalid type combination");
+        words.word = token_.key;
+        break;
+    case Key::String:
+    case Key::Struct:
+    case Key::Union:
+    case Key::Enum:
+        if (words.has_type())
+            fail(Tag::DECL_COMBO, token_.at, "invalid type combination");
+        if (!at(Key::String)) {
+            words.type = tagged_type(into);
+            return true;
+        }
+        words.type = context_.types.string_type();
+        break;
+    default:
+        return false;
+    }
+    advance();
+    return true;
+}
+
+Parser::Specifiers Parser::specifiers()
+{
+    Specifiers result;
+    SpecifierWords words;
+    result.at = words.at = token_.at;
+    while (storage_specifier(result) || specifier(result, words))
+        continue;
+    if (!words.has_type() && !words.has_attributes())
+        syntax_error();
+    result.type = finish_specifiers(words);
+    return result;
+}
+
+// Which words go together: C's rules, each with its tag.
+const Type* Parser::finish_specifiers(const SpecifierWords& words)
+{
+    bool is_char = words.word == Key::Char;
+    bool is_float = words.word == Key::Float, is_double = words.word == Key::Double;
+    auto invalid = [&](Tag tag, const char* why) {
+        fail(tag, words.at, std::string("invalid type declaration: ") + why);
+    };
+    if (words.word == Key::Void && words.has_attributes())
+        invalid(Tag::DECL_VOIDATTR, "attributes may not be used with void type");
+    if (is_char && (words.is_short || words.n_long > 0))
+        invalid(Tag::DECL_CHARATTR, "short and long may not be used with char type");
+    if (words.type != nullptr && (words.is_signed || words.is_unsigned))
+        invalid(Tag::DECL_SIGNINT,
+                "signed and unsigned may only be used with integer type");
+    if ((is_float || is_double) && (words.is_signed || words.is_unsigned))
+        invalid(Tag::DECL_SIGNINT,
+                "signed and unsigned may only be used with integer type");
+    if (words.is_short && (words.type != nullptr || is_float || is_double))
+        invalid(Tag::DECL_LONGINT, "short may only be used with integer type");
+    if (words.n_long > 0 && (words.type != nullptr || is_float))
+        invalid(Tag::DECL_LONGINT, "long may only be used with integer type");
+    if (words.is_signed && words.is_unsigned)
+        invalid(Tag::DECL_COMBO, "signed and unsigned may not be combined");
+    if (words.n_long > 2 || (words.n_long > 1 && is_double) ||
+        (words.n_long > 0 && words.is_short))
+        invalid(Tag::DECL_COMBO, "too many short and long");
+
+    const Type* type = words.type;
+    if (type == nullptr) {
+        std::string name;
+        if (words.is_unsigned)
+            name += "unsigned ";
+        if (words.is_signed && is_char)
+            name += "signed ";
+        if (words.is_short)
+            name += "short ";
+        for (int i = 0; i < words.n_long; ++i)
+            name += "long ";
+        name += words.word == Key::Void ? "void"
+                : is_char               ? "char"
+                : is_float              ? "float"
+                : is_double             ? "double"
+                                        : "int";
+        type = context_.types.lookup(name);
+    }
+    return context_.types.qualified(type, words.is_const, words.is_volatile,
+                                    words.userland);
+}
+
+const Type* Parser::tagged_type(Specifiers& into)
+{
+    Depth depth(*this);
+    TypeKind kind = at(Key::Struct)  ? TypeKind::Struct
+                    : at(Key::Union) ? TypeKind::Union
+                                     : TypeKind::Enum;
+    std::string keyword = token_.text;
+    advance();
+    Place place = token_.at;
+    Type* type = nullptr;
+    std::string name;
+    if (at(Tok::Ident) || (at(Tok::Keyword) && keyword_is_member_name(token_.key))) {
+        name = token_.text;
+        if (name.find('`') != std::string::npos)
+            fail(Tag::TYPE_ERR, place,
+                 "failed to resolve " + keyword + " " + name + ": Unknown type name");
+        advance();
+        into.declares_tag = true;
+        type = context_.types.declare(kind, name);
+        if (type == nullptr)
+            fail(Tag::DECL_TYPERED, place, "type redeclared: " + keyword + " " + name);
+    } else if (!at(Tok::LBrace)) {
+        syntax_error();
+    } else {
+        type = context_.types.anonymous(kind);
+    }
+    if (!at(Tok::LBrace))
+        return type;
+    if (type->complete || open_types_.contains(type))
+        fail(Tag::DECL_TYPERED, place, "type redeclared: " + keyword + " " + name);
+    advance();
+    open_types_.insert(type);
+    if (kind == TypeKind::Enum) {
+        into.declares_tag = true;
+        enum_body(*type);
+    } else {
+        struct_body(*type);
+    }
+    open_types_.erase(type);
+    expect(Tok::RBrace);
+    return type;
+}
+
+void Parser::struct_body(Type& into)
+{
+    StructLayout layout(into);
+    while (!at(Tok::RBrace))
+        struct_member(into, layout);
+    std::unordered_set<std::string_view> names;
+    for (const Member& member : into.members)
+        if (!member.name.empty() && !names.insert(member.name).second)
+            fail(Tag::DECL_IDRED, token_.at, "member redeclared: " + member.name);
+    layout.finish();
+}
+
+void Parser::struct_member(Type& into, StructLayout& layout)
+{
+    Specifiers base = specifiers();
+    if (base.storage != Storage::None || base.scope != Scope::Global)
+        fail(Tag::DECL_BADCLASS, base.at,
+             "storage class may not be used in a struct or union member");
+    const Type* real = base.type->resolve();
+    if (at(Tok::Semicolon)) {
+        if (!real->is_struct_or_union() || !real->name.empty())
+            fail(Tag::DECL_MNAME, base.at, "member declaration requires a name");
+        layout.add("", whole_type(base.type, base.at, "anonymous member"));
+        advance();
+        return;
+    }
+    do {
+        member_declarator(base, into, layout);
+    } while (accept(Tok::Comma));
+    expect(Tok::Semicolon);
+}
+
+void Parser::member_declarator(const Specifiers& base, Type& into, StructLayout& layout)
+{
+    Declarator member;
+    member.at = token_.at;
+    member.type = base.type;
+    if (!at(Tok::Colon))
+        member = declarator(base, Names::Needed);
+    if (at(Tok::Colon)) {
+        advance();
+        auto bits = constant_expression();
+        const Type* real = member.type->resolve();
+        if (!bits)
+            fail(Tag::DECL_BFCONST, member.at,
+                 "positive integral constant expression expected as bit-field size");
+        if (real->kind != TypeKind::Integer && real->kind != TypeKind::Enum)
+            fail(Tag::DECL_BFTYPE, member.at,
+                 "invalid type for bit-field: " + type_text(member.type));
+        if (*bits < 0 || *bits > static_cast<std::int64_t>(real->size * 8) ||
+            (*bits == 0 && !member.name.empty()))
+            fail(Tag::DECL_BFSIZE, member.at,
+                 "bit-field size " + std::to_string(*bits) + " is invalid for type " +
+                     type_text(member.type));
+        layout.add_bitfield(member.name, member.type,
+                            static_cast<std::uint32_t>(*bits));
+        return;
+    }
+    if (member.has_keys)
+        fail(Tag::DECL_ARRSUB, member.at,
+             "associative array may not be a member: " + member.name);
+    const Type* real = member.type->resolve();
+    bool flexible = real->kind == TypeKind::Array && !real->complete &&
+                    into.kind == TypeKind::Struct;
+    if (!flexible)
+        whole_type(member.type, member.at, member.name);
+    layout.add(member.name, member.type);
+    if (layout.size_bits() > std::uint64_t{INT_MAX} * 8)
+        fail(Tag::DECL_ARRBIG, member.at, "struct is too big at member " + member.name);
+}
+
+// An enum's constants are known from their own comma on.
+void Parser::enum_body(Type& into)
+{
+    into.size = into.align = 4;
+    into.is_signed = true;
+    std::int64_t next = 0;
+    while (!at(Tok::RBrace)) {
+        if (!at(Tok::Ident))
+            syntax_error();
+        Place place = token_.at;
+        std::string name = token_.text;
+        advance();
+        if (accept(Tok::Assign)) {
+            auto value = constant_expression();
+            if (!value)
+                fail(Tag::DECL_ENCONST, place,
+                     "enumerator '" + name +
+                         "' must be assigned to an integral constant expression");
+            next = *value;
+        }
+        if (next > INT_MAX || next < INT_MIN)
+            fail(Tag::DECL_ENOFLOW, place,
+                 "enumerator value overflows INT_MAX: " + name);
+        const Type* in = nullptr;
+        if (!enumerators_.emplace(name, next).second ||
+            context_.types.find_enumerator(name, in) != nullptr)
+            fail(Tag::DECL_IDRED, place, "identifier redeclared: " + name);
+        into.enumerators.push_back({name, next++});
+        if (!accept(Tok::Comma))
+            break;
+    }
+    if (into.enumerators.empty())
+        syntax_error();
+    into.complete = true;
+    context_.types.add_enumerator_scope(&into);
+}
+
+void Parser::declaration()
+{
+    Specifiers base = specifiers();
+    if (base.storage == Storage::Other)
+        fail(Tag::DECL_BADCLASS, base.at,
+             "specified storage class not appropriate in D");
+    if (at(Tok::Semicolon)) {
+        if (!base.declares_tag || base.storage != Storage::None)
+            fail(Tag::DECL_USELESS, base.at, "useless declaration");
+        auto decl = std::make_unique<Decl>();
+        decl->kind = DeclKind::TypeOnly;
+        decl->at = base.at;
+        decl->type = base.type;
+        add(std::move(decl));
+    } else {
+        declare(base, declarator(base, Names::Needed));
+        while (accept(Tok::Comma))
+            declare(base, declarator(base, Names::Needed));
+    }
+    if (!at(Tok::Semicolon))
+        syntax_error();
+    advance(Lexer::Mode::Outer);
+}
+
+void Parser::declare(const Specifiers& base, Declarator declarator)
+{
+    if (base.storage == Storage::Typedef) {
+        declare_typedef(declarator);
+        return;
+    }
+    bool is_function = declarator.type->resolve()->kind == TypeKind::Function;
+    if (base.storage == Storage::Extern || is_function) {
+        // Says that something exists elsewhere: D has no use for it but its types.
+        auto decl = std::make_unique<Decl>();
+        decl->kind = DeclKind::TypeOnly;
+        decl->at = declarator.at;
+        decl->name = std::move(declarator.name);
+        decl->type = declarator.type;
+        add(std::move(decl));
+        return;
+    }
+    declare_variable(base, std::move(declarator));
+}
+
+void Parser::declare_typedef(const Declarator& declarator)
+{
+    if (declarator.has_keys)
+        fail(Tag::DECL_ARRSUB, declarator.at,
+             "array declaration of type requires a constant size: " + declarator.name);
+    if (variables_.contains(declarator.name))
+        fail(Tag::DECL_IDRED, declarator.at,
+             "identifier redeclared: " + declarator.name);
+    Type* type = context_.types.declare(TypeKind::Typedef, declarator.name);
+    if (type == nullptr ||
+        (type->complete && type->resolve() != declarator.type->resolve()))
+        fail(Tag::DECL_TYPERED, declarator.at, "type redeclared: " + declarator.name);
+    if (!type->complete) {
+        type->base = declarator.type;
+        type->size = declarator.type->size;
+        type->align = declarator.type->align;
+        type->complete = true;
+    }
+    auto decl = std::make_unique<Decl>();
+    decl->kind = DeclKind::TypeOnly;
+    decl->at = declarator.at;
+    decl->name = declarator.name;
+    decl->type = type;
+    add(std::move(decl));
+}
+
+void Parser::declare_variable(const Specifiers& base, Declarator declarator)
+{
+    const Type* real = declarator.type->resolve();
+    if (real->kind == TypeKind::Void)
+        fail(Tag::DECL_VOIDOBJ, declarator.at,
+             "cannot declare void object: " + declarator.name);
+    if (real->kind == TypeKind::Array && !real->complete)
+        fail(Tag::DECL_ARRNULL, declarator.at,
+             "array declaration requires array dimension or tuple signature: " +
+                 declarator.name);
+    whole_type(declarator.type, declarator.at, declarator.name);
+    if (declarator.has_keys && base.scope == Scope::This)
+        fail(Tag::DECL_LOCASSC, declarator.at,
+             "clause-local associative array is not permitted: this->" +
+                 declarator.name);
+    auto decl = std::make_unique<Decl>();
+    decl->kind = DeclKind::Variable;
+    decl->at = declarator.at;
+    decl->scope = base.scope;
+    decl->type = declarator.type;
+    decl->assoc = declarator.has_keys;
+    decl->keys = std::move(declarator.keys.types);
+    if (base.scope == Scope::Global)
+        variables_.insert(declarator.name);
+    decl->name = std::move(declarator.name);
+    add(std::move(decl));
+}
+
+} // namespace dt

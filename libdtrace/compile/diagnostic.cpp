@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The one place that throws a CompileError.
+#include "libdtrace/compile/diagnostic.hpp"
+
+#include <utility>
+
+namespace dt {
+
+void fail(Tag tag, Place at, std::string text)
+{
+    throw CompileError{Diagnostic{tag, at, std::move(text), {}}};
+}
+
+} // namespace dt

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Tokens to a Unit, by recursive descent with one token of lookahead.
+//
+//   parser.cpp             program, clauses, probe descriptions, statements
+//   parser_blocks.cpp      inline, translator, provider
+//   parser_expression.cpp  expressions, by precedence climbing
+//   parser_constant.cpp    what array sizes and bit-fields may say
+//   declarations.cpp       specifiers, struct, union, enum, variables, typedefs
+//   declarators.cpp        pointers, arrays, functions, keys; type names
+//
+// Invariants
+//   - token_ is the next token, lexed in the mode of the place where it stands: whoever
+//     consumes the token before it says which mode that is (advance's argument).
+//   - Neither the depth of recursion nor the height of a tree passes max_depth, so that
+//     no later pass needs a check of its own: they may recurse over the tree.
+#pragma once
+
+#include "libdtrace/compile/lexer.hpp"
+#include "libdtrace/compile/macro.hpp"
+#include "libdtrace/compile/passes.hpp"
+#include "libdtrace/compile/pragma.hpp"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace dt {
+
+class Parser {
+public:
+    static constexpr int max_depth = 1000;
+
+    explicit Parser(CompileContext& context);
+
+    Unit program();
+
+private:
+    enum class Storage { None, Typedef, Extern, Other };
+
+    // What stands before the declarators: "typedef unsigned", "self const struct foo".
+    struct Specifiers {
+        const Type* type = nullptr;
+        Storage storage = Storage::None;
+        Scope scope = Scope::Global;
+        bool declares_tag = false; // struct, union or enum with a name or enumerators
+        Place at;
+    };
+
+    struct Parameters {
+        std::vector<const Type*> types;
+        std::vector<std::string> names; // "" where none was given
+        bool varargs = false;
+    };
+
+    // One layer of a declarator; a declarator is a list of them, from the name outward.
+    struct Layer {
+        enum Kind { Pointer, Array, Function, Keys } kind = Pointer;
+        bool is_const = false, is_volatile = false, userland = false; // Pointer
+        bool sized = false;                                           // Array
+        std::uint64_t count = 0;
+        Parameters parameters; // Function, Keys
+        Place at;
+    };
+
+    struct Declarator {
+        std::string name;
+        Place at;
+        const Type* type = nullptr;
+        bool has_keys = false;
+        Parameters keys;
+    };
+
+    enum class Names { Needed, Optional, None };
+
+    struct Depth {
+        explicit Depth(Parser& parser) : parser_(parser) { parser.enter(); }
+        ~Depth() { --parser_.depth_; }
+        Depth(const Depth&) = delete;
+        Depth& operator=(const Depth&) = delete;
+        Parser& parser_;
+    };
+
+    // Tokens
+    void advance(Lexer::Mode mode = Lexer::Mode::Code);
+    const Token& peek();
+    bool at(Tok kind) const { return token_.kind == kind; }
+    bool at(Key key) const { return token_.key == key; }
+    bool accept(Tok kind);
+    void expect(Tok kind);
+    std::string take_name();
+    [[noreturn]] void syntax_error() const;
+    void enter();
+
+    // Program
+    void top();
+    void clause();
+    ProbeSpec probe_spec();
+    ProbeSpec describe(const Token& token);
+    void probe_id(ProbeSpec& spec) const;
+    std::vector<Stmt> block();
+    std::vector<Stmt> branch();
+    Stmt statement();
+    Stmt if_statement();
+    void add(std::unique_ptr<Decl> decl);
+
+    // Blocks
+    void inline_definition();
+    void translator();
+    void provider();
+    ProviderProbe provider_probe();
+    void provider_arguments(std::vector<const Type*>& types,
+                            std::vector<std::string>& names);
+
+    // Expressions
+    NodePtr make(NodeKind kind, Place at) const;
+    NodePtr fit(NodePtr node) const;
+    NodePtr unary_node(Op op, Place at, NodePtr operand) const;
+    NodePtr expression();
+    NodePtr assignment();
+    NodePtr conditional();
+    NodePtr binary(int lowest);
+    NodePtr unary();
+    NodePtr cast_or_parenthesis();
+    NodePtr size_of();
+    NodePtr string_of();
+    NodePtr offset_of();
+    NodePtr translate();
+    NodePtr postfix();
+    NodePtr primary();
+    NodePtr constant();
+    NodePtr scoped_variable(Scope scope);
+    NodePtr call(NodePtr callee);
+    std::vector<NodePtr> arguments(Tok close);
+    const Type* integer_type(const Token& token) const;
+
+    // Constant expressions: an integer, or nothing when the tree is not constant.
+    std::optional<std::int64_t> evaluate(const Node& node) const;
+    std::optional<std::int64_t> evaluate_name(const std::string& name) const;
+    std::optional<std::int64_t> evaluate_binary(const Node& node) const;
+    std::optional<std::int64_t> constant_expression();
+
+    // Declarations
+    bool is_type_name(std::string_view name) const;
+    bool starts_type(const Token& token) const;
+    bool starts_declaration() const;
+    void declaration();
+    Specifiers specifiers();
+    bool specifier(Specifiers& into, struct SpecifierWords& words);
+    bool storage_specifier(Specifiers& into);
+    const Type* finish_specifiers(const struct SpecifierWords& words);
+    const Type* tagged_type(Specifiers& into);
+    void struct_body(Type& into);
+    void struct_member(Type& into, class StructLayout& layout);
+    void member_declarator(const Specifiers& base, Type& into, StructLayout& layout);
+    void enum_body(Type& into);
+    void declare(const Specifiers& base, Declarator declarator);
+    void declare_typedef(const Declarator& declarator);
+    void declare_variable(const Specifiers& base, Declarator declarator);
+
+    // Declarators
+    Declarator declarator(const Specifiers& base, Names names);
+    void layers(std::vector<Layer>& into, Declarator& named, Names names);
+    void direct_layers(std::vector<Layer>& into, Declarator& named, Names names);
+    Layer pointer_layer();
+    Layer bracket_layer();
+    Layer parameter_layer();
+    Parameters parameters(Tok close);
+    const Type* apply(const Layer& layer, const Type* base);
+    const Type* type_name();
+    const Type* whole_type(const Type* type, Place at, std::string_view what) const;
+
+    CompileContext& context_;
+    Unit unit_;
+    Macros macros_;
+    Pragmas pragmas_;
+    Lexer lexer_;
+    Token token_;
+    std::optional<Token> peeked_;
+    int depth_ = 0;
+    std::unordered_map<std::string, std::int64_t> enumerators_;
+    std::unordered_map<std::string, const Node*> inlines_;
+    std::unordered_set<std::string> variables_;
+    std::unordered_set<const Type*> open_types_; // whose bodies are being parsed
+};
+
+} // namespace dt

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+// See pragma.hpp.
+#include "libdtrace/compile/pragma.hpp"
+
+#include "libdtrace/compile/passes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace dt {
+
+// The blank-separated words of a control line; a quoted word loses its quotes.
+struct Pragmas::Words {
+    std::string_view rest;
+
+    void skip()
+    {
+        while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest.front())))
+            rest.remove_prefix(1);
+        while (!rest.empty() && std::isspace(static_cast<unsigned char>(rest.back())))
+            rest.remove_suffix(1);
+        if (rest.starts_with("/*") && rest.ends_with("*/"))
+            rest = {};
+    }
+    bool empty()
+    {
+        skip();
+        return rest.empty();
+    }
+    std::string_view next()
+    {
+        skip();
+        if (rest.starts_with('"')) {
+            std::size_t end = rest.find('"', 1);
+            if (end != std::string_view::npos) {
+                std::string_view word = rest.substr(1, end - 1);
+                rest.remove_prefix(end + 1);
+                return word;
+            }
+        }
+        std::size_t end = 0;
+        while (end < rest.size() &&
+               !std::isspace(static_cast<unsigned char>(rest[end])))
+            ++end;
+        std::string_view word = rest.substr(0, end);
+        rest.remove_prefix(end);
+        return word;
+    }
+};
+
+namespace {
+
+constexpr std::string_view stabilities[] = {"Internal", "Private",  "Obsolete",
+                                            "External", "Unstable", "Evolving",
+                                            "Stable",   "Standard"};
+constexpr std::string_view dependency_classes[] = {"Unknown", "CPU", "Platform",
+                                                   "Group",   "ISA", "Common"};
+constexpr std::string_view provider_parts[] = {"provider", "module", "function", "name",
+                                               "args"};
+constexpr std::string_view dependency_kinds[] = {"module", "provider", "library"};
+
+// clang-format off
+#define D_COMPILE_OPTIONS(X) /* X(option, field of CompileOptions) */ \
+    X(zdefs, zdefs) X(empty, empty) X(argref, argref) X(defaultargs, defaultargs) \
+    X(pspec, pspec) X(strsize, strsize) X(iregs, n_registers) X(tregs, n_tuple_registers) \
+    X(stackframes, stackframes) X(ustackframes, ustackframes) \
+    X(jstackframes, jstackframes) X(jstackstrsize, jstackstrsize)
+// clang-format on
+
+template <std::size_t N>
+bool one_of(const std::string_view (&words)[N], std::string_view word)
+{
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+// "Stable/Stable/Common"; letter case counts, as in DTrace.
+bool valid_attributes(std::string_view text)
+{
+    std::size_t first = text.find('/');
+    std::size_t second =
+        first == std::string_view::npos ? first : text.find('/', first + 1);
+    if (second == std::string_view::npos)
+        return false;
+    return one_of(stabilities, text.substr(0, first)) &&
+           one_of(stabilities, text.substr(first + 1, second - first - 1)) &&
+           one_of(dependency_classes, text.substr(second + 1));
+}
+
+bool all_digits(std::string_view text)
+{
+    return !text.empty() && std::all_of(text.begin(), text.end(),
+                                        [](char c) { return c >= '0' && c <= '9'; });
+}
+
+[[noreturn]] void malformed(std::string_view what, Place at, std::string_view expected)
+{
+    fail(Tag::PRAGMA_MALFORM, at,
+         "malformed #pragma D " + std::string(what) + ": expected " +
+             std::string(expected));
+}
+
+void expect_end(bool empty, std::string_view what, Place at)
+{
+    if (!empty)
+        fail(Tag::PRAGMA_MALFORM, at,
+             "superfluous arguments specified for #pragma D " + std::string(what));
+}
+
+PragmaOption split_option(std::string_view word, Place at)
+{
+    std::size_t equals = word.find('=');
+    PragmaOption option;
+    option.name = word.substr(0, equals);
+    if (equals != std::string_view::npos)
+        option.value = word.substr(equals + 1);
+    if (option.value.size() >= 2 && option.value.front() == '"' &&
+        option.value.back() == '"')
+        option.value = option.value.substr(1, option.value.size() - 2);
+    option.at = at;
+    return option;
+}
+
+void set_line(std::string_view number, Place at, Lexer& lexer)
+{
+    if (!all_digits(number) || number.size() > 9)
+        fail(Tag::PRAGMA_MALFORM, at, "malformed #line: expected a line number");
+    lexer.set_line(std::stoi(std::string(number)));
+}
+
+} // namespace
+
+void Pragmas::control(std::string_view line, Place at, Lexer& lexer)
+{
+    Words words{line};
+    std::string_view word = words.next();
+    if (word.empty() || word == "ident")
+        return;
+    if (all_digits(word))
+        set_line(word, at, lexer);
+    else if (word == "line")
+        set_line(words.next(), at, lexer);
+    else if (word == "error")
+        fail(Tag::PRAGERR, at,
+             words.empty() ? "#error" : "#error: " + std::string(words.rest));
+    else if (word == "pragma")
+        pragma(words, at, lexer);
+    else
+        fail(Tag::PRAGCTL_INVAL, at,
+             "invalid control directive: #" + std::string(word));
+}
+
+void Pragmas::pragma(Words words, Place at, Lexer& lexer)
+{
+    Words all = words;
+    std::string_view word = words.next();
+    if (word == "D")
+        d_pragma(words, at);
+    else if (word == "error" || word == "ident" || word == "line")
+        control(all.rest, at, lexer);
+}
+
+void Pragmas::d_pragma(Words words, Place at)
+{
+    std::string_view word = words.next();
+    if (word == "option")
+        option(words, at);
+    else if (word == "attributes")
+        attributes(words, at);
+    else if (word == "binding")
+        binding(words, at);
+    else if (word == "depends_on")
+        depends_on(words, at);
+    else
+        fail(Tag::PRAGMA_INVAL, at,
+             word.empty() ? "malformed #pragma D: expected a directive"
+                          : "invalid D pragma: " + std::string(word));
+}
+
+void Pragmas::option(Words& words, Place at)
+{
+    std::string_view word = words.next();
+    if (word.empty() || word.front() == '=')
+        malformed("option", at, "name[=value]");
+    expect_end(words.empty(), "option", at);
+    PragmaOption option = split_option(word, at);
+    if (options_.set_option) {
+        if (auto reason = options_.set_option(option.name, option.value))
+            fail(Tag::PRAGMA_OPTSET, at,
+                 "failed to set option '" + option.name +
+                     (option.value.empty() ? "'" : "' to '" + option.value + "'") +
+                     ": " + *reason);
+    }
+    unit_.options.push_back(std::move(option));
+}
+
+void Pragmas::attributes(Words& words, Place at)
+{
+    PragmaAttributes pragma;
+    pragma.attributes = words.next();
+    if (!valid_attributes(pragma.attributes))
+        malformed("attributes", at,
+                  "name/data/class, found \"" + pragma.attributes + "\"");
+    std::string_view first = words.next();
+    if (first == "provider" && !words.empty()) {
+        pragma.name = words.next();
+        pragma.part = words.next();
+        if (!one_of(provider_parts, pragma.part))
+            malformed("attributes", at,
+                      "provider, module, function, name or args after the provider");
+    } else {
+        pragma.name = first;
+    }
+    if (pragma.name.empty())
+        malformed("attributes", at, "an identifier");
+    expect_end(words.empty(), "attributes", at);
+    pragma.at = at;
+    unit_.attributes.push_back(std::move(pragma));
+}
+
+void Pragmas::binding(Words& words, Place at)
+{
+    PragmaBinding pragma;
+    pragma.version = words.next();
+    pragma.name = words.next();
+    pragma.at = at;
+    bool dotted = !pragma.version.empty() &&
+                  std::all_of(pragma.version.begin(), pragma.version.end(), [](char c) {
+                      return c == '.' || (c >= '0' && c <= '9');
+                  });
+    if (!dotted)
+        malformed("binding", at, "a version string");
+    if (pragma.name.empty())
+        malformed("binding", at, "an identifier");
+    expect_end(words.empty(), "binding", at);
+    unit_.bindings.push_back(std::move(pragma));
+}
+
+void Pragmas::depends_on(Words& words, Place at)
+{
+    PragmaDependency pragma;
+    pragma.kind = words.next();
+    pragma.name = words.next();
+    pragma.at = at;
+    if (!one_of(dependency_kinds, pragma.kind))
+        malformed("depends_on", at, "module, provider or library");
+    if (pragma.name.empty())
+        malformed("depends_on", at, "a name");
+    expect_end(words.empty(), "depends_on", at);
+    if (options_.dependency && !options_.dependency(pragma.kind, pragma.name))
+        fail(Tag::PRAGMA_DEPEND, at,
+             "program requires " + pragma.kind + " " + pragma.name);
+    unit_.dependencies.push_back(std::move(pragma));
+}
+
+namespace {
+
+// Walks over a text line by line, past comments, strings and character constants.
+class ControlLines {
+public:
+    explicit ControlLines(std::string_view text) : text_(text) {}
+
+    template <class Visit> void each(Visit visit)
+    {
+        bool fresh = true;
+        while (pos_ < text_.size()) {
+            char c = text_[pos_];
+            if (c == '\n') {
+                fresh = true;
+                ++line_;
+                ++pos_;
+            } else if (c == '#' && fresh) {
+                std::size_t end = std::min(text_.find('\n', pos_), text_.size());
+                visit(text_.substr(pos_ + 1, end - pos_ - 1), Place{line_, 1});
+                pos_ = end;
+            } else if (c == '/' && text_.substr(pos_, 2) == "/*") {
+                skip_comment();
+            } else if (c == '"' || c == '\'') {
+                skip_quoted(c);
+                fresh = false;
+            } else {
+                fresh = fresh && std::isspace(static_cast<unsigned char>(c));
+                ++pos_;
+            }
+        }
+    }
+
+private:
+    void skip_comment()
+    {
+        std::size_t end = text_.find("*/", pos_ + 2);
+        end = end == std::string_view::npos ? text_.size() : end + 2;
+        line_ +=
+            static_cast<int>(std::count(text_.begin() + static_cast<long>(pos_),
+                                        text_.begin() + static_cast<long>(end), '\n'));
+        pos_ = end;
+    }
+
+    // To the closing quote or the line's end, where the parser will complain.
+    void skip_quoted(char quote)
+    {
+        for (++pos_; pos_ < text_.size() && text_[pos_] != '\n'; ++pos_) {
+            if (text_[pos_] == quote) {
+                ++pos_;
+                return;
+            }
+            if (text_[pos_] == '\\' && pos_ + 1 < text_.size() &&
+                text_[pos_ + 1] != '\n')
+                ++pos_;
+        }
+    }
+
+    std::string_view text_;
+    std::size_t pos_ = 0;
+    int line_ = 1;
+};
+
+std::string lower_case(std::string_view text)
+{
+    std::string lower(text);
+    for (char& c : lower)
+        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return lower;
+}
+
+bool parse_bool(std::string_view text, bool& value)
+{
+    static constexpr std::string_view yes[] = {"",        "true", "yes", "enable",
+                                               "enabled", "on",   "set", "1"};
+    static constexpr std::string_view no[] = {"false", "no",    "disable", "disabled",
+                                              "off",   "unset", "0"};
+    std::string lower = lower_case(text);
+    if (one_of(yes, lower))
+        value = true;
+    else if (one_of(no, lower))
+        value = false;
+    else
+        return false;
+    return true;
+}
+
+// 64, 4k, 1m: a number with one of k m g t behind it.
+bool parse_size(std::string_view text, std::uint64_t& value)
+{
+    static constexpr std::string_view units = "kmgt";
+    unsigned shift = 0;
+    if (!text.empty()) {
+        std::size_t unit = units.find(lower_case(text.substr(text.size() - 1)));
+        if (unit != std::string_view::npos) {
+            shift = 10 * (static_cast<unsigned>(unit) + 1);
+            text.remove_suffix(1);
+        }
+    }
+    if (!all_digits(text) || text.size() > 9)
+        return false;
+    std::uint64_t number = std::stoull(std::string(text));
+    if (number == 0 || number > (std::uint64_t{1} << 40 >> shift))
+        return false;
+    value = number << shift;
+    return true;
+}
+
+void set(bool& field, std::string_view value)
+{
+    parse_bool(value, field);
+}
+
+template <class Number> void set(Number& field, std::string_view value)
+{
+    std::uint64_t number = 0;
+    if (parse_size(value, number) && number <= (1u << 30))
+        field = static_cast<Number>(number);
+}
+
+} // namespace
+
+std::vector<PragmaOption> scan_options(std::string_view text)
+{
+    std::vector<PragmaOption> found;
+    ControlLines(text).each([&](std::string_view line, Place at) {
+        std::array<std::string, 4> words;
+        std::size_t n = 0, i = 0;
+        while (i < line.size() && n < words.size()) {
+            if (std::isspace(static_cast<unsigned char>(line[i]))) {
+                ++i;
+                continue;
+            }
+            while (i < line.size() &&
+                   !std::isspace(static_cast<unsigned char>(line[i])))
+                words[n] += line[i++];
+            ++n;
+        }
+        if (words[0] == "pragma" && words[1] == "D" && words[2] == "option" && n == 4)
+            found.push_back(split_option(words[3], at));
+    });
+    return found;
+}
+
+void apply_options(const std::vector<PragmaOption>& pragmas, CompileOptions& options)
+{
+    for (const PragmaOption& pragma : pragmas) {
+#define X(option, field)                                                               \
+    if (pragma.name == #option)                                                        \
+        set(options.field, pragma.value);
+        D_COMPILE_OPTIONS(X)
+#undef X
+    }
+}
+
+} // namespace dt

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: MIT
+// The type table: one object per type.
+//
+//   names_   "int", "uint8_t"           -> intrinsic types and typedefs
+//   tags_    "foo" of struct/union/enum -> one name space, as in C
+//   derived  (kind, base, ...)          -> pointers, arrays, functions, qualified types
+//
+// A struct that was named but not declared yet is a Struct with complete == false; its
+// body is filled in place, so that pointers to it made before need no change. Every
+// change of names_ and tags_ is written to undo_, which rollback() reads backwards.
+#include "libdtrace/compile/types.hpp"
+
+#include "libdtrace/compile/types_predefined.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+
+namespace dt {
+
+const Type* Type::resolve() const
+{
+    const Type* type = this;
+    while (type->kind == TypeKind::Typedef && type->base != nullptr)
+        type = type->base;
+    return type;
+}
+
+bool Type::is_integer() const
+{
+    TypeKind real = resolve()->kind;
+    return real == TypeKind::Integer || real == TypeKind::Enum;
+}
+
+bool Type::is_float() const
+{
+    return resolve()->kind == TypeKind::Float;
+}
+
+bool Type::is_arithmetic() const
+{
+    return is_integer() || is_float();
+}
+
+bool Type::is_pointer() const
+{
+    return resolve()->kind == TypeKind::Pointer;
+}
+
+bool Type::is_scalar() const
+{
+    return is_arithmetic() || is_pointer();
+}
+
+bool Type::is_string() const
+{
+    return resolve()->kind == TypeKind::String;
+}
+
+bool Type::is_string_compatible() const
+{
+    const Type* real = resolve();
+    if (real->kind == TypeKind::String)
+        return true;
+    if (real->kind != TypeKind::Array && real->kind != TypeKind::Pointer)
+        return false;
+    return real->base->resolve()->is_char;
+}
+
+bool Type::is_struct_or_union() const
+{
+    TypeKind real = resolve()->kind;
+    return real == TypeKind::Struct || real == TypeKind::Union;
+}
+
+bool Type::is_by_ref() const
+{
+    switch (resolve()->kind) {
+    case TypeKind::String:
+    case TypeKind::Array:
+    case TypeKind::Struct:
+    case TypeKind::Union:
+    case TypeKind::Stack:
+    case TypeKind::SymAddr:
+    case TypeKind::UsymAddr:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool Type::find_member(std::string_view wanted, Member& found) const
+{
+    const Type* real = resolve();
+    if (wanted.empty())
+        return false;
+    for (const Member& member : real->members) {
+        if (member.name == wanted) {
+            found = member;
+            return true;
+        }
+        if (member.name.empty() && member.type->find_member(wanted, found)) {
+            found.offset_bits += member.offset_bits;
+            return true;
+        }
+    }
+    return false;
+}
+
+namespace {
+
+using Names = std::unordered_map<std::string, Type*>;
+
+struct Undo {
+    Names* names = nullptr; // set: key was added to it
+    std::string key;
+    Type* type = nullptr; // set with before: it was incomplete and looked so
+    std::unique_ptr<Type> before;
+};
+
+struct FoundEnumerator {
+    const Type* in = nullptr;
+    std::size_t index = 0;
+};
+
+bool is_tag(TypeKind kind)
+{
+    return kind == TypeKind::Struct || kind == TypeKind::Union ||
+           kind == TypeKind::Enum || kind == TypeKind::Forward;
+}
+
+std::string_view trim(std::string_view text)
+{
+    while (!text.empty() && text.front() == ' ')
+        text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ')
+        text.remove_suffix(1);
+    return text;
+}
+
+std::string_view take_word(std::string_view& text)
+{
+    text = trim(text);
+    std::size_t end = std::min(text.find(' '), text.size());
+    std::string_view word = text.substr(0, end);
+    text.remove_prefix(end);
+    return word;
+}
+
+// "long unsigned int" -> "unsigned long"; empty when a word is no integer word.
+std::string canonical_integer(std::string_view text)
+{
+    int longs = 0;
+    bool is_short = false, is_unsigned = false, is_signed = false, is_char = false;
+    while (!trim(text).empty()) {
+        std::string_view word = take_word(text);
+        if (word == "long")
+            ++longs;
+        else if (word == "short")
+            is_short = true;
+        else if (word == "unsigned")
+            is_unsigned = true;
+        else if (word == "signed")
+            is_signed = true;
+        else if (word == "char")
+            is_char = true;
+        else if (word != "int")
+            return {};
+    }
+    if (is_char)
+        return is_unsigned ? "unsigned char" : is_signed ? "signed char" : "char";
+    std::string name = is_unsigned ? "unsigned " : "";
+    return name + (is_short     ? "short"
+                   : longs >= 2 ? "long long"
+                   : longs == 1 ? "long"
+                                : "int");
+}
+
+} // namespace
+
+struct TypeTable::Impl {
+    std::deque<Type> storage;
+    Names names, tags;
+    std::unordered_map<std::string, FoundEnumerator> enumerators;
+    std::vector<Undo> undo;
+    std::map<std::pair<const Type*, bool>, Type*> pointers;
+    std::map<std::tuple<const Type*, std::uint64_t, bool>, Type*> arrays;
+    std::map<std::tuple<const Type*, std::vector<const Type*>, bool>, Type*> functions;
+    std::map<std::tuple<const Type*, bool, bool, bool>, Type*> qualified;
+    Type* string = nullptr;
+    Type* stack = nullptr;
+    Type* symaddr = nullptr;
+    Type* usymaddr = nullptr;
+    Type* dynamic = nullptr;
+
+    Type* make(TypeKind kind, std::string_view name)
+    {
+        Type& type = storage.emplace_back();
+        type.kind = kind;
+        type.name = name;
+        return &type;
+    }
+
+    Type* special(TypeKind kind, std::string_view name, std::uint64_t size)
+    {
+        Type* type = make(kind, name);
+        type->size = size;
+        type->align = kind == TypeKind::String ? 1 : 8;
+        return type;
+    }
+
+    void add_name(Names& into, std::string key, Type* type)
+    {
+        undo.push_back({&into, key, nullptr, nullptr});
+        into.emplace(std::move(key), type);
+    }
+
+    const Type* find(const Names& in, std::string_view name) const
+    {
+        auto found = in.find(std::string(name));
+        return found == in.end() ? nullptr : found->second;
+    }
+
+    const Type* find_base(std::string_view name) const;
+};
+
+const Type* TypeTable::Impl::find_base(std::string_view name) const
+{
+    std::string_view rest = name;
+    std::string_view word = take_word(rest);
+    if (word == "const" || word == "volatile")
+        return find_base(trim(rest));
+    if (word == "struct" || word == "union" || word == "enum") {
+        const Type* tag = find(tags, trim(rest));
+        TypeKind wanted = word == "struct"  ? TypeKind::Struct
+                          : word == "union" ? TypeKind::Union
+                                            : TypeKind::Enum;
+        return tag != nullptr && tag->kind == wanted ? tag : nullptr;
+    }
+    if (const Type* type = find(names, name))
+        return type;
+    std::string integer = canonical_integer(name);
+    return integer.empty() ? nullptr : find(names, integer);
+}
+
+TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
+{
+    auto intrinsic = [this](const char* name, TypeKind kind, std::uint64_t size) {
+        Type* type = impl_->make(kind, name);
+        type->size = size;
+        type->align = size == 0 ? 1 : static_cast<std::uint32_t>(size);
+        impl_->names.emplace(name, type);
+        return type;
+    };
+#define X(text, k, bytes, sign, character, boolean)                                    \
+    {                                                                                  \
+        Type* type = intrinsic(text, TypeKind::k, bytes);                              \
+        type->is_signed = sign;                                                        \
+        type->is_char = character;                                                     \
+        type->is_bool = boolean;                                                       \
+    }
+    D_INTRINSIC_TYPES(X)
+#undef X
+    impl_->string = impl_->special(TypeKind::String, "string", strsize);
+    impl_->names.emplace("string", impl_->string);
+    // The hidden types: their sizes are those of the engine's records.
+    impl_->stack = impl_->special(TypeKind::Stack, "stack", 8);
+    impl_->symaddr = impl_->special(TypeKind::SymAddr, "_symaddr", 8);
+    impl_->usymaddr = impl_->special(TypeKind::UsymAddr, "_usymaddr", 16);
+    impl_->dynamic = impl_->special(TypeKind::Dynamic, "<DYN>", 0);
+    declare_predefined_types(*this);
+    impl_->undo.clear();
+}
+
+TypeTable::~TypeTable() = default;
+
+const Type* TypeTable::void_type() const
+{
+    return impl_->find(impl_->names, "void");
+}
+
+const Type* TypeTable::int_type() const
+{
+    return impl_->find(impl_->names, "int");
+}
+
+const Type* TypeTable::int64_type() const
+{
+    return impl_->find(impl_->names, "int64_t");
+}
+
+const Type* TypeTable::uint64_type() const
+{
+    return impl_->find(impl_->names, "uint64_t");
+}
+
+const Type* TypeTable::string_type() const
+{
+    return impl_->string;
+}
+
+const Type* TypeTable::stack_type() const
+{
+    return impl_->stack;
+}
+
+const Type* TypeTable::symaddr_type() const
+{
+    return impl_->symaddr;
+}
+
+const Type* TypeTable::usymaddr_type() const
+{
+    return impl_->usymaddr;
+}
+
+const Type* TypeTable::dynamic_type() const
+{
+    return impl_->dynamic;
+}
+
+const Type* TypeTable::pointer_to(const Type* base, bool userland)
+{
+    Type*& slot = impl_->pointers[{base, userland}];
+    if (slot == nullptr) {
+        slot = impl_->make(TypeKind::Pointer, "");
+        slot->base = base;
+        slot->userland = userland;
+        slot->size = slot->align = 8;
+    }
+    return slot;
+}
+
+const Type* TypeTable::array_of(const Type* base, std::uint64_t count, bool complete)
+{
+    Type*& slot = impl_->arrays[{base, count, complete}];
+    if (slot == nullptr) {
+        slot = impl_->make(TypeKind::Array, "");
+        slot->base = base;
+        slot->count = count;
+        slot->complete = complete;
+        slot->size = base->resolve()->size * count;
+        slot->align = base->resolve()->align;
+        slot->userland = base->userland;
+    }
+    return slot;
+}
+
+const Type* TypeTable::function_of(const Type* result,
+                                   std::vector<const Type*> parameters, bool varargs)
+{
+    Type*& slot = impl_->functions[{result, parameters, varargs}];
+    if (slot == nullptr) {
+        slot = impl_->make(TypeKind::Function, "");
+        slot->base = result;
+        slot->parameters = std::move(parameters);
+        slot->varargs = varargs;
+    }
+    return slot;
+}
+
+const Type* TypeTable::qualified(const Type* base, bool is_const, bool is_volatile,
+                                 bool userland)
+{
+    if (!is_const && !is_volatile && !userland)
+        return base;
+    if (base->kind == TypeKind::Pointer && userland && !is_const && !is_volatile)
+        return pointer_to(base->base, true);
+    Type*& slot = impl_->qualified[{base, is_const, is_volatile, userland}];
+    if (slot == nullptr) {
+        slot = impl_->make(TypeKind::Typedef, "");
+        slot->base = base;
+        slot->is_const = is_const;
+        slot->is_volatile = is_volatile;
+        slot->userland = userland;
+        slot->size = base->size;
+        slot->align = base->align;
+    }
+    return slot;
+}
+
+const Type* TypeTable::lookup(std::string_view name) const
+{
+    name = trim(name);
+    std::size_t stars = 0;
+    while (!name.empty() && (name.back() == '*' || name.back() == ' ')) {
+        stars += name.back() == '*';
+        name.remove_suffix(1);
+    }
+    const Type* type = name.empty() ? nullptr : impl_->find_base(name);
+    // The table is a cache of derived types: making one does not change its meaning.
+    for (; type != nullptr && stars > 0; --stars)
+        type = const_cast<TypeTable*>(this)->pointer_to(type);
+    return type;
+}
+
+Type* TypeTable::declare(TypeKind kind, std::string_view name)
+{
+    Names& names = is_tag(kind) ? impl_->tags : impl_->names;
+    std::string key(name);
+    auto found = names.find(key);
+    if (found == names.end()) {
+        Type* type = impl_->make(kind, name);
+        type->complete = false;
+        impl_->add_name(names, std::move(key), type);
+        return type;
+    }
+    Type* type = found->second;
+    if (type->kind != kind)
+        return nullptr;
+    if (!type->complete)
+        impl_->undo.push_back({nullptr, {}, type, std::make_unique<Type>(*type)});
+    return type;
+}
+
+Type* TypeTable::anonymous(TypeKind kind)
+{
+    Type* type = impl_->make(kind, "");
+    type->complete = false;
+    return type;
+}
+
+const Enumerator* TypeTable::find_enumerator(std::string_view name,
+                                             const Type*& in) const
+{
+    auto found = impl_->enumerators.find(std::string(name));
+    if (found == impl_->enumerators.end())
+        return nullptr;
+    in = found->second.in;
+    return &in->enumerators[found->second.index];
+}
+
+void TypeTable::add_enumerator_scope(const Type* enumeration)
+{
+    for (std::size_t i = 0; i < enumeration->enumerators.size(); ++i) {
+        const std::string& name = enumeration->enumerators[i].name;
+        if (impl_->enumerators.emplace(name, FoundEnumerator{enumeration, i}).second) {
+            // An entry with a key alone: an enumerator's name.
+            impl_->undo.push_back({nullptr, name, nullptr, nullptr});
+        }
+    }
+}
+
+void TypeTable::set_strsize(std::uint64_t strsize)
+{
+    impl_->string->size = strsize;
+}
+
+std::size_t TypeTable::mark() const
+{
+    return impl_->undo.size();
+}
+
+void TypeTable::rollback(std::size_t mark)
+{
+    while (impl_->undo.size() > mark) {
+        Undo& last = impl_->undo.back();
+        if (last.names != nullptr)
+            last.names->erase(last.key);
+        else if (last.type != nullptr)
+            *last.type = std::move(*last.before);
+        else
+            impl_->enumerators.erase(last.key);
+        impl_->undo.pop_back();
+    }
+}
+
+} // namespace dt
