@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Reading and writing a target's memory, and what we have in it.
+#include "ptrace-agent/address_space.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/unwind.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr std::byte breakpoint{0xcc}; // int3
+constexpr std::size_t page_bytes = 4096;
+
+static TargetAddr page_of(TargetAddr at)
+{
+    return {at.value & ~std::uint64_t(page_bytes - 1)};
+}
+
+static Fd open_mem(pid_t pid)
+{
+    return Fd(open(proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
+}
+
+AddressSpace::AddressSpace(pid_t owner, TracepointTable& table)
+    : owner_(owner), table_(table), mem_(open_mem(owner))
+{
+}
+
+AddressSpace::~AddressSpace()
+{
+    forget_unwind(*this);
+    table_.remove_process(owner_);
+    table_.reclaim();
+}
+
+bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
+{
+    iovec local{into.data(), into.size()};
+    iovec remote{reinterpret_cast<void*>(from.value), into.size()};
+    ssize_t n = process_vm_readv(owner_, &local, 1, &remote, 1, 0);
+    if (n < 0 && errno == ESRCH) // the owner ended, its vfork children did not
+        return read_text(from, into);
+    return n == static_cast<ssize_t>(into.size());
+}
+
+bool AddressSpace::write(TargetAddr to, std::span<const std::byte> bytes)
+{
+    iovec local{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    iovec remote{reinterpret_cast<void*>(to.value), bytes.size()};
+    ssize_t n = process_vm_writev(owner_, &local, 1, &remote, 1, 0);
+    if (n < 0 && errno == ESRCH)
+        return write_text(to, bytes);
+    return n == static_cast<ssize_t>(bytes.size());
+}
+
+bool AddressSpace::read_text(TargetAddr from, std::span<std::byte> into) const
+{
+    return pread(mem_.get(), into.data(), into.size(),
+                 static_cast<off_t>(from.value)) == static_cast<ssize_t>(into.size());
+}
+
+bool AddressSpace::write_text(TargetAddr to, std::span<const std::byte> bytes)
+{
+    return pwrite(mem_.get(), bytes.data(), bytes.size(),
+                  static_cast<off_t>(to.value)) == static_cast<ssize_t>(bytes.size());
+}
+
+bool AddressSpace::read_original(TargetAddr from, std::span<std::byte> into) const
+{
+    if (!read_text(from, into))
+        return false;
+    for (std::size_t i = 0; i < into.size(); ++i) {
+        if (into[i] != breakpoint)
+            continue;
+        if (Tracepoint* ours = find(from + i); ours != nullptr && ours->written)
+            into[i] = ours->original();
+    }
+    return true;
+}
+
+Tracepoint* AddressSpace::find(TargetAddr at) const
+{
+    return static_cast<Tracepoint*>(table_.find(owner_, at));
+}
+
+Tracepoint& AddressSpace::add(const Instruction& insn)
+{
+    auto entry = std::make_unique<Tracepoint>(owner_, insn.at, insn);
+    Tracepoint& added = *entry;
+    [[maybe_unused]] bool ok = static_cast<bool>(table_.add(std::move(entry)));
+    assert(ok); // find() said that there is none
+    return added;
+}
+
+static void sort_by_address(std::vector<Tracepoint*>& all)
+{
+    std::sort(all.begin(), all.end(),
+              [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); });
+}
+
+std::vector<Tracepoint*> AddressSpace::tracepoints() const
+{
+    std::vector<Tracepoint*> all;
+    table_.for_each(owner_, [&all](TableEntry& entry) {
+        all.push_back(static_cast<Tracepoint*>(&entry));
+    });
+    sort_by_address(all);
+    return all;
+}
+
+// Page by page: one read, one write from the first site of the page to the last.
+std::vector<Tracepoint*> AddressSpace::exchange(std::vector<Tracepoint*> all,
+                                                bool plant)
+{
+    std::vector<Tracepoint*> odd;
+    std::byte text[page_bytes];
+    sort_by_address(all);
+    for (std::size_t first = 0, last; first < all.size(); first = last) {
+        TargetAddr page = page_of(all[first]->at());
+        for (last = first; last < all.size() && page_of(all[last]->at()) == page;)
+            ++last;
+        TargetAddr from = all[first]->at();
+        std::span<std::byte> span(text, all[last - 1]->at() - from + 1);
+        std::vector<Tracepoint*> changed;
+        bool readable = read_text(from, span);
+        for (std::size_t i = first; i < last; ++i) {
+            Tracepoint& tp = *all[i];
+            std::byte& byte = span[tp.at() - from];
+            if (!readable || byte != (plant ? tp.original() : breakpoint)) {
+                odd.push_back(&tp);
+                continue;
+            }
+            byte = plant ? breakpoint : tp.original();
+            changed.push_back(&tp);
+        }
+        bool wrote = changed.empty() || write_text(from, span);
+        for (Tracepoint* tp : changed) {
+            if (wrote)
+                tp->written = plant;
+            else
+                odd.push_back(tp);
+        }
+    }
+    return odd;
+}
+
+std::vector<Tracepoint*>
+AddressSpace::write_breakpoints(const std::vector<Tracepoint*>& all)
+{
+    return exchange(all, true);
+}
+
+std::vector<Tracepoint*>
+AddressSpace::restore_originals(const std::vector<Tracepoint*>& all)
+{
+    return exchange(all, false);
+}
+
+void AddressSpace::forget(Tracepoint& tracepoint)
+{
+    table_.remove(owner_, tracepoint.at());
+}
+
+void AddressSpace::forget_all()
+{
+    table_.remove_process(owner_);
+    table_.reclaim();
+    slot_pages.clear();
+    free_slots_.clear();
+    slots_.clear();
+    forget_unwind(*this);
+    no_injection.clear();
+    syscall_insn = link_debug = TargetAddr{};
+    linker_deleted = errno_sought = false;
+    errno_at.reset();
+    mem_ = open_mem(owner_);
+}
+
+void AddressSpace::restore_copy(pid_t child) const
+{
+    Fd mem = open_mem(child);
+    if (!mem)
+        return;
+    std::vector<Tracepoint*> all = tracepoints();
+    std::byte text[page_bytes];
+    for (std::size_t first = 0, last; first < all.size(); first = last) {
+        TargetAddr page = page_of(all[first]->at());
+        for (last = first; last < all.size() && page_of(all[last]->at()) == page;)
+            ++last;
+        TargetAddr from = all[first]->at();
+        std::size_t n = all[last - 1]->at() - from + 1;
+        auto offset = static_cast<off_t>(from.value);
+        if (pread(mem.get(), text, n, offset) != static_cast<ssize_t>(n))
+            continue;
+        bool changed = false;
+        for (std::size_t i = first; i < last; ++i) {
+            std::byte& byte = text[all[i]->at() - from];
+            if (!all[i]->written || byte != breakpoint)
+                continue;
+            byte = all[i]->original();
+            changed = true;
+        }
+        if (changed)
+            (void)!pwrite(mem.get(), text, n, offset); // fails when the child died
+    }
+}
+
+void AddressSpace::add_slot_page(TargetAddr page, std::size_t bytes)
+{
+    slot_pages.emplace_back(page, bytes);
+    for (std::size_t at = bytes; at >= slot_bytes; at -= slot_bytes)
+        free_slots_.push_back(page + (at - slot_bytes));
+}
+
+bool AddressSpace::has_free_slot(pid_t tid) const
+{
+    return slots_.count(tid) != 0 || !free_slots_.empty();
+}
+
+TargetAddr AddressSpace::slot_of(pid_t tid)
+{
+    auto [slot, added] = slots_.try_emplace(tid);
+    if (added) {
+        slot->second = free_slots_.back();
+        free_slots_.pop_back();
+    }
+    return slot->second;
+}
+
+void AddressSpace::free_slot(pid_t tid)
+{
+    if (auto slot = slots_.find(tid); slot != slots_.end()) {
+        free_slots_.push_back(slot->second);
+        slots_.erase(slot);
+    }
+}
+
+bool AddressSpace::in_slots(TargetAddr at) const
+{
+    for (auto [page, bytes] : slot_pages) {
+        if (at - page < bytes)
+            return true;
+    }
+    return false;
+}
+
+} // namespace dt::agent

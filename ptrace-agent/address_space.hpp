@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// The memory of a target: its bytes, its tracepoints and the slots for copies.
+//
+//   AddressSpace ──< Tracepoint (in the TracepointTable, keyed by owner pid, address)
+//        │                └─< Firing: probe, kind, arg0
+//        └── slots: an r-x page mapped in the target, one slot of slot_bytes per thread
+//
+// A process and its vfork children share one; an exec gets a new one. Text is read and
+// written through /proc/PID/mem, which passes page protections, a page's worth at once.
+//
+// Invariants
+//   - A byte is written only while it is what we think it is: the original when
+//     planting, our breakpoint when restoring. Another debugger's byte stays.
+//   - Tracepoint::original is set from before the breakpoint is written until after the
+//     restore.
+// Writing text wants all threads stopped; the callers (plant.cpp, release.cpp) see to
+// it.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "fasttrap/arch/arch.hpp"
+#include "fasttrap/memory.hpp"
+#include "fasttrap/tracepoint_table.hpp"
+#include "ptrace-agent/client.hpp"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace dt::agent {
+
+struct Firing {
+    std::uint32_t probe = 0;
+    SiteKind kind = SiteKind::entry;
+    std::uint64_t arg0 = 0;
+};
+
+class Tracepoint : public TableEntry {
+public:
+    Tracepoint(pid_t pid, TargetAddr at, const Instruction& insn)
+        : TableEntry(pid, at), insn(insn), plan(x86_64.plan_displaced(insn))
+    {
+    }
+
+    // What a hit means to the agent itself.
+    enum Purpose : std::uint8_t { fires, library_change, once };
+
+    std::byte original() const { return insn.bytes[0]; }
+    bool serves() const { return !firings.empty() || purpose != fires; }
+
+    Instruction insn;
+    Displaced plan;
+    std::vector<Firing> firings;
+    Purpose purpose = fires;
+    bool written = false; // the breakpoint stands in the text
+};
+
+class AddressSpace final : public TargetMemory {
+public:
+    AddressSpace(pid_t owner, TracepointTable& table);
+    ~AddressSpace() override;
+
+    pid_t owner() const { return owner_; }
+
+    // Data, as the program could reach it itself. All or nothing.
+    bool read(TargetAddr from, std::span<std::byte> into) override;
+    bool write(TargetAddr to, std::span<const std::byte> bytes) override;
+    template <class T> bool read_value(TargetAddr from, T& into)
+    {
+        return read(from, std::as_writable_bytes(std::span(&into, 1)));
+    }
+
+    // Through protections, by /proc/PID/mem. false: not mapped, or the process is gone.
+    bool read_text(TargetAddr from, std::span<std::byte> into) const;
+    bool write_text(TargetAddr to, std::span<const std::byte> bytes);
+    // Without our breakpoints.
+    bool read_original(TargetAddr from, std::span<std::byte> into) const;
+
+    Tracepoint* find(TargetAddr at) const;
+    // Not yet written. The space's own, as Tracepoint::written says.
+    Tracepoint& add(const Instruction& insn);
+    std::size_t n_tracepoints() const { return table_.size(owner_); }
+    std::vector<Tracepoint*> tracepoints() const; // ascending by address
+
+    // Writes or restores many breakpoints; sets written. Those whose byte is not as
+    // expected are returned and left alone.
+    std::vector<Tracepoint*> write_breakpoints(const std::vector<Tracepoint*>& all);
+    std::vector<Tracepoint*> restore_originals(const std::vector<Tracepoint*>& all);
+    void forget(Tracepoint& tracepoint); // restored or unmapped
+
+    // Restores in a copy of this memory (a forked child): same bytes, other process.
+    void restore_copy(pid_t child) const;
+    // The process has another program now: nothing of ours is in it.
+    void forget_all();
+
+    // Slots. A page is added by the caller, who can make system calls in the target.
+    void add_slot_page(TargetAddr page, std::size_t bytes);
+    bool has_free_slot(pid_t tid) const;
+    TargetAddr slot_of(pid_t tid); // has_free_slot() said yes
+    void free_slot(pid_t tid);
+    bool in_slots(TargetAddr at) const;
+    std::vector<std::pair<TargetAddr, std::size_t>> slot_pages;
+
+    std::string no_injection;    // why no system call can be made in it; "" when it can
+    TargetAddr syscall_insn;     // an existing `syscall` instruction, 0: not looked for
+    TargetAddr link_debug;       // the dynamic linker's struct r_debug, 0: none
+    bool linker_deleted = false; // dlclose() is under way
+    bool errno_sought = false;
+    std::optional<std::int64_t> errno_at; // from the thread's fs base
+    void* unwind = nullptr; // struct Unwinder's state, owned by unwind.cpp
+
+private:
+    std::vector<Tracepoint*> exchange(std::vector<Tracepoint*> all, bool plant);
+
+    pid_t owner_;
+    TracepointTable& table_;
+    Fd mem_;
+    std::vector<TargetAddr> free_slots_;
+    std::unordered_map<pid_t, TargetAddr> slots_;
+};
+
+} // namespace dt::agent

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// The agent's loop, its requests, and who its threads and processes are.
+#include "ptrace-agent/agent.hpp"
+
+#include "ptrace-agent/tracing.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+void run_agent(Fd socket)
+{
+    // The terminal's signals are for the consumer and the target; we must see the end
+    // of both. Our own group, so that a kill of the consumer's group spares us; the
+    // same session, so that the targets that we start can return to that group.
+    for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
+                       SIGUSR1, SIGUSR2})
+        ::signal(signal, SIG_IGN);
+    // Without this the kernel would send us a SIGCHLD for every hit.
+    struct sigaction quiet = {};
+    quiet.sa_handler = SIG_DFL;
+    quiet.sa_flags = SA_NOCLDSTOP;
+    sigaction(SIGCHLD, &quiet, nullptr);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    setpgid(0, 0);
+    prctl(PR_SET_NAME, "dtrace-agent");
+    // 0, 1 and 2 stay for the targets that we start.
+    int own = fcntl(socket.get(), F_DUPFD_CLOEXEC, 3);
+    if (own != 3 && own >= 0) {
+        dup3(own, 3, O_CLOEXEC);
+        close(own);
+    }
+    socket.release();
+    close_range(4, ~0u, 0);
+    Agent(Fd(3)).run();
+}
+
+void Agent::run()
+{
+    while (!mail_.closed()) {
+        if (Mailbox::rang())
+            serve_client();
+        else if (!ready_.empty())
+            handle_ready();
+        else
+            collect(Wait::block);
+    }
+    release_everything();
+}
+
+void Agent::handle_ready()
+{
+    pid_t tid = ready_.front();
+    ready_.pop_front();
+    Thread* thread = find_thread(tid);
+    if (thread != nullptr && thread->stopped && thread->pending)
+        handle_stop(*thread);
+}
+
+void Agent::serve_client()
+{
+    mail_.receive();
+    while (auto request = mail_.next()) {
+        Reply reply = answer(*request);
+        if (reply) {
+            mail_.send(reply_ok, *reply);
+            continue;
+        }
+        const Error& error = reply.error();
+        Writer out;
+        out.put(error.code).put(error.sys).text(error.text);
+        mail_.send(reply_error, out.body());
+    }
+}
+
+Agent::Reply Agent::answer(const Request& request)
+{
+    Reader in(request.body);
+    switch (request.word) {
+#define X(name)                                                                        \
+    case request_##name:                                                               \
+        return do_##name(in, request.fds);
+        AGENT_REQUESTS(X)
+#undef X
+    default:
+        return Error{Code::unsupported, "the ptrace-agent does not know the request"};
+    }
+}
+
+Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
+{
+    auto program_bytes = in.get<std::uint64_t>();
+    auto data_bytes = in.get<std::uint64_t>();
+    if (!in.ok() || fds.size() != 2)
+        return Error{Code::invalid, "map the arena: two descriptors are needed"};
+    if (auto mapped = arena_.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes);
+        !mapped)
+        return mapped.error();
+    return Body{};
+}
+
+Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
+{
+    auto process = target(in.get<pid_t>(), "resume");
+    if (!process)
+        return process.error();
+    Process& p = **process;
+    if (p.started)
+        return Body{};
+    p.started = true;
+    for (auto& [tid, thread] : p.threads) {
+        thread->held = false;
+        if (thread->stopped && !thread->pending)
+            go_on(*thread);
+    }
+    return Body{};
+}
+
+Agent::Reply Agent::do_resume_libraries(Reader& in, const std::vector<Fd>&)
+{
+    auto process = target(in.get<pid_t>(), "resume after a library change");
+    if (!process)
+        return process.error();
+    for (auto& [tid, thread] : (*process)->threads) {
+        if (!thread->held || !(*process)->started)
+            continue;
+        thread->held = false;
+        if (thread->stopped && !thread->pending)
+            go_on(*thread);
+    }
+    return Body{};
+}
+
+void Agent::send_event(AgentEvent event)
+{
+    Writer out;
+    out.put(event.kind).put(event.pid).put(event.child).put(event.status);
+    out.text(event.text);
+    mail_.send(word_event, out.body());
+}
+
+Result<Process*> Agent::target(pid_t pid, const char* doing)
+{
+    auto found = processes_.find(pid);
+    if (found == processes_.end() || !found->second->is_target)
+        return Error{Code::gone, std::string(doing) + " process " +
+                                     std::to_string(pid) + ": it is not traced"};
+    return found->second.get();
+}
+
+Thread* Agent::find_thread(pid_t tid)
+{
+    if (last_ != nullptr && last_->tid == tid)
+        return last_;
+    auto found = threads_.find(tid);
+    if (found == threads_.end())
+        return nullptr;
+    return last_ = found->second;
+}
+
+Process& Agent::add_process(pid_t pid, std::shared_ptr<AddressSpace> space)
+{
+    auto process = std::make_unique<Process>();
+    process->pid = pid;
+    process->space = std::move(space);
+    auto& kept = processes_[pid];
+    kept = std::move(process);
+    return *kept;
+}
+
+Thread& Agent::add_thread(Process& process, pid_t tid)
+{
+    auto thread = std::make_unique<Thread>();
+    thread->tid = tid;
+    thread->process = &process;
+    Thread& added = *thread;
+    process.threads[tid] = std::move(thread);
+    threads_[tid] = &added;
+    return added;
+}
+
+void Agent::drop_thread(Thread& thread, int status)
+{
+    Process& process = *thread.process;
+    pid_t tid = thread.tid;
+    if (last_ == &thread)
+        last_ = nullptr;
+    process.space->free_slot(tid);
+    threads_.erase(tid);
+    process.threads.erase(tid);
+    if (!process.threads.empty())
+        return;
+    AgentEvent event;
+    event.kind = AgentEvent::exited;
+    event.pid = process.pid;
+    event.status = status;
+    bool tell = process.is_target && !process.doomed;
+    processes_.erase(process.pid);
+    if (tell)
+        send_event(std::move(event));
+}
+
+std::vector<Thread*> Agent::threads_in(const AddressSpace& space)
+{
+    std::vector<Thread*> all;
+    for (auto& [pid, process] : processes_) {
+        if (process->space.get() != &space)
+            continue;
+        for (auto& [tid, thread] : process->threads)
+            all.push_back(thread.get());
+    }
+    return all;
+}
+
+} // namespace dt::agent

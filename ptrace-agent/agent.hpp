@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// The agent: one thread that holds every ptrace attachment and does nothing else.
+//
+//   run():   client's requests ──┐
+//            stops (waitpid) ────┴─> handle_stop() -> hit, signal, clone, exec, exit
+//
+// The thread sleeps in waitpid() only; the client's socket rings a signal (mailbox.hpp)
+// that interrupts it. A hit costs waitpid, GETREGS, GETSIGINFO, GETSIGMASK, SETREGS and
+// CONT, and what the D program asks for.
+//
+// A target may die between any two system calls. So no result of ptrace() on a thread is
+// an error: ESRCH means that its exit is about to be reported, and that ends it.
+//
+// Files: agent.cpp loop and requests; stops.cpp what a stop means; hit.cpp tracepoints
+// being hit; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
+// release.cpp ending; inject.cpp system calls in a target; traps.cpp SIGTRAP repair;
+// linker.cpp the dynamic linker; host*.cpp what D programs ask; unwind.cpp ustack().
+#pragma once
+
+#include "ptrace-agent/arena_map.hpp"
+#include "ptrace-agent/mailbox.hpp"
+#include "ptrace-agent/protocol.hpp"
+#include "ptrace-agent/target.hpp"
+
+#include <deque>
+#include <span>
+
+namespace dt::agent {
+
+class Agent;
+
+// All threads that share an address space stand still while this exists. Taken once at
+// a time. Destruction lets those go on that are not held otherwise.
+class StoppedWorld {
+public:
+    StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space);
+    ~StoppedWorld();
+    StoppedWorld(const StoppedWorld&) = delete;
+    StoppedWorld& operator=(const StoppedWorld&) = delete;
+
+    AddressSpace& space() const { return *space_; }
+    // One that can run a system call for us; null when there is none.
+    Thread* any_thread() const;
+
+private:
+    Agent& agent_;
+    std::shared_ptr<AddressSpace> space_;
+};
+
+class Agent {
+public:
+    explicit Agent(Fd socket) : mail_(std::move(socket)) {}
+    void run();
+
+private:
+    friend class StoppedWorld;
+    using Body = std::vector<std::byte>;
+    using Reply = Result<Body>;
+
+    // agent.cpp
+    void serve_client();
+    Reply answer(const Request& request);
+#define X(name) Reply do_##name(Reader& in, const std::vector<Fd>& fds);
+    AGENT_REQUESTS(X)
+#undef X
+    void send_event(AgentEvent event);
+    Result<Process*> target(pid_t pid, const char* doing);
+
+    // Threads and processes.
+    Thread* find_thread(pid_t tid);
+    Process& add_process(pid_t pid, std::shared_ptr<AddressSpace> space);
+    Thread& add_thread(Process& process, pid_t tid);
+    void drop_thread(Thread& thread, int status);
+    std::vector<Thread*> threads_in(const AddressSpace& space);
+
+    // world.cpp
+    enum class Wait { block, poll };
+    bool collect(Wait wait); // one report from waitpid; false: none came
+    void note_stop(pid_t tid, int status);
+    void stop_all(AddressSpace& space);
+    void settle(Thread& thread); // a stopped thread's trap or step becomes final
+    void release_all(AddressSpace& space);
+    bool wait_for_stop(pid_t tid, int& status); // false: it ended instead
+    void handle_ready();
+
+    // stops.cpp
+    void handle_stop(Thread& thread);
+    void go_on(Thread& thread, int signal = 0);
+    void handle_signal(Thread& thread, int signal);
+    void handle_event(Thread& thread, int event, int signal);
+    void handle_new_task(Thread& parent);
+    void handle_exec(Thread& thread);
+    void forked(Thread& parent, pid_t child);
+    void adopt(Process& process, pid_t tid);
+
+    // hit.cpp
+    bool handle_hit(Thread& thread, user_regs_struct& user);
+    void hit_once(Thread& thread, Tracepoint& tp, user_regs_struct& user);
+    void fire(Thread& thread, const Tracepoint& tp, const Registers& regs);
+    void run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user);
+    void run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
+                     user_regs_struct& user);
+    void step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user);
+    bool end_step(Thread& thread); // true: the stop was the step's own
+    void give_up(Tracepoint& tp, AddressSpace& space, const char* why);
+
+    // traps.cpp
+    void learn_mask(Thread& thread);
+    void learn_trap_action(Process& process, Thread& thread);
+    void repair_after_trap(Thread& thread);
+
+    // inject.cpp
+    Result<std::uint64_t> inject(Thread& thread, long number,
+                                 std::array<std::uint64_t, 6> args);
+    Result<Ok> find_syscall_insn(AddressSpace& space, Thread& thread);
+    bool ensure_slots(Thread& thread);
+    std::string injection_refusal(Thread& thread);
+
+    // grab.cpp, launch.cpp
+    Result<Ok> seize_all(Process& process);
+    Result<Ok> run_to(Process& process, EvalTime evaltime, const std::string& name);
+    Result<Ok> run_until(Process& process, TargetAddr at, const std::string& name);
+    Result<Ok> step_to_main(Process& process, const std::string& name);
+
+    // linker.cpp
+    void watch_linker(StoppedWorld& world);
+    bool handle_library_change(Thread& thread);
+
+    // release.cpp
+    void release(std::shared_ptr<AddressSpace> space);
+    void let_go(Thread& thread, int signal);
+    void release_everything();
+
+    Mailbox mail_;
+    ArenaMap arena_;
+    TracepointTable table_;
+    std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
+    std::unordered_map<pid_t, Thread*> threads_;
+    std::unordered_map<pid_t, int> early_stops_; // of tasks not yet announced
+    std::deque<pid_t> ready_;                    // stopped, to be handled
+    AddressSpace* stopping_ = nullptr;           // whose world is being stopped
+    Thread* last_ = nullptr;                     // of the last report
+};
+
+} // namespace dt::agent

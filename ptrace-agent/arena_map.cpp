@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/arena_map.hpp"
+
+#include <algorithm>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace dt::agent {
+
+constexpr std::uint64_t arena_unit = 64 << 10;
+
+static Result<Ok> holds(int fd, std::uint64_t bytes, const char* part)
+{
+    struct stat info {};
+    if (fstat(fd, &info) != 0)
+        return errno_error(std::string("map the arena's ") + part + " part");
+    // Beyond the file's end a mapping is a SIGBUS of ours.
+    if (bytes % arena_unit != 0 || static_cast<std::uint64_t>(info.st_size) < bytes)
+        return Error{Code::invalid,
+                     std::string("map the arena's ") + part + " part: wrong size"};
+    return Ok{};
+}
+
+Result<Ok> ArenaMap::map(int program_fd, std::uint64_t program_bytes, int data_fd,
+                         std::uint64_t data_bytes)
+{
+    if (auto ok = holds(program_fd, program_bytes, "program"); !ok)
+        return ok;
+    if (auto ok = holds(data_fd, data_bytes, "data"); !ok)
+        return ok;
+    std::uint64_t bytes = program_bytes + data_bytes;
+    void* base = mmap(nullptr, bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return errno_error("map the arena");
+    void* data = static_cast<char*>(base) + program_bytes;
+    if (mmap(base, program_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, program_fd, 0) ==
+            MAP_FAILED ||
+        mmap(data, data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, data_fd,
+             0) == MAP_FAILED) {
+        Error error = errno_error("map the arena");
+        munmap(base, bytes);
+        return error;
+    }
+    unmap();
+    base_ = base;
+    bytes_ = bytes;
+    n_shards_ = std::max<std::uint32_t>(1, static_cast<dt_arena*>(base)->n_shards);
+    return Ok{};
+}
+
+void ArenaMap::unmap()
+{
+    if (base_ != nullptr)
+        munmap(base_, bytes_);
+    base_ = nullptr;
+}
+
+} // namespace dt::agent

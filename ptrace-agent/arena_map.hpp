@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// The session's arena as this process maps it: program part read-only, data behind it.
+#pragma once
+
+#include "base/result.hpp"
+#include "dif/arena.h"
+
+#include <cstdint>
+
+namespace dt::agent {
+
+class ArenaMap {
+public:
+    ArenaMap() = default;
+    ArenaMap(const ArenaMap&) = delete;
+    ArenaMap& operator=(const ArenaMap&) = delete;
+    ~ArenaMap() { unmap(); }
+
+    // Replaces what was mapped before. The descriptors may be closed afterwards.
+    Result<Ok> map(int program_fd, std::uint64_t program_bytes, int data_fd,
+                   std::uint64_t data_bytes);
+    void* base() const { return base_; }
+    std::uint32_t n_shards() const { return n_shards_; }
+
+private:
+    void unmap();
+
+    void* base_ = nullptr;
+    std::uint64_t bytes_ = 0;
+    std::uint32_t n_shards_ = 1;
+};
+
+} // namespace dt::agent

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// Requests out, replies and events in. The agent is forked here.
+#include "ptrace-agent/client.hpp"
+
+#include "ptrace-agent/protocol.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dt {
+
+using namespace agent;
+
+AgentClient::AgentClient(Fd socket, pid_t agent)
+    : socket_(std::move(socket)), agent_(agent)
+{
+}
+
+AgentClient::AgentClient(AgentClient&& other) noexcept
+{
+    *this = std::move(other);
+}
+
+AgentClient& AgentClient::operator=(AgentClient&& other) noexcept
+{
+    if (this != &other) {
+        close();
+        socket_ = std::move(other.socket_);
+        agent_ = std::exchange(other.agent_, 0);
+        inbox_ = std::move(other.inbox_);
+        events_ = std::move(other.events_);
+        reply_ = std::move(other.reply_);
+        gone_ = other.gone_;
+    }
+    return *this;
+}
+
+AgentClient::~AgentClient()
+{
+    close();
+}
+
+void AgentClient::close()
+{
+    socket_.reset();
+    if (agent_ == 0)
+        return;
+    while (waitpid(agent_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    agent_ = 0;
+}
+
+Result<AgentClient> AgentClient::start()
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno_error("start the ptrace-agent: socketpair");
+    Fd ours(ends[0]);
+    Fd theirs(ends[1]);
+
+    // What is buffered must not be printed by both.
+    fflush(nullptr);
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno_error("start the ptrace-agent: fork");
+    if (pid == 0) {
+        ours.reset();
+        run_agent(std::move(theirs));
+        _exit(0);
+    }
+    return AgentClient(std::move(ours), pid);
+}
+
+// MSG_NOSIGNAL: a dead agent is an error, not a SIGPIPE.
+static bool send_all(int socket, const void* from, std::size_t n,
+                     std::span<const int> fds)
+{
+    auto* bytes = static_cast<const std::byte*>(from);
+    while (n != 0) {
+        iovec part{const_cast<std::byte*>(bytes), n};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
+        if (!fds.empty()) {
+            message.msg_control = control;
+            message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+            cmsghdr* rights = CMSG_FIRSTHDR(&message);
+            rights->cmsg_level = SOL_SOCKET;
+            rights->cmsg_type = SCM_RIGHTS;
+            rights->cmsg_len = CMSG_LEN(fds.size_bytes());
+            std::memcpy(CMSG_DATA(rights), fds.data(), fds.size_bytes());
+        }
+        ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        fds = {};
+        bytes += sent;
+        n -= static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+void AgentClient::agent_died()
+{
+    if (gone_)
+        return;
+    gone_ = true;
+    socket_.reset();
+    AgentEvent event;
+    event.kind = AgentEvent::agent_gone;
+    event.text = "the ptrace-agent is gone";
+    events_.push_back(std::move(event));
+}
+
+static AgentEvent read_event(std::span<const std::byte> body)
+{
+    Reader in(body);
+    AgentEvent event;
+    event.kind = in.get<AgentEvent::Kind>();
+    event.pid = in.get<pid_t>();
+    event.child = in.get<pid_t>();
+    event.status = in.get<int>();
+    event.text = in.text();
+    return event;
+}
+
+bool AgentClient::take_message()
+{
+    Header header;
+    if (inbox_.size() < sizeof header)
+        return false;
+    std::memcpy(&header, inbox_.data(), sizeof header);
+    std::size_t whole = sizeof header + header.bytes;
+    if (inbox_.size() < whole)
+        return false;
+    auto body = std::span(inbox_).subspan(sizeof header, header.bytes);
+    if (header.word == word_event) {
+        events_.push_back(read_event(body));
+    } else {
+        // The reply keeps its word in front, so that call() can tell ok from error.
+        reply_.emplace(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(whole));
+    }
+    inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(whole));
+    return true;
+}
+
+Result<Ok> AgentClient::receive(bool wait)
+{
+    if (!socket_)
+        return Error{Code::gone, "the ptrace-agent is gone"};
+    std::byte buffer[65536];
+    for (;;) {
+        ssize_t n = recv(socket_.get(), buffer, sizeof buffer, wait ? 0 : MSG_DONTWAIT);
+        if (n > 0) {
+            inbox_.insert(inbox_.end(), buffer, buffer + n);
+            return Ok{};
+        }
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return Ok{};
+        agent_died();
+        return Error{Code::gone, "the ptrace-agent is gone"};
+    }
+}
+
+Result<std::vector<std::byte>> AgentClient::call(std::uint32_t request,
+                                                 std::span<const std::byte> body,
+                                                 std::span<const int> fds)
+{
+    if (!socket_)
+        return Error{Code::gone, "the ptrace-agent is gone"};
+    Header header{request, static_cast<std::uint32_t>(body.size())};
+    if (!send_all(socket_.get(), &header, sizeof header, fds) ||
+        !send_all(socket_.get(), body.data(), body.size(), {})) {
+        agent_died();
+        return Error{Code::gone, "the ptrace-agent is gone"};
+    }
+    reply_.reset();
+    while (!reply_) {
+        if (take_message())
+            continue;
+        if (auto got = receive(true); !got)
+            return got.error();
+    }
+    std::vector<std::byte> reply = std::move(*reply_);
+    reply_.reset();
+    std::memcpy(&header, reply.data(), sizeof header);
+    reply.erase(reply.begin(), reply.begin() + sizeof header);
+    if (header.word == reply_ok)
+        return reply;
+    Reader in(reply);
+    Error error;
+    error.code = in.get<Code>();
+    error.sys = in.get<int>();
+    error.text = in.text();
+    return error;
+}
+
+Result<Ok> AgentClient::call_ok(std::uint32_t request, std::span<const std::byte> body,
+                                std::span<const int> fds)
+{
+    auto reply = call(request, body, fds);
+    if (!reply)
+        return reply.error();
+    return Ok{};
+}
+
+Result<Ok> AgentClient::set_arena(int program_fd, std::uint64_t program_bytes,
+                                  int data_fd, std::uint64_t data_bytes)
+{
+    Writer out;
+    out.put(program_bytes).put(data_bytes);
+    int fds[] = {program_fd, data_fd};
+    return call_ok(request_set_arena, out.body(), fds);
+}
+
+Result<Target> AgentClient::create(const std::vector<std::string>& argv,
+                                   const std::vector<EnvChange>& env, EvalTime evaltime)
+{
+    if (argv.empty())
+        return Error{Code::invalid, "create a target: no command"};
+    Writer out;
+    out.put(evaltime).put(static_cast<std::uint32_t>(argv.size()));
+    for (const std::string& arg : argv)
+        out.text(arg);
+    out.put(static_cast<std::uint32_t>(env.size()));
+    for (const EnvChange& change : env) {
+        out.text(change.name);
+        out.put<std::uint8_t>(change.value ? 1 : 0);
+        out.text(change.value ? *change.value : std::string());
+    }
+    auto reply = call(request_create, out.body());
+    if (!reply)
+        return reply.error();
+    return Target{Reader(*reply).get<pid_t>(), true};
+}
+
+Result<Target> AgentClient::grab(pid_t pid)
+{
+    Writer out;
+    out.put(pid);
+    if (auto done = call_ok(request_grab, out.body()); !done)
+        return done.error();
+    return Target{pid, false};
+}
+
+static Writer sites_of(pid_t pid, std::span<const Site> sites)
+{
+    Writer out;
+    out.put(pid).put(static_cast<std::uint32_t>(sites.size()));
+    out.raw(sites.data(), sites.size_bytes());
+    return out;
+}
+
+Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites)
+{
+    auto reply = call(request_plant, sites_of(pid, sites).body());
+    if (!reply)
+        return reply.error();
+    Reader in(*reply);
+    PlantReport report;
+    report.n_planted = in.get<std::uint32_t>();
+    report.n_tracepoints = in.get<std::uint32_t>();
+    auto n_refused = in.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < n_refused && in.ok(); ++i) {
+        auto site = in.get<std::uint32_t>();
+        report.refused.push_back({site, in.text()});
+    }
+    return report;
+}
+
+Result<Ok> AgentClient::remove(pid_t pid, std::span<const Site> sites)
+{
+    return call_ok(request_remove, sites_of(pid, sites).body());
+}
+
+Result<Ok> AgentClient::resume(pid_t pid)
+{
+    return call_ok(request_resume, Writer().put(pid).body());
+}
+
+Result<Ok> AgentClient::resume_after_library_change(pid_t pid)
+{
+    return call_ok(request_resume_libraries, Writer().put(pid).body());
+}
+
+Result<Ok> AgentClient::detach(pid_t pid)
+{
+    return call_ok(request_detach, Writer().put(pid).body());
+}
+
+Result<Ok> AgentClient::kill(pid_t pid)
+{
+    return call_ok(request_kill, Writer().put(pid).body());
+}
+
+Result<std::optional<AgentEvent>> AgentClient::next_event()
+{
+    if (events_.empty() && socket_) {
+        // Its failure becomes an event like any other.
+        (void)receive(false);
+        while (take_message()) {
+        }
+    }
+    if (reply_) {
+        reply_.reset();
+        return Error{Code::corrupt, "the ptrace-agent answered what was not asked"};
+    }
+    if (events_.empty())
+        return std::optional<AgentEvent>();
+    AgentEvent event = std::move(events_.front());
+    events_.pop_front();
+    return std::optional<AgentEvent>(std::move(event));
+}
+
+} // namespace dt

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Taking hold of a process that runs already.
+//
+// PTRACE_SEIZE does not stop anything. Threads are seized until a pass over
+// /proc/PID/task finds none that is new; the children of seized threads are traced from
+// their first instruction. Why a process cannot be had is told before the system call
+// where it can be known, because the kernel only says EPERM.
+#include "ptrace-agent/agent.hpp"
+
+#include "ptrace-agent/grab.hpp"
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+static std::string name_of(pid_t pid)
+{
+    std::string name = read_proc_file(pid, "comm", 64);
+    if (!name.empty() && name.back() == '\n')
+        name.pop_back();
+    return name;
+}
+
+static bool is_32_bit(pid_t pid)
+{
+    Fd exe(open(proc_path(pid, "exe").c_str(), O_RDONLY | O_CLOEXEC));
+    unsigned char ident[EI_NIDENT] = {};
+    return exe && read(exe.get(), ident, sizeof ident) == sizeof ident &&
+           std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
+}
+
+Result<Ok> refuse_32_bit(pid_t pid, const std::string& name)
+{
+    if (is_32_bit(pid))
+        return Error{Code::unsupported, name + " is a 32-bit program; only 64-bit "
+                                               "programs can be traced"};
+    return Ok{};
+}
+
+static Error held_by(pid_t tracer)
+{
+    return Error{Code::busy, "it is being traced by process " + std::to_string(tracer) +
+                                 " (" + name_of(tracer) + ")"};
+}
+
+// Which rule made the kernel say EPERM (ptrace(2), "Ptrace access mode checking").
+static Error explain_refusal(pid_t pid, int error)
+{
+    if (error == ESRCH)
+        return Error{Code::not_found, "no such process", error};
+    std::string status = read_proc_file(pid, "status");
+    if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
+        return held_by(tracer);
+    auto denied = [error](const std::string& why) {
+        return Error{Code::permission, "not permitted: " + why, error};
+    };
+    uid_t us = geteuid();
+    for (int i = 0; i < 3; ++i) {
+        auto theirs = static_cast<uid_t>(status_number(status, "Uid", i));
+        if (us != 0 && theirs != us)
+            return denied("it belongs to user " + std::to_string(theirs) +
+                          ", and we are user " + std::to_string(us));
+    }
+    struct stat info {};
+    if (us != 0 && stat(proc_path(pid, "").c_str(), &info) == 0 && info.st_uid != us)
+        return denied(
+            "it is not dumpable (prctl PR_SET_DUMPABLE, or a set-id program)");
+    std::string scope;
+    if (Fd yama(open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC));
+        yama) {
+        char digit = 0;
+        if (read(yama.get(), &digit, 1) == 1 && digit > '0')
+            scope = digit;
+    }
+    if (!scope.empty())
+        return denied("kernel.yama.ptrace_scope is " + scope +
+                      (scope == "1"   ? ", which allows descendants only"
+                       : scope == "2" ? ", which allows root only"
+                                      : ", which allows nobody"));
+    return denied(std::strerror(error));
+}
+
+static Result<Ok> check_grabbable(pid_t pid)
+{
+    std::string status = read_proc_file(pid, "status");
+    if (status.empty())
+        return Error{Code::not_found, "no such process", ESRCH};
+    auto group = static_cast<pid_t>(status_number(status, "Tgid"));
+    if (group != pid)
+        return Error{Code::not_found,
+                     "it is a thread of process " + std::to_string(group)};
+    if (pid == getpid() || pid == getppid())
+        return Error{Code::invalid, "a process cannot trace itself"};
+    if (status_field(status, "State")[0] == 'Z' && threads_of(pid).size() < 2)
+        return Error{Code::invalid, "it has ended already (a zombie)"};
+    if (status_field(status, "VmSize").empty() &&
+        status_field(status, "State")[0] != 'Z')
+        return Error{Code::unsupported, "it is a kernel thread"};
+    if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
+        return held_by(tracer);
+    return refuse_32_bit(pid, name_of(pid));
+}
+
+Result<Ok> Agent::seize_all(Process& process)
+{
+    for (bool found_new = true; found_new;) {
+        found_new = false;
+        for (pid_t tid : threads_of(process.pid)) {
+            if (process.threads.count(tid) != 0 || early_stops_.count(tid) != 0)
+                continue;
+            if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) == 0) {
+                add_thread(process, tid).fresh = false;
+                found_new = true;
+                continue;
+            }
+            int error = errno;
+            if (error == ESRCH || thread_state(process.pid, tid) == 'Z' ||
+                thread_state(process.pid, tid) == '\0')
+                continue; // ended, or a leader that its threads outlive
+            // A thread made by a seized one is ours already.
+            std::string status =
+                read_proc_file(process.pid, "task/" + std::to_string(tid) + "/status");
+            if (status_number(status, "TracerPid") ==
+                static_cast<std::uint64_t>(getpid()))
+                continue;
+            return explain_refusal(process.pid, error);
+        }
+        while (collect(Wait::poll)) {
+        }
+    }
+    if (process.threads.empty())
+        return Error{Code::not_found, "no such process", ESRCH};
+    return Ok{};
+}
+
+Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
+{
+    auto pid = in.get<pid_t>();
+    std::string doing = "grab process " + std::to_string(pid);
+    if (auto known = processes_.find(pid); known != processes_.end()) {
+        known->second->is_target = true;
+        return Body{};
+    }
+    if (auto ok = check_grabbable(pid); !ok)
+        return ok.error().during(doing);
+    Process& process = add_process(pid, std::make_shared<AddressSpace>(pid, table_));
+    process.is_target = true;
+    if (auto seized = seize_all(process); !seized) {
+        std::shared_ptr<AddressSpace> space = process.space;
+        if (process.threads.empty())
+            processes_.erase(pid);
+        else
+            release(space);
+        return seized.error().during(doing);
+    }
+    std::shared_ptr<AddressSpace> space = process.space;
+    StoppedWorld world(*this, space);
+    for (Thread* thread : threads_in(*space)) {
+        if (thread->stopped)
+            learn_mask(*thread);
+    }
+    if (processes_.count(pid) == 0)
+        return Error{Code::not_found, doing + ": it ended meanwhile"};
+    if (Thread* thread = world.any_thread())
+        learn_trap_action(*thread->process, *thread);
+    watch_linker(world);
+    return Body{};
+}
+
+} // namespace dt::agent

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// Host operations of the agent: time, memory, arguments, stacks.
+#include "ptrace-agent/host.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/unwind.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <sched.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr std::uint64_t page_bytes = 4096;
+
+static FiringHost& self(dt_host* host)
+{
+    return *static_cast<FiringHost*>(host->self);
+}
+
+static dt_u64 clock_ns(clockid_t clock)
+{
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<dt_u64>(now.tv_sec) * 1000000000 +
+           static_cast<dt_u64>(now.tv_nsec);
+}
+
+// The engine calls C functions; these are they.
+static dt_u64 op_timestamp(dt_host*)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+static dt_u64 op_walltime(dt_host*)
+{
+    return clock_ns(CLOCK_REALTIME);
+}
+static dt_u64 op_vtimestamp(dt_host* h)
+{
+    return self(h).vtimestamp();
+}
+static int op_load(dt_host* h, dt_u64 addr, void* to, dt_u64 bytes, dt_u64* bad)
+{
+    std::uint64_t at = addr;
+    int result = self(h).load(addr, to, bytes, &at);
+    *bad = at;
+    return result;
+}
+static dt_s64 op_load_string(dt_host* h, dt_u64 addr, char* to, dt_u64 max, dt_u64* bad)
+{
+    std::uint64_t at = addr;
+    dt_s64 result = self(h).load_string(addr, to, max, &at);
+    *bad = at;
+    return result;
+}
+static int op_store(dt_host* h, dt_u64 addr, const void* from, dt_u64 bytes,
+                    dt_u64* bad)
+{
+    std::uint64_t at = addr;
+    int result = self(h).store(addr, from, bytes, &at);
+    *bad = at;
+    return result;
+}
+static dt_u64 op_arg(dt_host* h, dt_u32 n)
+{
+    return self(h).arg(n);
+}
+static int op_var(dt_host* h, dt_u32 id, dt_u32 index, dt_u64* value)
+{
+    std::uint64_t got = 0;
+    int result = self(h).var(id, index, &got);
+    *value = got;
+    return result;
+}
+static dt_u64 op_var_string(dt_host* h, dt_u32 id, char* to, dt_u64 max)
+{
+    return self(h).var_string(id, to, max);
+}
+static dt_s64 op_ustack(dt_host* h, dt_u64* pcs, dt_u32 max)
+{
+    static_assert(sizeof(dt_u64) == sizeof(std::uint64_t));
+    return self(h).ustack(reinterpret_cast<std::uint64_t*>(pcs), max);
+}
+static int op_progenyof(dt_host* h, dt_u64 pid)
+{
+    return self(h).progenyof(pid);
+}
+static int op_raise(dt_host* h, int signal)
+{
+    return self(h).raise(signal);
+}
+static int op_stop(dt_host* h)
+{
+    return self(h).raise(SIGSTOP);
+}
+
+static const dt_host_ops host_ops = {
+    .timestamp = op_timestamp,
+    .walltime = op_walltime,
+    .vtimestamp = op_vtimestamp,
+    .load = op_load,
+    .load_string = op_load_string,
+    .store = op_store,
+    .arg = op_arg,
+    .var = op_var,
+    .var_string = op_var_string,
+    .ustack = op_ustack,
+    .progenyof = op_progenyof,
+    .raise = op_raise,
+    .stop = op_stop,
+};
+
+FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& regs)
+    : thread_(thread), regs_(regs)
+{
+    static const auto own_id = static_cast<dt_u32>(getpid());
+    auto cpu = static_cast<dt_u32>(std::max(0, sched_getcpu()));
+    host_.ops = &host_ops;
+    host_.arena = arena.base();
+    host_.cpu = cpu;
+    host_.shard = cpu % arena.n_shards();
+    host_.owner = own_id;
+    host_.has_target = 1;
+    host_.thread_key = static_cast<dt_u64>(thread.process->pid) << 32 |
+                       static_cast<dt_u64>(thread.tid);
+    host_.self = this;
+}
+
+void FiringHost::fire(const Firing& firing)
+{
+    kind_ = firing.kind;
+    if (kind_ == SiteKind::ret) {
+        dt_u64 args[] = {firing.arg0, regs_[Reg::rax]};
+        dt_fire(&host_, firing.probe, args, 2);
+        return;
+    }
+    // System V AMD64 ABI, 3.2.3.
+    dt_u64 args[] = {regs_[Reg::rdi], regs_[Reg::rsi], regs_[Reg::rdx],
+                     regs_[Reg::rcx], regs_[Reg::r8],  regs_[Reg::r9]};
+    dt_fire(&host_, firing.probe, args, 6);
+}
+
+// From arg6 on they stand behind the return address. A return has two.
+std::uint64_t FiringHost::arg(std::uint32_t n)
+{
+    std::uint64_t value = 0;
+    if (kind_ == SiteKind::ret || n < 6)
+        return 0;
+    TargetAddr at{regs_[Reg::rsp] + 8 * (n - 5)};
+    return thread_.process->space->read_value(at, value) ? value : 0;
+}
+
+// ns that the thread was on a CPU. The first number of schedstat; a kernel without it
+// (CONFIG_SCHED_INFO) makes vtimestamp 0.
+std::uint64_t FiringHost::vtimestamp()
+{
+    std::string text =
+        read_proc_file(thread_.process->pid,
+                       "task/" + std::to_string(thread_.tid) + "/schedstat", 128);
+    return std::strtoull(text.c_str(), nullptr, 10);
+}
+
+int FiringHost::load(std::uint64_t addr, void* to, std::uint64_t bytes,
+                     std::uint64_t* bad)
+{
+    auto* into = static_cast<std::byte*>(to);
+    AddressSpace& space = *thread_.process->space;
+    if (bytes == 0 || space.read({addr}, {into, bytes}))
+        return 0;
+    // Page by page, to find the first address that is not there.
+    while (bytes != 0) {
+        std::uint64_t n = std::min(bytes, page_bytes - addr % page_bytes);
+        if (addr + n < addr || !space.read({addr}, {into, n})) {
+            *bad = addr;
+            return -1;
+        }
+        addr += n;
+        into += n;
+        bytes -= n;
+    }
+    return 0;
+}
+
+std::int64_t FiringHost::load_string(std::uint64_t addr, char* to, std::uint64_t max,
+                                     std::uint64_t* bad)
+{
+    std::uint64_t length = 0;
+    while (length < max) {
+        std::uint64_t in_page = page_bytes - (addr + length) % page_bytes;
+        // Most strings are short: the first look is.
+        std::uint64_t look = length == 0 ? 256 : page_bytes;
+        std::uint64_t n = std::min({max - length, in_page, look});
+        if (load(addr + length, to + length, n, bad) != 0)
+            return -1;
+        if (const void* end = std::memchr(to + length, 0, n))
+            return static_cast<const char*>(end) - to;
+        length += n;
+    }
+    return static_cast<std::int64_t>(length);
+}
+
+int FiringHost::store(std::uint64_t addr, const void* from, std::uint64_t bytes,
+                      std::uint64_t* bad)
+{
+    // process_vm_writev() honours page protection: text and constants are refused.
+    auto* bytes_from = static_cast<const std::byte*>(from);
+    while (bytes != 0) {
+        std::uint64_t n = std::min(bytes, page_bytes - addr % page_bytes);
+        if (addr + n < addr ||
+            !thread_.process->space->write({addr}, {bytes_from, n})) {
+            *bad = addr;
+            return -1;
+        }
+        addr += n;
+        bytes_from += n;
+        bytes -= n;
+    }
+    return 0;
+}
+
+std::int64_t FiringHost::ustack(std::uint64_t* pcs, std::uint32_t max)
+{
+    return unwind_user_stack(*thread_.process, regs_, pcs, max);
+}
+
+} // namespace dt::agent

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+// dtrace -c: a command of ours, run to the point that evaltime names and held there.
+//
+//   fork ─> child waits ─> agent seizes it ─> exec ──> preinit ──> entry point ──> main
+//
+// preinit is the dynamic linker's report that all objects are mapped. main() needs no
+// symbol: the code at the entry point passes its address as the first argument of the
+// first call, to __libc_start_main(), so the agent steps that far and looks.
+#include "ptrace-agent/agent.hpp"
+
+#include "ptrace-agent/grab.hpp"
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr int max_steps_to_main = 64;
+
+struct Command {
+    std::vector<std::string> argv;
+    std::vector<EnvChange> env;
+};
+
+static Error exec_error(const std::string& name, int error)
+{
+    if (error == ENOENT && access(name.c_str(), F_OK) == 0)
+        return Error{Code::not_found, name + ": its interpreter was not found", error};
+    if (error == ENOENT)
+        return Error{Code::not_found, name + ": command not found", error};
+    if (error == EACCES)
+        return Error{Code::permission, name + ": not executable", error};
+    return Error{Code::invalid, name + ": " + std::strerror(error), error};
+}
+
+// In the child. Whatever the agent changed for itself is put back first.
+[[noreturn]] static void become(const Command& command, pid_t group, int go, int failed)
+{
+    for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
+                       SIGUSR1, SIGUSR2, SIGIO, SIGALRM, SIGTERM, SIGCHLD})
+        ::signal(signal, SIG_DFL);
+    setpgid(0, group);
+    for (const EnvChange& change : command.env) {
+        if (change.value)
+            setenv(change.name.c_str(), change.value->c_str(), 1);
+        else
+            unsetenv(change.name.c_str());
+    }
+    std::vector<char*> argv;
+    for (const std::string& arg : command.argv)
+        argv.push_back(const_cast<char*>(arg.c_str()));
+    argv.push_back(nullptr);
+    char byte;
+    while (read(go, &byte, 1) < 0 && errno == EINTR) {
+    }
+    execvp(argv[0], argv.data());
+    int error = errno;
+    (void)!write(failed, &error, sizeof error);
+    _exit(127);
+}
+
+static void kill_and_reap(pid_t pid)
+{
+    ::kill(pid, SIGKILL);
+    int status;
+    while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)) {
+    }
+}
+
+// Forks, seizes and waits for the exec. The child is stopped right behind it.
+static Result<pid_t> start_command(const Command& command)
+{
+    int go[2], failed[2];
+    if (pipe2(go, O_CLOEXEC) != 0)
+        return errno_error("pipe");
+    Fd go_read(go[0]), go_write(go[1]);
+    if (pipe2(failed, O_CLOEXEC) != 0)
+        return errno_error("pipe");
+    Fd failed_read(failed[0]), failed_write(failed[1]);
+    pid_t group = getpgid(getppid());
+    pid_t pid = fork();
+    if (pid < 0)
+        return errno_error("fork");
+    if (pid == 0)
+        become(command, group, go_read.get(), failed_write.get());
+    failed_write.reset();
+    if (ptrace(PTRACE_SEIZE, pid, nullptr, seize_options) != 0) {
+        Error error = errno_error("seize it");
+        kill_and_reap(pid);
+        return error;
+    }
+    go_write.reset();
+    for (;;) {
+        int status = 0;
+        pid_t got = waitpid(pid, &status, __WALL);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got != pid || !WIFSTOPPED(status)) {
+            int error = 0;
+            if (read(failed_read.get(), &error, sizeof error) == sizeof error)
+                return exec_error(command.argv[0], error);
+            return Error{Code::invalid, command.argv[0] + ": it ended before its exec"};
+        }
+        if (status >> 16 == PTRACE_EVENT_EXEC)
+            return pid;
+        // A signal from outside on its way.
+        resume_thread(PTRACE_CONT, pid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+    }
+}
+
+Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
+{
+    Command command;
+    auto evaltime = in.get<EvalTime>();
+    auto n_args = in.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < n_args && in.ok(); ++i)
+        command.argv.push_back(in.text());
+    auto n_env = in.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < n_env && in.ok(); ++i) {
+        EnvChange change{in.text(), std::nullopt};
+        bool set = in.get<std::uint8_t>() != 0;
+        std::string value = in.text();
+        if (set)
+            change.value = std::move(value);
+        command.env.push_back(std::move(change));
+    }
+    if (!in.ok() || command.argv.empty())
+        return Error{Code::invalid, "start a command: the request is cut short"};
+    const std::string& name = command.argv[0];
+
+    auto started = start_command(command);
+    if (!started)
+        return started.error().during("start");
+    pid_t pid = *started;
+    if (auto ok = refuse_32_bit(pid, name); !ok) {
+        kill_and_reap(pid);
+        return ok.error().during("start");
+    }
+    Process& process = add_process(pid, std::make_shared<AddressSpace>(pid, table_));
+    process.created = true;
+    process.started = false;
+    process.is_target = true;
+    process.doomed = true; // no events before the client knows it
+    Thread& thread = add_thread(process, pid);
+    thread.fresh = false;
+    thread.stopped = true;
+    thread.held = true;
+    thread.status = PTRACE_EVENT_EXEC << 16 | SIGTRAP << 8 | 0x7f;
+    learn_mask(thread);
+    process.trap_action.known = true;
+    std::string status = read_proc_file(pid, "status");
+    if ((status_number(status, "SigIgn", 0, 16) & signal_bit(SIGTRAP)) != 0)
+        process.trap_action.handler = 1; // inherited SIG_IGN
+
+    if (auto there = run_to(process, evaltime, name); !there) {
+        if (processes_.count(pid) != 0)
+            ::kill(pid, SIGKILL);
+        return there.error().during("start");
+    }
+    processes_[pid]->doomed = false;
+    Writer out;
+    out.put(pid);
+    return Body(out.body());
+}
+
+// Handles what comes until the process arrives at its point, or ends.
+Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string& name)
+{
+    if (evaltime == EvalTime::exec)
+        return Ok{};
+    pid_t pid = process.pid;
+    auto entry = auxv_value(pid, AT_ENTRY);
+    if (!entry)
+        return Error{Code::io, name + ": it has no entry point"};
+    if (evaltime == EvalTime::preinit) {
+        {
+            StoppedWorld world(*this, process.space);
+            watch_linker(world);
+        }
+        process.to_preinit = process.space->link_debug.value != 0;
+        if (process.to_preinit)
+            return run_until(process, TargetAddr{}, name);
+        return run_until(process, {*entry}, name);
+    }
+    if (auto at_entry = run_until(process, {*entry}, name); !at_entry)
+        return at_entry;
+    {
+        StoppedWorld world(*this, process.space);
+        watch_linker(world);
+    }
+    return step_to_main(process, name);
+}
+
+Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& name)
+{
+    pid_t pid = process.pid;
+    process.arrived = false;
+    if (at.value != 0) {
+        AddressSpace& space = *process.space;
+        Tracepoint* tp = space.find(at);
+        if (tp == nullptr) {
+            std::array<std::byte, 15> text{};
+            if (!space.read_text(at, text))
+                return Error{Code::io, name + ": its text cannot be read"};
+            auto insn = x86_64.decode(text, at);
+            if (!insn)
+                return insn.error().during(name);
+            tp = &space.add(*insn);
+            if (!space.write_breakpoints({tp}).empty())
+                return Error{Code::io, name + ": its text cannot be written"};
+        }
+        tp->purpose = Tracepoint::once;
+    }
+    for (auto& [tid, thread] : process.threads) {
+        thread->held = false;
+        if (thread->stopped && !thread->pending)
+            go_on(*thread);
+    }
+    for (;;) {
+        auto found = processes_.find(pid);
+        if (found == processes_.end())
+            return Error{Code::invalid, name + ": it ended before it could be traced"};
+        if (found->second->arrived)
+            return Ok{};
+        if (Mailbox::rang()) {
+            mail_.receive();
+            if (mail_.closed())
+                return Error{Code::gone, "the consumer is gone"};
+        }
+        if (!ready_.empty())
+            handle_ready();
+        else
+            collect(Wait::block);
+    }
+}
+
+Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
+{
+    pid_t pid = process.pid;
+    AddressSpace& space = *process.space;
+    auto mappings = mappings_of(pid);
+    std::string program = read_proc_link(pid, "exe");
+    for (int step = 0; step < max_steps_to_main; ++step) {
+        user_regs_struct user;
+        std::array<std::byte, 15> text{};
+        if (!get_regs(pid, user) || !space.read_original({user.rip}, text))
+            break;
+        auto insn = x86_64.decode(text, {user.rip});
+        if (!insn || insn->flow == Flow::syscall || insn->flow == Flow::stop)
+            break; // no C start-up code: it stays near its entry point
+        bool calls = insn->flow == Flow::call || insn->flow == Flow::call_indirect;
+        const Mapping* main = find_mapping(mappings, {user.rdi});
+        if (calls && main != nullptr && main->execute && main->path == program)
+            return run_until(process, {user.rdi}, name);
+        int status = 0;
+        if (!resume_thread(PTRACE_SINGLESTEP, pid, 0) || !wait_for_stop(pid, status)) {
+            if (Thread* thread = find_thread(pid))
+                drop_thread(*thread, status);
+            return Error{Code::invalid, name + ": it ended before main()"};
+        }
+        if (status >> 16 == 0 && WSTOPSIG(status) != SIGTRAP) {
+            // A signal from outside: let the ordinary handling deliver it.
+            Thread& thread = *find_thread(pid);
+            thread.status = status;
+            thread.pending = true;
+            ready_.push_back(pid);
+            break;
+        }
+    }
+    return Ok{};
+}
+
+} // namespace dt::agent

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The dynamic linker of a target: when its list of objects changes, and a symbol of an
+// object as it lies in memory.
+//
+// The linker calls an empty function, r_debug.r_brk, before and after it maps or unmaps
+// objects, with r_debug.r_state telling which (<link.h>). A tracepoint there is how the
+// agent sees dlopen() and dlclose().
+#pragma once
+
+#include "ptrace-agent/address_space.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace dt::agent {
+
+// A dynamic symbol of the ELF object whose first page is mapped at base.
+std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
+                                    std::string_view name);
+
+// Where a thread's errno is, from its fs base. None: no libc that we know.
+std::optional<std::int64_t> errno_offset(AddressSpace& space);
+
+} // namespace dt::agent

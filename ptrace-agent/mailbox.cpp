@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/mailbox.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+static volatile sig_atomic_t rung;
+static volatile sig_atomic_t terminated;
+
+static void ring_again(int ms)
+{
+    itimerval soon{};
+    soon.it_value.tv_usec = ms * 1000;
+    setitimer(ITIMER_REAL, &soon, nullptr); // one system call, safe in a handler
+}
+
+static void on_ring(int signal)
+{
+    if (signal == SIGTERM)
+        terminated = 1;
+    rung = 1;
+    ring_again(1);
+}
+
+Mailbox::Mailbox(Fd socket) : socket_(std::move(socket))
+{
+    rung = 1; // what came before the handlers were there
+    struct sigaction action = {};
+    action.sa_handler = on_ring; // without SA_RESTART: waitpid() shall return
+    sigfillset(&action.sa_mask);
+    for (int signal : {SIGIO, SIGALRM, SIGTERM})
+        sigaction(signal, &action, nullptr);
+    fcntl(socket_.get(), F_SETOWN, getpid());
+    fcntl(socket_.get(), F_SETFL, O_NONBLOCK | O_ASYNC);
+}
+
+bool Mailbox::rang()
+{
+    bool was = rung != 0;
+    rung = 0;
+    return was;
+}
+
+void Mailbox::wait_for_ring(int timeout_ms)
+{
+    sigset_t bells, before;
+    sigemptyset(&bells);
+    for (int signal : {SIGIO, SIGALRM, SIGTERM})
+        sigaddset(&bells, signal);
+    sigprocmask(SIG_BLOCK, &bells, &before);
+    timespec timeout{timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
+    if (rung == 0)
+        ppoll(nullptr, 0, timeout_ms < 0 ? nullptr : &timeout, &before);
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Mailbox::ring_in_ms(int ms)
+{
+    ring_again(ms);
+}
+
+void Mailbox::receive()
+{
+    std::byte buffer[65536];
+    while (!eof_) {
+        iovec part{buffer, sizeof buffer};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        ssize_t n = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (n <= 0) {
+            eof_ = true;
+            break;
+        }
+        for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+            if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+                continue;
+            std::size_t n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+            for (std::size_t i = 0; i < n_fds; ++i) {
+                int fd;
+                std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+                fds_.emplace_back(fd);
+            }
+        }
+        in_.insert(in_.end(), buffer, buffer + n);
+    }
+    flush();
+}
+
+std::optional<Request> Mailbox::next()
+{
+    Header header;
+    if (in_.size() < sizeof header)
+        return std::nullopt;
+    std::memcpy(&header, in_.data(), sizeof header);
+    if (header.bytes > max_body_bytes) {
+        eof_ = true; // not our client
+        return std::nullopt;
+    }
+    std::size_t whole = sizeof header + header.bytes;
+    if (in_.size() < whole)
+        return std::nullopt;
+    Request request;
+    request.word = header.word;
+    auto end = in_.begin() + static_cast<ptrdiff_t>(whole);
+    request.body.assign(in_.begin() + sizeof header, end);
+    in_.erase(in_.begin(), end);
+    request.fds = std::move(fds_);
+    fds_.clear();
+    return request;
+}
+
+bool Mailbox::closed() const
+{
+    return eof_ || terminated != 0;
+}
+
+void Mailbox::send(std::uint32_t word, const std::vector<std::byte>& body)
+{
+    Header header{word, static_cast<std::uint32_t>(body.size())};
+    auto* bytes = reinterpret_cast<const std::byte*>(&header);
+    out_.insert(out_.end(), bytes, bytes + sizeof header);
+    out_.insert(out_.end(), body.begin(), body.end());
+    flush();
+}
+
+void Mailbox::flush()
+{
+    std::size_t sent = 0;
+    while (sent < out_.size()) {
+        ssize_t n =
+            ::send(socket_.get(), out_.data() + sent, out_.size() - sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break; // full: SIGIO tells when there is room; gone: receive() sees it
+        sent += static_cast<std::size_t>(n);
+    }
+    out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(sent));
+}
+
+} // namespace dt::agent

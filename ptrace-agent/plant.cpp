@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Probes into the text of a target, and out of it again: thousands in one stop.
+//
+// The agent trusts neither the client's nor the file's idea of the text: it decodes
+// what is in memory. A site that has other bytes than the client expects, or whose
+// instruction cannot be run displaced, is refused and the rest go on.
+#include "ptrace-agent/agent.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace dt::agent {
+
+// Text with our breakpoints taken out, a page at a time: sites come in ascending order.
+class TextWindow {
+public:
+    explicit TextWindow(const AddressSpace& space) : space_(space) {}
+
+    // Up to 15 bytes from at on; fewer where the mapping ends.
+    std::span<const std::byte> at(TargetAddr at)
+    {
+        if (!covers(at) && !fill(at))
+            return {};
+        std::size_t skip = at - from_;
+        return std::span(text_).subspan(skip, std::min<std::size_t>(15, n_ - skip));
+    }
+
+private:
+    static constexpr std::size_t page = 4096;
+
+    bool covers(TargetAddr at) const
+    {
+        return at >= from_ && at - from_ < n_ && (at - from_ + 15 <= n_ || short_);
+    }
+    bool fill(TargetAddr at)
+    {
+        from_ = TargetAddr{at.value & ~std::uint64_t(page - 1)};
+        short_ = false;
+        n_ = page + 16;
+        if (space_.read_original(from_, {text_.data(), n_}))
+            return true;
+        n_ = page; // the last page of its mapping
+        short_ = true;
+        if (space_.read_original(from_, {text_.data(), n_}))
+            return true;
+        n_ = 0;
+        return false;
+    }
+
+    const AddressSpace& space_;
+    TargetAddr from_;
+    std::size_t n_ = 0;
+    bool short_ = false;
+    std::array<std::byte, page + 16> text_;
+};
+
+struct Planting {
+    AddressSpace& space;
+    std::vector<Mapping> mappings;
+    TextWindow window;
+    std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
+    std::vector<Tracepoint*> fresh;
+    std::unordered_map<Tracepoint*, std::vector<std::uint32_t>> sites_of;
+};
+
+static std::string place(Planting& work, std::uint32_t index, const Site& site)
+{
+    Tracepoint* tp = work.space.find(site.at);
+    if (tp == nullptr) {
+        const Mapping* mapping = find_mapping(work.mappings, site.at);
+        if (mapping == nullptr || !mapping->execute)
+            return "the address is not in executable memory";
+        std::span<const std::byte> text = work.window.at(site.at);
+        std::size_t n_compared = std::min<std::size_t>(site.n_expected, 8);
+        if (text.size() < n_compared ||
+            std::memcmp(text.data(), site.expected.data(), n_compared) != 0)
+            return "the text in memory is not the file's";
+        auto insn = x86_64.decode(text, site.at);
+        if (!insn)
+            return insn.error().text;
+        if (Displaced plan = x86_64.plan_displaced(*insn);
+            plan.how == Displaced::refused)
+            return std::string(plan.reason);
+        tp = &work.space.add(*insn);
+        work.fresh.push_back(tp);
+    }
+    if (!tp->written)
+        work.sites_of[tp].push_back(index);
+    for (const Firing& firing : tp->firings) {
+        if (firing.probe == site.probe && firing.kind == site.kind)
+            return {}; // planted before
+    }
+    tp->firings.push_back({site.probe, site.kind, site.arg0});
+    return {};
+}
+
+Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
+{
+    auto process = target(in.get<pid_t>(), "plant probes in");
+    if (!process)
+        return process.error();
+    auto n_sites = in.get<std::uint32_t>();
+    auto sites = in.array<Site>(n_sites);
+    if (!in.ok())
+        return Error{Code::invalid, "plant probes: the request is cut short"};
+    std::shared_ptr<AddressSpace> space = (*process)->space;
+
+    std::vector<std::uint32_t> order(sites.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
+
+    StoppedWorld world(*this, space);
+    if (space->slot_pages.empty()) {
+        if (Thread* thread = world.any_thread())
+            ensure_slots(*thread);
+    }
+    watch_linker(world);
+    Planting work{*space, mappings_of(space->owner()), TextWindow(*space), {}, {}, {}};
+    for (std::uint32_t index : order) {
+        if (std::string why = place(work, index, sites[index]); !why.empty())
+            work.refused.emplace_back(index, std::move(why));
+    }
+    for (Tracepoint* odd : space->write_breakpoints(work.fresh)) {
+        for (std::uint32_t index : work.sites_of[odd])
+            work.refused.emplace_back(index, "the text cannot be written");
+        space->forget(*odd);
+    }
+    std::sort(work.refused.begin(), work.refused.end());
+
+    Writer out;
+    out.put(static_cast<std::uint32_t>(sites.size() - work.refused.size()));
+    out.put(static_cast<std::uint32_t>(space->n_tracepoints()));
+    out.put(static_cast<std::uint32_t>(work.refused.size()));
+    for (auto& [index, why] : work.refused)
+        out.put(index).text(why);
+    return Body(out.body());
+}
+
+Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>&)
+{
+    auto process = target(in.get<pid_t>(), "remove probes from");
+    if (!process)
+        return process.error();
+    auto n_sites = in.get<std::uint32_t>();
+    auto sites = in.array<Site>(n_sites);
+    if (!in.ok())
+        return Error{Code::invalid, "remove probes: the request is cut short"};
+    std::shared_ptr<AddressSpace> space = (*process)->space;
+
+    StoppedWorld world(*this, space);
+    std::vector<Tracepoint*> idle;
+    for (const Site& site : sites) {
+        Tracepoint* tp = space->find(site.at);
+        if (tp == nullptr || tp->firings.empty())
+            continue;
+        std::erase_if(tp->firings, [&site](const Firing& firing) {
+            return firing.probe == site.probe;
+        });
+        if (!tp->serves())
+            idle.push_back(tp);
+    }
+    // One whose byte is not ours any more is not ours to restore either.
+    space->restore_originals(idle);
+    for (Tracepoint* tp : idle)
+        space->forget(*tp);
+    table_.reclaim();
+    return Body{};
+}
+
+} // namespace dt::agent

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/proc_files.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <unistd.h>
+
+namespace dt::agent {
+
+std::string proc_path(pid_t pid, std::string_view file)
+{
+    return "/proc/" + std::to_string(pid) + "/" + std::string(file);
+}
+
+std::string read_proc_file(pid_t pid, std::string_view file, std::size_t max)
+{
+    Fd fd(open(proc_path(pid, file).c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    if (!fd)
+        return text;
+    char buffer[16384];
+    while (text.size() < max) {
+        ssize_t n = read(fd.get(), buffer, std::min(sizeof buffer, max - text.size()));
+        if (n <= 0)
+            break;
+        text.append(buffer, static_cast<std::size_t>(n));
+    }
+    return text;
+}
+
+std::string read_proc_link(pid_t pid, std::string_view file)
+{
+    char buffer[4096];
+    ssize_t n = readlink(proc_path(pid, file).c_str(), buffer, sizeof buffer);
+    return n <= 0 ? std::string() : std::string(buffer, static_cast<std::size_t>(n));
+}
+
+std::string status_field(const std::string& status, std::string_view name)
+{
+    std::string key = std::string(name) + ":";
+    std::size_t at = 0;
+    while (at < status.size()) {
+        std::size_t end = std::min(status.find('\n', at), status.size());
+        if (status.compare(at, key.size(), key) == 0) {
+            std::size_t value = status.find_first_not_of(" \t", at + key.size());
+            return value >= end ? std::string() : status.substr(value, end - value);
+        }
+        at = end + 1;
+    }
+    return {};
+}
+
+std::uint64_t status_number(const std::string& status, std::string_view name, int n,
+                            int base)
+{
+    std::string text = status_field(status, name);
+    const char* at = text.c_str();
+    std::uint64_t value = 0;
+    for (int i = 0; i <= n; ++i) {
+        char* end = nullptr;
+        value = std::strtoull(at, &end, base);
+        if (end == at)
+            return 0;
+        at = end;
+    }
+    return value;
+}
+
+char thread_state(pid_t pid, pid_t tid)
+{
+    std::string stat =
+        read_proc_file(pid, "task/" + std::to_string(tid) + "/stat", 512);
+    // The name is in parentheses and may contain some itself.
+    std::size_t end = stat.rfind(')');
+    return end == std::string::npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
+}
+
+std::vector<pid_t> threads_of(pid_t pid)
+{
+    std::vector<pid_t> tids;
+    std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(proc_path(pid, "task").c_str()),
+                                            closedir);
+    if (!dir)
+        return tids;
+    while (dirent* entry = readdir(dir.get())) {
+        if (pid_t tid = std::atoi(entry->d_name); tid > 0)
+            tids.push_back(tid);
+    }
+    return tids;
+}
+
+static std::optional<Mapping> parse_mapping(const std::string& line)
+{
+    Mapping m;
+    unsigned long start = 0, end = 0, offset = 0;
+    char flags[5] = "";
+    int path_at = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %*s %*s %n", &start, &end, flags,
+                    &offset, &path_at) < 4)
+        return std::nullopt;
+    m.start = {start};
+    m.end = {end};
+    m.offset = offset;
+    m.read = flags[0] == 'r';
+    m.write = flags[1] == 'w';
+    m.execute = flags[2] == 'x';
+    m.shared = flags[3] == 's';
+    if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size())
+        m.path = line.substr(static_cast<std::size_t>(path_at));
+    return m;
+}
+
+std::vector<Mapping> mappings_of(pid_t pid)
+{
+    std::vector<Mapping> all;
+    std::string text = read_proc_file(pid, "maps", 256u << 20);
+    std::size_t at = 0;
+    while (at < text.size()) {
+        std::size_t end = std::min(text.find('\n', at), text.size());
+        if (auto mapping = parse_mapping(text.substr(at, end - at)))
+            all.push_back(std::move(*mapping));
+        at = end + 1;
+    }
+    return all;
+}
+
+const Mapping* find_mapping(const std::vector<Mapping>& all, TargetAddr at)
+{
+    auto after = std::upper_bound(
+        all.begin(), all.end(), at,
+        [](TargetAddr addr, const Mapping& m) { return addr < m.start; });
+    if (after == all.begin())
+        return nullptr;
+    const Mapping& before = *std::prev(after);
+    return at < before.end ? &before : nullptr;
+}
+
+std::optional<std::uint64_t> auxv_value(pid_t pid, std::uint64_t type)
+{
+    std::string auxv = read_proc_file(pid, "auxv");
+    for (std::size_t at = 0; at + 16 <= auxv.size(); at += 16) {
+        std::uint64_t pair[2];
+        std::memcpy(pair, auxv.data() + at, sizeof pair);
+        if (pair[0] == type)
+            return pair[1];
+    }
+    return std::nullopt;
+}
+
+} // namespace dt::agent

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What the agent reads in /proc, as values. Nothing is cached; a process that went away
+// meanwhile gives empty answers.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/target_addr.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace dt::agent {
+
+std::string proc_path(pid_t pid, std::string_view file);
+std::string read_proc_file(pid_t pid, std::string_view file, std::size_t max = 1 << 16);
+std::string read_proc_link(pid_t pid, std::string_view file); // "" when unreadable
+
+// A line "Name:\tvalue" of a status file; "" when there is none.
+std::string status_field(const std::string& status, std::string_view name);
+// Its n-th number (from 0); bases as strtoull's.
+std::uint64_t status_number(const std::string& status, std::string_view name, int n = 0,
+                            int base = 10);
+
+// State letter of a thread ('R', 'S', 'D', 'Z', ...), 0 when it is gone.
+char thread_state(pid_t pid, pid_t tid);
+
+std::vector<pid_t> threads_of(pid_t pid);
+
+struct Mapping {
+    TargetAddr start, end;
+    bool read = false, write = false, execute = false, shared = false;
+    std::uint64_t offset = 0;
+    std::string path; // as the kernel prints it: "[vdso]", "/usr/lib/libc.so.6"
+};
+std::vector<Mapping> mappings_of(pid_t pid);
+const Mapping* find_mapping(const std::vector<Mapping>& all, TargetAddr at);
+
+// A value of the auxiliary vector (AT_ENTRY, AT_PHDR, ...).
+std::optional<std::uint64_t> auxv_value(pid_t pid, std::uint64_t type);
+
+} // namespace dt::agent

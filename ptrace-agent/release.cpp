@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Letting a target go: every byte as it was, every thread untraced.
+//
+// In the order that keeps it unharmed at each step: all threads stop; a thread with an
+// unreported hit is put back before the instruction; the originals are restored; the
+// slots are unmapped, when nobody is in one; the threads are detached, each with the
+// signal that it had stopped for. A thread that waits for its vfork child cannot be
+// detached yet: it is at its next stop, or by the kernel when the agent ends.
+#include "ptrace-agent/agent.hpp"
+
+#include "ptrace-agent/tracing.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+// Did it stop for a breakpoint of ours that nobody handled yet? Then it never happened.
+static bool is_unhandled_hit(const Thread& thread, user_regs_struct& user)
+{
+    siginfo_t info;
+    if (!thread.pending || thread.event() != 0 || thread.signal() != SIGTRAP ||
+        !get_siginfo(thread.tid, info) || info.si_code != SI_KERNEL ||
+        !get_regs(thread.tid, user))
+        return false;
+    Tracepoint* tp = thread.process->space->find({user.rip - 1});
+    return tp != nullptr && tp->written;
+}
+
+void Agent::let_go(Thread& thread, int signal)
+{
+    pid_t tid = thread.tid;
+    Process& process = *thread.process;
+    ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
+    if (last_ == &thread)
+        last_ = nullptr;
+    threads_.erase(tid);
+    process.threads.erase(tid);
+    if (process.threads.empty())
+        processes_.erase(process.pid);
+}
+
+void Agent::release(std::shared_ptr<AddressSpace> space)
+{
+    StoppedWorld world(*this, space);
+    for (Thread* thread : threads_in(*space)) {
+        thread->process->doomed = true; // its end is nobody's news any more
+        user_regs_struct user;
+        if (!thread->stopped || !is_unhandled_hit(*thread, user))
+            continue;
+        repair_after_trap(*thread);
+        user.rip -= 1;
+        set_regs(thread->tid, user);
+        thread->pending = false;
+    }
+    space->restore_originals(space->tracepoints());
+    for (auto [page, bytes] : space->slot_pages) {
+        if (Thread* thread = world.any_thread())
+            (void)inject(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
+    }
+    space->slot_pages.clear();
+    for (Thread* thread : threads_in(*space)) {
+        thread->held = false;
+        if (!thread->stopped) {
+            thread->leaving = true;
+            continue;
+        }
+        bool signalled = thread->pending && thread->event() == 0;
+        let_go(*thread, signalled ? thread->signal() : 0);
+    }
+    // What is left of it is found by nobody, and waits for its vfork child.
+    space->forget_all();
+}
+
+void Agent::release_everything()
+{
+    for (;;) {
+        std::shared_ptr<AddressSpace> space;
+        for (auto& [pid, process] : processes_) {
+            if (process->doomed)
+                continue;
+            if (process->created && !process->started) {
+                // It has done nothing that its user saw, and nobody will start it.
+                process->doomed = true;
+                ::kill(pid, SIGKILL);
+                continue;
+            }
+            space = process->space;
+            break;
+        }
+        if (space == nullptr)
+            return;
+        release(space);
+    }
+}
+
+Agent::Reply Agent::do_detach(Reader& in, const std::vector<Fd>&)
+{
+    auto pid = in.get<pid_t>();
+    auto process = target(pid, "detach from");
+    if (!process)
+        return process.error();
+    (*process)->started = true;
+    (*process)->is_target = false;
+    release((*process)->space);
+    table_.reclaim();
+    return Body{};
+}
+
+Agent::Reply Agent::do_kill(Reader& in, const std::vector<Fd>&)
+{
+    auto pid = in.get<pid_t>();
+    auto process = target(pid, "kill");
+    if (!process)
+        return process.error();
+    (*process)->doomed = true;
+    (*process)->is_target = false;
+    ::kill(pid, SIGKILL);
+    return Body{};
+}
+
+} // namespace dt::agent

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// What a stop means: a signal, a hit, a new task, a new program, job control.
+//
+// Everything that is not ours passes through: a signal is delivered with the siginfo
+// that it came with, a group-stop is kept by PTRACE_LISTEN, and a SIGTRAP is ours only
+// when the kernel raised it for a breakpoint that we wrote.
+#include "ptrace-agent/agent.hpp"
+
+#include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+void Agent::handle_stop(Thread& thread)
+{
+    thread.pending = false;
+    thread.interrupted = false;
+    if (thread.fresh) {
+        thread.fresh = false;
+        learn_mask(thread);
+    }
+    int event = thread.event();
+    if (thread.leaving)
+        return let_go(thread, event == 0 ? thread.signal() : 0);
+    if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+        event == PTRACE_EVENT_VFORK) {
+        handle_new_task(thread); // looks at the step, which the child is in as well
+        if (thread.step.active)
+            end_step(thread);
+        return go_on(thread);
+    }
+    if (thread.step.active && end_step(thread))
+        return go_on(thread);
+    if (event != 0)
+        return handle_event(thread, event, thread.signal());
+    handle_signal(thread, thread.signal());
+}
+
+void Agent::go_on(Thread& thread, int signal)
+{
+    if (thread.held)
+        return;
+    if (thread.reenter) {
+        thread.reenter = false;
+        user_regs_struct user;
+        if (signal == 0 && get_regs(thread.tid, user)) {
+            Tracepoint* tp = thread.process->space->find({user.rip});
+            if (tp != nullptr && tp->written)
+                return run_displaced(thread, *tp, user);
+        }
+    }
+    thread.stopped = false;
+    resume_thread(PTRACE_CONT, thread.tid, signal);
+}
+
+void Agent::handle_signal(Thread& thread, int signal)
+{
+    if (signal != SIGTRAP)
+        return go_on(thread, signal);
+    siginfo_t info;
+    user_regs_struct user;
+    if (!get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
+        return go_on(thread, signal);
+    if (info.si_code != SI_KERNEL)
+        return go_on(thread, signal);
+    if (handle_hit(thread, user))
+        return;
+    // A breakpoint that was removed after the thread had run into it leaves a whole
+    // instruction behind; the program's own int3 is still there.
+    std::byte text{};
+    if (thread.process->space->read_text({user.rip - 1}, {&text, 1}) &&
+        text != std::byte{0xcc}) {
+        repair_after_trap(thread);
+        user.rip -= 1;
+        set_regs(thread.tid, user);
+        return go_on(thread);
+    }
+    go_on(thread, signal);
+}
+
+void Agent::handle_event(Thread& thread, int event, int signal)
+{
+    switch (event) {
+    case PTRACE_EVENT_STOP:
+        if (signal == SIGTRAP)
+            return go_on(thread);
+        // A group-stop: the thread stays stopped for the world, and tells us when that
+        // ends.
+        thread.stopped = false;
+        thread.listening = true;
+        resume_thread(PTRACE_LISTEN, thread.tid, 0);
+        return;
+    case PTRACE_EVENT_VFORK_DONE:
+        thread.in_vfork = false;
+        return go_on(thread);
+    case PTRACE_EVENT_EXEC:
+        return handle_exec(thread);
+    default:
+        return go_on(thread);
+    }
+}
+
+// Threads of one process, or another process on the same memory?
+static bool same_group(pid_t pid, pid_t tid)
+{
+    return syscall(SYS_tgkill, pid, tid, 0) == 0;
+}
+
+static bool same_memory(pid_t parent, pid_t child, int event)
+{
+    long differ = syscall(SYS_kcmp, parent, child, 1 /* KCMP_VM */, 0, 0);
+    if (differ >= 0)
+        return differ == 0;
+    return event != PTRACE_EVENT_FORK; // a kernel without kcmp: the usual meaning
+}
+
+void Agent::handle_new_task(Thread& parent)
+{
+    unsigned long message = 0;
+    if (!get_event_message(parent.tid, message))
+        return;
+    auto child = static_cast<pid_t>(message);
+    int event = parent.event();
+    Process& process = *parent.process;
+
+    if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
+        if (parent.step.active) {
+            // It starts in the parent's slot.
+            int status = 0;
+            if (!wait_for_stop(child, status))
+                return;
+            early_stops_[child] = status;
+            user_regs_struct user;
+            if (get_regs(child, user)) {
+                Registers regs = from_user_regs(user);
+                finish_out_of_line(parent.step.plan, parent.step.run, regs);
+                to_user_regs(regs, user);
+                set_regs(child, user);
+            }
+        }
+        return adopt(process, child);
+    }
+    bool shared = same_memory(process.pid, child, event);
+    if (event == PTRACE_EVENT_VFORK)
+        parent.in_vfork = true;
+    if (!shared)
+        return forked(parent, child);
+
+    // Its hits are the parent's, until it execs or exits.
+    int status = 0;
+    if (!wait_for_stop(child, status))
+        return;
+    early_stops_[child] = status;
+    user_regs_struct user;
+    if (parent.step.active && get_regs(child, user)) {
+        Registers regs = from_user_regs(user);
+        finish_out_of_line(parent.step.plan, parent.step.run, regs);
+        to_user_regs(regs, user);
+        set_regs(child, user);
+    }
+    Process& guest = add_process(child, process.space);
+    guest.trap_action = process.trap_action;
+    adopt(guest, child);
+}
+
+void Agent::adopt(Process& process, pid_t tid)
+{
+    if (find_thread(tid) != nullptr)
+        return;
+    Thread& thread = add_thread(process, tid);
+    auto early = early_stops_.find(tid);
+    if (early == early_stops_.end())
+        return;
+    thread.stopped = true;
+    thread.pending = true;
+    thread.status = early->second;
+    early_stops_.erase(early);
+    ready_.push_back(tid);
+}
+
+void Agent::forked(Thread& parent, pid_t child)
+{
+    int status = 0;
+    if (!wait_for_stop(child, status))
+        return;
+    user_regs_struct user;
+    if (parent.step.active && get_regs(child, user)) {
+        Registers regs = from_user_regs(user);
+        finish_out_of_line(parent.step.plan, parent.step.run, regs);
+        to_user_regs(regs, user);
+        set_regs(child, user);
+    }
+    parent.process->space->restore_copy(child);
+    ptrace(PTRACE_DETACH, child, nullptr, nullptr);
+    if (!parent.process->is_target)
+        return;
+    AgentEvent event;
+    event.kind = AgentEvent::forked;
+    event.pid = parent.process->pid;
+    event.child = child;
+    send_event(std::move(event));
+}
+
+void Agent::handle_exec(Thread& thread)
+{
+    Process& process = *thread.process;
+    std::vector<pid_t> others; // ended by the exec
+    for (auto& [tid, other] : process.threads) {
+        if (other.get() != &thread)
+            others.push_back(tid);
+    }
+    for (pid_t tid : others) {
+        threads_.erase(tid);
+        process.threads.erase(tid);
+    }
+    last_ = nullptr;
+    thread.step.active = false;
+    thread.reenter = false;
+    thread.restarting.reset();
+    thread.slot_holds = TargetAddr{};
+
+    if (!process.is_target) {
+        // A vfork child has left its parent's memory; what it runs now is its own.
+        ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
+        drop_thread(thread, 0);
+        return;
+    }
+    if (process.space.use_count() > 1) // others live on in the old memory
+        process.space->restore_originals(process.space->tracepoints());
+    process.space->forget_all();
+    process.space = std::make_shared<AddressSpace>(process.pid, table_);
+    process.trap_blocked.clear();
+    if (process.trap_action.handler > 1) // caught becomes default, ignored stays
+        process.trap_action = TrapAction{true};
+    learn_mask(thread);
+    AgentEvent event;
+    event.kind = AgentEvent::execed;
+    event.pid = process.pid;
+    send_event(std::move(event));
+    go_on(thread);
+}
+
+} // namespace dt::agent

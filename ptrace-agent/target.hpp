@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// A traced process and its threads, as the agent knows them.
+//
+//   Process 1 ──< Thread        (ptrace holds threads, one by one)
+//           n >── 1 AddressSpace
+//
+// A thread is running or stopped. Stopped means: the kernel reported a stop and nobody
+// continued it since. What that stop wants done is its status; `pending` says that
+// nobody has looked at it yet.
+#pragma once
+
+#include "fasttrap/displaced.hpp"
+#include "ptrace-agent/address_space.hpp"
+
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unordered_map>
+
+namespace dt::agent {
+
+struct Process;
+
+// One thread on its way over the copy of an instruction.
+struct Step {
+    bool active = false;
+    TargetAddr site; // where the tracepoint is; it may be gone when the step ends
+    Displaced plan;
+    SlotRun run;
+    bool mask_saved = false;
+    std::uint64_t mask = 0; // to be put back
+};
+
+struct Thread {
+    pid_t tid = 0;
+    Process* process = nullptr;
+    bool stopped = false;
+    bool pending = false;     // status is to be handled
+    int status = 0;           // of the stop, as of waitpid(2)
+    bool fresh = true;        // its first stop has not been seen
+    bool interrupted = false; // PTRACE_INTERRUPT was sent, its stop is to come
+    bool listening = false;   // in a group-stop, let go by PTRACE_LISTEN
+    bool in_vfork = false;    // in the kernel until its child execs or exits
+    bool held = false;        // not continued until the client says so
+    bool leaving = false;     // to be detached at its next stop
+    bool reenter = false;     // goes on with the instruction at its pc, without firing
+    std::uint8_t faults = 0;  // emulations of one instruction that failed
+    Step step;
+    TargetAddr slot_holds; // the site whose copy is in its slot
+    // The system call at this site was interrupted and will be restarted: its next
+    // hit is no new one.
+    std::optional<TargetAddr> restarting;
+
+    int signal() const { return WSTOPSIG(status); }
+    int event() const { return status >> 16; } // PTRACE_EVENT_*, 0: a signal
+};
+
+// What the program wants SIGTRAP to do. A breakpoint hit with SIGTRAP blocked or
+// ignored makes the kernel reset it, and the agent puts it back.
+struct TrapAction {
+    bool known = false;
+    // The kernel's struct sigaction.
+    std::uint64_t handler = 0, flags = 0, restorer = 0, mask = 0;
+};
+
+struct Process {
+    pid_t pid = 0;
+    std::shared_ptr<AddressSpace> space;
+    std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
+    bool is_target = false;  // the client asked for it; others share its memory
+    bool created = false;    // our child
+    bool started = true;     // resume() was called
+    bool to_preinit = false; // create() waits for the libraries to be mapped
+    bool arrived = false;    // at the point that create() runs it to
+    bool doomed = false;     // being killed: no event
+    TrapAction trap_action;
+    // Signal masks seen exactly, without their SIGTRAP bit -> was SIGTRAP blocked?
+    std::unordered_map<std::uint64_t, bool> trap_blocked;
+};
+
+} // namespace dt::agent

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// ptrace(2), one function per request that the agent uses. False means ESRCH, the
+// thread is going away, unless the function says otherwise.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+namespace dt::agent {
+
+constexpr int seize_options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+                              PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE |
+                              PTRACE_O_TRACEEXEC;
+
+inline bool get_regs(pid_t tid, user_regs_struct& regs)
+{
+    return ptrace(PTRACE_GETREGS, tid, nullptr, &regs) == 0;
+}
+
+inline bool set_regs(pid_t tid, const user_regs_struct& regs)
+{
+    return ptrace(PTRACE_SETREGS, tid, nullptr, &regs) == 0;
+}
+
+inline bool get_siginfo(pid_t tid, siginfo_t& info)
+{
+    return ptrace(PTRACE_GETSIGINFO, tid, nullptr, &info) == 0;
+}
+
+inline bool set_siginfo(pid_t tid, const siginfo_t& info)
+{
+    return ptrace(PTRACE_SETSIGINFO, tid, nullptr, &info) == 0;
+}
+
+// The kernel's signal set: bit n - 1 is signal n.
+inline bool get_mask(pid_t tid, std::uint64_t& mask)
+{
+    return ptrace(PTRACE_GETSIGMASK, tid, sizeof mask, &mask) == 0;
+}
+
+inline bool set_mask(pid_t tid, std::uint64_t mask)
+{
+    return ptrace(PTRACE_SETSIGMASK, tid, sizeof mask, &mask) == 0;
+}
+
+inline bool get_event_message(pid_t tid, unsigned long& message)
+{
+    return ptrace(PTRACE_GETEVENTMSG, tid, nullptr, &message) == 0;
+}
+
+inline bool resume_thread(int request, pid_t tid, int signal)
+{
+    return ptrace(static_cast<__ptrace_request>(request), tid, nullptr,
+                  static_cast<long>(signal)) == 0;
+}
+
+constexpr std::uint64_t signal_bit(int signal)
+{
+    return 1ull << (signal - 1);
+}
+
+// Everything but what an instruction itself can raise: blocked while a thread runs a
+// copy. A blocked synchronous signal would be forced, and its handler reset.
+constexpr std::uint64_t asynchronous_signals =
+    ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
+      signal_bit(SIGFPE) | signal_bit(SIGTRAP) | signal_bit(SIGSYS));
+
+} // namespace dt::agent

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// Stopping all threads of an address space, and letting them go on.
+//
+// Every running thread gets a PTRACE_INTERRUPT; then reports are collected until all
+// have stopped, for whatever reason. What a thread stopped for stays pending, except
+// two things that would dangle when text changes under them:
+//
+//   - a hit that the kernel has queued as SIGTRAP but not reported yet: the thread is
+//     continued until the report comes;
+//   - a run over a copy: it is ended, and where the copy had not run, the thread's pc
+//     is the original instruction again, which it enters without firing a second time.
+//
+// A thread counts as stopped without a report when it cannot run user code before it
+// sees our interrupt: one that waits in the kernel for its vfork child, one in
+// uninterruptible sleep, a leader that ended before its threads.
+#include "ptrace-agent/agent.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <cerrno>
+#include <sys/ptrace.h>
+
+namespace dt::agent {
+
+constexpr int look_again_ms = 20;
+
+bool Agent::collect(Wait wait)
+{
+    int status = 0;
+    pid_t tid = waitpid(-1, &status, __WALL | (wait == Wait::poll ? WNOHANG : 0));
+    if (tid > 0) {
+        note_stop(tid, status);
+        return true;
+    }
+    if (tid < 0 && errno == ECHILD && wait == Wait::block)
+        Mailbox::wait_for_ring(-1);
+    return false;
+}
+
+void Agent::note_stop(pid_t tid, int status)
+{
+    Thread* thread = find_thread(tid);
+    if (!WIFSTOPPED(status)) {
+        early_stops_.erase(tid);
+        if (thread != nullptr)
+            drop_thread(*thread, status);
+        return;
+    }
+    if (thread == nullptr && status >> 16 == PTRACE_EVENT_EXEC) {
+        // The leader had ended before we came, and another thread takes its place.
+        if (auto process = processes_.find(tid); process != processes_.end())
+            thread = &add_thread(*process->second, tid);
+    }
+    if (thread == nullptr) {
+        early_stops_[tid] = status;
+        return;
+    }
+    thread->stopped = true;
+    thread->pending = true;
+    thread->listening = false;
+    thread->status = status;
+    ready_.push_back(tid);
+}
+
+bool Agent::wait_for_stop(pid_t tid, int& status)
+{
+    if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
+        status = early->second;
+        early_stops_.erase(early);
+        return true;
+    }
+    for (;;) {
+        pid_t got = waitpid(tid, &status, __WALL);
+        if (got < 0 && errno == EINTR)
+            continue;
+        return got == tid && WIFSTOPPED(status);
+    }
+}
+
+static bool cannot_run(const Thread& thread)
+{
+    if (thread.in_vfork)
+        return true;
+    char state = thread_state(thread.process->pid, thread.tid);
+    return state == 'Z' || state == 'X' || state == 'D' || state == '\0';
+}
+
+static bool is_new_task(int event)
+{
+    return event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+           event == PTRACE_EVENT_VFORK;
+}
+
+void Agent::stop_all(AddressSpace& space)
+{
+    for (;;) {
+        bool all_stopped = true;
+        bool new_tasks = false;
+        for (Thread* thread : threads_in(space)) {
+            if (thread->stopped) {
+                // Its child belongs to the world that is being stopped.
+                if (thread->pending && is_new_task(thread->event())) {
+                    thread->pending = false;
+                    handle_new_task(*thread);
+                    new_tasks = true;
+                }
+                continue;
+            }
+            // A new thread stops by itself, at its first instruction.
+            if (!thread->interrupted && !thread->fresh) {
+                thread->interrupted = true;
+                ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
+            }
+            all_stopped = all_stopped && thread->in_vfork;
+        }
+        if (new_tasks)
+            continue;
+        if (all_stopped)
+            break;
+        Mailbox::ring_in_ms(look_again_ms);
+        if (collect(Wait::block)) {
+            while (collect(Wait::poll)) {
+            }
+            continue;
+        }
+        bool all_inert = true;
+        for (Thread* thread : threads_in(space))
+            all_inert = all_inert && (thread->stopped || cannot_run(*thread));
+        if (all_inert)
+            break;
+    }
+    for (Thread* thread : threads_in(space)) {
+        if (thread->stopped)
+            settle(*thread);
+    }
+}
+
+// Has the thread executed a breakpoint whose SIGTRAP is still in its queue?
+static bool has_queued_trap(pid_t tid)
+{
+    siginfo_t queue[16];
+    __ptrace_peeksiginfo_args args{}; // glibc spells it so
+    args.nr = 16; // of the thread's own queue
+    long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, queue);
+    for (long i = 0; i < n; ++i) {
+        if (queue[i].si_signo == SIGTRAP && queue[i].si_code == SI_KERNEL)
+            return true;
+    }
+    return false;
+}
+
+void Agent::settle(Thread& thread)
+{
+    thread.interrupted = false;
+    if (thread.step.active && end_step(thread)) {
+        thread.pending = false;
+        return;
+    }
+    bool trap_stop = thread.event() == 0 && thread.signal() == SIGTRAP;
+    if (trap_stop || !thread.pending)
+        return;
+    user_regs_struct user;
+    if (!get_regs(thread.tid, user))
+        return;
+    AddressSpace& space = *thread.process->space;
+    if (space.find({user.rip - 1}) == nullptr || !has_queued_trap(thread.tid))
+        return;
+    if (!resume_thread(PTRACE_CONT, thread.tid, 0))
+        return;
+    int status = 0;
+    if (wait_for_stop(thread.tid, status))
+        thread.status = status;
+    else
+        drop_thread(thread, status);
+}
+
+void Agent::release_all(AddressSpace& space)
+{
+    // Going on may end others: each is looked up again.
+    std::vector<pid_t> tids;
+    for (Thread* thread : threads_in(space))
+        tids.push_back(thread->tid);
+    for (pid_t tid : tids) {
+        Thread* thread = find_thread(tid);
+        if (thread != nullptr && thread->stopped && !thread->pending && !thread->held)
+            go_on(*thread);
+    }
+}
+
+StoppedWorld::StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space)
+    : agent_(agent), space_(std::move(space))
+{
+    agent_.stopping_ = space_.get();
+    agent_.stop_all(*space_);
+}
+
+StoppedWorld::~StoppedWorld()
+{
+    agent_.stopping_ = nullptr;
+    agent_.release_all(*space_);
+}
+
+Thread* StoppedWorld::any_thread() const
+{
+    for (Thread* thread : agent_.threads_in(*space_)) {
+        // The other events stand in the middle of a system call.
+        if (thread->stopped && !thread->in_vfork &&
+            (thread->event() == 0 || thread->event() == PTRACE_EVENT_STOP))
+            return thread;
+    }
+    return nullptr;
+}
+
+} // namespace dt::agent
