@@ -105,7 +105,7 @@ void Checker::variable_declaration(Decl& decl)
     if (is_dynamic(decl.type))
         fail(Tag::DECL_DYNOBJ, decl.at,
              "cannot declare an object of dynamic type: " + name);
-    if (decl.type->resolve()->kind == TypeKind::Forward)
+    if (is_incomplete(decl.type))
         fail(Tag::DECL_INCOMPLETE, decl.at,
              "incomplete type " + quoted(decl.type) + " of the variable " + name);
     if (decl.scope == Scope::This && decl.assoc)

@@ -170,6 +170,7 @@ void Checker::assign(NodePtr& slot)
         Ident* ident = stored_variable(left);
         fix_type(*ident, right);
         left.type = ident->type;
+        left.userland = is_userland(ident->type);
         if (left.kind == NodeKind::Index)
             left.left->type = ident->type;
     }
@@ -193,7 +194,7 @@ void Checker::assign(NodePtr& slot)
         if (is_function_pointer(left.type))
             fail(Tag::OP_VFPTR, node.at,
                  name + " cannot be applied to a function pointer");
-        if (pointee(left.type)->resolve()->kind == TypeKind::Forward)
+        if (is_incomplete(pointee(left.type)))
             fail(Tag::OP_INCOMPLETE, node.at,
                  name + " cannot step over the incomplete type " +
                      quoted(pointee(left.type)));

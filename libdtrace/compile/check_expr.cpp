@@ -279,7 +279,7 @@ void Checker::add_or_sub(Node& node)
     const Type* left_base = pointee(left.type);
     const Type* right_base = pointee(right.type);
     for (const Type* base : {left_base, right_base})
-        if (base && base->resolve()->kind == TypeKind::Forward)
+        if (base && is_incomplete(base))
             fail(Tag::OP_INCOMPLETE, node.at,
                  operator_name(node.op) + " cannot step over the incomplete type " +
                      quoted(base));
@@ -470,8 +470,7 @@ void Checker::pre_or_post(Node& node)
     if (is_function_pointer(target.type))
         fail(Tag::OP_VFPTR, node.at,
              operator_name(node.op) + " cannot be applied to a function pointer");
-    if (target.type->is_pointer() &&
-        pointee(target.type)->resolve()->kind == TypeKind::Forward)
+    if (target.type->is_pointer() && is_incomplete(pointee(target.type)))
         fail(Tag::OP_INCOMPLETE, node.at,
              operator_name(node.op) + " cannot step over the incomplete type " +
                  quoted(pointee(target.type)));

@@ -153,7 +153,7 @@ void Checker::index(NodePtr& slot)
     if (r->kind == TypeKind::Function)
         fail(Tag::DEREF_FUNC, node.at,
              "operator [ ] cannot be applied to a function pointer");
-    if (r->kind == TypeKind::Forward || !r->complete)
+    if (is_incomplete(r))
         fail(Tag::OP_INCOMPLETE, node.at,
              "operator [ ] cannot step over the incomplete type " + quoted(element));
     const Type* bounds = array->resolve();
@@ -188,7 +188,7 @@ void Checker::member(NodePtr& slot)
                      node_type_text(*node.left) + "\"");
     }
     const Type* r = whole->resolve();
-    if (r->kind == TypeKind::Forward || (r->is_struct_or_union() && !r->complete))
+    if (is_incomplete(r))
         fail(Tag::OP_INCOMPLETE, node.at,
              name + " cannot be applied to the incomplete type " + quoted(whole));
     if (!r->is_struct_or_union())
@@ -235,7 +235,7 @@ void Checker::deref(Node& node)
         fail(Tag::DEREF_VOID, node.at, "cannot dereference a pointer to void");
     if (r->kind == TypeKind::Function)
         fail(Tag::DEREF_FUNC, node.at, "cannot dereference a pointer to a function");
-    if (r->kind == TypeKind::Forward || !r->complete)
+    if (is_incomplete(r))
         fail(Tag::OP_INCOMPLETE, node.at,
              "operator * cannot be applied to a pointer to the incomplete type " +
                  quoted(base));
@@ -278,7 +278,7 @@ void Checker::size_of(NodePtr& slot)
     }
     const Type* r = type->resolve();
     if (r->kind == TypeKind::Void || r->kind == TypeKind::Function ||
-        r->kind == TypeKind::Dynamic || r->kind == TypeKind::Forward)
+        r->kind == TypeKind::Dynamic || is_incomplete(r))
         fail(Tag::SIZEOF_TYPE, node.at, "cannot apply sizeof to " + quoted(type));
     slot = make_integer(r->size, size_type(types_), node.at);
 }

@@ -182,7 +182,7 @@ void Checker::symbol(NodePtr& slot, bool address_only)
 // Inlines of inlines double at each step; a program of forty lines would need all memory.
 void Checker::check_expansion(const Node& body, Place at)
 {
-    constexpr std::size_t max_expanded = 1000000;
+    constexpr std::size_t max_expanded = 200000;
     n_expanded_ += count_nodes(body);
     if (n_expanded_ > max_expanded)
         fail(Tag::SYNTAX, at,

@@ -16,7 +16,7 @@ const Type* wider(const Type* a, const Type* b)
     const Type* rb = b->resolve();
     if (ra->size != rb->size)
         return ra->size > rb->size ? a : b;
-    return !ra->is_signed ? a : b;
+    return ra->is_signed && !rb->is_signed ? b : a;
 }
 
 const Type* without_const(const Type* type)
@@ -54,6 +54,12 @@ bool is_dynamic(const Type* type)
 bool is_array(const Type* type)
 {
     return type->resolve()->kind == TypeKind::Array;
+}
+
+bool is_incomplete(const Type* type)
+{
+    const Type* r = type->resolve();
+    return r->kind == TypeKind::Forward || (r->is_struct_or_union() && !r->complete);
 }
 
 bool is_void_pointer(const Type* type)

@@ -19,6 +19,8 @@ const Type* usual_conversion(const Node& left, const Node& right, TypeTable& typ
 bool is_void(const Type* type);
 bool is_dynamic(const Type* type);
 bool is_array(const Type* type);
+// A struct or union whose body nobody has seen yet.
+bool is_incomplete(const Type* type);
 bool is_void_pointer(const Type* type);
 bool is_function_pointer(const Type* type);
 // A type that reads only through a pointer marked userland, at any level.

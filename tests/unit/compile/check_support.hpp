@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Runs a D program through parser and checker, and keeps what came out.
+#pragma once
+
+#include "libdtrace/compile/passes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace dt {
+
+struct Checked {
+    CompileOptions options;
+    TypeTable types;
+    SymbolTable symbols;
+    Unit unit;
+    std::optional<Diagnostic> error;
+
+    Checked() { options.string_program = true; }
+
+    // May be called again: the second program sees the names of the first.
+    Checked& run(std::string_view text)
+    {
+        error.reset();
+        CompileContext context{options, types, symbols, text};
+        try {
+            unit = parse(context);
+            lower_ifs(unit, context);
+            check(unit, context);
+        } catch (const CompileError& thrown) {
+            error = thrown.diagnostic;
+        }
+        return *this;
+    }
+
+    // The expression of the last clause's statement number i.
+    const Node& statement(std::size_t i = 0) const
+    {
+        return *unit.clauses.back()->statements.at(i).expr;
+    }
+
+    // The value that the first statement, trace(...), takes.
+    const Node& traced() const { return *statement().args.at(0); }
+
+    std::string tag() const { return error ? tag_name(error->tag) : "no error"; }
+    std::string text() const { return error ? error->text : ""; }
+};
+
+// trace(EXPRESSION) in a clause of its own, after some declarations.
+struct Traced : Checked {
+    explicit Traced(const std::string& expression, const std::string& before = "")
+    {
+        run(before + "BEGIN { trace(" + expression + "); }");
+    }
+    std::string type() const { return error ? tag() : type_text(traced().type); }
+};
+
+} // namespace dt
