@@ -1,0 +1,118 @@
+"""What the system tests share: running dtrace on real programs, and counting results.
+
+A test is a function whose name is a sentence; main() runs all of a file's tests in
+order and adds a line for each to --results. A test that lacks a program raises Skip
+with what is missing.
+"""
+import argparse, os, pathlib, shutil, signal, subprocess, sys, tempfile, time, traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+class Skip(Exception):
+    pass
+
+class Context:
+    """Where things are: the build, a scratch folder, whether this is a long run."""
+    def __init__(self, build, long):
+        self.build = build.resolve()
+        self.dtrace = str(self.build / "cmd/dtrace/dtrace")
+        self.victims = self.build / "tests/victims"
+        self.long = long
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="dtrace-test-"))
+
+    def victim(self, name):
+        return str(self.victims / name)
+
+    def run(self, *flags, timeout=120, cwd=None, stdin=None, env=None):
+        """dtrace with flags: the finished process, output as text."""
+        return subprocess.run([self.dtrace, *flags], capture_output=True, timeout=timeout,
+                              cwd=cwd or self.scratch, input=stdin, env=env,
+                              text=True, errors="backslashreplace")
+
+    def start(self, *flags, **more):
+        return subprocess.Popen([self.dtrace, *flags], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True,
+                                errors="backslashreplace", cwd=self.scratch, **more)
+
+def need(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            raise Skip(f"{program} is not installed")
+
+def equal(got, want, what="value"):
+    if got != want:
+        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
+
+def contains(text, part):
+    if part not in text:
+        raise AssertionError(f"no {part!r} in:\n{text}")
+
+def wait_until(true, seconds=20, what="condition"):
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not come true in {seconds} s")
+        time.sleep(0.02)
+
+def is_alive(pid):
+    """Lives and is no zombie."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+def tracer_of(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("TracerPid:"):
+            return int(line.split()[1])
+    return 0
+
+def text_differs(pid):
+    """File-backed executable mappings of a process whose bytes are not the file's."""
+    differing = []
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            fields = line.split(None, 5)
+            if len(fields) < 6 or "x" not in fields[1] or not fields[5].startswith("/"):
+                continue
+            begin, end = (int(part, 16) for part in fields[0].split("-"))
+            memory.seek(begin)
+            live = memory.read(end - begin)
+            with open(fields[5], "rb") as file:
+                file.seek(int(fields[2], 16))
+                disk = file.read(end - begin).ljust(end - begin, b"\0")
+            if live != disk:
+                at = next(i for i in range(len(live)) if live[i] != disk[i])
+                differing.append(f"{fields[5]}+{int(fields[2], 16) + at:#x}")
+    return differing
+
+def main(tests):
+    args = argparse.ArgumentParser()
+    args.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build/release")
+    args.add_argument("--results", type=pathlib.Path)
+    args.add_argument("--long", action="store_true")
+    args.add_argument("names", nargs="*")
+    args = args.parse_args()
+    context = Context(args.build, args.long)
+    lines = []
+    for test in tests:
+        name = test.__name__.replace("_", " ")
+        if args.names and not any(part in test.__name__ for part in args.names):
+            continue
+        began = time.monotonic()
+        try:
+            test(context)
+            word, why = "PASS", ""
+        except Skip as skip:
+            word, why = "SKIP", f" ({skip})"
+        except Exception:
+            word, why = "FAIL", ""
+            traceback.print_exc()
+        print(f"{word} {name}{why}  [{time.monotonic() - began:.1f} s]", flush=True)
+        lines.append(f"{word} {name}{why}\n")
+    shutil.rmtree(context.scratch, ignore_errors=True)
+    if args.results:
+        with args.results.open("a") as file:
+            file.writelines(lines)
+    sys.exit(any(line.startswith("FAIL") for line in lines))
