@@ -22,18 +22,11 @@ constexpr std::uint64_t pf = 1 << 2;
 constexpr std::uint64_t af = 1 << 4;
 constexpr std::uint64_t zf = 1 << 6;
 constexpr std::uint64_t sf = 1 << 7;
-constexpr std::uint64_t tf = 1 << 8;
 constexpr std::uint64_t df = 1 << 10;
 constexpr std::uint64_t of = 1 << 11;
-constexpr std::uint64_t nt = 1 << 14;
 constexpr std::uint64_t rf = 1 << 16;
 constexpr std::uint64_t vm = 1 << 17;
-constexpr std::uint64_t ac = 1 << 18;
-constexpr std::uint64_t id = 1 << 21;
 constexpr std::uint64_t arithmetic_flags = cf | pf | af | zf | sf | of;
-
-// What popf may change at privilege level 3 with IOPL 0 (Intel SDM, POPF).
-constexpr std::uint64_t popf_flags = arithmetic_flags | tf | df | nt | ac | id;
 
 std::uint64_t mask_of(unsigned size)
 {
@@ -419,11 +412,6 @@ private:
     void do_pushf()
     {
         push_value(regs_.rflags & ~(rf | vm));
-    }
-    void do_popf()
-    {
-        set_flags(popf_flags, pop_value());
-        regs_.rflags &= ~rf;
     }
     void do_lahf()
     {

@@ -364,8 +364,7 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
     regs.fs_base = own_fs_base();
     if (!aim_memory(c) || !aim_branch(c))
         return std::nullopt;
-    if (c.insn.encoding == Encoding::legacy && c.insn.opcode_map == 0 &&
-        c.insn.opcode == 0x9d)
+    if (is_popf(c.insn))
         tame_popf(c, data);
     return c;
 }
@@ -527,7 +526,8 @@ Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence
     for (const std::vector<std::byte>& bytes : sequence) {
         std::optional<Case> c = arrange(bytes);
         if (!c || c->insn.flow != Flow::next || is_string(c->insn) ||
-            (c->insn.has_memory && !forms_no_access(c->insn)) || is_popf(c->insn))
+            (c->insn.has_memory && !forms_no_access(c->insn)) || is_popf(c->insn) ||
+            (undefined_flags(c->insn) & ~adjust_flag) != 0)
             continue;
         TargetAddr at{base + text.size()};
         text.insert(text.end(), c->insn.bytes.begin(),
