@@ -249,20 +249,24 @@ bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping)
     return false;
 }
 
-std::optional<TargetAddr> main_program_headers(pid_t pid)
+MainProgram main_program(pid_t pid)
 {
-    constexpr std::uint64_t at_null = 0, at_phdr = 3;
+    constexpr std::uint64_t at_null = 0, at_phdr = 3, at_execfn = 31;
+    MainProgram main;
     Fd fd(::open(proc(pid, "auxv").c_str(), O_RDONLY | O_CLOEXEC));
     std::array<std::array<std::uint64_t, 2>, 64> pairs{};
     ssize_t n = fd ? ::read(fd.get(), pairs.data(), sizeof(pairs)) : 0;
-    for (std::size_t i = 0; n > 0 && i < static_cast<std::size_t>(n) / sizeof(pairs[0]);
-         i++) {
-        if (pairs[i][0] == at_null)
-            break;
-        if (pairs[i][0] == at_phdr)
-            return TargetAddr{pairs[i][1]};
+    std::size_t count = n > 0 ? static_cast<std::size_t>(n) / sizeof(pairs[0]) : 0;
+    for (std::size_t i = 0; i < count && pairs[i][0] != at_null; i++) {
+        auto [type, value] = pairs[i];
+        if (type == at_phdr)
+            main.program_headers = TargetAddr{value};
+        if (type == at_execfn) {
+            auto text = TargetMemory(pid).read({value}, page_bytes);
+            main.executed_path = string_at(text, 0).value_or("");
+        }
     }
-    return std::nullopt;
+    return main;
 }
 
 } // namespace dt

@@ -37,7 +37,11 @@ std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
 std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
                                                const Mapping& mapping);
 
-// Where the program headers of the main program are (AT_PHDR). Nothing: not readable.
-std::optional<TargetAddr> main_program_headers(pid_t pid);
+// What the kernel told the process about its main program, out of /proc/PID/auxv.
+struct MainProgram {
+    std::optional<TargetAddr> program_headers; // AT_PHDR; nothing: not readable
+    std::string executed_path;                 // AT_EXECFN; empty: not readable
+};
+MainProgram main_program(pid_t pid);
 
 } // namespace dt

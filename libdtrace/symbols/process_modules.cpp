@@ -88,7 +88,8 @@ Result<std::shared_ptr<ElfImage>> ImageCache::open(Fd fd, const std::string& pat
 
 bool Module::is_called(std::string_view what) const
 {
-    return what == name || what == path || (is_main && what == "a.out");
+    return what == name || what == path ||
+           (is_main && (what == "a.out" || (!what.empty() && what == executed_as)));
 }
 
 // libc.so.6 is `libc` and `libc.so`, and not `lib`; libfoo-1.2.so is `libfoo`.
@@ -168,7 +169,7 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
 
 void ProcessSymbols::rebuild_modules()
 {
-    std::optional<TargetAddr> program_headers = main_program_headers(pid_);
+    MainProgram main = main_program(pid_);
     for (auto& module : modules_)
         module->live = false;
     for (const Mapping& mapping : maps_.all()) {
@@ -182,8 +183,10 @@ void ProcessSymbols::rebuild_modules()
         }
         if (modules_.size() >= max_modules || revive_module(mapping))
             continue;
-        modules_.push_back(
-            new_module(mapping, is_main_mapping(maps_, mapping, program_headers)));
+        bool is_main = is_main_mapping(maps_, mapping, main.program_headers);
+        modules_.push_back(new_module(mapping, is_main));
+        if (is_main)
+            modules_.back()->executed_as = base_name(main.executed_path);
     }
     for (auto& module : modules_)
         if (!module->live)

@@ -50,6 +50,9 @@ private:
 struct Module {
     std::string name; // base name, as probemod shows it
     std::string path; // as the target sees it; "[vdso]"
+    // The base name that the program was executed by: Debian's redis-server is a link to
+    // redis-check-rdb. Empty but for the main program.
+    std::string executed_as;
     FileId file;
     std::uint64_t bias = 0; // target address = link-time address + bias
     TargetAddr begin, end;  // from the first to the last mapped segment
@@ -65,7 +68,7 @@ struct Module {
     std::uint64_t link_addr(TargetAddr at) const { return at.value - bias; }
     TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
-    // D's rules: base name, full path, `a.out`; then `libc` or `libc.so` for libc.so.6.
+    // D's rules: base name, full path, `a.out`, executed_as; then `libc` or `libc.so` for libc.so.6.
     bool is_called(std::string_view what) const;
     bool is_abbreviated_by(std::string_view what) const;
 };

@@ -317,3 +317,17 @@ TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
               "program`original_name");
     EXPECT_FALSE(symbols->lookup("a.out", "small_function"));
 }
+
+TEST(ProcessSymbols, AProgramIsAlsoCalledWhatItWasExecutedAs)
+{
+    Scratch scratch;
+    std::string link = scratch.path("other-name");
+    fs::create_symlink(VICTIM, link);
+    ImageCache cache;
+    Victim victim(link);
+    auto symbols = symbols_of(victim.pid(), cache);
+    ASSERT_EQ(symbols->match_modules("other-name").size(), 1U);
+    EXPECT_EQ(symbols->match_modules("other-name"), symbols->match_modules("a.out"));
+    EXPECT_EQ(symbols->match_modules("other-name")[0]->name, victim_name());
+    EXPECT_EQ(symbols->match_modules(link), symbols->match_modules("a.out"));
+}
