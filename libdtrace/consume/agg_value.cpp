@@ -6,6 +6,7 @@
 // 128 bits. All sums wrap; nothing here may trap, because the words come from a target.
 #include "libdtrace/consume/agg_value.hpp"
 
+#include "dif/distribution.h"
 #include "libdtrace/consume/numbers.hpp"
 
 #include <algorithm>
@@ -64,35 +65,11 @@ static std::vector<std::int64_t> llquantize_bounds(std::uint64_t arg, std::size_
     return bounds;
 }
 
-std::size_t words_of(std::uint32_t function, std::uint64_t arg)
-{
-    switch (function) {
-    case DTRACEAGG_count:
-    case DTRACEAGG_min:
-    case DTRACEAGG_max:
-    case DTRACEAGG_sum:
-        return 1;
-    case DTRACEAGG_avg:
-        return 2;
-    case DTRACEAGG_stddev:
-        return 4;
-    case DTRACEAGG_quantize:
-        return DTRACE_QUANTIZE_NBUCKETS;
-    case DTRACEAGG_lquantize:
-        return std::size_t{DTRACE_LQUANTIZE_LEVELS(arg)} + 3;
-    default:
-        return 0;
-    }
-}
-
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes)
 {
-    if (value_bytes == 0 || value_bytes % 8 != 0)
+    if (function == DTRACEAGG_llquantize && !dt_llquantize_ok(arg))
         return false;
-    std::size_t words = words_of(function, arg);
-    // llquantize: parameter, under, one bucket and over at least.
-    return words != 0 ? value_bytes == 8 * words
-                      : function == DTRACEAGG_llquantize && value_bytes >= 8 * 4;
+    return value_bytes != 0 && value_bytes == dt_agg_value_bytes(function, arg);
 }
 
 void add_words(std::uint32_t function, std::byte* into, std::span<const std::byte> from)
@@ -186,15 +163,6 @@ std::int64_t shown_number(std::uint32_t function, std::span<const std::byte> wor
     }
 }
 
-static std::int64_t quantize_value(int bucket)
-{
-    int distance = bucket - DTRACE_QUANTIZE_ZEROBUCKET;
-    if (distance == 0)
-        return 0;
-    std::int64_t power = std::int64_t{1} << ((distance < 0 ? -distance : distance) - 1);
-    return distance < 0 ? -power : power;
-}
-
 std::vector<Bucket> buckets_of(std::uint32_t function, std::uint64_t arg,
                                std::span<const std::byte> words)
 {
@@ -204,9 +172,8 @@ std::vector<Bucket> buckets_of(std::uint32_t function, std::uint64_t arg,
         return static_cast<std::int64_t>(word_at(words, n));
     };
     if (function == DTRACEAGG_quantize) {
-        for (int i = 0; i < DTRACE_QUANTIZE_NBUCKETS; i++)
-            buckets.push_back(
-                {Edge::Value, quantize_value(i), count(static_cast<std::size_t>(i))});
+        for (std::uint32_t i = 0; i < DTRACE_QUANTIZE_NBUCKETS; i++)
+            buckets.push_back({Edge::Value, dt_quantize_value(i), count(i)});
         return buckets;
     }
     if (function == DTRACEAGG_lquantize) {

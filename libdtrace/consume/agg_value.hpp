@@ -12,8 +12,6 @@ namespace dt {
 
 bool is_distribution(std::uint32_t function);
 
-// Words of a value of this function; 0: any number (not an aggregating function).
-std::size_t words_of(std::uint32_t function, std::uint64_t arg);
 // Does a value of this many bytes fit the function and its parameters?
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 

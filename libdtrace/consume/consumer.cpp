@@ -37,8 +37,6 @@ std::uint64_t option(const dt_arena* arena, dif_option which, std::uint64_t unse
     return value == DT_OPT_UNSET ? unset : value;
 }
 
-constexpr std::uint64_t default_buffer_bytes = 4ull << 20;
-
 } // namespace
 
 std::uint64_t monotonic_ns()
@@ -66,10 +64,11 @@ struct Consumer::Impl {
 #define X(name) display.name = option(arena, DTRACEOPT_##name, 0) != 0;
         X(quiet)
         X(flowindent)
-        X(rawbytes) X(temporal) X(aggsortkey) X(aggsortrev) X(agghist) X(aggpack)
-            X(aggzoom)
+        X(rawbytes)
+        X(temporal)
+        X(aggsortkey) X(aggsortrev) X(agghist) X(aggpack) X(aggzoom)
 #undef X
-                display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
+            display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
         display.aggsortpos = option(arena, DTRACEOPT_aggsortpos, 0);
         display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
     }
@@ -149,22 +148,26 @@ dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::by
 
 Result<bool> Consumer::Impl::collect(DrainKind kind)
 {
-    const std::uint64_t room_bytes =
-        option(arena, DTRACEOPT_bufsize, default_buffer_bytes);
+    const std::uint64_t room_bytes = arena->plan.principal_bytes;
+    // A full fill buffer is followed by a second one, with what END recorded.
+    const int n_buffers =
+        arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
     bool complete = true;
     for (std::uint32_t shard = 0; shard < n_shards; shard++) {
-        std::byte* to = round.room(room_bytes);
-        if (!to)
-            return Error{Code::limit, "drain buffers: out of memory", ENOMEM};
-        dt_s64 n = take_records(kind, shard, to, room_bytes);
-        if (n < 0) {
-            complete &= ++silent[shard] > patience_rounds;
-            continue;
+        for (int buffer = 0; buffer < n_buffers; buffer++) {
+            std::byte* to = round.room(room_bytes);
+            if (!to)
+                return Error{Code::limit, "drain buffers: out of memory", ENOMEM};
+            dt_s64 n = take_records(kind, shard, to, room_bytes);
+            if (n < 0) {
+                complete &= ++silent[shard] > patience_rounds;
+                break;
+            }
+            silent[shard] = 0;
+            auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
+            if (bytes > 0 && !round.collect(bytes, ecbs))
+                distrust(shard, "holds a record that no clause makes");
         }
-        silent[shard] = 0;
-        auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
-        if (bytes > 0 && !round.collect(bytes, ecbs))
-            distrust(shard, "holds a record that no clause makes");
     }
     return complete;
 }
@@ -203,8 +206,7 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
 
 Result<Ok> Consumer::Impl::snapshot()
 {
-    const std::uint64_t room_bytes =
-        option(arena, DTRACEOPT_aggsize, default_buffer_bytes);
+    const std::uint64_t room_bytes = arena->plan.agg_bytes;
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
         return Error{Code::limit, "snapshot of aggregations: out of memory", ENOMEM};
@@ -340,8 +342,7 @@ Result<Ok> Consumer::print_entry(Output& out, const AggEntry& entry)
 
 double Consumer::fullest() const
 {
-    const auto size = static_cast<double>(
-        option(impl_->arena, DTRACEOPT_bufsize, default_buffer_bytes));
+    const auto size = static_cast<double>(impl_->arena->plan.principal_bytes);
     std::uint64_t most = 0;
     for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
         most = std::max(most, std::uint64_t{dt_fill(impl_->arena, shard)});

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// A target that writes what it likes into the arena's data part: the consumer ends each
+// round, reads inside its buffers, and says that it was lied to.
+#include "session.hpp"
+
+#include "dif/distribution.h"
+
+#include <atomic>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+#include <thread>
+
+using namespace dt;
+
+namespace {
+
+// Every kind of record and aggregation that reads counts or lengths from data.
+struct Everything : Session {
+    Everything() : Session(4)
+    {
+        const Type* str = types.string_type();
+        const Type* i = types.lookup("int");
+        Entry stack{DTRACEACT_USTACK, 8 * 9, types.stack_type()};
+        stack.arg = DTRACE_USTACK_ARG(8, 0);
+        printf("%s %*.*d %S %k\n", {str, i, i, i, str});
+        clause({stack,
+                {DTRACEACT_DIFEXPR, 256, str},
+                {DTRACEACT_USYM, 16, types.usymaddr_type()},
+                {DTRACEACT_DIFEXPR, 40, types.array_of(types.lookup("char"), 40)}});
+        clause({{DTRACEACT_TRACEMEM, 64, nullptr, "", 2},
+                {DTRACEACT_TRACEMEM_DYNSIZE, 8}});
+        for (auto [function, arg] :
+             {std::pair{DTRACEAGG_quantize, std::uint64_t{0}},
+              {DTRACEAGG_lquantize, DTRACE_LQUANTIZE_ARG(10, 10, -5)},
+              {DTRACEAGG_llquantize, DTRACE_LLQUANTIZE_ARG(10, 0, 6, 20)},
+              {DTRACEAGG_stddev, std::uint64_t{0}},
+              {DTRACEAGG_avg, std::uint64_t{0}}}) {
+            Entry key{DTRACEACT_DIFEXPR, 256, str};
+            key.in_key = true;
+            key.ntuple = 0;
+            Entry agg{static_cast<std::uint32_t>(function)};
+            agg.arg = arg;
+            agg.uarg = ++n_aggregations;
+            clause({key, agg});
+        }
+        clause({{DTRACEACT_PRINTA, 8}});
+        for (std::uint64_t act = 1; act <= 6; act++)
+            if (act != DT_LIBACT_SETOPT)
+                clause({{DTRACEACT_LIBACT, 8, nullptr, "", 2, act},
+                        {DTRACEACT_LIBACT, 8}});
+    }
+    std::uint32_t n_epids() { return arena()->ecbs.n; }
+    std::uint32_t n_aggregations = 0;
+};
+
+std::string noise(std::mt19937_64& random, std::size_t bytes)
+{
+    std::string out(bytes, '\0');
+    for (char& c : out)
+        c = static_cast<char>(random());
+    return out;
+}
+
+} // namespace
+
+TEST(Hostile, RandomBytesInBuffersEndInAComplaint)
+{
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 200; round++) {
+        Everything s;
+        for (std::uint32_t shard = 0; shard < 4; shard++) {
+            s.raw(shard, noise(random, random() % 4096 & ~7ull));
+            s.raw_aggregations(shard, noise(random, random() % 4096 & ~7ull));
+        }
+        s.drain(DrainKind::Round);
+        s.drain(DrainKind::Final);
+        s.dump();
+        EXPECT_LE(s.complaints.size(), 4u);
+    }
+}
+
+TEST(Hostile, RightHeadersWithRandomValuesPrintSomethingAndEnd)
+{
+    std::mt19937_64 random(2);
+    for (int round = 0; round < 60; round++) {
+        Everything s;
+        s.consumer().display().flowindent = round % 2;
+        for (int i = 0; i < 40; i++) {
+            auto epid = static_cast<std::uint32_t>(random() % (s.n_epids() + 2));
+            const EcbInfo* ecb = s.consumer().ecb(epid);
+            if (!ecb)
+                continue;
+            auto flags = static_cast<std::uint16_t>(random() % 8 == 0);
+            std::string body =
+                noise(random, (flags ? 40 : ecb->record_bytes) - sizeof(dt_rechdr));
+            // Widths of millions are tried elsewhere; here they would take all the time.
+            if (epid == 1 && !flags)
+                std::memset(body.data() + 256, 0, 8);
+            s.record(epid, body, random(), static_cast<std::uint32_t>(random() % 4),
+                     static_cast<std::uint16_t>(random()), flags);
+        }
+        for (std::uint32_t epid = 4; epid < 4 + s.n_aggregations; epid++) {
+            std::size_t words_ = std::array<std::size_t, 5>{
+                127, 13, dt_llquantize_buckets(DTRACE_LLQUANTIZE_ARG(10, 0, 6, 20)) + 1,
+                4, 2}[epid - 4];
+            s.aggregate(epid, noise(random, 256), noise(random, words_ * 8));
+        }
+        s.drain(DrainKind::Round);
+        s.drain(DrainKind::Final);
+        s.dump();
+    }
+}
+
+TEST(Hostile, ScribbledShardsNeverLeadOutsideTheArena)
+{
+    std::mt19937_64 random(3);
+    for (int round = 0; round < 100; round++) {
+        Everything s;
+        s.record(2, noise(random, 4096), 1, 0);
+        for (std::uint32_t n = 0; n < 4; n++) {
+            auto* bytes = reinterpret_cast<char*>(s.shard(n));
+            for (int i = 0; i < 20; i++)
+                bytes[random() % sizeof(dt_shard)] = static_cast<char>(random());
+            s.shard(n)->lock = 0;
+        }
+        s.drain(DrainKind::Round);
+        s.consumer().fullest();
+        s.consumer().report_drops();
+        s.drain(DrainKind::Final);
+    }
+}
+
+TEST(Hostile, AThreadThatWritesWhileBuffersAreReadDoesNoHarm)
+{
+    Everything s;
+    s.consumer();
+    std::atomic<bool> stop = false;
+    auto* shards = reinterpret_cast<volatile std::uint64_t*>(s.shard(0));
+    const std::size_t n_words = s.arena()->shard_bytes / 8;
+    std::thread writer([&] {
+        std::mt19937_64 random(4);
+        const std::uint64_t at = s.arena()->plan.principal[0] / 8;
+        while (!stop) {
+            dt_rechdr header{static_cast<dt_u32>(random() % 12), 0,
+                             static_cast<dt_u16>(random() % 2), random() % 1000};
+            std::uint64_t parts[2];
+            std::memcpy(parts, &header, sizeof parts);
+            std::uint64_t word = at + random() % 512;
+            shards[word] = parts[0];
+            shards[word + 1] = parts[1];
+            s.shard(0)->principal[0].used = random() % (300u << 10);
+            s.shard(0)->agg[0].used = random() % (300u << 10);
+            shards[s.arena()->plan.agg[0] / 8 + random() % (n_words / 8) % 4096] =
+                random();
+            s.shard(0)->lock = 0;
+            s.shard(0)->active = 0;
+        }
+    });
+    for (int round = 0; round < 300; round++)
+        s.drain(DrainKind::Round);
+    stop = true;
+    writer.join();
+    s.drain(DrainKind::Final);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// A session made by hand: an arena, clauses without DIF, records written into shards
+// as the engine writes them. What the consumer prints of it is compared to the blank.
+#pragma once
+
+#include "dif/engine.h"
+#include "libdtrace/consume/consumer.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// Bytes of one value.
+template <class T> std::string bytes_of(T value)
+{
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+// Text in a field of fixed width, NULs after it.
+std::string field(std::string_view text, std::size_t bytes);
+template <class... T> std::string words(T... values)
+{
+    return (bytes_of(static_cast<std::uint64_t>(values)) + ...);
+}
+
+// One entry of an action list.
+struct Entry {
+    std::uint32_t kind = DTRACEACT_DIFEXPR;
+    std::uint32_t bytes = 0;
+    const Type* type = nullptr;
+    std::string format;
+    std::uint32_t ntuple = 1;
+    std::uint64_t arg = 0, uarg = 0;
+    bool in_key = false;
+    bool is_print = false;
+};
+
+class Session : public Events {
+public:
+    explicit Session(std::uint32_t n_shards = 2);
+
+    TypeTable types;
+    std::string out; // text so far
+    std::vector<FaultEvent> faults;
+    std::vector<std::string> drops;
+    std::vector<std::string> complaints;
+    std::vector<std::pair<std::string, std::string>> options_set;
+
+    // A clause with these actions on a probe; its EPID.
+    std::uint32_t clause(std::vector<Entry> entries, const char* provider = "dtrace",
+                         const char* module = "", const char* function = "",
+                         const char* name = "BEGIN");
+    std::uint32_t clause_on(std::uint32_t probe, std::vector<Entry> entries);
+    std::uint32_t printf(const std::string& format, std::vector<const Type*> values);
+
+    // Writes a record; the bytes of its values one after the other, as laid out.
+    void record(std::uint32_t epid, std::string values, std::uint64_t time = 0,
+                std::uint32_t shard = 0, std::uint16_t cpu = 0,
+                std::uint16_t flags = 0);
+    void raw(std::uint32_t shard, std::string_view bytes);
+    void aggregate(std::uint32_t epid, std::string key, std::string value,
+                   std::uint32_t shard = 0);
+    void raw_aggregations(std::uint32_t shard, std::string_view bytes);
+    dt_shard* shard(std::uint32_t n);
+    dt_arena* arena() { return static_cast<dt_arena*>(memory_.get()); }
+
+    // Makes the consumer on first use: all clauses must be there.
+    Consumer& consumer();
+    // One round; what it printed.
+    std::string drain(DrainKind kind = DrainKind::Final);
+    // The final dump.
+    std::string dump();
+
+    std::uint64_t now = 1u << 30; // the consumer's clock
+    Symbolizer* symbols = nullptr;
+
+    bool fault(const FaultEvent& event) override;
+    bool drop(const DropEvent& event) override;
+    std::optional<std::string> setopt(std::string_view name,
+                                      std::string_view value) override;
+    void complain(std::string_view text) override;
+
+private:
+    struct Unmap {
+        std::size_t bytes;
+        void operator()(void* memory) const;
+    };
+    std::uint64_t heap(std::size_t bytes);
+
+    std::unique_ptr<void, Unmap> memory_;
+    std::uint64_t heap_at_ = 0;
+    std::shared_ptr<Program> program_ = std::make_shared<Program>();
+    std::unique_ptr<Consumer> consumer_;
+    StringOutput output_;
+    std::unique_ptr<RowPrinter> rows_;
+};
+
+} // namespace dt
