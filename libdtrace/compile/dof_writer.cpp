@@ -47,7 +47,8 @@ private:
 
 DofWriter::DofWriter()
 {
-    // The strings' place among the sections is known from the start, their bytes last.
+    // First in the table, so that all can refer to it, and first in the file, because
+    // sections lie in the order of their numbers; its bytes are known at the end.
     sections_.push_back({DOF_SECT_STRTAB, 1, DOF_SECF_LOAD, 0, 0, 0});
 }
 
@@ -55,7 +56,7 @@ dof_secidx DofWriter::add_section(dof_sectype type, std::uint32_t align,
                                   std::uint32_t entsize, const void* data,
                                   std::size_t bytes)
 {
-    // data_ starts 8-aligned in the file: the header and the table are multiples of 8.
+    // data_ starts 8-aligned in the file.
     std::size_t at = DT_ALIGN(data_.size(), std::size_t{align});
     data_.resize(at + bytes);
     if (bytes != 0)
@@ -152,9 +153,6 @@ void DofWriter::add_clause(const CompiledClause& clause, std::uint64_t number)
 
 std::vector<std::byte> DofWriter::finish()
 {
-    sections_[strings_section].offset = data_.size();
-    sections_[strings_section].size = strings_.size();
-
     dof_hdr header = {};
     header.ident[DOF_ID_MAG0] = 0x7f;
     header.ident[DOF_ID_MAG0 + 1] = 'D';
@@ -172,18 +170,21 @@ std::vector<std::byte> DofWriter::finish()
     header.secnum = static_cast<dt_u32>(sections_.size());
     header.secoff = sizeof(dof_hdr);
     std::size_t table_bytes = sections_.size() * sizeof(dof_sec);
-    std::size_t data_at = sizeof header + table_bytes;
-    header.loadsz = header.filesz = data_at + data_.size() + strings_.size();
+    std::size_t strings_at = sizeof header + table_bytes;
+    std::size_t data_at = DT_ALIGN(strings_at + strings_.size(), std::size_t{8});
+    header.loadsz = header.filesz = data_at + data_.size();
     for (dof_sec& section : sections_)
         section.offset += data_at;
+    sections_[strings_section].offset = strings_at;
+    sections_[strings_section].size = strings_.size();
 
     std::vector<std::byte> image(header.filesz);
     std::byte* to = image.data();
     std::memcpy(to, &header, sizeof header);
     std::memcpy(to + header.secoff, sections_.data(), table_bytes);
+    std::memcpy(to + strings_at, strings_.data(), strings_.size());
     if (!data_.empty())
         std::memcpy(to + data_at, data_.data(), data_.size());
-    std::memcpy(to + data_at + data_.size(), strings_.data(), strings_.size());
     return image;
 }
 

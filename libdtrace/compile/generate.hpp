@@ -105,7 +105,7 @@ private:
     Register truth_by_branch(dif_op if_true, Register into);
 
     // generate_memory.cpp
-    Register address(const Node& node);
+    Register address(const Node& node, std::uint64_t distance = 0);
     Register address_of_element(const Node& node);
     // The value of a node that lies at an address: to = [from].
     void load(int from, int to, const Node& node);

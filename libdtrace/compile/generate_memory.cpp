@@ -43,40 +43,56 @@ void ExprGenerator::add_offset(int reg, std::uint64_t by, Place at)
     code_.emit(DIF_OP_ADD, reg, bytes, reg);
 }
 
-Register ExprGenerator::address(const Node& node)
+// Part of an object in memory, whose address is the object's and some bytes more.
+static bool is_part(const Node& node)
 {
+    bool deref = node.kind == NodeKind::Unary && node.op == Op::Deref;
+    bool element = node.kind == NodeKind::Index && !is_assoc(node);
+    return travels_by_ref(node.type) &&
+           (deref || element || node.kind == NodeKind::Member ||
+            node.kind == NodeKind::Arrow);
+}
+
+// The address of a node plus some bytes. Constant distances of nested parts add up here
+// and cost one addition at the end.
+Register ExprGenerator::address(const Node& node, std::uint64_t distance)
+{
+    bool constant_index = false;
     switch (node.kind) {
-    case NodeKind::Unary:
-        if (node.op == Op::Deref)
-            return value(*node.left);
+    case NodeKind::Member:
+    case NodeKind::Arrow:
+        distance += node.value;
         break;
     case NodeKind::Index:
-        if (!is_assoc(node))
-            return address_of_element(node);
+        constant_index = node.args[0]->kind == NodeKind::Integer;
+        if (is_assoc(node) || !constant_index) {
+            Register out = is_assoc(node) ? value(node) : address_of_element(node);
+            add_offset(out, distance, node.at);
+            return out;
+        }
+        distance += node.args[0]->value * element_bytes(node.left->type);
         break;
-    case NodeKind::Member:
-    case NodeKind::Arrow: {
-        Register base = value(*node.left);
-        add_offset(base, node.value, node.at);
-        return base;
+    case NodeKind::Unary:
+        if (node.op == Op::Deref)
+            break;
+        [[fallthrough]];
+    default: {
+        Register out = value(node); // of by-reference type: the value is the address
+        add_offset(out, distance, node.at);
+        return out;
     }
-    default:
-        break;
     }
-    return value(node); // of by-reference type: the value is the address
+    if (is_part(*node.left))
+        return address(*node.left, distance);
+    Register out = value(*node.left);
+    add_offset(out, distance, node.at);
+    return out;
 }
 
 Register ExprGenerator::address_of_element(const Node& node)
 {
-    const Node& index = *node.args[0];
-    std::uint64_t bytes = element_bytes(node.left->type);
-    if (index.kind == NodeKind::Integer) {
-        Register base = value(*node.left);
-        add_offset(base, index.value * bytes, node.at);
-        return base;
-    }
-    auto [base, position] = operands(*node.left, index);
-    scale(position, bytes, node.at);
+    auto [base, position] = operands(*node.left, *node.args[0]);
+    scale(position, element_bytes(node.left->type), node.at);
     code_.emit(DIF_OP_ADD, base, position, base);
     return std::move(base);
 }

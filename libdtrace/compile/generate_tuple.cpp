@@ -31,6 +31,11 @@ ExprGenerator::Kept ExprGenerator::keep_effects(const std::vector<NodePtr>& part
     return kept;
 }
 
+static bool is_literal(const Node& part)
+{
+    return part.kind == NodeKind::Integer || part.kind == NodeKind::String;
+}
+
 void ExprGenerator::push_tuple(const std::vector<NodePtr>& parts,
                                const std::vector<const Type*>* as_types,
                                const Kept& kept, Place at)
@@ -48,7 +53,7 @@ void ExprGenerator::push_tuple(const std::vector<NodePtr>& parts,
             n_waiting = i + 1;
     std::vector<Register> waiting(n_waiting);
     for (std::size_t i = 0; i < n_waiting; i++)
-        if (!is_kept(i))
+        if (!is_kept(i) && !is_literal(*parts[i]))
             waiting[i] = value(*parts[i]);
 
     code_.emit(DIF_OP_FLUSHTS);
@@ -59,7 +64,8 @@ void ExprGenerator::push_tuple(const std::vector<NodePtr>& parts,
             push(*parts[i], as_type, kept[i]);
             continue;
         }
-        Register part = i < n_waiting ? std::move(waiting[i]) : value(*parts[i]);
+        bool waits = i < n_waiting && waiting[i].held();
+        Register part = waits ? std::move(waiting[i]) : value(*parts[i]);
         push(*parts[i], as_type, part);
     }
 }
