@@ -42,6 +42,8 @@
 #define DTRACEACT_AGGREGATION 0x700
 #define DTRACEACT_CLASS(kind) ((kind)&0xff00)
 #define DTRACEACT_ISAGG(kind) (DTRACEACT_CLASS(kind) == DTRACEACT_AGGREGATION)
+/* ntuple of an entry that is the increment of the distribution after it. */
+#define DT_NTUPLE_INCREMENT 0xffffffffu
 
 #define DT_LIBACT_CLEAR 1
 #define DT_LIBACT_NORMALIZE 2

@@ -58,10 +58,10 @@ struct dt_action {
 	dt_u64 arg;
 	dt_u64 uarg;	   /* aggregation: variable id; else source line */
 	dt_off format;	   /* string or 0 */
-	dt_u32 rec_offset; /* in the record, or in the key of an aggregation */
+	dt_u32 rec_offset; /* from the record's header, or in the key */
 	dt_u32 rec_size;   /* 0: records nothing */
 	dt_u32 in_key;	   /* 1: part of the key of the next aggregation */
-	dt_u32 pad;
+	dt_u32 key_bytes;  /* aggregation: its whole key, 8-aligned */
 };
 
 struct dt_clause {
@@ -89,8 +89,14 @@ struct dt_enabling {
 struct dt_probe {
 	dt_off provider, mod, func, name; /* strings */
 	dt_u32 first_ecb;		  /* EPID, 0: none */
-	dt_u32 flags;
+	dt_u32 flags;			  /* DT_PROBE_* */
 };
+#define DT_PROBE_DTRACE 0x1 /* of provider dtrace: fires while BEGIN runs */
+
+/* Ids by convention: the consumer adds these three first. */
+#define DT_PROBE_BEGIN 1
+#define DT_PROBE_END 2
+#define DT_PROBE_ERROR 3
 
 /* One enabled probe for one clause. Its number, from 1, is the EPID. */
 struct dt_ecb {
@@ -118,6 +124,25 @@ struct dt_table {
 	dt_u32 max; /* capacity */
 };
 
+/*
+ * Where the parts of a shard are, from its start, and how large. Shards are
+ * alike and their own struct dt_buffer can be scribbled over, so the engine
+ * takes positions and sizes from here alone.
+ */
+struct dt_shard_plan {
+	dt_u64 specs; /* struct dt_buffer[n_specs] */
+	dt_u64 locals; /* two: the second is for ERROR's clauses */
+	dt_u64 strtok; /* two of strsize bytes */
+	dt_u64 scratch;
+	dt_u64 principal[2];
+	dt_u64 agg[2];
+	dt_u64 spec_data; /* n_specs of spec_bytes */
+	dt_u64 locals_bytes, scratch_bytes, principal_bytes, agg_bytes;
+	dt_u64 spec_bytes;
+	dt_u32 agg_buckets; /* a power of two */
+	dt_u32 n_specs;
+};
+
 struct dt_arena {
 	dt_u64 magic;
 	dt_u32 version;
@@ -136,6 +161,9 @@ struct dt_arena {
 	dt_u64 shard_bytes;    /* from one shard to the next */
 	dt_u64 locals_used;    /* bytes of a shard's clause-local storage */
 	dt_u64 start_walltime; /* ns since 1970 at creation */
+	dt_off var_index;      /* dt_u32[3][65536]: scope and id to vars, +1 */
+	dt_u64 dynvars_bytes;
+	struct dt_shard_plan plan;
 };
 
 enum dt_activity {
@@ -166,8 +194,13 @@ struct dt_session {
 	dt_u32 pad;
 	dt_u64 lease_until; /* monotonic ns; a dead consumer stops renewing */
 	dt_u64 drops[DTRACEDROP_N]; /* those that belong to no shard */
+	/* enum dt_spec_state, and from bit 8 on who wrote to it: 0 no shard,
+	 * else the one shard's number + 1, or DT_SPEC_MANY */
 	dt_u32 spec_state[DT_MAX_SPECS];
 };
+#define DT_SPEC_STATE(word) ((word)&0xff)
+#define DT_SPEC_WRITER(word) ((word) >> 8)
+#define DT_SPEC_MANY 0xffffffu
 
 /* A record of a principal or speculation buffer. */
 struct dt_rechdr {

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Actions: one entry of a clause, run in order.
+ *
+ * The loader decided what each entry records and where (rec_offset, rec_size),
+ * whether that is in the clause's record or in the key of the aggregation that
+ * follows, and that a clause's entries go together. Here values are computed
+ * and written there.
+ */
+#include "dif/mstate.h"
+
+#define DT_MAX_SIGNAL 64
+
+static int dt_needs_target(struct dt_mstate *m)
+{
+	if (m->host->has_target)
+		return 1;
+	dt_fault(m, DTRACEFLT_UPRIV, 0);
+	return 0;
+}
+
+/* By-ref bytes or the integer itself; strings in keys are zero-padded. */
+static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
+			    dt_u8 *to, dt_u64 value)
+{
+	const struct dt_difo *d = dt_at(m->base, a->difo);
+	const struct dif_type *t = &d->rtype;
+	dt_u64 used;
+
+	if (t->kind == DIF_TYPE_STRING) {
+		used = dt_copy_string(m, value, to, a->rec_size);
+		if (a->in_key && !m->fault)
+			dt_zero(to + used, a->rec_size - used);
+	} else if (t->flags & DIF_TF_BYUREF) {
+		dt_load_target(m, value, to, a->rec_size);
+	} else if ((t->flags & DIF_TF_BYREF) || a->kind == DTRACEACT_TRACEMEM) {
+		dt_load_bytes(m, value, to, a->rec_size);
+	} else {
+		dt_put_uint(to, value, a->rec_size);
+	}
+}
+
+static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
+			     dt_u8 *to)
+{
+	dt_u32 max = DTRACE_USTACK_NFRAMES(a->arg);
+	dt_u64 *pcs = (dt_u64 *)(to + 8);
+	dt_s64 n = 0;
+
+	dt_put64(to, dt_pid(m));
+	if (m->host->has_target && m->ops->ustack)
+		n = m->ops->ustack(m->host, pcs, max);
+	if (n < 0) {
+		dt_fault(m, DTRACEFLT_BADSTACK, 0);
+		return;
+	}
+	if (n < (dt_s64)max)
+		dt_zero(pcs + n, (max - (dt_u64)n) * 8);
+}
+
+/*
+ * The first exit() ends tracing; what a later one says is not kept, but END's
+ * replaces it. The rest of the clause still runs.
+ */
+static void dt_exit(struct dt_mstate *m)
+{
+	dt_u32 *activity = &m->session->activity;
+	dt_u32 now = dt_acquire32(activity);
+
+	m->exited = 1;
+	if (now == DT_ACTIVITY_COOLDOWN)
+		return;
+	if ((now == DT_ACTIVITY_WARMUP || now == DT_ACTIVITY_ACTIVE) &&
+	    dt_cas32(activity, now, DT_ACTIVITY_DRAINING))
+		dt_release32(&m->session->exited, 1);
+	else
+		m->discard = 1;
+}
+
+static void dt_raise(struct dt_mstate *m, dt_u64 sig)
+{
+	if (!dt_needs_target(m))
+		return;
+	if (!sig || sig > DT_MAX_SIGNAL || !m->ops->raise ||
+	    m->ops->raise(m->host, (int)sig) != 0)
+		dt_fault(m, DTRACEFLT_ILLOP, 0);
+}
+
+static void dt_stop(struct dt_mstate *m)
+{
+	if (!dt_needs_target(m))
+		return;
+	if (!m->ops->stop || m->ops->stop(m->host) != 0)
+		dt_fault(m, DTRACEFLT_ILLOP, 0);
+}
+
+/* Where an entry's value goes, or null: the clause makes no record here. */
+static dt_u8 *dt_record_place(struct dt_mstate *m, const struct dt_action *a)
+{
+	if (a->in_key)
+		return m->key ? m->key + a->rec_offset : DT_NULL;
+	return m->record ? m->record + a->rec_offset : DT_NULL;
+}
+
+static void dt_record_entry(struct dt_mstate *m, const struct dt_action *a,
+			    dt_u64 value)
+{
+	dt_u8 *to = dt_record_place(m, a);
+
+	if (!to)
+		return;
+	switch (a->kind) {
+	case DTRACEACT_USTACK:
+	case DTRACEACT_JSTACK:
+		dt_record_ustack(m, a, to);
+		break;
+	case DTRACEACT_USYM:
+	case DTRACEACT_UMOD:
+	case DTRACEACT_UADDR:
+		dt_put64(to, dt_pid(m));
+		dt_put64(to + 8, value);
+		break;
+	case DTRACEACT_PRINTA:
+		if (!a->difo) {
+			dt_put64(to, a->uarg);
+			break;
+		}
+		dt_record_value(m, a, to, value);
+		break;
+	case DTRACEACT_SYM:
+	case DTRACEACT_MOD:
+		dt_put64(to, value);
+		break;
+	default:
+		dt_record_value(m, a, to, value);
+	}
+}
+
+/* Room for the key of the aggregation that a run of entries leads to; the first
+ * of them carries its size. */
+static void dt_key_start(struct dt_mstate *m, const struct dt_action *a)
+{
+	dt_u64 at = dt_alloc(m, a->key_bytes);
+
+	m->increment = 1;
+	m->key = DT_NULL;
+	if (!at)
+		return;
+	m->key = dt_scratch(m, at);
+	dt_zero(m->key, a->key_bytes);
+}
+
+void dt_action_run(struct dt_mstate *m, const struct dt_action *a)
+{
+	dt_u64 value = 0;
+
+	m->pc = 0;
+	if (a->in_key && a->key_bytes)
+		dt_key_start(m, a);
+	if (a->difo && !m->fault)
+		value = dt_exec(m, a->difo);
+	if (m->fault)
+		return;
+	if (DTRACEACT_ISAGG(a->kind)) {
+		if (a->ntuple == DT_NTUPLE_INCREMENT) {
+			m->increment = value;
+			return;
+		}
+		dt_aggregate(m, a, value);
+		m->key = DT_NULL;
+		m->increment = 1;
+		return;
+	}
+	switch (a->kind) {
+	case DTRACEACT_EXIT:
+		dt_exit(m);
+		break;
+	case DTRACEACT_RAISE:
+		dt_raise(m, value);
+		break;
+	case DTRACEACT_STOP:
+		dt_stop(m);
+		break;
+	case DTRACEACT_SPECULATE:
+		dt_speculate(m, value);
+		break;
+	case DTRACEACT_COMMIT:
+		dt_commit(m, value);
+		break;
+	case DTRACEACT_DISCARD:
+		dt_discard(m, value);
+		break;
+	default:
+		break;
+	}
+	if (a->rec_size && !m->fault)
+		dt_record_entry(m, a, value);
+}

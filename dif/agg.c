@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Aggregations: one dt_agg_*() per aggregating function.
+ *
+ * A shard's active aggregation buffer is a hash table at its start and entries
+ * after it, each a struct dt_aggent, its key, its value. Entries are never
+ * removed: the consumer swaps buffers and gets what happened since. An entry is
+ * complete before its bucket points to it, and no other thread has the shard,
+ * so that a holder which dies leaves at most one entry that nobody finds.
+ *
+ * The buffer is writable by targets: sizes come from the clause, and an entry
+ * is used only after they were compared with what it says.
+ */
+#include "dif/distribution.h"
+#include "dif/mstate.h"
+
+#define DT_AGG_CHAIN 100000
+
+void dt_agg_reset(dt_u8 *buffer, dt_u64 n_buckets)
+{
+	dt_zero(buffer, n_buckets * sizeof(dt_u32));
+}
+
+static void dt_agg_count(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	(void)arg;
+	(void)value;
+	(void)incr;
+	v[0]++;
+}
+
+static void dt_agg_min(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	(void)arg;
+	(void)incr;
+	if ((dt_s64)value < (dt_s64)v[0])
+		v[0] = value;
+}
+
+static void dt_agg_max(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	(void)arg;
+	(void)incr;
+	if ((dt_s64)value > (dt_s64)v[0])
+		v[0] = value;
+}
+
+static void dt_agg_avg(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	(void)arg;
+	(void)incr;
+	v[0]++;
+	v[1] += value;
+}
+
+static void dt_agg_sum(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	(void)arg;
+	(void)incr;
+	v[0] += value;
+}
+
+static void dt_agg_stddev(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	dt_u64 size = (dt_s64)value < 0 ? -value : value;
+	unsigned __int128 square = (unsigned __int128)size * size;
+	dt_u64 low = (dt_u64)square;
+
+	dt_agg_avg(v, arg, value, incr);
+	v[2] += low;
+	v[3] += (dt_u64)(square >> 64) + (v[2] < low);
+}
+
+static void dt_agg_quantize(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	(void)arg;
+	v[dt_quantize_bucket((dt_s64)value)] += incr;
+}
+
+static void dt_agg_lquantize(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	v[1 + dt_lquantize_bucket(arg, (dt_s64)value)] += incr;
+}
+
+static void dt_agg_llquantize(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
+{
+	v[1 + dt_llquantize_bucket(arg, (dt_s64)value)] += incr;
+}
+
+static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
+{
+	dt_zero(v, bytes);
+	if (a->kind == DTRACEAGG_min)
+		v[0] = 0x7fffffffffffffffull;
+	else if (a->kind == DTRACEAGG_max)
+		v[0] = 0x8000000000000000ull;
+	else if (a->kind == DTRACEAGG_lquantize ||
+		 a->kind == DTRACEAGG_llquantize)
+		v[0] = a->arg;
+}
+
+static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 head,
+			   const struct dt_action *a, const dt_u8 *key,
+			   dt_u32 hash, dt_u32 value_bytes)
+{
+	dt_u64 bytes =
+	    sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)value_bytes;
+
+	for (int i = 0; head && i < DT_AGG_CHAIN; i++) {
+		struct dt_aggent *e = (struct dt_aggent *)(buffer + head);
+
+		if ((head & 7) || head > size - sizeof(*e))
+			return DT_NULL;
+		if (e->hash == hash && e->aggvar == (dt_u32)a->uarg &&
+		    e->key_bytes == a->key_bytes &&
+		    e->value_bytes == value_bytes && bytes <= size - head &&
+		    dt_same(e + 1, key, a->key_bytes))
+			return (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
+		head = dt_once32(&e->next);
+	}
+	return DT_NULL;
+}
+
+static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
+			     dt_u8 *buffer, const struct dt_action *a,
+			     const dt_u8 *key, dt_u32 hash, dt_u32 value_bytes)
+{
+	const struct dt_shard_plan *plan = &m->arena->plan;
+	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
+	dt_u64 bytes =
+	    sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)value_bytes;
+	dt_u64 used = dt_once64(&b->used);
+	struct dt_aggent *e;
+	dt_u64 *value;
+
+	if (used < plan->agg_buckets * sizeof(dt_u32))
+		used = plan->agg_buckets * sizeof(dt_u32);
+	used = DT_ALIGN(used, 8);
+	if (used > plan->agg_bytes || bytes > plan->agg_bytes - used) {
+		m->shard->drops[DTRACEDROP_AGGREGATION]++;
+		return DT_NULL;
+	}
+	e = (struct dt_aggent *)(buffer + used);
+	value = (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
+	e->next = *bucket;
+	e->hash = hash;
+	e->bytes = (dt_u32)bytes;
+	e->epid = m->epid;
+	e->aggvar = (dt_u32)a->uarg;
+	e->action = m->action - 1;
+	e->key_bytes = a->key_bytes;
+	e->value_bytes = value_bytes;
+	dt_copy(e + 1, key, a->key_bytes);
+	dt_agg_start(value, a, value_bytes);
+	dt_release64(&b->used, used + bytes);
+	dt_release32(bucket, (dt_u32)used);
+	return value;
+}
+
+void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
+{
+	const struct dt_shard_plan *plan = &m->arena->plan;
+	dt_u32 active = dt_once32(&m->shard->agg_active) & 1;
+	struct dt_buffer *b = &m->shard->agg[active];
+	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
+	dt_u32 value_bytes = dt_agg_value_bytes(a->kind, a->arg);
+	dt_u32 hash = dt_hash(m->key, a->key_bytes, a->uarg + 1);
+	dt_u32 head =
+	    dt_once32((dt_u32 *)buffer + (hash & (plan->agg_buckets - 1)));
+	dt_u64 incr = m->increment;
+	dt_u64 *v;
+
+	v = dt_agg_find(buffer, plan->agg_bytes, head, a, m->key, hash,
+			value_bytes);
+	if (!v)
+		v = dt_agg_insert(m, b, buffer, a, m->key, hash, value_bytes);
+	if (!v)
+		return;
+	switch (a->kind) {
+#define X(name, kind, prototype)                                               \
+	case kind:                                                             \
+		dt_agg_##name(v, a->arg, value, incr);                         \
+		break;
+		DIF_AGGS(X)
+#undef X
+	default:
+		break;
+	}
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Laying out an arena, and telling whether memory holds one.
+ *
+ * All positions follow from the configuration: dt_plan() computes them, once to
+ * learn the sizes and once to write them down. Memory that is never touched
+ * costs nothing (it is a sparse file or zero pages), so tables are generous.
+ */
+#include "dif/mstate.h"
+
+#define DT_PART 65536ull
+#define DT_LIMIT_BYTES (1ull << 46)
+
+static dt_u64 dt_or(dt_u64 v, dt_u64 otherwise)
+{
+	return v ? v : otherwise;
+}
+
+static dt_u64 dt_clamp(dt_u64 v, dt_u64 low, dt_u64 high)
+{
+	return v < low ? low : v > high ? high : v;
+}
+
+static dt_u64 dt_take(dt_u64 *at, dt_u64 bytes, dt_u64 align)
+{
+	dt_u64 here = DT_ALIGN(*at, align);
+
+	*at = here + bytes;
+	return here;
+}
+
+static void dt_table(struct dt_table *t, dt_u64 *at, dt_u32 max, dt_u64 each)
+{
+	t->at = dt_take(at, max * each, 8);
+	t->n = 0;
+	t->max = max;
+}
+
+static void dt_plan_options(struct dt_arena *a,
+			    const struct dt_arena_config *config)
+{
+	dt_u64 *o = a->options;
+
+	for (int i = 0; i < DTRACEOPT_N; i++)
+		o[i] = config->options[i];
+#define X(name, number, kind, value, dynamic)                                  \
+	if (o[number] == DT_OPT_UNSET)                                         \
+		o[number] = value;
+	DIF_OPTIONS(X)
+#undef X
+	o[DTRACEOPT_strsize] = dt_clamp(o[DTRACEOPT_strsize], 8, 1 << 20);
+	o[DTRACEOPT_nspec] = dt_clamp(o[DTRACEOPT_nspec], 0, DT_MAX_SPECS);
+}
+
+static void dt_plan_shard(struct dt_arena *a,
+			  const struct dt_arena_config *config)
+{
+	struct dt_shard_plan *p = &a->plan;
+	const dt_u64 *o = a->options;
+	dt_u64 at = sizeof(struct dt_shard);
+	dt_u64 strsize = DT_ALIGN(o[DTRACEOPT_strsize], 8);
+
+	p->n_specs = (dt_u32)o[DTRACEOPT_nspec];
+	p->locals_bytes = DT_ALIGN(dt_or(config->locals_bytes, 256 << 10), 8);
+	p->principal_bytes =
+	    dt_clamp(o[DTRACEOPT_bufsize], 64, 1ull << 32) & ~7ull;
+	p->agg_bytes = dt_clamp(o[DTRACEOPT_aggsize], 128, 1ull << 31) & ~7ull;
+	p->spec_bytes = dt_clamp(o[DTRACEOPT_specsize], 64, 1ull << 32) & ~7ull;
+	p->scratch_bytes =
+	    dt_clamp(p->principal_bytes, 16 * strsize + 4096, 4 << 20);
+	p->scratch_bytes = DT_ALIGN(p->scratch_bytes, 8);
+	p->agg_buckets = 2;
+	while (p->agg_buckets < 16384 && p->agg_buckets < p->agg_bytes / 256)
+		p->agg_buckets *= 2;
+
+	p->specs = dt_take(&at, p->n_specs * sizeof(struct dt_buffer), 8);
+	p->strtok = dt_take(&at, 2 * strsize, 8);
+	p->locals = dt_take(&at, 2 * p->locals_bytes, 64);
+	p->scratch = dt_take(&at, p->scratch_bytes, 4096);
+	for (int i = 0; i < 2; i++) {
+		p->principal[i] = dt_take(&at, p->principal_bytes, 4096);
+		p->agg[i] = dt_take(&at, p->agg_bytes, 4096);
+	}
+	p->spec_data = dt_take(&at, p->n_specs * p->spec_bytes, 4096);
+	a->shard_bytes = DT_ALIGN(at, 4096ull);
+}
+
+static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
+{
+	dt_u64 at = DT_ALIGN(sizeof(*a), 64ull);
+	dt_u32 clauses = (dt_u32)dt_or(config->max_clauses, 4096);
+	dt_u32 vars = (dt_u32)dt_or(config->max_vars, 4096);
+	dt_u32 probes = (dt_u32)dt_or(config->max_probes, 65536);
+	dt_u32 ecbs = (dt_u32)dt_or(config->max_ecbs, 131072);
+
+	dt_plan_options(a, config);
+	dt_plan_shard(a, config);
+	a->magic = DT_ARENA_MAGIC;
+	a->version = DT_ARENA_VERSION;
+	a->n_shards =
+	    (dt_u32)dt_clamp(dt_or(config->n_shards, 16), 1, DT_MAX_SHARDS);
+	dt_table(&a->difos, &at, clauses * 16 + 64, sizeof(struct dt_difo));
+	dt_table(&a->clauses, &at, clauses, sizeof(struct dt_clause));
+	dt_table(&a->enablings, &at, clauses * 4, sizeof(struct dt_enabling));
+	dt_table(&a->probes, &at, probes, sizeof(struct dt_probe));
+	dt_table(&a->ecbs, &at, ecbs, sizeof(struct dt_ecb));
+	dt_table(&a->vars, &at, vars, sizeof(struct dt_var));
+	a->var_index = dt_take(&at, 3 * 65536 * sizeof(dt_u32), 64);
+	a->heap_used = DT_ALIGN(at, 64ull);
+	at = a->heap_used + dt_or(config->heap_bytes, 16 << 20);
+	a->program_bytes = DT_ALIGN(at, DT_PART);
+
+	at = a->program_bytes;
+	a->session = dt_take(&at, sizeof(struct dt_session), 64);
+	a->globals_bytes = DT_ALIGN(dt_or(config->globals_bytes, 1 << 20), 8);
+	a->globals_used = 0;
+	a->globals = dt_take(&at, a->globals_bytes, 4096);
+	a->dynvars_bytes = DT_ALIGN(
+	    dt_clamp(a->options[DTRACEOPT_dynvarsize], 8192, 1ull << 31), 64);
+	a->dynvars = dt_take(&at, a->dynvars_bytes, 4096);
+	a->shards = dt_take(&at, a->n_shards * a->shard_bytes, 4096);
+	a->locals_used = 0;
+	a->total_bytes = DT_ALIGN(at, DT_PART);
+	a->start_walltime = config->walltime;
+}
+
+void dt_arena_layout(const struct dt_arena_config *config,
+		     dt_u64 *program_bytes, dt_u64 *total_bytes)
+{
+	struct dt_arena a;
+
+	dt_plan(&a, config);
+	*program_bytes = a.program_bytes;
+	*total_bytes = a.total_bytes;
+}
+
+static void dt_shard_init(struct dt_arena *a, dt_u32 no)
+{
+	const struct dt_shard_plan *p = &a->plan;
+	struct dt_shard *s = dt_shard_at((dt_u8 *)a, a, no);
+	dt_off at = (dt_off)((dt_u8 *)s - (dt_u8 *)a);
+	struct dt_buffer *specs = dt_at(s, p->specs);
+
+	for (int i = 0; i < 2; i++) {
+		s->principal[i].at = at + p->principal[i];
+		s->principal[i].size = p->principal_bytes;
+		s->agg[i].at = at + p->agg[i];
+		s->agg[i].size = p->agg_bytes;
+	}
+	for (dt_u32 i = 0; i < p->n_specs; i++) {
+		specs[i].at = at + p->spec_data + i * p->spec_bytes;
+		specs[i].size = p->spec_bytes;
+	}
+	s->agg_buckets = p->agg_buckets;
+	s->specs = at + p->specs;
+	s->scratch = at + p->scratch;
+	s->scratch_bytes = p->scratch_bytes;
+	s->locals = at + p->locals;
+	s->locals_bytes = p->locals_bytes;
+	s->rand_state = (a->start_walltime + no + 1) * 0x9e3779b97f4a7c15ull;
+}
+
+void dt_arena_init(void *mem, const struct dt_arena_config *config)
+{
+	struct dt_arena *a = mem;
+
+	dt_plan(a, config);
+	for (dt_u32 i = 0; i < a->n_shards; i++)
+		dt_shard_init(a, i);
+	dt_dynvar_init(mem, a);
+}
+
+static int dt_inside(dt_u64 at, dt_u64 bytes, dt_u64 low, dt_u64 high)
+{
+	return at >= low && at <= high && bytes <= high - at && !(at & 7);
+}
+
+static int dt_table_ok(const struct dt_arena *a, const struct dt_table *t,
+		       dt_u64 each)
+{
+	return t->n <= t->max &&
+	       dt_inside(t->at, t->max * each, sizeof(*a), a->program_bytes);
+}
+
+static int dt_plan_ok(const struct dt_arena *a)
+{
+	const struct dt_shard_plan *p = &a->plan;
+	dt_u64 low = sizeof(struct dt_shard), high = a->shard_bytes;
+
+	if (p->n_specs > DT_MAX_SPECS || p->n_specs * p->spec_bytes > high ||
+	    p->locals_bytes > high || a->options[DTRACEOPT_strsize] > high ||
+	    p->agg_buckets < 2 || (p->agg_buckets & (p->agg_buckets - 1)) ||
+	    p->agg_buckets * 4ull > p->agg_bytes / 2)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		if (!dt_inside(p->principal[i], p->principal_bytes, low,
+			       high) ||
+		    !dt_inside(p->agg[i], p->agg_bytes, low, high))
+			return 0;
+	}
+	return dt_inside(p->specs, p->n_specs * sizeof(struct dt_buffer), low,
+			 high) &&
+	       dt_inside(p->locals, 2 * p->locals_bytes, low, high) &&
+	       dt_inside(p->strtok,
+			 2 * DT_ALIGN(a->options[DTRACEOPT_strsize], 8), low,
+			 high) &&
+	       dt_inside(p->scratch, p->scratch_bytes, low, high) &&
+	       dt_inside(p->spec_data, p->n_specs * p->spec_bytes, low, high);
+}
+
+int dt_arena_check(const void *mem, dt_u64 bytes)
+{
+	const struct dt_arena *a = mem;
+	dt_u64 low;
+
+	if (bytes < sizeof(*a) || a->magic != DT_ARENA_MAGIC ||
+	    a->version != DT_ARENA_VERSION || a->total_bytes > bytes ||
+	    a->total_bytes > DT_LIMIT_BYTES ||
+	    a->program_bytes > a->total_bytes ||
+	    a->program_bytes < sizeof(*a) || a->heap_used > a->program_bytes ||
+	    a->n_shards < 1 || a->n_shards > DT_MAX_SHARDS)
+		return -1;
+	if (!dt_table_ok(a, &a->difos, sizeof(struct dt_difo)) ||
+	    !dt_table_ok(a, &a->clauses, sizeof(struct dt_clause)) ||
+	    !dt_table_ok(a, &a->enablings, sizeof(struct dt_enabling)) ||
+	    !dt_table_ok(a, &a->probes, sizeof(struct dt_probe)) ||
+	    !dt_table_ok(a, &a->ecbs, sizeof(struct dt_ecb)) ||
+	    !dt_table_ok(a, &a->vars, sizeof(struct dt_var)) ||
+	    !dt_inside(a->var_index, 3 * 65536 * sizeof(dt_u32), sizeof(*a),
+		       a->program_bytes))
+		return -1;
+	low = a->program_bytes;
+	if (a->shard_bytes > a->total_bytes / a->n_shards ||
+	    !dt_inside(a->session, sizeof(struct dt_session), low,
+		       a->total_bytes) ||
+	    !dt_inside(a->globals, a->globals_bytes, low, a->total_bytes) ||
+	    a->globals_used > a->globals_bytes ||
+	    !dt_inside(a->dynvars, a->dynvars_bytes, low, a->total_bytes) ||
+	    !dt_inside(a->shards, a->n_shards * a->shard_bytes, low,
+		       a->total_bytes) ||
+	    a->locals_used > a->plan.locals_bytes || !dt_plan_ok(a))
+		return -1;
+	return 0;
+}
+
+int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to)
+{
+	const struct dt_arena *a = arena;
+	struct dt_session *session = dt_at(arena, a->session);
+
+	return to > from && dt_cas32(&session->activity, from, to);
+}
+
+dt_u32 dt_activity(const void *arena)
+{
+	const struct dt_arena *a = arena;
+	const struct dt_session *session = dt_at(arena, a->session);
+
+	return dt_acquire32(&session->activity);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The consumer's side: swap a shard's buffers, then copy what is quiet.
+ *
+ * The shard is held only for the swap, so that threads wait for nothing and
+ * seldom find it taken. There is one consumer; the buffer that is not active
+ * is its own. Copies are made from memory that a target can write, so the
+ * consumer checks the records in the copy. Aggregation entries are checked
+ * here: the copy is a sequence of whole struct dt_aggent.
+ */
+#include "dif/mstate.h"
+
+/* Both halves of a ring, the older first; or just [0, used). */
+static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
+			  dt_u64 size, dt_u8 *to, dt_u64 max)
+{
+	dt_u64 used = dt_once64(&b->used) & ~7ull;
+	dt_u64 oldest = dt_once64(&b->wrapped) & ~7ull;
+	dt_u64 older = 0;
+
+	if (used > size)
+		used = size;
+	if (oldest > size)
+		oldest = size;
+	if (oldest)
+		older = size - oldest;
+	if (older > max)
+		older = max;
+	if (used > max - older)
+		used = max - older;
+	dt_copy(to, data + oldest, older);
+	dt_copy(to + older, data, used);
+	return (dt_s64)(older + used);
+}
+
+/*
+ * A ring's older half ends where its padding begins: walk it, and close the
+ * gap, so that the copy holds records only.
+ */
+static dt_s64 dt_copy_ring(const dt_u8 *base, const struct dt_arena *arena,
+			   const dt_u8 *data, const struct dt_buffer *b,
+			   dt_u8 *to, dt_u64 max)
+{
+	dt_u64 size = arena->plan.principal_bytes;
+	dt_u64 oldest = dt_once64(&b->wrapped) & ~7ull, end = oldest;
+	dt_u64 used = dt_once64(&b->used) & ~7ull;
+
+	while (oldest && end < size && size - end >= sizeof(struct dt_rechdr)) {
+		dt_u32 bytes = dt_record_bytes(base, arena, data + end);
+
+		if (!bytes || bytes > size - end)
+			break;
+		end += bytes;
+	}
+	if (used > size)
+		used = size;
+	if (oldest > size || end - oldest > max || used > max - (end - oldest))
+		return 0;
+	dt_copy(to, data + oldest, end - oldest);
+	dt_copy(to + (end - oldest), data, used);
+	return (dt_s64)(end - oldest + used);
+}
+
+static void dt_buffer_empty(struct dt_buffer *b)
+{
+	b->wrapped = 0;
+	dt_release64(&b->used, 0);
+}
+
+dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
+			  dt_u64 max, int (*alive)(dt_u32 owner))
+{
+	const struct dt_arena *arena = mem;
+	dt_u64 size = arena->plan.principal_bytes;
+	dt_u64 policy = arena->options[DTRACEOPT_bufpolicy];
+	struct dt_shard *s;
+	dt_u32 active;
+	dt_s64 n;
+	int stolen;
+
+	if (no >= arena->n_shards)
+		return 0;
+	s = dt_shard_at(mem, arena, no);
+	if (!dt_once64(&s->principal[0].used) &&
+	    !dt_once64(&s->principal[1].used) &&
+	    !dt_once64(&s->principal[0].wrapped))
+		return 0;
+	if (dt_shard_wait(mem, arena, no, owner, alive, &stolen) != 0)
+		return -1;
+	active = dt_once32(&s->active) & 1;
+	if (policy == DT_BUFPOLICY_SWITCH) {
+		dt_buffer_empty(&s->principal[active ^ 1]);
+		dt_release32(&s->active, active ^ 1);
+		dt_shard_leave(s);
+		n = dt_copy_out((dt_u8 *)s + arena->plan.principal[active],
+				&s->principal[active], size, to, max);
+		dt_buffer_empty(&s->principal[active]);
+		return n;
+	}
+	/* fill: what END recorded is in the other buffer, and comes next */
+	if (policy == DT_BUFPOLICY_FILL &&
+	    !dt_once64(&s->principal[active].used))
+		active ^= 1;
+	if (policy == DT_BUFPOLICY_RING)
+		n = dt_copy_ring(mem, arena,
+				 (dt_u8 *)s + arena->plan.principal[active],
+				 &s->principal[active], to, max);
+	else
+		n = dt_copy_out((dt_u8 *)s + arena->plan.principal[active],
+				&s->principal[active], size, to, max);
+	dt_buffer_empty(&s->principal[active]);
+	dt_shard_leave(s);
+	return n;
+}
+
+/* Copies whole entries; what does not look like one ends the copy. */
+static dt_s64 dt_copy_agg(const dt_u8 *data, dt_u64 start, dt_u64 used,
+			  dt_u8 *to, dt_u64 max)
+{
+	dt_u64 at = start, n = 0;
+
+	while (used - at >= sizeof(struct dt_aggent)) {
+		const struct dt_aggent *e =
+		    (const struct dt_aggent *)(data + at);
+		dt_u64 bytes = dt_once32(&e->bytes);
+		struct dt_aggent *copy = (struct dt_aggent *)(to + n);
+
+		if (bytes < sizeof(*e) || (bytes & 7) || bytes > used - at ||
+		    bytes > max - n)
+			break;
+		dt_copy(copy, e, bytes);
+		copy->bytes = (dt_u32)bytes;
+		if (bytes !=
+		    sizeof(*copy) + (dt_u64)copy->key_bytes + copy->value_bytes)
+			break;
+		at += bytes;
+		n += bytes;
+	}
+	return (dt_s64)n;
+}
+
+dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
+		    int (*alive)(dt_u32 owner))
+{
+	const struct dt_arena *arena = mem;
+	const struct dt_shard_plan *plan = &arena->plan;
+	dt_u64 start = DT_ALIGN(plan->agg_buckets * 4ull, 8);
+	struct dt_shard *s;
+	dt_u32 active;
+	dt_u64 used;
+	dt_s64 n = 0;
+	int stolen;
+
+	if (no >= arena->n_shards)
+		return 0;
+	s = dt_shard_at(mem, arena, no);
+	if (!dt_once64(&s->agg[0].used) && !dt_once64(&s->agg[1].used))
+		return 0;
+	if (dt_shard_wait(mem, arena, no, owner, alive, &stolen) != 0)
+		return -1;
+	active = dt_once32(&s->agg_active) & 1;
+	dt_release32(&s->agg_active, active ^ 1);
+	dt_shard_leave(s);
+	used = dt_once64(&s->agg[active].used) & ~7ull;
+	if (used > plan->agg_bytes)
+		used = plan->agg_bytes;
+	if (used > start)
+		n = dt_copy_agg((dt_u8 *)s + plan->agg[active], start, used, to,
+				max);
+	dt_release64(&s->agg[active].used, 0);
+	dt_agg_reset((dt_u8 *)s + plan->agg[active], plan->agg_buckets);
+	return n;
+}
+
+dt_u64 dt_fill(const void *mem, dt_u32 no)
+{
+	const struct dt_arena *arena = mem;
+	const struct dt_shard *s;
+	dt_u64 used;
+
+	if (no >= arena->n_shards)
+		return 0;
+	s = dt_at(mem, arena->shards + no * arena->shard_bytes);
+	used = dt_once64(&s->principal[dt_once32(&s->active) & 1].used);
+	return used > arena->plan.principal_bytes ? arena->plan.principal_bytes
+						  : used;
+}
+
+void dt_clean(void *mem, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner))
+{
+	const struct dt_arena *arena = mem;
+
+	for (dt_u32 no = 0; alive && no < arena->n_shards; no++) {
+		struct dt_shard *s = dt_shard_at(mem, arena, no);
+		dt_u32 holder = dt_once32(&s->lock);
+
+		if (holder && holder != owner && !alive(holder))
+			dt_cas32(&s->lock, holder, 0);
+	}
+	dt_spec_clean(mem, arena, owner, now, alive);
+	dt_dynvar_clean(mem, arena, alive);
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Dynamic variables: associative arrays and thread-local variables.
+ *
+ * One space serves all threads and processes of a session:
+ *
+ *   | struct dt_dynspace | buckets: lock, head | pool: chunks ...          |
+ *
+ * A chunk is a header, the key, the value. Keys are made of 64-bit words: scope
+ * and id, the thread for self->, and of each tuple part its length and bytes.
+ * Chunks come in size classes; a freed one goes on its class' free list, else
+ * the pool grows. Storing 0 (or NULL) frees.
+ *
+ * A bucket's lock is the holder's thread id. Waiting is bounded; what could not
+ * be had in time is a drop: DYNDIRTY when a bucket stayed busy, DYNRINSE when a
+ * free list did, DYNDIRTY also when a chain is implausibly long; DYNAMIC when
+ * there is no memory. A holder that died in a bucket is found by
+ * dt_dynvar_clean(), which frees the lock: every step leaves the chain whole,
+ * and a chunk whose value was being written is marked and reads as unset. At
+ * worst the memory of one chunk is lost.
+ *
+ * Targets can scribble over all this. Offsets are checked each time one is
+ * followed, sizes are read once, and chains are followed a bounded length.
+ *
+ * Strings are copied out under the lock. Structures are read where they are: a
+ * thread that stores one while another reads it can mix them, as with global
+ * variables.
+ */
+#include "dif/mstate.h"
+
+#define DT_DYN_SPINS 2000
+#define DT_DYN_CHAIN 4096
+#define DT_DYN_CLASSES 24
+#define DT_DYN_UNIT 8 /* offsets of chunks count in these */
+
+struct dt_bucket {
+	dt_u32 lock;
+	dt_u32 head; /* chunk, in units from the pool's start, +1; 0: none */
+};
+
+struct dt_dynspace {
+	dt_u32 used; /* 1 once anything was stored */
+	dt_u32 pad;
+	dt_u64 grown;		     /* bytes of the pool handed out */
+	dt_u64 free[DT_DYN_CLASSES]; /* tag << 32 | chunk */
+};
+
+struct dt_chunk {
+	dt_u32 next;
+	dt_u32 hash;
+	dt_u32 key_bytes;
+	dt_u32 value_bytes;
+	dt_u32 class;
+	dt_u32 writing; /* its value is being written */
+};
+
+struct dt_dyn {
+	struct dt_dynspace *space;
+	struct dt_bucket *buckets;
+	dt_u8 *pool;
+	dt_u64 pool_bytes;
+	dt_u32 n_buckets;
+};
+
+/* A key and the place where it belongs. */
+struct dt_dynkey {
+	const dt_u8 *key;
+	dt_u64 bytes;
+	dt_u64 value_bytes;
+	dt_u32 hash;
+	struct dt_bucket *bucket;
+};
+
+static void dt_dyn_open(struct dt_dyn *d, dt_u8 *base, const struct dt_arena *a)
+{
+	dt_u64 head = sizeof(struct dt_dynspace);
+
+	d->n_buckets = 64;
+	while (d->n_buckets < a->dynvars_bytes / 128)
+		d->n_buckets *= 2;
+	if (d->n_buckets > 64)
+		d->n_buckets /= 2;
+	d->space = dt_at(base, a->dynvars);
+	d->buckets = dt_at(base, a->dynvars + head);
+	head = DT_ALIGN(head + d->n_buckets * sizeof(struct dt_bucket), 64);
+	d->pool = dt_at(base, a->dynvars + head);
+	d->pool_bytes = a->dynvars_bytes - head;
+}
+
+void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena)
+{
+	struct dt_dynspace *space = dt_at(base, arena->dynvars);
+
+	dt_zero(space, sizeof(*space));
+}
+
+/* 64, 96, 128, 192, 256, 384 ... */
+static dt_u64 dt_class_bytes(dt_u32 class)
+{
+	return (class & 1 ? 96ull : 64ull) << (class / 2);
+}
+
+static dt_u32 dt_class_of(dt_u64 bytes)
+{
+	dt_u32 class = 0;
+
+	while (class < DT_DYN_CLASSES && dt_class_bytes(class) < bytes)
+		class ++;
+	return class;
+}
+
+static struct dt_chunk *dt_chunk_at(const struct dt_dyn *d, dt_u32 ref)
+{
+	dt_u64 off = (ref - 1ull) * DT_DYN_UNIT;
+
+	if (!ref || off > d->pool_bytes - sizeof(struct dt_chunk))
+		return DT_NULL;
+	return (struct dt_chunk *)(d->pool + off);
+}
+
+static dt_u32 dt_chunk_ref(const struct dt_dyn *d, const struct dt_chunk *c)
+{
+	return (dt_u32)(((const dt_u8 *)c - d->pool) / DT_DYN_UNIT) + 1;
+}
+
+/* Its key, when key and value of these lengths lie in the pool. */
+static dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
+			   dt_u64 key_bytes, dt_u64 value_bytes)
+{
+	dt_u8 *key = (dt_u8 *)(c + 1);
+	dt_u64 room = d->pool_bytes - (dt_u64)(key - d->pool);
+
+	if (key_bytes > room || value_bytes > room - key_bytes)
+		return DT_NULL;
+	return key;
+}
+
+static int dt_bucket_take(struct dt_mstate *m, struct dt_bucket *b)
+{
+	dt_u32 owner = m->host->owner ? m->host->owner : 1;
+
+	for (int i = 0; i < DT_DYN_SPINS; i++) {
+		if (!dt_once32(&b->lock) && dt_cas32(&b->lock, 0, owner))
+			return 1;
+		dt_pause();
+	}
+	m->shard->drops[DTRACEDROP_DYNDIRTY]++;
+	return 0;
+}
+
+static void dt_bucket_leave(struct dt_bucket *b)
+{
+	dt_release32(&b->lock, 0);
+}
+
+/* From one class' free list; null when it is empty. */
+static struct dt_chunk *dt_chunk_reuse(struct dt_mstate *m,
+				       const struct dt_dyn *d, dt_u32 class)
+{
+	dt_u64 *list = &d->space->free[class];
+
+	for (int i = 0; i < DT_DYN_SPINS; i++) {
+		dt_u64 head = dt_once64(list);
+		struct dt_chunk *c = dt_chunk_at(d, (dt_u32)head);
+
+		if (!c)
+			return DT_NULL;
+		if (dt_cas64(list, head,
+			     ((head >> 32) + 1) << 32 | dt_once32(&c->next)))
+			return c;
+		dt_pause();
+	}
+	m->shard->drops[DTRACEDROP_DYNRINSE]++;
+	return DT_NULL;
+}
+
+static void dt_chunk_free(struct dt_mstate *m, const struct dt_dyn *d,
+			  struct dt_chunk *c)
+{
+	dt_u32 class = dt_once32(&c->class), ref = dt_chunk_ref(d, c);
+	dt_u64 *list;
+
+	if (class >= DT_DYN_CLASSES)
+		return;
+	list = &d->space->free[class];
+	for (int i = 0; i < DT_DYN_SPINS; i++) {
+		dt_u64 head = dt_once64(list);
+
+		__atomic_store_n(&c->next, (dt_u32)head, __ATOMIC_RELAXED);
+		if (dt_cas64(list, head, ((head >> 32) + 1) << 32 | ref))
+			return;
+		dt_pause();
+	}
+	m->shard->drops[DTRACEDROP_DYNRINSE]++;
+}
+
+static struct dt_chunk *dt_chunk_grow(const struct dt_dyn *d, dt_u32 class)
+{
+	dt_u64 bytes = dt_class_bytes(class);
+
+	for (int i = 0; i < DT_DYN_SPINS; i++) {
+		dt_u64 at = dt_once64(&d->space->grown);
+
+		if (at & (DT_DYN_UNIT - 1) || at > d->pool_bytes ||
+		    bytes > d->pool_bytes - at)
+			return DT_NULL;
+		if (dt_cas64(&d->space->grown, at, at + bytes)) {
+			struct dt_chunk *c = (struct dt_chunk *)(d->pool + at);
+
+			c->class = class;
+			return c;
+		}
+		dt_pause();
+	}
+	return DT_NULL;
+}
+
+static struct dt_chunk *dt_chunk_new(struct dt_mstate *m,
+				     const struct dt_dyn *d, dt_u64 bytes)
+{
+	dt_u32 class = dt_class_of(bytes);
+	struct dt_chunk *c = DT_NULL;
+	dt_u64 missed = m->shard->drops[DTRACEDROP_DYNRINSE];
+
+	if (class < DT_DYN_CLASSES) {
+		c = dt_chunk_reuse(m, d, class);
+		if (!c)
+			c = dt_chunk_grow(d, class);
+		/* A larger one, before a value is lost. */
+		while (!c && ++class < DT_DYN_CLASSES)
+			c = dt_chunk_reuse(m, d, class);
+	}
+	if (!c && missed == m->shard->drops[DTRACEDROP_DYNRINSE])
+		m->shard->drops[DTRACEDROP_DYNAMIC]++;
+	return c;
+}
+
+/* --- keys --- */
+
+static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
+		       dt_u64 room, dt_u64 *bytes)
+{
+	dt_u64 size;
+
+	if (!t->byref) {
+		if (room < 16)
+			return -1;
+		dt_put64(to, 8);
+		dt_put64(to + 8, t->value);
+		*bytes = 16;
+		return 0;
+	}
+	size = t->size;
+	if (t->type == DIF_TYPE_STRING && (!size || size > m->strsize))
+		size = m->strsize;
+	if (room < 16 || size > room - 16)
+		return -1;
+	if (t->type == DIF_TYPE_STRING)
+		size = dt_copy_string(m, t->value, to + 8, size);
+	else
+		dt_load_bytes(m, t->value, to + 8, size);
+	dt_put64(to, size);
+	*bytes = 8 + DT_ALIGN(size, 8);
+	dt_zero(to + 8 + size, *bytes - 8 - size);
+	return 0;
+}
+
+/* Writes the key into unused scratch; 0, or -1 and a fault. */
+static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
+		       const struct dt_var *v, int use_tuple,
+		       struct dt_dynkey *k)
+{
+	dt_u8 *to = dt_at(m->base, m->scratch_at + m->scratch_used);
+	dt_u64 room = m->scratch_max - m->scratch_used, used = 16, part;
+
+	if (room < used) {
+		dt_fault(m, DTRACEFLT_NOSCRATCH, 0);
+		return -1;
+	}
+	dt_put64(to, (dt_u64)v->scope << 32 | v->id);
+	dt_put64(to + 8,
+		 v->scope == DIFV_SCOPE_THREAD ? m->host->thread_key : 0);
+	for (dt_u32 i = 0; use_tuple && i < m->n_tuple; i++) {
+		if (dt_key_part(m, &m->tuple[i], to + used, room - used,
+				&part) != 0)
+			dt_fault(m, DTRACEFLT_NOSCRATCH, 0);
+		if (m->fault)
+			return -1;
+		used += part;
+	}
+	k->key = to;
+	k->bytes = used;
+	k->value_bytes = dt_type_byref(&v->type) ? v->type.size : 8;
+	k->hash = dt_hash(to, used, 0);
+	k->bucket = &d->buckets[k->hash & (d->n_buckets - 1)];
+	return 0;
+}
+
+/* The chunk with this key, and the link that points to it. Lock held. */
+static struct dt_chunk *dt_chunk_find(struct dt_mstate *m,
+				      const struct dt_dyn *d,
+				      const struct dt_dynkey *k, dt_u32 **link,
+				      int *lost)
+{
+	*link = &k->bucket->head;
+	*lost = 0;
+	for (int i = 0; i < DT_DYN_CHAIN; i++) {
+		struct dt_chunk *c = dt_chunk_at(d, dt_once32(*link));
+		dt_u8 *key;
+
+		if (!c)
+			return DT_NULL;
+		key = dt_chunk_key(d, c, k->bytes, k->value_bytes);
+		if (key && c->hash == k->hash && c->key_bytes == k->bytes &&
+		    c->value_bytes == k->value_bytes &&
+		    dt_same(key, k->key, k->bytes))
+			return c;
+		*link = &c->next;
+	}
+	m->shard->drops[DTRACEDROP_DYNDIRTY]++;
+	*lost = 1;
+	return DT_NULL;
+}
+
+dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
+		     int use_tuple)
+{
+	const struct dt_var *v = dt_find_var(m->base, m->arena, scope, id);
+	struct dt_dyn d;
+	struct dt_dynkey k;
+	struct dt_chunk *c;
+	dt_u32 *link;
+	dt_u64 result = 0;
+	dt_u8 *value;
+	int lost;
+
+	if (!v) {
+		dt_fault(m, DTRACEFLT_ILLOP, 0);
+		return 0;
+	}
+	dt_dyn_open(&d, m->base, m->arena);
+	if (dt_key_make(m, &d, v, use_tuple, &k) != 0 ||
+	    !dt_bucket_take(m, k.bucket))
+		return 0;
+	c = dt_chunk_find(m, &d, &k, &link, &lost);
+	if (c && !dt_once32(&c->writing)) {
+		value = (dt_u8 *)(c + 1) + k.bytes;
+		if (!dt_type_byref(&v->type))
+			result = dt_once64((dt_u64 *)value);
+		else if (v->type.kind == DIF_TYPE_STRING)
+			result = dt_new_string(
+			    m, value, dt_strnlen(value, k.value_bytes - 1));
+		else
+			result = DT_VBASE + (dt_u64)(value - m->base);
+	}
+	dt_bucket_leave(k.bucket);
+	return result;
+}
+
+/* By-ref values are fetched before the lock is taken: reads can be slow. */
+static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
+			     const struct dt_dynkey *k, dt_u64 from)
+{
+	dt_u64 room = m->scratch_max - m->scratch_used;
+	dt_u64 off = DT_ALIGN(k->bytes, 8);
+	dt_u8 *to = (dt_u8 *)k->key + off;
+
+	if (off > room || k->value_bytes > room - off) {
+		dt_fault(m, DTRACEFLT_NOSCRATCH, 0);
+		return 0;
+	}
+	if (v->type.kind != DIF_TYPE_STRING) {
+		dt_load_bytes(m, from, to, k->value_bytes);
+		return k->value_bytes;
+	}
+	return dt_copy_string(m, from, to, k->value_bytes);
+}
+
+static void dt_value_write(struct dt_chunk *c, const struct dt_dynkey *k,
+			   const void *from, dt_u64 bytes)
+{
+	dt_u8 *value = (dt_u8 *)(c + 1) + k->bytes;
+
+	dt_release32(&c->writing, 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	dt_copy(value, from, bytes);
+	dt_release32(&c->writing, 0);
+}
+
+static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
+			     const struct dt_dynkey *k, const void *from,
+			     dt_u64 bytes)
+{
+	struct dt_chunk *c = dt_chunk_new(
+	    m, d, sizeof(struct dt_chunk) + k->bytes + k->value_bytes);
+	dt_u8 *key = c ? dt_chunk_key(d, c, k->bytes, k->value_bytes) : DT_NULL;
+
+	if (!key)
+		return;
+	if (!dt_once32(&d->space->used))
+		dt_release32(&d->space->used, 1);
+	c->hash = k->hash;
+	c->key_bytes = (dt_u32)k->bytes;
+	c->value_bytes = (dt_u32)k->value_bytes;
+	dt_copy(key, k->key, k->bytes);
+	dt_zero(key + k->bytes + bytes, k->value_bytes - bytes);
+	dt_value_write(c, k, from, bytes);
+	c->next = k->bucket->head;
+	dt_release32(&k->bucket->head, dt_chunk_ref(d, c));
+}
+
+void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
+		   int use_tuple)
+{
+	const struct dt_var *v = dt_find_var(m->base, m->arena, scope, id);
+	const void *from = &value;
+	struct dt_dyn d;
+	struct dt_dynkey k;
+	struct dt_chunk *c;
+	dt_u32 *link;
+	dt_u64 bytes = 8;
+	int lost;
+
+	if (!v) {
+		dt_fault(m, DTRACEFLT_ILLOP, 0);
+		return;
+	}
+	dt_dyn_open(&d, m->base, m->arena);
+	if (dt_key_make(m, &d, v, use_tuple, &k) != 0)
+		return;
+	if (value && dt_type_byref(&v->type)) {
+		bytes = dt_value_fetch(m, v, &k, value);
+		from = k.key + DT_ALIGN(k.bytes, 8);
+		if (m->fault)
+			return;
+	}
+	if (!dt_bucket_take(m, k.bucket))
+		return;
+	c = dt_chunk_find(m, &d, &k, &link, &lost);
+	if (!value && c) {
+		dt_release32(link, dt_once32(&c->next));
+		dt_chunk_free(m, &d, c);
+	} else if (value && c) {
+		dt_value_write(c, &k, from, bytes);
+	} else if (value && !lost) {
+		dt_dynvar_insert(m, &d, &k, from, bytes);
+	}
+	dt_bucket_leave(k.bucket);
+}
+
+/*
+ * May D store to these bytes of the pool? Only in the value of a structure,
+ * which is found by following its bucket's chains; a store to a dynamic
+ * structure's member is rare, so the walk over all buckets is not on any fast
+ * path. It is bounded by the number of buckets and the chain limit.
+ */
+int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
+{
+	struct dt_dyn d;
+	dt_u8 *at = dt_at(m->base, off);
+	dt_u32 budget = 65536;
+
+	dt_dyn_open(&d, m->base, m->arena);
+	for (dt_u32 b = 0; b < d.n_buckets; b++) {
+		dt_u32 ref = dt_once32(&d.buckets[b].head);
+		struct dt_chunk *c;
+
+		while ((c = dt_chunk_at(&d, ref)) && budget--) {
+			dt_u32 key = dt_once32(&c->key_bytes);
+			dt_u32 value = dt_once32(&c->value_bytes);
+			dt_u8 *start = dt_chunk_key(&d, c, key, value);
+
+			if (start && at >= start + key &&
+			    (dt_u64)(at - start - key) <= value &&
+			    bytes <= value - (dt_u64)(at - start - key))
+				return 1;
+			ref = dt_once32(&c->next);
+		}
+	}
+	return 0;
+}
+
+void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
+		     int (*alive)(dt_u32 owner))
+{
+	struct dt_dyn d;
+
+	dt_dyn_open(&d, base, arena);
+	if (!alive || !dt_once32(&d.space->used))
+		return;
+	for (dt_u32 b = 0; b < d.n_buckets; b++) {
+		dt_u32 holder = dt_once32(&d.buckets[b].lock);
+
+		if (holder && !alive(holder))
+			dt_cas32(&d.buckets[b].lock, holder, 0);
+	}
+}

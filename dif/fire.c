@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Firing: a shard, then every ECB of the probe in program order.
+ *
+ * A clause is: sample the time at the first need, predicate, room for the
+ * record, actions, publish. A fault ends the clause alone, and what it stored
+ * and aggregated so far stays. The fault becomes a record of its own, and
+ * ERROR's ECBs run at once on the same shard, with their own clause-local
+ * variables and strtok() state. A fault in there is only counted.
+ */
+#include "dif/mstate.h"
+
+#define DT_ERROR_ARGS 6
+
+/* May this probe's clauses run now? */
+static int dt_may_fire(struct dt_mstate *m)
+{
+	switch (dt_once32(&m->session->activity)) {
+	case DT_ACTIVITY_ACTIVE:
+		return 1;
+	case DT_ACTIVITY_WARMUP:
+	case DT_ACTIVITY_DRAINING:
+	case DT_ACTIVITY_COOLDOWN:
+		return m->probe->flags & DT_PROBE_DTRACE;
+	default:
+		return 0;
+	}
+}
+
+static void dt_record_header(struct dt_mstate *m, dt_u16 flags)
+{
+	struct dt_rechdr *h = (struct dt_rechdr *)m->record;
+
+	h->epid = m->epid;
+	h->cpu = (dt_u16)m->host->cpu;
+	h->flags = flags;
+	h->timestamp = dt_now(m);
+}
+
+static void dt_run_ecbs(struct dt_mstate *m, dt_u32 epid);
+
+static void dt_record_error(struct dt_mstate *m)
+{
+	struct dt_rec_error *e;
+
+	m->record = dt_reserve(m, sizeof(struct dt_rechdr) + sizeof(*e));
+	if (!m->record)
+		return;
+	dt_record_header(m, DT_REC_ERROR);
+	e = (struct dt_rec_error *)(m->record + sizeof(struct dt_rechdr));
+	e->action = m->action;
+	e->offset = m->pc ? (m->pc - 1) * 4 : 0;
+	e->fault = m->fault;
+	e->pad = 0;
+	e->value = m->fault_value;
+	dt_publish(m);
+}
+
+static void dt_error(struct dt_mstate *m)
+{
+	const struct dt_probe *probes = dt_at(m->base, m->arena->probes.at);
+	dt_u64 args[DT_ERROR_ARGS] = {0,	 m->epid,
+				      m->action, m->pc ? (m->pc - 1) * 4 : 0,
+				      m->fault,	 m->fault_value};
+	dt_u64 strtok = m->strtok_pos | (dt_u64)m->strtok_len << 32;
+	const struct dt_probe *probe = m->probe;
+	const dt_u64 *outer_args = m->args;
+	dt_u32 n_args = m->n_args, id = m->probe_id;
+	dt_u64 second = DT_ALIGN((dt_u64)m->strsize, 8);
+
+	if (m->in_error) {
+		m->shard->drops[DTRACEDROP_DBLERROR]++;
+		return;
+	}
+	dt_record_error(m);
+	m->fault = 0;
+	if (dt_acquire32(&m->arena->probes.n) < DT_PROBE_ERROR)
+		return;
+	m->in_error = 1;
+	m->probe_id = DT_PROBE_ERROR;
+	m->probe = &probes[DT_PROBE_ERROR - 1];
+	m->args = args;
+	m->n_args = DT_ERROR_ARGS;
+	m->locals_at += m->arena->plan.locals_bytes;
+	m->strtok_at += second;
+	m->strtok_pos = m->strtok_len = 0;
+	dt_run_ecbs(m, dt_acquire32(&m->probe->first_ecb));
+	m->strtok_pos = (dt_u32)strtok;
+	m->strtok_len = (dt_u32)(strtok >> 32);
+	m->strtok_at -= second;
+	m->locals_at -= m->arena->plan.locals_bytes;
+	m->n_args = n_args;
+	m->args = outer_args;
+	m->probe = probe;
+	m->probe_id = id;
+	m->in_error = 0;
+	m->fault = 0;
+}
+
+/* Room for the clause's record; 0: it cannot be recorded, so it does not run.
+ */
+static int dt_clause_room(struct dt_mstate *m)
+{
+	const struct dt_clause *c = m->clause;
+
+	if (!(c->flags & DT_CLAUSE_RECORDS) ||
+	    (c->flags & DT_CLAUSE_SPECULATES))
+		return 1;
+	dt_now(m);
+	if (m->lease_over)
+		return 0;
+	m->record = dt_reserve(m, c->rec_bytes);
+	return m->record != DT_NULL;
+}
+
+static void dt_run_actions(struct dt_mstate *m)
+{
+	const struct dt_clause *c = m->clause;
+	const struct dt_action *a = dt_at(m->base, c->actions);
+
+	for (dt_u32 i = 0; i < c->n_actions && !m->skip; i++) {
+		m->action = i + 1;
+		dt_action_run(m, &a[i]);
+		if (m->fault)
+			return;
+	}
+}
+
+static void dt_run_clause(struct dt_mstate *m)
+{
+	const struct dt_clause *c = m->clause;
+
+	m->scratch_used = 0;
+	m->fault = 0;
+	m->pc = 0;
+	m->action = 0;
+	m->have_time = m->have_wall = 0;
+	m->record = DT_NULL;
+	m->key = DT_NULL;
+	m->increment = 1;
+	m->spec = 0;
+	m->skip = 0;
+	m->discard = 0;
+	if (c->predicate && !dt_exec(m, c->predicate)) {
+		if (m->fault)
+			dt_error(m);
+		return;
+	}
+	if (!dt_clause_room(m))
+		return;
+	dt_run_actions(m);
+	if (m->fault) {
+		dt_error(m);
+		return;
+	}
+	if (!m->record || m->discard)
+		return;
+	if (m->spec && !dt_spec_active(m, m->spec))
+		return;
+	dt_record_header(m, 0);
+	dt_publish(m);
+}
+
+static void dt_run_ecbs(struct dt_mstate *m, dt_u32 epid)
+{
+	const struct dt_ecb *ecbs = dt_at(m->base, m->arena->ecbs.at);
+	const struct dt_clause *clauses = dt_at(m->base, m->arena->clauses.at);
+
+	while (epid && !m->exited && dt_may_fire(m)) {
+		const struct dt_ecb *ecb = &ecbs[epid - 1];
+
+		m->epid = epid;
+		m->clause = &clauses[ecb->clause];
+		if (m->arena->options[DTRACEOPT_cpu] == DT_OPT_UNSET ||
+		    m->arena->options[DTRACEOPT_cpu] == m->host->cpu ||
+		    (m->probe->flags & DT_PROBE_DTRACE))
+			dt_run_clause(m);
+		epid = dt_acquire32(&ecb->next);
+	}
+}
+
+void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
+	     dt_u32 n_args)
+{
+	const struct dt_arena *arena = host->arena;
+	const struct dt_probe *probes = dt_at(arena, arena->probes.at);
+	struct dt_mstate m;
+	dt_u32 epid;
+	int shard;
+
+	if (!probe || probe > dt_acquire32(&arena->probes.n))
+		return;
+	m.probe = &probes[probe - 1];
+	epid = dt_acquire32(&m.probe->first_ecb);
+	m.session = dt_at(arena, arena->session);
+	if (!epid || !dt_may_fire(&m))
+		return;
+	shard = dt_shard_take(host);
+	if (shard < 0) {
+		dt_count(&m.session->drops[DTRACEDROP_NOSHARD]);
+		return;
+	}
+	dt_mstate_init(&m, host, (dt_u32)shard);
+	m.probe_id = probe;
+	m.args = args;
+	m.n_args = n_args;
+	if (!(m.generation & 63))
+		dt_now(&m);
+	if (!m.lease_over)
+		dt_run_ecbs(&m, epid);
+	dt_shard_leave(m.shard);
+}

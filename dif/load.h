@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A load in progress. What it adds lies behind the published end of heap and
+ * tables, so that giving up means forgetting it; only the index of variables is
+ * written in place, and undone.
+ */
+#ifndef DIF_LOAD_H
+#define DIF_LOAD_H
+
+#include "dif/mstate.h"
+
+#define DT_MAX_TEXT ((256u << 10) / 4)
+#define DT_MAX_ACTIONS 16384
+#define DT_MAX_STATIC 16384
+#define DT_MAX_RECORD (1u << 20)
+#define DT_LOAD_CACHE 8
+
+struct dt_loader {
+	dt_u8 *base;
+	struct dt_arena *arena;
+	const dt_u8 *dof;
+	dt_u64 bytes; /* of the image, as its header says */
+	struct dof_hdr hdr;
+	struct dt_load_error *error;
+
+	dt_u64 heap_used, globals_used, locals_used;
+	dt_u32 n_difos, n_clauses, n_enablings, n_vars;
+
+	/* Tables that were copied last: section and where. */
+	dt_u32 cached_sec[DT_LOAD_CACHE];
+	dt_off cached_at[DT_LOAD_CACHE];
+	dt_u32 cache_next;
+};
+
+/* Fills in the error; always -1. */
+int dt_refuse(struct dt_loader *l, dt_u64 where, const char *text);
+
+/* Every rule for one DIFO, which is in the heap with its variables declared. */
+int dt_verify(struct dt_loader *l, const struct dt_difo *difo);
+
+/* --- load_dof.c: what a section says --- */
+int dt_dof_check(struct dt_loader *l);
+/* Section no, which must be of this type. */
+int dt_dof_section(struct dt_loader *l, dt_u32 no, dt_u32 type,
+		   struct dof_sec *sec);
+/* A string of a string table, checked; null when it lies. */
+const char *dt_dof_string(struct dt_loader *l, dt_u32 strtab, dt_u32 at);
+dt_off dt_heap(struct dt_loader *l, dt_u64 bytes);
+/* Copies bytes of the image into the heap; 0: full. */
+dt_off dt_heap_copy(struct dt_loader *l, const void *from, dt_u64 bytes);
+dt_off dt_heap_string(struct dt_loader *l, const char *s);
+
+/* --- load_difo.c, load_clause.c --- */
+int dt_load_difo(struct dt_loader *l, dt_u32 sec, dt_off *difo);
+int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
+		   dt_u32 *clause);
+
+#endif

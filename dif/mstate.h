@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The machine that runs a firing, and the functions between the engine's files.
+ *
+ * A struct dt_mstate lives on the stack of dt_fire() while a shard is held. It
+ * has registers, the tuple stack, the scratch space in use, and the pointers
+ * that every part of the engine needs. D sees arena memory at DT_VBASE + offset
+ * and the target's memory at its own addresses; dt_dmem() and the functions
+ * after it are the only way from such an address to bytes.
+ *
+ * A fault is kept in the machine: whoever finds one calls dt_fault() and
+ * returns, callers look at m->fault. It ends the clause.
+ */
+#ifndef DIF_MSTATE_H
+#define DIF_MSTATE_H
+
+#include "dif/actions.h"
+#include "dif/engine.h"
+#include "dif/mem.h"
+#include "dif/ops.h"
+#include "dif/subrs.h"
+#include "dif/vars.h"
+
+struct dt_tuple {
+	dt_u64 value;
+	dt_u64 size;
+	dt_u32 type;  /* DIF_TYPE_* */
+	dt_u32 byref; /* value is an address */
+};
+
+struct dt_mstate {
+	dt_u64 r[DIF_DIR_NREGS];
+	dt_u64 cmp_a, cmp_b; /* what the last comparison compared */
+	const dt_u32 *text;
+	const dt_u64 *ints;
+	dt_u64 strs; /* D address of the string table */
+	dt_u32 pc;   /* of the next instruction */
+	dt_u32 fault;
+	dt_u64 fault_value;
+	dt_u32 n_tuple;
+	dt_u32 done; /* ret was executed */
+	dt_u64 result;
+	struct dt_tuple tuple[DIF_DTR_NREGS];
+
+	struct dt_host *host;
+	const struct dt_host_ops *ops;
+	dt_u8 *base; /* of the arena */
+	const struct dt_arena *arena;
+	struct dt_session *session;
+	struct dt_shard *shard;
+	dt_off shard_at;
+	dt_u32 shard_no;
+	dt_u32 strsize;
+
+	dt_off scratch_at;
+	dt_u64 scratch_used;
+	dt_u64 scratch_max;
+	dt_off locals_at;
+	dt_u64 generation; /* this-> variables set in this firing carry it */
+
+	dt_off strtok_at; /* what strtok() has still to look at */
+	dt_u32 strtok_pos, strtok_len;
+
+	const struct dt_probe *probe;
+	const struct dt_clause *clause;
+	dt_u32 probe_id;
+	dt_u32 epid;
+	const dt_u64 *args;
+	dt_u32 n_args;
+	dt_u32 action; /* from 1; 0 is the predicate */
+	dt_u32 in_error;
+	dt_u32 exited;	   /* exit() ran: no later clause of this firing */
+	dt_u32 lease_over; /* the consumer is gone */
+	dt_u32 have_time, have_wall;
+	dt_u64 timestamp, walltime;
+
+	/* The record being built: null when the clause makes none. */
+	dt_u8 *record;
+	struct dt_buffer *record_in;
+	dt_u64 record_end; /* offset in the buffer after it */
+	dt_u32 spec;	   /* speculation it goes to, 0: principal */
+	dt_u32 skip;	   /* the rest of the clause is not run */
+	dt_u32 discard;	   /* the clause's record is not kept */
+
+	dt_u8 *key;	  /* of the aggregation being made */
+	dt_u64 increment; /* of a distribution */
+};
+
+DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
+{
+	if (!m->fault) {
+		m->fault = fault;
+		m->fault_value = value;
+	}
+}
+
+/* --- memory.c: what D addresses mean --- */
+
+/* Is it an address of arena memory, readable or not? */
+DT_INLINE int dt_is_dmem(const struct dt_mstate *m, dt_u64 addr)
+{
+	return addr - DT_VBASE < m->arena->total_bytes;
+}
+
+/* Bytes at addr that D may read, how many in *avail; null without a fault. */
+dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail);
+/* Bytes that D may write, or null and BADADDR. */
+dt_u8 *dt_dmem_store(struct dt_mstate *m, dt_u64 addr, dt_u64 bytes);
+/* Copies from any memory that D may read; 0, or -1 and BADADDR. */
+int dt_load_bytes(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
+/* Copies from the target's memory; 0, or -1 and BADADDR. */
+int dt_load_target(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
+dt_u64 dt_load_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
+dt_u64 dt_uload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
+dt_u64 dt_rload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
+void dt_store_uint(struct dt_mstate *m, dt_u64 addr, dt_u64 v, dt_u32 bytes);
+
+/* Scratch of this clause, 8-aligned: its D address, or 0 and NOSCRATCH. */
+dt_u64 dt_alloc(struct dt_mstate *m, dt_u64 bytes);
+DT_INLINE dt_u8 *dt_scratch(const struct dt_mstate *m, dt_u64 addr)
+{
+	return m->base + (addr - DT_VBASE);
+}
+
+/*
+ * A string wherever it is, at most strsize bytes, its length without the NUL
+ * that may be missing. Null and a fault when it cannot be read. Strings of the
+ * target are copied to scratch.
+ */
+const dt_u8 *dt_string(struct dt_mstate *m, dt_u64 addr, dt_u64 *len);
+/* A new string in scratch of at most strsize - 1 bytes: its address, or 0. */
+dt_u64 dt_new_string(struct dt_mstate *m, const void *from, dt_u64 len);
+/* Copies a string with its NUL into max bytes: bytes used, 0 and a fault. */
+dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
+
+/* --- exec.c --- */
+dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
+
+/* --- vars.c, dynvar.c --- */
+dt_u64 dt_builtin(struct dt_mstate *m, dt_u32 id);
+dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index);
+dt_u64 dt_now(struct dt_mstate *m);
+dt_u64 dt_pid(struct dt_mstate *m);
+dt_u64 dt_static_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id);
+void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v);
+void dt_dynvar_layout(dt_u64 bytes, dt_u32 *buckets, dt_u64 *pool);
+void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
+int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes);
+/* use_tuple: an element of an array; else a thread-local scalar */
+dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
+		     int use_tuple);
+void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
+		   int use_tuple);
+void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
+		     int (*alive)(dt_u32 owner));
+
+DT_INLINE const struct dt_var *dt_find_var(const dt_u8 *base,
+					   const struct dt_arena *arena,
+					   dt_u32 scope, dt_u32 id)
+{
+	const dt_u32 *index = dt_at(base, arena->var_index);
+	dt_u32 n = index[scope << 16 | (id & 0xffff)];
+
+	if (!n)
+		return DT_NULL;
+	return (const struct dt_var *)dt_at(base, arena->vars.at) + n - 1;
+}
+
+/* Bytes that a variable of this type holds. */
+DT_INLINE dt_u64 dt_type_bytes(const struct dt_arena *arena,
+			       const struct dif_type *type)
+{
+	if (type->kind == DIF_TYPE_STRING)
+		return arena->options[DTRACEOPT_strsize];
+	if (type->flags & DIF_TF_BYREF)
+		return type->size;
+	return 8;
+}
+
+DT_INLINE int dt_type_byref(const struct dif_type *type)
+{
+	return type->kind == DIF_TYPE_STRING || (type->flags & DIF_TF_BYREF);
+}
+
+/* --- subr*.c --- */
+void dt_subr(struct dt_mstate *m, dt_u32 subr, dt_u32 rd);
+DT_INLINE dt_u64 dt_arg(const struct dt_mstate *m, dt_u32 n)
+{
+	return n < m->n_tuple ? m->tuple[n].value : 0;
+}
+
+/* --- action.c, agg.c, spec.c --- */
+void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
+void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
+void dt_agg_reset(dt_u8 *buffer, dt_u64 n_buckets);
+dt_u64 dt_speculation(struct dt_mstate *m);
+void dt_speculate(struct dt_mstate *m, dt_u64 id);
+void dt_commit(struct dt_mstate *m, dt_u64 id);
+void dt_discard(struct dt_mstate *m, dt_u64 id);
+int dt_spec_active(struct dt_mstate *m, dt_u32 id);
+void dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
+		   dt_u64 now, int (*alive)(dt_u32 owner));
+
+/* --- buffer.c --- */
+
+/* Room for a record in the active principal buffer, or null: counted. */
+dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
+/* Room in any buffer whose records are never overwritten. */
+dt_u8 *dt_reserve_in(struct dt_mstate *m, struct dt_buffer *b, dt_off data,
+		     dt_u64 size, dt_u32 bytes, dt_u32 drop);
+void dt_publish(struct dt_mstate *m);
+/* Bytes of the record at rec, 0: not a record. */
+dt_u32 dt_record_bytes(const dt_u8 *base, const struct dt_arena *arena,
+		       const dt_u8 *rec);
+
+/* --- shard.c --- */
+DT_INLINE struct dt_shard *dt_shard_at(dt_u8 *base,
+				       const struct dt_arena *arena, dt_u32 no)
+{
+	return dt_at(base, arena->shards + no * arena->shard_bytes);
+}
+
+/* A free shard for this host, or -1. */
+int dt_shard_take(struct dt_host *host);
+/* One shard for the consumer: 0, or -1 after a bounded time. *stolen: its
+ * holder died in it. */
+int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
+		  dt_u32 owner, int (*alive)(dt_u32 owner), int *stolen);
+DT_INLINE void dt_shard_leave(struct dt_shard *shard)
+{
+	dt_release32(&shard->lock, 0);
+}
+void dt_mstate_init(struct dt_mstate *m, struct dt_host *host, dt_u32 shard_no);
+
+/* --- hashing, for aggregations and dynamic variables --- */
+static inline dt_u32 dt_hash(const dt_u8 *p, dt_u64 bytes, dt_u64 seed)
+{
+	dt_u64 h = seed * 0x9e3779b97f4a7c15ull + bytes;
+
+	for (; bytes >= 8; bytes -= 8, p += 8) {
+		h ^= dt_get64(p);
+		h *= 0xff51afd7ed558ccdull;
+		h ^= h >> 32;
+	}
+	for (; bytes; bytes--)
+		h = (h ^ *p++) * 0x100000001b3ull;
+	h ^= h >> 29;
+	h *= 0xc4ceb9fe1a85ec53ull;
+	return (dt_u32)(h >> 32);
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Shards: whoever holds a shard's lock fires or drains with it alone.
+ *
+ * The lock word is the holder's id. Firing never waits for it: it takes the
+ * next free shard, beginning with the one that it had last time. A signal
+ * handler that fires inside a firing of its own thread finds the lock held and
+ * takes another shard, too. Only the consumer waits, a bounded time; it alone
+ * takes a shard away from a holder that no longer lives. What such a holder
+ * left half done was never published: records count once `used` moved over
+ * them, aggregation entries once their bucket points to them.
+ */
+#include "dif/mstate.h"
+
+#define DT_WAIT_SPINS 100000
+
+int dt_shard_take(struct dt_host *host)
+{
+	const struct dt_arena *arena = host->arena;
+	dt_u32 n = arena->n_shards;
+	dt_u32 no = host->shard < n ? host->shard : host->shard % n;
+	dt_u32 owner = host->owner ? host->owner : 1;
+
+	for (dt_u32 i = 0; i < n; i++) {
+		struct dt_shard *s = dt_shard_at(host->arena, arena, no);
+
+		if (!dt_once32(&s->lock) && dt_cas32(&s->lock, 0, owner)) {
+			host->shard = no;
+			return (int)no;
+		}
+		no = no + 1 < n ? no + 1 : 0;
+	}
+	return -1;
+}
+
+int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
+		  dt_u32 owner, int (*alive)(dt_u32 owner), int *stolen)
+{
+	struct dt_shard *s = dt_shard_at(base, arena, no);
+	dt_u32 holder = 0;
+
+	*stolen = 0;
+	for (int i = 0; i < DT_WAIT_SPINS; i++) {
+		holder = dt_once32(&s->lock);
+		if (!holder && dt_cas32(&s->lock, 0, owner))
+			return 0;
+		dt_pause();
+	}
+	if (holder && alive && !alive(holder) &&
+	    dt_cas32(&s->lock, holder, owner)) {
+		*stolen = 1;
+		return 0;
+	}
+	return -1;
+}
+
+void dt_mstate_init(struct dt_mstate *m, struct dt_host *host, dt_u32 shard_no)
+{
+	const struct dt_arena *arena = host->arena;
+	const struct dt_shard_plan *plan = &arena->plan;
+
+	m->host = host;
+	m->ops = host->ops;
+	m->base = host->arena;
+	m->arena = arena;
+	m->session = dt_at(m->base, arena->session);
+	m->shard_no = shard_no;
+	m->shard_at = arena->shards + shard_no * arena->shard_bytes;
+	m->shard = dt_at(m->base, m->shard_at);
+	m->strsize = (dt_u32)arena->options[DTRACEOPT_strsize];
+	m->scratch_at = m->shard_at + plan->scratch;
+	m->scratch_max = plan->scratch_bytes;
+	m->scratch_used = 0;
+	m->locals_at = m->shard_at + plan->locals;
+	m->generation = ++m->shard->fired;
+	m->strtok_at = m->shard_at + plan->strtok;
+	m->strtok_pos = m->strtok_len = 0;
+	m->fault = 0;
+	m->in_error = 0;
+	m->exited = 0;
+	m->lease_over = 0;
+	m->have_time = m->have_wall = 0;
+	m->record = DT_NULL;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Speculations: records kept apart until commit() or discard().
+ *
+ * Each shard has one buffer per speculation; ids count from 1. The state word
+ * in the session also tells which shard wrote to it. commit() moves the part of
+ * its own shard into the principal buffer at once. When no other shard wrote,
+ * the id is free again at once; else the other parts are moved by dt_clean(),
+ * and until then the id is busy. Records carry the time of the commit, or the
+ * time at which they were moved when that is later.
+ *
+ *   INACTIVE -speculation()-> ACTIVE -commit()-> COMMITTING -dt_clean()->
+ * INACTIVE -discard()-> DISCARDING
+ *
+ * A thread asks for the state while it holds its shard. dt_clean() passes a
+ * shard only when it held it, or saw it free and empty, after the state had
+ * left ACTIVE; so nobody can still be adding to the speculation afterwards.
+ */
+#include "dif/mstate.h"
+
+static dt_u32 *dt_spec_word(struct dt_mstate *m, dt_u64 id)
+{
+	return &m->session->spec_state[id - 1];
+}
+
+static struct dt_buffer *
+dt_spec_buffer(dt_u8 *base, const struct dt_arena *arena, dt_u32 no, dt_u32 id)
+{
+	dt_u8 *shard = (dt_u8 *)dt_shard_at(base, arena, no);
+
+	return (struct dt_buffer *)(shard + arena->plan.specs) + id - 1;
+}
+
+static dt_u64 dt_spec_data(const struct dt_arena *arena, dt_u32 id)
+{
+	return arena->plan.spec_data + (id - 1ull) * arena->plan.spec_bytes;
+}
+
+dt_u64 dt_speculation(struct dt_mstate *m)
+{
+	dt_u32 n = m->arena->plan.n_specs;
+	int busy = 0;
+
+	for (dt_u32 i = 0; i < n; i++) {
+		dt_u32 *word = &m->session->spec_state[i];
+		dt_u32 state = DT_SPEC_STATE(dt_acquire32(word));
+
+		if (state == DT_SPEC_INACTIVE &&
+		    dt_cas32(word, DT_SPEC_INACTIVE, DT_SPEC_ACTIVE))
+			return i + 1;
+		busy |=
+		    state == DT_SPEC_COMMITTING || state == DT_SPEC_DISCARDING;
+	}
+	m->shard->drops[busy ? DTRACEDROP_SPECBUSY : DTRACEDROP_SPECUNAVAIL]++;
+	return 0;
+}
+
+int dt_spec_active(struct dt_mstate *m, dt_u32 id)
+{
+	return DT_SPEC_STATE(dt_acquire32(dt_spec_word(m, id))) ==
+	       DT_SPEC_ACTIVE;
+}
+
+/* Notes that this shard writes to the speculation; 0 when it is not active. */
+static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
+{
+	dt_u32 *word = dt_spec_word(m, id);
+
+	for (int i = 0; i < 1000; i++) {
+		dt_u32 old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+		dt_u32 writer = DT_SPEC_WRITER(old);
+		dt_u32 next = writer ? DT_SPEC_MANY : m->shard_no + 1;
+
+		if (DT_SPEC_STATE(old) != DT_SPEC_ACTIVE)
+			return 0;
+		if (writer == m->shard_no + 1 || writer == DT_SPEC_MANY ||
+		    dt_cas32(word, old, next << 8 | DT_SPEC_ACTIVE))
+			return 1;
+	}
+	return 0;
+}
+
+/* 0 is silently nothing; an id beyond nspec is an illegal operation. */
+static int dt_spec_valid(struct dt_mstate *m, dt_u64 id)
+{
+	if (id > m->arena->plan.n_specs)
+		dt_fault(m, DTRACEFLT_ILLOP, 0);
+	return id && !m->fault;
+}
+
+void dt_speculate(struct dt_mstate *m, dt_u64 id)
+{
+	struct dt_buffer *b;
+
+	m->skip = 1;
+	if (!dt_spec_valid(m, id) || !dt_spec_join(m, id))
+		return;
+	b = dt_spec_buffer(m->base, m->arena, m->shard_no, (dt_u32)id);
+	m->record = dt_reserve_in(
+	    m, b, m->shard_at + dt_spec_data(m->arena, (dt_u32)id),
+	    m->arena->plan.spec_bytes, m->clause->rec_bytes, DTRACEDROP_SPEC);
+	if (!m->record)
+		return;
+	m->spec = (dt_u32)id;
+	m->skip = 0;
+}
+
+/* Moves one shard's part to its principal buffer; what has no room there is
+ * counted. */
+static void dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
+{
+	dt_u64 size = m->arena->plan.spec_bytes, at = 0;
+	struct dt_buffer *b =
+	    dt_spec_buffer(m->base, m->arena, m->shard_no, id);
+	const dt_u8 *from = (dt_u8 *)m->shard + dt_spec_data(m->arena, id);
+	dt_u64 used = dt_once64(&b->used) & ~7ull;
+	struct dt_rechdr h;
+
+	if (time < m->shard->last_timestamp)
+		time = m->shard->last_timestamp;
+	m->shard->last_timestamp = time;
+	if (used > size)
+		used = size;
+	while (used - at >= sizeof(h)) {
+		dt_u32 bytes = dt_record_bytes(m->base, m->arena, from + at);
+		dt_u8 *to;
+
+		if (!bytes || bytes > used - at)
+			break;
+		to = dt_reserve(m, bytes);
+		if (to) {
+			dt_copy(&h, from + at, sizeof(h));
+			h.timestamp = time;
+			dt_copy(to, &h, sizeof(h));
+			dt_copy(to + sizeof(h), from + at + sizeof(h),
+				bytes - sizeof(h));
+			dt_publish(m);
+		}
+		at += bytes;
+	}
+	dt_release64(&b->used, 0);
+}
+
+static void dt_spec_empty(struct dt_mstate *m, dt_u32 id)
+{
+	struct dt_buffer *b =
+	    dt_spec_buffer(m->base, m->arena, m->shard_no, id);
+
+	dt_release64(&b->used, 0);
+}
+
+static void dt_spec_end(struct dt_mstate *m, dt_u64 id, dt_u32 to)
+{
+	dt_u32 *word = dt_spec_word(m, id);
+	dt_u32 old, writer;
+
+	if (!dt_spec_valid(m, id))
+		return;
+	old = dt_acquire32(word);
+	for (int i = 0; !dt_cas32(word, old, (old & ~0xffu) | to); i++) {
+		old = dt_acquire32(word);
+		if (DT_SPEC_STATE(old) != DT_SPEC_ACTIVE || i > 1000)
+			return;
+	}
+	if (to == DT_SPEC_COMMITTING)
+		dt_spec_move(m, (dt_u32)id, dt_now(m));
+	else
+		dt_spec_empty(m, (dt_u32)id);
+	writer = DT_SPEC_WRITER(old);
+	if (!writer || writer == m->shard_no + 1)
+		dt_cas32(word, (old & ~0xffu) | to, DT_SPEC_INACTIVE);
+}
+
+void dt_commit(struct dt_mstate *m, dt_u64 id)
+{
+	if (dt_spec_valid(m, id) && dt_spec_active(m, (dt_u32)id))
+		dt_spec_end(m, id, DT_SPEC_COMMITTING);
+}
+
+void dt_discard(struct dt_mstate *m, dt_u64 id)
+{
+	if (dt_spec_valid(m, id) && dt_spec_active(m, (dt_u32)id))
+		dt_spec_end(m, id, DT_SPEC_DISCARDING);
+}
+
+/* One ended speculation in one shard; 0 when the shard could not be had. */
+static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
+			       dt_u32 no, dt_u32 owner, dt_u64 now,
+			       int (*alive)(dt_u32 owner))
+{
+	struct dt_shard *s = dt_shard_at(m->base, m->arena, no);
+	struct dt_buffer *b = dt_spec_buffer(m->base, m->arena, no, id);
+	int stolen;
+
+	if (!__atomic_load_n(&s->lock, __ATOMIC_SEQ_CST) &&
+	    !dt_once64(&b->used))
+		return 1;
+	if (dt_shard_wait(m->base, m->arena, no, owner, alive, &stolen) != 0)
+		return 0;
+	m->shard = s;
+	m->shard_no = no;
+	m->shard_at = m->arena->shards + no * m->arena->shard_bytes;
+	if (state == DT_SPEC_COMMITTING)
+		dt_spec_move(m, id, now);
+	else
+		dt_spec_empty(m, id);
+	dt_shard_leave(s);
+	return 1;
+}
+
+void dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
+		   dt_u64 now, int (*alive)(dt_u32 owner))
+{
+	struct dt_mstate m;
+
+	m.base = base;
+	m.arena = arena;
+	m.session = dt_at(base, arena->session);
+	for (dt_u32 id = 1; id <= arena->plan.n_specs; id++) {
+		dt_u32 *word = &m.session->spec_state[id - 1];
+		dt_u32 old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
+		dt_u32 state = DT_SPEC_STATE(old);
+		int all = 1;
+
+		if (state != DT_SPEC_COMMITTING && state != DT_SPEC_DISCARDING)
+			continue;
+		for (dt_u32 no = 0; no < arena->n_shards; no++)
+			all &= dt_spec_clean_shard(&m, id, state, no, owner,
+						   now, alive);
+		if (all)
+			dt_cas32(word, old, DT_SPEC_INACTIVE);
+	}
+}

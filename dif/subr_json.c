@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * json(text, path): the value at a path like a.b[3].c.
+ *
+ * One pass, no stack: a value that the path does not lead into is skipped by
+ * counting brackets outside of strings. What the path leads to is returned as
+ * it stands, a string without its quotes, escapes not decoded. A path that
+ * leads nowhere, or text that is not JSON up to there, gives NULL. Nesting is
+ * not limited by memory, and work is bounded by the text's length times the
+ * parts of the path.
+ */
+#include "dif/subr.h"
+
+struct dt_json {
+	const dt_u8 *s;
+	dt_u64 at, end;
+};
+
+static void dt_json_blank(struct dt_json *j)
+{
+	while (j->at < j->end && (j->s[j->at] == ' ' || j->s[j->at] == '\t' ||
+				  j->s[j->at] == '\n' || j->s[j->at] == '\r'))
+		j->at++;
+}
+
+static int dt_json_take(struct dt_json *j, dt_u8 c)
+{
+	dt_json_blank(j);
+	if (j->at == j->end || j->s[j->at] != c)
+		return 0;
+	j->at++;
+	return 1;
+}
+
+/* Behind the closing quote of a string whose opening one was passed. */
+static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
+{
+	*from = j->at;
+	for (; j->at < j->end; j->at++) {
+		if (j->s[j->at] == '"') {
+			*to = j->at++;
+			return 1;
+		}
+		if (j->s[j->at] == '\\')
+			j->at++;
+	}
+	return 0;
+}
+
+/* Passes one value; [from, to) is its text. */
+static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)
+{
+	dt_u64 depth = 0, ignore;
+
+	dt_json_blank(j);
+	if (j->at == j->end)
+		return 0;
+	if (j->s[j->at] == '"') {
+		j->at++;
+		return dt_json_string(j, from, to);
+	}
+	*from = j->at;
+	while (j->at < j->end) {
+		dt_u8 c = j->s[j->at];
+
+		if (c == '"') {
+			j->at++;
+			if (!dt_json_string(j, &ignore, &ignore))
+				return 0;
+			continue;
+		}
+		if (!depth && (c == ',' || c == '}' || c == ']' || c == ' ' ||
+			       c == '\t' || c == '\n' || c == '\r'))
+			break;
+		j->at++;
+		if (c == '{' || c == '[')
+			depth++;
+		else if ((c == '}' || c == ']') && !--depth)
+			break;
+	}
+	*to = j->at;
+	return !depth && *to > *from;
+}
+
+/* Goes to the value of a key in the object that begins here. */
+static int dt_json_member(struct dt_json *j, const dt_u8 *key, dt_u64 len)
+{
+	dt_u64 from, to;
+
+	if (!dt_json_take(j, '{'))
+		return 0;
+	do {
+		if (!dt_json_take(j, '"') || !dt_json_string(j, &from, &to) ||
+		    !dt_json_take(j, ':'))
+			return 0;
+		if (to - from == len && dt_same(j->s + from, key, len))
+			return 1;
+		if (!dt_json_value(j, &from, &to))
+			return 0;
+	} while (dt_json_take(j, ','));
+	return 0;
+}
+
+static int dt_json_element(struct dt_json *j, dt_u64 index)
+{
+	dt_u64 from, to;
+
+	if (!dt_json_take(j, '['))
+		return 0;
+	dt_json_blank(j);
+	if (j->at < j->end && j->s[j->at] == ']')
+		return 0;
+	while (index--) {
+		if (!dt_json_value(j, &from, &to) || !dt_json_take(j, ','))
+			return 0;
+	}
+	return 1;
+}
+
+/* One part of the path; *at moves behind it. */
+static int dt_json_part(struct dt_json *j, const dt_u8 *path, dt_u64 len,
+			dt_u64 *at)
+{
+	dt_u64 from = *at, index = 0;
+
+	if (path[from] == '[') {
+		for (from++; from < len && path[from] >= '0' &&
+			     path[from] <= '9' && index < 0x10000000;
+		     from++)
+			index = index * 10 + (path[from] - '0');
+		if (from == len || path[from] != ']' || from == *at + 1)
+			return 0;
+		*at = from + 1;
+		return dt_json_element(j, index);
+	}
+	if (path[from] == '.')
+		from++;
+	for (*at = from; *at < len && path[*at] != '.' && path[*at] != '[';)
+		(*at)++;
+	return *at > from && dt_json_member(j, path + from, *at - from);
+}
+
+dt_u64 dt_subr_json(struct dt_mstate *m)
+{
+	struct dt_json j;
+	dt_u64 len, at = 0, from, to;
+	const dt_u8 *path;
+
+	j.at = 0;
+	j.s = dt_string(m, dt_arg(m, 0), &j.end);
+	path = j.s ? dt_string(m, dt_arg(m, 1), &len) : DT_NULL;
+	if (!path || !len)
+		return 0;
+	while (at < len) {
+		if (!dt_json_part(&j, path, len, &at))
+			return 0;
+	}
+	if (!dt_json_value(&j, &from, &to))
+		return 0;
+	return dt_new_string(m, j.s + from, to - from);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Subroutines about strings and paths.
+ *
+ * A string argument is a slice: where its bytes are and how many, at most
+ * strsize. Other threads may change the bytes meanwhile, so nothing relies on a
+ * NUL after the slice. Results are new strings in scratch, except those of
+ * strchr(), strrchr() and strstr(), which are addresses inside the argument.
+ */
+#include "dif/subr.h"
+
+struct dt_slice {
+	const dt_u8 *s;
+	dt_u64 len;
+};
+
+/* 0, or -1 with a fault. */
+static int dt_slice_arg(struct dt_mstate *m, dt_u32 n, struct dt_slice *to)
+{
+	to->s = dt_string(m, dt_arg(m, n), &to->len);
+	return to->s && !m->fault ? 0 : -1;
+}
+
+/* Does b occur in a at position at? */
+static int dt_occurs(const struct dt_slice *a, dt_u64 at,
+		     const struct dt_slice *b)
+{
+	return b->len <= a->len - at && dt_same(a->s + at, b->s, b->len);
+}
+
+dt_u64 dt_subr_strlen(struct dt_mstate *m)
+{
+	struct dt_slice a;
+
+	return dt_slice_arg(m, 0, &a) == 0 ? a.len : 0;
+}
+
+dt_u64 dt_subr_strjoin(struct dt_mstate *m)
+{
+	struct dt_slice a, b;
+	dt_u64 at;
+
+	if (dt_slice_arg(m, 0, &a) != 0 || dt_slice_arg(m, 1, &b) != 0)
+		return 0;
+	if (a.len + b.len + 1 > m->strsize) {
+		dt_fault(m, DTRACEFLT_NOSCRATCH, 0);
+		return 0;
+	}
+	at = dt_alloc(m, a.len + b.len + 1);
+	if (!at)
+		return 0;
+	dt_copy(dt_scratch(m, at), a.s, a.len);
+	dt_copy(dt_scratch(m, at) + a.len, b.s, b.len);
+	dt_scratch(m, at)[a.len + b.len] = 0;
+	return at;
+}
+
+/* The NUL itself can be found. */
+dt_u64 dt_subr_strchr(struct dt_mstate *m)
+{
+	struct dt_slice a;
+	dt_u8 c = (dt_u8)dt_arg(m, 1);
+
+	if (dt_slice_arg(m, 0, &a) != 0)
+		return 0;
+	for (dt_u64 i = 0; i < a.len; i++) {
+		if (a.s[i] == c)
+			return dt_arg(m, 0) + i;
+	}
+	return !c && a.len < m->strsize ? dt_arg(m, 0) + a.len : 0;
+}
+
+dt_u64 dt_subr_strrchr(struct dt_mstate *m)
+{
+	struct dt_slice a;
+	dt_u8 c = (dt_u8)dt_arg(m, 1);
+
+	if (dt_slice_arg(m, 0, &a) != 0)
+		return 0;
+	if (!c)
+		return a.len < m->strsize ? dt_arg(m, 0) + a.len : 0;
+	for (dt_u64 i = a.len; i-- > 0;) {
+		if (a.s[i] == c)
+			return dt_arg(m, 0) + i;
+	}
+	return 0;
+}
+
+dt_u64 dt_subr_strstr(struct dt_mstate *m)
+{
+	struct dt_slice a, b;
+
+	if (dt_slice_arg(m, 0, &a) != 0 || dt_slice_arg(m, 1, &b) != 0)
+		return 0;
+	if (!b.len)
+		return dt_arg(m, 0);
+	for (dt_u64 i = 0; i < a.len; i++) {
+		if (dt_occurs(&a, i, &b))
+			return dt_arg(m, 0) + i;
+	}
+	return 0;
+}
+
+static int dt_is_in(dt_u8 c, const struct dt_slice *set)
+{
+	for (dt_u64 i = 0; i < set->len; i++) {
+		if (set->s[i] == c)
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * A string begins anew, NULL goes on with the rest. The rest is kept in the
+ * shard, so that it outlives the scratch of the clause that began.
+ */
+dt_u64 dt_subr_strtok(struct dt_mstate *m)
+{
+	struct dt_slice a, delims;
+	dt_u8 *rest = dt_at(m->base, m->strtok_at);
+	dt_u32 at, end, len;
+
+	if (dt_slice_arg(m, 1, &delims) != 0)
+		return 0;
+	if (dt_arg(m, 0)) {
+		if (dt_slice_arg(m, 0, &a) != 0)
+			return 0;
+		dt_copy(rest, a.s, a.len);
+		m->strtok_pos = 0;
+		m->strtok_len = (dt_u32)a.len;
+	} else if (!m->strtok_len) {
+		/* no string was begun in this firing */
+		dt_fault(m, DTRACEFLT_BADADDR, 0);
+		return 0;
+	}
+	len = m->strtok_len == 0xffffffffu ? 0 : m->strtok_len;
+	at = m->strtok_pos;
+	while (at < len && dt_is_in(rest[at], &delims))
+		at++;
+	for (end = at; end < len && !dt_is_in(rest[end], &delims);)
+		end++;
+	if (at == len) {
+		m->strtok_len = 0xffffffffu; /* at its end */
+		m->strtok_pos = 0;
+		return 0;
+	}
+	m->strtok_pos = end < len ? end + 1 : end;
+	return dt_new_string(m, rest + at, end - at);
+}
+
+dt_u64 dt_subr_substr(struct dt_mstate *m)
+{
+	struct dt_slice a;
+	dt_s64 len, from = (dt_s32)dt_arg(m, 1), count, end;
+
+	if (dt_slice_arg(m, 0, &a) != 0)
+		return 0;
+	len = (dt_s64)a.len;
+	count = m->n_tuple > 2 ? (dt_s32)dt_arg(m, 2) : len + 0x100000000ll;
+	if (from < 0)
+		from += len;
+	/* a negative count leaves off that many at the end */
+	end = count < 0 ? len + count : from + count;
+	if (end > len)
+		end = len;
+	if (from < 0)
+		from = 0;
+	if (from >= len || end <= from)
+		return dt_new_string(m, "", 0);
+	return dt_new_string(m, a.s + from, (dt_u64)(end - from));
+}
+
+dt_u64 dt_subr_index(struct dt_mstate *m)
+{
+	struct dt_slice a, b;
+	dt_s64 at = m->n_tuple > 2 ? (dt_s32)dt_arg(m, 2) : 0, len;
+
+	if (dt_slice_arg(m, 0, &a) != 0 || dt_slice_arg(m, 1, &b) != 0)
+		return 0;
+	len = (dt_s64)a.len;
+	if (at < 0)
+		at = 0;
+	if (at > len)
+		return b.len ? (dt_u64)-1 : (dt_u64)len;
+	for (; at <= len; at++) {
+		if (dt_occurs(&a, (dt_u64)at, &b))
+			return (dt_u64)at;
+	}
+	return (dt_u64)-1;
+}
+
+dt_u64 dt_subr_rindex(struct dt_mstate *m)
+{
+	struct dt_slice a, b;
+	dt_s64 at, len;
+
+	if (dt_slice_arg(m, 0, &a) != 0 || dt_slice_arg(m, 1, &b) != 0)
+		return 0;
+	len = (dt_s64)a.len;
+	at = m->n_tuple > 2 ? (dt_s32)dt_arg(m, 2) : len;
+	if (at < 0)
+		return b.len ? (dt_u64)-1 : 0;
+	if (at > len)
+		at = len;
+	for (; at >= 0; at--) {
+		if (dt_occurs(&a, (dt_u64)at, &b))
+			return (dt_u64)at;
+	}
+	return (dt_u64)-1;
+}
+
+static dt_u64 dt_recase(struct dt_mstate *m, dt_u8 first, dt_u8 last)
+{
+	struct dt_slice a;
+	dt_u64 at;
+	dt_u8 *s;
+
+	if (dt_slice_arg(m, 0, &a) != 0)
+		return 0;
+	at = dt_new_string(m, a.s, a.len);
+	if (!at)
+		return 0;
+	for (s = dt_scratch(m, at); *s; s++) {
+		if (*s >= first && *s <= last)
+			*s ^= 0x20;
+	}
+	return at;
+}
+
+dt_u64 dt_subr_toupper(struct dt_mstate *m)
+{
+	return dt_recase(m, 'a', 'z');
+}
+
+dt_u64 dt_subr_tolower(struct dt_mstate *m)
+{
+	return dt_recase(m, 'A', 'Z');
+}
+
+dt_u64 dt_subr_basename(struct dt_mstate *m)
+{
+	struct dt_slice a;
+	dt_u64 end, at;
+
+	if (dt_slice_arg(m, 0, &a) != 0)
+		return 0;
+	if (!a.len)
+		return dt_new_string(m, ".", 1);
+	for (end = a.len; end && a.s[end - 1] == '/';)
+		end--;
+	if (!end)
+		return dt_new_string(m, "/", 1);
+	for (at = end; at && a.s[at - 1] != '/';)
+		at--;
+	return dt_new_string(m, a.s + at, end - at);
+}
+
+dt_u64 dt_subr_dirname(struct dt_mstate *m)
+{
+	struct dt_slice a;
+	dt_u64 end;
+
+	if (dt_slice_arg(m, 0, &a) != 0)
+		return 0;
+	for (end = a.len; end && a.s[end - 1] == '/';)
+		end--;
+	if (!end)
+		return dt_new_string(m, a.len ? "/" : ".", 1);
+	while (end && a.s[end - 1] != '/')
+		end--;
+	if (!end)
+		return dt_new_string(m, ".", 1);
+	while (end && a.s[end - 1] == '/')
+		end--;
+	return end ? dt_new_string(m, a.s, end) : dt_new_string(m, "/", 1);
+}
+
+/*
+ * By the text alone: empty parts and "." vanish, ".." takes the part before it
+ * away, at the root nothing. A relative path keeps the ".." that lead out of
+ * it.
+ */
+dt_u64 dt_subr_cleanpath(struct dt_mstate *m)
+{
+	struct dt_slice a;
+	dt_u64 at, used = 0, keep = 0, i = 0;
+	dt_u8 *to;
+
+	if (dt_slice_arg(m, 0, &a) != 0)
+		return 0;
+	at = dt_alloc(m, m->strsize);
+	if (!at)
+		return 0;
+	to = dt_scratch(m, at);
+	if (a.len == m->strsize)
+		a.len--;
+	if (a.len && a.s[0] == '/')
+		to[used++] = '/', keep = 1;
+	while (i < a.len) {
+		dt_u64 from, n;
+
+		while (i < a.len && a.s[i] == '/')
+			i++;
+		for (from = i; i < a.len && a.s[i] != '/';)
+			i++;
+		n = i - from;
+		if (!n || (n == 1 && a.s[from] == '.'))
+			continue;
+		if (n == 2 && a.s[from] == '.' && a.s[from + 1] == '.') {
+			if (used > keep) {
+				while (used > keep && to[used - 1] != '/')
+					used--;
+				if (used > keep)
+					used--;
+				continue;
+			}
+			if (keep && to[0] == '/')
+				continue;
+		}
+		if (used && to[used - 1] != '/')
+			to[used++] = '/';
+		dt_copy(to + used, a.s + from, n);
+		used += n;
+		if (n == 2 && a.s[from] == '.' && a.s[from + 1] == '.')
+			keep = used;
+	}
+	to[used] = 0;
+	return at;
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// The fake host: a clock that steps, and a target that is a vector of bytes.
+#include "tests/unit/dif/session.hpp"
+
+#include <algorithm>
+
+namespace dif_test {
+namespace {
+
+std::uint64_t timestamp(dt_host* h)
+{
+    FakeHost& f = FakeHost::of(h);
+    return f.clock += f.step;
+}
+std::uint64_t walltime(dt_host* h)
+{
+    return FakeHost::of(h).wall++;
+}
+std::uint64_t vtimestamp(dt_host*)
+{
+    return 4242;
+}
+
+int load(dt_host* h, std::uint64_t addr, void* to, std::uint64_t bytes,
+         std::uint64_t* bad)
+{
+    FakeHost& f = FakeHost::of(h);
+    std::uint64_t end = f.target_at + f.target.size();
+    if (addr < f.target_at || addr > end) {
+        *bad = addr;
+        return -1;
+    }
+    if (bytes > end - addr) {
+        *bad = end;
+        return -1;
+    }
+    std::memcpy(to, f.target.data() + (addr - f.target_at), bytes);
+    return 0;
+}
+std::int64_t load_string(dt_host* h, std::uint64_t addr, char* to, std::uint64_t max,
+                         std::uint64_t* bad)
+{
+    for (std::uint64_t n = 0; n < max; n++) {
+        if (load(h, addr + n, to + n, 1, bad) != 0)
+            return -1;
+        if (to[n] == 0)
+            return static_cast<std::int64_t>(n);
+    }
+    return static_cast<std::int64_t>(max);
+}
+int store(dt_host* h, std::uint64_t addr, const void* from, std::uint64_t bytes,
+          std::uint64_t* bad)
+{
+    FakeHost& f = FakeHost::of(h);
+    std::uint64_t end = f.target_at + f.target.size();
+    if (addr < f.target_at || addr > end || bytes > end - addr) {
+        *bad = addr;
+        return -1;
+    }
+    std::memcpy(f.target.data() + (addr - f.target_at), from, bytes);
+    return 0;
+}
+std::uint64_t arg(dt_host*, std::uint32_t n)
+{
+    return 900 + n;
+}
+int var(dt_host* h, std::uint32_t id, std::uint32_t index, std::uint64_t* value)
+{
+    auto& numbers = FakeHost::of(h).numbers;
+    auto found = numbers.find(id == DIF_VAR_uregs ? 0x10000 + index : id);
+    if (found == numbers.end())
+        return -1;
+    *value = found->second;
+    return 0;
+}
+std::uint64_t var_string(dt_host* h, std::uint32_t id, char* to, std::uint64_t max)
+{
+    const std::string& s = FakeHost::of(h).strings[id];
+    std::uint64_t n = std::min<std::uint64_t>(max, s.size());
+    std::memcpy(to, s.data(), n);
+    return n;
+}
+std::int64_t ustack(dt_host* h, std::uint64_t* pcs, std::uint32_t max)
+{
+    auto& frames = FakeHost::of(h).frames;
+    std::uint32_t n = std::min<std::uint32_t>(max, frames.size());
+    std::copy_n(frames.begin(), n, pcs);
+    return n;
+}
+int progenyof(dt_host*, std::uint64_t pid)
+{
+    return pid == 42;
+}
+int raise_signal(dt_host* h, int sig)
+{
+    FakeHost::of(h).raised.push_back(sig);
+    return 0;
+}
+int stop(dt_host* h)
+{
+    FakeHost::of(h).stopped++;
+    return 0;
+}
+
+} // namespace
+
+const dt_host_ops& FakeHost::ops()
+{
+    static const dt_host_ops table = {
+        timestamp, walltime,   vtimestamp, load,      load_string,  store, arg,
+        var,       var_string, ustack,     progenyof, raise_signal, stop};
+    return table;
+}
+
+} // namespace dif_test
