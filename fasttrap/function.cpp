@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t max_text_bytes = 4 << 20;
 constexpr std::uint32_t max_entries = 4096;
+constexpr std::uint32_t max_indirect = 2048; // each may look far back
 constexpr std::uint32_t max_outside = 8;
 constexpr std::size_t max_sweeps = 8; // hostile text could uncover tables for ever
 
@@ -59,6 +60,7 @@ private:
     void sweep()
     {
         code_.clear();
+        n_indirect_ = 0;
         auto end = static_cast<std::uint32_t>(text_.size());
         for (std::uint32_t offset = skip_data(0); offset < end;
              offset = skip_data(offset)) {
@@ -100,6 +102,10 @@ private:
 
     void take_indirect(std::uint32_t offset)
     {
+        if (++n_indirect_ > max_indirect) {
+            sites_.unresolved_jumps.push_back(offset);
+            return;
+        }
         IndirectJump jump = arch_.classify_jump(code_);
         if (jump.kind == IndirectJump::tail_call) {
             sites_.returns.push_back({ReturnSite::tail_indirect, offset, {}});
@@ -206,6 +212,7 @@ private:
     std::vector<Instruction> code_;
     std::vector<Range> data_;
     FunctionSites sites_;
+    std::uint32_t n_indirect_ = 0;
 };
 
 } // namespace

@@ -25,8 +25,10 @@ namespace dt::x86 {
 
 namespace {
 
-// How far back a step of the dispatch is looked for. The base may be anywhere.
+// How far back a step of the dispatch is looked for, and its base, which may be
+// hoisted out of a loop as large as an interpreter's.
 constexpr std::size_t dispatch_window = 32;
+constexpr std::size_t base_window = 65536;
 
 bool writes(const Instruction& insn, Reg reg)
 {
@@ -117,20 +119,37 @@ private:
         if (!insn.has_memory)
             return op == Op::movsx && insn.operands[1].kind == Operand::reg &&
                    take_relative(*at, insn.operands[1].number);
-        if (insn.memory.index == Reg::none || insn.memory.scale != 4)
+        return take_load(*at, 4);
+    }
+
+    void take_absolute(std::size_t at) { take_load(at, 8); }
+
+    // A load of an entry: base + index * size, or without optimisation the sum of two
+    // registers of which one was scaled before.
+    bool take_load(std::size_t at, std::uint8_t size)
+    {
+        MemoryOperand memory = code_[at].memory;
+        if (memory.index == Reg::none || memory.base == memory.index)
             return false;
+        if (memory.scale == 1) {
+            if (is_scaled(at, memory.base, size))
+                memory.base = memory.index;
+            else if (!is_scaled(at, memory.index, size))
+                return false;
+        } else if (memory.scale != size) {
+            return false;
+        }
         found_.kind = IndirectJump::unresolved;
-        take_base(*at, insn.memory, 4);
+        take_base(at, memory, size);
         return true;
     }
 
-    void take_absolute(std::size_t at)
+    // lea 0(,%rax,4), %reg
+    bool is_scaled(std::size_t before, Reg reg, std::uint8_t size) const
     {
-        const MemoryOperand& memory = code_[at].memory;
-        if (memory.index == Reg::none || memory.scale != 8)
-            return;
-        found_.kind = IndirectJump::unresolved;
-        take_base(at, memory, 8);
+        std::optional<std::size_t> at = writer(before, reg);
+        return at && operation_of(code_[*at]) == Op::lea &&
+               code_[*at].memory.base == Reg::none && code_[*at].memory.scale == size;
     }
 
     void take_base(std::size_t load_at, const MemoryOperand& memory,
@@ -147,11 +166,12 @@ private:
         found_.entry_size = entry_size;
     }
 
-    // The address that lea put into a register, however far up. Other writes in between
-    // are other blocks' (an epilogue's pop), unless they are the nearest and not a pop.
+    // The address that lea put into a register, however far up within base_window. Other
+    // writes in between belong to other blocks: an epilogue's pop, another switch.
     std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
     {
-        for (std::size_t i = before; i-- > 0;) {
+        std::size_t first = before > base_window ? before - base_window : 0;
+        for (std::size_t i = before; i-- > first;) {
             const Instruction& insn = code_[i];
             if (!writes(insn, reg))
                 continue;
@@ -161,7 +181,7 @@ private:
             if (op == Op::mov && insn.operands[1].kind == Operand::imm)
                 return static_cast<std::uint64_t>(insn.operands[1].value);
             if (op == Op::mov && insn.operands[1].kind == Operand::reg)
-                return value_of(i, insn.operands[1].number);
+                reg = insn.operands[1].number;
         }
         return std::nullopt;
     }
