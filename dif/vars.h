@@ -67,6 +67,23 @@
 	X(pr_euid,       0x214, "uid_t",      NUMBER) \
 	X(pr_egid,       0x215, "gid_t",      NUMBER) \
 	X(pr_psargs,     0x216, "string",     STRING)
+
+/*
+ * uregs[] of a 64-bit x86 process: D name, index. The order is that of illumos'
+ * <sys/regset.h>; the second table gives other names to some of them.
+ */
+#define DIF_UREGS_AMD64(X) /* X(name, index) */ \
+	X(R_R15,     0) X(R_R14,     1) X(R_R13,     2) X(R_R12,     3) \
+	X(R_R11,     4) X(R_R10,     5) X(R_R9,      6) X(R_R8,      7) \
+	X(R_RDI,     8) X(R_RSI,     9) X(R_RBP,    10) X(R_RBX,    11) \
+	X(R_RDX,    12) X(R_RCX,    13) X(R_RAX,    14) X(R_TRAPNO, 15) \
+	X(R_ERR,    16) X(R_RIP,    17) X(R_CS,     18) X(R_RFL,    19) \
+	X(R_RSP,    20) X(R_SS,     21) X(R_FS,     22) X(R_GS,     23) \
+	X(R_ES,     24) X(R_DS,     25) X(R_FSBASE, 26) X(R_GSBASE, 27)
+#define DIF_UREG_ALIASES_AMD64(X) \
+	X(R_PC,     17) X(R_SP,     20) X(R_FP,     10) X(R_PS,     19) \
+	X(R_R0,     14) X(R_R1,     12)
+#define DIF_UREGS_AMD64_N 28
 /* clang-format on */
 
 enum dif_var {

@@ -45,6 +45,17 @@ constexpr AggRow agg_rows[] = {
 #undef X
 };
 
+struct UregRow {
+    const char* name;
+    std::uint64_t index;
+};
+
+constexpr UregRow ureg_rows[] = {
+#define X(name, index) {#name, index},
+    DIF_UREGS_AMD64(X) DIF_UREG_ALIASES_AMD64(X)
+#undef X
+};
+
 using Kind = PsinfoRow::Kind;
 
 constexpr PsinfoRow psinfo_rows[] = {
@@ -132,6 +143,17 @@ const ActionRow* find_action_row(std::string_view name)
 const AggRow* find_agg_row(std::string_view name)
 {
     return find_row(agg_rows, name);
+}
+
+std::optional<std::uint64_t> find_ureg(std::string_view name)
+{
+    const UregRow* row = find_row(ureg_rows, name);
+    return row ? std::optional(row->index) : std::nullopt;
+}
+
+std::uint64_t n_uregs()
+{
+    return DIF_UREGS_AMD64_N;
 }
 
 const PsinfoRow* find_psinfo_row(std::string_view structure, std::string_view member)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,11 @@ const VariableRow* find_variable_row(std::string_view name);
 const SubroutineRow* find_subroutine_row(std::string_view name);
 const ActionRow* find_action_row(std::string_view name);
 const AggRow* find_agg_row(std::string_view name);
+
+// The index into uregs[] that R_RIP and the like name; nothing when there is none.
+std::optional<std::uint64_t> find_ureg(std::string_view name);
+// How many there are.
+std::uint64_t n_uregs();
 
 // A member of curpsinfo or curlwpsinfo, and the builtin or the number it stands for.
 struct PsinfoRow {

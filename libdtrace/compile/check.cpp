@@ -37,6 +37,35 @@ void Checker::run()
         else
             declaration(*unit_.decls[i]);
     }
+    identifier_pragmas();
+}
+
+bool Checker::is_known_name(const std::string& name)
+{
+    return find_variable(Scope::Global, name) || find_variable_row(name) ||
+           symbols_.inlines.count(name) != 0 || find_subroutine_row(name) ||
+           find_action_row(name) || find_agg_row(name) || name == "curpsinfo" ||
+           name == "curlwpsinfo";
+}
+
+// At the end, because a pragma may stand before what it speaks of.
+void Checker::identifier_pragmas()
+{
+    auto check_name = [&](const char* pragma, const std::string& name, Place at) {
+        if (name.find('`') != std::string::npos)
+            fail(Tag::PRAGMA_SCOPE, at,
+                 std::string("#pragma D ") + pragma + " may not be applied to " + name +
+                     ", a name of another scope");
+        if (!is_known_name(name))
+            fail(Tag::PRAGMA_UNUSED, at,
+                 std::string("unused #pragma D ") + pragma + ": nothing is named " +
+                     name);
+    };
+    for (const PragmaAttributes& pragma : unit_.attributes)
+        if (pragma.part.empty())
+            check_name("attributes", pragma.name, pragma.at);
+    for (const PragmaBinding& pragma : unit_.bindings)
+        check_name("binding", pragma.name, pragma.at);
 }
 
 void Checker::pragmas()

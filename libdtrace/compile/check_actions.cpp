@@ -42,6 +42,14 @@ LibraryTags library_tags(int libact)
     }
 }
 
+std::vector<std::string_view> aggregation_names(const SymbolTable& symbols)
+{
+    std::vector<std::string_view> names;
+    for (const auto& entry : symbols.aggregations)
+        names.emplace_back(entry.first);
+    return names;
+}
+
 } // namespace
 
 void Checker::action(NodePtr& slot)
@@ -80,7 +88,7 @@ void Checker::action(NodePtr& slot)
         action_plain(node);
         break;
     }
-    node.type = parse_prototype(node.ident->prototype, types_).result;
+    node.type = prototype_of(*node.ident).result;
 }
 
 // Nothing but its prototype to say: exit, raise, speculate, usym, setopt ...
@@ -175,7 +183,8 @@ Ident* Checker::named_aggregation(Node& call, Node& argument, Tag not_one,
     auto found = symbols_.aggregations.find(argument.text);
     if (found == symbols_.aggregations.end() || found->second->agg_func == 0)
         fail(undefined, argument.at,
-             call_name(call) + ": undefined aggregation @" + argument.text);
+             call_name(call) + ": undefined aggregation @" + argument.text +
+                 suggestion(argument.text, aggregation_names(symbols_)));
     if (!argument.args.empty())
         aggregate_keys(argument, *found->second, false);
     argument.ident = found->second.get();

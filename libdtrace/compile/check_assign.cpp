@@ -49,6 +49,14 @@ Ident* stored_variable(const Node& target)
     return nullptr;
 }
 
+// A thread-local variable or an element of an associative array: storage that exists
+// from the first store that is not zero to the next that is.
+bool is_element(const Node& target)
+{
+    const Ident* ident = stored_variable(target);
+    return ident && (ident->scope == Scope::Self || ident->kind == IdentKind::AssocArray);
+}
+
 } // namespace
 
 Ident* Checker::target_variable(Node& name, IdentKind kind)
@@ -179,7 +187,10 @@ void Checker::assign(NodePtr& slot)
     node.alloca_pointer = right.alloca_pointer;
 
     if (node.op == Op::None) {
-        if (!assignable(left.type, right))
+        // 0 frees an element of any type.
+        bool frees =
+            left.type->is_string() && is_null_constant(right) && is_element(left);
+        if (!frees && !assignable(left.type, right))
             incompatible(node);
         check_alloca(left, right);
         mark_modified(left);

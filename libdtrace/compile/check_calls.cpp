@@ -114,10 +114,21 @@ void Checker::bad_argument(const Node& node, std::size_t n, std::string_view pro
             "\n\t argument: " + node_type_text(*node.args[n]));
 }
 
+const Prototype& Checker::prototype_of(const Ident& function)
+{
+    auto found = prototypes_.find(function.prototype);
+    if (found == prototypes_.end())
+        found = prototypes_
+                    .emplace(function.prototype,
+                             parse_prototype(function.prototype, types_))
+                    .first;
+    return found->second;
+}
+
 // Counts and types of arguments; those of type "any" must still have a value.
 void Checker::check_arguments(Node& node)
 {
-    Prototype prototype = parse_prototype(node.ident->prototype, types_);
+    const Prototype& prototype = prototype_of(*node.ident);
     std::size_t most = prototype.varargs ? any_number : prototype.parameters.size();
     std::size_t least = prototype.n_required;
     // Names like "void(@, ...)" have no upper bound to speak of.

@@ -19,7 +19,7 @@
 #include "libdtrace/compile/conversions.hpp"
 #include "libdtrace/compile/prototypes.hpp"
 
-#include <functional>
+#include <map>
 
 namespace dt {
 
@@ -45,9 +45,12 @@ private:
     int depth_ = 0;
     // Nodes that inlines and translators have put into the program so far.
     std::size_t n_expanded_ = 0;
+    std::map<std::string_view, Prototype> prototypes_;
 
     // check.cpp
     void pragmas();
+    void identifier_pragmas();
+    bool is_known_name(const std::string& name);
     void declaration(Decl& decl);
     void variable_declaration(Decl& decl);
     void clause(Clause& clause);
@@ -122,6 +125,7 @@ private:
     void call(NodePtr& slot);
     Ident* resolve_function(Node& node);
     void check_arguments(Node& node);
+    const Prototype& prototype_of(const Ident& function);
     void check_count(const Node& node, const std::string& name, std::size_t least,
                      std::size_t most);
     [[noreturn]] void bad_argument(const Node& node, std::size_t n,

@@ -34,6 +34,24 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                  name + " key #" + std::to_string(i + 1) + " cannot have the type " +
                      quoted(keys[i]->type));
     }
+    // Text is a key by its bytes, whether a string, an array or a pointer brings it.
+    auto as_string = [&](NodePtr& key) {
+        auto text = std::make_unique<Node>();
+        text->kind = NodeKind::Stringof;
+        text->at = key->at;
+        text->type = types_.string_type();
+        text->userland = key->userland;
+        text->left = std::move(key);
+        key = std::move(text);
+    };
+    for (std::size_t i = 0; i < keys.size(); i++) {
+        const Type* type = keys[i]->type;
+        bool wanted =
+            ident.keys_known && i < ident.keys.size() && ident.keys[i]->is_string();
+        if (!type->is_string() && type->is_string_compatible() &&
+            (is_array(type) || wanted))
+            as_string(keys[i]);
+    }
     if (fix && !ident.keys_known) {
         for (const NodePtr& key : keys)
             ident.keys.push_back(key->bitfield ? promoted(*key, types_) : key->type);
@@ -46,8 +64,9 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                  std::to_string(ident.keys.size()) + " expected");
     for (std::size_t i = 0; i < keys.size(); i++) {
         const Type* wanted = ident.keys[i];
-        bool fits = wanted->is_integer() || wanted->is_float()
-                        ? keys[i]->type->is_integer()
+        bool fits = wanted->is_integer() ? keys[i]->type->is_integer()
+                    : wanted->is_pointer()
+                        ? keys[i]->type->is_pointer() && accepts(wanted, *keys[i])
                         : accepts(wanted, *keys[i]);
         if (!fits)
             fail(Tag::PROTO_ARG, keys[i]->at,
@@ -97,6 +116,11 @@ void Checker::index_builtin(NodePtr& slot)
         fail(bad_index, i.at, "index of " + name + " is negative");
     if (args)
         return argument(slot, i.value, node.at);
+    if (row->id == DIF_VAR_uregs && i.is_constant && i.value >= n_uregs())
+        fail(bad_index, i.at,
+             "index " + std::to_string(i.value) +
+                 " is out of range for uregs[ ]: there are " +
+                 std::to_string(n_uregs()) + " registers");
     node.left->ident = builtin(*row, node.at);
     node.left->type = node.left->ident->type;
     node.type = node.left->type;

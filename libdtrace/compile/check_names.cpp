@@ -156,6 +156,10 @@ void Checker::identifier(NodePtr& slot)
                             node.at);
         return;
     }
+    if (auto index = find_ureg(node.text)) {
+        slot = make_integer(*index, types_.int_type(), node.at);
+        return;
+    }
     undefined_variable(node);
 }
 

@@ -27,6 +27,8 @@ Ident copy_of(const Ident& ident)
     copy.declared = ident.declared;
     copy.referenced = ident.referenced;
     copy.modified = ident.modified;
+    copy.alloca_pointer = ident.alloca_pointer;
+    copy.other_pointer = ident.other_pointer;
     copy.at = ident.at;
     copy.prototype = ident.prototype;
     copy.flags = ident.flags;
@@ -72,7 +74,8 @@ public:
         : types_(types), symbols_(symbols), type_mark_(types.mark()),
           variables_(symbols.variables), aggregations_(symbols.aggregations),
           inlines_(symbols.inlines), next_variable_(symbols.next_variable),
-          next_array_(symbols.next_array), next_aggregation_(symbols.next_aggregation)
+          next_array_(symbols.next_array), next_aggregation_(symbols.next_aggregation),
+          n_translators_(symbols.translators.size())
     {
     }
     ~Savepoint()
@@ -86,6 +89,7 @@ public:
         symbols_.next_variable = next_variable_;
         symbols_.next_array = next_array_;
         symbols_.next_aggregation = next_aggregation_;
+        symbols_.translators.resize(n_translators_);
     }
     Savepoint(const Savepoint&) = delete;
     Savepoint& operator=(const Savepoint&) = delete;
@@ -100,6 +104,7 @@ private:
     SavedNames<decltype(SymbolTable::aggregations)> aggregations_;
     SavedNames<decltype(SymbolTable::inlines)> inlines_;
     std::uint32_t next_variable_, next_array_, next_aggregation_;
+    std::size_t n_translators_;
     bool kept_ = false;
 };
 

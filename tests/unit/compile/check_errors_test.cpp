@@ -228,6 +228,12 @@ constexpr Wrong wrong_programs[] = {
     {"D_ARGS_NONE", "BEGIN { trace(args[0]); }"},
     {"D_ARGS_IDX", "BEGIN { trace(args[pid]); }"},
     {"D_REGS_IDX", "BEGIN { trace(uregs[execname]); }"},
+    {"D_REGS_IDX", "BEGIN { trace(uregs[28]); }"},
+    {"D_OP_INCOMPAT", "BEGIN { x = execname; x = 0; }"},
+    {"D_PROTO_ARG", "BEGIN { a[(char *)arg0] = 1; a[\"x\"] = 2; }"},
+    {"D_PRAGMA_UNUSED", "#pragma D attributes Private/Private/ISA nothing\nBEGIN { }"},
+    {"D_PRAGMA_UNUSED", "#pragma D binding \"1.0\" nothing\nBEGIN { }"},
+    {"D_PRAGMA_SCOPE", "#pragma D attributes Private/Private/ISA a.out`main\nBEGIN { }"},
 };
 // clang-format on
 

@@ -134,6 +134,40 @@ TEST(CheckTypes, StringsCompareAsStringsAndNullAsAddress)
     EXPECT_FALSE(Traced("arg0 == 1").traced().string_compare);
 }
 
+TEST(CheckTypes, TextIsAKeyByItsBytesWhateverBringsIt)
+{
+    Checked checked;
+    checked.run("struct s { char name[8]; }; BEGIN { a[((struct s *)arg0)->name] = 1;"
+                " a[\"x\"] = 2; a[(char *)arg1] = 3; }");
+    ASSERT_FALSE(checked.error) << checked.text();
+    EXPECT_TRUE(
+        checked.symbols.variables.at({Scope::Global, "a"})->keys[0]->is_string());
+    for (std::size_t i : {0, 1, 2})
+        EXPECT_TRUE(checked.statement(i).left->args[0]->type->is_string());
+}
+
+TEST(CheckTypes, ZeroFreesStringsThatAreElements)
+{
+    Checked checked;
+    checked.run("BEGIN { self->s = execname; self->s = 0; a[1] = \"x\"; a[1] = 0; }");
+    EXPECT_FALSE(checked.error) << checked.text();
+}
+
+TEST(CheckTypes, RegistersHaveNames)
+{
+    Traced traced("uregs[R_RIP]");
+    ASSERT_FALSE(traced.error) << traced.text();
+    EXPECT_EQ(traced.traced().args[0]->value, 17u);
+    EXPECT_EQ(Traced("uregs[R_PC]").traced().args[0]->value, 17u);
+}
+
+TEST(CheckTypes, PragmasMaySpeakOfNamesDeclaredAfterThem)
+{
+    Checked checked;
+    checked.run("#pragma D attributes Private/Private/ISA x\nint x; BEGIN { }");
+    EXPECT_FALSE(checked.error) << checked.text();
+}
+
 TEST(CheckTypes, PointersStepByTheirPointee)
 {
     const char* before = "struct point { int x; int y; };";
