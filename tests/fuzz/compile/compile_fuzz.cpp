@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as a D program: diagnostics or DOF, nothing else.
+//
+//   fuzz_compile -max_total_time=60 -rss_limit_mb=1024 -timeout=5 \
+//                -dict=tests/fuzz/compile/d.dict CORPUS
+//
+// A corpus is any folder of D programs, such as tests/d. The first byte chooses between
+// script and command line, so that both kinds of outer text are met.
+#include "libdtrace/compile/compiler.hpp"
+
+#include <cstdlib>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    if (size == 0)
+        return 0;
+    std::string_view text(reinterpret_cast<const char*>(data), size);
+    dt::CompileOptions options;
+    options.string_program = (data[0] & 1) != 0;
+    options.defaultargs = (data[0] & 2) != 0;
+    options.macro_args = {"fuzz", "1", "name"};
+    options.macro_value = [](std::string_view name) -> std::optional<std::uint64_t> {
+        if (name == "target" || name == "pid")
+            return 42;
+        return std::nullopt;
+    };
+
+    dt::Compiler compiler;
+    auto result = compiler.compile(text, options);
+    if (const auto* wrong = std::get_if<dt::Diagnostic>(&result)) {
+        if (wrong->text.empty())
+            std::abort(); // a refusal names its reason
+        dt::quote_source(text, wrong->at);
+        // Nothing of it was kept: the same text fails in the same way.
+        auto again = compiler.compile(text, options);
+        const auto* same = std::get_if<dt::Diagnostic>(&again);
+        if (same == nullptr || same->text != wrong->text)
+            std::abort();
+        return 0;
+    }
+    dt::write_dof(std::get<dt::Program>(result), 0);
+    return 0;
+}
