@@ -66,7 +66,8 @@ struct Consumer::Impl {
         X(flowindent)
         X(rawbytes)
         X(temporal)
-        X(aggsortkey) X(aggsortrev) X(agghist) X(aggpack) X(aggzoom)
+        X(aggsortkey)
+        X(aggsortrev) X(agghist) X(aggpack) X(aggzoom)
 #undef X
             display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
         display.aggsortpos = option(arena, DTRACEOPT_aggsortpos, 0);
@@ -311,7 +312,8 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
         done++;
     }
     round.hold(done);
-    return result;
+    auto committed = out.commit();
+    return result ? committed : result;
 }
 
 bool Consumer::report_drops()

@@ -98,6 +98,7 @@ public:
     RowPrinter(Output& out, const Display& display) : out_(out), display_(display) {}
     Verdict probe(const ProbeData& data) override;
     Verdict record(const ProbeData& data, const RecordDesc* desc) override;
+    bool writes_beside() const override { return false; }
 
 private:
     Output& out_;

@@ -29,7 +29,7 @@ Result<Ok> Output::reopen(const std::string&)
 
 Result<Ok> FileOutput::take(std::string_view text, const Piece&)
 {
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size())
+    if (fwrite_unlocked(text.data(), 1, text.size(), file_) != text.size())
         return errno_error("write output");
     return Ok{};
 }

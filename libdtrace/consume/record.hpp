@@ -80,6 +80,9 @@ public:
     virtual Verdict probe(const ProbeData& data) = 0;
     // Before each action, and with null after the last one of a record.
     virtual Verdict record(const ProbeData& data, const RecordDesc* desc) = 0;
+    // It writes to the same place by other ways than Output, as a C program's callback
+    // with its FILE does: text is handed on before each call.
+    virtual bool writes_beside() const { return true; }
 };
 
 struct FaultEvent {

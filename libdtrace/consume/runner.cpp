@@ -19,9 +19,13 @@ static Error stopped(const char* who)
     return Error{Code::invalid, std::string(who) + " ended the consumption"};
 }
 
+// Text that may wait is handed on in pieces of this size.
+constexpr std::size_t enough_text = 32 << 10;
+
 Result<Ok> Runner::run(EcbState& ecb, const ProbeData& data, Output& out,
                        RecordSink& sink)
 {
+    const bool at_once = out.wants_pieces() || sink.writes_beside();
     Verdict verdict = sink.probe(data);
     if (verdict == Verdict::Next)
         return Ok{};
@@ -48,13 +52,17 @@ Result<Ok> Runner::run(EcbState& ecb, const ProbeData& data, Output& out,
         }
         if (verdict != Verdict::This)
             return stopped("the record callback");
-        if (auto printed = print(ecb, data, i, out); !printed)
+        auto printed =
+            at_once ? print(ecb, data, i, out) : print_statement(ecb, data, i, out);
+        if (!printed)
             return printed;
         i += desc.n_values;
     }
     verdict = sink.record(data, nullptr);
     if (verdict != Verdict::This && verdict != Verdict::Next)
         return stopped("the record callback");
+    if (!at_once && out.text().size() < enough_text)
+        return Ok{};
     return out.commit({&data});
 }
 
