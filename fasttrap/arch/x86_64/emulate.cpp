@@ -44,6 +44,11 @@ std::int64_t sign_extend(std::uint64_t value, unsigned size)
     return static_cast<std::int64_t>(value << shift) >> shift;
 }
 
+std::uint64_t sign_extend_57(std::uint64_t address)
+{
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(address << 7) >> 7);
+}
+
 bool holds(unsigned condition, std::uint64_t flags)
 {
     bool truth = false;
@@ -447,6 +452,17 @@ private:
     {
         regs_.rip = where;
     }
+    // The processor checks an address that it read before it commits to the jump. Reading
+    // from such an address raises the same exception. Bits above 57 never fit; those from
+    // 48 on do where the kernel uses five levels of page tables.
+    bool can_go_to(std::uint64_t where)
+    {
+        if (sign_extend_57(where) != where && !faulted_) {
+            faulted_ = true;
+            fault_ = {TargetAddr{where}, 1, false, false, 0};
+        }
+        return !faulted_;
+    }
     void do_call()
     {
         push_value(insn_.next().value);
@@ -455,8 +471,9 @@ private:
     void do_call_rm()
     {
         std::uint64_t where = get(0);
-        push_value(insn_.next().value);
-        go_to(where);
+        push_value(insn_.next().value); // lands even when the jump then fails
+        if (can_go_to(where))
+            go_to(where);
     }
     void do_jmp()
     {
@@ -464,7 +481,9 @@ private:
     }
     void do_jmp_rm()
     {
-        go_to(get(0));
+        std::uint64_t where = get(0);
+        if (can_go_to(where))
+            go_to(where);
     }
     void do_jcc()
     {
@@ -495,6 +514,8 @@ private:
     void do_ret()
     {
         std::uint64_t where = pop_value();
+        if (!can_go_to(where))
+            return;
         regs_[Reg::rsp] += get(0) & 0xffff; // ret n; without n there is no operand
         go_to(where);
     }

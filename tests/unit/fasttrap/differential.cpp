@@ -277,6 +277,10 @@ bool Differential::aim_branch(Case& c)
     Instruction& insn = c.insn;
     Registers& regs = c.start.regs;
     std::uint64_t pad = c.pads[1];
+    // Or to nowhere: not canonical (bits 57 and up), or canonical and not mapped.
+    if (pick(3))
+        pad = pick(50) ? random_() | 1ULL << 62 : random_() >> 17;
+    pad &= ~(1ULL << 63);
     auto put = [&](std::uint64_t at) {
         auto raw = std::bit_cast<std::array<std::byte, 8>>(pad);
         std::uint64_t first = Sandbox::address(sandbox_.data().data());
@@ -456,8 +460,9 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
     }
     // The real one faulted: so must we, without a trace, and the fall-back must raise the
     // same signal.
-    bool untouched = ours.regs == c.start.regs &&
-                     std::equal(c.data.begin(), c.data.end(), sandbox_.data().begin());
+    bool untouched =
+        ours.regs == c.start.regs &&
+        std::equal(native.data.begin(), native.data.end(), sandbox_.data().begin());
     if (did.outcome != Emulation::fault || !untouched) {
         differs(c, native, ours, "outcome (no fault, or a trace of it)");
         return Verdict::differs;
@@ -470,7 +475,8 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
 Verdict Differential::check_copied(const Case& c, const Outcome& native,
                                    const Displaced& plan)
 {
-    restore_data(c);
+    if (!plan.access_only) // which goes on where emulation stopped
+        restore_data(c);
     TargetAddr slot{Sandbox::address(sandbox_.slot()) + random_() % 512};
     std::byte* at = sandbox_.slot() + (slot.value - Sandbox::address(sandbox_.slot()));
     std::copy_n(plan.copy.begin(), plan.copy_length, at);
