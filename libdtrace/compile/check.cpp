@@ -2,7 +2,7 @@
 // The check of a program: declarations and clauses in the order of the text.
 //
 // A clause's body is checked before its predicate, so that a predicate may test a variable
-// that the body creates. What a name means is fixed by its first use in that order and
+// that the body creates, unless the predicate assigns itself. What a name means is fixed by its first use in that order and
 // does not change for the life of the session.
 //
 // Clause rules: a record belongs either to the principal buffer or to a speculation, so
@@ -190,11 +190,15 @@ void Checker::clause(Clause& clause)
     clause_ = &clause;
     rules_ = Rules{};
     match_probes(clause);
+    // A predicate that assigns makes variables for the body; else it is the other way.
+    bool predicate_first = clause.predicate && assigns(*clause.predicate);
+    if (predicate_first)
+        predicate(clause.predicate);
     for (Stmt& stmt : clause.statements)
         statement(stmt);
     if (clause.statements.empty())
         clause.default_action = true;
-    if (clause.predicate)
+    if (clause.predicate && !predicate_first)
         predicate(clause.predicate);
     clause_ = nullptr;
 }

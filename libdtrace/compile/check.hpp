@@ -19,14 +19,15 @@
 //   Index     left is Ident of kind AssocArray: args are the key parts, each checked
 //               against ident->keys. left->ident->scope says global or thread-local.
 //             left is Ident of kind Builtin (uregs): args[0] is the index.
-//             else left has array or pointer type: one args[0], element i is at
-//               value(left) + i * type->size. A constant index within declared bounds.
+//             else left has array or pointer type, or is a string (of char): one
+//               args[0], element i is at value(left) + i * type->size. A constant index
+//               is within declared bounds.
 //   Member    left has struct or union type (its value is its address); Arrow: left is a
 //             pointer to one. value: byte offset of the member's storage unit, which has
 //             type's size. With bitfield: the bits are bitfield_offset (from the least
 //             significant bit of the unit), bitfield_bits many, sign-extended when type is
 //             signed. Without: bitfield_* are 0.
-//   Unary     Not (operand scalar; string operands are tested for NULL), BitNot, Neg,
+//   Unary     Not (operand scalar), BitNot, Neg,
 //             Deref (a by-reference pointee evaluates to the pointer), AddrOf (left is an
 //             lvalue in memory: Deref, Index of pointer or C array, Member, Arrow, or an
 //             Ident of by-reference type)

@@ -54,7 +54,8 @@ Ident* stored_variable(const Node& target)
 bool is_element(const Node& target)
 {
     const Ident* ident = stored_variable(target);
-    return ident && (ident->scope == Scope::Self || ident->kind == IdentKind::AssocArray);
+    return ident &&
+           (ident->scope == Scope::Self || ident->kind == IdentKind::AssocArray);
 }
 
 } // namespace
@@ -200,6 +201,9 @@ void Checker::assign(NodePtr& slot)
     const std::string name = "operator " + assign_text(node.op);
     refuse_float(left, name);
     refuse_float(right, name);
+    if (is_array(left.type))
+        fail(Tag::OP_ARRFUN, node.at,
+             name + " cannot be applied to an array, \"" + node_type_text(left) + "\"");
     bool additive = node.op == Op::Add || node.op == Op::Sub;
     if (additive && left.type->is_pointer() && right.type->is_integer()) {
         if (is_function_pointer(left.type))

@@ -205,6 +205,13 @@ void Checker::unary(NodePtr& slot)
 void Checker::binary(NodePtr& slot)
 {
     Node& node = *slot;
+    if (node.op == Op::Comma)
+        for (const Node* operand : {node.left.get(), node.right.get()})
+            if (operand->kind == NodeKind::Call && find_action_row(operand->text))
+                fail(Tag::OP_ACT, operand->at,
+                     "operator , cannot be applied to the action " +
+                         call_name(*operand) +
+                         ": actions are statements of their own, ended by ;");
     expr(node.left);
     expr(node.right);
     switch (node.op) {
@@ -466,6 +473,10 @@ void Checker::pre_or_post(Node& node)
 {
     assign_target(node.left, false);
     const Node& target = *node.left;
+    if (is_array(target.type))
+        fail(Tag::OP_ARRFUN, node.at,
+             operator_name(node.op) + " cannot be applied to an array, \"" +
+                 node_type_text(target) + "\"");
     require_scalar(target, operator_name(node.op));
     if (is_function_pointer(target.type))
         fail(Tag::OP_VFPTR, node.at,

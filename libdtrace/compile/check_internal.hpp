@@ -162,6 +162,8 @@ std::string scoped_name(Scope scope, const std::string& name);
 
 NodePtr clone(const Node& node);
 std::size_t count_nodes(const Node& node);
+// Is there an assignment, ++ or -- in it?
+bool assigns(const Node& node);
 // Puts copies of the replacements where names stand alone.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);

@@ -79,6 +79,20 @@ std::size_t count_nodes(const Node& node)
     return n;
 }
 
+bool assigns(const Node& node)
+{
+    if (node.kind == NodeKind::Assign || node.kind == NodeKind::PreInc ||
+        node.kind == NodeKind::PostInc)
+        return true;
+    for (const NodePtr* child : {&node.left, &node.right, &node.cond})
+        if (*child && assigns(**child))
+            return true;
+    for (const NodePtr& argument : node.args)
+        if (assigns(*argument))
+            return true;
+    return false;
+}
+
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements)
 {

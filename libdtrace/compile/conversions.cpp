@@ -77,12 +77,16 @@ bool is_function_pointer(const Type* type)
 
 bool is_userland(const Type* type)
 {
-    for (;; type = type->base) {
+    for (; type; type = type->base) {
         if (type->userland)
             return true;
-        if (type->kind != TypeKind::Typedef || !type->base)
-            return false;
+        bool leads_on = type->kind == TypeKind::Typedef ||
+                        type->kind == TypeKind::Pointer ||
+                        type->kind == TypeKind::Array;
+        if (!leads_on)
+            break;
     }
+    return false;
 }
 
 const Type* pointee(const Type* type)

@@ -23,7 +23,7 @@ bool is_array(const Type* type);
 bool is_incomplete(const Type* type);
 bool is_void_pointer(const Type* type);
 bool is_function_pointer(const Type* type);
-// A type that reads only through a pointer marked userland, at any level.
+// Marked userland itself, or a pointer to what is.
 bool is_userland(const Type* type);
 
 // The pointee of a pointer or the element of an array, else null.

@@ -87,6 +87,9 @@ constexpr Wrong wrong_programs[] = {
     {"D_OP_INCOMPLETE", "struct t; BEGIN { trace(((struct t *)arg0)->x); }"},
     {"D_OP_INCOMPLETE", "struct t; BEGIN { trace((struct t *)arg0 + 1); }"},
     {"D_OP_VFPTR", "int (*f)(int); BEGIN { f++; }"},
+    {"D_OP_ACT", "BEGIN { trace(1), trace(2); }"},
+    {"D_OP_ARRFUN", "int x[4]; BEGIN { x++; }"},
+    {"D_OP_ARRFUN", "int x[4]; BEGIN { x += 1; }"},
     {"D_OP_DYN", "BEGIN { @a = count(); x = @a; }"},
     {"D_DEREF_NONPTR", "BEGIN { trace(*arg0); }"},
     {"D_DEREF_VOID", "BEGIN { trace(*(void *)arg0); }"},
@@ -288,6 +291,18 @@ TEST(CheckErrorTexts, PrototypesAreQuotedRightAligned)
               "\tconversion: %s\n"
               "\t prototype: char [] or string (or use stringof)\n"
               "\t  argument: int");
+}
+
+TEST(CheckErrorTexts, ProgramsWithMoreVariablesThanDifCanNumberAreRefused)
+{
+    std::string program = "BEGIN { ";
+    for (int i = 0; i < 0x10000 - 0x500; i++)
+        program += "v" + std::to_string(i) + "=1;";
+    Checked checked;
+    checked.run(program + "}");
+    EXPECT_FALSE(checked.error) << checked.text();
+    checked.run("BEGIN { one_more = 1; }");
+    EXPECT_EQ(checked.tag(), "D_ID_OFLOW");
 }
 
 TEST(CheckErrorTexts, OperandsAreNamedByType)

@@ -127,6 +127,23 @@ TEST(CheckTypes, PredicateMayTestAVariableThatItsBodyCreates)
     EXPECT_FALSE(checked.error) << checked.text();
 }
 
+TEST(CheckTypes, PredicateThatAssignsMakesVariablesForItsBody)
+{
+    Checked checked;
+    checked.run("BEGIN /(x = arg0) != 0/ { trace(x); }");
+    EXPECT_FALSE(checked.error) << checked.text();
+}
+
+TEST(CheckTypes, PointersToUserlandAreLoadedThroughUserland)
+{
+    Traced traced("((userland struct s *)arg0)->a", "struct s { int a; };");
+    ASSERT_FALSE(traced.error) << traced.text();
+    EXPECT_TRUE(traced.traced().left->userland);
+    EXPECT_FALSE(Traced("((struct s *)arg0)->a", "struct s { int a; };")
+                     .traced()
+                     .left->userland);
+}
+
 TEST(CheckTypes, StringsCompareAsStringsAndNullAsAddress)
 {
     EXPECT_TRUE(Traced("execname == \"csh\"").traced().string_compare);
