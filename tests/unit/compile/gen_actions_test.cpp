@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-namespace dt {
+namespace dt::gen {
 namespace {
 
-class Actions : public testing::Test {
+class GenerateActions : public testing::Test {
 protected:
     std::vector<Action> compile(NodePtr statement)
     {
@@ -67,7 +67,7 @@ protected:
     Program program;
 };
 
-TEST_F(Actions, AStatementForItsEffectRecordsNothing)
+TEST_F(GenerateActions, AStatementForItsEffectRecordsNothing)
 {
     Ident& x = t.variable("x", 0x500, t.types.int64_type());
     auto entries = compile(t.assign(t.name(x), t.number(1)));
@@ -77,7 +77,7 @@ TEST_F(Actions, AStatementForItsEffectRecordsNothing)
     EXPECT_EQ(entries[0].difo->rtype.size, 0u);
 }
 
-TEST_F(Actions, PrintfIsARunOfItsValuesWithTheFormatOnTheFirst)
+TEST_F(GenerateActions, PrintfIsARunOfItsValuesWithTheFormatOnTheFirst)
 {
     NodePtr call =
         t.call(action("printf", DTRACEACT_PRINTF), t.list(t.number(1), t.text("x")));
@@ -95,7 +95,7 @@ TEST_F(Actions, PrintfIsARunOfItsValuesWithTheFormatOnTheFirst)
     EXPECT_EQ(entries[1].difo->rtype.size, 256u);
 }
 
-TEST_F(Actions, PrintfWithoutValuesIsOneEntryThatRecordsNothing)
+TEST_F(GenerateActions, PrintfWithoutValuesIsOneEntryThatRecordsNothing)
 {
     NodePtr call = t.call(action("printf", DTRACEACT_PRINTF), {});
     call->format = std::make_shared<Format>();
@@ -107,7 +107,7 @@ TEST_F(Actions, PrintfWithoutValuesIsOneEntryThatRecordsNothing)
     EXPECT_TRUE(entries[0].has_format);
 }
 
-TEST_F(Actions, AggregatingComesAfterItsKeysAndItsIncrement)
+TEST_F(GenerateActions, AggregatingComesAfterItsKeysAndItsIncrement)
 {
     Ident& agg = aggregation("a", 7, DTRACEAGG_lquantize);
     agg.agg_arg = DTRACE_LQUANTIZE_ARG(1, 10, 0);
@@ -138,7 +138,7 @@ TEST_F(Actions, AggregatingComesAfterItsKeysAndItsIncrement)
     EXPECT_EQ(program.aggregations[0].function, std::uint32_t(DTRACEAGG_lquantize));
 }
 
-TEST_F(Actions, CountHasNoValue)
+TEST_F(GenerateActions, CountHasNoValue)
 {
     Ident& agg = aggregation("a", 7, DTRACEAGG_count);
     auto entries =
@@ -149,7 +149,7 @@ TEST_F(Actions, CountHasNoValue)
     EXPECT_EQ(entries[0].uarg, 7u);
 }
 
-TEST_F(Actions, NormalizeRecordsTheAggregationAndTheDivisor)
+TEST_F(GenerateActions, NormalizeRecordsTheAggregationAndTheDivisor)
 {
     Ident& agg = aggregation("a", 7, DTRACEAGG_count);
     auto entries =
@@ -164,7 +164,7 @@ TEST_F(Actions, NormalizeRecordsTheAggregationAndTheDivisor)
     EXPECT_EQ(entries[1].difo->rtype.size, 8u);
 }
 
-TEST_F(Actions, TracememRecordsTheBytesAndTheDynamicSize)
+TEST_F(GenerateActions, TracememRecordsTheBytesAndTheDynamicSize)
 {
     Ident& p = t.variable("p", 0x500, t.types.pointer_to(t.types.void_type()));
     NodePtr call =
@@ -180,4 +180,4 @@ TEST_F(Actions, TracememRecordsTheBytesAndTheDynamicSize)
 }
 
 } // namespace
-} // namespace dt
+} // namespace dt::gen

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
-namespace dt {
+namespace dt::gen {
 namespace {
 
 std::shared_ptr<Difo> small_difo()
@@ -143,4 +143,4 @@ TEST(WriteDof, GrowsLinearlyWithTheProgram)
 }
 
 } // namespace
-} // namespace dt
+} // namespace dt::gen

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dt {
+namespace dt::gen {
 namespace {
 
 using Words = std::vector<std::uint32_t>;
@@ -287,4 +287,4 @@ TEST(Generate, KeepsEachConstantOnce)
 }
 
 } // namespace
-} // namespace dt
+} // namespace dt::gen

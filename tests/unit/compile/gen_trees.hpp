@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace dt {
+namespace dt::gen {
 
 class Trees {
 public:
@@ -138,4 +138,4 @@ private:
     std::deque<Ident> idents_;
 };
 
-} // namespace dt
+} // namespace dt::gen
