@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Cases of tests/dif/*.dif: a program, its input, its result.
+//
+//   # The first comment of a file says what it asserts.
+//   case what this one shows
+//   args 1 -1                     arg0, arg1 ...
+//   target "bytes at 0x10000"     the traced process' memory
+//   var global 0x500 x string     also thread, local; int, bytes N
+//   array global 0x501 a int
+//   number pid 42                 what the host answers
+//   string execname "csh"
+//   frames 0x10 0x20
+//   option destructive 1
+//   returns string                int N (8 when left out), bytes N
+//   text
+//     setx #5, %r1
+//     ret  %r1
+//   expect 5                      or: "text", fault NAME [value], refused "why" [at N]
+//   after target "bytes"          the target's memory afterwards
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/unit/dif/dof_builder.hpp"
+
+namespace dif_test {
+
+struct Case {
+    std::string file, title;
+    unsigned line = 0;
+    Difo difo;
+    std::vector<std::uint64_t> args, frames;
+    std::string target;
+    bool has_target = false;
+    std::map<unsigned, std::uint64_t> numbers;
+    std::map<unsigned, std::string> strings;
+    std::map<unsigned, std::uint64_t> options;
+
+    std::optional<std::uint64_t> value;
+    std::optional<std::string> text, refused, after_target;
+    std::optional<unsigned> fault;
+    std::optional<std::uint64_t> fault_value, refused_at;
+};
+
+// Throws std::runtime_error naming file and line.
+std::vector<Case> read_cases(const std::string& path);
+
+// "" or how the outcome differs from what the case expects.
+std::string run_case(const Case& c);
+
+} // namespace dif_test
