@@ -31,7 +31,7 @@ void ft_recover();
 
 // clang-format off
 asm(R"(
-.text
+.pushsection .text
 .globl ft_thunk
 .type ft_thunk, @function
 ft_thunk:
@@ -116,6 +116,7 @@ ft_recover:
     pop %rbp
     pop %rbx
     ret
+.popsection
 )");
 // clang-format on
 
