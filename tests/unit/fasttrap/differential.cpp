@@ -232,8 +232,15 @@ bool Differential::aim_memory(Case& c)
     Registers& regs = c.start.regs;
     if (!insn.has_memory || forms_no_access(insn) || insn.rip_relative)
         return true;
-    if (pick(2)) // wherever it points: most likely a fault
-        return insn.memory.base != Reg::none && insn.memory.segment == Segment::flat;
+    if (pick(2)) { // an address that is not there: page 0, or not canonical
+        if (insn.memory.base == Reg::none || insn.memory.segment != Segment::flat)
+            return false;
+        if (insn.memory.index != Reg::none)
+            regs[insn.memory.index] = random_() % 16;
+        regs[insn.memory.base] =
+            pick(50) ? random_() % 1024 : (random_() | 1ULL << 62) & ~(1ULL << 63);
+        return true;
+    }
     MemoryOperand& memory = insn.memory;
     bool locked = insn.has(prefix_lock) || insn.opcode == 0x86 || insn.opcode == 0x87;
     std::uint64_t align = locked || pick(50) ? ~63ULL : ~0ULL;
