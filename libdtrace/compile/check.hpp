@@ -50,7 +50,7 @@
 //             whole statement, never part of an expression.
 //             A left type Dynamic no longer exists: the first assignment fixed it.
 //   Cond      cond scalar; type is the common type of left and right; may be void.
-//   Cast      left, type: integers are narrowed or extended when left->type is wider or
+//   Cast      never to bool (that is Binary Ne 0, with type bool). left, type: integers are narrowed or extended when left->type is wider or
 //             differs in sign at the same size below 8; other casts (pointers, strings)
 //             change nothing but the type.
 //   Stringof  left is an address; nothing to do but the type.

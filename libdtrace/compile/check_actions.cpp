@@ -11,12 +11,14 @@
 #include "dif/actions.h"
 
 #include <cstring>
+#include <limits>
 
 namespace dt {
 
 namespace {
 
 constexpr std::uint64_t u32_max = 0xffffffffu;
+constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
 // Is this argument itself an action with a value: ustack(), usym(x)?
 const ActionRow* valued_action(const Node& node)
@@ -155,13 +157,13 @@ void Checker::action_tracemem(Node& node)
 
 void Checker::action_printf(Node& node)
 {
-    check_count(node, call_name(node), 1, node.args.size() + 1);
+    check_count(node, call_name(node), 1, any_number);
     check_printf(node);
 }
 
 void Checker::action_freopen(Node& node)
 {
-    check_count(node, call_name(node), 1, node.args.size() + 1);
+    check_count(node, call_name(node), 1, any_number);
     const Node& name = *node.args[0];
     if (name.kind == NodeKind::String && name.text == ".")
         fail(Tag::FREOPEN_INVALID, node.at, "freopen( ) cannot be applied to \".\"");

@@ -193,7 +193,9 @@ void Checker::assign(NodePtr& slot)
             left.type->is_string() && is_null_constant(right) && is_element(left);
         if (!frees && !assignable(left.type, right))
             incompatible(node);
-        check_alloca(left, right);
+        if (left.type->resolve()->is_bool && !right.type->resolve()->is_bool)
+            cast_to(node.right, left.type);
+        check_alloca(left, *node.right);
         mark_modified(left);
         return;
     }

@@ -445,6 +445,18 @@ void Checker::cast_to(NodePtr& slot, const Type* type)
         slot->userland = is_userland(type);
         return;
     }
+    if (type->resolve()->is_bool && from->is_scalar()) {
+        auto test = std::make_unique<Node>();
+        test->kind = NodeKind::Binary;
+        test->op = Op::Ne;
+        test->at = at;
+        test->type = type;
+        test->operand_type = types_.uint64_type();
+        test->right = make_integer(0, types_.int_type(), at);
+        test->left = std::move(slot);
+        slot = std::move(test);
+        return;
+    }
     auto node = std::make_unique<Node>();
     node->kind = NodeKind::Cast;
     node->at = at;

@@ -25,9 +25,8 @@ bool takes(FormatTakes what, const Type* type)
     bool address = r->is_integer() || r->is_pointer();
     switch (what) {
     case FormatTakes::ADDRESS:
-        return address || r->kind == TypeKind::SymAddr;
     case FormatTakes::UADDRESS:
-        return address || r->kind == TypeKind::UsymAddr;
+        return address || r->kind == TypeKind::SymAddr || r->kind == TypeKind::UsymAddr;
     case FormatTakes::CHAR:
         return r->is_integer() && r->size <= int_bytes;
     case FormatTakes::SHORT:

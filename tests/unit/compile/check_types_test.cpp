@@ -199,6 +199,19 @@ TEST(CheckTypes, PointersStepByTheirPointee)
     EXPECT_EQ(Traced("offsetof (struct point, y)", before).traced().value, 4u);
 }
 
+TEST(CheckTypes, ConversionToBoolTestsForZero)
+{
+    EXPECT_EQ(Traced("(bool)256").traced().value, 1u);
+    Traced traced("(bool)arg0");
+    ASSERT_FALSE(traced.error) << traced.text();
+    EXPECT_EQ(traced.traced().op, Op::Ne);
+
+    Checked checked;
+    checked.run("bool flag; BEGIN { flag = arg0; }");
+    ASSERT_FALSE(checked.error) << checked.text();
+    EXPECT_EQ(checked.statement().right->op, Op::Ne);
+}
+
 TEST(CheckTypes, BitFieldsNameTheirUnitAndBits)
 {
     Traced traced("((struct flags *)arg0)->c",
