@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The instruction model: what fasttrap knows about one machine instruction.
 //
-//   bytes ──Arch::decode (the only user of capstone)──> Instruction ──> everything else
+//   bytes ──Arch::decode (behind it capstone)──> Instruction ──> everything else
 //
 // Emulation, displacement, function analysis and, later, relocation read this and never
 // ask the disassembler again. What is machine independent has a name of its own (flow,

@@ -8,6 +8,7 @@
 #include "fasttrap/arch/x86_64/emulate.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
+#include "fasttrap/arch/x86_64/flags.hpp"
 
 #include <array>
 #include <bit>
@@ -16,71 +17,6 @@
 namespace dt::x86 {
 
 namespace {
-
-constexpr std::uint64_t cf = 1 << 0;
-constexpr std::uint64_t pf = 1 << 2;
-constexpr std::uint64_t af = 1 << 4;
-constexpr std::uint64_t zf = 1 << 6;
-constexpr std::uint64_t sf = 1 << 7;
-constexpr std::uint64_t df = 1 << 10;
-constexpr std::uint64_t of = 1 << 11;
-constexpr std::uint64_t rf = 1 << 16;
-constexpr std::uint64_t vm = 1 << 17;
-constexpr std::uint64_t arithmetic_flags = cf | pf | af | zf | sf | of;
-
-std::uint64_t mask_of(unsigned size)
-{
-    return size == 8 ? ~0ULL : (1ULL << size * 8) - 1;
-}
-
-std::uint64_t sign_bit(unsigned size)
-{
-    return 1ULL << (size * 8 - 1);
-}
-
-std::int64_t sign_extend(std::uint64_t value, unsigned size)
-{
-    unsigned shift = 64 - size * 8;
-    return static_cast<std::int64_t>(value << shift) >> shift;
-}
-
-std::uint64_t sign_extend_57(std::uint64_t address)
-{
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(address << 7) >> 7);
-}
-
-bool holds(unsigned condition, std::uint64_t flags)
-{
-    bool truth = false;
-    bool less = ((flags & sf) != 0) != ((flags & of) != 0);
-    switch (condition >> 1) {
-    case 0:
-        truth = (flags & of) != 0;
-        break;
-    case 1:
-        truth = (flags & cf) != 0;
-        break;
-    case 2:
-        truth = (flags & zf) != 0;
-        break;
-    case 3:
-        truth = (flags & (cf | zf)) != 0;
-        break;
-    case 4:
-        truth = (flags & sf) != 0;
-        break;
-    case 5:
-        truth = (flags & pf) != 0;
-        break;
-    case 6:
-        truth = less;
-        break;
-    default:
-        truth = less || (flags & zf) != 0;
-        break;
-    }
-    return truth != ((condition & 1) != 0);
-}
 
 bool on_own_stack(const MemoryOperand& memory)
 {

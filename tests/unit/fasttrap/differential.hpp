@@ -113,6 +113,9 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
+bool forms_no_access(const Instruction& insn); // lea, nop
+bool is_popf(const Instruction& insn);
+bool is_string(const Instruction& insn);
 std::string disassemble(std::span<const std::byte> bytes);
 
 } // namespace dt::test
