@@ -27,7 +27,7 @@ static Fd open_mem(pid_t pid)
 }
 
 AddressSpace::AddressSpace(pid_t owner, TracepointTable& table)
-    : owner_(owner), table_(table), mem_(open_mem(owner))
+    : owner_(owner), speaker_(owner), table_(table), mem_(open_mem(speaker()))
 {
 }
 
@@ -38,11 +38,26 @@ AddressSpace::~AddressSpace()
     table_.reclaim();
 }
 
+pid_t AddressSpace::speaker()
+{
+    auto has_memory = [this](pid_t tid) {
+        char state = thread_state(owner_, tid);
+        return state != 'Z' && state != 'X' && state != 0;
+    };
+    if (has_memory(speaker_))
+        return speaker_;
+    for (pid_t tid : threads_of(owner_)) {
+        if (has_memory(tid))
+            return speaker_ = tid;
+    }
+    return speaker_;
+}
+
 bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
 {
     iovec local{into.data(), into.size()};
     iovec remote{reinterpret_cast<void*>(from.value), into.size()};
-    ssize_t n = process_vm_readv(owner_, &local, 1, &remote, 1, 0);
+    ssize_t n = process_vm_readv(speaker_, &local, 1, &remote, 1, 0);
     if (n < 0 && errno == ESRCH) // the owner ended, its vfork children did not
         return read_text(from, into);
     return n == static_cast<ssize_t>(into.size());
@@ -52,7 +67,7 @@ bool AddressSpace::write(TargetAddr to, std::span<const std::byte> bytes)
 {
     iovec local{const_cast<std::byte*>(bytes.data()), bytes.size()};
     iovec remote{reinterpret_cast<void*>(to.value), bytes.size()};
-    ssize_t n = process_vm_writev(owner_, &local, 1, &remote, 1, 0);
+    ssize_t n = process_vm_writev(speaker_, &local, 1, &remote, 1, 0);
     if (n < 0 && errno == ESRCH)
         return write_text(to, bytes);
     return n == static_cast<ssize_t>(bytes.size());
@@ -176,7 +191,7 @@ void AddressSpace::forget_all()
     forget_unwind(*this);
     no_injection.clear();
     syscall_insn = link_debug = TargetAddr{};
-    linker_deleted = errno_sought = false;
+    linker_deleted = errno_sought = sigaction_watched = false;
     errno_at.reset();
     mem_ = open_mem(owner_);
 }

@@ -45,7 +45,12 @@ public:
     }
 
     // What a hit means to the agent itself.
-    enum Purpose : std::uint8_t { fires, library_change, once };
+    enum Purpose : std::uint8_t {
+        fires,          // nothing else
+        library_change, // the dynamic linker's r_brk
+        sigaction,      // libc's rt_sigaction(2)
+        once,           // create() runs the command to here
+    };
 
     std::byte original() const { return insn.bytes[0]; }
     bool serves() const { return !firings.empty() || purpose != fires; }
@@ -63,6 +68,9 @@ public:
     ~AddressSpace() override;
 
     pid_t owner() const { return owner_; }
+    // A thread id whose /proc files show this memory: the owner's, or another thread's
+    // when the leader ended before its threads.
+    pid_t speaker();
 
     // Data, as the program could reach it itself. All or nothing.
     bool read(TargetAddr from, std::span<std::byte> into) override;
@@ -107,6 +115,7 @@ public:
     TargetAddr syscall_insn;     // an existing `syscall` instruction, 0: not looked for
     TargetAddr link_debug;       // the dynamic linker's struct r_debug, 0: none
     bool linker_deleted = false; // dlclose() is under way
+    bool sigaction_watched = false;
     bool errno_sought = false;
     std::optional<std::int64_t> errno_at; // from the thread's fs base
     void* unwind = nullptr; // struct Unwinder's state, owned by unwind.cpp
@@ -115,6 +124,7 @@ private:
     std::vector<Tracepoint*> exchange(std::vector<Tracepoint*> all, bool plant);
 
     pid_t owner_;
+    pid_t speaker_;
     TracepointTable& table_;
     Fd mem_;
     std::vector<TargetAddr> free_slots_;

@@ -79,6 +79,7 @@ private:
     void note_stop(pid_t tid, int status);
     void stop_all(AddressSpace& space);
     void settle(Thread& thread); // a stopped thread's trap or step becomes final
+    bool take_queued_trap(Thread& thread); // false: it ended
     void release_all(AddressSpace& space);
     bool wait_for_stop(pid_t tid, int& status); // false: it ended instead
     void handle_ready();
@@ -108,10 +109,16 @@ private:
     void learn_mask(Thread& thread);
     void learn_trap_action(Process& process, Thread& thread);
     void repair_after_trap(Thread& thread);
+    void deliver_trap(Thread& thread);
+    void watch_sigaction(StoppedWorld& world);
+    void see_sigaction(Thread& thread, const Registers& regs);
 
     // inject.cpp
     Result<std::uint64_t> inject(Thread& thread, long number,
                                  std::array<std::uint64_t, 6> args);
+    Result<std::uint64_t> run_call(Thread& thread, bool& stop_again);
+    Result<std::uint64_t> step_over_call(Thread& thread, std::uint64_t insn,
+                                         bool& stop_again);
     Result<Ok> find_syscall_insn(AddressSpace& space, Thread& thread);
     bool ensure_slots(Thread& thread);
     std::string injection_refusal(Thread& thread);

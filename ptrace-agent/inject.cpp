@@ -2,8 +2,7 @@
 // A system call made by a stopped thread of the target, for us.
 //
 // The thread is put on a `syscall` instruction that its memory already has (the vDSO's),
-// stepped over it, and gets back its registers, its signal mask and the stop that it was
-// in. No memory of the target is written. A target under a seccomp filter would be
+// runs it, and gets back its registers, its signal mask and a stop as it was in. No memory of the target is written. A target under a seccomp filter would be
 // killed for a call that the filter forbids, so the filter is suspended meanwhile, which
 // only a privileged tracer may; otherwise injection is refused.
 #include "ptrace-agent/agent.hpp"
@@ -19,6 +18,7 @@
 namespace dt::agent {
 
 constexpr std::size_t slot_page_bytes = 16384;
+constexpr int max_rounds = 64; // stops that have other reasons, at most
 
 static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
                                                  const Mapping& mapping)
@@ -43,7 +43,7 @@ Result<Ok> Agent::find_syscall_insn(AddressSpace& space, Thread&)
 {
     if (space.syscall_insn.value != 0)
         return Ok{};
-    std::vector<Mapping> all = mappings_of(space.owner());
+    std::vector<Mapping> all = mappings_of(space.speaker());
     std::stable_partition(all.begin(), all.end(),
                           [](const Mapping& m) { return m.path == "[vdso]"; });
     for (const Mapping& mapping : all) {
@@ -68,9 +68,21 @@ std::string Agent::injection_refusal(Thread& thread)
     if (status_number(status, "Seccomp") == 0)
         return {};
     if (ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr,
-               seize_options | PTRACE_O_SUSPEND_SECCOMP) == 0)
+               seize_options | PTRACE_O_SUSPEND_SECCOMP) == 0) {
+        thread.under_seccomp = true;
         return {};
+    }
     return "it runs under seccomp, and only root may suspend its filter";
+}
+
+// What the kernel raised for a breakpoint or a step of ours needs no delivery.
+static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
+                        const user_regs_struct& user)
+{
+    return info.si_signo == SIGTRAP &&
+           (info.si_code == TRAP_TRACE ||
+            (info.si_code == SI_KERNEL && space.find({user.rip - 1}) != nullptr) ||
+            space.in_slots({user.rip - 1}));
 }
 
 Result<std::uint64_t> Agent::inject(Thread& thread, long number,
@@ -87,7 +99,6 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     siginfo_t info{};
     std::uint64_t mask = 0;
     bool signal_stop = thread.event() == 0;
-    bool group_stop = thread.event() == PTRACE_EVENT_STOP && thread.signal() != SIGTRAP;
     if (!get_regs(tid, before) || !get_mask(tid, mask) ||
         (signal_stop && !get_siginfo(tid, info)))
         return Error{Code::gone, "it ended"};
@@ -104,16 +115,77 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     call.eflags &= ~0x100ull;
     set_mask(tid, asynchronous_signals);
     set_regs(tid, call);
-
+    bool foreign_signal = signal_stop && !is_our_trap(info, space, before);
     bool stop_again = false; // a SIGSTOP came; it cannot be blocked
-    bool done = false;
+    auto result = foreign_signal ? step_over_call(thread, call.rip, stop_again)
+                                 : run_call(thread, stop_again);
+    if (find_thread(tid) != &thread)
+        return result;
+    set_regs(tid, before);
+    set_mask(tid, mask);
+    ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
+    if (foreign_signal)
+        set_siginfo(tid, info); // the stop is that signal's again
+    if (stop_again)
+        syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);
+    return result;
+}
+
+// From a stop that need not be kept: to the call's entry, to its exit, and into a stop
+// as PTRACE_INTERRUPT makes it. There the kernel still looks whether a system call that
+// was interrupted before is to be restarted, and a group-stop goes on. No signal is
+// involved, so that a program that ignores SIGTRAP goes on doing so.
+Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
+{
+    pid_t tid = thread.tid;
     Result<std::uint64_t> result = Error{Code::gone, "it ended"};
-    // A stale interrupt may stop it before it takes the step: a few rounds.
-    for (int round = 0; round < 64 && !done; ++round) {
+    ptrace(PTRACE_SETOPTIONS, tid, nullptr,
+           seize_options | PTRACE_O_TRACESYSGOOD |
+               (thread.under_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0));
+    int n_syscall_stops = 0;
+    for (int round = 0; round < max_rounds; ++round) {
+        bool called = n_syscall_stops == 2;
+        int status = 0;
+        if (called)
+            ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+        if (!resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0) ||
+            !wait_for_stop(tid, status)) {
+            drop_thread(thread, status);
+            return result;
+        }
+        if (status >> 16 == PTRACE_EVENT_STOP && called)
+            return result;
+        if (status >> 16 != 0)
+            continue; // an interrupt that was under way
+        if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+            user_regs_struct after;
+            if (++n_syscall_stops == 2 && get_regs(tid, after))
+                result = static_cast<std::uint64_t>(after.rax);
+            continue;
+        }
+        if (WSTOPSIG(status) == SIGSTOP) {
+            stop_again = true;
+            continue;
+        }
+        // SIGSYS, or a fault of the instruction.
+        result = Error{Code::permission, "it may not make the system call"};
+        n_syscall_stops = 2;
+    }
+    return result;
+}
+
+// From the stop of a signal that is to be delivered afterwards: a single step ends in a
+// stop of the same kind.
+Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
+                                            bool& stop_again)
+{
+    pid_t tid = thread.tid;
+    Error ended{Code::gone, "it ended"};
+    for (int round = 0; round < max_rounds; ++round) {
         int status = 0;
         if (!resume_thread(PTRACE_SINGLESTEP, tid, 0) || !wait_for_stop(tid, status)) {
             drop_thread(thread, status);
-            return result;
+            return ended;
         }
         if (status >> 16 != 0)
             continue;
@@ -122,29 +194,13 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
             continue;
         }
         user_regs_struct after;
-        done = true;
         if (!get_regs(tid, after))
-            break;
-        if (WSTOPSIG(status) == SIGTRAP && after.rip == call.rip + 2)
-            result = static_cast<std::uint64_t>(after.rax);
-        else
-            result = Error{Code::permission, "it may not make the system call"};
+            return ended;
+        if (WSTOPSIG(status) == SIGTRAP && after.rip == insn + 2)
+            return static_cast<std::uint64_t>(after.rax);
+        break;
     }
-    set_regs(tid, before);
-    set_mask(tid, mask);
-    ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
-    if (signal_stop)
-        set_siginfo(tid, info); // the stop is a signal's again
-    if (stop_again)
-        syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);
-    if (group_stop) {
-        // Back into the group's stop, which the step left.
-        int status = 0;
-        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-        if (resume_thread(PTRACE_CONT, tid, 0) && wait_for_stop(tid, status))
-            thread.status = status;
-    }
-    return result;
+    return Error{Code::permission, "it may not make the system call"};
 }
 
 bool Agent::ensure_slots(Thread& thread)

@@ -88,8 +88,10 @@ static Result<pid_t> start_command(const Command& command)
     pid_t pid = fork();
     if (pid < 0)
         return errno_error("fork");
-    if (pid == 0)
+    if (pid == 0) {
+        go_write.reset(); // or the wait for its end would never end
         become(command, group, go_read.get(), failed_write.get());
+    }
     failed_write.reset();
     if (ptrace(PTRACE_SEIZE, pid, nullptr, seize_options) != 0) {
         Error error = errno_error("seize it");

@@ -117,8 +117,8 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
 // The executable's own headers are where the kernel says.
 static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
 {
-    auto headers = auxv_value(space.owner(), AT_PHDR);
-    auto n = auxv_value(space.owner(), AT_PHNUM);
+    auto headers = auxv_value(space.speaker(), AT_PHDR);
+    auto n = auxv_value(space.speaker(), AT_PHNUM);
     if (!headers || !n || *n > max_headers)
         return std::nullopt;
     std::optional<std::uint64_t> bias;
@@ -146,7 +146,7 @@ void Agent::watch_linker(StoppedWorld& world)
     AddressSpace& space = world.space();
     if (space.link_debug.value != 0)
         return;
-    auto base = auxv_value(space.owner(), AT_BASE);
+    auto base = auxv_value(space.speaker(), AT_BASE);
     auto debug = debug_of_program(space);
     // The linker fills the program's DT_DEBUG in late; its own symbols are there at once.
     if (!debug && base && *base != 0)
@@ -249,17 +249,21 @@ static std::optional<std::int64_t> offset_in(AddressSpace& space, TargetAddr fun
     return std::nullopt;
 }
 
+bool is_libc(const std::string& path)
+{
+    std::size_t slash = path.rfind('/');
+    std::string name = slash == std::string::npos ? "" : path.substr(slash + 1);
+    return name.rfind("libc.so", 0) == 0 || name.rfind("libc-", 0) == 0 ||
+           name.rfind("ld-musl", 0) == 0;
+}
+
 std::optional<std::int64_t> errno_offset(AddressSpace& space)
 {
     if (space.errno_sought)
         return space.errno_at;
     space.errno_sought = true;
-    for (const Mapping& m : mappings_of(space.owner())) {
-        std::size_t slash = m.path.rfind('/');
-        std::string name = slash == std::string::npos ? "" : m.path.substr(slash + 1);
-        bool libc = name.rfind("libc.so", 0) == 0 || name.rfind("libc-", 0) == 0 ||
-                    name.rfind("ld-musl", 0) == 0;
-        if (!libc || m.offset != 0)
+    for (const Mapping& m : mappings_of(space.speaker())) {
+        if (!is_libc(m.path) || m.offset != 0)
             continue;
         if (auto function = symbol_in(space, m.start, "__errno_location"))
             return space.errno_at = offset_in(space, *function);

@@ -10,6 +10,7 @@
 #include "ptrace-agent/address_space.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace dt::agent {
@@ -20,5 +21,8 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
 
 // Where a thread's errno is, from its fs base. None: no libc that we know.
 std::optional<std::int64_t> errno_offset(AddressSpace& space);
+
+// Is a mapped file a C library (glibc, musl), by its name?
+bool is_libc(const std::string& path);
 
 } // namespace dt::agent

@@ -117,9 +117,13 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     if (space->slot_pages.empty()) {
         if (Thread* thread = world.any_thread())
             ensure_slots(*thread);
+        if (Thread* thread = world.any_thread())
+            learn_trap_action(*thread->process, *thread);
     }
     watch_linker(world);
-    Planting work{*space, mappings_of(space->owner()), TextWindow(*space), {}, {}, {}};
+    watch_sigaction(world);
+    Planting work{*space, mappings_of(space->speaker()), TextWindow(*space), {}, {},
+                  {}};
     for (std::uint32_t index : order) {
         if (std::string why = place(work, index, sites[index]); !why.empty())
             work.refused.emplace_back(index, std::move(why));

@@ -33,8 +33,13 @@ void Agent::handle_stop(Thread& thread)
             end_step(thread);
         return go_on(thread);
     }
-    if (thread.step.active && end_step(thread))
-        return go_on(thread);
+    if (thread.step.active) {
+        if (!take_queued_trap(thread))
+            return;
+        if (end_step(thread))
+            return go_on(thread);
+        event = thread.event();
+    }
     if (event != 0)
         return handle_event(thread, event, thread.signal());
     handle_signal(thread, thread.signal());
@@ -65,8 +70,10 @@ void Agent::handle_signal(Thread& thread, int signal)
     user_regs_struct user;
     if (!get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
         return go_on(thread, signal);
-    if (info.si_code != SI_KERNEL)
+    if (info.si_code != SI_KERNEL) {
+        deliver_trap(thread);
         return go_on(thread, signal);
+    }
     if (handle_hit(thread, user))
         return;
     // A breakpoint that was removed after the thread had run into it leaves a whole
@@ -79,6 +86,7 @@ void Agent::handle_signal(Thread& thread, int signal)
         set_regs(thread.tid, user);
         return go_on(thread);
     }
+    deliver_trap(thread);
     go_on(thread, signal);
 }
 

@@ -44,11 +44,15 @@ struct Thread {
     bool listening = false;   // in a group-stop, let go by PTRACE_LISTEN
     bool in_vfork = false;    // in the kernel until its child execs or exits
     bool held = false;        // not continued until the client says so
-    bool leaving = false;     // to be detached at its next stop
-    bool reenter = false;     // goes on with the instruction at its pc, without firing
-    std::uint8_t faults = 0;  // emulations of one instruction that failed
+    bool under_seccomp = false;
+    bool leaving = false;    // to be detached at its next stop
+    bool reenter = false;    // goes on with the instruction at its pc, without firing
+    std::uint8_t faults = 0; // emulations of one instruction that failed
     Step step;
     TargetAddr slot_holds; // the site whose copy is in its slot
+    // Stack pointers at which SIGTRAP handlers of the program were entered: below the
+    // last one SIGTRAP is blocked, whatever the rest of the mask says.
+    std::vector<std::uint64_t> trap_handlers;
     // The system call at this site was interrupted and will be restarted: its next
     // hit is no new one.
     std::optional<TargetAddr> restarting;

@@ -10,17 +10,22 @@
 //           SIGTRAP's bit) had SIGTRAP blocked is remembered per process. A mask never
 //           seen so is taken to have it blocked when it blocks nearly everything, as
 //           libc does around clone() and posix_spawn().
-//   action  Asked of the kernel when the target is grabbed. /proc/PID/status tells
-//           afterwards, on the rare damaged hit, whether it was lost.
+//           Inside the program's own SIGTRAP handler the stack pointer tells it.
+//   action  Asked of the kernel when the target is grabbed; later changes are seen by a
+//           tracepoint on libc's rt_sigaction(2). /proc/PID/status tells on the rare
+//           damaged hit whether the action was lost.
 //
 // Not covered: a thread that blocks SIGTRAP and little else by itself, after its first
 // stop and before its first hit, finds it unblocked; a program that installs a SIGTRAP
-// handler after grab() and has SIGTRAP blocked at a hit finds the handler reset.
+// handler without its libc, and has SIGTRAP blocked at a hit, finds the handler reset;
+// a SIGTRAP handler on an alternate stack finds SIGTRAP unblocked.
 #include "ptrace-agent/agent.hpp"
 
+#include "ptrace-agent/linker.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <sys/syscall.h>
 
@@ -30,6 +35,7 @@ constexpr std::uint64_t trap_bit = signal_bit(SIGTRAP);
 constexpr std::uint64_t sig_ignore = 1; // SIG_IGN as the kernel has it
 // SIGKILL and SIGSTOP are never in a mask, and libc's "all" may lack its own two.
 constexpr int nearly_everything = 58;
+constexpr std::uint64_t max_scanned_bytes = 64 << 20;
 
 void Agent::learn_mask(Thread& thread)
 {
@@ -67,6 +73,110 @@ void Agent::learn_trap_action(Process& process, Thread& thread)
     action.mask = told[3];
 }
 
+// The program's handler for a SIGTRAP of its own is about to run, with SIGTRAP blocked.
+void Agent::deliver_trap(Thread& thread)
+{
+    TrapAction& action = thread.process->trap_action;
+    user_regs_struct user;
+    if (action.handler <= sig_ignore || (action.flags & SA_NODEFER) != 0 ||
+        (action.flags & SA_ONSTACK) != 0 || !get_regs(thread.tid, user))
+        return;
+    thread.trap_handlers.push_back(user.rsp);
+    if ((action.flags & SA_RESETHAND) != 0)
+        action = TrapAction{true};
+}
+
+// Is it in such a handler still? Handlers that were left, by whatever way, are forgotten.
+static bool in_trap_handler(Thread& thread)
+{
+    user_regs_struct user;
+    if (thread.trap_handlers.empty() || !get_regs(thread.tid, user))
+        return false;
+    while (!thread.trap_handlers.empty() && user.rsp >= thread.trap_handlers.back())
+        thread.trap_handlers.pop_back();
+    return !thread.trap_handlers.empty();
+}
+
+// The thread stands before rt_sigaction(signal, new, old).
+void Agent::see_sigaction(Thread& thread, const Registers& regs)
+{
+    std::array<std::uint64_t, 4> wanted{};
+    if (regs[Reg::rax] != SYS_rt_sigaction || regs[Reg::rdi] != SIGTRAP ||
+        regs[Reg::rsi] == 0 ||
+        !thread.process->space->read_value(TargetAddr{regs[Reg::rsi]}, wanted))
+        return;
+    thread.process->trap_action =
+        TrapAction{true, wanted[0], wanted[1], wanted[2], wanted[3]};
+}
+
+// Does `mov $SYS_rt_sigaction,%eax` at text lead to a syscall within a few
+// instructions? The address of that.
+static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
+                                                TargetAddr at)
+{
+    for (int i = 0; i < 4; ++i) {
+        auto insn = x86_64.decode(text, at);
+        if (!insn || insn->length > text.size())
+            return std::nullopt;
+        if (insn->flow == Flow::syscall)
+            return at;
+        if (insn->flow != Flow::next)
+            return std::nullopt;
+        text = text.subspan(insn->length);
+        at = at + insn->length;
+    }
+    return std::nullopt;
+}
+
+static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
+                                               const Mapping& mapping)
+{
+    static constexpr std::byte load[] = {std::byte{0xb8}, std::byte{SYS_rt_sigaction},
+                                         std::byte{0}, std::byte{0}, std::byte{0}};
+    std::vector<TargetAddr> found;
+    std::uint64_t bytes = mapping.end - mapping.start;
+    if (bytes > max_scanned_bytes)
+        return found;
+    std::vector<std::byte> text(bytes);
+    if (!space.read_original(mapping.start, text))
+        return found;
+    for (auto at = text.begin();; ++at) {
+        at = std::search(at, text.end(), std::begin(load), std::end(load));
+        if (at == text.end())
+            return found;
+        auto offset = static_cast<std::size_t>(at - text.begin());
+        if (auto call =
+                sigaction_call(std::span(text).subspan(offset), mapping.start + offset))
+            found.push_back(*call);
+    }
+}
+
+void Agent::watch_sigaction(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    if (space.sigaction_watched || space.slot_pages.empty())
+        return;
+    std::string program = read_proc_link(space.speaker(), "exe");
+    std::vector<Tracepoint*> fresh;
+    for (const Mapping& m : mappings_of(space.speaker())) {
+        if (!m.execute || (!is_libc(m.path) && m.path != program))
+            continue;
+        space.sigaction_watched = space.sigaction_watched || is_libc(m.path);
+        for (TargetAddr at : sigaction_calls(space, m)) {
+            std::array<std::byte, 2> text{};
+            if (space.find(at) != nullptr || at == space.syscall_insn ||
+                !space.read_original(at, text))
+                continue;
+            if (auto insn = x86_64.decode(text, at)) {
+                fresh.push_back(&space.add(*insn));
+                fresh.back()->purpose = Tracepoint::sigaction;
+            }
+        }
+    }
+    for (Tracepoint* odd : space.write_breakpoints(fresh))
+        space.forget(*odd);
+}
+
 void Agent::repair_after_trap(Thread& thread)
 {
     Process& process = *thread.process;
@@ -77,6 +187,7 @@ void Agent::repair_after_trap(Thread& thread)
     bool blocked = known != process.trap_blocked.end()
                        ? known->second
                        : std::popcount(mask) >= nearly_everything;
+    blocked = blocked || in_trap_handler(thread);
     if (blocked)
         set_mask(thread.tid, mask | trap_bit);
     const TrapAction& action = process.trap_action;
@@ -84,8 +195,6 @@ void Agent::repair_after_trap(Thread& thread)
         action.known && (blocked ? action.handler != 0 : action.handler == sig_ignore);
     if (!lost)
         return;
-    // The program may have made it SIG_DFL itself; then the bit was gone before, and it
-    // is put back wrongly. Programs that handle SIGTRAP at all do not.
     std::string status = read_proc_file(process.pid, "status");
     const char* field = action.handler == sig_ignore ? "SigIgn" : "SigCgt";
     if ((status_number(status, field, 0, 16) & trap_bit) != 0)

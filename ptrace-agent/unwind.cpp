@@ -111,7 +111,7 @@ static UnwindState* state_of(Process& process)
         if (made == nullptr)
             return nullptr;
         unw_set_caching_policy(made, UNW_CACHE_GLOBAL);
-        space.unwind = new UnwindState{made, _UPT_create(space.owner())};
+        space.unwind = new UnwindState{made, _UPT_create(space.speaker())};
     }
     return static_cast<UnwindState*>(space.unwind);
 }
@@ -166,7 +166,7 @@ std::int64_t unwind_user_stack(Process& process, const Registers& regs,
     if (n == 1 && max > 1 &&
         process.space->read_value(TargetAddr{regs[Reg::rsp]}, caller)) {
         // No frame was found. At a function's entry this is its caller.
-        auto all = mappings_of(process.space->owner());
+        auto all = mappings_of(process.space->speaker());
         const Mapping* text = find_mapping(all, {caller});
         if (text != nullptr && text->execute)
             pcs[n++] = caller;

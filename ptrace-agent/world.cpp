@@ -136,43 +136,54 @@ void Agent::stop_all(AddressSpace& space)
     }
 }
 
-// Has the thread executed a breakpoint whose SIGTRAP is still in its queue?
+// Has the thread run into a breakpoint, or made its step, and the SIGTRAP for that is
+// still in its queue?
 static bool has_queued_trap(pid_t tid)
 {
     siginfo_t queue[16];
     __ptrace_peeksiginfo_args args{}; // glibc spells it so
-    args.nr = 16; // of the thread's own queue
+    args.nr = 16;                     // of the thread's own queue
     long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, queue);
     for (long i = 0; i < n; ++i) {
-        if (queue[i].si_signo == SIGTRAP && queue[i].si_code == SI_KERNEL)
+        if (queue[i].si_signo == SIGTRAP &&
+            (queue[i].si_code == SI_KERNEL || queue[i].si_code == TRAP_TRACE ||
+             queue[i].si_code == TRAP_BRKPT))
             return true;
     }
     return false;
 }
 
+bool Agent::take_queued_trap(Thread& thread)
+{
+    bool trap_stop = thread.event() == 0 && thread.signal() == SIGTRAP;
+    if (trap_stop)
+        return true;
+    if (!thread.step.active) {
+        user_regs_struct user;
+        if (!get_regs(thread.tid, user) ||
+            thread.process->space->find({user.rip - 1}) == nullptr)
+            return true;
+    }
+    // It takes the signal before it runs anything.
+    if (thread.event() != PTRACE_EVENT_STOP || !has_queued_trap(thread.tid) ||
+        !resume_thread(PTRACE_CONT, thread.tid, 0))
+        return true;
+    int status = 0;
+    if (!wait_for_stop(thread.tid, status)) {
+        drop_thread(thread, status);
+        return false;
+    }
+    thread.status = status;
+    return true;
+}
+
 void Agent::settle(Thread& thread)
 {
     thread.interrupted = false;
-    if (thread.step.active && end_step(thread)) {
+    if (thread.pending && !take_queued_trap(thread))
+        return;
+    if (thread.step.active && end_step(thread))
         thread.pending = false;
-        return;
-    }
-    bool trap_stop = thread.event() == 0 && thread.signal() == SIGTRAP;
-    if (trap_stop || !thread.pending)
-        return;
-    user_regs_struct user;
-    if (!get_regs(thread.tid, user))
-        return;
-    AddressSpace& space = *thread.process->space;
-    if (space.find({user.rip - 1}) == nullptr || !has_queued_trap(thread.tid))
-        return;
-    if (!resume_thread(PTRACE_CONT, thread.tid, 0))
-        return;
-    int status = 0;
-    if (wait_for_stop(thread.tid, status))
-        thread.status = status;
-    else
-        drop_thread(thread, status);
 }
 
 void Agent::release_all(AddressSpace& space)
