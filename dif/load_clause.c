@@ -56,6 +56,18 @@ static int dt_is_agg(dt_u32 kind)
 	return DTRACEACT_ISAGG(kind);
 }
 
+static int dt_agg_known(dt_u32 kind)
+{
+	switch (kind) {
+#define X(name, number, prototype) case number:
+		DIF_AGGS(X)
+#undef X
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 /* Bytes and alignment of what an entry records. */
 static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 			  const struct dt_difo *difo, dt_u32 *bytes,
@@ -166,9 +178,7 @@ static int dt_action_allowed(struct dt_loader *l, const struct dof_actdesc *d,
 
 	*flags = 0;
 	if (dt_is_agg(d->kind)) {
-		if (!dt_agg_value_bytes(d->kind, 0) &&
-		    d->kind != DTRACEAGG_lquantize &&
-		    d->kind != DTRACEAGG_llquantize)
+		if (!dt_agg_known(d->kind))
 			return dt_refuse(l, d->kind,
 					 "unknown aggregating function");
 	} else if (!dt_action_find(d->kind, flags)) {

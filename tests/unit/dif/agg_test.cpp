@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Aggregating functions, their keys, and what a full buffer does.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "dif/distribution.h"
+#include "tests/unit/dif/session.hpp"
+
+using namespace dif_test;
+
+namespace {
+
+// The words kept after aggregating these values without a key.
+std::vector<std::uint64_t> kept(dif_agg kind, const std::vector<std::uint64_t>& values,
+                                std::uint64_t arg = 0)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:n").aggregate(kind, 1, 0, builtin(DIF_VAR_arg0), arg);
+    EXPECT_EQ(s.load(dof), "");
+    for (std::uint64_t v : values)
+        s.fire("n", {v});
+    auto entries = s.aggregations();
+    EXPECT_EQ(entries.size(), 1u);
+    return entries.empty() ? std::vector<std::uint64_t>{} : entries[0].value;
+}
+
+using Words = std::vector<std::uint64_t>;
+constexpr std::uint64_t minus(std::uint64_t n)
+{
+    return -n;
+}
+
+} // namespace
+
+TEST(Aggregation, CountSumMinMaxAvg)
+{
+    EXPECT_EQ(kept(DTRACEAGG_count, {1, 2, 3}), Words{3});
+    EXPECT_EQ(kept(DTRACEAGG_sum, {1, 2, minus(9)}), Words{minus(6)});
+    EXPECT_EQ(kept(DTRACEAGG_min, {1, minus(2), 3}), Words{minus(2)});
+    EXPECT_EQ(kept(DTRACEAGG_max, {minus(1), minus(2)}), Words{minus(1)});
+    EXPECT_EQ(kept(DTRACEAGG_avg, {1, 2, 6}), (Words{3, 9}));
+}
+
+TEST(Aggregation, SumWraps)
+{
+    EXPECT_EQ(kept(DTRACEAGG_sum, {~0ull >> 1, 1}), Words{1ull << 63});
+}
+
+TEST(Aggregation, StddevKeepsSquaresIn128Bits)
+{
+    EXPECT_EQ(kept(DTRACEAGG_stddev, {3, minus(4)}), (Words{2, minus(1), 25, 0}));
+    EXPECT_EQ(kept(DTRACEAGG_stddev, {1ull << 63, 1ull << 63}),
+              (Words{2, 0, 0, 1ull << 63}));
+}
+
+TEST(Aggregation, QuantizeSortsByPowersOfTwoAroundZero)
+{
+    EXPECT_EQ(dt_quantize_bucket(0), 63u);
+    EXPECT_EQ(dt_quantize_bucket(1), 64u);
+    EXPECT_EQ(dt_quantize_bucket(7), 66u);
+    EXPECT_EQ(dt_quantize_bucket(-1), 62u);
+    EXPECT_EQ(dt_quantize_bucket(-8), 59u);
+    EXPECT_EQ(dt_quantize_bucket(std::numeric_limits<dt_s64>::max()), 126u);
+    EXPECT_EQ(dt_quantize_bucket(std::numeric_limits<dt_s64>::min()), 0u);
+    for (unsigned i = 0; i < DTRACE_QUANTIZE_NBUCKETS; i++)
+        EXPECT_EQ(dt_quantize_bucket(dt_quantize_value(i)), i);
+    auto words = kept(DTRACEAGG_quantize, {0, 1, 7, 6});
+    ASSERT_EQ(words.size(), 127u);
+    EXPECT_EQ(words[63], 1u);
+    EXPECT_EQ(words[64], 1u);
+    EXPECT_EQ(words[66], 2u);
+}
+
+TEST(Aggregation, LquantizeHasBucketsBelowAndAboveItsRange)
+{
+    std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 5, static_cast<dt_u32>(-10));
+    auto words =
+        kept(DTRACEAGG_lquantize, {minus(11), minus(10), 0, 39, 40, minus(1)}, arg);
+    EXPECT_EQ(words, (Words{arg, 1, 2, 1, 0, 0, 1, 1}));
+}
+
+TEST(Aggregation, LlquantizeMatchesASearchThroughItsBoundaries)
+{
+    for (std::uint64_t arg :
+         {DTRACE_LLQUANTIZE_ARG(10, 0, 6, 20), DTRACE_LLQUANTIZE_ARG(2, 3, 10, 8),
+          DTRACE_LLQUANTIZE_ARG(10, 2, 4, 10), DTRACE_LLQUANTIZE_ARG(3, 0, 4, 9)}) {
+        ASSERT_TRUE(dt_llquantize_ok(arg));
+        std::uint64_t factor = DTRACE_LLQUANTIZE_FACTOR(arg);
+        std::vector<std::uint64_t> starts;
+        for (unsigned k = DTRACE_LLQUANTIZE_LOW(arg); k <= DTRACE_LLQUANTIZE_HIGH(arg);
+             k++) {
+            std::uint64_t low = std::llround(std::pow(factor, k)), next = low * factor;
+            std::uint64_t n =
+                std::min<std::uint64_t>(next, DTRACE_LLQUANTIZE_NSTEP(arg));
+            for (std::uint64_t at = low; at < next; at += next / n)
+                starts.push_back(at);
+        }
+        starts.push_back(starts.back() + 1);
+        starts.back() = std::llround(std::pow(factor, DTRACE_LLQUANTIZE_HIGH(arg) + 1));
+        EXPECT_EQ(dt_llquantize_buckets(arg), starts.size() + 1);
+        for (std::uint64_t v = 0; v < starts.back() + 10; v += 1 + v / 1000) {
+            unsigned expected = 0;
+            while (expected < starts.size() && starts[expected] <= v)
+                expected++;
+            ASSERT_EQ(dt_llquantize_bucket(arg, v), expected) << v;
+        }
+        EXPECT_EQ(dt_llquantize_bucket(arg, -5), 0u);
+    }
+}
+
+TEST(Aggregation, BadParametersAreRefused)
+{
+    auto refused = [](dif_agg kind, std::uint64_t arg) {
+        Session s;
+        DofBuilder dof;
+        dof.clause("p:m:f:n").aggregate(kind, 1, 0, constant(1), arg);
+        return s.load(dof);
+    };
+    EXPECT_EQ(refused(DTRACEAGG_lquantize, DTRACE_LQUANTIZE_ARG(0, 5, 0)),
+              "lquantize() has bad parameters");
+    EXPECT_EQ(refused(DTRACEAGG_lquantize, DTRACE_LQUANTIZE_ARG(1, 0, 0)),
+              "lquantize() has bad parameters");
+    for (std::uint64_t arg :
+         {DTRACE_LLQUANTIZE_ARG(1, 0, 6, 20), DTRACE_LLQUANTIZE_ARG(10, 6, 6, 20),
+          DTRACE_LLQUANTIZE_ARG(10, 0, 6, 5), DTRACE_LLQUANTIZE_ARG(10, 0, 6, 25),
+          DTRACE_LLQUANTIZE_ARG(10, 0, 60, 20), DTRACE_LLQUANTIZE_ARG(10, 0, 6, 30)})
+        EXPECT_EQ(refused(DTRACEAGG_llquantize, arg),
+                  "llquantize() has bad parameters");
+    EXPECT_EQ(refused(static_cast<dif_agg>(0x70a), 0), "unknown aggregating function");
+}
+
+TEST(Aggregation, AnIncrementMayBeNegative)
+{
+    Session s;
+    DofBuilder dof;
+    Clause& c = dof.clause("p:m:f:n");
+    c.action({DTRACEAGG_quantize, constant(minus(3)), DT_NTUPLE_INCREMENT});
+    c.aggregate(DTRACEAGG_quantize, 1, 0, constant(1));
+    c.aggregate(DTRACEAGG_quantize, 2, 0, constant(1));
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("n");
+    auto entries = s.aggregations();
+    ASSERT_EQ(entries.size(), 2u);
+    EXPECT_EQ(entries[0].value[64], minus(3));
+    EXPECT_EQ(entries[1].value[64], 1u);
+}
+
+TEST(Aggregation, KeysOfSeveralPartsAreZeroPadded)
+{
+    Session s;
+    DofBuilder dof;
+    Difo name = builtin(DIF_VAR_execname);
+    name.returns_string();
+    dof.clause("p:m:f:n")
+        .key(builtin(DIF_VAR_arg0, 4))
+        .key(name)
+        .aggregate(DTRACEAGG_count, 1, 2);
+    ASSERT_EQ(s.load(dof), "");
+
+    s.host.strings[DIF_VAR_execname] = "a long name";
+    s.fire("n", {1});
+    s.host.strings[DIF_VAR_execname] = "b";
+    s.fire("n", {1});
+    s.host.strings[DIF_VAR_execname] = "a long name";
+    s.fire("n", {1});
+    auto entries = s.aggregations();
+    ASSERT_EQ(entries.size(), 2u);
+    EXPECT_EQ(entries[0].value, Words{2});
+    EXPECT_EQ(entries[1].value, Words{1});
+    EXPECT_EQ(entries[1].key.size(), 264u);
+    EXPECT_EQ(entries[1].key,
+              std::string("\1\0\0\0\0\0\0\0b", 9) + std::string(255, '\0'));
+}
+
+TEST(Aggregation, ClausesShareAnAggregationOfOneId)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:n").key(constant(5)).aggregate(DTRACEAGG_count, 1, 1);
+    dof.clause("p:m:f:n").key(constant(5)).aggregate(DTRACEAGG_count, 1, 1);
+    dof.clause("p:m:f:n").key(constant(5)).aggregate(DTRACEAGG_count, 2, 1);
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("n");
+    auto entries = s.aggregations();
+    ASSERT_EQ(entries.size(), 2u);
+    EXPECT_EQ(entries[0].value, Words{2});
+    EXPECT_EQ(entries[1].value, Words{1});
+}
+
+TEST(Aggregation, AFullBufferDropsNewKeysAndStillCountsOldOnes)
+{
+    Session s;
+    s.config.options[DTRACEOPT_aggsize] = 2048;
+    DofBuilder dof;
+    dof.clause("p:m:f:n").key(builtin(DIF_VAR_arg0)).aggregate(DTRACEAGG_count, 1, 1);
+    ASSERT_EQ(s.load(dof), "");
+
+    for (int round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < 1000; i++)
+            s.fire("n", {i});
+    }
+    std::uint64_t counted = 0;
+    auto entries = s.aggregations();
+    for (const AggEntry& e : entries) {
+        EXPECT_EQ(e.value[0], 2u);
+        counted += e.value[0];
+    }
+    EXPECT_GT(entries.size(), 20u);
+    EXPECT_EQ(counted + s.drops(DTRACEDROP_AGGREGATION), 2000u);
+}
+
+TEST(Aggregation, EachDrainGivesWhatHappenedSince)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:n").aggregate(DTRACEAGG_count, 1, 0);
+    ASSERT_EQ(s.load(dof), "");
+
+    for (unsigned round = 1; round <= 5; round++) {
+        for (unsigned i = 0; i < round; i++)
+            s.fire("n");
+        auto entries = s.aggregations();
+        ASSERT_EQ(entries.size(), 1u);
+        EXPECT_EQ(entries[0].value, Words{round});
+    }
+    EXPECT_TRUE(s.aggregations().empty());
+}
+
+TEST(Aggregation, AFaultInAKeyAggregatesNothing)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:n")
+        .key(Difo().op(DIF_OP_UDIV, 0, 0, 1).ret(1))
+        .aggregate(DTRACEAGG_count, 1, 1);
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("n");
+    EXPECT_TRUE(s.aggregations().empty());
+    EXPECT_EQ(s.records().size(), 1u);
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Principal buffers under their three policies, speculations, dynamic variables.
+#include <gtest/gtest.h>
+
+#include "tests/unit/dif/session.hpp"
+
+using namespace dif_test;
+
+namespace {
+
+Difo argument()
+{
+    return builtin(DIF_VAR_arg0);
+}
+
+void one_shard(Session& s, std::uint64_t policy, std::uint64_t bytes)
+{
+    s.config.n_shards = 1;
+    s.config.options[DTRACEOPT_bufpolicy] = policy;
+    s.config.options[DTRACEOPT_bufsize] = bytes;
+}
+
+// this clause's record goes to the speculation of id arg0
+Clause& speculates(DofBuilder& dof, const char* probe)
+{
+    return dof.clause(probe).action({DTRACEACT_SPECULATE, argument(), 1});
+}
+
+} // namespace
+
+TEST(Buffer, SwitchDropsWhatDoesNotFitAndCountsIt)
+{
+    Session s;
+    one_shard(s, DT_BUFPOLICY_SWITCH, 240);
+    DofBuilder dof;
+    dof.clause("p:m:f:n").trace(argument());
+    ASSERT_EQ(s.load(dof), "");
+
+    for (unsigned i = 0; i < 25; i++)
+        s.fire("n", {i});
+    auto records = s.records();
+    ASSERT_EQ(records.size(), 10u);
+    EXPECT_EQ(records[9].u64(), 9u);
+    EXPECT_EQ(s.drops(DTRACEDROP_PRINCIPAL), 15u);
+    s.fire("n", {77});
+    EXPECT_EQ(dt_fill(s.memory(), 0), 24u);
+    records = s.records();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].u64(), 77u);
+}
+
+TEST(Buffer, FillStopsRecordingAndLeavesRoomForEnd)
+{
+    Session s;
+    one_shard(s, DT_BUFPOLICY_FILL, 240);
+    DofBuilder dof;
+    dof.clause("p:m:f:n").trace(argument());
+    dof.clause("dtrace:::END").trace(constant(99));
+    ASSERT_EQ(s.load(dof), "");
+
+    for (unsigned i = 0; i < 25; i++)
+        s.fire("n", {i});
+    EXPECT_EQ(s.session().filled, 1u);
+    EXPECT_EQ(s.drops(DTRACEDROP_PRINCIPAL), 0u);
+    dt_activity_advance(s.memory(), DT_ACTIVITY_ACTIVE, DT_ACTIVITY_COOLDOWN);
+    s.fire("END");
+    auto records = s.records();
+    ASSERT_EQ(records.size(), 11u);
+    EXPECT_EQ(records[9].u64(), 9u);
+    EXPECT_EQ(records[10].u64(), 99u);
+}
+
+TEST(Buffer, RingKeepsTheNewestRecordsInOrder)
+{
+    // Sizes that divide the record evenly and that do not, and records of two sizes.
+    for (std::uint64_t bytes : {240, 248, 256, 264, 400}) {
+        for (unsigned n = 1; n < 60; n++) {
+            Session s;
+            one_shard(s, DT_BUFPOLICY_RING, bytes);
+            DofBuilder dof;
+            dof.clause("p:m:f:n").trace(argument());
+            dof.clause("p:m:f:wide")
+                .trace(argument())
+                .trace(argument())
+                .trace(argument());
+            ASSERT_EQ(s.load(dof), "");
+            for (unsigned i = 0; i < n; i++)
+                s.fire(i % 3 == 2 ? "wide" : "n", {i});
+            auto records = s.records();
+            ASSERT_GT(records.size(), std::min(n, 4u) - 1);
+            for (std::size_t i = 0; i < records.size(); i++)
+                ASSERT_EQ(records[i].u64(), n - records.size() + i)
+                    << bytes << " " << n;
+            EXPECT_EQ(s.drops(DTRACEDROP_PRINCIPAL), 0u);
+        }
+    }
+}
+
+TEST(Buffer, ScribbledOffsetsNeverLeaveTheBuffer)
+{
+    for (std::uint64_t policy :
+         {DT_BUFPOLICY_SWITCH, DT_BUFPOLICY_FILL, DT_BUFPOLICY_RING}) {
+        Session s;
+        one_shard(s, policy, 240);
+        DofBuilder dof;
+        dof.clause("p:m:f:n").trace(argument());
+        dof.clause("p:m:f:n").key(argument()).aggregate(DTRACEAGG_count, 1, 1);
+        ASSERT_EQ(s.load(dof), "");
+        for (std::uint64_t lie : {~0ull, 1ull << 63, 241ull, 7ull, 1ull << 32}) {
+            for (int i = 0; i < 2; i++) {
+                s.shard(0).principal[i].used = lie;
+                s.shard(0).principal[i].wrapped = lie;
+                s.shard(0).principal[i].at = lie;
+                s.shard(0).principal[i].size = lie;
+                s.shard(0).agg[i].used = lie;
+            }
+            s.shard(0).active = static_cast<std::uint32_t>(lie);
+            s.shard(0).agg_active = static_cast<std::uint32_t>(lie);
+            char* buckets =
+                reinterpret_cast<char*>(&s.shard(0)) + s.arena().plan.agg[0];
+            std::memset(buckets, static_cast<int>(lie), s.arena().plan.agg_buckets * 4);
+            s.fire("n", {1});
+            s.fire("n", {2});
+            std::vector<char> copy(65536);
+            EXPECT_LE(dt_drain_principal(s.memory(), 0, 1, copy.data(), 240, nullptr),
+                      240);
+            EXPECT_LE(dt_drain_agg(s.memory(), 0, 1, copy.data(), copy.size(), nullptr),
+                      65536);
+            EXPECT_LE(dt_fill(s.memory(), 0), 240u);
+        }
+    }
+}
+
+TEST(Speculation, CommitMovesRecordsAndStampsItsTime)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:new").trace(Difo().call(DIF_SUBR_speculation, 1).ret(1));
+    speculates(dof, "p:m:f:n").trace(constant(8));
+    dof.clause("p:m:f:commit").action({DTRACEACT_COMMIT, argument(), 1});
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("new");
+    EXPECT_EQ(s.records()[0].u64(), 1u);
+    s.fire("n", {1});
+    s.fire("n", {1});
+    EXPECT_TRUE(s.records().empty());
+    std::uint64_t before = s.host.clock;
+    s.fire("commit", {1});
+    auto records = s.records();
+    ASSERT_EQ(records.size(), 2u);
+    EXPECT_EQ(records[1].u64(), 8u);
+    EXPECT_GT(records[0].timestamp, before);
+    s.fire("new");
+    EXPECT_EQ(s.records()[0].u64(), 1u) << "the id is free again at once";
+}
+
+TEST(Speculation, DiscardForgetsAndNoneFreeIsADrop)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:new").trace(Difo().call(DIF_SUBR_speculation, 1).ret(1));
+    speculates(dof, "p:m:f:n").trace(constant(8));
+    dof.clause("p:m:f:commit").action({DTRACEACT_COMMIT, argument(), 1});
+    dof.clause("p:m:f:discard").action({DTRACEACT_DISCARD, argument(), 1});
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("new");
+    s.fire("new");
+    auto ids = s.records();
+    EXPECT_EQ(ids[0].u64(), 1u);
+    EXPECT_EQ(ids[1].u64(), 0u);
+    EXPECT_EQ(s.drops(DTRACEDROP_SPECUNAVAIL), 1u);
+    s.fire("n", {1});
+    s.fire("discard", {1});
+    s.fire("discard", {1});
+    s.fire("commit", {1});
+    EXPECT_TRUE(s.records().empty());
+}
+
+TEST(Speculation, IdZeroRecordsNothingAndAnIdBeyondNspecFaults)
+{
+    Session s;
+    DofBuilder dof;
+    speculates(dof, "p:m:f:n").trace(constant(8));
+    dof.clause("p:m:f:commit").action({DTRACEACT_COMMIT, argument(), 1});
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("n", {0});
+    s.fire("commit", {0});
+    s.fire("n", {1});
+    EXPECT_TRUE(s.records().empty()) << "1 was never given out";
+    s.fire("commit", {2});
+    s.fire("commit", {~0ull});
+    s.fire("n", {2});
+    auto records = s.records();
+    ASSERT_EQ(records.size(), 3u);
+    for (const Record& r : records)
+        EXPECT_EQ(r.error().fault, unsigned{DTRACEFLT_ILLOP});
+}
+
+TEST(Speculation, AFullBufferIsASpecDrop)
+{
+    Session s;
+    s.config.options[DTRACEOPT_specsize] = 96;
+    DofBuilder dof;
+    dof.clause("p:m:f:new").trace(Difo().call(DIF_SUBR_speculation, 1).ret(1));
+    speculates(dof, "p:m:f:n").trace(constant(8));
+    dof.clause("p:m:f:commit").action({DTRACEACT_COMMIT, argument(), 1});
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("new");
+    s.records();
+    for (int i = 0; i < 10; i++)
+        s.fire("n", {1});
+    EXPECT_EQ(s.drops(DTRACEDROP_SPEC), 6u);
+    s.fire("commit", {1});
+    EXPECT_EQ(s.records().size(), 4u);
+}
+
+TEST(Speculation, PartsOfOtherShardsAreMovedByClean)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:new").trace(Difo().call(DIF_SUBR_speculation, 1).ret(1));
+    speculates(dof, "p:m:f:n").trace(constant(8));
+    dof.clause("p:m:f:commit").action({DTRACEACT_COMMIT, argument(), 1});
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("new");
+    s.records();
+    s.host.host.shard = 0;
+    s.fire("n", {1});
+    s.host.host.shard = 1;
+    s.fire("n", {1});
+    s.fire("commit", {1});
+    EXPECT_EQ(s.records().size(), 1u);
+    s.fire("new");
+    EXPECT_EQ(s.records()[0].u64(), 0u);
+    EXPECT_EQ(s.drops(DTRACEDROP_SPECBUSY), 1u);
+    dt_clean(s.memory(), 1, s.host.clock, Session::all_live);
+    auto records = s.records();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].u64(), 8u);
+    s.fire("new");
+    EXPECT_EQ(s.records()[0].u64(), 1u);
+}
+
+TEST(Speculation, RulesOfOrderAreKept)
+{
+    auto refused = [](auto build) {
+        Session s;
+        DofBuilder dof;
+        build(dof.clause("p:m:f:n"));
+        return s.load(dof);
+    };
+    EXPECT_EQ(refused([](Clause& c) {
+                  c.trace(constant(1)).action({DTRACEACT_SPECULATE, constant(1), 1});
+              }),
+              "speculate() must come first");
+    EXPECT_EQ(refused([](Clause& c) {
+                  c.trace(constant(1)).action({DTRACEACT_COMMIT, constant(1), 1});
+              }),
+              "commit() beside data recording");
+    EXPECT_EQ(refused([](Clause& c) {
+                  c.action({DTRACEACT_SPECULATE, constant(1), 1})
+                      .action({DTRACEACT_EXIT, constant(1), 1});
+              }),
+              "exit() after speculate()");
+}
+
+TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
+{
+    Session s;
+    s.config.options[DTRACEOPT_dynvarsize] = 16384;
+    Difo store;
+    store.variable("a", 0x500, DIFV_SCOPE_GLOBAL, int_type(8), DIFV_KIND_ARRAY)
+        .ldgs(DIF_VAR_arg0, 1)
+        .ldgs(DIF_VAR_arg1, 2)
+        .push(1)
+        .indexed(DIF_OP_STGAA, 0x500, 2)
+        .ret(0);
+    Difo load;
+    load.variable("a", 0x500, DIFV_SCOPE_GLOBAL, int_type(8), DIFV_KIND_ARRAY)
+        .ldgs(DIF_VAR_arg0, 1)
+        .push(1)
+        .indexed(DIF_OP_LDGAA, 0x500, 2)
+        .ret(2);
+    DofBuilder dof;
+    dof.clause("p:m:f:store").run(store);
+    dof.clause("p:m:f:load").trace(load);
+    ASSERT_EQ(s.load(dof), "");
+
+    unsigned kept = 0;
+    for (unsigned i = 1; i <= 1000; i++)
+        s.fire("store", {i, i});
+    for (unsigned i = 1; i <= 1000; i++)
+        s.fire("load", {i});
+    for (const Record& r : s.records())
+        kept += r.u64() != 0;
+    EXPECT_GT(kept, 50u);
+    EXPECT_EQ(kept + s.drops(DTRACEDROP_DYNAMIC), 1000u);
+    std::uint64_t before = s.drops(DTRACEDROP_DYNAMIC);
+    for (unsigned i = 1; i <= 1000; i++)
+        s.fire("store", {i, 0});
+    for (unsigned i = 2001; i <= 2000 + kept; i++)
+        s.fire("store", {i, i});
+    EXPECT_EQ(s.drops(DTRACEDROP_DYNAMIC), before);
+}
+
+TEST(DynamicVariable, ThreadLocalsBelongToTheirThread)
+{
+    Session s;
+    Difo store, load;
+    store.variable("t", 0x500, DIFV_SCOPE_THREAD)
+        .ldgs(DIF_VAR_arg0, 1)
+        .indexed(DIF_OP_STTS, 0x500, 1)
+        .ret(0);
+    load.variable("t", 0x500, DIFV_SCOPE_THREAD).indexed(DIF_OP_LDTS, 0x500, 1).ret(1);
+    DofBuilder dof;
+    dof.clause("p:m:f:store").run(store);
+    dof.clause("p:m:f:load").trace(load);
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("store", {11});
+    s.host.host.thread_key = 6;
+    s.fire("store", {22});
+    s.fire("load");
+    s.host.host.thread_key = 5;
+    s.fire("load");
+    auto records = s.records();
+    EXPECT_EQ(records[0].u64(), 22u);
+    EXPECT_EQ(records[1].u64(), 11u);
+}
+
+TEST(DynamicVariable, AScribbledSpaceIsNeverFollowedOutside)
+{
+    Session s;
+    Difo both;
+    both.variable("a", 0x500, DIFV_SCOPE_GLOBAL, string_type(), DIFV_KIND_ARRAY)
+        .sets("value", 1)
+        .ldgs(DIF_VAR_arg0, 2)
+        .push(2)
+        .indexed(DIF_OP_STGAA, 0x500, 1)
+        .indexed(DIF_OP_LDGAA, 0x500, 3)
+        .indexed(DIF_OP_STGAA, 0x500, 0)
+        .ret(0);
+    DofBuilder dof;
+    dof.clause("p:m:f:n").run(both);
+    ASSERT_EQ(s.load(dof), "");
+
+    auto* bytes = static_cast<unsigned char*>(dt_at(s.memory(), s.arena().dynvars));
+    std::uint64_t state = 1;
+    for (int round = 0; round < 200; round++) {
+        for (std::uint64_t i = 0; i < s.arena().dynvars_bytes; i += 4) {
+            state = state * 6364136223846793005 + 1442695040888963407;
+            if ((state >> 60) == 0) {
+                std::uint32_t junk = state >> (32 + (state >> 61 & 3) * 8);
+                std::memcpy(bytes + i, &junk, 4);
+            }
+        }
+        for (std::uint64_t i = 0; i < 10; i++)
+            s.fire("n", {i});
+        dt_clean(s.memory(), 1, 1, Session::nobody_lives);
+    }
+}
