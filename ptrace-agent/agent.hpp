@@ -109,7 +109,7 @@ private:
     void learn_mask(Thread& thread);
     void learn_trap_action(Process& process, Thread& thread);
     void repair_after_trap(Thread& thread);
-    void deliver_trap(Thread& thread);
+    bool deliver_trap(Thread& thread); // true: it has gone on
     void watch_sigaction(StoppedWorld& world);
     void see_sigaction(Thread& thread, const Registers& regs);
 
@@ -135,6 +135,7 @@ private:
 
     // release.cpp
     void release(std::shared_ptr<AddressSpace> space);
+    void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody
     void let_go(Thread& thread, int signal);
     void release_everything();
 

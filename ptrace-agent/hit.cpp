@@ -107,7 +107,8 @@ void Agent::give_up(Tracepoint& tp, AddressSpace& space, const char* why)
     char at[32];
     std::snprintf(at, sizeof at, "0x%lx", tp.at().value);
     event.text = std::string("the tracepoint at ") + at + " was removed: " + why;
-    space.restore_originals({&tp});
+    space.restore_originals(
+        {&tp}); // other threads' hits: handle_signal() sees the text
     space.forget(tp);
     send_event(std::move(event));
 }

@@ -167,6 +167,8 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>&)
         if (!tp->serves())
             idle.push_back(tp);
     }
+    for (Thread* thread : threads_in(*space))
+        undo_hit(*thread, false);
     // One whose byte is not ours any more is not ours to restore either.
     space->restore_originals(idle);
     for (Tracepoint* tp : idle)

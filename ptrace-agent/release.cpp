@@ -15,16 +15,23 @@
 
 namespace dt::agent {
 
-// Did it stop for a breakpoint of ours that nobody handled yet? Then it never happened.
-static bool is_unhandled_hit(const Thread& thread, user_regs_struct& user)
+// A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
+// thread is put back before the instruction.
+void Agent::undo_hit(Thread& thread, bool all)
 {
     siginfo_t info;
-    if (!thread.pending || thread.event() != 0 || thread.signal() != SIGTRAP ||
-        !get_siginfo(thread.tid, info) || info.si_code != SI_KERNEL ||
-        !get_regs(thread.tid, user))
-        return false;
+    user_regs_struct user;
+    if (!thread.stopped || !thread.pending || thread.event() != 0 ||
+        thread.signal() != SIGTRAP || !get_siginfo(thread.tid, info) ||
+        info.si_code != SI_KERNEL || !get_regs(thread.tid, user))
+        return;
     Tracepoint* tp = thread.process->space->find({user.rip - 1});
-    return tp != nullptr && tp->written;
+    if (tp == nullptr || !tp->written || (!all && tp->serves()))
+        return;
+    repair_after_trap(thread);
+    user.rip -= 1;
+    set_regs(thread.tid, user);
+    thread.pending = false;
 }
 
 void Agent::let_go(Thread& thread, int signal)
@@ -45,13 +52,7 @@ void Agent::release(std::shared_ptr<AddressSpace> space)
     StoppedWorld world(*this, space);
     for (Thread* thread : threads_in(*space)) {
         thread->process->doomed = true; // its end is nobody's news any more
-        user_regs_struct user;
-        if (!thread->stopped || !is_unhandled_hit(*thread, user))
-            continue;
-        repair_after_trap(*thread);
-        user.rip -= 1;
-        set_regs(thread->tid, user);
-        thread->pending = false;
+        undo_hit(*thread, true);
     }
     space->restore_originals(space->tracepoints());
     for (auto [page, bytes] : space->slot_pages) {

@@ -71,8 +71,9 @@ void Agent::handle_signal(Thread& thread, int signal)
     if (!get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
         return go_on(thread, signal);
     if (info.si_code != SI_KERNEL) {
-        deliver_trap(thread);
-        return go_on(thread, signal);
+        if (!deliver_trap(thread))
+            go_on(thread, signal);
+        return;
     }
     if (handle_hit(thread, user))
         return;
@@ -86,8 +87,8 @@ void Agent::handle_signal(Thread& thread, int signal)
         set_regs(thread.tid, user);
         return go_on(thread);
     }
-    deliver_trap(thread);
-    go_on(thread, signal);
+    if (!deliver_trap(thread))
+        go_on(thread, signal);
 }
 
 void Agent::handle_event(Thread& thread, int event, int signal)

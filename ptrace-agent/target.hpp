@@ -33,6 +33,12 @@ struct Step {
     std::uint64_t mask = 0; // to be put back
 };
 
+// A handler of the program for a SIGTRAP of its own.
+struct TrapHandler {
+    std::uint64_t interrupted = 0; // where the program was
+    std::uint64_t frame = 0;       // rsp at the handler's first instruction
+};
+
 struct Thread {
     pid_t tid = 0;
     Process* process = nullptr;
@@ -49,10 +55,8 @@ struct Thread {
     bool reenter = false;    // goes on with the instruction at its pc, without firing
     std::uint8_t faults = 0; // emulations of one instruction that failed
     Step step;
-    TargetAddr slot_holds; // the site whose copy is in its slot
-    // Stack pointers at which SIGTRAP handlers of the program were entered: below the
-    // last one SIGTRAP is blocked, whatever the rest of the mask says.
-    std::vector<std::uint64_t> trap_handlers;
+    TargetAddr slot_holds;                  // the site whose copy is in its slot
+    std::vector<TrapHandler> trap_handlers; // of the program, entered, innermost last
     // The system call at this site was interrupted and will be restarted: its next
     // hit is no new one.
     std::optional<TargetAddr> restarting;

@@ -10,15 +10,14 @@
 //           SIGTRAP's bit) had SIGTRAP blocked is remembered per process. A mask never
 //           seen so is taken to have it blocked when it blocks nearly everything, as
 //           libc does around clone() and posix_spawn().
-//           Inside the program's own SIGTRAP handler the stack pointer tells it.
+//           Inside the program's own SIGTRAP handler the signal frame tells it.
 //   action  Asked of the kernel when the target is grabbed; later changes are seen by a
 //           tracepoint on libc's rt_sigaction(2). /proc/PID/status tells on the rare
 //           damaged hit whether the action was lost.
 //
 // Not covered: a thread that blocks SIGTRAP and little else by itself, after its first
 // stop and before its first hit, finds it unblocked; a program that installs a SIGTRAP
-// handler without its libc, and has SIGTRAP blocked at a hit, finds the handler reset;
-// a SIGTRAP handler on an alternate stack finds SIGTRAP unblocked.
+// handler without its libc, and has SIGTRAP blocked at a hit, finds the handler reset.
 #include "ptrace-agent/agent.hpp"
 
 #include "ptrace-agent/linker.hpp"
@@ -74,16 +73,46 @@ void Agent::learn_trap_action(Process& process, Thread& thread)
 }
 
 // The program's handler for a SIGTRAP of its own is about to run, with SIGTRAP blocked.
-void Agent::deliver_trap(Thread& thread)
+// The thread is brought to its first instruction, to learn where its frame is.
+bool Agent::deliver_trap(Thread& thread)
 {
     TrapAction& action = thread.process->trap_action;
     user_regs_struct user;
     if (action.handler <= sig_ignore || (action.flags & SA_NODEFER) != 0 ||
-        (action.flags & SA_ONSTACK) != 0 || !get_regs(thread.tid, user))
-        return;
-    thread.trap_handlers.push_back(user.rsp);
+        !get_regs(thread.tid, user))
+        return false;
+    TrapHandler entered{user.rip, 0};
+    int status = 0;
+    if (!resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP) ||
+        !wait_for_stop(thread.tid, status)) {
+        drop_thread(thread, status);
+        return true;
+    }
     if ((action.flags & SA_RESETHAND) != 0)
         action = TrapAction{true};
+    if (status >> 16 != 0 || WSTOPSIG(status) != SIGTRAP) {
+        thread.status = status; // something came first, and is handled first
+        thread.pending = true;
+        ready_.push_back(thread.tid);
+        return true;
+    }
+    if (get_regs(thread.tid, user))
+        entered.frame = user.rsp;
+    thread.trap_handlers.push_back(entered);
+    go_on(thread);
+    return true;
+}
+
+// Signal frame at handler entry: return address, then struct ucontext, whose rip is that
+// of the interrupted code (x86-64: after flags, link, stack and sixteen registers).
+static bool is_live(AddressSpace& space, const TrapHandler& handler, std::uint64_t rsp)
+{
+    constexpr std::uint64_t rip_in_frame = 8 + 40 + 16 * 8;
+    constexpr std::uint64_t max_depth = 64 << 10;
+    std::uint64_t rip = 0;
+    return handler.frame - rsp < max_depth &&
+           space.read_value(TargetAddr{handler.frame + rip_in_frame}, rip) &&
+           rip == handler.interrupted;
 }
 
 // Is it in such a handler still? Handlers that were left, by whatever way, are forgotten.
@@ -92,7 +121,8 @@ static bool in_trap_handler(Thread& thread)
     user_regs_struct user;
     if (thread.trap_handlers.empty() || !get_regs(thread.tid, user))
         return false;
-    while (!thread.trap_handlers.empty() && user.rsp >= thread.trap_handlers.back())
+    while (!thread.trap_handlers.empty() &&
+           !is_live(*thread.process->space, thread.trap_handlers.back(), user.rsp))
         thread.trap_handlers.pop_back();
     return !thread.trap_handlers.empty();
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// The consumer dies, in whatever way and at whatever moment: targets do not notice.
+#include "session.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::test;
+
+static bool wait_until_free(pid_t pid)
+{
+    for (int i = 0; i < 500; ++i) {
+        if (!is_traced(pid))
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+// A consumer in a process of its own, killed after a while.
+static void trace_and_die(pid_t target, useconds_t after_us)
+{
+    pid_t consumer = fork();
+    if (consumer == 0) {
+        Session session;
+        if (!session.agent().grab(target))
+            _exit(1);
+        for (;;) {
+            session.plant_return(target, "work", 2);
+            session.plant_entry(target, "work", 1);
+            auto functions = functions_of(target, "/waiter");
+            Site site;
+            site.at = functions["work"].at;
+            site.probe = 1;
+            usleep(3000);
+            (void)session.agent().remove(target, std::span(&site, 1));
+        }
+    }
+    usleep(after_us);
+    ::kill(consumer, SIGKILL);
+    waitpid(consumer, nullptr, 0);
+}
+
+TEST(Death, OfTheConsumerAtAnyMomentLeavesTheTargetUnharmed)
+{
+    FreeVictim target({victim("waiter"), "4"});
+    target.read_line();
+    unsigned seed = static_cast<unsigned>(getpid());
+    for (int round = 0; round < 20; ++round) {
+        auto after = static_cast<useconds_t>(rand_r(&seed) % 60000);
+        trace_and_die(target.pid(), after);
+        ASSERT_TRUE(wait_until_free(target.pid())) << "killed after " << after << " us";
+        ASSERT_EQ(text_difference(target.pid()), "") << after;
+    }
+    EXPECT_EQ(target.finish(), 0);
+    EXPECT_GT(number_after(target.rest, "calls"), 0);
+}
+
+TEST(Death, OfTheConsumerLetsACommandRunOn)
+{
+    int output[2];
+    ASSERT_EQ(pipe(output), 0);
+    pid_t consumer = fork();
+    if (consumer == 0) {
+        close(output[0]);
+        dup2(output[1], 1);
+        auto agent = AgentClient::start();
+        auto target = agent->create({victim("alarms"), "3000"}, {}, EvalTime::postinit);
+        Site site;
+        site.at = functions_of(target->pid, "/alarms")["work"].at;
+        (void)agent->plant(target->pid, std::span(&site, 1));
+        (void)agent->resume(target->pid);
+        usleep(10000);
+        ::kill(getpid(), SIGKILL);
+    }
+    close(output[1]);
+    std::string text;
+    char buffer[512];
+    ssize_t n;
+    while ((n = read(output[0], buffer, sizeof buffer)) > 0)
+        text.append(buffer, static_cast<std::size_t>(n));
+    close(output[0]);
+    waitpid(consumer, nullptr, 0);
+    EXPECT_EQ(number_after(text, "calls"), 3000) << text;
+}
+
+TEST(Death, OfTheConsumerKillsACommandThatWasNeverStarted)
+{
+    int report[2];
+    ASSERT_EQ(pipe(report), 0);
+    pid_t consumer = fork();
+    if (consumer == 0) {
+        auto agent = AgentClient::start();
+        auto target = agent->create({victim("spin")}, {}, EvalTime::exec);
+        pid_t pid = target ? target->pid : 0;
+        (void)!write(report[1], &pid, sizeof pid);
+        ::kill(getpid(), SIGKILL);
+    }
+    pid_t pid = 0;
+    ASSERT_EQ(read(report[0], &pid, sizeof pid), static_cast<ssize_t>(sizeof pid));
+    waitpid(consumer, nullptr, 0);
+    ASSERT_GT(pid, 0);
+    for (int i = 0; i < 300 && is_traced(pid); ++i)
+        usleep(10000);
+    EXPECT_FALSE(is_traced(pid));
+    close(report[0]);
+    close(report[1]);
+}
+
+TEST(Death, OfTheAgentBySigtermLetsGoAndIsReported)
+{
+    FreeVictim target({victim("waiter"), "4"});
+    target.read_line();
+    Session session;
+    ASSERT_TRUE(session.agent().grab(target.pid()));
+    session.plant_entry(target.pid(), "work", 1);
+    ::kill(session.agent().agent_pid(), SIGTERM);
+    auto event = session.event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->kind, AgentEvent::agent_gone);
+    EXPECT_TRUE(wait_until_free(target.pid()));
+    EXPECT_EQ(text_difference(target.pid()), "");
+    EXPECT_EQ(target.finish(), 0);
+}
+
+TEST(Death, OfTheTargetAtAnyStepIsAnOrdinaryEvent)
+{
+    Session session;
+    unsigned seed = static_cast<unsigned>(getpid());
+    for (int round = 0; round < 20; ++round) {
+        FreeVictim target({victim("waiter"), "8"});
+        target.read_line();
+        pid_t killer = fork();
+        if (killer == 0) {
+            usleep(static_cast<useconds_t>(rand_r(&seed) % 8000));
+            ::kill(target.pid(), SIGKILL);
+            _exit(0);
+        }
+        rand_r(&seed);
+        if (session.agent().grab(target.pid())) {
+            auto functions = functions_of(target.pid(), "/waiter");
+            auto sites = return_sites(functions["work"], 1);
+            for (int i = 0; i < 1000; ++i) {
+                auto planted = session.agent().plant(target.pid(), sites);
+                if (!planted) {
+                    EXPECT_EQ(planted.error().code, Code::gone);
+                    break;
+                }
+                (void)session.agent().remove(target.pid(), sites);
+            }
+        }
+        waitpid(killer, nullptr, 0);
+    }
+    // The agent is alive and well.
+    pid_t pid = session.create({victim("spin"), "10", "1"});
+    while (session.event(10)) {
+    }
+    session.plant_entry(pid, "work", 5);
+    EXPECT_EQ(session.run_to_end(pid), 0);
+    EXPECT_EQ(session.hits(5), 10u);
+}

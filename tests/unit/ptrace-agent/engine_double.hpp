@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The engine as these tests have it: dt_fire() writes down what the agent told it.
+//
+// It lives in the data part of the arena, which the agent maps from the memfd that the
+// test made, so that both processes see it. Replacing the engine keeps D programs out of
+// tests that are about stopping, stepping and letting go.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace dt::test {
+
+constexpr unsigned max_probes = 8192;
+constexpr unsigned max_pcs = 16;
+
+// What dt_fire() shall ask the host; a bit each.
+enum Ask : std::uint64_t { ask_args = 1, ask_stack = 2, ask_vars = 4, ask_memory = 8 };
+
+struct Seen {
+    std::atomic<std::uint64_t> hits;
+    std::uint64_t args[10];
+    std::uint64_t n_args;
+    std::uint64_t pid, tid, ppid, uid, errno_value, rip, rsp, vtimestamp;
+    std::uint64_t thread_key;
+    std::int64_t depth;
+    std::uint64_t pcs[max_pcs];
+    char execname[32];
+    char psargs[128];
+    char text[64]; // of the string at arg0
+    std::int64_t text_length;
+    std::uint64_t bad; // of a load at arg0 that failed
+};
+
+struct Notebook {
+    std::uint64_t ask;
+    std::uint64_t raise_signal; // raised once
+    Seen seen[max_probes];
+};
+
+constexpr std::uint64_t program_bytes = 64 << 10;
+constexpr std::uint64_t data_bytes = (sizeof(Notebook) + 0xffff) & ~0xffffull;
+
+} // namespace dt::test

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Signals of the program pass through, and its SIGTRAP stays its own.
+#include "session.hpp"
+
+#include "fasttrap/arch/arch.hpp"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+using namespace dt;
+using namespace dt::test;
+
+TEST(Signals, PassThroughAtOneKilohertzWhileProbed)
+{
+    Session session;
+    pid_t pid = session.create({victim("alarms"), "20000"});
+    session.plant_return(pid, "work", 2);
+    session.plant_entry(pid, "work", 1);
+    session.plant_entry(pid, "handled", 3);
+    EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
+    EXPECT_EQ(session.printed("calls"), 20000);
+    EXPECT_EQ(session.hits(1), 20000u);
+    EXPECT_EQ(session.hits(2), 20000u);
+    EXPECT_EQ(session.hits(3), static_cast<std::uint64_t>(session.printed("handled")));
+    EXPECT_GE(session.printed("handled"), 50);
+}
+
+TEST(Signals, LeaveTheCountExactWhereEveryInstructionIsProbed)
+{
+    Session session;
+    pid_t pid = session.create({victim("alarms"), "3000"});
+    Function work = functions_of(pid, "/alarms")["work"];
+    std::vector<Site> sites;
+    for (std::size_t at = 0; at < work.text.size();) {
+        auto insn = x86_64.decode(std::span(work.text).subspan(at), work.at + at);
+        ASSERT_TRUE(insn);
+        Site site;
+        site.at = work.at + at;
+        site.kind = SiteKind::offset;
+        site.probe = static_cast<std::uint32_t>(100 + at);
+        sites.push_back(site);
+        at += insn->length;
+    }
+    session.plant(pid, sites);
+    EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
+    for (const Site& site : sites)
+        EXPECT_EQ(session.hits(site.probe), 3000u) << site.probe - 100;
+}
+
+TEST(Signals, GiveTheProgramItsOwnTraps)
+{
+    Session session;
+    pid_t pid = session.create({victim("sigtrap"), "200"});
+    session.plant_entry(pid, "work", 1);
+    EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
+    EXPECT_EQ(session.hits(1), 800u);
+}
+
+TEST(Signals, LeaveABlockedSigtrapBlocked)
+{
+    Session session;
+    pid_t pid = session.create({victim("blocked"), "500", "blocked"});
+    session.plant_return(pid, "work", 2);
+    session.plant_entry(pid, "work", 1);
+    EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
+    EXPECT_EQ(session.hits(1), 500u);
+    EXPECT_EQ(session.hits(2), 500u);
+}
+
+TEST(Signals, LeaveAnIgnoredSigtrapIgnored)
+{
+    FreeVictim target({victim("blocked"), "300", "ignored"}, "WAIT");
+    target.read_line();
+    Session session;
+    ASSERT_TRUE(session.agent().grab(target.pid()));
+    session.plant_entry(target.pid(), "work", 1);
+    target.say("x");
+    EXPECT_EQ(target.finish(), 0) << target.rest;
+    EXPECT_EQ(session.hits(1), 300u);
+}
+
+TEST(Signals, LeaveTheHandlerOfABlockedSigtrapInstalled)
+{
+    FreeVictim target({victim("blocked"), "300", "handled"}, "WAIT");
+    target.read_line();
+    Session session;
+    ASSERT_TRUE(session.agent().grab(target.pid()));
+    session.plant_entry(target.pid(), "work", 1);
+    target.say("x");
+    EXPECT_EQ(target.finish(), 0) << target.rest;
+    EXPECT_EQ(session.hits(1), 300u);
+}
+
+TEST(Signals, KillTheProcessThatTheyKillWithoutProbes)
+{
+    FreeVictim target({victim("waiter"), "5"});
+    target.read_line();
+    Session session;
+    ASSERT_TRUE(session.agent().grab(target.pid()));
+    session.plant_entry(target.pid(), "work", 1);
+    ::kill(target.pid(), SIGUSR1);
+    auto event = session.event();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->kind, AgentEvent::exited);
+    EXPECT_TRUE(WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGUSR1);
+}

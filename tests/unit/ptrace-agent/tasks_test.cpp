@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// New processes and programs: fork, vfork, clone, exec, exceptions.
+#include "session.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+using namespace dt;
+using namespace dt::test;
+
+TEST(Tasks, ForkedChildrenRunCleanTextAndAreNotTraced)
+{
+    Session session;
+    pid_t pid = session.create({victim("forker"), "40"});
+    session.plant_return(pid, "work", 2);
+    session.plant_entry(pid, "work", 1);
+    EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
+    EXPECT_EQ(session.printed("good"), 40);
+    EXPECT_EQ(session.hits(1), 40u);
+    EXPECT_EQ(session.hits(2), 40u);
+    std::size_t n_forks = 0;
+    for (const AgentEvent& event : session.others)
+        n_forks += event.kind == AgentEvent::forked && event.pid == pid;
+    EXPECT_EQ(n_forks, 40u);
+}
+
+TEST(Tasks, ChildrenThatShareTheMemoryFireToo)
+{
+    Session session;
+    pid_t pid = session.create({victim("vforker"), "30"});
+    session.plant_return(pid, "work", 2);
+    session.plant_entry(pid, "work", 1);
+    EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
+    EXPECT_EQ(session.printed("good"), 90);
+    // Each round: a vfork child, a clone with CLONE_VM, the parent.
+    EXPECT_EQ(session.printed("calls"), 90);
+    EXPECT_EQ(session.hits(1), 90u);
+    EXPECT_EQ(session.hits(2), 90u);
+}
+
+TEST(Tasks, PlantingWhileAVforkChildRunsDoesNotHang)
+{
+    Session session;
+    pid_t pid = session.create({victim("vforker"), "200"});
+    auto functions = functions_of(pid, "/vforker");
+    Site site;
+    site.at = functions["work"].at;
+    site.probe = 1;
+    ASSERT_TRUE(session.agent().resume(pid));
+    for (int i = 0; i < 100; ++i) {
+        auto planted = session.agent().plant(pid, std::span(&site, 1));
+        if (!planted)
+            break; // it has ended
+        (void)session.agent().remove(pid, std::span(&site, 1));
+    }
+    EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
+    EXPECT_EQ(session.printed("good"), 600);
+}
+
+TEST(Tasks, ExecFromAThreadDropsAllProbesAndTellsSo)
+{
+    Session session;
+    pid_t pid = session.create({victim("execer"), "5"});
+    session.plant_entry(pid, "work", 1);
+    int status = session.run_to_end(pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+    EXPECT_EQ(session.output(), "done\n");
+    EXPECT_GE(session.hits(1), 200u);
+    std::size_t n_execs = 0;
+    for (const AgentEvent& event : session.others)
+        n_execs += event.kind == AgentEvent::execed;
+    EXPECT_EQ(n_execs, 5u);
+}
+
+TEST(Tasks, ProbesCanBePlantedInTheProgramAfterAnExec)
+{
+    Session session;
+    pid_t pid = session.create({victim("execer"), "1"}, EvalTime::postinit);
+    ASSERT_TRUE(session.agent().resume(pid));
+    auto event = session.event();
+    ASSERT_TRUE(event);
+    ASSERT_EQ(event->kind, AgentEvent::execed);
+    int status = session.run_to_end(pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+TEST(Tasks, ExceptionsPassThroughProbedFrames)
+{
+    Session session;
+    pid_t pid = session.create({victim("thrower"), "300"});
+    for (const char* name : {"_Z4workl", "_Z6middlel"}) {
+        std::uint32_t probe = name[2] == '4' ? 1 : 3;
+        session.plant_return(pid, name, probe + 1);
+        session.plant_entry(pid, name, probe);
+    }
+    EXPECT_EQ(session.run_to_end(pid), 0);
+    EXPECT_EQ(session.printed("calls"), 300);
+    EXPECT_EQ(session.printed("caught"), 100);
+    EXPECT_EQ(session.hits(1), 300u);
+    EXPECT_EQ(session.hits(2), 200u);
+    EXPECT_EQ(session.hits(3), 300u);
+    EXPECT_EQ(session.hits(4), 200u);
+}
+
+TEST(Tasks, ShellPipelinesOfManyProcessesGiveTheSameOutput)
+{
+    Session plain, probed;
+    std::vector<std::string> argv{"/bin/sh", "-c",
+                                  "i=0; while [ $i -lt 20 ]; do "
+                                  "echo $i | sed s/1/one/ | tr o 0; "
+                                  "i=$((i+1)); done; echo $(ls / | wc -l) > /dev/null"};
+    EXPECT_EQ(plain.run_to_end(plain.create(argv)), 0);
+    pid_t pid = probed.create(argv);
+    std::vector<Site> sites;
+    std::uint32_t probe = 10;
+    for (auto& [name, function] : functions_of(pid, "/libc.so.6")) {
+        Site site;
+        site.at = function.at;
+        site.probe = probe++ % max_probes;
+        sites.push_back(site);
+    }
+    ASSERT_TRUE(probed.agent().plant(pid, sites));
+    EXPECT_EQ(probed.run_to_end(pid), 0);
+    EXPECT_EQ(probed.output(), plain.output());
+}

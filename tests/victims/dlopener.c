@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Loads a plugin, calls it, unloads it, again and again. dlopener PLUGIN ROUNDS CALLS;
+// says "ready" and waits for a byte on stdin before it begins, when WAIT is set.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    long rounds = argc > 2 ? atol(argv[2]) : 3;
+    long calls = argc > 3 ? atol(argv[3]) : 100;
+    long sum = 0;
+    char byte;
+    if (getenv("WAIT") != NULL) {
+        puts("ready");
+        fflush(stdout);
+        if (read(0, &byte, 1) != 1)
+            return 9;
+    }
+    for (long i = 0; i < rounds; ++i) {
+        void *plugin = dlopen(argv[1], RTLD_NOW);
+        long (*plugin_work)(long) =
+            plugin ? (long (*)(long))dlsym(plugin, "plugin_work") : NULL;
+        if (plugin_work == NULL) {
+            fprintf(stderr, "%s\n", dlerror());
+            return 2;
+        }
+        for (long j = 0; j < calls; ++j)
+            sum += plugin_work(j);
+        dlclose(plugin);
+    }
+    printf("sum %ld\n", sum);
+    return 0;
+}

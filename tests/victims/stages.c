@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// How far has it run? stage is 1 once the constructor ran, 2 in main().
+#include <stdio.h>
+
+volatile int stage;
+
+__attribute__((constructor)) static void construct(void)
+{
+    stage = 1;
+}
+
+int main(void)
+{
+    int seen = stage;
+    stage = 2;
+    printf("main saw stage %d\n", seen);
+    return 5;
+}
