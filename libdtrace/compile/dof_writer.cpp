@@ -13,6 +13,7 @@
 #include "libdtrace/compile/compiler.hpp"
 
 #include <cstring>
+#include <string_view>
 #include <unordered_map>
 
 namespace dt {
@@ -27,6 +28,8 @@ public:
     std::vector<std::byte> finish();
 
 private:
+    dof_secidx find_section(dof_sectype type, std::size_t hash, const void* data,
+                            std::size_t bytes) const;
     dof_secidx add_section(dof_sectype type, std::uint32_t align, std::uint32_t entsize,
                            const void* data, std::size_t bytes);
     template <class T>
@@ -42,6 +45,7 @@ private:
     std::vector<std::byte> data_;
     std::string strings_ = std::string(1, '\0');
     std::unordered_map<std::string, dof_stridx> string_index_;
+    std::unordered_multimap<std::size_t, dof_secidx> section_by_hash_;
     std::unordered_map<const Difo*, dof_secidx> difo_section_;
 };
 
@@ -52,10 +56,29 @@ DofWriter::DofWriter()
     sections_.push_back({DOF_SECT_STRTAB, 1, DOF_SECF_LOAD, 0, 0, 0});
 }
 
+dof_secidx DofWriter::find_section(dof_sectype type, std::size_t hash, const void* data,
+                                   std::size_t bytes) const
+{
+    auto [at, end] = section_by_hash_.equal_range(hash);
+    for (; at != end; ++at) {
+        const dof_sec& section = sections_[at->second];
+        if (section.type == static_cast<dt_u32>(type) && section.size == bytes &&
+            (bytes == 0 ||
+             std::memcmp(data_.data() + section.offset, data, bytes) == 0))
+            return at->second;
+    }
+    return DOF_SECIDX_NONE;
+}
+
 dof_secidx DofWriter::add_section(dof_sectype type, std::uint32_t align,
                                   std::uint32_t entsize, const void* data,
                                   std::size_t bytes)
 {
+    std::string_view content(static_cast<const char*>(data), bytes);
+    std::size_t hash = std::hash<std::string_view>()(content) + type;
+    dof_secidx same = find_section(type, hash, data, bytes);
+    if (same != DOF_SECIDX_NONE)
+        return same;
     // data_ starts 8-aligned in the file.
     std::size_t at = DT_ALIGN(data_.size(), std::size_t{align});
     data_.resize(at + bytes);
@@ -63,7 +86,9 @@ dof_secidx DofWriter::add_section(dof_sectype type, std::uint32_t align,
         std::memcpy(data_.data() + at, data, bytes);
     sections_.push_back(
         {static_cast<dt_u32>(type), align, DOF_SECF_LOAD, entsize, at, bytes});
-    return static_cast<dof_secidx>(sections_.size() - 1);
+    dof_secidx added = static_cast<dof_secidx>(sections_.size() - 1);
+    section_by_hash_.emplace(hash, added);
+    return added;
 }
 
 template <class T>

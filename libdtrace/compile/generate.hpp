@@ -20,7 +20,8 @@
 //     contains such an instruction itself is evaluated before the flush.
 //
 // Order of evaluation is C's: unspecified for most operators. It is left to right unless
-// the right operand needs more registers and neither side has side effects.
+// the right operand needs more registers, and either no side has side effects or there
+// are too few registers for left to right.
 #pragma once
 
 #include "libdtrace/compile/assembler.hpp"

@@ -7,21 +7,15 @@
 //   printa("f", @a, @b)          PRINTA id of @a (ntuple 2, format), PRINTA id of @b
 //   normalize(@a, n)             LIBACT id of @a (ntuple 2, arg which), LIBACT n
 //   @a[k, ustack()] = sum(e)     DIFEXPR k, USTACK, sum e (ntuple 2, uarg id of @a)
-//   @a = quantize(e, n)          quantize n (ntuple increment_entry), quantize e
+//   @a = quantize(e, n)          quantize n (ntuple increment), quantize e
 //
 // Actions that are one entry carry ntuple 1; parts of a key and increments 0 and
-// increment_entry. uarg is the source line, except that of an aggregating entry.
+// DT_NTUPLE_INCREMENT. uarg is the source line, except that of an aggregating entry.
 #include "libdtrace/compile/generate.hpp"
 
 #include "dif/actions.h"
 
 namespace dt {
-
-namespace {
-
-constexpr std::uint32_t increment_entry = 0xffffffff;
-
-} // namespace
 
 ActionGenerator::ActionGenerator(const CompileContext& context, CompiledClause& clause,
                                  UsedAggregations& aggregations)
@@ -213,8 +207,11 @@ void ActionGenerator::aggregate(const Node& node)
     for (const NodePtr& part : key.args)
         key_part(*part);
     std::uint32_t kind = function.ident->id;
-    if (function.args.size() > 1)
-        add_value(kind, *function.args[1], dif_type_word()).ntuple = increment_entry;
+    if (function.args.size() > 1) {
+        Action& increment = add_value(kind, *function.args[1], dif_type_word());
+        increment.ntuple = DT_NTUPLE_INCREMENT;
+        increment.arg = function.value;
+    }
     Action& entry = function.args.empty()
                         ? add(kind, node)
                         : add_value(kind, *function.args[0], dif_type_word());

@@ -105,7 +105,10 @@ ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
 bool ExprGenerator::right_first(const Node& left, const Node& right)
 {
     const Facts l = facts(left), r = facts(right);
-    return r.registers > l.registers && !l.has_effects && !r.has_effects;
+    if (r.registers <= l.registers)
+        return false;
+    bool has_effects = l.has_effects || r.has_effects;
+    return !has_effects || r.registers + 1 >= options_.n_registers;
 }
 
 } // namespace dt

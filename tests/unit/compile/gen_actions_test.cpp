@@ -127,7 +127,7 @@ TEST_F(GenerateActions, AggregatingComesAfterItsKeysAndItsIncrement)
     EXPECT_EQ(entries[1].difo, nullptr);
     EXPECT_EQ(entries[1].ntuple, 0u);
     EXPECT_EQ(entries[2].kind, std::uint32_t(DTRACEAGG_lquantize));
-    EXPECT_EQ(entries[2].ntuple, 0xffffffffu);
+    EXPECT_EQ(entries[2].ntuple, DT_NTUPLE_INCREMENT);
     EXPECT_EQ(constant(entries[2]), 2u);
     EXPECT_EQ(entries[3].kind, std::uint32_t(DTRACEAGG_lquantize));
     EXPECT_EQ(entries[3].ntuple, 2u);

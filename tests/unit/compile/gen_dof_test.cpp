@@ -9,11 +9,11 @@
 namespace dt::gen {
 namespace {
 
-std::shared_ptr<Difo> small_difo()
+std::shared_ptr<Difo> small_difo(std::uint64_t value = 42)
 {
     auto out = std::make_shared<Difo>();
     out->text = {0x25000001, 0x23000001};
-    out->ints = {42};
+    out->ints = {value};
     out->strs = std::string(1, '\0');
     out->rtype.size = 8;
     return out;
@@ -120,26 +120,30 @@ TEST(WriteDof, FormatsAreStringsOfTheirAction)
         "hello");
 }
 
-TEST(WriteDof, WritesASharedObjectOnce)
+TEST(WriteDof, WritesEqualSectionsOnce)
 {
     Program program;
-    auto difo = small_difo();
-    program.clauses.push_back(clause("BEGIN", difo));
-    program.clauses.push_back(clause("END", difo));
-    EXPECT_EQ(sections(write_dof(program, 0), DOF_SECT_DIFOHDR).size(), 1u);
+    program.clauses.push_back(clause("BEGIN", small_difo()));
+    program.clauses.push_back(clause("END", small_difo()));
+    program.clauses.push_back(clause("ERROR", small_difo(43)));
+    auto dof = write_dof(program, 0);
+    EXPECT_EQ(sections(dof, DOF_SECT_DIF).size(), 1u);
+    EXPECT_EQ(sections(dof, DOF_SECT_INTTAB).size(), 2u);
+    EXPECT_EQ(sections(dof, DOF_SECT_DIFOHDR).size(), 2u);
+    EXPECT_EQ(sections(dof, DOF_SECT_ECBDESC).size(), 3u);
 }
 
 TEST(WriteDof, GrowsLinearlyWithTheProgram)
 {
-    auto bytes_of = [](int n_clauses) {
+    auto bytes_of = [](std::uint64_t n_clauses) {
         Program program;
-        for (int i = 0; i < n_clauses; i++)
-            program.clauses.push_back(clause("BEGIN", small_difo()));
+        for (std::uint64_t i = 0; i < n_clauses; i++)
+            program.clauses.push_back(clause("BEGIN", small_difo(i + 1)));
         return write_dof(program, 0).size();
     };
-    std::size_t one = bytes_of(2) - bytes_of(1);
-    EXPECT_EQ(bytes_of(100000) - bytes_of(1), 99999 * one);
-    EXPECT_LE(one, 512u);
+    std::size_t each = bytes_of(3) - bytes_of(2);
+    EXPECT_EQ(bytes_of(100000) - bytes_of(2), 99998 * each);
+    EXPECT_LE(each, 512u);
 }
 
 } // namespace

@@ -278,6 +278,31 @@ TEST(Run, PrintfRecordsItsValues)
     EXPECT_EQ(values[2].number(), 22);
 }
 
+TEST(Run, TheEngineTakesEveryAction)
+{
+    const char* const bodies[] = {
+        "trace(\"x\"); print(arg0); exit(3);",
+        "printf(\"plain\"); printf(\"%d\", pid); trace((char)arg0);",
+        "@a = count(); printa(@a); printa(\"%@d\", @a); clear(@a); trunc(@a);"
+        " trunc(@a, 5); normalize(@a, 7); denormalize(@a);",
+        "@k[1] = sum(arg0); @l[1] = avg(arg0); printa(\"%d %@d %@d\", @k, @l);",
+        "setopt(\"quiet\"); setopt(\"switchrate\", \"5hz\"); ftruncate();",
+        "tracemem(arg0, 64); tracemem(arg0, 64, arg1);",
+        "ustack(); ustack(3); ustack(3, 100); jstack(); usym(arg0); ufunc(arg0);"
+        " umod(arg0); uaddr(arg0); sym(arg0); mod(arg0); func(arg0);",
+        "@[ustack(4), usym(arg0), umod(arg0), uaddr(arg0), execname] = min(arg1);",
+        "@x = max(arg0); @y = stddev(arg0); @z = lquantize(arg0, 0, 100, 10, arg1);"
+        " @w = llquantize(arg0, 10, 0, 6, 20); @v = quantize(arg0, -1);",
+        "self->s = speculation(); speculate(self->s); trace(1);",
+        "commit(self->s);",
+        "discard(self->s);",
+    };
+    Session session;
+    for (const char* body : bodies)
+        EXPECT_TRUE(session.load(clause(body)));
+    EXPECT_TRUE(session.load("test:::p"));
+}
+
 TEST(Run, AggregationsKeepKeysAndValues)
 {
     Session session;
