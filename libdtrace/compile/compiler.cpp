@@ -73,8 +73,9 @@ public:
     Savepoint(TypeTable& types, SymbolTable& symbols)
         : types_(types), symbols_(symbols), type_mark_(types.mark()),
           variables_(symbols.variables), aggregations_(symbols.aggregations),
-          inlines_(symbols.inlines), next_variable_(symbols.next_variable),
-          next_array_(symbols.next_array), next_aggregation_(symbols.next_aggregation),
+          inlines_(symbols.inlines), inline_values_(symbols.inline_values),
+          next_variable_(symbols.next_variable), next_array_(symbols.next_array),
+          next_aggregation_(symbols.next_aggregation),
           n_translators_(symbols.translators.size())
     {
     }
@@ -86,6 +87,7 @@ public:
         variables_.restore();
         aggregations_.restore();
         inlines_.restore();
+        symbols_.inline_values = std::move(inline_values_);
         symbols_.next_variable = next_variable_;
         symbols_.next_array = next_array_;
         symbols_.next_aggregation = next_aggregation_;
@@ -103,6 +105,7 @@ private:
     SavedNames<decltype(SymbolTable::variables)> variables_;
     SavedNames<decltype(SymbolTable::aggregations)> aggregations_;
     SavedNames<decltype(SymbolTable::inlines)> inlines_;
+    std::map<std::string, std::int64_t> inline_values_;
     std::uint32_t next_variable_, next_array_, next_aggregation_;
     std::size_t n_translators_;
     bool kept_ = false;

@@ -290,9 +290,12 @@ void Parser::struct_member(Type& into, StructLayout& layout)
     if (base.storage != Storage::None || base.scope != Scope::Global)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a struct or union member");
-    const Type* real = base.type->resolve();
     if (at(Tok::Semicolon)) {
-        if (!real->is_struct_or_union() || !real->name.empty())
+        const Type* body = base.type; // under const and the like, but no typedef's name
+        while (body->kind == TypeKind::Typedef && body->name.empty())
+            body = body->base;
+        bool is_body = body->kind == TypeKind::Struct || body->kind == TypeKind::Union;
+        if (!is_body || !body->name.empty())
             fail(Tag::DECL_MNAME, base.at, "member declaration requires a name");
         layout.add("", whole_type(base.type, base.at, "anonymous member"));
         advance();
@@ -315,13 +318,13 @@ void Parser::member_declarator(const Specifiers& base, Type& into, StructLayout&
         advance();
         auto bits = constant_expression();
         const Type* real = member.type->resolve();
-        if (!bits)
+        if (!bits || *bits < 0)
             fail(Tag::DECL_BFCONST, member.at,
                  "positive integral constant expression expected as bit-field size");
         if (real->kind != TypeKind::Integer && real->kind != TypeKind::Enum)
             fail(Tag::DECL_BFTYPE, member.at,
                  "invalid type for bit-field: " + type_text(member.type));
-        if (*bits < 0 || *bits > static_cast<std::int64_t>(real->size * 8) ||
+        if (*bits > static_cast<std::int64_t>(real->size * 8) ||
             (*bits == 0 && !member.name.empty()))
             fail(Tag::DECL_BFSIZE, member.at,
                  "bit-field size " + std::to_string(*bits) + " is invalid for type " +
@@ -438,6 +441,7 @@ void Parser::declare_typedef(const Declarator& declarator)
         fail(Tag::DECL_TYPERED, declarator.at, "type redeclared: " + declarator.name);
     if (!type->complete) {
         type->base = declarator.type;
+        type->resolved = declarator.type->resolve();
         type->size = declarator.type->size;
         type->align = declarator.type->align;
         type->complete = true;

@@ -11,13 +11,12 @@
 
 namespace dt {
 
-// The type, if objects of it can exist; else DECL_INCOMPLETE, DECL_VOIDOBJ.
+// The type, if objects of it can exist; else DECL_INCOMPLETE, DECL_VOIDOBJ. An array with
+// a size needs no look at its elements: apply() had one.
 const Type* Parser::whole_type(const Type* type, Place place,
                                std::string_view what) const
 {
     const Type* element = type->resolve();
-    while (element->kind == TypeKind::Array && element->complete)
-        element = element->base->resolve();
     if (element->kind == TypeKind::Void)
         fail(Tag::DECL_VOIDOBJ, place,
              "cannot declare void object: " + std::string(what));

@@ -179,7 +179,6 @@ private:
     std::optional<Token> peeked_;
     int depth_ = 0;
     std::unordered_map<std::string, std::int64_t> enumerators_;
-    std::unordered_map<std::string, const Node*> inlines_;
     std::unordered_set<std::string> variables_;
     std::unordered_set<const Type*> open_types_; // whose bodies are being parsed
 };

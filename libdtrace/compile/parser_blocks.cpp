@@ -37,8 +37,8 @@ void Parser::inline_definition()
     if (!at(Tok::Semicolon))
         syntax_error();
     advance(Lexer::Mode::Outer);
-    if (!decl->assoc)
-        inlines_[decl->name] = decl->expr.get();
+    if (auto value = evaluate(*decl->expr); value && !decl->assoc)
+        context_.symbols.inline_values.emplace(decl->name, *value);
     add(std::move(decl));
 }
 

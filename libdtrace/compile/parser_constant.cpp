@@ -56,12 +56,9 @@ std::optional<std::int64_t> Parser::evaluate_name(const std::string& name) const
     const Type* in = nullptr;
     if (const Enumerator* found = context_.types.find_enumerator(name, in))
         return found->value;
-    // An inline was complete before this use, so that following it ends.
-    if (auto found = inlines_.find(name); found != inlines_.end())
-        return evaluate(*found->second);
-    if (auto found = context_.symbols.inlines.find(name);
-        found != context_.symbols.inlines.end() && found->second->inline_expr)
-        return evaluate(*found->second->inline_expr);
+    const auto& inlines = context_.symbols.inline_values;
+    if (auto found = inlines.find(name); found != inlines.end())
+        return found->second;
     if (const std::int64_t* constant = find_constant(name))
         return *constant;
     return std::nullopt;

@@ -15,6 +15,9 @@ struct SymbolTable {
     std::map<std::pair<Scope, std::string>, std::unique_ptr<Ident>> variables;
     std::map<std::string, std::unique_ptr<Ident>> aggregations;
     std::map<std::string, std::unique_ptr<Ident>> inlines;
+    // Those of them that are integer constants, for array sizes and the like: kept as
+    // values, because inlines of inlines grow without bound.
+    std::map<std::string, std::int64_t> inline_values;
     // Builtins, subroutines, actions, aggregating functions that a program named: made
     // from the tables of dif/ when first used.
     std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;

@@ -22,7 +22,7 @@ const Type* Type::resolve() const
 {
     const Type* type = this;
     while (type->kind == TypeKind::Typedef && type->base != nullptr)
-        type = type->base;
+        type = type->resolved != nullptr ? type->resolved : type->base;
     return type;
 }
 
@@ -370,6 +370,7 @@ const Type* TypeTable::qualified(const Type* base, bool is_const, bool is_volati
     if (slot == nullptr) {
         slot = impl_->make(TypeKind::Typedef, "");
         slot->base = base;
+        slot->resolved = base->resolve();
         slot->is_const = is_const;
         slot->is_volatile = is_volatile;
         slot->userland = userland;

@@ -68,6 +68,8 @@ struct Type {
     std::vector<const Type*> parameters; // Function
     bool varargs = false;
     bool complete = true; // Struct, Union, Enum: body seen; Array: size known
+    // Typedef: what resolve() gives, so that a long chain is walked once; null: not known.
+    const Type* resolved = nullptr;
 
     // Through typedefs and qualifiers.
     const Type* resolve() const;

@@ -118,6 +118,35 @@ TEST(Hostile, ManyTypedefsOfTypedefsAreNoProblem)
     EXPECT_FALSE(parsed.error) << parsed.message();
 }
 
+TEST(Hostile, InlinesOfInlinesAreEvaluatedOnce)
+{
+    std::string doubling = "inline int a0 = 1;", chain = "inline int b0 = 1;";
+    for (int i = 1; i < 60; ++i) {
+        std::string before = "a" + std::to_string(i - 1);
+        doubling += "inline int a" + std::to_string(i) + " = " + before + " % 7 + " +
+                    before + ";";
+    }
+    for (int i = 1; i < 100000; ++i)
+        chain += "inline int b" + std::to_string(i) + " = b" + std::to_string(i - 1) +
+                 " + 1;";
+    Parsed doubled(doubling + "int x[a59 % 100 + 1];");
+    EXPECT_FALSE(doubled.error) << doubled.message();
+    Parsed chained(chain + "char x[b99999];");
+    EXPECT_EQ(chained.type_of("x"), "char [100000]") << chained.message();
+}
+
+TEST(Hostile, LongChainsOfTypesAreReadInTimeThatGrowsWithTheText)
+{
+    std::string names = "typedef int t0;", arrays = "typedef int row0;";
+    for (int i = 1; i < 50000; ++i) {
+        std::string n = std::to_string(i), before = std::to_string(i - 1);
+        names += "typedef t" + before + " t" + n + ";";
+        arrays += "typedef row" + before + " row" + n + "[1];";
+    }
+    EXPECT_EQ(Parsed(names + "t49999 x;").message(), "no error");
+    EXPECT_EQ(Parsed(arrays + "row49999 x;").message(), "no error");
+}
+
 TEST(Hostile, MutilatedProgramsGiveDiagnosticsOnly)
 {
     const std::string seed = "#pragma D option quiet\n"

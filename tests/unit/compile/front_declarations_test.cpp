@@ -127,6 +127,7 @@ TEST(Declaration, IsRefusedByTag)
         {"struct s { struct s { int a; } b; };", Tag::DECL_TYPERED},
         {"typedef int string;", Tag::SYNTAX},
         {"struct s { int; };", Tag::DECL_MNAME},
+        {"typedef struct { int a; } t; struct s { t; };", Tag::DECL_MNAME},
         {"int a`b;", Tag::DECL_SCOPE},
         {"struct s { int a : x; };", Tag::DECL_BFCONST},
         {"struct s { int a : 33; };", Tag::DECL_BFSIZE},
