@@ -46,10 +46,11 @@ public:
 
     // What a hit means to the agent itself.
     enum Purpose : std::uint8_t {
-        fires,          // nothing else
-        library_change, // the dynamic linker's r_brk
-        sigaction,      // libc's rt_sigaction(2)
-        once,           // create() runs the command to here
+        fires,              // nothing else
+        library_change,     // the dynamic linker's r_brk
+        sigaction_function, // libc's sigaction()
+        sigaction_call,     // a program's own rt_sigaction(2)
+        once,               // create() runs the command to here
     };
 
     std::byte original() const { return insn.bytes[0]; }

@@ -111,7 +111,9 @@ private:
     void repair_after_trap(Thread& thread);
     bool deliver_trap(Thread& thread); // true: it has gone on
     void watch_sigaction(StoppedWorld& world);
-    void see_sigaction(Thread& thread, const Registers& regs);
+    void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
+    bool exchange_action(Thread& thread, const KernelAction* wanted,
+                         KernelAction* told);
 
     // inject.cpp
     Result<std::uint64_t> inject(Thread& thread, long number,

@@ -34,8 +34,10 @@ bool Agent::handle_hit(Thread& thread, user_regs_struct& user)
     thread.restarting.reset();
     if (!restarted && !tp->firings.empty())
         fire(thread, *tp, from_user_regs(user));
-    if (tp->purpose == Tracepoint::sigaction)
-        see_sigaction(thread, from_user_regs(user));
+    if (tp->purpose == Tracepoint::sigaction_function ||
+        tp->purpose == Tracepoint::sigaction_call)
+        see_sigaction(thread, from_user_regs(user),
+                      tp->purpose == Tracepoint::sigaction_call);
     if (tp->purpose == Tracepoint::library_change && handle_library_change(thread)) {
         thread.held = true;
         thread.reenter = true;

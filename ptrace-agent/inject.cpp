@@ -115,16 +115,16 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     call.eflags &= ~0x100ull;
     set_mask(tid, asynchronous_signals);
     set_regs(tid, call);
-    bool foreign_signal = signal_stop && !is_our_trap(info, space, before);
+    bool kept = signal_stop && (thread.pending || !is_our_trap(info, space, before));
     bool stop_again = false; // a SIGSTOP came; it cannot be blocked
-    auto result = foreign_signal ? step_over_call(thread, call.rip, stop_again)
-                                 : run_call(thread, stop_again);
+    auto result = kept ? step_over_call(thread, call.rip, stop_again)
+                       : run_call(thread, stop_again);
     if (find_thread(tid) != &thread)
         return result;
     set_regs(tid, before);
     set_mask(tid, mask);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
-    if (foreign_signal)
+    if (kept)
         set_siginfo(tid, info); // the stop is that signal's again
     if (stop_again)
         syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);
@@ -153,8 +153,10 @@ Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
             drop_thread(thread, status);
             return result;
         }
-        if (status >> 16 == PTRACE_EVENT_STOP && called)
+        if (status >> 16 == PTRACE_EVENT_STOP && called) {
+            thread.status = status;
             return result;
+        }
         if (status >> 16 != 0)
             continue; // an interrupt that was under way
         if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {

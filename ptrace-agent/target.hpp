@@ -65,12 +65,14 @@ struct Thread {
     int event() const { return status >> 16; } // PTRACE_EVENT_*, 0: a signal
 };
 
+// The kernel's struct sigaction: handler, flags, restorer, mask.
+using KernelAction = std::array<std::uint64_t, 4>;
+
 // What the program wants SIGTRAP to do. A breakpoint hit with SIGTRAP blocked or
 // ignored makes the kernel reset it, and the agent puts it back.
 struct TrapAction {
     bool known = false;
-    // The kernel's struct sigaction.
-    std::uint64_t handler = 0, flags = 0, restorer = 0, mask = 0;
+    std::uint64_t handler = 0, flags = 0;
 };
 
 struct Process {

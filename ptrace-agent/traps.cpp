@@ -12,7 +12,7 @@
 //           libc does around clone() and posix_spawn().
 //           Inside the program's own SIGTRAP handler the signal frame tells it.
 //   action  Asked of the kernel when the target is grabbed; later changes are seen by a
-//           tracepoint on libc's rt_sigaction(2). /proc/PID/status tells on the rare
+//           tracepoint on sigaction(). /proc/PID/status tells on the rare
 //           damaged hit whether the action was lost.
 //
 // Not covered: a thread that blocks SIGTRAP and little else by itself, after its first
@@ -52,24 +52,33 @@ void Agent::learn_trap_action(Process& process, Thread& thread)
         action.handler = sig_ignore;
     if ((status_number(status, "SigCgt", 0, 16) & trap_bit) == 0)
         return;
-    // rt_sigaction(2) writes below the red zone of this thread, and what was there is
-    // put back.
+    KernelAction told;
+    if (exchange_action(thread, nullptr, &told)) {
+        action.handler = told[0];
+        action.flags = told[1];
+    }
+}
+
+// rt_sigaction(SIGTRAP) in the target. The argument lies below the red zone of the
+// thread's stack meanwhile, and what was there is put back.
+bool Agent::exchange_action(Thread& thread, const KernelAction* wanted,
+                            KernelAction* told)
+{
     user_regs_struct user;
     if (!get_regs(thread.tid, user))
-        return;
+        return false;
+    std::shared_ptr<AddressSpace> space = thread.process->space;
     TargetAddr at{(user.rsp - 1024) & ~15ull};
-    std::array<std::uint64_t, 4> before{}, told{};
-    AddressSpace& space = *process.space;
-    if (!space.read_value(at, before))
-        return;
-    auto asked = inject(thread, SYS_rt_sigaction, {SIGTRAP, 0, at.value, 8, 0, 0});
-    if (!asked || *asked != 0 || !space.read_value(at, told))
-        return;
-    space.write(at, std::as_bytes(std::span(before)));
-    action.handler = told[0];
-    action.flags = told[1];
-    action.restorer = told[2];
-    action.mask = told[3];
+    KernelAction before{};
+    if (!space->read_value(at, before) ||
+        (wanted != nullptr && !space->write(at, std::as_bytes(std::span(*wanted)))))
+        return false;
+    std::uint64_t in = wanted != nullptr ? at.value : 0;
+    std::uint64_t out = told != nullptr ? at.value : 0;
+    auto done = inject(thread, SYS_rt_sigaction, {SIGTRAP, in, out, 8, 0, 0});
+    bool good = done && *done == 0 && (told == nullptr || space->read_value(at, *told));
+    space->write(at, std::as_bytes(std::span(before)));
+    return good;
 }
 
 // The program's handler for a SIGTRAP of its own is about to run, with SIGTRAP blocked.
@@ -127,16 +136,28 @@ static bool in_trap_handler(Thread& thread)
     return !thread.trap_handlers.empty();
 }
 
-// The thread stands before rt_sigaction(signal, new, old).
-void Agent::see_sigaction(Thread& thread, const Registers& regs)
+// The thread stands before rt_sigaction(signal, new, old), or at the first instruction
+// of libc's sigaction(signal, new, old).
+void Agent::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
 {
-    std::array<std::uint64_t, 4> wanted{};
-    if (regs[Reg::rax] != SYS_rt_sigaction || regs[Reg::rdi] != SIGTRAP ||
-        regs[Reg::rsi] == 0 ||
-        !thread.process->space->read_value(TargetAddr{regs[Reg::rsi]}, wanted))
+    // glibc and musl: struct sigaction is handler, 128 bytes of mask, flags.
+    struct UserAction {
+        std::uint64_t handler;
+        std::uint64_t mask[16];
+        std::int32_t flags;
+    };
+    if (regs[Reg::rdi] != SIGTRAP || regs[Reg::rsi] == 0)
         return;
-    thread.process->trap_action =
-        TrapAction{true, wanted[0], wanted[1], wanted[2], wanted[3]};
+    AddressSpace& space = *thread.process->space;
+    TargetAddr from{regs[Reg::rsi]};
+    std::array<std::uint64_t, 4> told{};
+    UserAction action{};
+    if (system_call && regs[Reg::rax] == SYS_rt_sigaction &&
+        space.read_value(from, told))
+        thread.process->trap_action = TrapAction{true, told[0], told[1]};
+    if (!system_call && space.read_value(from, action))
+        thread.process->trap_action =
+            TrapAction{true, action.handler, static_cast<std::uint64_t>(action.flags)};
 }
 
 // Does `mov $SYS_rt_sigaction,%eax` at text lead to a syscall within a few
@@ -181,27 +202,39 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
     }
 }
 
+// libc's function, where there is one: posix_spawn() makes the system call dozens of
+// times by another way. Programs with a C library of their own have the system call.
 void Agent::watch_sigaction(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
-    if (space.sigaction_watched || space.slot_pages.empty())
+    if (space.sigaction_watched)
         return;
+    space.sigaction_watched = true;
     std::string program = read_proc_link(space.speaker(), "exe");
     std::vector<Tracepoint*> fresh;
-    for (const Mapping& m : mappings_of(space.speaker())) {
-        if (!m.execute || (!is_libc(m.path) && m.path != program))
-            continue;
-        space.sigaction_watched = space.sigaction_watched || is_libc(m.path);
-        for (TargetAddr at : sigaction_calls(space, m)) {
-            std::array<std::byte, 2> text{};
-            if (space.find(at) != nullptr || at == space.syscall_insn ||
-                !space.read_original(at, text))
-                continue;
-            if (auto insn = x86_64.decode(text, at)) {
-                fresh.push_back(&space.add(*insn));
-                fresh.back()->purpose = Tracepoint::sigaction;
-            }
+    auto watch = [&space, &fresh](TargetAddr at, Tracepoint::Purpose purpose) {
+        std::array<std::byte, 15> text{};
+        Tracepoint* tp = space.find(at);
+        if (tp == nullptr && at != space.syscall_insn &&
+            space.read_original(at, text)) {
+            auto insn = x86_64.decode(text, at);
+            if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
+                return;
+            tp = &space.add(*insn);
+            fresh.push_back(tp);
         }
+        if (tp != nullptr && tp->purpose == Tracepoint::fires)
+            tp->purpose = purpose;
+    };
+    for (const Mapping& m : mappings_of(space.speaker())) {
+        if (m.offset == 0 && is_libc(m.path)) {
+            if (auto function = symbol_in(space, m.start, "sigaction"))
+                watch(*function, Tracepoint::sigaction_function);
+        }
+        if (!m.execute || m.path != program)
+            continue;
+        for (TargetAddr at : sigaction_calls(space, m))
+            watch(at, Tracepoint::sigaction_call);
     }
     for (Tracepoint* odd : space.write_breakpoints(fresh))
         space.forget(*odd);
@@ -229,19 +262,12 @@ void Agent::repair_after_trap(Thread& thread)
     const char* field = action.handler == sig_ignore ? "SigIgn" : "SigCgt";
     if ((status_number(status, field, 0, 16) & trap_bit) != 0)
         return;
-    user_regs_struct user;
-    if (!get_regs(thread.tid, user))
+    // The kernel forgot the handler only: flags, restorer and mask are still there.
+    KernelAction left;
+    if (!exchange_action(thread, nullptr, &left))
         return;
-    TargetAddr at{(user.rsp - 1024) & ~15ull};
-    std::array<std::uint64_t, 4> before{};
-    std::array<std::uint64_t, 4> wanted{action.handler, action.flags, action.restorer,
-                                        action.mask};
-    AddressSpace& space = *process.space;
-    if (!space.read_value(at, before) ||
-        !space.write(at, std::as_bytes(std::span(wanted))))
-        return;
-    (void)inject(thread, SYS_rt_sigaction, {SIGTRAP, at.value, 0, 8, 0, 0});
-    space.write(at, std::as_bytes(std::span(before)));
+    left[0] = action.handler;
+    exchange_action(thread, &left, nullptr);
 }
 
 } // namespace dt::agent
