@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <deque>
 #include <fcntl.h>
 #include <map>
 
@@ -96,6 +98,8 @@ struct ElfImage::State {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;
 
     void load_functions();
+    void add_frame_functions(std::vector<FunctionSymbol>& symbols);
+    std::deque<std::string> frame_names;
     void open_debugdata();
     Result<std::vector<std::byte>> load(const ElfSegment& segment, std::uint64_t at,
                                         std::uint64_t n_bytes);
@@ -266,9 +270,54 @@ void ElfImage::State::load_functions()
         if (debugdata)
             collector->add(*debugdata, path + " .gnu_debugdata");
     }
-    functions.emplace(collector->take());
+    std::vector<FunctionSymbol> symbols = collector->take();
+    bool stripped = !(symtab && symtab->header.sh_size > sizeof(Elf64_Sym)) &&
+                    !debug.elf && !debugdata;
+    if (stripped)
+        add_frame_functions(symbols);
+    functions.emplace(std::move(symbols));
     for (std::string& note : collector->notes())
         notes.push_back(std::move(note));
+}
+
+// Ranges of .eh_frame that no symbol covers. The linkage table has one range for all of
+// its stubs and is no function.
+void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
+{
+    if (!frames)
+        frames = read_frame_functions(*file);
+    std::vector<AddressRange> covered;
+    for (const FunctionSymbol& symbol : symbols)
+        covered.push_back({symbol.addr, symbol.n_bytes});
+    for (const char* stubs : {".plt", ".plt.got", ".plt.sec", ".init", ".fini"})
+        if (const ElfSection* section = file->find(std::string_view(stubs)))
+            covered.push_back({section->header.sh_addr, section->header.sh_size});
+    std::sort(
+        covered.begin(), covered.end(),
+        [](const AddressRange& a, const AddressRange& b) { return a.addr < b.addr; });
+    std::size_t next = 0;
+    std::uint64_t covered_to = 0;
+    for (const AddressRange& range : *frames) {
+        for (; next < covered.size() && covered[next].addr <= range.addr; next++)
+            covered_to =
+                std::max(covered_to, covered[next].addr + covered[next].n_bytes);
+        bool in_text = std::any_of(
+            file->segments().begin(), file->segments().end(), [&](const ElfSegment& s) {
+                return s.executable && s.contains(range.addr) &&
+                       range.n_bytes <= s.addr + s.file_bytes - range.addr;
+            });
+        if (!in_text || range.addr < covered_to || range.n_bytes == 0)
+            continue;
+        char name[32];
+        std::snprintf(name, sizeof name, "fde.%llx",
+                      static_cast<unsigned long long>(range.addr));
+        FunctionSymbol symbol;
+        symbol.addr = range.addr;
+        symbol.n_bytes = range.n_bytes;
+        symbol.name.text = frame_names.emplace_back(name);
+        symbol.name.from_frame = true;
+        symbols.push_back(symbol);
+    }
 }
 
 const FunctionTable& ElfImage::functions()

@@ -7,6 +7,9 @@
 // function before an indirect one), binding (global, weak, local), fewer leading
 // underscores, shorter, then by alphabet. A lookup by name finds every alias.
 //
+// A stripped image's functions that only .eh_frame knows are there too, named
+// fde.ADDRESS: probes can be asked of them, but symbol lookups pass them over.
+//
 // Names are views into the symbol tables that the owner of the table keeps. They are
 // what the file says, minus the @version: anything but NUL may be in them, so
 // printable_name() stands between them and a terminal.
@@ -34,6 +37,7 @@ struct FunctionName {
     std::string_view text;
     Binding binding = Binding::local;
     bool indirect = false;    // GNU_IFUNC: the address is the resolver's
+    bool from_frame = false;  // no symbol: fde.ADDRESS, made up from .eh_frame
     bool old_version = false; // name@VERSION: not what a new program would link to
 };
 

@@ -59,6 +59,8 @@ Symbol ProcessSymbols::lookup(TargetAddr addr) const
         return symbol;
     const FunctionTable& table = symbol.module->image->functions();
     symbol.function = table.at(symbol.module->link_addr(addr));
+    if (symbol.function && table.names(*symbol.function)[0].from_frame)
+        symbol.function = nullptr;
     if (symbol.function) {
         symbol.name = table.name(*symbol.function);
         symbol.offset = symbol.module->link_addr(addr) - symbol.function->addr;
