@@ -77,7 +77,7 @@ int dt_dof_check(struct dt_loader *l)
 	end = at + l->hdr.secnum * sizeof(sec);
 	for (dt_u32 i = 0; i < l->hdr.secnum; i++, at += sizeof(sec)) {
 		dt_dof_read_section(l, i, &sec);
-		if (!sec.type || !sec.size)
+		if (!sec.type)
 			continue;
 		if (sec.type > DOF_SECT_PRENOFFS)
 			return dt_refuse(l, at, "DOF section of unknown type");
