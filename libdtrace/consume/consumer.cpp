@@ -67,7 +67,8 @@ struct Consumer::Impl {
         X(rawbytes)
         X(temporal)
         X(aggsortkey)
-        X(aggsortrev) X(agghist) X(aggpack) X(aggzoom)
+        X(aggsortrev)
+        X(agghist) X(aggpack) X(aggzoom)
 #undef X
             display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
         display.aggsortpos = option(arena, DTRACEOPT_aggsortpos, 0);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The options that say how records and aggregations are shown, as values.
+//
+// agghist is taken and has no effect yet: counts are shown as numbers, not as bars.
+// aggpack shows a distribution as one line, in a form of our own.
 #pragma once
 
 #include "base/result.hpp"

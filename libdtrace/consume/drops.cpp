@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Drop reports: one row per kind, its text in two halves around the plural's s.
+// Drop reports: one row per kind, its text in two halves around the plural's s; a star
+// stands for another one.
 #include "libdtrace/consume/drops.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
     X(DYNRINSE,       false, "dynamic variable drop", " with non-empty rinsing list") \
     X(DYNDIRTY,       false, "dynamic variable drop", " with non-empty dirty list") \
     X(SPEC,           false, "speculative drop", "")                              \
-    X(SPECBUSY,       false, "failed speculation", " (available buffer(s) still busy)") \
+    X(SPECBUSY,       false, "failed speculation", " (available buffer* still busy)") \
     X(SPECUNAVAIL,    false, "failed speculation", " (no speculative buffer available)") \
     X(STKSTROVERFLOW, false, "jstack()/ustack() string table overflow", "")       \
     X(DBLERROR,       false, "error", " in ERROR probe enabling")                 \
@@ -71,7 +72,13 @@ std::string drop_text(std::uint32_t kind, std::uint64_t count, std::uint32_t cpu
     text += std::to_string(count) + " " + row.before + (count == 1 ? "" : "s");
     if (row.by_cpu)
         text += " on CPU " + std::to_string(cpu);
-    return text + row.after;
+    for (char c : std::string_view(row.after)) {
+        if (c != '*')
+            text.push_back(c);
+        else if (count != 1)
+            text.push_back('s');
+    }
+    return text;
 }
 
 bool DropCounts::report(const dt_arena* arena, bool tags, Events& events)

@@ -15,11 +15,15 @@ namespace dt {
 
 Result<Ok> Output::commit(const Piece& piece)
 {
-    if (text_.empty())
+    if (text_.empty() && !failure_)
         return Ok{};
-    auto taken = take(text_, piece);
+    if (!failure_)
+        if (auto taken = take(text_, piece); !taken)
+            failure_ = taken.error();
     text_.clear();
-    return taken;
+    if (failure_)
+        return *failure_;
+    return Ok{};
 }
 
 Result<Ok> Output::reopen(const std::string&)

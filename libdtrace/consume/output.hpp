@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,7 @@ protected:
 
 private:
     std::string text_;
+    std::optional<Error> failure_; // the first one
 };
 
 // Text into a stdio stream that the caller owns. reopen() swaps the file under the

@@ -105,7 +105,8 @@ Result<Ok> Runner::formatted(EcbState& ecb, const ProbeData& data, std::size_t i
 {
     const RecordDesc& desc = ecb.info.records[index];
     const FormatPlan* plan = ecb.plans[index].get();
-    if (!plan) // a later value of a statement whose first one was skipped
+    // A later value of a statement whose first one was skipped; but freopen("").
+    if (!plan && !(desc.action == DTRACEACT_FREOPEN && desc.size == 0))
         return Ok{};
     if (desc.action == DTRACEACT_PRINTF) {
         if (out.wants_pieces())
@@ -114,7 +115,8 @@ Result<Ok> Runner::formatted(EcbState& ecb, const ProbeData& data, std::size_t i
         return Ok{};
     }
     std::string text;
-    plan->print(text, context(), data.record);
+    if (plan)
+        plan->print(text, context(), data.record);
     if (desc.action == DTRACEACT_SYSTEM)
         return run_program(text, out);
     if (auto committed = out.commit({&data}); !committed)

@@ -81,6 +81,10 @@ TEST(Drops, HaveATextForEveryKind)
     EXPECT_EQ(drop_text(DTRACEDROP_SPEC, 2, 0, false), "2 speculative drops");
     EXPECT_EQ(drop_text(DTRACEDROP_SPECUNAVAIL, 1, 0, false),
               "1 failed speculation (no speculative buffer available)");
+    EXPECT_EQ(drop_text(DTRACEDROP_SPECBUSY, 1, 0, false),
+              "1 failed speculation (available buffer still busy)");
+    EXPECT_EQ(drop_text(DTRACEDROP_SPECBUSY, 2, 0, false),
+              "2 failed speculations (available buffers still busy)");
     EXPECT_EQ(drop_text(DTRACEDROP_DBLERROR, 2, 0, false),
               "2 errors in ERROR probe enabling");
     for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++)
