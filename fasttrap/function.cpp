@@ -80,19 +80,19 @@ private:
     void take(const Instruction& insn, std::uint32_t offset)
     {
         switch (insn.flow) {
-        case Flow::ret:
+        case ControlFlow::ret:
             sites_.returns.push_back({ReturnSite::ret, offset, {}});
             break;
-        case Flow::jump:
+        case ControlFlow::jump:
             if (!inside(insn.target))
                 sites_.returns.push_back({ReturnSite::tail_jump, offset, insn.target});
             break;
-        case Flow::branch:
+        case ControlFlow::branch:
             if (!inside(insn.target))
                 sites_.returns.push_back(
                     {ReturnSite::tail_branch, offset, insn.target});
             break;
-        case Flow::jump_indirect:
+        case ControlFlow::jump_indirect:
             take_indirect(offset);
             break;
         default:

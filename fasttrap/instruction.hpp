@@ -28,7 +28,7 @@
 namespace dt {
 
 // Where control goes after the instruction.
-enum class Flow : std::uint8_t {
+enum class ControlFlow : std::uint8_t {
     next,          // to the following instruction
     jump,          // to target
     branch,        // to target or to the following instruction
@@ -78,7 +78,7 @@ struct Instruction {
     TargetAddr target;
     std::array<std::byte, 15> bytes{};
     std::uint8_t length = 0;
-    Flow flow = Flow::next;
+    ControlFlow flow = ControlFlow::next;
     std::uint16_t operation = 0;
     std::uint8_t condition = 0; // the low four bits of jcc, setcc, cmovcc
     std::uint8_t prefixes = 0;  // of Prefix

@@ -32,7 +32,7 @@ struct Row {
 
 struct RefusedRow {
     std::int16_t whole_modrm = -1;
-    Flow flow = Flow::next;
+    ControlFlow flow = ControlFlow::next;
     std::string_view reason;
 };
 
@@ -69,7 +69,7 @@ const ByOpcode<RefusedRow>& refused_rows()
     static const ByOpcode<RefusedRow> table = [] {
         ByOpcode<RefusedRow> t{};
 #define X(map, first, count, ext, modrm, flow, reason)                                 \
-    fill(t, map, first, count, ext, RefusedRow{modrm, Flow::flow, reason});
+    fill(t, map, first, count, ext, RefusedRow{modrm, ControlFlow::flow, reason});
         X86_REFUSED(X)
 #undef X
         return t;
@@ -220,25 +220,25 @@ private:
     unsigned size_;
 };
 
-Flow flow_of(Op op)
+ControlFlow flow_of(Op op)
 {
     switch (op) {
     case Op::call:
-        return Flow::call;
+        return ControlFlow::call;
     case Op::call_rm:
-        return Flow::call_indirect;
+        return ControlFlow::call_indirect;
     case Op::jmp:
-        return Flow::jump;
+        return ControlFlow::jump;
     case Op::jmp_rm:
-        return Flow::jump_indirect;
+        return ControlFlow::jump_indirect;
     case Op::jcc:
     case Op::loop_:
     case Op::jrcxz:
-        return Flow::branch;
+        return ControlFlow::branch;
     case Op::ret:
-        return Flow::ret;
+        return ControlFlow::ret;
     default:
-        return Flow::next;
+        return ControlFlow::next;
     }
 }
 
@@ -290,7 +290,7 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         return;
     }
     if (layout.map == 1 && layout.opcode == 0x05) {
-        insn.flow = Flow::syscall;
+        insn.flow = ControlFlow::syscall;
         insn.reads = syscall_reads; // capstone does not say
         insn.writes = syscall_writes;
         return;
@@ -398,9 +398,9 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
     insn.reads = found->reads;
     insn.writes = found->writes;
     fill_meaning(layout, insn);
-    if (insn.flow != Flow::next && insn.has(prefix_operand_size) && !layout.w &&
-        insn.flow != Flow::stop && insn.flow != Flow::other &&
-        insn.flow != Flow::syscall)
+    if (insn.flow != ControlFlow::next && insn.has(prefix_operand_size) && !layout.w &&
+        insn.flow != ControlFlow::stop && insn.flow != ControlFlow::other &&
+        insn.flow != ControlFlow::syscall)
         return refuse(Code::unsupported,
                       "a near branch whose operand size differs between processors");
     return insn;

@@ -104,7 +104,7 @@ Displaced plan_copy(const Instruction& insn)
     Displaced plan = copy_of(insn);
     if (insn.rip_relative)
         substitute_rip(insn, plan);
-    plan.is_syscall = insn.flow == Flow::syscall;
+    plan.is_syscall = insn.flow == ControlFlow::syscall;
     plan.run_to_trap = plan.is_syscall || is_repeated_string(insn) || moves_flags(insn);
     return plan;
 }
@@ -144,14 +144,14 @@ Displaced plan_displaced(const Instruction& insn)
         plan.how = Displaced::emulate;
         return plan;
     }
-    if (insn.flow != Flow::next && insn.flow != Flow::syscall)
+    if (insn.flow != ControlFlow::next && insn.flow != ControlFlow::syscall)
         return refuse(insn, "a branch in an encoding that is not modelled");
     return plan_copy(insn);
 }
 
 Displaced plan_after_fault(const Instruction& insn, const MemoryFault& fault)
 {
-    if (insn.flow == Flow::next)
+    if (insn.flow == ControlFlow::next)
         return plan_copy(insn);
     Displaced plan = copy_of(insn);
     plan.copy.fill(trap_byte);

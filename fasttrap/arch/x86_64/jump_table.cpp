@@ -193,7 +193,7 @@ private:
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;
         for (std::size_t i = load_at_; i-- > first;) {
             const Instruction& insn = code_[i];
-            if (insn.flow == Flow::jump_indirect)
+            if (insn.flow == ControlFlow::jump_indirect)
                 break;
             if (operation_of(insn) != Op::cmp || insn.operands[1].kind != Operand::imm)
                 continue;

@@ -46,7 +46,7 @@ std::byte* map_at(std::uint64_t hint, std::size_t bytes, int protection)
 
 bool may_run(const Instruction& insn)
 {
-    if (insn.flow == Flow::syscall)
+    if (insn.flow == ControlFlow::syscall)
         return false;
     if (insn.encoding == Encoding::vex && insn.opcode_map == 2 &&
         (insn.opcode == 0x49 || insn.opcode == 0x4b))
@@ -226,11 +226,11 @@ bool Differential::aim_branch(Case& c)
                       c.data.begin() + static_cast<std::ptrdiff_t>(at - first));
     };
     switch (insn.flow) {
-    case Flow::ret:
+    case ControlFlow::ret:
         put(regs[Reg::rsp]);
         return true;
-    case Flow::jump_indirect:
-    case Flow::call_indirect:
+    case ControlFlow::jump_indirect:
+    case ControlFlow::call_indirect:
         if (insn.n_operands == 0)
             return false;
         if (insn.operands[0].kind == Operand::mem)
@@ -258,8 +258,8 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
     c.pads = {decoded->next().value, decoded->next().value + 40 + random_() % 60};
     std::uint64_t next = decoded->next().value;
     std::uint64_t data = Sandbox::address(sandbox_.data().data());
-    bool direct = decoded->flow == Flow::jump || decoded->flow == Flow::branch ||
-                  decoded->flow == Flow::call;
+    bool direct = decoded->flow == ControlFlow::jump || decoded->flow == ControlFlow::branch ||
+                  decoded->flow == ControlFlow::call;
     if (decoded->rip_relative) {
         auto disp = static_cast<std::uint32_t>(
             (data + 4096 + (random_() % 8192 & ~63ULL)) - next);

@@ -10,41 +10,41 @@ namespace {
 
 struct Expected {
     const char* hex;
-    Flow flow;
+    ControlFlow flow;
     std::uint64_t target;
 };
 
 TEST(Decode, TellsWhereControlGoes)
 {
     const Expected table[] = {
-        {"55", Flow::next, 0},
-        {"f30f1efa", Flow::next, 0},
-        {"e8fbffffff", Flow::call, 0x401000},
-        {"66 66 48 e8 00010000", Flow::call, 0x401108},
-        {"67 e8 00010000", Flow::call, 0x401106},
-        {"e900010000", Flow::jump, 0x401105},
-        {"ebfe", Flow::jump, 0x401000},
-        {"f2 eb fd", Flow::jump, 0x401000},
-        {"74fe", Flow::branch, 0x401000},
-        {"2e 74 fd", Flow::branch, 0x401000},
-        {"0f8400010000", Flow::branch, 0x401106},
-        {"e2fe", Flow::branch, 0x401000},
-        {"e3fe", Flow::branch, 0x401000},
-        {"67 e3 fd", Flow::branch, 0x401000},
-        {"c3", Flow::ret, 0},
-        {"f3c3", Flow::ret, 0},
-        {"f2c3", Flow::ret, 0},
-        {"c21000", Flow::ret, 0},
-        {"ffe0", Flow::jump_indirect, 0},
-        {"3e ff e0", Flow::jump_indirect, 0},
-        {"ff2500000000", Flow::jump_indirect, 0},
-        {"ffd0", Flow::call_indirect, 0},
-        {"0f05", Flow::syscall, 0},
-        {"0f0b", Flow::stop, 0},
-        {"f4", Flow::stop, 0},
-        {"cc", Flow::stop, 0},
-        {"cd80", Flow::other, 0},
-        {"48cf", Flow::other, 0},
+        {"55", ControlFlow::next, 0},
+        {"f30f1efa", ControlFlow::next, 0},
+        {"e8fbffffff", ControlFlow::call, 0x401000},
+        {"66 66 48 e8 00010000", ControlFlow::call, 0x401108},
+        {"67 e8 00010000", ControlFlow::call, 0x401106},
+        {"e900010000", ControlFlow::jump, 0x401105},
+        {"ebfe", ControlFlow::jump, 0x401000},
+        {"f2 eb fd", ControlFlow::jump, 0x401000},
+        {"74fe", ControlFlow::branch, 0x401000},
+        {"2e 74 fd", ControlFlow::branch, 0x401000},
+        {"0f8400010000", ControlFlow::branch, 0x401106},
+        {"e2fe", ControlFlow::branch, 0x401000},
+        {"e3fe", ControlFlow::branch, 0x401000},
+        {"67 e3 fd", ControlFlow::branch, 0x401000},
+        {"c3", ControlFlow::ret, 0},
+        {"f3c3", ControlFlow::ret, 0},
+        {"f2c3", ControlFlow::ret, 0},
+        {"c21000", ControlFlow::ret, 0},
+        {"ffe0", ControlFlow::jump_indirect, 0},
+        {"3e ff e0", ControlFlow::jump_indirect, 0},
+        {"ff2500000000", ControlFlow::jump_indirect, 0},
+        {"ffd0", ControlFlow::call_indirect, 0},
+        {"0f05", ControlFlow::syscall, 0},
+        {"0f0b", ControlFlow::stop, 0},
+        {"f4", ControlFlow::stop, 0},
+        {"cc", ControlFlow::stop, 0},
+        {"cd80", ControlFlow::other, 0},
+        {"48cf", ControlFlow::other, 0},
     };
     for (const Expected& row : table) {
         Instruction insn = instruction(row.hex);

@@ -226,7 +226,7 @@ Verdict Differential::check(std::span<const std::byte> bytes)
     Verdict verdict = check_emulated(*c, native);
     n_emulated_[c->insn.operation] += verdict == Verdict::emulated ? 1 : 0;
     // What is emulated and does not depend on rip has a copy for faults: try it as well.
-    if (verdict == Verdict::emulated && c->insn.flow == Flow::next && pick(25) &&
+    if (verdict == Verdict::emulated && c->insn.flow == ControlFlow::next && pick(25) &&
         check_copied(*c, native, x86_64.plan_after_fault(c->insn, {})) ==
             Verdict::differs)
         return Verdict::differs;
@@ -243,7 +243,7 @@ Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence
     std::vector<Instruction> insns;
     for (const std::vector<std::byte>& bytes : sequence) {
         std::optional<Case> c = arrange(bytes);
-        if (!c || c->insn.flow != Flow::next || is_string(c->insn) ||
+        if (!c || c->insn.flow != ControlFlow::next || is_string(c->insn) ||
             (c->insn.has_memory && !forms_no_access(c->insn)) || is_popf(c->insn) ||
             (undefined_flags(c->insn) & ~adjust_flag) != 0)
             continue;

@@ -134,7 +134,7 @@ TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)
         std::optional<Case> c = differential.arrange(
             from_table ? random_instruction(differential.random())
                        : found[differential.random()() % found.size()]);
-        if (!c || c->insn.flow != Flow::next || !general_registers_only(c->insn))
+        if (!c || c->insn.flow != ControlFlow::next || !general_registers_only(c->insn))
             continue;
         Displaced plan = x86_64.plan_displaced(c->insn);
         if (plan.how == Displaced::refused)
