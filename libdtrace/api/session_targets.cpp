@@ -27,7 +27,7 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
             site.kind = at.kind == dt::PidSiteKind::Entry    ? dt::SiteKind::entry
                         : at.kind == dt::PidSiteKind::Return ? dt::SiteKind::ret
                                                              : dt::SiteKind::offset;
-            site.arg0 = at.offset;
+            site.arg0 = static_cast<std::uint64_t>(at.offset);
             sites.push_back(site);
         }
     }

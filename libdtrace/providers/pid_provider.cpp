@@ -2,7 +2,6 @@
 // From a description to functions, from functions to sites.
 #include "libdtrace/providers/pid_provider.hpp"
 
-#include "fasttrap/function.hpp"
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
@@ -155,6 +154,52 @@ std::uint32_t PidProvider::add(pid_t pid, const FunctionAt& at, const std::strin
     return id;
 }
 
+std::vector<PidSite> PidProvider::return_sites(const FunctionAt& at,
+                                               const FunctionSites& sites,
+                                               const ReadModule& read)
+{
+    ElfImage& image = *at.module->image;
+    const FunctionTable& table = image.functions();
+    std::vector<const Function*> parts =
+        table.find_all(std::string(table.name(*at.function)) + ".cold");
+    parts.push_back(at.function);
+    auto stays_inside = [&](const ReturnSite& site) {
+        if (site.kind != ReturnSite::tail_jump && site.kind != ReturnSite::tail_branch)
+            return false;
+        return std::any_of(parts.begin(), parts.end(), [&](const Function* part) {
+            return part->contains(at.module->link_addr(site.target));
+        });
+    };
+    std::vector<PidSite> returns;
+    auto take = [&](const FunctionSites& from, TargetAddr start) {
+        for (const ReturnSite& site : from.returns) {
+            TargetAddr place = start + site.offset;
+            if (!stays_inside(site))
+                returns.push_back({place, PidSiteKind::Return,
+                                   static_cast<std::int64_t>(place - at.addr)});
+        }
+    };
+    take(sites, at.addr);
+    for (const Function* part : parts) {
+        if (part == at.function)
+            continue;
+        TargetAddr start = at.module->target_addr(part->addr);
+        auto text = image.bytes(part->addr, part->n_bytes);
+        if (!text)
+            continue;
+        if (auto cold = analyze_function(x86_64, *text, start, read))
+            take(*cold, start);
+    }
+    return returns;
+}
+
+static bool is_split_off(std::string_view name)
+{
+    std::size_t cold = name.rfind(".cold");
+    return cold != std::string_view::npos && cold > 0 &&
+           (name.size() == cold + 5 || name[cold + 5] == '.');
+}
+
 std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                                    const Wanted& wanted,
                                                    const FunctionAt& at,
@@ -196,10 +241,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
     }
 
     if (wanted.returns) {
-        std::vector<PidSite> returns;
-        for (const ReturnSite& site : sites->returns)
-            returns.push_back(
-                {at.addr + site.offset, PidSiteKind::Return, site.offset});
+        std::vector<PidSite> returns = return_sites(at, *sites, read);
         if (!returns.empty())
             ids.push_back(add(wanted.pid, at, "return", std::move(returns)));
     }
@@ -338,7 +380,7 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
             continue;
         if (by_glob) {
             std::string_view name = at.module->image->functions().name(*at.function);
-            if (name == "_init" || name == "_fini")
+            if (name == "_init" || name == "_fini" || is_split_off(name))
                 continue;
         }
         if (auto refused = make_probes(spec, wanted, at, outcome.provided.ids)) {

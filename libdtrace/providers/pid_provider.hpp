@@ -11,11 +11,15 @@
 // name. Text is decoded only as far as a probe needs it: an entry needs none here (the
 // agent decodes the one instruction), a return or an offset the function.
 //
+// The compiler splits rarely run parts off a function (foo.cold). A jump there and back is
+// no return; what leaves from there is one of foo. The parts are no functions to a glob.
+//
 // A module that is not there yet: with zdefs the description is retained and tried again
 // when libraries change, otherwise it is refused with the names that come near.
 #pragma once
 
 #include "base/target_addr.hpp"
+#include "fasttrap/function.hpp"
 #include "libdtrace/providers/provider.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 
@@ -30,7 +34,8 @@ enum class PidSiteKind { Entry, Return, Offset };
 struct PidSite {
     TargetAddr at;
     PidSiteKind kind = PidSiteKind::Entry;
-    std::uint32_t offset = 0; // from the function's start
+    // From the function's start; a part that was split off may lie before it.
+    std::int64_t offset = 0;
 };
 
 struct PidProbe {
@@ -62,6 +67,8 @@ private:
     std::optional<Diagnostic> make_probes(const ProbeSpec& spec, const Wanted& wanted,
                                           const FunctionAt& at,
                                           std::vector<std::uint32_t>& ids);
+    std::vector<PidSite> return_sites(const FunctionAt& at, const FunctionSites& sites,
+                                      const ReadModule& read);
     std::uint32_t add(pid_t pid, const FunctionAt& at, const std::string& name,
                       std::vector<PidSite> sites);
     Outcome absolute(const ProbeSpec& spec, pid_t pid, ProcessSymbols& symbols);

@@ -37,8 +37,8 @@ struct FunctionName {
     std::string_view text;
     Binding binding = Binding::local;
     bool indirect = false;    // GNU_IFUNC: the address is the resolver's
-    bool from_frame = false;  // no symbol: fde.ADDRESS, made up from .eh_frame
     bool old_version = false; // name@VERSION: not what a new program would link to
+    bool from_frame = false;  // no symbol: fde.ADDRESS, made up from .eh_frame
 };
 
 struct Function {
