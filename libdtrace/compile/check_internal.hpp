@@ -5,6 +5,7 @@
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
 //   check_names.cpp    what a name means; inlines, args[], curpsinfo
 //   check_expr.cpp     operators: types, folding
+//   check_convert.cpp  casts, stringof, ?:
 //   check_assign.cpp   assignments: what fixes a variable's type, what fits it
 //   check_memory.cpp   indexes, members, * and &, sizeof and offsetof
 //   check_xlate.cpp    translators
@@ -69,16 +70,18 @@ private:
     void add_or_sub(Node& node);
     void comparison(Node& node);
     void logical(Node& node);
-    void conditional(NodePtr& slot);
-    void cast(NodePtr& slot);
-    void cast_to(NodePtr& slot, const Type* type);
-    void stringof(Node& node);
     void pre_or_post(Node& node);
     void require_value(const Node& node);
     void require_integer(const Node& node, std::string_view operation);
     void require_scalar(const Node& node, std::string_view operation);
     void fold(NodePtr& slot);
     void refuse_float(const Node& node, std::string_view operation);
+
+    // check_convert.cpp
+    void conditional(NodePtr& slot);
+    void cast(NodePtr& slot);
+    void cast_to(NodePtr& slot, const Type* type);
+    void stringof(Node& node);
 
     // check_assign.cpp
     void assign(NodePtr& slot);
