@@ -123,6 +123,9 @@ void Checker::declaration(Decl& decl)
     trial = std::make_unique<Node>();
     trial->at = decl.at;
     expand_inline(trial, *ident, std::move(arguments));
+    // A constant need not be worked out again at each use.
+    if (trial->is_constant && ident->keys.empty())
+        ident->inline_expr = std::move(trial);
     symbols_.inlines[decl.name] = std::move(ident);
 }
 

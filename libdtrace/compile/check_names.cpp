@@ -84,6 +84,10 @@ void Checker::undefined_variable(const Node& name)
              scoped_name(name.scope, name.text) +
                  " has not yet been declared or assigned" +
                  suggestion(name.text, known));
+    if (find_subroutine_row(name.text) || find_action_row(name.text) ||
+        find_agg_row(name.text))
+        fail(Tag::IDENT_BADREF, name.at,
+             "function " + name.text + "( ) may not be referenced as a scalar");
     for (const auto& entry : symbols_.inlines)
         known.emplace_back(entry.first);
     for (std::string_view row : variable_names())
@@ -186,12 +190,15 @@ void Checker::symbol(NodePtr& slot, bool address_only)
 // Inlines of inlines double at each step; a program of forty lines would need all memory.
 void Checker::check_expansion(const Node& body, Place at)
 {
-    constexpr std::size_t max_expanded = 200000;
+    // A long program may have many uses; what grows faster than its text is the trouble.
+    constexpr std::size_t least = 200000;
+    constexpr std::size_t per_byte = 4;
+    const std::size_t most = least + per_byte * context_.text.size();
     n_expanded_ += count_nodes(body);
-    if (n_expanded_ > max_expanded)
+    if (n_expanded_ > most)
         fail(Tag::SYNTAX, at,
-             "inlines and translators expand to more than " +
-                 std::to_string(max_expanded) + " operations");
+             "inlines and translators expand to more than " + std::to_string(most) +
+                 " operations");
 }
 
 void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments)

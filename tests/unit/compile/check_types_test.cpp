@@ -249,6 +249,18 @@ TEST(CheckTypes, InlinesThatExpandWithoutEndAreRefused)
     EXPECT_EQ(checked.tag(), "D_SYNTAX");
 }
 
+TEST(CheckTypes, InlinesThatAreConstantsCostNothingHoweverManyStandBehindThem)
+{
+    std::string program = "inline int a0 = 1;";
+    for (int i = 1; i < 2000; i++)
+        program += "inline int a" + std::to_string(i) + " = a" + std::to_string(i - 1) +
+                   " % 7 + a" + std::to_string(i - 1) + " % 5;";
+    Checked checked;
+    checked.run(program + "BEGIN { trace(a1999); }");
+    ASSERT_FALSE(checked.error) << checked.text();
+    EXPECT_TRUE(checked.traced().is_constant);
+}
+
 TEST(CheckTypes, TranslatorsReplaceTheMemberThatIsAskedFor)
 {
     const char* before =
