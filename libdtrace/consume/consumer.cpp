@@ -68,7 +68,8 @@ struct Consumer::Impl {
         X(temporal)
         X(aggsortkey)
         X(aggsortrev)
-        X(agghist) X(aggpack) X(aggzoom)
+        X(agghist)
+        X(aggpack) X(aggzoom)
 #undef X
             display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
         display.aggsortpos = option(arena, DTRACEOPT_aggsortpos, 0);
@@ -167,7 +168,7 @@ Result<bool> Consumer::Impl::collect(DrainKind kind)
             }
             silent[shard] = 0;
             auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
-            if (bytes > 0 && !round.collect(bytes, ecbs))
+            if (bytes > 0 && !round.collect(bytes, ecbs, config.clock()))
                 distrust(shard, "holds a record that no clause makes");
         }
     }

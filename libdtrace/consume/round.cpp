@@ -35,7 +35,10 @@ void Round::add_run(std::size_t begin)
         runs_.push_back(begin);
 }
 
-bool Round::collect(std::size_t bytes, EcbTable& ecbs)
+// Clocks of hosts differ by less than this.
+constexpr std::uint64_t skew_ns = 1000000000;
+
+bool Round::collect(std::size_t bytes, EcbTable& ecbs, std::uint64_t now)
 {
     const std::size_t start = buffer_.used(), begin = records_.size();
     const std::byte* copy = buffer_.data() + start;
@@ -46,6 +49,8 @@ bool Round::collect(std::size_t bytes, EcbTable& ecbs)
         std::memcpy(&header, copy + at, sizeof header);
         if (header.epid == 0)
             break;
+        if (header.timestamp > now && header.timestamp - now > skew_ns)
+            header.timestamp = now;
         EcbState* ecb = ecbs.find(header.epid);
         std::size_t size = !ecb                          ? 0
                            : header.flags & DT_REC_ERROR ? error_bytes

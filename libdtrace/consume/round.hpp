@@ -52,8 +52,9 @@ class Round {
 public:
     // Where the next shard's records are to be copied; null: no memory.
     std::byte* room(std::size_t bytes) { return buffer_.room(bytes); }
-    // The next shard's copy is there. False: it held a record that cannot be.
-    bool collect(std::size_t bytes, EcbTable& ecbs);
+    // The next shard's copy is there, made at `now`. False: it held a record that cannot
+    // be. A time far in the future is taken as now: it would be held back for ever.
+    bool collect(std::size_t bytes, EcbTable& ecbs, std::uint64_t now);
     void order();
 
     std::span<const RoundRecord> records() const { return records_; }

@@ -112,6 +112,17 @@ TEST(Hostile, RightHeadersWithRandomValuesPrintSomethingAndEnd)
     }
 }
 
+TEST(Hostile, ATimeFarInTheFutureIsNotHeldBackForEver)
+{
+    Session s;
+    std::uint32_t epid = s.printf("x", {});
+    s.consumer().display().quiet = true;
+    s.record(epid, "", ~0ull);
+    std::string text = s.drain(DrainKind::Round);
+    s.now++;
+    EXPECT_EQ(text + s.drain(DrainKind::Round), "x");
+}
+
 TEST(Hostile, ScribbledShardsNeverLeadOutsideTheArena)
 {
     std::mt19937_64 random(3);
