@@ -78,6 +78,12 @@ void ExprGenerator::push(const Node& part, const Type* as_type, int reg)
         Register size = integer(part.type->resolve()->size, part.at);
         code_.emit(DIF_OP_PUSHTR, DIF_TYPE_CTF, size, reg);
     } else {
+        // A key takes the type of the array's first use, so that equal keys are equal bits.
+        // One of a wider type keeps its bits: a[0] does not make a[timestamp] 32 bits.
+        if (as_type != nullptr && as_type->is_integer() &&
+            part.type->resolve()->size <= as_type->resolve()->size &&
+            !is_canonical(part, as_type))
+            narrow(reg, as_type, part.at);
         code_.emit(DIF_OP_PUSHTV, DIF_TYPE_CTF, DIF_REG_R0, reg);
     }
 }

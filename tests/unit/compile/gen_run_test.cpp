@@ -142,6 +142,8 @@ TEST(Run, AssociativeArrays)
     EXPECT_EQ(value("a[a[1]]", "a[1] = 2; a[2] = arg0;"), 11);
     EXPECT_EQ(value("a[1,2,3,4,5,6,7,arg0]", "a[1,2,3,4,5,6,7,11] = arg1;"), 22);
     EXPECT_EQ(text("a[5]", "a[5] = \"five\";"), "five");
+    EXPECT_EQ(value("a[(uint32_t)(0 - 1)]", "a[(int)0 - 1] = arg0;"), 11);
+    EXPECT_EQ(value("a[arg0 << 32]", "a[0] = arg0;"), 0);
     EXPECT_EQ(value("a[strjoin(\"x\", execname), strlen(execname)]",
                     "a[\"xcsh\", 3] = arg0;"),
               11);
