@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ pid_t AddressSpace::speaker()
 
 bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
 {
+    touched_ = true;
     iovec local{into.data(), into.size()};
     iovec remote{reinterpret_cast<void*>(from.value), into.size()};
     ssize_t n = process_vm_readv(speaker_, &local, 1, &remote, 1, 0);
@@ -65,6 +67,7 @@ bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
 
 bool AddressSpace::write(TargetAddr to, std::span<const std::byte> bytes)
 {
+    touched_ = true;
     iovec local{const_cast<std::byte*>(bytes.data()), bytes.size()};
     iovec remote{reinterpret_cast<void*>(to.value), bytes.size()};
     ssize_t n = process_vm_writev(speaker_, &local, 1, &remote, 1, 0);
@@ -188,6 +191,8 @@ void AddressSpace::forget_all()
     slot_pages.clear();
     free_slots_.clear();
     slots_.clear();
+    copies_.clear();
+    copied_.clear();
     forget_unwind(*this);
     no_injection.clear();
     syscall_insn = link_debug = TargetAddr{};
@@ -253,6 +258,46 @@ void AddressSpace::free_slot(pid_t tid)
         free_slots_.push_back(slot->second);
         slots_.erase(slot);
     }
+}
+
+bool AddressSpace::make_copy(Tracepoint& tp)
+{
+    std::span<const std::byte> text = tp.insn.text();
+    auto before = copied_.find(tp.at());
+    if (before != copied_.end()) {
+        // The same place, probed again; another library may be there now.
+        auto old = copies_[before->second].text();
+        if (std::equal(old.begin(), old.end(), text.begin(), text.end())) {
+            tp.copy = before->second;
+            return true;
+        }
+        return false;
+    }
+    if (free_slots_.empty())
+        return false;
+    static constexpr std::array jump{std::byte{0xff}, std::byte{0x25}, std::byte{0},
+                                     std::byte{0},    std::byte{0},    std::byte{0}};
+    std::array<std::byte, slot_bytes> code; // insn; jmp *0(%rip); next; traps
+    static_assert(15 + jump.size() + 8 <= slot_bytes);
+    code.fill(breakpoint);
+    std::uint64_t next = tp.insn.next().value;
+    std::copy(text.begin(), text.end(), code.begin());
+    std::copy(jump.begin(), jump.end(), code.begin() + tp.insn.length);
+    std::memcpy(&code[tp.insn.length + jump.size()], &next, sizeof next);
+    TargetAddr slot = free_slots_.back();
+    if (!write_text(slot, code))
+        return false;
+    free_slots_.pop_back();
+    copies_[slot] = tp.insn;
+    copied_[tp.at()] = slot;
+    tp.copy = slot;
+    return true;
+}
+
+const Instruction* AddressSpace::copy_at(TargetAddr at) const
+{
+    auto copy = copies_.find(at);
+    return copy == copies_.end() ? nullptr : &copy->second;
 }
 
 bool AddressSpace::in_slots(TargetAddr at) const

@@ -13,6 +13,8 @@
 //     planting, our breakpoint when restoring. Another debugger's byte stays.
 //   - Tracepoint::original is set from before the breakpoint is written until after the
 //     restore.
+//   - A pc in a slot is never shown to the program: whoever stops a thread there moves
+//     it out before anything else (Agent::leave_copy(), Agent::end_step()).
 // Writing text wants all threads stopped; the callers (plant.cpp, release.cpp) see to
 // it.
 #pragma once
@@ -60,7 +62,9 @@ public:
     Displaced plan;
     std::vector<Firing> firings;
     Purpose purpose = fires;
-    bool written = false; // the breakpoint stands in the text
+    bool written = false;     // the breakpoint stands in the text
+    bool uses_memory = false; // its emulation reads or writes the target's memory
+    TargetAddr copy;          // where the instruction itself stands, 0: nowhere
 };
 
 class AddressSpace final : public TargetMemory {
@@ -110,6 +114,11 @@ public:
     TargetAddr slot_of(pid_t tid); // has_free_slot() said yes
     void free_slot(pid_t tid);
     bool in_slots(TargetAddr at) const;
+
+    // Copies that need no stop: the instruction, then a jump to the next one. Kept until
+    // the slots go; false when no slot is free.
+    bool make_copy(Tracepoint& tp);
+    const Instruction* copy_at(TargetAddr at) const; // whose copy begins there
     std::vector<std::pair<TargetAddr, std::size_t>> slot_pages;
 
     std::string no_injection;    // why no system call can be made in it; "" when it can
@@ -130,6 +139,13 @@ private:
     Fd mem_;
     std::vector<TargetAddr> free_slots_;
     std::unordered_map<pid_t, TargetAddr> slots_;
+    std::unordered_map<TargetAddr, Instruction> copies_; // by slot
+    std::unordered_map<TargetAddr, TargetAddr> copied_;  // site to slot
+    bool touched_ = false;                               // by read() or write()
+
+public:
+    void clear_touched() { touched_ = false; }
+    bool touched() const { return touched_; }
 };
 
 } // namespace dt::agent

@@ -103,6 +103,7 @@ private:
                      user_regs_struct& user);
     void step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     bool end_step(Thread& thread); // true: the stop was the step's own
+    void leave_copy(Thread& thread);
     void give_up(Tracepoint& tp, AddressSpace& space, const char* why);
 
     // traps.cpp

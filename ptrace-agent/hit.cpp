@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A thread at one of our breakpoints: fire, then do what the replaced instruction does.
 //
-//   hit ──> fire ──> emulate ──────────────────────────────> continue
+//   hit ──> fire ──> emulate on the registers ─────────────> continue
+//                ├─> continue at a copy that jumps back      (it touches memory and is
+//                │                                           the same at any address)
 //                └─> copy into the thread's slot, step ──┬─> end_step, continue
 //                                                        └─> signal first: the copy has
 //                                                            not run, deliver, re-enter
@@ -66,7 +68,7 @@ void Agent::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
     if (arena_.base() == nullptr)
         return;
     bool leaves = true; // a conditional jump is a return only when it is taken
-    if (tp.insn.flow == Flow::branch) {
+    if (tp.insn.flow == ControlFlow::branch) {
         Registers after = regs;
         x86_64.emulate(tp.insn, after, *thread.process->space);
         leaves = after.rip != tp.insn.next().value;
@@ -78,14 +80,60 @@ void Agent::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
     }
 }
 
+// Does it do the same at any address?
+static bool runs_anywhere(const Instruction& insn)
+{
+    return !insn.rip_relative &&
+           (insn.flow == ControlFlow::next || insn.flow == ControlFlow::ret ||
+            insn.flow == ControlFlow::jump_indirect);
+}
+
+// A thread that stopped on a copy which goes on by itself: out of it, so that whatever
+// comes next sees the program's own pc. The instruction is finished where it has not run,
+// unless it is the instruction that raised the signal.
+void Agent::leave_copy(Thread& thread)
+{
+    AddressSpace& space = *thread.process->space;
+    user_regs_struct user;
+    if (space.slot_pages.empty() || thread.step.active || !get_regs(thread.tid, user) ||
+        !space.in_slots({user.rip}))
+        return;
+    TargetAddr slot{user.rip & ~std::uint64_t(slot_bytes - 1)};
+    const Instruction* insn = space.copy_at(slot);
+    if (insn == nullptr)
+        return;
+    std::uint64_t done = user.rip - slot.value;
+    user.rip = done == 0 ? insn->at.value : insn->next().value;
+    siginfo_t info;
+    bool fault = thread.event() == 0 && thread.signal() != SIGTRAP &&
+                 get_siginfo(thread.tid, info) && info.si_code > 0 &&
+                 (signal_bit(thread.signal()) & ~asynchronous_signals) != 0;
+    if (done == 0 && !fault) {
+        Registers regs = from_user_regs(user);
+        if (x86_64.emulate(*insn, regs, space).outcome == Emulation::done)
+            to_user_regs(regs, user);
+        else
+            thread.reenter = true;
+    }
+    set_regs(thread.tid, user);
+}
+
 void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     if (tp.plan.how != Displaced::emulate)
         return run_in_slot(thread, tp, tp.plan, user);
+    AddressSpace& space = *thread.process->space;
+    if (tp.uses_memory && (tp.copy.value != 0 || space.make_copy(tp))) {
+        user.rip = tp.copy.value;
+        set_regs(thread.tid, user);
+        return go_on(thread);
+    }
     Registers regs = from_user_regs(user);
-    Emulation did = x86_64.emulate(tp.insn, regs, *thread.process->space);
+    space.clear_touched();
+    Emulation did = x86_64.emulate(tp.insn, regs, space);
     if (did.outcome == Emulation::done) {
         thread.faults = 0;
+        tp.uses_memory = space.touched() && runs_anywhere(tp.insn);
         to_user_regs(regs, user);
         set_regs(thread.tid, user);
         return go_on(thread);

@@ -255,9 +255,11 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
         if (!get_regs(pid, user) || !space.read_original({user.rip}, text))
             break;
         auto insn = x86_64.decode(text, {user.rip});
-        if (!insn || insn->flow == Flow::syscall || insn->flow == Flow::stop)
+        if (!insn || insn->flow == ControlFlow::syscall ||
+            insn->flow == ControlFlow::stop)
             break; // no C start-up code: it stays near its entry point
-        bool calls = insn->flow == Flow::call || insn->flow == Flow::call_indirect;
+        bool calls =
+            insn->flow == ControlFlow::call || insn->flow == ControlFlow::call_indirect;
         const Mapping* main = find_mapping(mappings, {user.rdi});
         if (calls && main != nullptr && main->execute && main->path == program)
             return run_until(process, {user.rdi}, name);

@@ -55,8 +55,12 @@ void Agent::release(std::shared_ptr<AddressSpace> space)
         undo_hit(*thread, true);
     }
     space->restore_originals(space->tracepoints());
+    // One that could not be stopped, in uninterruptible sleep, may stand in a slot.
+    bool all_stopped = true;
+    for (Thread* thread : threads_in(*space))
+        all_stopped = all_stopped && (thread->stopped || thread->in_vfork);
     for (auto [page, bytes] : space->slot_pages) {
-        if (Thread* thread = world.any_thread())
+        if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
             (void)inject(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
     }
     space->slot_pages.clear();

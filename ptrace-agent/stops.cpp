@@ -24,8 +24,10 @@ void Agent::handle_stop(Thread& thread)
         learn_mask(thread);
     }
     int event = thread.event();
-    if (thread.leaving)
+    if (thread.leaving) {
+        leave_copy(thread);
         return let_go(thread, event == 0 ? thread.signal() : 0);
+    }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
         event == PTRACE_EVENT_VFORK) {
         handle_new_task(thread); // looks at the step, which the child is in as well
@@ -64,13 +66,16 @@ void Agent::go_on(Thread& thread, int signal)
 
 void Agent::handle_signal(Thread& thread, int signal)
 {
-    if (signal != SIGTRAP)
+    if (signal != SIGTRAP) {
+        leave_copy(thread);
         return go_on(thread, signal);
+    }
     siginfo_t info;
     user_regs_struct user;
     if (!get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
         return go_on(thread, signal);
     if (info.si_code != SI_KERNEL) {
+        leave_copy(thread);
         if (!deliver_trap(thread))
             go_on(thread, signal);
         return;
@@ -95,6 +100,7 @@ void Agent::handle_event(Thread& thread, int event, int signal)
 {
     switch (event) {
     case PTRACE_EVENT_STOP:
+        leave_copy(thread);
         if (signal == SIGTRAP)
             return go_on(thread);
         // A group-stop: the thread stays stopped for the world, and tells us when that

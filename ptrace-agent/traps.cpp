@@ -169,9 +169,9 @@ static std::optional<TargetAddr> sigaction_call(std::span<const std::byte> text,
         auto insn = x86_64.decode(text, at);
         if (!insn || insn->length > text.size())
             return std::nullopt;
-        if (insn->flow == Flow::syscall)
+        if (insn->flow == ControlFlow::syscall)
             return at;
-        if (insn->flow != Flow::next)
+        if (insn->flow != ControlFlow::next)
             return std::nullopt;
         text = text.subspan(insn->length);
         at = at + insn->length;

@@ -184,6 +184,7 @@ void Agent::settle(Thread& thread)
         return;
     if (thread.step.active && end_step(thread))
         thread.pending = false;
+    leave_copy(thread);
 }
 
 void Agent::release_all(AddressSpace& space)
