@@ -1,0 +1,2 @@
+/* An aggregating function is not read like a variable. */
+BEGIN { x = count; }

@@ -1,0 +1,2 @@
+/* A subroutine is not read like a variable. */
+BEGIN { x = strlen; }
