@@ -1,0 +1,2 @@
+/* A clause-local variable has no keys. */
+BEGIN { this->a[1] = 2; }

@@ -1,0 +1,4 @@
+/* A struct is not a key. */
+struct s { int a; };
+struct s v;
+BEGIN { a[v] = 1; }

@@ -1,0 +1,2 @@
+/* All uses of an associative array have keys of the same types. */
+BEGIN { a[1] = 1; trace(a["x"]); }

@@ -1,0 +1,10 @@
+/*
+ * A key is converted to the type of the first use.
+ * @flags: -q
+ */
+BEGIN
+{
+	a[(int64_t)5] = 7;
+	printf("%d %d\n", a[5], a[(char)5]);
+	exit(0);
+}

@@ -1,0 +1,2 @@
+/* A character constant has at most eight characters. */
+BEGIN { x = 'abcdefghi'; }

@@ -1,0 +1,2 @@
+/* A program of comments alone is empty. */
+/* nothing else */

@@ -1,0 +1,3 @@
+/* #pragma error does what #error does. */
+#pragma error stop here
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* A string ends on the line where it begins. */
+BEGIN { printf("abc
+"); }

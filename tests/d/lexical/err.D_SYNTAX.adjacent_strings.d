@@ -1,0 +1,2 @@
+/* Strings beside each other are not joined. */
+BEGIN { printf("a" "b"); }

@@ -1,0 +1,2 @@
+/* A probe description in a script has a predicate or a body. */
+BEGIN

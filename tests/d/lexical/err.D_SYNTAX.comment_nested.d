@@ -1,0 +1,2 @@
+/* A comment does not hold another one. */
+BEGIN { /* outer /* inner */ exit(0); }

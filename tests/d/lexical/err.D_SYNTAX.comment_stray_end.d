@@ -1,0 +1,2 @@
+/* The end of a comment needs its beginning. */
+BEGIN { exit(0); */ }

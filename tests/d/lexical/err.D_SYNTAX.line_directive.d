@@ -1,0 +1,3 @@
+/* After #line the lines are counted from its number. */
+#line 100
+BEGIN { x = ; }

@@ -1,0 +1,2 @@
+/* A body ends with its brace. */
+BEGIN { x = 1;

@@ -1,0 +1,2 @@
+/* There is no goto. */
+BEGIN { goto done; }

@@ -1,0 +1,2 @@
+/* The reserved word while is no identifier. */
+BEGIN { while = 1; }

@@ -1,0 +1,2 @@
+/* The suffix u stands before l. */
+BEGIN { x = 1LU; }

@@ -1,0 +1,14 @@
+/*
+ * A comment may stand wherever a blank may.
+ * @flags: -q
+ */
+/* before */ BEGIN /* after the probe */ /* twice
+ * over lines, with a // and a " and a '
+ */
+/ 1 /* in the predicate */ == 1 /
+/* before the body */
+{
+	printf(/* first */ "%d\n" /* second */, /* third */ 7);
+	exit(0); /* last */
+}
+/* behind */

@@ -1,0 +1,2 @@
+/* An action has no value for &&. */
+BEGIN { x = 1; x && printf("a"); }

@@ -1,0 +1,2 @@
+/* A string is not multiplied. */
+BEGIN { x = "a" * 2; }

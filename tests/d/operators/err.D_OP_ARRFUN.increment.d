@@ -1,0 +1,3 @@
+/* An array is not incremented. */
+int a[2];
+BEGIN { a++; }

@@ -1,0 +1,3 @@
+/* A number takes no string. */
+int x;
+BEGIN { x = "a"; }

@@ -1,0 +1,2 @@
+/* The arms of a conditional have types that go together. */
+BEGIN { x = 1 ? "a" : 2; }

@@ -1,0 +1,6 @@
+/* Pointers to different structs are not compared. */
+struct a { int a; };
+struct b { int b; };
+struct a *p;
+struct b *q;
+BEGIN { x = p == q; }

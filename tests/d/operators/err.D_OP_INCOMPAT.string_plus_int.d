@@ -1,0 +1,2 @@
+/* A string and a number are not added. */
+BEGIN { x = 1; x += "a"; }

@@ -1,0 +1,2 @@
+/* A string has no complement. */
+BEGIN { x = ~"a"; }

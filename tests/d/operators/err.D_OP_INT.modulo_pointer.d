@@ -1,0 +1,3 @@
+/* A pointer leaves no remainder. */
+int *p;
+BEGIN { x = p % 3; }

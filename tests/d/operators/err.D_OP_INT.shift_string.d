@@ -1,0 +1,2 @@
+/* A string is not shifted. */
+BEGIN { x = "a" << 2; }

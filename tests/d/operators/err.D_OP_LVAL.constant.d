@@ -1,0 +1,2 @@
+/* A constant takes no value. */
+BEGIN { 5 = 6; }

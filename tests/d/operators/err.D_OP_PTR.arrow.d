@@ -1,0 +1,2 @@
+/* The arrow follows a pointer. */
+BEGIN { x = 1; y = x->a; }

@@ -1,0 +1,3 @@
+/* The arrow follows a pointer to a struct. */
+int *p;
+BEGIN { y = p->a; }

@@ -1,0 +1,2 @@
+/* A built-in variable is not incremented. */
+BEGIN { pid++; }

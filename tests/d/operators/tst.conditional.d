@@ -1,0 +1,13 @@
+/*
+ * Only the arm that is chosen is evaluated.
+ * @flags: -q
+ */
+BEGIN
+{
+	x = 1;
+	y = x ? (a = 10) : (b = 20);
+	printf("%d %d %d\n", y, a, b);
+	y = !x ? (a = 11) : (b = 21);
+	printf("%d %d %d\n", y, a, b);
+	exit(0);
+}

@@ -1,0 +1,15 @@
+/*
+ * Strings are compared with all six operators.
+ * @flags: -q
+ */
+string a;
+string b;
+
+BEGIN
+{
+	a = "alpha";
+	b = "beta";
+	printf("%d%d%d%d%d%d\n", a < b, a <= b, a > b, a >= b, a == b, a != b);
+	printf("%d%d%d%d%d%d\n", a < a, a <= a, a > a, a >= a, a == a, a != a);
+	exit(0);
+}

@@ -1,0 +1,11 @@
+/*
+ * + and - before an expression.
+ * @flags: -q
+ */
+BEGIN
+{
+	a = 5;
+	printf("%d %d %d %d\n", -a, +a, - -a, -(-a));
+	printf("%d\n", -(char)-128);
+	exit(0);
+}

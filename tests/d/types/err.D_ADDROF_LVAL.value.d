@@ -1,0 +1,2 @@
+/* A value has no address. */
+BEGIN { trace((uintptr_t)&5); }

@@ -1,0 +1,3 @@
+/* A member has no storage class. */
+struct s { self int a; };
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* Variables of D are not static. */
+static int i;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* A char is not long. */
+long char c;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* A type has one base. */
+int char c;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* A type has one sign. */
+signed unsigned int i;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* There is no long long long. */
+long long long int i;
+BEGIN { exit(0); }

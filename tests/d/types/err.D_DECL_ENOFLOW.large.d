@@ -1,0 +1,3 @@
+/* The value of an enumerator fits into an int. */
+enum e { A = 0x80000000 };
+BEGIN { exit(0); }

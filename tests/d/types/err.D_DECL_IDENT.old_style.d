@@ -1,0 +1,3 @@
+/* Functions are declared with types, not with names. */
+int (*f)(a, b);
+BEGIN { exit(0); }

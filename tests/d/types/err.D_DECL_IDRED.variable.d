@@ -1,0 +1,4 @@
+/* A variable is declared with one type. */
+int a;
+char a;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* Clause-local variables are not associative. */
+this int a[int];
+BEGIN { exit(0); }

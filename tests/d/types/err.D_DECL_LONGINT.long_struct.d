@@ -1,0 +1,4 @@
+/* Only integers are long. */
+struct s { int a; };
+long struct s x;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* A float is not short. */
+short float f;
+BEGIN { exit(0); }

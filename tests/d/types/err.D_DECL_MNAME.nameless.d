@@ -1,0 +1,3 @@
+/* A member has a name. */
+struct s { int; };
+BEGIN { exit(0); }

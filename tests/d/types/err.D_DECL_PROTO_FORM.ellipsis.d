@@ -1,0 +1,3 @@
+/* An ellipsis follows a parameter. */
+int (*f)(...);
+BEGIN { exit(0); }

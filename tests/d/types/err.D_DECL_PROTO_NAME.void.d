@@ -1,0 +1,3 @@
+/* The parameter void has no name. */
+int (*f)(void x);
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* A parameter is not an associative array. */
+int (*f)(int a[string]);
+BEGIN { exit(0); }

@@ -1,0 +1,4 @@
+/* Only integers are unsigned. */
+struct s { int a; };
+unsigned struct s x;
+BEGIN { exit(0); }

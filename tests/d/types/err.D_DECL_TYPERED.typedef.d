@@ -1,0 +1,4 @@
+/* A typedef names one type. */
+typedef int t;
+typedef char t;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* A declaration declares something. */
+int;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* void is not unsigned. */
+unsigned void *p;
+BEGIN { exit(0); }

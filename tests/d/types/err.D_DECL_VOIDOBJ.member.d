@@ -1,0 +1,3 @@
+/* There are no members of type void. */
+struct s { void v; };
+BEGIN { exit(0); }

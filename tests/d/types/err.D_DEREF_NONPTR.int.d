@@ -1,0 +1,2 @@
+/* An int points to nothing. */
+BEGIN { x = 1; exit(*x); }

@@ -1,0 +1,3 @@
+/* A void pointer is not followed. */
+void *p;
+BEGIN { exit(*p); }

@@ -1,0 +1,2 @@
+/* offsetof takes a struct or a union. */
+BEGIN { exit(offsetof(int, a)); }

@@ -1,0 +1,2 @@
+/* void has no size. */
+BEGIN { exit(sizeof (void)); }

@@ -1,0 +1,4 @@
+/* stringof takes no struct. */
+struct s { int a; };
+struct s x;
+BEGIN { trace(stringof(x)); }

@@ -1,0 +1,16 @@
+/*
+ * An array of fixed size is storage of its own, read and written by index.
+ * @flags: -q
+ */
+int a[4];
+long total;
+
+BEGIN
+{
+	a[0] = 1;
+	a[1] = 20;
+	a[3] = 400;
+	total = a[0] + a[1] + a[2] + a[3];
+	printf("%d %d\n", total, sizeof (a));
+	exit(0);
+}

@@ -1,0 +1,14 @@
+/*
+ * const, volatile and restrict are read and change nothing.
+ * @flags: -q
+ */
+const int a;
+volatile unsigned long b;
+struct s { const char *p; char *restrict q; };
+
+BEGIN
+{
+	b = 5;
+	printf("%d %d %d\n", a, b, sizeof (struct s));
+	exit(0);
+}

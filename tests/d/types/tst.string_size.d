@@ -1,0 +1,13 @@
+/*
+ * A string has strsize bytes, and what is longer is cut.
+ * @flags: -q -x strsize=8
+ */
+string s;
+
+BEGIN
+{
+	s = "0123456789";
+	printf("%s %d %d\n", s, strlen(s), sizeof (string));
+	printf("%d\n", sizeof (s));
+	exit(0);
+}

@@ -1,0 +1,13 @@
+/*
+ * A type may be marked as one of the traced process.
+ * @flags: -q
+ */
+userland int *p;
+struct box { int a; };
+userland struct box *b;
+
+BEGIN
+{
+	printf("%d %d\n", sizeof (p), p == NULL);
+	exit(0);
+}

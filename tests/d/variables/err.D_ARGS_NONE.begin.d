@@ -1,0 +1,2 @@
+/* BEGIN has no typed arguments. */
+BEGIN { trace(args[0]); }

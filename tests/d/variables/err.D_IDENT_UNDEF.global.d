@@ -1,0 +1,2 @@
+/* A variable that nothing sets is not known. */
+BEGIN { trace(never); }

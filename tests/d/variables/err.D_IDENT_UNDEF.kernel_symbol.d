@@ -1,0 +1,2 @@
+/* A symbol of the kernel is not known. */
+BEGIN { trace(`jiffies); }

@@ -1,0 +1,2 @@
+/* A symbol in a module that is not there is not known. */
+BEGIN { x = nomodule`nosymbol; }

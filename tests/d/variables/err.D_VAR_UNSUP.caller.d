@@ -1,0 +1,2 @@
+/* caller needs a kernel. */
+BEGIN { trace(caller); }

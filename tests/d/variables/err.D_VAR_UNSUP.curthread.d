@@ -1,0 +1,2 @@
+/* Variables that only a kernel knows are refused by name. */
+BEGIN { trace(curthread); }

@@ -1,0 +1,2 @@
+/* stackdepth needs a kernel. */
+BEGIN { trace(stackdepth); }

@@ -1,0 +1,9 @@
+/*
+ * cwd and root are paths of the process.
+ * @flags: -q
+ */
+BEGIN
+{
+	printf("%s %s\n", substr(cwd, 0, 1), root);
+	exit(0);
+}

@@ -1,0 +1,13 @@
+/*
+ * A global, a thread-local, a clause-local variable and an aggregation of one name differ.
+ * @flags: -q
+ */
+BEGIN
+{
+	x = 1;
+	self->x = 2;
+	this->x = 3;
+	@x = sum(4);
+	printf("%d %d %d\n", x, self->x, this->x);
+	exit(0);
+}

@@ -1,0 +1,13 @@
+/*
+ * A variable takes the type of what is first stored in it.
+ * @flags: -q
+ */
+BEGIN
+{
+	s = "text";
+	c = s;
+	printf("%s %s %d\n", s, c, c == "text");
+	s = "other";
+	printf("%s %s\n", s, c);
+	exit(0);
+}
