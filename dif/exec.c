@@ -328,6 +328,59 @@ static void dt_op_XLARG(struct dt_mstate *m, dt_u32 i)
 	dt_op_XLATE(m, i);
 }
 
+/* Arithmetic, comparisons, branches and constants: they can neither fault nor
+ * return. */
+#define DT_OP_IS_SIMPLE(number)                                                \
+	((number) <= DIF_OP_MUL ||                                             \
+	 ((number) >= DIF_OP_NOT && (number) <= DIF_OP_BLEU) ||                \
+	 ((number) >= DIF_OP_NOP && (number) <= DIF_OP_SETS) ||                \
+	 (number) == DIF_OP_SRA)
+#define DT_OP_IS_BRANCH(number)                                                \
+	((number) >= DIF_OP_BA && (number) <= DIF_OP_BLEU)
+
+/*
+ * Each instruction jumps to the next one's code itself, so that the processor
+ * predicts what follows this one, not what follows any. The place in the text
+ * is a local variable; m->pc is up to date wherever somebody could look.
+ */
+static void dt_run(struct dt_mstate *m)
+{
+	static const void *const code[DIF_OP_MAX + 1] = {
+	    [0] = &&op_0,
+#define X(op, number, operands, mnemonic) [number] = &&op_##number,
+	    DIF_OPS(X)
+#undef X
+	};
+	const dt_u32 *text = m->text;
+	dt_u32 pc = 0, i;
+
+#define DT_NEXT                                                                \
+	do {                                                                   \
+		i = text[pc++];                                                \
+		goto *code[DIF_INSTR_OP(i)];                                   \
+	} while (0)
+
+	DT_NEXT;
+	/* clang-format off */
+#define X(op, number, operands, mnemonic)                                      \
+op_##number:                                                                   \
+	if (DT_OP_IS_BRANCH(number) || !DT_OP_IS_SIMPLE(number))               \
+		m->pc = pc;                                                    \
+	dt_op_##op(m, i);                                                      \
+	if (DT_OP_IS_BRANCH(number))                                           \
+		pc = m->pc;                                                    \
+	if (!DT_OP_IS_SIMPLE(number) && (m->fault || m->done))                 \
+		return;                                                        \
+	DT_NEXT;
+	DIF_OPS(X)
+#undef X
+	/* clang-format on */
+op_0:
+	/* no opcode; the verifier lets none through */
+	m->pc = pc;
+	dt_fault(m, DTRACEFLT_ILLOP, 0);
+}
+
 dt_u64 dt_exec(struct dt_mstate *m, dt_off at)
 {
 	const struct dt_difo *d = dt_at(m->base, at);
@@ -343,19 +396,6 @@ dt_u64 dt_exec(struct dt_mstate *m, dt_off at)
 	for (int i = 0; i < DIF_DIR_NREGS; i++)
 		m->r[i] = 0;
 
-	while (!m->done && !m->fault) {
-		dt_u32 i = m->text[m->pc++];
-
-		switch (DIF_INSTR_OP(i)) {
-#define X(op, number, operands, mnemonic)                                      \
-	case number:                                                           \
-		dt_op_##op(m, i);                                              \
-		break;
-			DIF_OPS(X)
-#undef X
-		default:
-			dt_fault(m, DTRACEFLT_ILLOP, 0);
-		}
-	}
+	dt_run(m);
 	return m->fault ? 0 : m->result;
 }

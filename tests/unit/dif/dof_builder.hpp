@@ -124,7 +124,7 @@ struct Action {
     std::optional<Difo> difo;
     std::uint32_t ntuple = 0;
     std::uint64_t arg = 0, uarg = 0;
-    std::optional<std::string> format;
+    std::optional<std::string> format = {};
 };
 
 class Clause {
