@@ -167,6 +167,8 @@ Thread* Agent::find_thread(pid_t tid)
 Process& Agent::add_process(pid_t pid, std::shared_ptr<AddressSpace> space)
 {
     auto process = std::make_unique<Process>();
+    if (ended_ != nullptr && ended_->owner() == pid && ended_ != space)
+        ended_.reset(); // its key is taken again
     process->pid = pid;
     process->space = std::move(space);
     auto& kept = processes_[pid];
@@ -201,7 +203,13 @@ void Agent::drop_thread(Thread& thread, int status)
     event.pid = process.pid;
     event.status = status;
     bool tell = process.is_target && !process.doomed;
+    ended_ = process.space;
     processes_.erase(process.pid);
+    std::vector<pid_t> unannounced;
+    for (auto& [orphan, stop] : early_stops_)
+        unannounced.push_back(orphan);
+    for (pid_t orphan : unannounced)
+        release_orphan(orphan);
     if (tell)
         send_event(std::move(event));
 }

@@ -93,9 +93,10 @@ private:
     void handle_exec(Thread& thread);
     void forked(Thread& parent, pid_t child);
     void adopt(Process& process, pid_t tid);
+    void release_orphan(pid_t tid);
 
     // hit.cpp
-    bool handle_hit(Thread& thread, user_regs_struct& user);
+    void handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     void hit_once(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     void fire(Thread& thread, const Tracepoint& tp, const Registers& regs);
     void run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user);
@@ -148,6 +149,7 @@ private:
     std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
     std::unordered_map<pid_t, Thread*> threads_;
     std::unordered_map<pid_t, int> early_stops_; // of tasks not yet announced
+    std::shared_ptr<AddressSpace> ended_;        // of the process that ended last
     std::deque<pid_t> ready_;                    // stopped, to be handled
     AddressSpace* stopping_ = nullptr;           // whose world is being stopped
     Thread* last_ = nullptr;                     // of the last report

@@ -20,34 +20,30 @@
 
 namespace dt::agent {
 
-bool Agent::handle_hit(Thread& thread, user_regs_struct& user)
+void Agent::handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
-    AddressSpace& space = *thread.process->space;
-    Tracepoint* tp = space.find({user.rip - 1});
-    if (tp == nullptr || !tp->written)
-        return false;
+    pid_t tid = thread.tid;
     repair_after_trap(thread);
+    if (find_thread(tid) != &thread)
+        return; // killed meanwhile
     user.rip -= 1;
-    if (tp->purpose == Tracepoint::once) {
-        hit_once(thread, *tp, user);
-        return true;
-    }
-    bool restarted = thread.restarting == tp->at();
+    if (tp.purpose == Tracepoint::once)
+        return hit_once(thread, tp, user);
+    bool restarted = thread.restarting == tp.at();
     thread.restarting.reset();
-    if (!restarted && !tp->firings.empty())
-        fire(thread, *tp, from_user_regs(user));
-    if (tp->purpose == Tracepoint::sigaction_function ||
-        tp->purpose == Tracepoint::sigaction_call)
+    if (!restarted && !tp.firings.empty())
+        fire(thread, tp, from_user_regs(user));
+    if (tp.purpose == Tracepoint::sigaction_function ||
+        tp.purpose == Tracepoint::sigaction_call)
         see_sigaction(thread, from_user_regs(user),
-                      tp->purpose == Tracepoint::sigaction_call);
-    if (tp->purpose == Tracepoint::library_change && handle_library_change(thread)) {
+                      tp.purpose == Tracepoint::sigaction_call);
+    if (tp.purpose == Tracepoint::library_change && handle_library_change(thread)) {
         thread.held = true;
         thread.reenter = true;
         set_regs(thread.tid, user);
-        return true;
+        return;
     }
-    run_displaced(thread, *tp, user);
-    return true;
+    run_displaced(thread, tp, user);
 }
 
 void Agent::hit_once(Thread& thread, Tracepoint& tp, user_regs_struct& user)
@@ -167,8 +163,9 @@ void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
                         user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
+    pid_t tid = thread.tid;
     if (!ensure_slots(thread)) {
-        if (find_thread(thread.tid) != &thread)
+        if (find_thread(tid) != &thread)
             return; // it died meanwhile
         return step_in_place(thread, tp, user);
     }

@@ -10,6 +10,7 @@
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
+#include <csignal>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,7 +39,11 @@ void Agent::handle_stop(Thread& thread)
     if (thread.step.active) {
         if (!take_queued_trap(thread))
             return;
-        if (end_step(thread))
+        pid_t tid = thread.tid;
+        bool own = end_step(thread);
+        if (find_thread(tid) != &thread)
+            return; // killed meanwhile
+        if (own)
             return go_on(thread);
         event = thread.event();
     }
@@ -72,7 +77,16 @@ void Agent::handle_signal(Thread& thread, int signal)
     }
     siginfo_t info;
     user_regs_struct user;
-    if (!get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
+    if (!get_regs(thread.tid, user))
+        return go_on(thread, signal);
+    // The pc behind a breakpoint may be an instruction of its own only when the replaced
+    // one had a single byte. Then a SIGTRAP that somebody sent may come just there.
+    Tracepoint* tp = thread.process->space->find({user.rip - 1});
+    if (tp != nullptr && tp->written && tp->insn.length > 1) {
+        handle_hit(thread, *tp, user);
+        return;
+    }
+    if (!get_siginfo(thread.tid, info))
         return go_on(thread, signal);
     if (info.si_code != SI_KERNEL) {
         leave_copy(thread);
@@ -80,8 +94,8 @@ void Agent::handle_signal(Thread& thread, int signal)
             go_on(thread, signal);
         return;
     }
-    if (handle_hit(thread, user))
-        return;
+    if (tp != nullptr && tp->written)
+        return handle_hit(thread, *tp, user);
     // A breakpoint that was removed after the thread had run into it leaves a whole
     // instruction behind; the program's own int3 is still there.
     std::byte text{};
@@ -218,6 +232,27 @@ void Agent::forked(Thread& parent, pid_t child)
     event.pid = parent.process->pid;
     event.child = child;
     send_event(std::move(event));
+}
+
+// A new task is announced by its parent's stop. When the parent is killed first, nobody
+// announces it: it gets clean text, from the process that ended last, and is let go.
+void Agent::release_orphan(pid_t tid)
+{
+    std::string status = read_proc_file(tid, "status");
+    auto group = static_cast<pid_t>(status_number(status, "Tgid"));
+    auto parent = static_cast<pid_t>(status_number(status, "PPid"));
+    if (processes_.count(group) != 0 || processes_.count(parent) != 0)
+        return;
+    if (ended_ != nullptr) {
+        user_regs_struct user;
+        if (get_regs(tid, user) && ended_->in_slots({user.rip})) {
+            // It was made by a system call on a copy, in a slot that nobody remembers.
+            ::kill(tid, SIGKILL);
+        }
+        ended_->restore_copy(tid);
+    }
+    early_stops_.erase(tid);
+    ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
 }
 
 void Agent::handle_exec(Thread& thread)

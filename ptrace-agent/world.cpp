@@ -54,6 +54,7 @@ void Agent::note_stop(pid_t tid, int status)
     }
     if (thread == nullptr) {
         early_stops_[tid] = status;
+        release_orphan(tid);
         return;
     }
     thread->stopped = true;
@@ -182,7 +183,11 @@ void Agent::settle(Thread& thread)
     thread.interrupted = false;
     if (thread.pending && !take_queued_trap(thread))
         return;
-    if (thread.step.active && end_step(thread))
+    pid_t tid = thread.tid;
+    bool own = thread.step.active && end_step(thread);
+    if (find_thread(tid) != &thread)
+        return; // killed meanwhile
+    if (own)
         thread.pending = false;
     leave_copy(thread);
 }

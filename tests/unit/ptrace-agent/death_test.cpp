@@ -2,8 +2,11 @@
 // The consumer dies, in whatever way and at whatever moment: targets do not notice.
 #include "session.hpp"
 
+#include "ptrace-agent/proc_files.hpp"
+
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +20,17 @@ static bool wait_until_free(pid_t pid)
         if (!is_traced(pid))
             return true;
         usleep(10000);
+    }
+    return false;
+}
+
+static bool any_process_named(const std::string& name)
+{
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        pid_t pid = std::atoi(entry.path().filename().c_str());
+        std::string comm = pid > 0 ? agent::read_proc_file(pid, "comm") : std::string();
+        if (comm == name + "\n" && agent::thread_state(pid, pid) != 'Z')
+            return true;
     }
     return false;
 }
@@ -162,4 +176,28 @@ TEST(Death, OfTheTargetAtAnyStepIsAnOrdinaryEvent)
     session.plant_entry(pid, "work", 5);
     EXPECT_EQ(session.run_to_end(pid), 0);
     EXPECT_EQ(session.hits(5), 10u);
+}
+
+TEST(Death, OfAForkingTargetLeavesNoChildStopped)
+{
+    Session session;
+    unsigned seed = static_cast<unsigned>(getpid());
+    for (int round = 0; round < 20; ++round) {
+        pid_t pid = session.create({victim("forker"), "100000"});
+        session.plant_entry(pid, "work", 1);
+        ASSERT_TRUE(session.agent().resume(pid));
+        usleep(static_cast<useconds_t>(2000 + rand_r(&seed) % 8000));
+        ::kill(pid, SIGKILL);
+        std::vector<pid_t> children;
+        while (auto event = session.event()) {
+            if (event->kind == AgentEvent::exited)
+                break;
+            children.push_back(event->child);
+        }
+        EXPECT_GT(children.size(), 0u);
+    }
+    // Whoever forker left behind must have ended by itself.
+    for (int i = 0; i < 200 && any_process_named("forker"); ++i)
+        usleep(10000);
+    EXPECT_FALSE(any_process_named("forker"));
 }
