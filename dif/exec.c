@@ -345,10 +345,9 @@ static void dt_op_XLARG(struct dt_mstate *m, dt_u32 i)
  */
 static void dt_run(struct dt_mstate *m)
 {
-	static const void *const code[DIF_OP_MAX + 1] = {
-	    [0] = &&op_0,
+	static const void *const code[DIF_OP_MAX + 1] = {[0] = &&op_0,
 #define X(op, number, operands, mnemonic) [number] = &&op_##number,
-	    DIF_OPS(X)
+							 DIF_OPS(X)
 #undef X
 	};
 	const dt_u32 *text = m->text;
