@@ -1,0 +1,2 @@
+/* An aggregation takes an aggregating function. */
+BEGIN { @a = 5; }

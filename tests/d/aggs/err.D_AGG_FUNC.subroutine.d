@@ -1,0 +1,2 @@
+/* An aggregation takes no subroutine. */
+BEGIN { @a = strlen("a"); }

@@ -1,0 +1,2 @@
+/* An aggregation is not a statement. */
+BEGIN { @a = count(); @a; }

@@ -1,0 +1,2 @@
+/* An aggregating function is assigned to an aggregation. */
+BEGIN { count(); }

@@ -1,0 +1,2 @@
+/* An aggregation has one function. */
+BEGIN { @a = count(); @a = sum(1); }

@@ -1,0 +1,2 @@
+/* A string is not summed. */
+BEGIN { @a = sum("a"); }

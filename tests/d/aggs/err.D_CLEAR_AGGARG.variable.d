@@ -1,0 +1,2 @@
+/* clear takes no variable. */
+BEGIN { x = 1; clear(x); }

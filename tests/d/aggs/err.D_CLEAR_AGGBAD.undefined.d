@@ -1,0 +1,2 @@
+/* clear takes an aggregation that exists. */
+BEGIN { clear(@never); }

@@ -1,0 +1,2 @@
+/* clear takes an aggregation. */
+BEGIN { clear(); }

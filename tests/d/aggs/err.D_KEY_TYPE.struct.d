@@ -1,0 +1,4 @@
+/* A struct is not the key of an aggregation. */
+struct s { int a; };
+struct s v;
+BEGIN { @a[v] = count(); }

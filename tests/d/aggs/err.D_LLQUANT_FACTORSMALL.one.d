@@ -1,0 +1,2 @@
+/* The factor of llquantize is at least two. */
+BEGIN { @a = llquantize(1, 1, 0, 6, 10); }

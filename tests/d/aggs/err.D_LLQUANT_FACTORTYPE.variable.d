@@ -1,0 +1,2 @@
+/* The factor of llquantize is a constant. */
+BEGIN { x = 1; @a = llquantize(1, x, 0, 6, 10); }

@@ -1,0 +1,2 @@
+/* The high magnitude of llquantize is a constant. */
+BEGIN { x = 1; @a = llquantize(1, 10, 0, x, 10); }

@@ -1,0 +1,2 @@
+/* The steps of llquantize are a constant. */
+BEGIN { x = 1; @a = llquantize(1, 10, 0, 6, x); }

@@ -1,0 +1,2 @@
+/* The base of lquantize is a constant. */
+BEGIN { x = 1; @a = lquantize(1, x, 10, 1); }

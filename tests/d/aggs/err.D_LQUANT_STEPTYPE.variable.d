@@ -1,0 +1,2 @@
+/* The step of lquantize is a constant. */
+BEGIN { x = 1; @a = lquantize(1, 0, 10, x); }

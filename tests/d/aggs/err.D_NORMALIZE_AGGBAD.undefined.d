@@ -1,0 +1,2 @@
+/* denormalize takes an aggregation that exists. */
+BEGIN { denormalize(@never); }

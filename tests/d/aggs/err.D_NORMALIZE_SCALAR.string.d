@@ -1,0 +1,2 @@
+/* normalize divides by a number. */
+BEGIN { @a = count(); normalize(@a, "x"); }

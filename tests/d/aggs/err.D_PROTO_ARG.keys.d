@@ -1,0 +1,2 @@
+/* All uses of an aggregation have keys of the same types. */
+BEGIN { @a[1] = count(); @a["x"] = count(); }

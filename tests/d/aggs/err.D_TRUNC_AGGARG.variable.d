@@ -1,0 +1,2 @@
+/* trunc takes no variable. */
+BEGIN { x = 1; trunc(x); }

@@ -1,0 +1,2 @@
+/* trunc takes an aggregation that exists. */
+BEGIN { trunc(@never); }

@@ -1,0 +1,2 @@
+/* trunc takes a number of keys. */
+BEGIN { @a = count(); trunc(@a, "x"); }

@@ -1,0 +1,5 @@
+/*
+ * count counts.
+ * @flags: -q
+ */
+BEGIN { @ = count(); @ = count(); @ = count(); exit(0); }

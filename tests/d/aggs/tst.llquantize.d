@@ -1,0 +1,12 @@
+/*
+ * llquantize counts by steps that grow with the magnitude.
+ * @flags: -q
+ */
+BEGIN
+{
+	@ = llquantize(0, 10, 0, 2, 10);
+	@ = llquantize(5, 10, 0, 2, 10);
+	@ = llquantize(55, 10, 0, 2, 10);
+	@ = llquantize(5000, 10, 0, 2, 10);
+	exit(0);
+}

@@ -1,0 +1,9 @@
+/*
+ * quantize counts by powers of two.
+ * @flags: -q
+ */
+BEGIN
+{
+	@ = quantize(1); @ = quantize(2); @ = quantize(3); @ = quantize(7);
+	exit(0);
+}

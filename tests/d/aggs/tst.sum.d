@@ -1,0 +1,12 @@
+/*
+ * sum adds up and wraps.
+ * @flags: -q
+ */
+BEGIN
+{
+	@a = sum(5); @a = sum(-7); @a = sum(100);
+	@b = sum(9223372036854775807); @b = sum(1);
+	printa("%@d\n", @a);
+	printa("%@d\n", @b);
+	exit(0);
+}

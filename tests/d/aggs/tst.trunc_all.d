@@ -1,0 +1,14 @@
+/*
+ * trunc without a number removes all.
+ * @flags: -q
+ */
+BEGIN
+{
+	@["a"] = sum(5);
+	@["b"] = sum(6);
+	printa("%s %@d\n", @);
+	trunc(@);
+	printa("%s %@d\n", @);
+	printf("end\n");
+	exit(0);
+}

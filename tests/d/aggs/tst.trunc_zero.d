@@ -1,0 +1,11 @@
+/*
+ * trunc to none removes all.
+ * @flags: -q
+ */
+BEGIN
+{
+	@["a"] = sum(1); @["b"] = sum(4);
+	trunc(@, 0);
+	printa("%s %@d\n", @);
+	exit(0);
+}

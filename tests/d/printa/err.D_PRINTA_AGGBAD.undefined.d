@@ -1,0 +1,2 @@
+/* printa takes an aggregation that exists. */
+BEGIN { printa("%@d\n", @never); }

@@ -1,0 +1,2 @@
+/* A format of printa is followed by an aggregation. */
+BEGIN { printa("%@d\n"); }

@@ -1,0 +1,2 @@
+/* printa takes an aggregation. */
+BEGIN { printa(); }

@@ -1,0 +1,2 @@
+/* %@ prints a number. */
+BEGIN { @a = count(); printa("%@s\n", @a); }

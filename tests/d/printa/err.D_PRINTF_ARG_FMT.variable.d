@@ -1,0 +1,2 @@
+/* A format of printa is a string constant. */
+BEGIN { @a = count(); s = "x"; printa(s, @a); }

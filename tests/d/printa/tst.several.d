@@ -1,0 +1,13 @@
+/*
+ * Several aggregations are joined by their keys, with zero where one is missing.
+ * @flags: -q
+ */
+BEGIN
+{
+	@a["x"] = sum(1);
+	@a["y"] = sum(2);
+	@b["y"] = sum(30);
+	@b["z"] = sum(40);
+	printa("%s %@d %@d\n", @a, @b);
+	exit(0);
+}

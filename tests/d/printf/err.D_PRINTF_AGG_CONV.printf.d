@@ -1,0 +1,2 @@
+/* %@ belongs to printa. */
+BEGIN { @a = count(); printf("%@d\n", 1); }

@@ -1,0 +1,2 @@
+/* A format is a string constant. */
+BEGIN { s = "a"; printf(s); }

@@ -1,0 +1,2 @@
+/* Each conversion has its argument. */
+BEGIN { printf("%d %d\n", 1); }

@@ -1,0 +1,2 @@
+/* printf takes no aggregation. */
+BEGIN { @a = count(); printf("%d\n", @a); }

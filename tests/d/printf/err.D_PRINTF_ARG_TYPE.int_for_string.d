@@ -1,0 +1,2 @@
+/* %s takes no number. */
+BEGIN { printf("%s\n", 1); }

@@ -1,0 +1,2 @@
+/* %P takes a 16-bit port. */
+BEGIN { printf("%P\n", 22); }

@@ -1,0 +1,2 @@
+/* %hd takes what is a short. */
+BEGIN { printf("%hd\n", 1); }

@@ -1,0 +1,2 @@
+/* %k takes a stack. */
+BEGIN { printf("%k\n", 5); }

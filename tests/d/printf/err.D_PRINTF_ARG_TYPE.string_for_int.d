@@ -1,0 +1,2 @@
+/* %d takes no string. */
+BEGIN { printf("%d\n", "a"); }

@@ -1,0 +1,2 @@
+/* A dynamic width has its argument. */
+BEGIN { printf("%*d\n"); }

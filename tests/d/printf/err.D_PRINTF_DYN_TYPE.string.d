@@ -1,0 +1,2 @@
+/* A dynamic width is a number. */
+BEGIN { printf("%*d\n", "a", 1); }

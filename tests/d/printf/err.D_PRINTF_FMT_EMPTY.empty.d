@@ -1,0 +1,2 @@
+/* A format has text. */
+BEGIN { printf(""); }

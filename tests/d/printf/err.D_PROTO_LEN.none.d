@@ -1,0 +1,2 @@
+/* printf takes a format. */
+BEGIN { printf(); }

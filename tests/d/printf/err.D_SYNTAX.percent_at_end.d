@@ -1,0 +1,2 @@
+/* A format does not end in a percent sign. */
+BEGIN { printf("100%"); }

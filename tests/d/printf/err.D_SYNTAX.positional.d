@@ -1,0 +1,2 @@
+/* Conversions have no positions. */
+BEGIN { printf("%1$d\n", 1); }

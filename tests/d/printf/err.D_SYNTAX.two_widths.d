@@ -1,0 +1,2 @@
+/* A conversion has one width. */
+BEGIN { printf("%**d\n", 1, 2, 3); }

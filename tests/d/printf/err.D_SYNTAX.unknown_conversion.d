@@ -1,0 +1,2 @@
+/* A conversion has a letter that is known. */
+BEGIN { printf("%y\n", 1); }

@@ -1,0 +1,10 @@
+/*
+ * A precision is the number of digits at least, of characters at most.
+ * @flags: -q
+ */
+BEGIN
+{
+	printf("[%.5d] [%8.3d] [%.3x]\n", 42, 7, 10);
+	printf("[%.2s] [%6.2s] [%-6.2s] [%.0s]\n", "abcdef", "abcdef", "abcdef", "abc");
+	exit(0);
+}

@@ -1,0 +1,6 @@
+/*
+ * %Y honours TZ.
+ * @env: TZ=EST5
+ * @flags: -q
+ */
+BEGIN { printf("%Y\n", 0); exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * A width of many thousands is obeyed.
+ * @replace: [ ]{9999}x -> WIDE
+ * @flags: -q
+ */
+BEGIN { printf("%10000s\n", "x"); exit(0); }

@@ -1,0 +1,2 @@
+/* alloca takes a positive size. */
+BEGIN { x = (char *)alloca(-1); }

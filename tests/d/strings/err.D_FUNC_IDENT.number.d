@@ -1,0 +1,2 @@
+/* Only a name is called. */
+BEGIN { x = (5)(); }

@@ -1,0 +1,2 @@
+/* A variable is not called. */
+BEGIN { x = pid(); }

@@ -1,0 +1,2 @@
+/* Subroutines of other systems are refused by name. */
+BEGIN { x = msgsize(0); }

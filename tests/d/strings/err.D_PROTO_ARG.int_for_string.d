@@ -1,0 +1,2 @@
+/* strlen takes no number. */
+BEGIN { exit(strlen(5)); }

@@ -1,0 +1,2 @@
+/* substr takes two arguments or three. */
+BEGIN { trace(substr("abc")); }

@@ -1,0 +1,2 @@
+/* strlen takes one string. */
+BEGIN { exit(strlen()); }

@@ -1,0 +1,11 @@
+/*
+ * bcopy copies into what alloca gave, which was zero before.
+ * @flags: -q
+ */
+BEGIN
+{
+	this->p = (char *)alloca(8);
+	bcopy("hello", this->p, 3);
+	printf("%s %d\n", stringof(this->p), this->p[3]);
+	exit(0);
+}

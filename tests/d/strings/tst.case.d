@@ -1,0 +1,9 @@
+/*
+ * toupper and tolower change the letters of ASCII.
+ * @flags: -q
+ */
+BEGIN
+{
+	printf("%s %s\n", toupper("aZ09-z\344"), tolower("aZ09-Z\304"));
+	exit(0);
+}

@@ -1,0 +1,11 @@
+/*
+ * A fresh string begins strtok anew.
+ * @flags: -q
+ */
+BEGIN
+{
+	printf("%s ", strtok("a b c", " "));
+	printf("%s ", strtok("x y z", " "));
+	printf("%s\n", strtok(NULL, " "));
+	exit(0);
+}

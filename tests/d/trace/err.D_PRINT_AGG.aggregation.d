@@ -1,0 +1,2 @@
+/* An aggregation is not printed by print. */
+BEGIN { @a = count(); print(@a); }

@@ -1,0 +1,2 @@
+/* A void expression is not printed. */
+BEGIN { print((void)1); }

@@ -1,0 +1,2 @@
+/* trace takes one expression. */
+BEGIN { trace(1, 2); }

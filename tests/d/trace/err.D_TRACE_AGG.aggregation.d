@@ -1,0 +1,2 @@
+/* An aggregation is not traced. */
+BEGIN { @a = count(); trace(@a); }

@@ -1,0 +1,2 @@
+/* A void expression is not traced. */
+BEGIN { trace((void)1); }

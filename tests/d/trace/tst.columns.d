@@ -1,0 +1,12 @@
+/*
+ * trace prints integers in columns by their size, signed.
+ * @replace: ^ +\d+ ( +\d+ +\S+) -> CPU \1
+ */
+BEGIN
+{
+	trace((char)-1);
+	trace((short)-2);
+	trace(-3);
+	trace((long)-4);
+	exit(0);
+}

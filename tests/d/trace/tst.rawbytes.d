@@ -1,0 +1,7 @@
+/*
+ * With rawbytes text is dumped, too.
+ * @flags: -q -x rawbytes
+ */
+char a[8];
+
+BEGIN { a[0] = 't'; a[1] = 'x'; trace(a); exit(0); }

@@ -1,0 +1,2 @@
+/* tracemem takes an address and a size. */
+BEGIN { tracemem("abc"); }

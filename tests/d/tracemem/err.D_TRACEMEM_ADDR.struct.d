@@ -1,0 +1,4 @@
+/* tracemem takes an address. */
+struct s { int a; };
+struct s v;
+BEGIN { tracemem(v, 4); }

@@ -1,0 +1,2 @@
+/* tracemem takes at most three arguments. */
+BEGIN { tracemem("abc", 4, 2, 1); }

@@ -1,0 +1,2 @@
+/* The size of tracemem is positive. */
+BEGIN { tracemem("abc", 0); }
