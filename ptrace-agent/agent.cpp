@@ -44,12 +44,14 @@ void run_agent(Fd socket)
 void Agent::run()
 {
     while (!mail_.closed()) {
-        if (Mailbox::rang())
+        if (Mailbox::rang()) {
             serve_client();
-        else if (!ready_.empty())
+            sample_if_due();
+        } else if (!ready_.empty()) {
             handle_ready();
-        else
+        } else {
             collect(Wait::block);
+        }
     }
     release_everything();
 }

@@ -14,7 +14,7 @@
 // Files: agent.cpp loop and requests; stops.cpp what a stop means; hit.cpp tracepoints
 // being hit; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
 // release.cpp ending; inject.cpp system calls in a target; traps.cpp SIGTRAP repair;
-// linker.cpp the dynamic linker; host*.cpp what D programs ask; unwind.cpp ustack().
+// linker.cpp the dynamic linker; profile.cpp sampling; host*.cpp what D programs ask; unwind.cpp ustack().
 #pragma once
 
 #include "ptrace-agent/arena_map.hpp"
@@ -137,13 +137,24 @@ private:
     void watch_linker(StoppedWorld& world);
     bool handle_library_change(Thread& thread);
 
+    // profile.cpp
+    void set_sample_alarm();
+    void sample_if_due();
+    void take_sample(Thread& thread);
+
     // release.cpp
     void release(std::shared_ptr<AddressSpace> space);
     void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody
     void let_go(Thread& thread, int signal);
     void release_everything();
 
+    struct Sampling {
+        ProfileTimer timer;
+        std::uint64_t due = 0; // monotonic ns
+    };
+
     Mailbox mail_;
+    std::vector<Sampling> sampling_;
     ArenaMap arena_;
     TracepointTable table_;
     std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;

@@ -292,6 +292,14 @@ Result<Ok> AgentClient::resume_after_library_change(pid_t pid)
     return call_ok(request_resume_libraries, Writer().put(pid).body());
 }
 
+Result<Ok> AgentClient::profile(std::span<const ProfileTimer> timers)
+{
+    Writer out;
+    out.put(static_cast<std::uint32_t>(timers.size()));
+    out.raw(timers.data(), timers.size_bytes());
+    return call_ok(request_profile, out.body());
+}
+
 Result<Ok> AgentClient::detach(pid_t pid)
 {
     return call_ok(request_detach, Writer().put(pid).body());

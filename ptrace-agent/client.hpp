@@ -105,6 +105,14 @@ struct AgentEvent {
     std::string text;
 };
 
+// A probe that fires at an interval for each thread of the targets that is running:
+// arg0 is 0, arg1 the program counter.
+struct ProfileTimer {
+    std::uint32_t probe = 0;
+    std::uint32_t pad = 0;
+    std::uint64_t interval_ns = 0;
+};
+
 class AgentClient {
 public:
     // Forks the agent. The calling process should have few threads and little memory.
@@ -141,6 +149,8 @@ public:
     Result<Ok> resume_after_library_change(pid_t pid);
     // Every byte as it was, every thread untraced. Code::gone when it died before.
     Result<Ok> detach(pid_t pid);
+    // Replaces the timers set before; an empty list ends sampling.
+    Result<Ok> profile(std::span<const ProfileTimer> timers);
     // SIGKILL, for a created target that shall not run after all.
     Result<Ok> kill(pid_t pid);
 

@@ -144,6 +144,13 @@ void FiringHost::fire(const Firing& firing)
     dt_fire(&host_, firing.probe, args, 6);
 }
 
+void FiringHost::fire_profile(std::uint32_t probe)
+{
+    kind_ = SiteKind::ret; // no arguments on the stack
+    dt_u64 args[] = {0, regs_.rip};
+    dt_fire(&host_, probe, args, 2);
+}
+
 // From arg6 on they stand behind the return address. A return has two.
 std::uint64_t FiringHost::arg(std::uint32_t n)
 {

@@ -40,6 +40,7 @@ class FiringHost {
 public:
     FiringHost(const ArenaMap& arena, Thread& thread, const Registers& regs);
     void fire(const Firing& firing);
+    void fire_profile(std::uint32_t probe); // the thread is where it happened to be
 
     // host.cpp: memory and time.
     int load(std::uint64_t addr, void* to, std::uint64_t bytes, std::uint64_t* bad);

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -69,6 +70,24 @@ void Mailbox::wait_for_ring(int timeout_ms)
 void Mailbox::ring_in_ms(int ms)
 {
     ring_again(ms);
+}
+
+void Mailbox::ring_at(std::uint64_t when_ns)
+{
+    static const std::optional<timer_t> timer = [] {
+        sigevent event{};
+        event.sigev_notify = SIGEV_SIGNAL;
+        event.sigev_signo = SIGALRM;
+        timer_t made;
+        return timer_create(CLOCK_MONOTONIC, &event, &made) == 0 ? std::optional(made)
+                                                                 : std::nullopt;
+    }();
+    if (!timer)
+        return;
+    itimerspec at{};
+    at.it_value.tv_sec = static_cast<time_t>(when_ns / 1'000'000'000);
+    at.it_value.tv_nsec = static_cast<long>(when_ns % 1'000'000'000);
+    timer_settime(*timer, TIMER_ABSTIME, &at, nullptr);
 }
 
 void Mailbox::receive()

@@ -34,6 +34,9 @@ public:
     // Makes waitpid() return after about this long, again and again until rang().
     static void ring_in_ms(int ms);
 
+    // Rings once at this monotonic time, ns; 0: not at all.
+    static void ring_at(std::uint64_t when_ns);
+
     void receive();                // what has arrived, without waiting
     std::optional<Request> next(); // a whole request
     bool closed() const;           // the client is gone, or SIGTERM came

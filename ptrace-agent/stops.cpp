@@ -115,8 +115,10 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     switch (event) {
     case PTRACE_EVENT_STOP:
         leave_copy(thread);
-        if (signal == SIGTRAP)
+        if (signal == SIGTRAP) {
+            take_sample(thread);
             return go_on(thread);
+        }
         // A group-stop: the thread stays stopped for the world, and tells us when that
         // ends.
         thread.stopped = false;

@@ -54,6 +54,7 @@ struct Thread {
     bool leaving = false;    // to be detached at its next stop
     bool reenter = false;    // goes on with the instruction at its pc, without firing
     std::uint8_t faults = 0; // emulations of one instruction that failed
+    std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
     std::vector<TrapHandler> trap_handlers; // of the program, entered, innermost last

@@ -144,8 +144,7 @@ int dtrace_hdl::go()
     tend(dt::monotonic_ns());
     host->fire(dt::probe_begin);
     dt_activity_advance(arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
-    start_clock();
-    return 0;
+    return start_clock();
 }
 
 // Records must fit their buffers, or nothing would ever be recorded.
@@ -180,12 +179,21 @@ void dtrace_hdl::enable(const dtrace_prog& prog)
     }
 }
 
-void dtrace_hdl::start_clock()
+int dtrace_hdl::start_clock()
 {
     std::vector<dt::Timer> timers;
-    for (const auto& [id, timer] : profile_provider.timers())
-        if (registry.at(id).enabled)
+    std::vector<dt::ProfileTimer> sampled; // by the agent, in the targets
+    for (const auto& [id, timer] : profile_provider.timers()) {
+        if (!registry.at(id).enabled)
+            continue;
+        if (timer.per_cpu && processes.agent() != nullptr)
+            sampled.push_back({timer.probe, 0, timer.interval_ns});
+        else
             timers.push_back(timer);
+    }
+    if (!sampled.empty())
+        if (auto set = processes.agent()->profile(sampled); !set)
+            return fail(set.error());
     // The clock's thread is a host of its own.
     clock.start(std::move(timers), [this](const dt::Timer& timer) {
         thread_local std::unique_ptr<dt::LocalHost> clock_host;
@@ -199,6 +207,7 @@ void dtrace_hdl::start_clock()
         for (long i = 0; i < times; i++)
             clock_host->fire(timer.probe, 0, pc);
     });
+    return 0;
 }
 
 int dtrace_hdl::stop()
@@ -207,6 +216,9 @@ int dtrace_hdl::stop()
         return 0;
     stopped = true;
     clock.stop();
+    if (dt::AgentClient* agent = processes.agent())
+        if (auto ended = agent->profile({}); !ended)
+            complain(ended.error().text);
     void* base = arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);

@@ -73,7 +73,7 @@ struct dtrace_hdl : dt::Events {
     int load(dtrace_prog* prog);
     int check_sizes();
     void enable(const dtrace_prog& prog);
-    void start_clock();
+    int start_clock();
     void add_new_probes();
     int plant(ps_prochandle* process);
     void handle_agent_events();

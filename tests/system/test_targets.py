@@ -84,7 +84,22 @@ def stacks_are_counted_and_named(t):
     if not re.search(r"^ {14}libc\.so\.6`__libc_start_main", done.stdout, re.M):
         raise AssertionError(done.stdout)
 
-TESTS = [functions_of_libc_that_ls_calls, malloc_sizes_of_python3, malloc_sizes_of_gcc,
+def a_profile_samples_what_the_target_runs(t):
+    need("perl")
+    target = subprocess.Popen(["perl", "-e", "while (1) { $i++ }"])
+    try:
+        done = t.run("-qn", """profile-97 { @n[pid == $target, arg0 == 0, arg1 != 0] = count(); @s[umod(arg1)] = count(); }
+                     tick-2s { exit(0); }""", "-p", str(target.pid))
+    finally:
+        target.kill()
+        target.wait()
+    equal(done.returncode, 0, done.stderr)
+    row = re.search(r"^ +1 +1 +1 +(\d+)$", done.stdout, re.M)
+    if row is None or not 20 <= int(row.group(1)) <= 2 * 97 + 1:
+        raise AssertionError(done.stdout)
+    contains(done.stdout, "perl")
+
+TESTS = [a_profile_samples_what_the_target_runs, functions_of_libc_that_ls_calls, malloc_sizes_of_python3, malloc_sizes_of_gcc,
          malloc_sizes_of_node, latency_between_entry_and_return, stacks_are_counted_and_named,
          a_redis_server_under_load_is_traced_for_ten_seconds_and_serves_on]
 
