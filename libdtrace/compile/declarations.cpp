@@ -166,12 +166,26 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
     return true;
 }
 
-Parser::Specifiers Parser::specifiers()
+// "self" in "struct s { int self; }": C's structures use D's words as names.
+bool Parser::names_member()
+{
+    if (!at(Tok::Keyword) || !keyword_is_member_name(token_.key))
+        return false;
+    Tok next = peek().kind;
+    return next == Tok::Semicolon || next == Tok::Comma || next == Tok::Colon ||
+           next == Tok::LBracket;
+}
+
+Parser::Specifiers Parser::specifiers(Names names)
 {
     Specifiers result;
     SpecifierWords words;
     result.at = words.at = token_.at;
-    while (storage_specifier(result) || specifier(result, words))
+    auto is_name = [&] {
+        return names == Names::Member && (words.has_type() || words.has_attributes()) &&
+               names_member();
+    };
+    while (!is_name() && (storage_specifier(result) || specifier(result, words)))
         continue;
     if (!words.has_type() && !words.has_attributes())
         syntax_error();
@@ -286,7 +300,7 @@ void Parser::struct_body(Type& into)
 
 void Parser::struct_member(Type& into, StructLayout& layout)
 {
-    Specifiers base = specifiers();
+    Specifiers base = specifiers(Names::Member);
     if (base.storage != Storage::None || base.scope != Scope::Global)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a struct or union member");
@@ -313,7 +327,7 @@ void Parser::member_declarator(const Specifiers& base, Type& into, StructLayout&
     member.at = token_.at;
     member.type = base.type;
     if (!at(Tok::Colon))
-        member = declarator(base, Names::Needed);
+        member = declarator(base, Names::Member);
     if (at(Tok::Colon)) {
         advance();
         auto bits = constant_expression();

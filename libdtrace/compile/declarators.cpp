@@ -72,7 +72,7 @@ void Parser::direct_layers(std::vector<Layer>& into, Declarator& named, Names na
 {
     bool is_word =
         at(Tok::Ident) || (at(Tok::Keyword) && keyword_is_member_name(token_.key) &&
-                           !starts_type(token_));
+                           (names == Names::Member || !starts_type(token_)));
     if (is_word && names != Names::None) {
         if (token_.text.find('`') != std::string::npos)
             fail(Tag::DECL_SCOPE, token_.at,
@@ -83,14 +83,14 @@ void Parser::direct_layers(std::vector<Layer>& into, Declarator& named, Names na
     } else if (at(Tok::LParen)) {
         // "(" opens a nested declarator, or, without a name, a parameter list.
         const Token& second = peek();
-        bool is_list = names != Names::Needed &&
+        bool is_list = names != Names::Needed && names != Names::Member &&
                        (second.kind == Tok::RParen || starts_type(second));
         if (!is_list) {
             advance();
             layers(into, named, names);
             expect(Tok::RParen);
         }
-    } else if (names == Names::Needed) {
+    } else if (names == Names::Needed || names == Names::Member) {
         syntax_error();
     }
     while (at(Tok::LBracket) || at(Tok::LParen))

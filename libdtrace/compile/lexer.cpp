@@ -206,7 +206,7 @@ Token Lexer::next(Mode mode)
 // followed by a declarator.
 Token Lexer::outer(Token token)
 {
-    if (!is(peek(), spec_start))
+    if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")
         return code(std::move(token));
     std::size_t end = pos_;
     while (end < text_.size() && is(text_[end], spec_more) && splice_length(end) == 0)

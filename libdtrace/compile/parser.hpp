@@ -71,7 +71,8 @@ private:
         Parameters keys;
     };
 
-    enum class Names { Needed, Optional, None };
+    // Member: a name is needed, and most of D's own words are names.
+    enum class Names { Needed, Member, Optional, None };
 
     struct Depth {
         explicit Depth(Parser& parser) : parser_(parser) { parser.enter(); }
@@ -145,7 +146,8 @@ private:
     bool starts_type(const Token& token) const;
     bool starts_declaration() const;
     void declaration();
-    Specifiers specifiers();
+    Specifiers specifiers(Names names = Names::Needed); // of what is declared
+    bool names_member();
     bool specifier(Specifiers& into, struct SpecifierWords& words);
     bool storage_specifier(Specifiers& into);
     const Type* finish_specifiers(const struct SpecifierWords& words);

@@ -38,7 +38,8 @@ std::string pointer_text(const Type* type, std::string middle)
     if (base == TypeKind::Array || base == TypeKind::Function)
         middle = "(" + middle + ")";
     std::string text = around(type->base, std::move(middle));
-    return type->userland ? "userland " + text : text;
+    // A pointer to what lives there is said once, by what it points to.
+    return type->userland && !type->base->userland ? "userland " + text : text;
 }
 
 std::string qualifiers(const Type* type)

@@ -162,7 +162,7 @@ TEST(Hostile, MutilatedProgramsGiveDiagnosticsOnly)
     auto pick = [&](std::size_t below) { return random() % below; };
     for (int round = 0; round < 3000; ++round) {
         std::string text = seed;
-        for (std::size_t n = 1 + pick(6); n > 0; --n) {
+        for (std::size_t n = 1 + pick(6); n > 0 && !text.empty(); --n) {
             std::size_t at = pick(text.size());
             switch (pick(4)) {
             case 0:

@@ -41,7 +41,8 @@ TEST(Expression, TakesDsWordsAsNamesOfMembers)
 {
     EXPECT_EQ(shape_of("a->self.provider->string"), "a->self.provider->string");
     EXPECT_EQ(shape_of("x = a->translator"), "(x = a->translator)");
-    EXPECT_EQ(Parsed("struct s { int probe; int self; }; struct s v;"
+    EXPECT_EQ(Parsed("struct s { int probe, self; unsigned provider : 3, this[2];"
+                     "           int string; char *stringof; }; struct s v;"
                      "BEGIN { x = offsetof(struct s, self); }")
                   .message(),
               "no error");

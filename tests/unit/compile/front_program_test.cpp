@@ -77,7 +77,7 @@ TEST(Program, SkipsCommentsButNotBetweenPredicateSlashes)
     ASSERT_FALSE(parsed.error) << parsed.message();
     EXPECT_EQ(shape(parsed.expr()), "trace(2)");
     // Not a comment: the predicate ends, and what follows is no clause body.
-    EXPECT_EQ(Parsed("BEGIN /x//y/ {}").message(), "syntax error near end of input");
+    EXPECT_EQ(Parsed("BEGIN /x//y/ {}").message(), "syntax error near \"/\"");
     EXPECT_EQ(Parsed("BEGIN /* a * b \n / c */ { }").message(), "no error");
     EXPECT_EQ(Parsed("BEGIN /* /* */").message(), "/* encountered inside a comment");
     EXPECT_EQ(Parsed("BEGIN { } */").message(), "*/ encountered outside a comment");
