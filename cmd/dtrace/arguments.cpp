@@ -29,7 +29,7 @@ constexpr Flag flags[] = {
     {'q', nullptr, "print nothing but what the program prints"},
     {'s', "script", "compile a D script"},
     {'S', nullptr, "show the DIF of the program on stderr"},
-    {'v', nullptr, "with -l attributes of probes, else the program's stability"},
+    {'v', nullptr, "with -l attributes and arguments, else how stable the probes are"},
     {'V', nullptr, "show the version of D"},
     {'w', nullptr, "permit destructive actions"},
     {'x', "opt[=val]", "set an option"},

@@ -6,13 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace {
-
-struct Listing {
-    FILE* out;
-    bool verbose;
-};
-
 void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute)
 {
     std::fprintf(out, "\t%s\n", title);
@@ -23,6 +16,13 @@ void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute
     std::fprintf(out, "\t\tDependency Class: %s\n",
                  dtrace_class_name(attribute.dtat_class));
 }
+
+namespace {
+
+struct Listing {
+    FILE* out;
+    bool verbose;
+};
 
 int print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe, void* arg)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracing.hpp"
 
+#include "listing.hpp"
 #include "report.hpp"
 
 #include <cerrno>
@@ -94,9 +95,16 @@ void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
 {
     if (args_.disassemble)
         dtrace_program_disasm(session_, prog, stderr);
+    dtrace_proginfo_t info{};
+    if (args_.verbose) {
+        dtrace_program_info(session_, prog, &info);
+        std::fprintf(stderr, "\nStability attributes for %s:\n\n", what.c_str());
+        print_attributes(stderr, "Minimum Probe Description Attributes",
+                         info.dpi_descattr);
+        std::fputc('\n', stderr);
+    }
     if (args_.mode == Mode::Compile)
         return;
-    dtrace_proginfo_t info{};
     if (dtrace_program_exec(session_, prog, &info) != 0)
         die(session_, "failed to enable %s", what.c_str());
     if (!args_.quiet && !set(session_, "quiet"))

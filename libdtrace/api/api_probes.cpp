@@ -15,12 +15,6 @@ dtrace_attribute_t attribute_of(const dt::Attributes& from)
             static_cast<std::uint8_t>(from.dependency)};
 }
 
-dt::Attributes weakest(const dt::Attributes& a, const dt::Attributes& b)
-{
-    return {std::min(a.name, b.name), std::min(a.data, b.data),
-            std::min(a.dependency, b.dependency)};
-}
-
 template <std::size_t N> bool put(char (&to)[N], std::string_view from)
 {
     if (from.size() >= N)
@@ -164,15 +158,9 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
     if (!dtp->registry.has(probe->dtpd_id))
         return dtp->fail(EDT_NOPROBE);
     const dt::ProbeInfo& known = dtp->registry.at(probe->dtpd_id);
-    dt::ProviderAttributes attributes = known.owner->attributes();
-    dt::Attributes weak = attributes.provider;
-    if (!known.module.empty())
-        weak = weakest(weak, attributes.module);
-    if (!known.function.empty())
-        weak = weakest(weak, attributes.function);
-    weak = weakest(weak, attributes.name);
+    dt::Attributes weak = dt::attributes_of(known);
     info->dtp_attr = attribute_of(weak);
-    info->dtp_arga = attribute_of(attributes.args);
+    info->dtp_arga = attribute_of(known.owner->attributes().args);
     return 0;
 }
 

@@ -45,9 +45,18 @@ dtrace_prog_t* dtrace_program_fcompile(dtrace_hdl_t* dtp, FILE* file, uint_t cfl
                         argc, argv, false);
 }
 
-void dtrace_program_info(dtrace_hdl_t*, dtrace_prog_t* prog, dtrace_proginfo_t* info)
+void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
+                         dtrace_proginfo_t* info)
 {
     std::memset(info, 0, sizeof *info);
+    dt::Attributes weakest{dt::Stability::Standard, dt::Stability::Standard,
+                           dt::DependencyClass::Common};
+    for (const std::vector<std::uint32_t>& ids : prog->matched)
+        for (std::uint32_t id : ids)
+            weakest = dt::weakest(weakest, dt::attributes_of(dtp->registry.at(id)));
+    info->dpi_descattr = {static_cast<std::uint8_t>(weakest.name),
+                          static_cast<std::uint8_t>(weakest.data),
+                          static_cast<std::uint8_t>(weakest.dependency)};
     for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
         const dt::CompiledClause& clause = prog->program->clauses[k];
         info->dpi_matches += static_cast<uint_t>(prog->matched[k].size());

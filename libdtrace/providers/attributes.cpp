@@ -2,9 +2,16 @@
 // Names of stability levels and classes, in the order of their enums.
 #include "libdtrace/providers/attributes.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace dt {
+
+Attributes weakest(const Attributes& a, const Attributes& b)
+{
+    return {std::min(a.name, b.name), std::min(a.data, b.data),
+            std::min(a.dependency, b.dependency)};
+}
 
 const char* stability_name(Stability stability)
 {

@@ -25,6 +25,9 @@ struct Attributes {
     DependencyClass dependency = DependencyClass::Unknown;
 };
 
+// Part by part the less stable one.
+Attributes weakest(const Attributes& a, const Attributes& b);
+
 // Of the five parts of a provider's probes.
 struct ProviderAttributes {
     Attributes provider, module, function, name, args;

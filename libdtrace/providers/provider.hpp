@@ -49,4 +49,7 @@ public:
     }
 };
 
+// Of a probe's description: the weakest of its parts that are not empty.
+Attributes attributes_of(const ProbeInfo& probe);
+
 } // namespace dt

@@ -181,8 +181,7 @@ typedef struct dtrace_attribute {
 } dtrace_attribute_t;
 
 typedef struct dtrace_proginfo {
-    dtrace_attribute_t dpi_descattr;
-    dtrace_attribute_t dpi_stmtattr;
+    dtrace_attribute_t dpi_descattr; /* weakest of the matched probes */
     uint_t dpi_aggregates;   /* aggregating statements */
     uint_t dpi_recgens;      /* statements that record */
     uint_t dpi_matches;      /* probe and clause pairs */

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// What all providers have in common.
+#include "libdtrace/providers/provider.hpp"
+
+namespace dt {
+
+Attributes attributes_of(const ProbeInfo& probe)
+{
+    ProviderAttributes parts = probe.owner->attributes();
+    Attributes weak = weakest(parts.provider, parts.name);
+    if (!probe.module.empty())
+        weak = weakest(weak, parts.module);
+    if (!probe.function.empty())
+        weak = weakest(weak, parts.function);
+    return weak;
+}
+
+} // namespace dt
