@@ -182,20 +182,20 @@ TEST(Death, OfAForkingTargetLeavesNoChildStopped)
 {
     Session session;
     unsigned seed = static_cast<unsigned>(getpid());
+    int n_children = 0;
     for (int round = 0; round < 20; ++round) {
         pid_t pid = session.create({victim("forker"), "100000"});
         session.plant_entry(pid, "work", 1);
         ASSERT_TRUE(session.agent().resume(pid));
         usleep(static_cast<useconds_t>(2000 + rand_r(&seed) % 8000));
         ::kill(pid, SIGKILL);
-        std::vector<pid_t> children;
         while (auto event = session.event()) {
             if (event->kind == AgentEvent::exited)
                 break;
-            children.push_back(event->child);
+            ++n_children;
         }
-        EXPECT_GT(children.size(), 0u);
     }
+    EXPECT_GT(n_children, 0);
     // Whoever forker left behind must have ended by itself.
     for (int i = 0; i < 200 && any_process_named("forker"); ++i)
         usleep(10000);

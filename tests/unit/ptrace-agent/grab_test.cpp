@@ -29,8 +29,14 @@ TEST(Grab, CountsFromManyThreadsAndLeavesTheTextAsItWas)
     target.read_line();
     Session session;
     ASSERT_TRUE(session.agent().grab(target.pid()));
-    session.plant_return(target.pid(), "work", 2);
-    session.plant_entry(target.pid(), "work", 1);
+    // Both at once: what is called between two stops would have one of them only.
+    Function work = functions_of(target.pid(), "/waiter")["work"];
+    std::vector<Site> sites = return_sites(work, 2);
+    Site entry;
+    entry.at = work.at;
+    entry.probe = 1;
+    sites.push_back(entry);
+    session.plant(target.pid(), sites);
     usleep(200000);
     EXPECT_GT(session.hits(1), 1000u);
     auto detached = session.agent().detach(target.pid());
