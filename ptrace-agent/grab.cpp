@@ -87,6 +87,8 @@ static Error explain_refusal(pid_t pid, int error)
     return denied(std::strerror(error));
 }
 
+constexpr pid_t kthreadd = 2; // the parent of all kernel threads
+
 static Result<Ok> check_grabbable(pid_t pid)
 {
     std::string status = read_proc_file(pid, "status");
@@ -98,11 +100,11 @@ static Result<Ok> check_grabbable(pid_t pid)
                      "it is a thread of process " + std::to_string(group)};
     if (pid == getpid() || pid == getppid())
         return Error{Code::invalid, "a process cannot trace itself"};
-    if (status_field(status, "State")[0] == 'Z' && threads_of(pid).size() < 2)
-        return Error{Code::invalid, "it has ended already (a zombie)"};
-    if (status_field(status, "VmSize").empty() &&
-        status_field(status, "State")[0] != 'Z')
+    if (pid == kthreadd || status_number(status, "PPid") == kthreadd)
         return Error{Code::unsupported, "it is a kernel thread"};
+    // An ended leader has no memory either; its threads have.
+    if (status_field(status, "VmSize").empty() && threads_of(pid).size() < 2)
+        return Error{Code::invalid, "it has ended already (a zombie)"};
     if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
         return held_by(tracer);
     return refuse_32_bit(pid, name_of(pid));

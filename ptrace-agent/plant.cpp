@@ -9,7 +9,6 @@
 #include "ptrace-agent/proc_files.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 namespace dt::agent {
@@ -75,8 +74,8 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
             return "the address is not in executable memory";
         std::span<const std::byte> text = work.window.at(site.at);
         std::size_t n_compared = std::min<std::size_t>(site.n_expected, 8);
-        if (text.size() < n_compared ||
-            std::memcmp(text.data(), site.expected.data(), n_compared) != 0)
+        if (!std::equal(site.expected.begin(), site.expected.begin() + n_compared,
+                        text.begin(), text.begin() + std::min(n_compared, text.size())))
             return "the text in memory is not the file's";
         auto insn = x86_64.decode(text, site.at);
         if (!insn)

@@ -160,7 +160,8 @@ TEST(Grab, RefusesWhatCannotBeGrabbedAndSaysWhy)
     pid_t zombie = fork();
     if (zombie == 0)
         _exit(0);
-    usleep(20000);
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT);
     EXPECT_EQ(refused(zombie).code, Code::invalid);
     waitpid(zombie, nullptr, 0);
 }

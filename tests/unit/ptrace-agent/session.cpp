@@ -55,7 +55,8 @@ pid_t Session::create(const std::vector<std::string>& argv, EvalTime evaltime,
 {
     auto target = agent_->create(argv, env, evaltime);
     EXPECT_TRUE(target) << target.error().text;
-    return target ? target->pid : 0;
+    // A pid that nobody has, should a test signal it: 0 would be our own group.
+    return target ? target->pid : 0x3fffffff;
 }
 
 void Session::plant(pid_t pid, const std::vector<Site>& sites)
