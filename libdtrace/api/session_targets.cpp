@@ -151,16 +151,17 @@ void dtrace_hdl::handle_agent_events()
                 break;
             pid_provider.forget_sites(event.pid);
             process->planted.clear();
-            if (!process->symbols->refresh())
-                process->alive = false;
+            // Fails when it has ended since; its exited event is on the way, and is what
+            // says so.
+            (void)process->symbols->refresh();
             break;
         case dt::AgentEvent::libraries_changed: {
             if (active && !stopped) {
                 rematch(event.pid);
                 if (process != nullptr && plant(process) != 0)
                     complain(error_text);
-            } else if (process != nullptr && !process->symbols->refresh()) {
-                process->alive = false;
+            } else if (process != nullptr) {
+                (void)process->symbols->refresh();
             }
             if (auto resumed = agent->resume_after_library_change(event.pid); !resumed)
                 complain(resumed.error().text);
