@@ -38,6 +38,8 @@ struct dt_arena_config {
 struct dt_load_error {
 	char text[192];
 	dt_u64 where; /* byte offset in the DOF, or instruction in a DIFO */
+	/* 1 + which of the DOF's clauses exceeds its buffer; 0: other reason */
+	dt_u32 too_large;
 };
 
 /**

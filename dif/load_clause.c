@@ -274,11 +274,13 @@ static int dt_load_key(struct dt_loader *l, struct dt_action *actions,
 static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 			   const struct dt_action *actions)
 {
-	dt_u32 flags, data = 0;
+	dt_u32 flags, data = 0, only_effects = 1;
 
 	for (dt_u32 i = 0; i < c->n_actions; i++) {
 		const struct dt_action *a = &actions[i];
 
+		if (a->kind != DTRACEACT_DIFEXPR || a->in_key)
+			only_effects = 0;
 		if (a->in_key || dt_is_agg(a->kind))
 			continue;
 		dt_action_find(a->kind, &flags);
@@ -302,7 +304,10 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 		return dt_refuse(l, 0, "commit() beside data recording");
 	if ((c->flags & DT_CLAUSE_EXITS) && (c->flags & DT_CLAUSE_SPECULATES))
 		return dt_refuse(l, 0, "exit() after speculate()");
-	if (data || !c->n_actions ||
+	/* Assignments alone leave an empty row; a quiet consumer shows none. */
+	if (l->arena->options[DTRACEOPT_quiet] == 1)
+		only_effects = c->n_actions == 0;
+	if (data || only_effects ||
 	    (c->n_actions == 1 && (c->flags & DT_CLAUSE_SPECULATES)))
 		c->flags |= DT_CLAUSE_RECORDS;
 	return 0;
@@ -347,8 +352,11 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 		return -1;
 	room = c->flags & DT_CLAUSE_SPECULATES ? l->arena->plan.spec_bytes
 					       : l->arena->plan.principal_bytes;
-	if ((c->flags & DT_CLAUSE_RECORDS) && c->rec_bytes > room)
-		return dt_refuse(l, c->line, "Enabling exceeds size of buffer");
+	if ((c->flags & DT_CLAUSE_RECORDS) && c->rec_bytes > room) {
+		dt_refuse(l, c->line, "Enabling exceeds size of buffer");
+		l->error->too_large = l->n_clauses - l->arena->clauses.n + 1;
+		return -1;
+	}
 	return 0;
 }
 

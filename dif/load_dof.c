@@ -18,6 +18,7 @@ int dt_refuse(struct dt_loader *l, dt_u64 where, const char *text)
 	dt_text_start(&t, l->error->text, sizeof(l->error->text));
 	dt_text_put(&t, text);
 	l->error->where = where;
+	l->error->too_large = 0;
 	return -1;
 }
 

@@ -66,15 +66,28 @@ static dt_arena_config arena_config(const dt::Options& options)
     return config;
 }
 
+// Why a clause whose record exceeds its buffer is refused.
+static int too_large(const dtrace_prog& prog, std::size_t clause)
+{
+    const auto& probes = prog.matched[clause];
+    bool only_end =
+        !probes.empty() && std::all_of(probes.begin(), probes.end(),
+                                       [](auto id) { return id == dt::probe_end; });
+    return only_end ? EDT_ENDTOOBIG : EDT_BUFTOOSMALL;
+}
+
 int dtrace_hdl::load(dtrace_prog* prog)
 {
     auto dof = dt::write_dof(*prog->program, 0);
     dt_load_error refused{};
     dt_u32 first = 0, n_clauses = 0;
     if (dt_load(arena->base(), dof.data(), dof.size(), &first, &n_clauses, &refused) !=
-        0)
+        0) {
+        if (refused.too_large != 0 && refused.too_large <= prog->matched.size())
+            return fail(too_large(*prog, refused.too_large - 1));
         return fail(EDT_DIFINVAL, std::string("DOF was refused: ") + refused.text +
                                       " at " + std::to_string(refused.where));
+    }
     prog->first_clause = first;
     prog->loaded = true;
     consumer->add_program(prog->program, first);
@@ -158,12 +171,8 @@ int dtrace_hdl::check_sizes()
             if (prog->matched[k].empty())
                 continue;
             const dt_clause& clause = clauses[prog->first_clause + k];
-            if (clause.rec_bytes <= bufsize)
-                continue;
-            bool only_end =
-                std::all_of(prog->matched[k].begin(), prog->matched[k].end(),
-                            [](auto id) { return id == dt::probe_end; });
-            return fail(only_end ? EDT_ENDTOOBIG : EDT_BUFTOOSMALL);
+            if (clause.rec_bytes > bufsize)
+                return fail(too_large(*prog, k));
         }
     }
     return 0;

@@ -1,0 +1,17 @@
+/*
+ * A variable that finds no room is a drop.
+ * @flags: -q -x dynvarsize=4k
+ * @stderr
+ * @replace: dtrace: \d+ dynamic -> dtrace: N dynamic
+ */
+int n;
+
+tick-1ms / n < 2000 /
+{
+	a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++;
+	a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++;
+	a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++;
+	a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++; a[n] = 1; n++;
+}
+
+tick-1ms / n >= 2000 / { printf("%d %d\n", a[0], a[1999]); exit(0); }

@@ -1,0 +1,8 @@
+/*
+ * An enabling whose record is larger than the buffer is refused.
+ * @flags: -q -x bufsize=1k -x bufresize=manual -x strsize=4k
+ * @exit: 1
+ * @stderr
+ */
+string s;
+BEGIN { s = execname; trace(s); exit(0); }

@@ -1,0 +1,8 @@
+/*
+ * A record of END that is larger than the buffer is refused in words of its own.
+ * @flags: -q -x bufsize=1k -x bufresize=manual -x strsize=4k
+ * @exit: 1
+ * @stderr
+ */
+BEGIN { exit(0); }
+END { trace(execname); }

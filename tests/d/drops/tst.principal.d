@@ -1,0 +1,9 @@
+/*
+ * A record that finds no room is a drop, and is counted.
+ * @flags: -q -x bufsize=512 -x switchrate=10s
+ * @stderr
+ * @replace: drops on CPU \d+ -> drops on CPU C
+ */
+BEGIN { trace("x"); } BEGIN { trace("x"); } BEGIN { trace("x"); } BEGIN { trace("x"); }
+BEGIN { trace("x"); } BEGIN { trace("x"); } BEGIN { trace("x"); } BEGIN { trace("x"); }
+BEGIN { exit(0); }
