@@ -190,6 +190,14 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
             return std::nullopt;
         return option_refusal(refused, name);
     };
+    // D libraries are not read, so a program that needs one cannot run.
+    to.dependency = [this](std::string_view kind, std::string_view name) {
+        for (std::uint32_t id = 1; registry.has(id); id++)
+            if ((kind == "provider" && registry.at(id).provider == name) ||
+                (kind == "module" && registry.at(id).module == name))
+                return true;
+        return false;
+    };
     to.match = [this](const ProbeSpec& probe) { return match(probe); };
     to.symbol = [this](std::string_view object,
                        std::string_view symbol) -> std::optional<std::uint64_t> {

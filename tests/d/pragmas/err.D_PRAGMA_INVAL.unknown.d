@@ -1,0 +1,3 @@
+/* A D pragma is one that is known. */
+#pragma D nonsense
+BEGIN { exit(0); }

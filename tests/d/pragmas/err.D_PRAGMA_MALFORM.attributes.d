@@ -1,0 +1,4 @@
+/* #pragma D attributes has three parts. */
+#pragma D attributes Stable/Stable x
+int x;
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* #pragma D option names an option. */
+#pragma D option
+BEGIN { exit(0); }

@@ -1,0 +1,3 @@
+/* Attributes belong to an identifier that exists. */
+#pragma D attributes Stable/Stable/Common nosuch
+BEGIN { exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * A program may depend on a provider that is there.
+ * @flags: -q
+ */
+#pragma D depends_on provider dtrace
+BEGIN { printf("on\n"); exit(0); }

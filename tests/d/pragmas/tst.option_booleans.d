@@ -1,0 +1,7 @@
+/* A boolean option takes many words. */
+#pragma D option quiet=no
+#pragma D option quiet=enabled
+#pragma D option flowindent=OFF
+#pragma D option rawbytes=disable
+#pragma D option aggsortkey=unset
+BEGIN { printf("on\n"); exit(0); }

@@ -1,0 +1,10 @@
+/*
+ * A rate takes a unit, and is hertz without one.
+ * @flags: -q
+ */
+#pragma D option switchrate=10hz
+#pragma D option aggrate=100ms
+#pragma D option statusrate=1s
+#pragma D option cleanrate=50
+#pragma D option switchrate=5msec
+BEGIN { printf("on\n"); exit(0); }
