@@ -1,5 +1,5 @@
 /*
- * %Lf prints a long double.
+ * %Lf, %Le, %Lg and their capitals print a long double.
  * @flags: -q
  */
 struct fp { long double d; };
@@ -11,5 +11,6 @@ BEGIN
 	this->u[1] = 0x4000;
 	this->p = (struct fp *)this->u;
 	printf("%Lf %Le %Lg\n", this->p->d, this->p->d, this->p->d);
+	printf("%LE %LG\n", this->p->d, this->p->d);
 	exit(0);
 }

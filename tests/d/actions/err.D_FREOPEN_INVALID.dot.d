@@ -1,0 +1,5 @@
+/*
+ * freopen takes no single dot.
+ * @flags: -w
+ */
+BEGIN { freopen("."); }

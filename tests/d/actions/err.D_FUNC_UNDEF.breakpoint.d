@@ -1,0 +1,5 @@
+/*
+ * breakpoint needs a kernel.
+ * @flags: -w
+ */
+BEGIN { breakpoint(); }

@@ -1,0 +1,5 @@
+/*
+ * chill needs a kernel.
+ * @flags: -w
+ */
+BEGIN { chill(1); }

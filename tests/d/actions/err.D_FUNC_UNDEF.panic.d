@@ -1,0 +1,5 @@
+/*
+ * panic needs a kernel.
+ * @flags: -w
+ */
+BEGIN { panic(); }

@@ -1,0 +1,2 @@
+/* printm belongs to another system. */
+BEGIN { printm(1); }

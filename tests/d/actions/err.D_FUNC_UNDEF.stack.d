@@ -1,0 +1,2 @@
+/* stack needs a kernel. */
+BEGIN { stack(); }

@@ -1,0 +1,2 @@
+/* exit takes a number. */
+BEGIN { exit("a"); }

@@ -1,0 +1,2 @@
+/* setopt takes strings. */
+BEGIN { setopt(1); }

@@ -1,0 +1,2 @@
+/* The number of frames is not negative. */
+BEGIN { ustack(-1); }

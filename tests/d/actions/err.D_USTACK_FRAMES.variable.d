@@ -1,0 +1,2 @@
+/* The number of frames is a constant. */
+BEGIN { n = 5; ustack(n); }

@@ -1,0 +1,5 @@
+/*
+ * sym, func and mod of an address that no kernel told is the number.
+ * @flags: -q
+ */
+BEGIN { sym(16); printf("|\n"); func(16); printf("|\n"); mod(16); printf("|\n"); exit(0); }

@@ -1,0 +1,8 @@
+/*
+ * The clauses of one probe run in the order of the program.
+ * @flags: -q
+ */
+BEGIN { printf("1"); }
+BEGIN, END { printf("2"); }
+BEGIN { printf("3"); exit(0); }
+END { printf("4\n"); }

@@ -1,0 +1,7 @@
+/*
+ * What stands behind exit in its clause runs, later clauses do not, and END does.
+ * @flags: -q
+ */
+BEGIN { printf("before "); exit(0); printf("behind\n"); }
+BEGIN { printf("never\n"); }
+END { printf("end\n"); }

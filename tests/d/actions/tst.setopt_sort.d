@@ -1,0 +1,16 @@
+/*
+ * setopt takes a value; the sort order is that of the moment.
+ * @flags: -q
+ */
+BEGIN
+{
+	@["a"] = sum(2);
+	@["b"] = sum(1);
+	printa("%s", @);
+	setopt("aggsortkey", "true");
+	printa("%s", @);
+	setopt("aggsortrev", "true");
+	printa("%s", @);
+	printf("\n");
+	exit(0);
+}

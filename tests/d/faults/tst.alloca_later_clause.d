@@ -1,0 +1,7 @@
+/*
+ * What alloca gave in one clause is gone in the next.
+ * @flags: -q
+ */
+ERROR { printf("fault %d\n", arg4); exit(0); }
+BEGIN { this->p = (char *)alloca(8); this->p[0] = 1; }
+BEGIN { this->p[0] = 2; printf("not here\n"); exit(1); }

@@ -1,0 +1,6 @@
+/*
+ * A store behind what alloca gave is a fault.
+ * @flags: -q
+ */
+ERROR { printf("fault %d\n", arg4); exit(0); }
+BEGIN { this->p = (char *)alloca(8); this->p[100000000] = 1; }

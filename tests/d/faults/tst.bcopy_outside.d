@@ -1,0 +1,6 @@
+/*
+ * bcopy copies into what alloca gave alone.
+ * @flags: -q
+ */
+ERROR { printf("fault %d\n", arg4); exit(0); }
+BEGIN { bcopy("abc", (void *)64, 3); }

@@ -1,0 +1,6 @@
+/*
+ * A clause that faults prints nothing; the next one runs.
+ * @flags: -q
+ */
+BEGIN { printf("lost\n"); x = *(int *)0; }
+BEGIN { printf("next\n"); exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * copyin at 0 is a fault.
+ * @flags: -q
+ */
+ERROR { printf("fault %d at %x\n", arg4, arg5); exit(0); }
+BEGIN { this->p = copyin(0, 8); }

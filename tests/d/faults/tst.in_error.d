@@ -1,0 +1,9 @@
+/*
+ * A fault in ERROR is only counted.
+ * @stderr
+ * @replace: DIF offset \d+ -> DIF offset N
+ * @flags: -q
+ */
+ERROR { x = *(int *)4; }
+BEGIN { y = *(int *)0; }
+BEGIN { exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * inet_ntop knows two families.
+ * @flags: -q
+ */
+ERROR { printf("fault %d\n", arg4); exit(0); }
+BEGIN { printf("%s\n", inet_ntop(99, alloca(16))); }

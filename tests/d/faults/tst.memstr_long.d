@@ -1,0 +1,6 @@
+/*
+ * memstr takes at most 4096 bytes.
+ * @flags: -q
+ */
+ERROR { printf("fault %d\n", arg4); exit(0); }
+BEGIN { this->p = alloca(8); printf("%s\n", memstr(this->p, ' ', 5000)); }

@@ -1,0 +1,13 @@
+/*
+ * A fault is reported without an ERROR clause, with the line of the program.
+ * @stderr
+ * @replace: DIF offset \d+ -> DIF offset N
+ * @flags: -q
+ */
+BEGIN
+{
+	printf("lost\n");
+	trace(*(int *)8);
+}
+
+BEGIN { exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * alloca of more than there is is a fault.
+ * @flags: -q
+ */
+ERROR { printf("fault %d\n", arg4); exit(0); }
+BEGIN { this->p = (char *)alloca(1000000000); }

@@ -1,0 +1,6 @@
+/*
+ * What a clause stored before it faulted stays.
+ * @flags: -q
+ */
+BEGIN { x = 5; a["k"] = 6; y = *(int *)0; x = 7; }
+BEGIN { printf("%d %d\n", x, a["k"]); exit(0); }

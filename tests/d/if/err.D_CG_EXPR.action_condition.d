@@ -1,0 +1,2 @@
+/* A condition is no action. */
+BEGIN { if (printf("a")) { exit(0); } }

@@ -1,0 +1,2 @@
+/* else needs its if. */
+BEGIN { else { exit(0); } }

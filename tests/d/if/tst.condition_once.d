@@ -1,0 +1,11 @@
+/*
+ * A condition is evaluated once; changing its variable inside changes no branch.
+ * @flags: -q
+ */
+BEGIN
+{
+	x = 1;
+	if (x) { x = 0; printf("then\n"); } else { printf("else\n"); }
+	printf("%d\n", x);
+	exit(0);
+}

@@ -1,0 +1,12 @@
+/*
+ * Statements before, inside and behind run in their order.
+ * @flags: -q
+ */
+BEGIN
+{
+	x = 1;
+	printf("before ");
+	if (x == 1) { x = 2; printf("inside "); }
+	printf("behind %d\n", x);
+	exit(0);
+}

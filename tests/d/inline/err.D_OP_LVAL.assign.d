@@ -1,0 +1,3 @@
+/* An inline takes no value. */
+inline int LIMIT = 3;
+BEGIN { LIMIT = 4; }

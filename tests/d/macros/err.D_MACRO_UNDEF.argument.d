@@ -1,0 +1,2 @@
+/* An argument that is used is given. */
+BEGIN { exit($1); }

@@ -1,0 +1,2 @@
+/* A macro variable is one that is known. */
+BEGIN { exit($nosuch); }

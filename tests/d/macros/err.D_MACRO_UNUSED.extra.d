@@ -1,0 +1,5 @@
+/*
+ * An argument that is given is used.
+ * @args: 1 2
+ */
+BEGIN { exit($1); }

@@ -1,0 +1,11 @@
+/*
+ * aggsortpos is the aggregation by which is sorted.
+ * @flags: -q -x aggsortpos=1
+ */
+BEGIN
+{
+	@a["x"] = sum(1); @b["x"] = sum(9);
+	@a["y"] = sum(2); @b["y"] = sum(8);
+	printa("%s %@d %@d\n", @a, @b);
+	exit(0);
+}

@@ -1,0 +1,7 @@
+/*
+ * An option that is not known is an error.
+ * @flags: -x nosuchoption
+ * @exit: 1
+ * @stderr
+ */
+BEGIN { exit(0); }

@@ -1,0 +1,5 @@
+/*
+ * The option destructive is -w.
+ * @flags: -q -x destructive
+ */
+BEGIN { system("echo ran"); exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * quiet leaves out the header, the rows and the message.
+ * @flags: -x quiet
+ * @stderr
+ */
+BEGIN { trace(1); exit(0); }

@@ -1,0 +1,5 @@
+/*
+ * A function is there.
+ * @command: spin 1 1
+ */
+pid$target:a.out:no_such_function:entry { exit(0); }

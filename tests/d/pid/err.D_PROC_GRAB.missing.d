@@ -1,0 +1,2 @@
+/* The process is there. */
+pid99999999:a.out:main:entry { exit(0); }

@@ -1,0 +1,5 @@
+/*
+ * A probe is entry, return or an offset.
+ * @command: spin 1 1
+ */
+pid$target:a.out:work:enter { exit(0); }

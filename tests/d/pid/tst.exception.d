@@ -1,0 +1,9 @@
+/*
+ * A function that throws is entered and does not return.
+ * @command: thrower 300
+ * @replace: ^calls .*\n -> 
+ * @flags: -q
+ */
+pid$target:a.out:*work*:entry { @entered = count(); }
+pid$target:a.out:*work*:return { @returned = count(); }
+END { printa("%@d\n", @entered); printa("%@d\n", @returned); }

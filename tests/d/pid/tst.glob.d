@@ -1,0 +1,8 @@
+/*
+ * Functions are named by globs.
+ * @command: spin 10 1
+ * @replace: ^calls .*\n -> 
+ * @flags: -q
+ */
+pid$target:a.out:o?t*:entry { @[probefunc] = count(); }
+END { printa("%s %@d\n", @); }

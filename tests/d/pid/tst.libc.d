@@ -1,0 +1,7 @@
+/*
+ * libc is found by its prefix.
+ * @command: spin 1 1
+ * @replace: ^calls .*\n -> 
+ * @flags: -q
+ */
+pid$target:libc:exit:entry { printf("%s %d\n", probefunc, arg0); }

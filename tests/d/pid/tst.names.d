@@ -1,0 +1,11 @@
+/*
+ * The names of a probe of the pid provider.
+ * @command: spin 1 1
+ * @replace: ^calls .*\n -> 
+ * @flags: -q
+ */
+pid$target:a.out:work:entry
+{
+	printf("%d %s %s %s\n", probeprov == strjoin("pid", lltostr(pid)), probemod,
+	    probefunc, probename);
+}

@@ -1,0 +1,10 @@
+/*
+ * The target descends from itself and from dtrace.
+ * @command: spin 1 1
+ * @replace: ^calls .*\n -> 
+ * @flags: -q
+ */
+pid$target:a.out:work:entry
+{
+	printf("%d %d\n", progenyof($target) != 0, progenyof(99999999) != 0);
+}

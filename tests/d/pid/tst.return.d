@@ -1,0 +1,9 @@
+/*
+ * A return probe has the offset in arg0 and the value in arg1.
+ * @command: spin 10 1
+ * @replace: ^calls .*\n -> 
+ * @flags: -q
+ */
+pid$target:a.out:work:return { total += arg1; offset = arg0; }
+pid$target:a.out:ten:return { ten = arg1; }
+END { printf("%d %d %d\n", total, ten, offset > 0); }

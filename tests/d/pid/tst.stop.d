@@ -1,0 +1,7 @@
+/*
+ * stop stops the target, which goes on when it is continued.
+ * @flags: -q -w
+ * @command: spin 10 1
+ */
+pid$target:a.out:work:entry / arg0 == 5 / { stop(); system("kill -CONT %d", pid); }
+END { printf("end\n"); }

@@ -1,0 +1,7 @@
+/*
+ * Symbols are keys.
+ * @command: spin 3 1
+ * @replace: ^calls .*\n -> 
+ * @flags: -q
+ */
+pid$target:a.out:work:entry { @[ufunc(ucaller)] = count(); }

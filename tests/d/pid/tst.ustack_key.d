@@ -1,0 +1,8 @@
+/*
+ * A stack is a key of an aggregation.
+ * @command: spin 3 1
+ * @replace: ^calls .*\n -> 
+ * @replace: \+0x[0-9a-f]+ -> +OFF
+ * @flags: -q
+ */
+pid$target:a.out:work:entry { @[ustack(2)] = count(); }

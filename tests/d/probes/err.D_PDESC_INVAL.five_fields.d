@@ -1,0 +1,2 @@
+/* A description has at most four fields. */
+a:b:c:d:e { exit(0); }

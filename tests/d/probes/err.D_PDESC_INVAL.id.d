@@ -1,0 +1,2 @@
+/* A number names a probe that exists. */
+99999 { exit(0); }

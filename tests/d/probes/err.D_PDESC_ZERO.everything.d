@@ -1,0 +1,2 @@
+/* Three colons match no probe without a function. */
+::: { exit(0); }

@@ -1,0 +1,2 @@
+/* A description matches a probe. */
+nosuch:::probe { exit(0); }

@@ -1,0 +1,2 @@
+/* A string alone is no predicate. */
+BEGIN / probename / { exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * A description may contain macro variables.
+ * @args: BEGIN
+ * @flags: -q
+ */
+dtrace:::$1 { printf("%s\n", probename); exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * A predicate compares strings.
+ * @flags: -q
+ */
+BEGIN / probename == "END" / { printf("never\n"); }
+BEGIN / probename == "BEGIN" && probeprov == "dtrace" / { printf("here\n"); exit(0); }

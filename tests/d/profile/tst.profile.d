@@ -1,0 +1,6 @@
+/*
+ * profile-97 is a probe.
+ * @flags: -q
+ */
+profile-97 { x = 1; }
+BEGIN { printf("on\n"); exit(0); }

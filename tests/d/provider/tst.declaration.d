@@ -1,0 +1,6 @@
+/*
+ * A program may describe a provider.
+ * @flags: -q
+ */
+provider web { probe go__now(int, char *); probe stop(); };
+BEGIN { printf("on\n"); exit(0); }

@@ -1,0 +1,2 @@
+/* Nothing is aggregated after commit. */
+BEGIN { commit(1); @a = count(); }

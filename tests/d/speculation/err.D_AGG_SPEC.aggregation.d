@@ -1,0 +1,2 @@
+/* Nothing is aggregated after speculate. */
+BEGIN { speculate(1); @a = count(); }

@@ -1,0 +1,2 @@
+/* commit does not follow what records. */
+BEGIN { trace(1); commit(1); }

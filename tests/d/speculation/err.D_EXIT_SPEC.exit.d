@@ -1,0 +1,2 @@
+/* exit does not follow speculate. */
+BEGIN { speculate(1); exit(0); }

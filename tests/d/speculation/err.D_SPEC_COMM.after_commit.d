@@ -1,0 +1,2 @@
+/* speculate does not follow commit. */
+BEGIN { commit(1); speculate(1); }

@@ -1,0 +1,2 @@
+/* A clause speculates once. */
+BEGIN { speculate(1); speculate(2); }

@@ -1,0 +1,8 @@
+/*
+ * Assignments after speculate( ) happen whatever becomes of the speculation.
+ * @flags: -q
+ */
+BEGIN { s = speculation(); }
+BEGIN { speculate(s); x = 5; printf("lost\n"); y = 6; }
+BEGIN { discard(s); }
+BEGIN { printf("%d %d\n", x, y); exit(0); }

@@ -1,0 +1,9 @@
+/*
+ * What was speculated is printed when it is committed.
+ * @flags: -q
+ */
+BEGIN { self->s = speculation(); }
+BEGIN { speculate(self->s); printf("kept\n"); }
+BEGIN { printf("id %d\n", self->s); }
+BEGIN { commit(self->s); }
+BEGIN { exit(0); }

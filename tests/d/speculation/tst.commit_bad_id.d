@@ -1,0 +1,6 @@
+/*
+ * commit of an id that cannot be is an illegal operation.
+ * @flags: -q
+ */
+ERROR { printf("fault %d\n", arg4); exit(0); }
+BEGIN { commit(-1); }

@@ -1,0 +1,8 @@
+/*
+ * What was speculated is lost when it is discarded.
+ * @flags: -q
+ */
+BEGIN { self->s = speculation(); }
+BEGIN { speculate(self->s); printf("lost\n"); }
+BEGIN { discard(self->s); }
+BEGIN { printf("end\n"); exit(0); }

@@ -1,0 +1,7 @@
+/*
+ * What is neither committed nor discarded is not printed.
+ * @flags: -q
+ */
+BEGIN { self->s = speculation(); }
+BEGIN { speculate(self->s); printf("lost\n"); }
+BEGIN { printf("end\n"); exit(0); }

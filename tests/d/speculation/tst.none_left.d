@@ -1,0 +1,6 @@
+/*
+ * When no buffer is free speculation gives 0, and the failure is reported.
+ * @stderr
+ * @flags: -q
+ */
+BEGIN { a = speculation(); b = speculation(); printf("%d %d\n", a, b); exit(0); }

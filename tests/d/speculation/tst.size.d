@@ -1,0 +1,10 @@
+/*
+ * What does not fit into the speculation buffer is a drop.
+ * @flags: -q -x specsize=400 -x strsize=256
+ * @stderr
+ */
+BEGIN { s = speculation(); }
+BEGIN { speculate(s); printf("%s\n", execname); }
+BEGIN { speculate(s); printf("%s\n", execname); }
+BEGIN { commit(s); }
+BEGIN { exit(0); }

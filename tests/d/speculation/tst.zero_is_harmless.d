@@ -1,0 +1,8 @@
+/*
+ * Speculation 0 records nothing, and commit and discard of it do nothing.
+ * @flags: -q
+ */
+BEGIN { speculate(0); printf("lost\n"); }
+BEGIN { commit(0); }
+BEGIN { discard(0); }
+BEGIN { printf("end\n"); exit(0); }

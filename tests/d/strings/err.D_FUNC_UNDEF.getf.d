@@ -1,0 +1,2 @@
+/* getf needs a kernel. */
+BEGIN { x = getf(1); }

@@ -1,0 +1,2 @@
+/* memref belongs to another system. */
+BEGIN { x = memref(0, 1); }

@@ -1,0 +1,2 @@
+/* msgdsize belongs to another system. */
+BEGIN { x = msgdsize(0); }

@@ -1,0 +1,2 @@
+/* mutex_owner needs a kernel. */
+BEGIN { x = mutex_owner(0); }

@@ -1,0 +1,2 @@
+/* mutex_type_spin needs a kernel. */
+BEGIN { x = mutex_type_spin(0); }

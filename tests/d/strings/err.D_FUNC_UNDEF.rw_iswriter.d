@@ -1,0 +1,2 @@
+/* rw_iswriter needs a kernel. */
+BEGIN { x = rw_iswriter(0); }

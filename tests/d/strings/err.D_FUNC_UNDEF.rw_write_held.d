@@ -1,0 +1,2 @@
+/* rw_write_held needs a kernel. */
+BEGIN { x = rw_write_held(0); }

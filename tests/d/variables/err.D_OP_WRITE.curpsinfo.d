@@ -1,0 +1,2 @@
+/* curpsinfo is not written. */
+BEGIN { curpsinfo = 0; }

@@ -1,0 +1,7 @@
+/*
+ * A function of the target is known by its module; its value is its address.
+ * @command: stages
+ * @replace: ^main saw.*\n ->
+ * @flags: -q
+ */
+pid$target:a.out:main:entry { printf("%d\n", &a.out`main == (void *)uregs[R_PC]); }
