@@ -306,7 +306,7 @@ std::optional<std::uint64_t> Options::get(std::string_view name) const
     return std::nullopt;
 }
 
-std::string Options::suggest(std::string_view name)
+std::vector<std::string> Options::suggest(std::string_view name)
 {
     Suggestions suggestions(name);
     for (const RunTimeOption& option : run_time_options)
@@ -319,8 +319,7 @@ std::string Options::suggest(std::string_view name)
          {"evaltime", "mechanism", "iregs", "tregs", "pgmax", "setenv", "unsetenv",
           "define", "undef", "incdir", "libdir"})
         suggestions.consider(other);
-    auto nearest = suggestions.nearest(1);
-    return nearest.empty() ? "" : nearest[0];
+    return suggestions.nearest(1);
 }
 
 } // namespace dt

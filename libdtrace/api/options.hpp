@@ -41,8 +41,8 @@ public:
     Refused set(std::string_view name, std::string_view value, bool running);
     // DT_OPT_UNSET when a known option is not set; nothing when there is none such.
     std::optional<std::uint64_t> get(std::string_view name) const;
-    // Nearest option name, empty when none is near.
-    static std::string suggest(std::string_view name);
+    // The nearest option name; none when nothing is near.
+    static std::vector<std::string> suggest(std::string_view name);
 
     std::uint64_t run_time(int number) const { return run_time_[number]; }
     bool is_set(int number) const

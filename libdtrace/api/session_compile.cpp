@@ -74,7 +74,7 @@ std::string dtrace_hdl::hint_for(const ProbeSpec& spec)
             near.consider(registry.at(id).name);
     auto nearest = near.nearest(1);
     if (!spec.name.empty() && !nearest.empty() && nearest[0] != spec.name)
-        return " (did you mean " + nearest[0] + "?)";
+        return dt::did_you_mean(nearest);
     return "";
 }
 
@@ -108,11 +108,8 @@ static std::optional<std::uint64_t> macro_value(dtrace_hdl& session,
 static std::string option_refusal(dt::Options::Refused refused, std::string_view name)
 {
     switch (refused) {
-    case dt::Options::Refused::name: {
-        std::string near = dt::Options::suggest(name);
-        return "Invalid option name" +
-               (near.empty() ? "" : " (did you mean " + near + "?)");
-    }
+    case dt::Options::Refused::name:
+        return "Invalid option name" + dt::did_you_mean(dt::Options::suggest(name));
     case dt::Options::Refused::value:
         return "Invalid value for specified option";
     case dt::Options::Refused::context:

@@ -69,8 +69,7 @@ std::string Checker::suggestion(std::string_view name,
     Suggestions near(name);
     for (std::string_view candidate : more)
         near.consider(candidate);
-    std::vector<std::string> found = near.nearest(1);
-    return found.empty() ? "" : " (did you mean \"" + found.front() + "\"?)";
+    return did_you_mean(near.nearest(1));
 }
 
 void Checker::undefined_variable(const Node& name)

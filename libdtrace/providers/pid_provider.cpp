@@ -34,16 +34,6 @@ std::string spec_text(const ProbeSpec& spec)
     return spec.provider + ":" + spec.module + ":" + spec.function + ":" + spec.name;
 }
 
-std::string did_you_mean(const std::vector<std::string>& names)
-{
-    if (names.empty())
-        return "";
-    std::string text = " (did you mean ";
-    for (std::size_t i = 0; i < names.size(); i++)
-        text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-    return text + "?)";
-}
-
 Provider::Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text)
 {
     Provider::Outcome outcome;

@@ -21,15 +21,6 @@ std::string hex(std::uint64_t value)
     return text.data();
 }
 
-// " (did you mean a or b?)", or nothing.
-std::string did_you_mean(const std::vector<std::string>& names)
-{
-    std::string text;
-    for (const std::string& name : names)
-        text += (text.empty() ? " (did you mean " : " or ") + printable_name(name);
-    return text.empty() ? text : text + "?)";
-}
-
 } // namespace
 
 Result<std::unique_ptr<ProcessSymbols>> ProcessSymbols::open(pid_t pid,

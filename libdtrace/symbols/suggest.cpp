@@ -2,6 +2,8 @@
 // Edit distance by rows, given up as soon as a whole row is beyond the limit.
 #include "libdtrace/symbols/suggest.hpp"
 
+#include "libdtrace/symbols/demangle.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -74,6 +76,19 @@ std::vector<std::string> Suggestions::nearest(std::size_t limit) const
             names.push_back(std::move(candidate.name));
     }
     return names;
+}
+
+std::string did_you_mean(const std::vector<std::string>& names)
+{
+    if (names.empty())
+        return {};
+    std::string text = " (did you mean ";
+    for (std::size_t i = 0; i < names.size(); i++)
+        text += (i == 0                  ? ""
+                 : i + 1 == names.size() ? " or "
+                                         : ", ") +
+                printable_name(names[i]);
+    return text + "?)";
 }
 
 } // namespace dt

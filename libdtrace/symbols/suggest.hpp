@@ -28,6 +28,9 @@ private:
     std::vector<Candidate> found_;
 };
 
+// " (did you mean a, b or c?)", as every message says it; "" without names.
+std::string did_you_mean(const std::vector<std::string>& names);
+
 // The edit distance, or limit + 1 when it is larger than limit.
 unsigned edit_distance(std::string_view a, std::string_view b, unsigned limit);
 

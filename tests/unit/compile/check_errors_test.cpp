@@ -260,11 +260,11 @@ TEST(CheckErrorTexts, UnknownNamesSayWhatWasMeant)
 {
     EXPECT_EQ(Traced("execnam").text(),
               "failed to resolve execnam: Unknown variable name "
-              "(did you mean \"execname\"?)");
+              "(did you mean execname?)");
     EXPECT_EQ(Traced("qqqqqqqq").text(),
               "failed to resolve qqqqqqqq: Unknown variable name");
     EXPECT_EQ(Traced("strlne(execname)").text(),
-              "undefined function name: strlne (did you mean \"strlen\"?)");
+              "undefined function name: strlne (did you mean strlen?)");
 }
 
 TEST(CheckErrorTexts, PrototypesAreQuotedRightAligned)

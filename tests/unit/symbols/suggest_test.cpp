@@ -32,3 +32,11 @@ TEST(Suggest, ShortNamesAllowOneEditOnly)
     suggestions.consider("ac");
     EXPECT_EQ(suggestions.nearest(), std::vector<std::string>{"ac"});
 }
+
+TEST(Suggest, SaysItInOneForm)
+{
+    EXPECT_EQ(dt::did_you_mean({}), "");
+    EXPECT_EQ(dt::did_you_mean({"malloc"}), " (did you mean malloc?)");
+    EXPECT_EQ(dt::did_you_mean({"a", "b", "c"}), " (did you mean a, b or c?)");
+    EXPECT_EQ(dt::did_you_mean({"a\x1b[1m"}), " (did you mean a\\033[1m?)");
+}
