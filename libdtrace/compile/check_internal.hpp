@@ -164,6 +164,8 @@ private:
 std::string scoped_name(Scope scope, const std::string& name);
 
 NodePtr clone(const Node& node);
+// A body that was written elsewhere, maybe in another text, is where it is expanded.
+void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
 // Is there an assignment, ++ or -- in it?
 bool assigns(const Node& node);

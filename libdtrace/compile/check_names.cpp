@@ -236,6 +236,7 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     }
 
     NodePtr body = clone(*ident.inline_expr);
+    move_to(*body, at);
     substitute(body, ident.inline_parameters, replacements);
     check_expansion(*body, at);
     expr(body);

@@ -68,6 +68,16 @@ NodePtr clone(const Node& node)
     return copy;
 }
 
+void move_to(Node& body, Place at)
+{
+    body.at = at;
+    for (const NodePtr* child : {&body.left, &body.right, &body.cond})
+        if (*child)
+            move_to(**child, at);
+    for (const NodePtr& argument : body.args)
+        move_to(*argument, at);
+}
+
 std::size_t count_nodes(const Node& node)
 {
     std::size_t n = 1;

@@ -68,6 +68,7 @@ bool Checker::xlate_member(NodePtr& slot)
             if (member.name != slot->text)
                 continue;
             NodePtr body = clone(*member.expr);
+            move_to(*body, slot->at);
             substitute(body, {translator->parameter}, {translation.left.get()});
             check_expansion(*body, slot->at);
             expr(body);

@@ -12,8 +12,11 @@
 namespace dt {
 
 struct Place {
-    int line = 0;    // from 1; 0: no position
+    int line = 0;    // from 1, as #line counts; 0: no position
     int column = 0;  // from 1; 0: unknown
+    int text_line = 0; // as the text's newlines count; 0: no #line, the same as line
+
+    int line_of_text() const { return text_line > 0 ? text_line : line; }
 };
 
 struct Diagnostic {

@@ -168,7 +168,7 @@ void DofWriter::add_clause(const CompiledClause& clause, std::uint64_t number)
     dof_ecbdesc ecb = {};
     ecb.pred = add_difo(clause.predicate);
     ecb.actions = add_actions(clause.actions);
-    ecb.line = static_cast<dt_u32>(clause.at.line);
+    ecb.line = static_cast<dt_u32>(clause.source.at.line);
     ecb.uarg = number;
     for (const ProbeSpec& spec : clause.probes) {
         ecb.probes = add_probe(spec);

@@ -9,28 +9,29 @@ namespace dt {
 
 namespace {
 
-// Lines of the program, found once, for the clauses' source_line.
-class SourceLines {
-public:
-    explicit SourceLines(std::string_view text)
-    {
-        for (std::size_t at = 0; at <= text.size();) {
-            std::size_t end = std::min(text.find('\n', at), text.size());
-            lines_.push_back(text.substr(at, end - at));
-            at = end + 1;
-        }
-    }
+} // namespace
 
-    std::string line(int number) const
-    {
-        if (number < 1 || static_cast<std::size_t>(number) > lines_.size())
-            return {};
-        return std::string(lines_[number - 1]);
+SourceLines::SourceLines(std::string_view text)
+{
+    for (std::size_t at = 0; at <= text.size();) {
+        std::size_t end = std::min(text.find('\n', at), text.size());
+        std::string_view line = text.substr(at, end - at);
+        if (line.ends_with('\r'))
+            line.remove_suffix(1);
+        lines_.push_back(line);
+        at = end + 1;
     }
+}
 
-private:
-    std::vector<std::string_view> lines_;
-};
+Source SourceLines::source(Place at) const
+{
+    auto number = static_cast<std::size_t>(std::max(at.line_of_text(), 0));
+    if (number == 0 || number > lines_.size())
+        return {at, {}};
+    return {at, std::string(lines_[number - 1].substr(0, max_source_line))};
+}
+
+namespace {
 
 CompiledClause generate_clause(const Clause& clause, const CompileContext& context,
                                const SourceLines& source,
@@ -38,17 +39,17 @@ CompiledClause generate_clause(const Clause& clause, const CompileContext& conte
 {
     CompiledClause out;
     out.probes = clause.probes;
-    out.at = clause.at;
-    out.source_line = source.line(clause.at.line);
+    out.source = source.source(clause.at);
     out.default_action = clause.default_action;
     out.destructive = clause.destructive;
     if (clause.predicate) {
         const Node& predicate = *clause.predicate;
+        out.predicate_source = source.source(predicate.at);
         out.predicate =
             ExprGenerator::generate(context.options, predicate,
                                     dif_type_of(predicate.type, predicate.userland));
     }
-    ActionGenerator actions(context, out, aggregations);
+    ActionGenerator actions(context, source, out, aggregations);
     for (const Stmt& statement : clause.statements)
         if (statement.expr)
             actions.statement(*statement.expr);

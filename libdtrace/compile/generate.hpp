@@ -174,11 +174,23 @@ private:
     std::vector<const Ident*> all_;
 };
 
+// Lines of a program's text, found once.
+class SourceLines {
+public:
+    explicit SourceLines(std::string_view text);
+    // Without its text when the place is not of this program.
+    Source source(Place at) const;
+
+private:
+    static constexpr std::size_t max_source_line = 512; // bytes that are kept of one
+    std::vector<std::string_view> lines_;
+};
+
 // Statements of one clause become entries of its action list.
 class ActionGenerator {
 public:
-    ActionGenerator(const CompileContext& context, CompiledClause& clause,
-                    UsedAggregations& aggregations);
+    ActionGenerator(const CompileContext& context, const SourceLines& lines,
+                    CompiledClause& clause, UsedAggregations& aggregations);
 
     void statement(const Node& node);
 
@@ -204,6 +216,7 @@ private:
     void key_part(const Node& node);
 
     const CompileContext& context_;
+    const SourceLines& lines_;
     CompiledClause& clause_;
     UsedAggregations& aggregations_;
 };

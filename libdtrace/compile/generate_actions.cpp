@@ -17,9 +17,10 @@
 
 namespace dt {
 
-ActionGenerator::ActionGenerator(const CompileContext& context, CompiledClause& clause,
+ActionGenerator::ActionGenerator(const CompileContext& context,
+                                 const SourceLines& lines, CompiledClause& clause,
                                  UsedAggregations& aggregations)
-    : context_(context), clause_(clause), aggregations_(aggregations)
+    : context_(context), lines_(lines), clause_(clause), aggregations_(aggregations)
 {
 }
 
@@ -28,7 +29,7 @@ Action& ActionGenerator::add(std::uint32_t kind, const Node& node)
     Action& out = clause_.actions.emplace_back();
     out.kind = kind;
     out.uarg = static_cast<std::uint64_t>(node.at.line);
-    out.at = node.at;
+    out.source = lines_.source(node.at);
     return out;
 }
 
@@ -215,7 +216,6 @@ void ActionGenerator::aggregate(const Node& node)
     Action& entry = function.args.empty()
                         ? add(kind, node)
                         : add_value(kind, *function.args[0], dif_type_word());
-    entry.at = node.at;
     entry.ntuple = static_cast<std::uint32_t>(key.args.size());
     entry.arg = function.value;
     entry.uarg = aggregation.id;

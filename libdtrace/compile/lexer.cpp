@@ -101,12 +101,13 @@ Lexer::Lexer(std::string_view text, Macros& macros, bool pspec, IsType is_type,
 
 Place Lexer::place() const
 {
-    return {line_, static_cast<int>(pos_ - line_start_) + 1};
+    return {line_, static_cast<int>(pos_ - line_start_) + 1, text_line_};
 }
 
 void Lexer::newline()
 {
     ++line_;
+    ++text_line_;
     line_start_ = pos_;
     fresh_line_ = true;
 }

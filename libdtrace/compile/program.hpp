@@ -23,6 +23,13 @@ struct Difo {
     dif_type rtype{};
 };
 
+// Where a piece of the program was written, and that line's text: the program's own text
+// is gone when the consumer reports a fault.
+struct Source {
+    Place at;
+    std::string line;
+};
+
 // One entry of a clause's action list, as dof_actdesc takes it. Several values of one
 // printf are consecutive entries of its kind; ntuple of the first is their number.
 // Key parts of an aggregation come before it, ntuple 0; the aggregation's ntuple is
@@ -40,16 +47,14 @@ struct Action {
     std::shared_ptr<Format> parsed;
     const Type* type = nullptr;  // of the value
     bool is_print = false;       // print(), not trace()
-    Place at;
+    Source source;               // of what is evaluated, for faults at run time
 };
 
 struct CompiledClause {
     std::vector<ProbeSpec> probes;
     std::shared_ptr<Difo> predicate;
     std::vector<Action> actions;
-    Place at;
-    // The text this clause came from, for messages about faults at run time.
-    std::string source_line;
+    Source source, predicate_source; // for faults at run time
     bool default_action = false;
     bool destructive = false;
 };

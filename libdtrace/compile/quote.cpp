@@ -24,10 +24,10 @@ bool is_control(char c)
 
 std::string quote_source(std::string_view text, Place at)
 {
-    if (at.line <= 0)
+    if (at.line_of_text() <= 0)
         return {};
     std::size_t begin = 0;
-    for (int line = 1; line < at.line; ++line) {
+    for (int line = 1; line < at.line_of_text(); ++line) {
         begin = text.find('\n', begin);
         if (begin == std::string_view::npos)
             return {};

@@ -28,6 +28,16 @@ const FaultRow& row_of(std::uint32_t fault)
     return rows[0]; // unknown fault
 }
 
+// action: from 1; 0: the predicate.
+const Source& source_of(const CompiledClause& clause, std::uint32_t action)
+{
+    if (action == 0 && clause.predicate_source.at.line > 0)
+        return clause.predicate_source;
+    if (action > 0 && action <= clause.actions.size())
+        return clause.actions[action - 1].source;
+    return clause.source;
+}
+
 } // namespace
 
 std::string fault_text(std::uint32_t fault)
@@ -44,11 +54,9 @@ FaultEvent fault_event(const EcbInfo& ecb, std::uint32_t cpu, const dt_rec_error
     event.offset = error.offset;
     event.fault = error.fault;
     event.value = error.value;
-    event.line = ecb.clause->at.line;
-    if (error.action > 0 && error.action <= ecb.clause->actions.size())
-        event.line = ecb.clause->actions[error.action - 1].at.line;
-    if (event.line == ecb.clause->at.line)
-        event.source = ecb.clause->source_line;
+    const Source& source = source_of(*ecb.clause, error.action);
+    event.line = source.at.line;
+    event.source = source.line;
 
     const ProbeName& probe = *ecb.probe;
     std::string& text = event.text;

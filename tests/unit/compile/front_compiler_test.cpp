@@ -73,6 +73,34 @@ TEST(Compiler, TakesStrsizeFromThePragma)
     EXPECT_EQ(program.options.at(0).value, "1k");
 }
 
+TEST(Compiler, KeepsTheLineOfEachActionForFaults)
+{
+    Compiler compiler;
+    ASSERT_EQ(compile(compiler, "int x, y; uint64_t z;\n\n"
+                                "inline int half[int n] = 100 / n;"),
+              "0 clauses");
+    auto result = compiler.compile("# 41 \"x.d\"\n"
+                                   "BEGIN\n"
+                                   "/x != 1 / 2/\n"
+                                   "{\n"
+                                   "    printf(\"%d %d\",\r\n"
+                                   "        half[y],\n"
+                                   "        *(int *)z);\n"
+                                   "    @a = count(); }\n",
+                                   {});
+    if (const auto* wrong = std::get_if<Diagnostic>(&result))
+        FAIL() << wrong->text;
+    const CompiledClause& clause = std::get<Program>(result).clauses.at(0);
+    EXPECT_EQ(clause.source.line, "BEGIN");
+    EXPECT_EQ(clause.source.at.line, 41);
+    EXPECT_EQ(clause.predicate_source.line, "/x != 1 / 2/");
+    ASSERT_EQ(clause.actions.size(), 3u);
+    EXPECT_EQ(clause.actions[0].source.line, "        half[y],");
+    EXPECT_EQ(clause.actions[0].source.at.line, 45);
+    EXPECT_EQ(clause.actions[1].source.line, "        *(int *)z);");
+    EXPECT_EQ(clause.actions[2].source.line, "    @a = count(); }");
+}
+
 TEST(Hostile, DeepNestingIsAnErrorAndNotACrash)
 {
     const std::string cases[] = {

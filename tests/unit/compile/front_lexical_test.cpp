@@ -182,6 +182,7 @@ TEST(Quote, PutsACaretUnderTheColumn)
 {
     EXPECT_EQ(quote_source("a\n\tb = ;\n", {2, 6}), "\tb = ;\n\t    ^\n");
     EXPECT_EQ(quote_source("a\r\nb\x1b[31m\n", {2, 1}), "b?[31m\n^\n");
+    EXPECT_EQ(quote_source("# 7 \"x.d\"\nb\n", {7, 1, 2}), "b\n^\n");
     EXPECT_EQ(quote_source("a", {0, 0}), "");
     EXPECT_EQ(quote_source("a", {7, 1}), "");
 }

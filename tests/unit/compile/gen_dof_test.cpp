@@ -26,7 +26,7 @@ CompiledClause clause(std::string name, std::shared_ptr<Difo> difo)
     spec.provider = "dtrace";
     spec.name = std::move(name);
     out.probes.push_back(spec);
-    out.at = {3, 1};
+    out.source.at = {3, 1};
     Action action;
     action.kind = DTRACEACT_DIFEXPR;
     action.difo = std::move(difo);

@@ -42,11 +42,14 @@ TEST(Faults, AreReportedInTheWordsOfDTraceAndPrintNoRow)
     EXPECT_EQ(s.faults[0].text,
               "error on enabled probe ID 1 (ID 4: pid7:libc:f:entry): "
               "invalid address (0x0) in action #1 at DIF offset 12");
-    EXPECT_EQ(s.faults[0].source, "BEGIN { line one }");
+    EXPECT_EQ(s.faults[0].source, "    action of line 2;");
+    EXPECT_EQ(s.faults[0].line, 2);
     EXPECT_EQ(s.faults[0].cpu, 2u);
     EXPECT_EQ(s.faults[1].text,
               "error on enabled probe ID 1 (ID 4: pid7:libc:f:entry): "
               "divide-by-zero in predicate at DIF offset 4");
+    EXPECT_EQ(s.faults[1].source, "BEGIN /x/ {");
+    EXPECT_EQ(s.faults[2].source, "BEGIN {");
     EXPECT_EQ(fault_text(s.faults[2].fault), "unknown fault");
 }
 

@@ -102,15 +102,16 @@ std::uint32_t Session::clause_on(std::uint32_t probe, std::vector<Entry> entries
         known.kind = entry.kind;
         known.type = entry.type;
         known.is_print = entry.is_print;
-        known.at.line = static_cast<int>(i) + 1;
+        int line = static_cast<int>(i) + 2;
+        known.source = {{line}, "    action of line " + std::to_string(line) + ";"};
         if (!entry.format.empty()) {
             known.has_format = true;
             known.format = entry.format;
         }
         compiled.actions.push_back(known);
     }
-    compiled.at.line = 1;
-    compiled.source_line = "BEGIN { line one }";
+    compiled.source = {{1}, "BEGIN {"};
+    compiled.predicate_source = {{1}, "BEGIN /x/ {"};
     program_->clauses.push_back(compiled);
     auto* clauses = static_cast<dt_clause*>(dt_at(a, a->clauses.at));
     dt_clause& clause = clauses[a->clauses.n];
