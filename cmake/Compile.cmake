@@ -22,6 +22,12 @@ foreach(lang C CXX)
   string(REPLACE "-DNDEBUG" "" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
   string(REPLACE "-O3" "-O2" CMAKE_${lang}_FLAGS_RELEASE "${CMAKE_${lang}_FLAGS_RELEASE}")
 endforeach()
+if(DTRACE_FUZZERS)
+  # All of it, so that libFuzzer sees the branches of the libraries too. -O1 for speed.
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
+                      -fno-sanitize-recover=undefined -O1)
+  add_link_options(-fsanitize=address,undefined)
+endif()
 if(DTRACE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer
                       -fno-sanitize-recover=undefined)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as a D program: diagnostics or DOF, nothing else.
 //
-//   fuzz_compile -max_total_time=60 -rss_limit_mb=1024 -timeout=5 \
-//                -dict=tests/fuzz/compile/d.dict CORPUS
+//   compile_fuzz -max_total_time=60 -rss_limit_mb=1024 -timeout=5 \
+//                -dict=tests/fuzz/compile/compile.dict CORPUS
 //
 // A corpus is any folder of D programs, such as tests/d. The first byte chooses between
 // script and command line, so that both kinds of outer text are met.

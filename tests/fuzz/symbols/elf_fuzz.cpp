@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as an ELF file: everything that ElfImage offers is asked for.
 //
-//   fuzz_symbols_elf -max_total_time=60 -rss_limit_mb=512 -timeout=2 CORPUS
+//   elf_fuzz -max_total_time=60 -rss_limit_mb=512 -timeout=2 CORPUS
 //
 // A corpus is any folder with a few small shared objects.
 #include "libdtrace/symbols/elf_image.hpp"
