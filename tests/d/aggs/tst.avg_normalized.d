@@ -1,0 +1,14 @@
+/*
+ * An average is the sum divided by the normal, then by the count.
+ * @flags: -q
+ */
+BEGIN
+{
+	@a = avg(7); @a = avg(8);
+	@b = avg(-7); @b = avg(-8);
+	normalize(@a, 2);
+	normalize(@b, 2);
+	printa("%@d\n", @a);
+	printa("%@d\n", @b);
+	exit(0);
+}

@@ -1,0 +1,7 @@
+/*
+ * An aggregation is shared by clauses and probes.
+ * @flags: -q
+ */
+BEGIN { @["x"] = sum(1); }
+BEGIN { @["x"] = sum(10); @["y"] = sum(5); exit(0); }
+END { @["y"] = sum(100); printa("%s %@d\n", @); }

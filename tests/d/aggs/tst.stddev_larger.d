@@ -1,0 +1,9 @@
+/*
+ * stddev of many different values.
+ * @flags: -q
+ */
+BEGIN
+{
+	@ = stddev(-100); @ = stddev(0); @ = stddev(100); @ = stddev(1000000);
+	exit(0);
+}

@@ -1,0 +1,11 @@
+/*
+ * A string key is cut at strsize.
+ * @flags: -q -x strsize=8
+ */
+BEGIN
+{
+	@["abcdefgh1"] = count();
+	@["abcdefgh2"] = count();
+	printa("%s %@d\n", @);
+	exit(0);
+}

@@ -1,0 +1,9 @@
+/*
+ * Each fault fires ERROR once, and the clauses behind go on.
+ * @flags: -q
+ */
+ERROR { n++; }
+BEGIN { x = *(int *)0; }
+BEGIN { x = 1 / (int)(arg1); }
+BEGIN { x = *(int *)1; }
+BEGIN { printf("%d\n", n); exit(0); }

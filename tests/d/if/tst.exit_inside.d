@@ -1,0 +1,10 @@
+/*
+ * exit in a branch ends tracing after its part of the clause.
+ * @exit: 4
+ * @flags: -q
+ */
+BEGIN
+{
+	if (1) { printf("a "); exit(4); printf("b\n"); }
+}
+BEGIN { printf("never\n"); }

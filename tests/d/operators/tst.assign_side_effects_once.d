@@ -1,0 +1,12 @@
+/*
+ * The index of an element that is changed is evaluated once.
+ * @flags: -q
+ */
+BEGIN
+{
+	i = 0;
+	a[i++] += 7;
+	a[i++]++;
+	printf("%d %d %d\n", a[0], a[1], i);
+	exit(0);
+}

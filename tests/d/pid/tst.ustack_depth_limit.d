@@ -1,0 +1,9 @@
+/*
+ * ustack has no more frames than it was given, in an aggregation of many keys.
+ * @command: spin 20 1
+ * @replace: ^calls .*\n -> 
+ * @replace: \+0x[0-9a-f]+ -> +OFF
+ * @flags: -q
+ */
+pid$target:a.out:work:entry { @[arg0 > 9 ? "late" : "early", ustack(1)] = count(); }
+END { printa("%s%k%@d\n", @); }

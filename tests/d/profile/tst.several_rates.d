@@ -1,0 +1,8 @@
+/*
+ * Ticks of different rates come in the order of their times.
+ * @flags: -q
+ */
+int a, b;
+tick-10ms { a++; }
+tick-40ms { b++; }
+tick-200ms { printf("%d\n", a >= 2 * b && b > 0); exit(0); }

@@ -1,0 +1,6 @@
+/*
+ * A result that is kept in a variable stays when the clause ends.
+ * @flags: -q
+ */
+BEGIN { s = strjoin("ke", "pt"); self->s = toupper(s); this->s = substr(s, 1); }
+BEGIN { printf("%s %s %s\n", s, self->s, this->s); exit(0); }

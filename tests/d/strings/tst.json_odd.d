@@ -1,0 +1,11 @@
+/*
+ * json skips blanks, leaves escapes as they are, and is NULL for what is no JSON.
+ * @flags: -q
+ */
+BEGIN
+{
+	this->j = " { \"a\\\"b\" : 1 , \"c\" : \"x\\\"y\" , \"d\":[ ] , \"e\":{ } } ";
+	printf("%s %s %s\n", json(this->j, "c"), json(this->j, "d"), json(this->j, "e"));
+	printf("%d %d\n", json("no json", "a") == NULL, json("", "a") == NULL);
+	exit(0);
+}
