@@ -69,7 +69,10 @@ static Error explain_refusal(pid_t pid, int error)
                           ", and we are user " + std::to_string(us));
     }
     struct stat info {};
-    if (us != 0 && stat(proc_path(pid, "").c_str(), &info) == 0 && info.st_uid != us)
+    // /proc/PID itself belongs to the process's user in any case, what is below it only
+    // when the process is dumpable (proc(5)).
+    if (us != 0 && stat(proc_path(pid, "status").c_str(), &info) == 0 &&
+        info.st_uid != us)
         return denied(
             "it is not dumpable (prctl PR_SET_DUMPABLE, or a set-id program)");
     std::string scope;
