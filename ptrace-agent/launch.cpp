@@ -175,8 +175,12 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
 // Handles what comes until the process arrives at its point, or ends.
 Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string& name)
 {
-    if (evaltime == EvalTime::exec)
+    if (evaltime == EvalTime::exec) {
+        // Nothing may match yet; the linker tells when something can.
+        StoppedWorld world(*this, process.space);
+        watch_linker(world);
         return Ok{};
+    }
     pid_t pid = process.pid;
     auto entry = auxv_value(pid, AT_ENTRY);
     if (!entry)
