@@ -3,7 +3,7 @@
 """Does every row of D's tables have a program in this folder?
 
 The rows are read from the headers that the compiler and the engine expand: built-in
-variables, subroutines, actions, aggregating functions, options, faults, error tags,
+variables, subroutines, actions, aggregating functions, options, faults, drops, error tags,
 conversions of printf. A row counts as shown when a program uses its name: a tst program
 when the row works here, an err program when it is refused by name; an error tag has an
 err.D_TAG.* program, and its own name is what the program provokes.
@@ -60,6 +60,11 @@ EXEMPT = {
     "fault UPRIV": KERNEL,
     "fault TUPOFLOW": INTERNAL + "the compiler and the verifier count tuple registers",
     "fault BADSTACK": INTERNAL + "a stack that cannot be walked is a short one",
+    "drop DYNRINSE": "needs threads that meet on a free list at one moment",
+    "drop DYNDIRTY": "needs threads that meet on a bucket; tests/unit/dif has it",
+    "drop SPECBUSY": "needs threads that meet on a speculation; tests/unit/dif has it",
+    "drop STKSTROVERFLOW": "needs a ustack helper",
+    "drop NOSHARD": "needs more threads at once than there are shards",
     "fault LIBRARY": "its text is the consumer's: tst.setopt_fixed.d",
 }
 
@@ -123,6 +128,21 @@ def faults():
         n = sum(1 for text in printed if re.search(rf"^fault {row[1]}\b", text, re.M))
         yield "fault " + row[0], n
 
+# What the consumer says of a drop, in expected output.
+DROPS = {
+    "PRINCIPAL": r"^dtrace: \d+ drops? on CPU", "AGGREGATION": r"aggregation drops? on CPU",
+    "DYNAMIC": r"dynamic variable drops?$", "SPEC": r"speculative drops?$",
+    "SPECUNAVAIL": r"no speculative buffer available", "DBLERROR": r"in ERROR probe enabling",
+}
+
+def drops():
+    printed = [p.with_suffix(".out").read_text(errors="replace")
+               for p in TST if p.with_suffix(".out").exists()]
+    for row in rows("dif/faults.h", "DIF_DROPS"):
+        words = DROPS.get(row[0])
+        yield "drop " + row[0], sum(1 for text in printed
+                                    if words and re.search(words, text, re.M))
+
 def tags():
     for row in rows("libdtrace/compile/tags.hpp", "D_TAGS"):
         yield "tag " + row[0], sum(1 for p in ERR if p.name.startswith(f"err.D_{row[0]}."))
@@ -139,7 +159,8 @@ def conversions():
 
 def main():
     wrong, n_rows, seen = 0, 0, set()
-    for table in (variables, subroutines, actions, options, faults, tags, conversions):
+    for table in (variables, subroutines, actions, options, faults, drops, tags,
+                  conversions):
         for name, n in table():
             n_rows += 1
             seen.add(name)
