@@ -253,7 +253,8 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                   "; nearest are" + near,
                               ""};
         }
-        ids.push_back(add(wanted.pid, at, spec.name,
+        // 0A, 00a and a are one probe.
+        ids.push_back(add(wanted.pid, at, hex(offset),
                           {PidSite{at.addr + offset, PidSiteKind::Offset, offset}}));
     }
     // Where data may lie between the instructions, only the offsets that were asked for

@@ -53,7 +53,7 @@ std::optional<std::uint64_t> parse_interval(std::string_view text)
         if (unit.ns == 0)
             return n > 1'000'000'000 ? 1 : 1'000'000'000 / n;
         std::uint64_t ns = 0;
-        if (__builtin_mul_overflow(n, unit.ns, &ns))
+        if (__builtin_mul_overflow(n, unit.ns, &ns) || ns > INT64_MAX)
             return std::nullopt;
         return ns;
     }
@@ -77,25 +77,34 @@ ProviderAttributes ProfileProvider::attributes() const
     return {evolving, hidden, hidden, evolving, evolving};
 }
 
-std::optional<std::uint32_t> ProfileProvider::make(const std::string& name)
+const char* ProfileProvider::make(const std::string& name)
 {
     bool per_cpu = name.rfind("profile-", 0) == 0;
     if (!per_cpu && name.rfind("tick-", 0) != 0)
-        return std::nullopt;
+        return nullptr;
     auto interval = parse_interval(std::string_view(name).substr(per_cpu ? 8 : 5));
-    if (!interval || *interval < shortest_interval_ns)
-        return std::nullopt;
+    if (!interval)
+        return "the interval is a number, with one of ns us ms s m h d hz behind it";
+    if (*interval < shortest_interval_ns)
+        return "intervals below 200 us (above 5000 hz) are refused";
     std::uint32_t probe = registry_.add(this, "profile", "", "", name);
     timers_[probe] = Timer{probe, *interval, per_cpu};
-    return probe;
+    return nullptr;
 }
 
 Provider::Outcome ProfileProvider::provide(const ProbeSpec& spec)
 {
     Outcome outcome;
     bool names_us = spec.provider.empty() || glob_match(spec.provider, "profile");
-    if (names_us && spec.module.empty() && spec.function.empty() && !is_glob(spec.name))
-        make(spec.name);
+    if (!names_us || !spec.module.empty() || !spec.function.empty() ||
+        is_glob(spec.name))
+        return outcome;
+    if (const char* why = make(spec.name))
+        outcome.refused =
+            Diagnostic{Tag::PDESC_ZERO, spec.at,
+                       "probe description " + spec.provider + ":::" + spec.name +
+                           " does not match any probes: " + why,
+                       ""};
     return outcome; // what was made is found in the registry
 }
 

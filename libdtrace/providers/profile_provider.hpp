@@ -6,7 +6,8 @@
 //                    arg1 its program counter; once per CPU when there is no target
 //
 // A probe is made when a description names it. One thread (Clock) sleeps until the next
-// one is due; firing runs in that thread, as its own host.
+// one is due; firing runs in that thread, as its own host. An interval below 200 us is
+// refused: firing would take most of a CPU.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -22,7 +23,8 @@ struct Timer {
     bool per_cpu = false; // profile-
 };
 
-// "97", "1ms", "5sec", "100hz": interval in ns. Nothing when it does not parse.
+// "97", "1ms", "5sec", "100hz": interval in ns. Nothing when it does not parse, is zero,
+// or is longer than the clock counts (292 years).
 std::optional<std::uint64_t> parse_interval(std::string_view text);
 
 constexpr std::uint64_t shortest_interval_ns = 200'000;
@@ -37,7 +39,8 @@ public:
     const std::map<std::uint32_t, Timer>& timers() const { return timers_; }
 
 private:
-    std::optional<std::uint32_t> make(const std::string& name);
+    // Null: made, or not a timed probe's name; else why there is no such probe.
+    const char* make(const std::string& name);
 
     Registry& registry_;
     std::map<std::uint32_t, Timer> timers_; // by probe

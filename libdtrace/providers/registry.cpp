@@ -6,14 +6,22 @@
 
 namespace dt {
 
+Registry::Hash Registry::hash(const std::string& provider, const std::string& module,
+                              const std::string& function, const std::string& name)
+{
+    Hash hash = 0;
+    for (const std::string* part : {&provider, &module, &function, &name})
+        hash = hash * 0x9e3779b97f4a7c15 + std::hash<std::string_view>{}(*part);
+    return hash;
+}
+
 std::uint32_t Registry::add(Provider* owner, std::string provider, std::string module,
                             std::string function, std::string name)
 {
+    if (std::uint32_t known = find(provider, module, function, name); known != 0)
+        return known;
     auto next = static_cast<std::uint32_t>(probes_.size() + 1);
-    auto [at, is_new] =
-        by_name_.try_emplace(Key{provider, module, function, name}, next);
-    if (!is_new)
-        return at->second;
+    by_name_.emplace(hash(provider, module, function, name), next);
     ProbeInfo info;
     info.id = next;
     info.provider = std::move(provider);
@@ -28,8 +36,14 @@ std::uint32_t Registry::add(Provider* owner, std::string provider, std::string m
 std::uint32_t Registry::find(const std::string& provider, const std::string& module,
                              const std::string& function, const std::string& name) const
 {
-    auto at = by_name_.find(Key{provider, module, function, name});
-    return at == by_name_.end() ? 0 : at->second;
+    auto [from, to] = by_name_.equal_range(hash(provider, module, function, name));
+    for (; from != to; ++from) {
+        const ProbeInfo& probe = at(from->second);
+        if (probe.name == name && probe.function == function &&
+            probe.module == module && probe.provider == provider)
+            return probe.id;
+    }
+    return 0;
 }
 
 static bool part_matches(const std::string& pattern, bool pattern_is_glob,

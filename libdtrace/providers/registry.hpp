@@ -12,10 +12,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <sys/types.h>
-#include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace dt {
@@ -53,9 +52,12 @@ public:
                                      const std::string& name) const;
 
 private:
-    using Key = std::tuple<std::string, std::string, std::string, std::string>;
+    using Hash = std::uint64_t;
+    static Hash hash(const std::string& provider, const std::string& module,
+                     const std::string& function, const std::string& name);
     std::vector<ProbeInfo> probes_;
-    std::map<Key, std::uint32_t> by_name_;
+    // The names are in probes_ alone: a process has a hundred thousand functions.
+    std::unordered_multimap<Hash, std::uint32_t> by_name_;
 };
 
 } // namespace dt

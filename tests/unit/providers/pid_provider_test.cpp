@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// Descriptions of pid probes, asked of this very process.
+#include "libdtrace/providers/pid_provider.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+extern "C" __attribute__((noinline, used)) int provider_test_target(int n)
+{
+    return n == 0 ? 7 : n * 3 + getpid();
+}
+
+namespace {
+
+using namespace dt;
+
+class PidProviderTest : public testing::Test {
+protected:
+    // pid and the four parts as "PROVIDER:MODULE:FUNCTION:NAME"; "$" is our process.
+    Provider::Outcome provide(std::string text, bool zdefs = false)
+    {
+        if (std::size_t self = text.find('$'); self != std::string::npos)
+            text.replace(self, 1, std::to_string(getpid()));
+        ProbeSpec spec;
+        std::string* parts[] = {&spec.provider, &spec.module, &spec.function,
+                                &spec.name};
+        std::size_t part = 0;
+        for (char c : text) {
+            if (c == ':')
+                part++;
+            else
+                *parts[part] += c;
+        }
+        provider.zdefs = zdefs;
+        return provider.provide(spec);
+    }
+
+    std::string refusal(const std::string& text)
+    {
+        auto outcome = provide(text);
+        return outcome.refused ? std::string(tag_name(outcome.refused->tag)) + ": " +
+                                     outcome.refused->text
+                               : "";
+    }
+
+    std::vector<std::uint32_t> ids(const std::string& text)
+    {
+        auto outcome = provide(text);
+        EXPECT_FALSE(outcome.refused) << outcome.refused->text;
+        EXPECT_TRUE(outcome.mine);
+        return outcome.provided.ids;
+    }
+
+    void expect_refusal(const std::string& text, const char* tag,
+                        std::initializer_list<const char*> parts)
+    {
+        std::string got = refusal(text);
+        EXPECT_EQ(got.find(tag), 0U) << text << " -> " << got;
+        for (const char* part : parts)
+            EXPECT_NE(got.find(part), std::string::npos) << text << " -> " << got;
+    }
+
+    ImageCache images;
+    Registry registry;
+    std::unique_ptr<ProcessSymbols> symbols;
+    PidProvider provider{registry, [this](pid_t pid) -> Result<ProcessSymbols*> {
+                             if (pid != getpid())
+                                 return Error{Code::not_found, "no such process", 3};
+                             if (!symbols) {
+                                 auto opened = ProcessSymbols::open(pid, images);
+                                 if (!opened)
+                                     return opened.error();
+                                 symbols = std::move(*opened);
+                             }
+                             return symbols.get();
+                         }};
+};
+
+TEST_F(PidProviderTest, AProviderThatOnlyLooksLikePidIsRefusedOrNotOurs)
+{
+    expect_refusal("pid0:::entry", "D_PROC_BADPID", {"process 0", "-p", "-c"});
+    expect_refusal("pidX:::entry", "D_PROC_BADPID", {"'pidX' does not name a process"});
+    expect_refusal("pid123abc:::entry", "D_PROC_BADPID", {"'pid123abc'"});
+    expect_refusal("pid99999999999999:::entry", "D_PROC_BADPID", {"pid99999999999999"});
+    expect_refusal("pid-1:::entry", "D_PROC_BADPID", {"'pid-1'"});
+    expect_refusal("pid999999:::entry", "D_PROC_GRAB", {"999999", "no such process"});
+    EXPECT_FALSE(provide("profile:::entry").mine);
+    EXPECT_FALSE(provide("pid*:::entry").mine);
+    EXPECT_FALSE(provide(":::entry").mine);
+}
+
+TEST_F(PidProviderTest, TheProgramGoesByItsNameAndByAOut)
+{
+    auto by_a_out = ids("pid$:a.out:provider_test_target:entry");
+    ASSERT_EQ(by_a_out.size(), 1U);
+    EXPECT_EQ(registry.at(by_a_out[0]).module, "providers_test");
+    EXPECT_EQ(ids("pid$:providers_test:provider_test_target:entry"), by_a_out);
+    EXPECT_EQ(ids("pid$::provider_test_target:entry"), by_a_out);
+    EXPECT_EQ(ids("pid$:prov*:provider_test_t?rget:ent*"), by_a_out);
+    EXPECT_EQ(ids("pid$:[a-z]*_test:provider_*_target:[e]ntry"), by_a_out);
+}
+
+TEST_F(PidProviderTest, OneOffsetIsOneProbeHoweverItIsWritten)
+{
+    auto first = ids("pid$:a.out:provider_test_target:0");
+    ASSERT_EQ(first.size(), 1U);
+    EXPECT_EQ(registry.at(first[0]).name, "0");
+    EXPECT_EQ(ids("pid$:a.out:provider_test_target:00"), first);
+    EXPECT_EQ(ids("pid$:a.out:provider_test_target:0000000000000000"), first);
+}
+
+TEST_F(PidProviderTest, AGlobOverNamesMakesEntryReturnAndEveryOffset)
+{
+    bool entry = false, returns = false, zero = false;
+    for (std::uint32_t id : ids("pid$:a.out:provider_test_target:")) {
+        const std::string& name = registry.at(id).name;
+        entry = entry || name == "entry";
+        returns = returns || name == "return";
+        zero = zero || name == "0";
+    }
+    EXPECT_TRUE(entry && returns && zero);
+    EXPECT_EQ(ids("pid$:a.out:provider_test_target:*try").size(), 1U);
+}
+
+TEST_F(PidProviderTest, WrongOffsetsSayWhatIsThere)
+{
+    expect_refusal("pid$:a.out:provider_test_target:ffffff", "D_PROC_OFF",
+                   {"0xffffff", "outside of function", "provider_test_target"});
+    expect_refusal("pid$:a.out:provider_test_target:fffffffffffffffff", "D_PROC_NAME",
+                   {});
+    expect_refusal("pid$:a.out:provider_test_target:0x1", "D_PROC_NAME",
+                   {"'0x1'", "entry, return, or an offset in hex"});
+    expect_refusal("pid$:a.out:provider_test_target:entri", "D_PROC_NAME",
+                   {"did you mean entry?"});
+    // Some byte of the function is not the start of an instruction.
+    bool refused = false;
+    for (const char* offset : {"1", "2", "3", "4", "5", "6", "7"})
+        refused =
+            refused || refusal("pid$:a.out:provider_test_target:" + std::string(offset))
+                               .find("D_PROC_ALIGN") == 0;
+    EXPECT_TRUE(refused);
+}
+
+TEST_F(PidProviderTest, UnknownFunctionsAndLibrariesNameWhatComesNear)
+{
+    expect_refusal("pid$:a.out:provider_test_targt:entry", "D_PROC_FUNC",
+                   {"provider_test_targt", "did you mean", "provider_test_target"});
+    expect_refusal("pid$:libcc.so.6:malloc:entry", "D_PROC_LIB",
+                   {"libcc.so.6", "did you mean libc.so.6"});
+    auto later = provide("pid$:libnot_here.so:f:entry", true);
+    EXPECT_FALSE(later.refused);
+    EXPECT_TRUE(later.provided.retained);
+    EXPECT_TRUE(later.provided.ids.empty());
+}
+
+TEST_F(PidProviderTest, AnAddressOfTheProgramNeedsNoSymbol)
+{
+    auto main = ids("pid$:a.out:provider_test_target:entry");
+    std::uint64_t at = provider.probe(main[0])->sites[0].at.value;
+    char hex[32];
+    std::snprintf(hex, sizeof hex, "%llx", static_cast<unsigned long long>(at));
+    auto absolute = ids("pid$:a.out:-:" + std::string(hex));
+    ASSERT_EQ(absolute.size(), 1U);
+    EXPECT_EQ(registry.at(absolute[0]).function, "-");
+    EXPECT_EQ(provider.probe(absolute[0])->sites[0].at.value, at);
+    expect_refusal("pid$:a.out:-:zz", "D_PROC_NAME", {"'zz'", "hex address"});
+    expect_refusal("pid$:a.out:-:7fffffffffffffff", "D_PROC_OFF", {"not in the text"});
+}
+
+} // namespace
