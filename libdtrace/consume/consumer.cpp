@@ -286,8 +286,9 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
-    // Ring buffers keep the newest records: they are read once, when all is over.
-    if (final || impl_->arena->options[DTRACEOPT_bufpolicy] != DT_BUFPOLICY_RING) {
+    // A ring keeps the newest records, fill the oldest until there is no more room: both
+    // are read once, when all is over.
+    if (final || impl_->arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH) {
         auto complete = impl_->collect(kind);
         if (!complete)
             return complete.error();
