@@ -39,6 +39,14 @@ def need(*programs):
         if shutil.which(program) is None:
             raise Skip(f"{program} is not installed")
 
+def as_nobody():
+    """What root puts before a command that is to run as an ordinary user."""
+    need("setpriv")
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
+        raise Skip("no other user can be had here")
+    return user
+
 def equal(got, want, what="value"):
     if got != want:
         raise AssertionError(f"{what}: got {got!r}, want {want!r}")

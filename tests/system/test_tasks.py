@@ -206,11 +206,14 @@ def after_exec_the_probes_are_gone_and_the_program_runs(t):
     contains(out, "10 calls\n")
 
 def exec_from_a_thread_ends_the_others(t):
-    done = t.run("-n", "pid$target:a.out:work:entry { @ = count(); }",
-                 "-c", t.victim("execer") + " 3")
-    equal(done.returncode, 0, done.stderr)
-    contains(done.stdout, "done\n")
-    contains(done.stderr, "exited with status 7")
+    # The last program ends right after its exec: its end is told although it came
+    # before its mappings could be read.
+    for _ in range(100 if t.long else 10):
+        done = t.run("-n", "pid$target:a.out:work:entry { @ = count(); }",
+                     "-c", t.victim("execer") + " 3", timeout=30)
+        equal(done.returncode, 0, done.stderr)
+        contains(done.stdout, "done\n")
+        contains(done.stderr, "exited with status 7")
 
 def a_plugin_is_probed_when_it_is_loaded(t):
     done = good(t.run("-qZn", "pid$target:plugin:plugin_work:entry { @ = count(); } "
@@ -587,7 +590,7 @@ def ticks_beside_a_target_end_the_run(t):
                  'printa("tick %@d\\n", @t); exit(3); }', "-p", str(target.pid))
     equal(done.returncode, 3, done.stderr)
     found = dict(re.findall(r"^(work|profile|tick) (\d+)$", done.stdout, re.M))
-    if not (int(found["work"]) > 500 and int(found["profile"]) > 30 and
+    if not (int(found["work"]) > 500 and int(found["profile"]) > 0 and
             5 <= int(found["tick"]) <= 10):
         raise AssertionError(done.stdout)
     released(target.pid)
@@ -601,13 +604,48 @@ def exit_lets_a_command_run_on(t):
     equal(done.returncode, 4, done.stderr)
     contains(done.stdout, "calls 200000 ")
 
+# Loss, faults, order
+
+def what_a_small_buffer_loses_is_counted(t):
+    done = t.run("-b", "4k", "-x", "switchrate=1hz", "-qn",
+                 'pid$target:a.out:work:entry { printf("row %d\\n", arg0); }',
+                 "-c", t.victim("spin") + " 20000 1")
+    equal(done.returncode, 0, done.stderr)
+    rows = len(re.findall(r"^row \d+$", done.stdout, re.M))
+    lost = sum(map(int, re.findall(r"^dtrace: (\d+) drops? on CPU \d+$", done.stderr, re.M)))
+    if lost == 0:
+        raise AssertionError(f"{rows} rows in so small a buffer:\n{done.stderr}")
+    equal(rows + lost, 20000, "records and drops")
+
+def a_fault_in_a_probe_harms_nobody(t):
+    done = t.run("-qn", "pid$target:a.out:work:entry { trace(copyinstr(arg0)); } "
+                 "pid$target:a.out:work:entry { @ = count(); } "
+                 "ERROR { @faults[arg4] = count(); }", "-c", t.victim("spin") + " 100 2")
+    equal(done.returncode, 0, done.stderr)
+    contains(done.stdout, "calls 200 ")
+    errors = re.findall(r"^dtrace: error on enabled probe ID \d+ \(ID \d+: pid\d+:spin:work:entry\): "
+                        r"invalid address \(0x[0-9a-f]+\) in action #1", done.stderr, re.M)
+    equal(len(errors), 200, "errors told")
+    equal(numbers(done.stdout).count(200), 3, "calls, firings, faults")
+
+def records_of_many_threads_come_in_the_order_of_time(t):
+    done = good(t.run("-qn", 'pid$target:a.out:work:entry,pid$target:a.out:work:return '
+                      '{ printf("%d\\n", timestamp); }', "-c", t.victim("spin") + " 200 20"))
+    times = [int(line) for line in done.stdout.splitlines() if line.isdigit()]
+    equal(len(times), 8000, "records")
+    equal(times, sorted(times), "times")
+
+def a_predicate_chooses_among_threads(t):
+    done = good(t.run("-qn", "pid$target:a.out:work:entry /arg0 % 10 == 3/ { @[tid] = count(); }",
+                      "-c", t.victim("spin") + " 100 8"))
+    equal(sorted(table(done.stdout).values()), [10] * 8, "calls of each thread")
+
 # As an ordinary user
 
 def an_ordinary_user_traces_own_processes(t):
     if os.geteuid() != 0:
         raise Skip("every other test of this run already is by an ordinary user")
-    need("setpriv")
-    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    user = as_nobody()
     place = t.scratch / "nobody"
     place.mkdir(exist_ok=True)
     for path in (t.dtrace, t.victim("spin"), t.victim("waiter")):
