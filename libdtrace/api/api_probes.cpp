@@ -58,6 +58,20 @@ std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view t
     return result;
 }
 
+// The caller names the description that failed.
+std::string without(const std::string& text, const dt::ProbeSpec& spec)
+{
+    std::string name =
+        spec.provider + ":" + spec.module + ":" + spec.function + ":" + spec.name;
+    std::string none = "probe description " + name + " does not match any probes";
+    if (text.compare(0, none.size(), none) == 0)
+        return "No probe matches description" + text.substr(none.size());
+    std::string failed = "failed to create probe " + name + ": ";
+    if (text.compare(0, failed.size(), failed) == 0)
+        return text.substr(failed.size());
+    return text;
+}
+
 } // namespace
 
 extern "C" {
@@ -129,11 +143,10 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
         spec.function = pattern->dtpd_func;
         spec.name = pattern->dtpd_name;
         spec.id = pattern->dtpd_id;
-        dtp->pid_provider.zdefs = true;
+        dtp->pid_provider.zdefs = false; // say why there is none
         auto found = dtp->match(spec);
         if (auto* diagnostic = std::get_if<dt::Diagnostic>(&found)) {
-            if (diagnostic->tag != dt::Tag::PDESC_ZERO)
-                return dtp->fail(EDT_NOPROBE, diagnostic->text);
+            return dtp->fail(EDT_NOPROBE, without(diagnostic->text, spec));
         } else {
             ids = std::get<dt::ProbeMatch>(found).ids;
         }

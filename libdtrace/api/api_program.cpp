@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // C API: compiling, enabling and showing programs.
-#include "libdtrace/api/session.hpp"
+#include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"
 
@@ -87,6 +87,21 @@ void dtrace_program_disasm(dtrace_hdl_t*, dtrace_prog_t* prog, FILE* to)
         for (const dt::Action& action : clause.actions)
             disassemble_to(to, action.difo);
     }
+}
+
+int dtrace_stmt_iter(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_stmt_f* func,
+                     void* arg)
+{
+    for (const dt::CompiledClause& clause : prog->program->clauses) {
+        for (const dt::ProbeSpec& probe : clause.probes) {
+            dtrace_ecbdesc_t ecb{};
+            copy_probe_spec(ecb.dted_probe, probe);
+            dtrace_stmtdesc_t stmt{&ecb};
+            if (int stop = func(dtp, prog, &stmt, arg); stop != 0)
+                return stop;
+        }
+    }
+    return 0;
 }
 
 void* dtrace_dof_create(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t)

@@ -6,8 +6,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <system_error>
 #include <time.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dt {
 
@@ -19,20 +21,32 @@ static std::uint64_t now_ns()
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-void Clock::start(std::vector<Timer> timers, std::function<void(const Timer&)> fire)
+Result<Ok> Clock::start(std::vector<Timer> timers,
+                        std::function<void(const Timer&)> fire)
 {
     if (timers.empty())
-        return;
+        return Ok{};
     timers_ = std::move(timers);
     fire_ = std::move(fire);
     stopping_ = false;
-    wake_fd_ = ::eventfd(0, EFD_CLOEXEC);
+    wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wake_fd_ < 0)
+        return errno_error("start the clock");
     // Signals are for the thread that called us.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
+    int refused = 0;
+    try {
+        thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+        refused = error.code().value();
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (refused == 0)
+        return Ok{};
+    ::close(std::exchange(wake_fd_, -1));
+    return errno_error("start the clock's thread", refused);
 }
 
 void Clock::stop()
@@ -41,10 +55,10 @@ void Clock::stop()
         return;
     stopping_ = true;
     std::uint64_t one = 1;
-    if (::write(wake_fd_, &one, sizeof one) == sizeof one)
-        thread_.join();
-    ::close(wake_fd_);
-    wake_fd_ = -1;
+    // It cannot be full: one write in its life.
+    (void)!::write(wake_fd_, &one, sizeof one);
+    thread_.join();
+    ::close(std::exchange(wake_fd_, -1));
 }
 
 void Clock::run()
@@ -69,8 +83,8 @@ void Clock::run()
         }
         for (std::size_t i = 0; i < timers_.size(); i++) {
             const Timer& timer = timers_[i];
-            if (due[i] + max_burst * timer.interval_ns < now)
-                due[i] = now - max_burst * timer.interval_ns;
+            if (due[i] <= now && (now - due[i]) / timer.interval_ns >= max_burst)
+                due[i] = now - (max_burst - 1) * timer.interval_ns;
             for (; due[i] <= now && !stopping_; due[i] += timer.interval_ns)
                 fire_(timer);
         }

@@ -5,6 +5,7 @@
 // passed, up to a burst of 10; older ones are given up, as a timer interrupt would have.
 #pragma once
 
+#include "base/result.hpp"
 #include "libdtrace/providers/profile_provider.hpp"
 
 #include <atomic>
@@ -22,7 +23,7 @@ public:
     Clock& operator=(const Clock&) = delete;
 
     // fire runs in the clock's thread; it gets a timer that is due.
-    void start(std::vector<Timer> timers, std::function<void(const Timer&)> fire);
+    Result<Ok> start(std::vector<Timer> timers, std::function<void(const Timer&)> fire);
     void stop();
 
 private:

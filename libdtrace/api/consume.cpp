@@ -6,6 +6,7 @@
 // full, when exit() was called, when a target's state changed, or on dtrace_wakeup().
 #include "libdtrace/api/views.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <poll.h>
 #include <time.h>
@@ -136,9 +137,15 @@ void dtrace_wakeup(dtrace_hdl_t* dtp)
 void dtrace_sleep(dtrace_hdl_t* dtp)
 {
     std::uint64_t began = dt::monotonic_ns();
-    std::uint64_t until = dtp->options.run_time(DTRACEOPT_switchrate);
+    // One round drains records and aggregations, at the higher of the two rates.
+    std::uint64_t until = UINT64_MAX;
+    for (int rate : {DTRACEOPT_switchrate, DTRACEOPT_aggrate})
+        if (dtp->options.by_user(rate))
+            until = std::min(until, dtp->options.run_time(rate));
     if (!dtp->options.by_user(DTRACEOPT_switchrate))
-        until = idle_ns;
+        until = std::min(until, idle_ns);
+    const bool drains =
+        dtp->options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_SWITCH;
     for (;;) {
         dt::AgentClient* agent = dtp->processes.agent();
         pollfd fds[2] = {{dtp->wake_fd, POLLIN, 0},
@@ -166,7 +173,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         dtp->tend(now);
         int status = dtp->status();
         if (status != DTRACE_STATUS_OKAY || now - began >= until ||
-            dtp->consumer->fullest() >= early_fill)
+            (drains && dtp->consumer->fullest() >= early_fill))
             return;
     }
 }

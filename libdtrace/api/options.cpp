@@ -2,6 +2,7 @@
 // Option texts to values, driven by the table of dif/options.h and the one below.
 #include "libdtrace/api/options.hpp"
 
+#include "dif/arena.h"
 #include "libdtrace/providers/profile_provider.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
@@ -146,6 +147,9 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     case Kind::SIZE:
         return parse_size(text);
     case Kind::RATE:
+        // Cleaning "never" is as seldom as it gets.
+        if (option.number == DTRACEOPT_cleanrate && parse_count(text) == 0)
+            return INT64_MAX;
         return parse_rate(text);
     case Kind::COUNT:
     case Kind::CPU:
@@ -154,6 +158,29 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
         return parse_enum(option.number, text);
     }
     return std::nullopt;
+}
+
+// Options whose promise is not kept: a program that relies on one must not run without it.
+constexpr std::string_view unsupported =
+    "cpp|cpphdrs|cppargs|cpppath|define|undef|incdir|ctypes|dtypes|tree";
+
+// What the engine has room for.
+bool within_limits(int number, std::uint64_t value)
+{
+    switch (number) {
+    case DTRACEOPT_strsize:
+        return value > 0 && value <= 1 << 20;
+    case DTRACEOPT_nspec:
+        return value <= DT_MAX_SPECS;
+    case DTRACEOPT_stackframes:
+    case DTRACEOPT_ustackframes:
+    case DTRACEOPT_jstackframes:
+    case DTRACEOPT_maxframes:
+    case DTRACEOPT_jstackstrsize:
+        return value <= UINT16_MAX;
+    default:
+        return true;
+    }
 }
 
 } // namespace
@@ -213,8 +240,10 @@ Options::Refused Options::set(std::string_view name, std::string_view value,
             continue;
         if (running && !option.dynamic)
             return Refused::context;
+        if (option.number == DTRACEOPT_grabanon)
+            return Refused::unsupported;
         auto parsed = parse(option, value);
-        if (!parsed)
+        if (!parsed || !within_limits(option.number, *parsed))
             return Refused::value;
         run_time_[option.number] = *parsed;
         by_user_[option.number] = true;
@@ -226,9 +255,13 @@ Options::Refused Options::set(std::string_view name, std::string_view value,
         auto on = parse_boolean(value);
         if (!on)
             return Refused::value;
+        if (*on && allowed(unsupported, name))
+            return Refused::unsupported;
         flags.*option.flag = *on == option.value;
         return Refused::none;
     }
+    if (allowed(unsupported, name))
+        return Refused::unsupported;
     for (const TextOption& option : text_options) {
         if (option.name != name)
             continue;

@@ -34,7 +34,8 @@ class Options {
 public:
     Options();
 
-    enum class Refused { none, name, value, context };
+    // unsupported: known, but nothing here would follow it.
+    enum class Refused { none, name, value, context, unsupported };
 
     // value empty: as with a bare -x name. running: tracing has begun, only dynamic
     // options may change.
@@ -53,6 +54,8 @@ public:
     {
         return run_time_;
     }
+    // What could be had of it.
+    void adjust(int number, std::uint64_t value) { run_time_[number] = value; }
     // Was it set by the user, or is it the default?
     bool by_user(int number) const { return by_user_[number]; }
 

@@ -11,6 +11,15 @@ static std::string hex_text(std::uint64_t addr)
     return text;
 }
 
+// The agent says what it was doing, and so do those who call us: once is enough.
+static Error without(const std::string& doing, const Error& error)
+{
+    std::string prefix = doing + ": ";
+    bool doubled = error.text.compare(0, prefix.size(), prefix) == 0;
+    return Error{error.code, doubled ? error.text.substr(prefix.size()) : error.text,
+                 error.sys};
+}
+
 Result<Ok> Processes::ensure_agent()
 {
     if (agent_)
@@ -43,7 +52,7 @@ Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
         return agent.error();
     auto target = agent_->create(argv, env, evaltime);
     if (!target)
-        return target.error();
+        return without(argv[0], without("start", target.error()));
     return adopt(*target);
 }
 
@@ -55,7 +64,7 @@ Result<ps_prochandle*> Processes::grab(pid_t pid)
         return agent.error();
     auto target = agent_->grab(pid);
     if (!target)
-        return target.error();
+        return without("grab process " + std::to_string(pid), target.error());
     return adopt(*target);
 }
 

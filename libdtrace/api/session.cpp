@@ -39,31 +39,8 @@ int dtrace_hdl::exec(dtrace_prog* prog)
 {
     if (active)
         return fail(EDT_ACTIVE);
-    enabled.push_back(prog);
+    enabled.push_back({prog});
     return 0;
-}
-
-// Limits of the arena's tables: sparse memory, so only virtual space is taken.
-static dt_arena_config arena_config(const dt::Options& options)
-{
-    dt_arena_config config{};
-    for (int i = 0; i < DTRACEOPT_N; i++)
-        config.options[i] = options.run_time_values()[static_cast<std::size_t>(i)];
-    long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
-    // One for each CPU, and two for threads that were preempted in theirs.
-    config.n_shards = static_cast<dt_u32>(std::clamp(cpus + 2, 4L, 64L));
-    config.max_probes = 1u << 20;
-    config.max_ecbs = 1u << 21;
-    config.max_clauses = 1u << 18;
-    config.max_vars = 1u << 16;
-    config.heap_bytes = 1ull << 30;
-    config.globals_bytes = 64ull << 20;
-    config.locals_bytes = 1ull << 20;
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    config.walltime = static_cast<dt_u64>(now.tv_sec) * 1'000'000'000 +
-                      static_cast<dt_u64>(now.tv_nsec);
-    return config;
 }
 
 // Why a clause whose record exceeds its buffer is refused.
@@ -76,8 +53,9 @@ static int too_large(const dtrace_prog& prog, std::size_t clause)
     return only_end ? EDT_ENDTOOBIG : EDT_BUFTOOSMALL;
 }
 
-int dtrace_hdl::load(dtrace_prog* prog)
+int dtrace_hdl::load(dt::Enabling& enabling)
 {
+    dtrace_prog* prog = enabling.prog;
     auto dof = dt::write_dof(*prog->program, 0);
     dt_load_error refused{};
     dt_u32 first = 0, n_clauses = 0;
@@ -88,19 +66,24 @@ int dtrace_hdl::load(dtrace_prog* prog)
         return fail(EDT_DIFINVAL, std::string("DOF was refused: ") + refused.text +
                                       " at " + std::to_string(refused.where));
     }
-    prog->first_clause = first;
-    prog->loaded = true;
+    enabling.first_clause = first;
+    enabling.loaded = true;
     consumer->add_program(prog->program, first);
     return 0;
 }
 
-void dtrace_hdl::add_new_probes()
+int dtrace_hdl::add_new_probes()
 {
     for (; n_probes_added < registry.size(); n_probes_added++) {
         const dt::ProbeInfo& probe = registry.at(n_probes_added + 1);
-        dt_probe_add(arena->base(), probe.provider.c_str(), probe.module.c_str(),
-                     probe.function.c_str(), probe.name.c_str());
+        if (dt_probe_add(arena->base(), probe.provider.c_str(), probe.module.c_str(),
+                         probe.function.c_str(), probe.name.c_str()) == 0)
+            return fail(ENOSPC, "the descriptions match " +
+                                    std::to_string(registry.size()) +
+                                    " probes; a session holds " +
+                                    std::to_string(n_probes_added));
     }
+    return 0;
 }
 
 static bool is_destructive(const dtrace_prog& prog)
@@ -114,14 +97,19 @@ int dtrace_hdl::go()
 {
     if (active)
         return fail(EDT_ACTIVE);
-    for (dtrace_prog* prog : enabled)
-        if (is_destructive(*prog) && !options.is_set(DTRACEOPT_destructive))
+    for (const dt::Enabling& each : enabled)
+        if (is_destructive(*each.prog) && !options.is_set(DTRACEOPT_destructive))
             return fail(EDT_DESTRUCTIVE);
+    if (start() == 0)
+        return 0;
+    back_out();
+    return -1;
+}
 
-    auto made = dt::ArenaMemory::create(arena_config(options));
-    if (!made)
-        return fail(made.error());
-    arena.emplace(std::move(*made));
+int dtrace_hdl::start()
+{
+    if (fit_options() != 0 || make_arena() != 0)
+        return -1;
     host = std::make_unique<dt::LocalHost>(arena->base());
     dt::Consumer::Config config;
     config.arena = arena->base();
@@ -132,14 +120,14 @@ int dtrace_hdl::go()
     consumer = std::make_unique<dt::Consumer>(config);
     apply_display();
 
-    for (dtrace_prog* prog : enabled)
-        if (load(prog) != 0)
+    for (dt::Enabling& each : enabled)
+        if (load(each) != 0)
             return -1;
-    if (check_sizes() != 0)
+    if (check_sizes() != 0 || add_new_probes() != 0)
         return -1;
-    add_new_probes();
-    for (dtrace_prog* prog : enabled)
-        enable(*prog);
+    for (const dt::Enabling& each : enabled)
+        if (enable(each) != 0)
+            return -1;
 
     if (dt::AgentClient* agent = processes.agent()) {
         auto set = agent->set_arena(arena->program_fd(), arena->program_bytes(),
@@ -166,26 +154,30 @@ int dtrace_hdl::check_sizes()
     auto* header = static_cast<dt_arena*>(arena->base());
     auto* clauses = static_cast<dt_clause*>(dt_at(arena->base(), header->clauses.at));
     std::uint64_t bufsize = header->options[DTRACEOPT_bufsize];
-    for (dtrace_prog* prog : enabled) {
-        for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
-            if (prog->matched[k].empty())
+    for (const dt::Enabling& each : enabled) {
+        for (std::size_t k = 0; k < each.prog->program->clauses.size(); k++) {
+            if (each.prog->matched[k].empty())
                 continue;
-            const dt_clause& clause = clauses[prog->first_clause + k];
+            const dt_clause& clause = clauses[each.first_clause + k];
             if (clause.rec_bytes > bufsize)
-                return fail(too_large(*prog, k));
+                return fail(too_large(*each.prog, k));
         }
     }
     return 0;
 }
 
-void dtrace_hdl::enable(const dtrace_prog& prog)
+int dtrace_hdl::enable(const dt::Enabling& enabling)
 {
-    for (std::size_t k = 0; k < prog.matched.size(); k++) {
-        for (std::uint32_t id : prog.matched[k]) {
-            dt_ecb_add(arena->base(), id, prog.first_clause + static_cast<dt_u32>(k));
+    const auto& matched = enabling.prog->matched;
+    for (std::size_t k = 0; k < matched.size(); k++) {
+        for (std::uint32_t id : matched[k]) {
+            if (dt_ecb_add(arena->base(), id,
+                           enabling.first_clause + static_cast<dt_u32>(k)) == 0)
+                return fail(ENOSPC, "too many pairs of a probe and a clause");
             registry.at(id).enabled = true;
         }
     }
+    return 0;
 }
 
 int dtrace_hdl::start_clock()
@@ -204,7 +196,7 @@ int dtrace_hdl::start_clock()
         if (auto set = processes.agent()->profile(sampled); !set)
             return fail(set.error());
     // The clock's thread is a host of its own.
-    clock.start(std::move(timers), [this](const dt::Timer& timer) {
+    auto started = clock.start(std::move(timers), [this](const dt::Timer& timer) {
         thread_local std::unique_ptr<dt::LocalHost> clock_host;
         thread_local void* clock_arena = nullptr;
         if (clock_arena != arena->base()) {
@@ -216,7 +208,29 @@ int dtrace_hdl::start_clock()
         for (long i = 0; i < times; i++)
             clock_host->fire(timer.probe, 0, pc);
     });
-    return 0;
+    return started ? 0 : fail(started.error());
+}
+
+void dtrace_hdl::back_out()
+{
+    clock.stop();
+    if (dt::AgentClient* agent = processes.agent()) {
+        // A target or an agent that died needs nothing undone.
+        (void)!agent->profile({});
+        for (const auto& process : processes.all())
+            if (process->alive)
+                unplant(process.get());
+    }
+    active = stopped = false;
+    consumer.reset();
+    host.reset();
+    arena.reset();
+    views.clear();
+    n_probes_added = 0;
+    for (std::uint32_t id = 1; registry.has(id); id++)
+        registry.at(id).enabled = false;
+    for (dt::Enabling& each : enabled)
+        each.loaded = false;
 }
 
 int dtrace_hdl::stop()
@@ -275,7 +289,9 @@ void dtrace_hdl::apply_display()
 // dynamic variables and speculations.
 void dtrace_hdl::tend(std::uint64_t now)
 {
-    constexpr std::uint64_t lease_ns = 30'000'000'000, renew_ns = 1'000'000'000;
+    constexpr std::uint64_t lease_ns = 30'000'000'000, longest_ns = 10'000'000'000;
+    const std::uint64_t renew_ns =
+        std::min(options.run_time(DTRACEOPT_statusrate), longest_ns);
     auto* header = static_cast<dt_arena*>(arena->base());
     if (now - lease_renewed_at >= renew_ns) {
         auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));

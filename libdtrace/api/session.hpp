@@ -4,7 +4,8 @@
 //   open ── compile programs ── exec (take them) ── go ── { sleep, work } ── stop ── close
 //
 // go() makes the arena, loads each program's DOF into it, adds the probes and their ECBs,
-// plants the sites, fires BEGIN. Later a library that a target loads can add probes to
+// plants the sites, fires BEGIN. When a step fails, all before it are undone: the targets
+// have their bytes back, and go() may be called again. Later a library that a target loads can add probes to
 // the same arena. stop() fires END; what is still in the buffers is consumed by the
 // work() after it.
 //
@@ -33,11 +34,16 @@ struct dtrace_prog {
     std::shared_ptr<const dt::Program> program;
     // Of each clause: the probes that its descriptions matched, in their order.
     std::vector<std::vector<std::uint32_t>> matched;
-    std::uint32_t first_clause = 0; // in the arena, once loaded
-    bool loaded = false;
 };
 
 namespace dt {
+
+// A program that was executed. One that is executed twice fires twice.
+struct Enabling {
+    dtrace_prog* prog = nullptr;
+    std::uint32_t first_clause = 0; // in the arena
+    bool loaded = false;
+};
 
 // One of each, as the C API has it.
 template <class F> struct Handler {
@@ -70,12 +76,19 @@ struct dtrace_hdl : dt::Events {
     int exec(dtrace_prog* prog);
     int go();
     int stop();
-    int load(dtrace_prog* prog);
+    int start();     // go(), which may fail at any step
+    void back_out(); // of a start() that failed: as before go()
+    int load(dt::Enabling& enabling);
     int check_sizes();
-    void enable(const dtrace_prog& prog);
+    int enable(const dt::Enabling& enabling);
     int start_clock();
-    void add_new_probes();
+    int add_new_probes();
+
+    // session_memory.cpp
+    int fit_options();
+    int make_arena();
     int plant(ps_prochandle* process);
+    void unplant(ps_prochandle* process);
     void handle_agent_events();
     void rematch(pid_t pid);
     int status();
@@ -103,9 +116,9 @@ struct dtrace_hdl : dt::Events {
     std::vector<dt::Provider*> providers;
     std::unique_ptr<dt::Compiler> compiler;
     std::vector<std::unique_ptr<dtrace_prog>> programs;
-    std::vector<dtrace_prog*> enabled;             // in the order of exec
+    std::vector<dt::Enabling> enabled;             // in the order of exec
     std::map<std::string, dt::ProbeMatch> matches; // of the compilation under way
-    std::string error_quote;  // source line and caret of the last compile error
+    std::string error_quote; // source line and caret of the last compile error
 
     std::optional<dt::ArenaMemory> arena;
     std::uint32_t n_probes_added = 0; // of the registry, in the arena

@@ -114,6 +114,8 @@ static std::string option_refusal(dt::Options::Refused refused, std::string_view
         return "Invalid value for specified option";
     case dt::Options::Refused::context:
         return "Operation illegal when tracing is active";
+    case dt::Options::Refused::unsupported:
+        return "Option is not supported";
     case dt::Options::Refused::none:
         break;
     }
@@ -132,6 +134,8 @@ int dtrace_hdl::set_option(const char* name, const char* value)
         return fail(EDT_BADOPTNAME, option_refusal(refused, name));
     case dt::Options::Refused::value:
         return fail(EDT_BADOPTVAL);
+    case dt::Options::Refused::unsupported:
+        return fail(ENOTSUP, option_refusal(refused, name));
     case dt::Options::Refused::context:
         return fail(EDT_ACTIVE);
     }

@@ -71,6 +71,21 @@ int dtrace_hdl::plant(ps_prochandle* process)
     return 0;
 }
 
+void dtrace_hdl::unplant(ps_prochandle* process)
+{
+    std::vector<dt::Site> sites;
+    for (const auto& [at, probe] : process->planted) {
+        dt::Site site;
+        site.at = at;
+        site.probe = probe;
+        sites.push_back(site);
+    }
+    process->planted.clear();
+    if (auto removed = processes.agent()->remove(process->pid, sites);
+        !removed && removed.error().code != dt::Code::gone)
+        report_process(process, removed.error().text);
+}
+
 // After dlopen or dlclose: the descriptions of this process once more, over the libraries
 // that are there now.
 void dtrace_hdl::rematch(pid_t pid)
@@ -84,7 +99,8 @@ void dtrace_hdl::rematch(pid_t pid)
     pid_provider.forget_sites(pid);
     pid_provider.zdefs = true;
     matches.clear();
-    for (dtrace_prog* prog : enabled) {
+    for (const dt::Enabling& each : enabled) {
+        dtrace_prog* prog = each.prog;
         for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
             for (const dt::ProbeSpec& spec : prog->program->clauses[k].probes) {
                 if (spec.provider != provider)
@@ -93,12 +109,15 @@ void dtrace_hdl::rematch(pid_t pid)
                 auto* hit = std::get_if<dt::ProbeMatch>(&found);
                 if (hit == nullptr)
                     continue;
-                add_new_probes();
+                if (add_new_probes() != 0) {
+                    complain(error_text);
+                    return;
+                }
                 for (std::uint32_t id : hit->ids) {
-                    if (!prog->loaded)
+                    if (!each.loaded ||
+                        dt_ecb_add(arena->base(), id,
+                                   each.first_clause + static_cast<dt_u32>(k)) == 0)
                         continue;
-                    dt_ecb_add(arena->base(), id,
-                               prog->first_clause + static_cast<dt_u32>(k));
                     registry.at(id).enabled = true;
                 }
             }

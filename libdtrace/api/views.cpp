@@ -20,6 +20,15 @@ void copy_probe_name(dtrace_probedesc_t& to, const dt::ProbeInfo& from)
     copy_text(to.dtpd_name, sizeof to.dtpd_name, from.name);
 }
 
+void copy_probe_spec(dtrace_probedesc_t& to, const dt::ProbeSpec& from)
+{
+    to.dtpd_id = static_cast<dtrace_id_t>(from.id);
+    copy_text(to.dtpd_provider, sizeof to.dtpd_provider, from.provider);
+    copy_text(to.dtpd_mod, sizeof to.dtpd_mod, from.module);
+    copy_text(to.dtpd_func, sizeof to.dtpd_func, from.function);
+    copy_text(to.dtpd_name, sizeof to.dtpd_name, from.name);
+}
+
 EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
 {
     auto& view = session.views[ecb.epid];

@@ -195,12 +195,6 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
 /* Writes the DIF of every object as dtrace -S shows it. */
 void dtrace_program_disasm(dtrace_hdl_t* dtp, dtrace_prog_t* prog, FILE* to);
 
-/* The program as DOF; dtrace_dof_destroy() frees it. */
-void* dtrace_dof_create(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t flags);
-size_t dtrace_dof_size(const void* dof);
-void dtrace_dof_destroy(dtrace_hdl_t* dtp, void* dof);
-
-/* --- probes --- */
 #define DTRACE_PROVNAMELEN 64
 #define DTRACE_MODNAMELEN 64
 #define DTRACE_FUNCNAMELEN 192
@@ -214,6 +208,24 @@ typedef struct dtrace_probedesc {
     char dtpd_name[DTRACE_NAMELEN];
 } dtrace_probedesc_t;
 
+/* What a program asks for: once for each probe description of each clause, macros
+ * replaced. A non-zero result of func ends the iteration and is returned. */
+typedef struct dtrace_ecbdesc {
+    dtrace_probedesc_t dted_probe;
+} dtrace_ecbdesc_t;
+typedef struct dtrace_stmtdesc {
+    dtrace_ecbdesc_t* dtsd_ecbdesc;
+} dtrace_stmtdesc_t;
+typedef int dtrace_stmt_f(dtrace_hdl_t*, dtrace_prog_t*, dtrace_stmtdesc_t*, void*);
+int dtrace_stmt_iter(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_stmt_f* func,
+                     void* arg);
+
+/* The program as DOF; dtrace_dof_destroy() frees it. */
+void* dtrace_dof_create(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t flags);
+size_t dtrace_dof_size(const void* dof);
+void dtrace_dof_destroy(dtrace_hdl_t* dtp, void* dof);
+
+/* --- probes --- */
 typedef struct dtrace_probeinfo {
     dtrace_attribute_t dtp_attr;  /* of the probe description */
     dtrace_attribute_t dtp_arga;  /* of its arguments */
