@@ -145,11 +145,15 @@ Arguments parse_arguments(int argc, char* argv[])
                                    {"version", no_argument, nullptr, 'V'},
                                    {nullptr, 0, nullptr, 0}};
     opterr = 0;
-    for (optind = 1; optind < argc && args.wrong.empty(); optind++) {
+    bool only_operands = false; // "--" was seen
+    // 0 makes getopt() forget an earlier command line; it goes on from 1.
+    for (optind = 0; optind < argc && args.wrong.empty(); optind++) {
         int flag = 0;
-        while (args.wrong.empty() &&
+        int before = optind == 0 ? 1 : optind;
+        while (args.wrong.empty() && !only_operands &&
                (flag = getopt_long(argc, argv, letters.c_str(), long_options,
                                    nullptr)) != -1) {
+            before = optind;
             if (flag == '?')
                 args.wrong = optopt != 0 ? std::string("invalid option -- '") +
                                                static_cast<char>(optopt) + "'"
@@ -161,6 +165,9 @@ Arguments parse_arguments(int argc, char* argv[])
             else
                 take(args, flag, optarg);
         }
+        // getopt() steps over "--" without a word.
+        only_operands =
+            only_operands || (optind > before && argv[before] == std::string("--"));
         if (optind < argc)
             args.operands.emplace_back(argv[optind]);
     }

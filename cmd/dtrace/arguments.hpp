@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // dtrace(1)'s command line, taken apart.
 //
-// Flags and operands may mix; operands become $1, $2, ... Program pieces (-P -m -f -n -i
-// -s) keep their order. getopt(3) does the parsing, because combined flags ("-qs file") and
-// the #! line demand its rules.
+// Flags and operands may mix, up to a "--"; operands become $1, $2, ... Program pieces
+// (-P -m -f -n -i -s) keep their order. getopt(3) does the parsing, because combined flags
+// ("-qs file") and the #! line demand its rules.
 #pragma once
 
 #include <dtrace.h>

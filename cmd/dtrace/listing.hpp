@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: MIT
-// dtrace -l: probes in columns that scripts parse.
+// dtrace -l: the probes that match, and with -v how stable they are.
 #pragma once
 
 #include "arguments.hpp"
 
-// One block of a stability report.
-void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute);
+#include <cstdio>
 
-// Prints to `out`; the exit status.
-int list_probes(dtrace_hdl_t* session, const Arguments& args, FILE* out);
+class Listing {
+public:
+    // Prints the header.
+    Listing(dtrace_hdl_t* session, FILE* out, bool verbose);
+
+    // What a session knows without being asked for anything.
+    void all();
+    // A piece without predicate and clause: descriptions, separated by commas.
+    void descriptions(const Piece& piece, const std::vector<std::string>& operands);
+    void program(dtrace_prog_t* prog);
+    // Exit status.
+    int finish();
+
+private:
+    void matching(const dtrace_probedesc_t& pattern);
+    static int print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
+                           void* arg);
+
+    dtrace_hdl_t* session_;
+    FILE* out_;
+    bool verbose_;
+};
+
+void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute);

@@ -3,14 +3,15 @@
 //
 //   arguments -> options -> targets (-c, -p) -> compile -> enable, consume | list
 #include "arguments.hpp"
-#include "listing.hpp"
 #include "report.hpp"
 #include "tracing.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <strings.h>
+#include <unistd.h>
 
 extern char** environ;
 
@@ -43,6 +44,25 @@ void set_options(dtrace_hdl_t* session, const Arguments& args)
             die(session, "failed to set -x %s", name.c_str());
 }
 
+// A closed standard descriptor would be given to the next file that is opened, and what
+// is meant for a terminal would be written into it.
+void hold_standard_descriptors()
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            // Writing to it fails as it did before; so does reading from a write end.
+            (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+// To stdout, for -h and -V: the exit status.
+int answer(const std::string& text)
+{
+    if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
+        return 0;
+    say("failed to write output: %s", std::strerror(errno));
+    return 1;
+}
+
 FILE* open_output(const Arguments& args)
 {
     if (args.output.empty())
@@ -58,20 +78,17 @@ FILE* open_output(const Arguments& args)
 
 int main(int argc, char* argv[])
 {
+    hold_standard_descriptors();
     Arguments args = parse_arguments(argc, argv);
     if (!args.wrong.empty()) {
         say("%s", args.wrong.c_str());
         std::fputs(usage_text().c_str(), stderr);
         return 2;
     }
-    if (args.mode == Mode::Help) {
-        std::fputs(usage_text().c_str(), stdout);
-        return 0;
-    }
-    if (args.mode == Mode::Version) {
-        std::printf("dtrace: %s\n", _dtrace_version);
-        return 0;
-    }
+    if (args.mode == Mode::Help)
+        return answer(usage_text());
+    if (args.mode == Mode::Version)
+        return answer(std::string("dtrace: ") + _dtrace_version + "\n");
 
     int error = 0;
     dtrace_hdl_t* session = dtrace_open(DTRACE_VERSION, 0, &error);
@@ -84,7 +101,7 @@ int main(int argc, char* argv[])
     tracing.take_targets();
     int status = 0;
     if (args.mode == Mode::List) {
-        status = list_probes(session, args, out);
+        status = tracing.list();
     } else {
         tracing.compile();
         if (args.mode == Mode::Trace)

@@ -36,6 +36,19 @@ std::vector<std::string> split_words(const std::string& text)
     return words;
 }
 
+// As -b takes it: "512k", "4m".
+std::string size_text(dtrace_optval_t bytes)
+{
+    const char* unit = "";
+    for (const char* larger : {"k", "m", "g", "t"}) {
+        if (bytes % 1024 != 0 || bytes == 0)
+            break;
+        bytes /= 1024;
+        unit = larger;
+    }
+    return std::to_string(bytes) + unit;
+}
+
 bool set(dtrace_hdl_t* session, const char* option)
 {
     dtrace_optval_t value = 0;
@@ -112,7 +125,12 @@ void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
             info.dpi_matches == 1 ? "" : "s");
 }
 
-void Tracing::compile_piece(const Piece& piece)
+static std::string name_of(const Piece& piece)
+{
+    return (piece.flag == 's' ? "script '" : "description '") + piece.text + "'";
+}
+
+dtrace_prog_t* Tracing::compile_piece(const Piece& piece)
 {
     std::string zero = piece.flag == 's' ? piece.text : "dtrace";
     std::vector<char*> argv{zero.data()};
@@ -121,7 +139,6 @@ void Tracing::compile_piece(const Piece& piece)
     auto argc = static_cast<int>(argv.size());
 
     dtrace_prog_t* prog = nullptr;
-    std::string what;
     if (piece.flag == 's') {
         FILE* file = piece.text == "-" ? stdin : std::fopen(piece.text.c_str(), "re");
         if (file == nullptr)
@@ -130,16 +147,12 @@ void Tracing::compile_piece(const Piece& piece)
         prog = dtrace_program_fcompile(session_, file, args_.cflags, argc, argv.data());
         if (file != stdin)
             std::fclose(file);
-        what = "script '" + piece.text + "'";
     } else {
         prog = dtrace_program_strcompile(session_, piece.text.c_str(), piece.spec,
                                          args_.cflags, argc, argv.data());
-        what = "description '" + piece.text + "'";
     }
-    if (prog != nullptr) {
-        enable(prog, what);
-        return;
-    }
+    if (prog != nullptr)
+        return prog;
     std::string quote = isatty(STDERR_FILENO) ? dtrace_errquote(session_) : "";
     std::string failed = piece.flag == 's' ? "failed to compile script " + piece.text
                                            : "invalid probe specifier " + piece.text;
@@ -155,7 +168,22 @@ void Tracing::compile_piece(const Piece& piece)
 void Tracing::compile()
 {
     for (const Piece& piece : args_.pieces)
-        compile_piece(piece);
+        enable(compile_piece(piece), name_of(piece));
+}
+
+int Tracing::list()
+{
+    Listing listing(session_, out_, args_.verbose);
+    if (args_.pieces.empty())
+        listing.all();
+    for (const Piece& piece : args_.pieces) {
+        // A program is compiled, its descriptions are listed.
+        if (piece.flag == 's' || piece.text.find_first_of("/{") != std::string::npos)
+            listing.program(compile_piece(piece));
+        else
+            listing.descriptions(piece, args_.operands);
+    }
+    return listing.finish();
 }
 
 int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
@@ -253,8 +281,23 @@ int Tracing::run()
     catch_signals(session_);
     flowindent_ = set(session_, "flowindent");
 
+    struct Size {
+        const char *option, *name;
+        dtrace_optval_t asked;
+    } sizes[] = {{"bufsize", "buffer size", 0},
+                 {"aggsize", "aggregation size", 0},
+                 {"specsize", "speculation size", 0},
+                 {"dynvarsize", "dynamic variable size", 0}};
+    for (Size& size : sizes)
+        dtrace_getopt(session_, size.option, &size.asked);
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
+    for (const Size& size : sizes) {
+        dtrace_optval_t got = 0;
+        if (!args_.quiet && dtrace_getopt(session_, size.option, &got) == 0 &&
+            got < size.asked)
+            say("%s lowered to %s", size.name, size_text(got).c_str());
+    }
     if (set(session_, "destructive") && !set(session_, "quiet"))
         say("allowing destructive actions");
     for (ps_prochandle* target : targets_)

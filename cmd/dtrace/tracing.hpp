@@ -15,11 +15,14 @@ public:
     void take_targets();
     // All pieces; exits with status 1 when one does not compile.
     void compile();
+    // -l: what the pieces match, or everything.
+    int list();
     // Until exit(), a signal, or the end of all targets: the exit status.
     int run();
 
 private:
-    void compile_piece(const Piece& piece);
+    // Never null: a piece that does not compile ends the command with status 1.
+    dtrace_prog_t* compile_piece(const Piece& piece);
     void enable(dtrace_prog_t* prog, const std::string& what);
 
     static int on_probe(const dtrace_probedata_t* data, void* arg);

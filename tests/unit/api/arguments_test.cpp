@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// dtrace(1)'s command line.
+#include "arguments.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+Arguments parse(std::vector<std::string> words)
+{
+    words.insert(words.begin(), "dtrace");
+    std::vector<char*> argv;
+    for (std::string& word : words)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+    return parse_arguments(static_cast<int>(words.size()), argv.data());
+}
+
+using Words = std::vector<std::string>;
+
+TEST(Arguments, OperandsMayStandBeforeBetweenAndBehindFlags)
+{
+    Arguments args = parse({"one", "-q", "two", "-n", "BEGIN", "three"});
+    EXPECT_EQ(args.wrong, "");
+    EXPECT_EQ(args.operands, (Words{"one", "two", "three"}));
+    ASSERT_EQ(args.pieces.size(), 1U);
+    EXPECT_EQ(args.pieces[0].text, "BEGIN");
+}
+
+TEST(Arguments, BehindTwoDashesAllAreOperands)
+{
+    Arguments args = parse({"-n", "BEGIN", "--", "5", "-x", "--", "-q"});
+    EXPECT_EQ(args.wrong, "");
+    EXPECT_EQ(args.operands, (Words{"5", "-x", "--", "-q"}));
+    EXPECT_FALSE(args.quiet);
+}
+
+TEST(Arguments, TwoDashesMayBeAFlagsValue)
+{
+    Arguments args = parse({"-s", "--", "-q", "x"});
+    EXPECT_EQ(args.pieces[0].text, "--");
+    EXPECT_TRUE(args.quiet);
+    EXPECT_EQ(args.operands, Words{"x"});
+}
+
+TEST(Arguments, FlagsCombineAndTheLastTakesAValue)
+{
+    Arguments args = parse({"-Zqs", "script.d", "-xbufsize=4k", "-b8k", "operand"});
+    EXPECT_EQ(args.wrong, "");
+    EXPECT_TRUE(args.quiet);
+    EXPECT_EQ(args.cflags & DTRACE_C_ZDEFS, unsigned{DTRACE_C_ZDEFS});
+    EXPECT_EQ(args.pieces[0].text, "script.d");
+    EXPECT_EQ(args.operands, Words{"operand"});
+    ASSERT_EQ(args.options.size(), 3U);
+    EXPECT_EQ(args.options[1], (std::pair<std::string, std::string>{"bufsize", "4k"}));
+    EXPECT_EQ(args.options[2], (std::pair<std::string, std::string>{"bufsize", "8k"}));
+}
+
+TEST(Arguments, PiecesKeepTheOrderInWhichTheyStand)
+{
+    Arguments args = parse({"-P", "a", "-n", "b", "-f", "c", "-m", "d", "-i", "1"});
+    std::string flags;
+    for (const Piece& piece : args.pieces)
+        flags += piece.flag;
+    EXPECT_EQ(flags, "Pnfmi");
+}
+
+TEST(Arguments, WhatIsMissingUnknownOrContradictoryIsSaid)
+{
+    EXPECT_EQ(parse({}).wrong, "no probes specified");
+    EXPECT_EQ(parse({"-e"}).wrong, "no probes specified");
+    EXPECT_EQ(parse({"-n"}).wrong, "option requires an argument -- 'n'");
+    EXPECT_EQ(parse({"-y"}).wrong, "invalid option -- 'y'");
+    EXPECT_EQ(parse({"--nosuch"}).wrong, "unrecognized option '--nosuch'");
+    EXPECT_NE(parse({"-l", "-V"}).wrong, "");
+    EXPECT_EQ(parse({"-l"}).wrong, "");
+    EXPECT_EQ(parse({"-h"}).wrong, "");
+}
+
+} // namespace

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The thread behind tick.
+#include "libdtrace/api/clock.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <mutex>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Counter {
+    std::mutex mutex;
+    std::map<std::uint32_t, int> fired;
+    int of(std::uint32_t probe)
+    {
+        std::lock_guard lock(mutex);
+        return fired[probe];
+    }
+    std::function<void(const dt::Timer&)> counting()
+    {
+        return [this](const dt::Timer& timer) {
+            std::lock_guard lock(mutex);
+            fired[timer.probe]++;
+        };
+    }
+};
+
+TEST(Clock, FiresEachTimerAtItsOwnIntervalAndNoneTooEarly)
+{
+    Counter counter;
+    dt::Clock clock;
+    auto began = std::chrono::steady_clock::now();
+    ASSERT_TRUE(clock.start({{1, 5'000'000, false}, {2, 50'000'000, false}},
+                            counter.counting()));
+    while (counter.of(2) < 3)
+        std::this_thread::sleep_for(1ms);
+    auto took = std::chrono::steady_clock::now() - began;
+    clock.stop();
+    EXPECT_GE(took, 150ms);
+    EXPECT_LE(counter.of(1), took / 5ms);
+    // Missed intervals are made up for, ten at most each time.
+    EXPECT_GE(counter.of(1), 10);
+}
+
+TEST(Clock, AnIntervalOfManyYearsDoesNotFireAtOnce)
+{
+    Counter counter;
+    dt::Clock clock;
+    ASSERT_TRUE(clock.start({{1, INT64_MAX, false}, {2, 1'000'000, false}},
+                            counter.counting()));
+    while (counter.of(2) < 20)
+        std::this_thread::sleep_for(1ms);
+    clock.stop();
+    EXPECT_EQ(counter.of(1), 0);
+}
+
+TEST(Clock, StopsAtOnceTwiceAndStartsAgain)
+{
+    Counter counter;
+    dt::Clock clock;
+    for (int i = 0; i < 2; i++) {
+        ASSERT_TRUE(clock.start({{1, 3'600'000'000'000, false}}, counter.counting()));
+        auto began = std::chrono::steady_clock::now();
+        clock.stop();
+        clock.stop();
+        EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+    }
+    EXPECT_EQ(counter.of(1), 0);
+}
+
+} // namespace
