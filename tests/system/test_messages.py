@@ -63,8 +63,11 @@ class Target:
         equal(text_differs(self.pid), [], "changed text")
 
 def tracing(dtrace, pid):
-    """Waits until dtrace has changed the target's text."""
-    wait_until(lambda: tracer_of(pid) != 0 and text_differs(pid) != [], what="tracing")
+    """Waits until the probes of the program itself are in place."""
+    def are_planted():
+        equal(dtrace.poll(), None, "dtrace's status")
+        return any("/waiter+" in place for place in text_differs(pid))
+    wait_until(are_planted, what="tracing")
 
 # D that is wrong
 

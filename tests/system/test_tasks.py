@@ -59,6 +59,12 @@ class Traced:
             raise AssertionError(errors)
         return self.began.read_text()
 
+def recorded(t, *flags, command):
+    """A good run of a command; what dtrace wrote, apart from what the command did."""
+    path = t.scratch / f"recorded.{time.monotonic_ns()}"
+    good(t.run(*flags, "-o", str(path), "-c", command))
+    return path.read_text().splitlines()
+
 def released(pid):
     """Nothing of ours is left in a process."""
     equal(tracer_of(pid), 0, "TracerPid")
@@ -77,10 +83,9 @@ def calls_from_fifty_threads_are_counted_exactly(t):
     contains(done.stdout, "returns 50000\n")
 
 def calls_from_fifty_threads_are_recorded_without_a_drop(t):
-    done = good(t.run("-qn", 'pid$target:a.out:work:entry { printf("%d %d\\n", tid, arg0); }',
-                      "-c", t.victim("spin") + " 400 50"))
-    rows = [tuple(map(int, line.split())) for line in done.stdout.splitlines()
-            if re.fullmatch(r"\d+ \d+", line)]
+    lines = recorded(t, "-qn", 'pid$target:a.out:work:entry { printf("%d %d\\n", tid, arg0); }',
+                     command=t.victim("spin") + " 400 50")
+    rows = [tuple(map(int, line.split())) for line in lines if line]
     equal(len(rows), 400 * 50, "records")
     threads = {tid for tid, _ in rows}
     equal(len(threads), 50, "threads")
@@ -541,11 +546,10 @@ def curpsinfo_tells_of_the_process(t):
 
 def times_go_forward(t):
     before = time.time_ns()
-    done = good(t.run("-qn", "pid$target:a.out:work:entry { "
-                      'printf("%d %d %d\\n", timestamp, vtimestamp, walltimestamp); }',
-                      "-c", t.victim("spin") + " 300 1"))
-    rows = [list(map(int, line.split())) for line in done.stdout.splitlines()
-            if re.fullmatch(r"\d+ \d+ \d+", line)]
+    lines = recorded(t, "-qn", "pid$target:a.out:work:entry { "
+                     'printf("%d %d %d\\n", timestamp, vtimestamp, walltimestamp); }',
+                     command=t.victim("spin") + " 300 1")
+    rows = [list(map(int, line.split())) for line in lines if line]
     equal(len(rows), 300, "records")
     for column in range(3):
         times = [row[column] for row in rows]
@@ -607,11 +611,12 @@ def exit_lets_a_command_run_on(t):
 # Loss, faults, order
 
 def what_a_small_buffer_loses_is_counted(t):
-    done = t.run("-b", "4k", "-x", "switchrate=1hz", "-qn",
+    path = t.scratch / "small-buffer"
+    done = t.run("-b", "4k", "-x", "switchrate=1hz", "-o", str(path), "-qn",
                  'pid$target:a.out:work:entry { printf("row %d\\n", arg0); }',
                  "-c", t.victim("spin") + " 20000 1")
     equal(done.returncode, 0, done.stderr)
-    rows = len(re.findall(r"^row \d+$", done.stdout, re.M))
+    rows = path.read_text().count("row ")
     lost = sum(map(int, re.findall(r"^dtrace: (\d+) drops? on CPU \d+$", done.stderr, re.M)))
     if lost == 0:
         raise AssertionError(f"{rows} rows in so small a buffer:\n{done.stderr}")
@@ -629,9 +634,9 @@ def a_fault_in_a_probe_harms_nobody(t):
     equal(numbers(done.stdout).count(200), 3, "calls, firings, faults")
 
 def records_of_many_threads_come_in_the_order_of_time(t):
-    done = good(t.run("-qn", 'pid$target:a.out:work:entry,pid$target:a.out:work:return '
-                      '{ printf("%d\\n", timestamp); }', "-c", t.victim("spin") + " 200 20"))
-    times = [int(line) for line in done.stdout.splitlines() if line.isdigit()]
+    lines = recorded(t, "-qn", 'pid$target:a.out:work:entry,pid$target:a.out:work:return '
+                     '{ printf("%d\\n", timestamp); }', command=t.victim("spin") + " 200 20")
+    times = [int(line) for line in lines if line]
     equal(len(times), 8000, "records")
     equal(times, sorted(times), "times")
 
