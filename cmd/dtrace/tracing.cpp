@@ -250,10 +250,15 @@ void Tracing::process_ended(ps_prochandle* process)
 {
     for (ps_prochandle* target : targets_)
         n_ended_ += target == process;
-    if (set(session_, "quiet"))
-        return;
     int pid = dtrace_proc_getpid(session_, process);
     int status = dtrace_proc_status(session_, process);
+    if (::kill(pid, 0) == 0 || errno == EPERM) {
+        say("pid %d is not traced any more", pid);
+        lost_ = true;
+        return;
+    }
+    if (set(session_, "quiet"))
+        return;
     if (WIFSIGNALED(status))
         say("pid %d terminated by SIG%s", pid, sigabbrev_np(WTERMSIG(status)));
     else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
@@ -342,5 +347,5 @@ int Tracing::run()
             failed = true;
         }
     }
-    return failed ? 1 : dtrace_exit_status(session_);
+    return failed || lost_ ? 1 : dtrace_exit_status(session_);
 }

@@ -39,6 +39,7 @@ private:
     FILE* out_;
     std::vector<ps_prochandle*> targets_;
     std::size_t n_ended_ = 0;
+    bool lost_ = false; // a target lives on, but nobody traces it
     bool header_done_ = false;
     bool quiet_ = false;
     bool flowindent_ = false;

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <sys/wait.h>
+#include <utility>
 
 // The sites of all enabled probes of a process that are not in place yet.
 static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
@@ -192,9 +193,15 @@ void dtrace_hdl::handle_agent_events()
             report_process(process, event.text);
             break;
         case dt::AgentEvent::agent_gone:
-            for (const auto& other : processes.all())
-                other->alive = false;
             complain("the process that holds the targets died: " + event.text);
+            // They may live on, but as far as we are concerned all have ended.
+            for (const auto& other : processes.all()) {
+                if (!std::exchange(other->alive, false))
+                    continue;
+                other->planted.clear();
+                if (on_proc.func != nullptr)
+                    on_proc.func(other.get(), nullptr, on_proc.arg);
+            }
             return;
         }
     }

@@ -1,68 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A session through the C API, where things go wrong or happen twice.
-#include <dtrace.h>
-
-#include <gtest/gtest.h>
+#include "session.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
-#include <string>
 
 namespace {
-
-struct Close {
-    void operator()(dtrace_hdl_t* session) const { dtrace_close(session); }
-};
-using Session = std::unique_ptr<dtrace_hdl_t, Close>;
-
-Session open_session()
-{
-    int error = 0;
-    Session session(dtrace_open(DTRACE_VERSION, 0, &error));
-    EXPECT_NE(session, nullptr) << error;
-    return session;
-}
-
-std::string error_of(const Session& session)
-{
-    return dtrace_errmsg(session.get(), dtrace_errno(session.get()));
-}
-
-dtrace_prog_t* compile(const Session& session, const char* text)
-{
-    dtrace_prog_t* prog = dtrace_program_strcompile(
-        session.get(), text, DTRACE_PROBESPEC_NAME, 0, 0, nullptr);
-    EXPECT_NE(prog, nullptr) << error_of(session);
-    return prog;
-}
-
-void take_text(const Session& session, std::string& text)
-{
-    dtrace_handle_buffered(
-        session.get(),
-        [](const dtrace_bufdata_t* data, void* arg) {
-            *static_cast<std::string*>(arg) += data->dtbda_buffered;
-            return DTRACE_HANDLE_OK;
-        },
-        &text);
-}
-
-// Until exit(): all that was printed.
-std::string run(const Session& session)
-{
-    std::string text;
-    take_text(session, text);
-    dtrace_setopt(session.get(), "quiet", "");
-    EXPECT_EQ(dtrace_go(session.get()), 0) << error_of(session);
-    dtrace_workstatus_t status = DTRACE_WORKSTATUS_OKAY;
-    for (int rounds = 0; status == DTRACE_WORKSTATUS_OKAY && rounds < 1000; rounds++) {
-        dtrace_sleep(session.get());
-        status = dtrace_work(session.get(), nullptr, nullptr, nullptr, nullptr);
-    }
-    EXPECT_EQ(status, DTRACE_WORKSTATUS_DONE) << error_of(session);
-    return text;
-}
 
 TEST(Session, AGoThatFailedLeavesItAsBeforeAndMayBeRepeated)
 {

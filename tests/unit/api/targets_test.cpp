@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// A session and its targets when a step fails, another tracer is there, or the agent dies.
+#include "session.hpp"
+
+#include <cctype>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+ps_prochandle* create(const Session& session, std::vector<std::string> words)
+{
+    std::vector<char*> argv;
+    for (std::string& word : words)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ps_prochandle* process =
+        dtrace_proc_create(session.get(), argv[0], argv.data(), nullptr, nullptr);
+    EXPECT_NE(process, nullptr) << error_of(session);
+    return process;
+}
+
+const std::string spin = VICTIMS "/spin";
+
+// Of the program's executable segment: what is in memory, and what its file has there.
+std::pair<std::string, std::string> text_of(pid_t pid)
+{
+    std::string proc = "/proc/" + std::to_string(pid);
+    std::ifstream maps(proc + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+        unsigned long from = 0, to = 0, offset = 0;
+        char access[5] = {};
+        if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx", &from, &to, access, &offset) !=
+                4 ||
+            access[2] != 'x' || line.find(spin) == std::string::npos)
+            continue;
+        std::string memory(to - from, '\0'), file(to - from, '\0');
+        std::ifstream mem(proc + "/mem", std::ios::binary);
+        mem.seekg(static_cast<std::streamoff>(from));
+        mem.read(memory.data(), static_cast<std::streamsize>(memory.size()));
+        std::ifstream(spin, std::ios::binary)
+            .seekg(static_cast<std::streamoff>(offset))
+            .read(file.data(), static_cast<std::streamsize>(file.size()));
+        return {memory, file};
+    }
+    ADD_FAILURE() << "no text of " << spin;
+    return {};
+}
+
+// With so few descriptors that only `more` can be opened.
+class FewDescriptors {
+public:
+    explicit FewDescriptors(std::size_t more)
+    {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        while (held_.size() < 64) // no gaps below
+            held_.push_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        rlimit few = before_;
+        few.rlim_cur = static_cast<rlim_t>(held_.back()) + 1;
+        for (; more > 0; more--) {
+            ::close(held_.back());
+            held_.pop_back();
+        }
+        ::setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~FewDescriptors()
+    {
+        ::setrlimit(RLIMIT_NOFILE, &before_);
+        for (int fd : held_)
+            ::close(fd);
+    }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+private:
+    rlimit before_{};
+    std::vector<int> held_;
+};
+
+pid_t agent_of_this_process()
+{
+    pid_t found = 0;
+    DIR* proc = ::opendir("/proc");
+    while (dirent* entry = ::readdir(proc)) {
+        if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0)
+            continue;
+        std::ifstream file(std::string("/proc/") + entry->d_name + "/stat");
+        std::string stat{std::istreambuf_iterator<char>(file), {}};
+        std::size_t name = stat.find("(dtrace-agent) ");
+        int parent = 0;
+        if (name != std::string::npos &&
+            std::sscanf(stat.c_str() + name + 15, "%*c %d", &parent) == 1 &&
+            parent == ::getpid())
+            found = std::atoi(entry->d_name);
+    }
+    ::closedir(proc);
+    return found;
+}
+
+TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
+{
+    Session session = open_session();
+    ps_prochandle* process = create(session, {spin, "25", "2"});
+    ASSERT_NE(process, nullptr);
+    pid_t pid = dtrace_proc_getpid(session.get(), process);
+    dtrace_program_exec(session.get(),
+                        compile(session, "pid$target:a.out:work:entry { n++; }"
+                                         "tick-1h {}"
+                                         "END { printf(\"%d\\n\", n); }"),
+                        nullptr);
+    {
+        FewDescriptors two(2); // for the arena; the clock's is the third
+        EXPECT_EQ(dtrace_go(session.get()), -1);
+        EXPECT_NE(error_of(session).find("clock"), std::string::npos)
+            << error_of(session);
+    }
+    EXPECT_EQ(dtrace_status(session.get()), DTRACE_STATUS_NONE);
+    auto [memory, file] = text_of(pid);
+    EXPECT_TRUE(memory == file) << "a patch is left behind";
+
+    std::string text;
+    take_text(session, text);
+    dtrace_setopt(session.get(), "quiet", "");
+    ASSERT_EQ(dtrace_go(session.get()), 0) << error_of(session);
+    auto [patched, unpatched] = text_of(pid);
+    EXPECT_FALSE(patched == unpatched) << "the comparison sees no patch";
+    bool ended = false;
+    dtrace_handle_proc(
+        session.get(),
+        [](ps_prochandle*, const char* message, void* arg) {
+            *static_cast<bool*>(arg) |= message == nullptr;
+        },
+        &ended);
+    dtrace_proc_continue(session.get(), process);
+    work_until(session, [&] { return ended; });
+    EXPECT_TRUE(ended);
+    dtrace_stop(session.get());
+    dtrace_work(session.get(), nullptr, nullptr, nullptr, nullptr);
+    EXPECT_EQ(text, "50\n");
+}
+
+TEST(Targets, ASecondTracerIsRefusedAndToldWhoWasFirst)
+{
+    Session first = open_session(), second = open_session();
+    ps_prochandle* process = create(first, {spin, "10", "1"});
+    ASSERT_NE(process, nullptr);
+    pid_t pid = dtrace_proc_getpid(first.get(), process);
+    pid_t agent = agent_of_this_process();
+    EXPECT_EQ(dtrace_proc_grab(second.get(), pid, 0), nullptr);
+    EXPECT_NE(error_of(second).find("traced by process " + std::to_string(agent)),
+              std::string::npos)
+        << error_of(second);
+    // The description says the same, and the session lives on.
+    std::string text = "pid" + std::to_string(pid) + ":a.out:work:entry {}";
+    EXPECT_EQ(dtrace_program_strcompile(second.get(), text.c_str(),
+                                        DTRACE_PROBESPEC_NAME, 0, 0, nullptr),
+              nullptr);
+    EXPECT_NE(error_of(second).find("traced by process"), std::string::npos);
+}
+
+TEST(Targets, WhenTheAgentDiesTheTargetsAreReportedAndENDStillFires)
+{
+    Session session = open_session();
+    // Nothing is planted: the target outlives its tracer.
+    ps_prochandle* process = create(session, {spin, "1", "1"});
+    ASSERT_NE(process, nullptr);
+    dtrace_program_exec(session.get(), compile(session, "END { printf(\"end\\n\"); }"),
+                        nullptr);
+    std::string text;
+    take_text(session, text);
+    dtrace_setopt(session.get(), "quiet", "");
+    int n_ended = 0;
+    dtrace_handle_proc(
+        session.get(),
+        [](ps_prochandle*, const char* message, void* arg) {
+            *static_cast<int*>(arg) += message == nullptr;
+        },
+        &n_ended);
+    ASSERT_EQ(dtrace_go(session.get()), 0) << error_of(session);
+    ::kill(agent_of_this_process(), SIGKILL);
+    work_until(session, [&] { return n_ended > 0; });
+    EXPECT_EQ(n_ended, 1);
+    EXPECT_EQ(dtrace_stop(session.get()), 0);
+    EXPECT_EQ(dtrace_stop(session.get()), 0);
+    EXPECT_EQ(dtrace_work(session.get(), nullptr, nullptr, nullptr, nullptr),
+              DTRACE_WORKSTATUS_DONE);
+    EXPECT_EQ(text, "end\n");
+}
+
+TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
+{
+    Session session = open_session();
+    int input[2];
+    ASSERT_EQ(::pipe(input), 0);
+    pid_t pid = ::fork();
+    if (pid == 0) {
+        ::dup2(input[0], 0);
+        ::close(input[1]);
+        ::execl("/bin/cat", "cat", nullptr);
+        ::_exit(127);
+    }
+    ::close(input[0]);
+    ::usleep(100'000);
+    ASSERT_NE(dtrace_proc_grab(session.get(), pid, 0), nullptr) << error_of(session);
+    dtrace_program_exec(
+        session.get(),
+        compile(session, "pid$target:libc:read:entry {} tick-2s { exit(0); }"),
+        nullptr);
+    auto cpu_us = [] {
+        rusage used{};
+        ::getrusage(RUSAGE_SELF, &used);
+        return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1'000'000L +
+               used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+    };
+    std::string text;
+    take_text(session, text);
+    ASSERT_EQ(dtrace_go(session.get()), 0) << error_of(session);
+    long before = cpu_us();
+    EXPECT_EQ(work_until(session, [] { return false; }), DTRACE_WORKSTATUS_DONE);
+    long used = cpu_us() - before;
+    RecordProperty("cpu_us", static_cast<int>(used));
+#if !defined(__SANITIZE_ADDRESS__)
+    EXPECT_LT(used, 2'000'000 / 100 * 3)
+        << "of 2 s; a debug build is three times slower";
+#endif
+    ::close(input[1]);
+    session.reset();
+    ::waitpid(pid, nullptr, 0);
+}
+
+} // namespace
