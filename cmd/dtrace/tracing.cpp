@@ -252,7 +252,7 @@ void Tracing::process_ended(ps_prochandle* process)
         n_ended_ += target == process;
     int pid = dtrace_proc_getpid(session_, process);
     int status = dtrace_proc_status(session_, process);
-    if (::kill(pid, 0) == 0 || errno == EPERM) {
+    if (status == -1) {
         say("pid %d is not traced any more", pid);
         lost_ = true;
         return;

@@ -198,6 +198,7 @@ void dtrace_hdl::handle_agent_events()
             for (const auto& other : processes.all()) {
                 if (!std::exchange(other->alive, false))
                     continue;
+                other->status = -1;
                 other->planted.clear();
                 if (on_proc.func != nullptr)
                     on_proc.func(other.get(), nullptr, on_proc.arg);

@@ -257,7 +257,7 @@ struct ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
 struct ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int flags);
 void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
-/* As waitpid(2) tells, once it has ended. */
+/* As waitpid(2) tells, once it has ended; -1: it is not held any more, and may live. */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 
