@@ -341,6 +341,40 @@ def a_killed_target_is_reported_with_its_signal(t):
     contains(errors, f"pid {target.pid} terminated by SIGKILL")
     equal(dtrace.returncode, 0, errors)
 
+def a_target_that_its_parent_has_not_reaped_has_exited(t):
+    target = victim(t, "waiter", "2")
+    ready(target)
+    dtrace = t.start("-n", "pid$target:a.out:work:entry { @ = count(); }", "-p", str(target.pid))
+    wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="tracing")
+    target.stdin.close()  # ends it; nobody waits for it until dtrace has ended
+    try:
+        _, errors = dtrace.communicate(timeout=20)
+    finally:
+        dtrace.kill()
+        target.wait()
+    equal(dtrace.returncode, 0, errors)
+    contains(errors, f"pid {target.pid} has exited")
+
+def dtrace_ends_when_its_agent_is_killed(t):
+    target = victim(t, "waiter", "2")
+    ready(target)
+    dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
+                     'END { printa("%@d calls\\n", @); }', "-p", str(target.pid))
+    wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="tracing")
+    time.sleep(0.3)
+    os.kill(tracer_of(target.pid), signal.SIGKILL)
+    try:
+        out, errors = dtrace.communicate(timeout=20)
+    finally:
+        dtrace.kill()
+        # Its breakpoints stay without their keeper, so it may not have lived on.
+        target.kill()
+        target.communicate()
+    equal(dtrace.returncode, 1, errors)
+    contains(errors, "the process that holds the targets died")
+    if not re.search(r"^\d+ calls$", out, re.M):
+        raise AssertionError(out)
+
 # Images
 
 def static_programs_are_probed_by_name(t):
