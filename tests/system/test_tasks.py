@@ -220,6 +220,15 @@ def exec_from_a_thread_ends_the_others(t):
         contains(done.stdout, "done\n")
         contains(done.stderr, "exited with status 7")
 
+def exec_while_the_leader_runs_into_probes_loses_neither(t):
+    # What the leader had stopped for and the exec's own stop have the same thread id.
+    for _ in range(500 if t.long else 40):
+        done = t.run("-n", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
+                     "{ @ = count(); }", "-c", t.victim("execleader") + " 1", timeout=30)
+        equal(done.returncode, 0, done.stderr)
+        contains(done.stdout, "done\n")
+        contains(done.stderr, "exited with status 7")
+
 def a_plugin_is_probed_when_it_is_loaded(t):
     done = good(t.run("-qZn", "pid$target:plugin:plugin_work:entry { @ = count(); } "
                       "pid$target:plugin:plugin_work:return { @r = count(); } "
