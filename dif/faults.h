@@ -23,7 +23,8 @@
 /* X(name): counted apart, reported by the consumer in its words */
 #define DIF_DROPS(X) \
 	X(PRINCIPAL) X(AGGREGATION) X(DYNAMIC) X(DYNRINSE) X(DYNDIRTY) \
-	X(SPEC) X(SPECBUSY) X(SPECUNAVAIL) X(STKSTROVERFLOW) X(DBLERROR) X(NOSHARD)
+	X(SPEC) X(SPECBUSY) X(SPECUNAVAIL) X(STKSTROVERFLOW) X(DBLERROR) X(NOSHARD) \
+	X(LEASE)
 /* clang-format on */
 
 enum dif_fault {

@@ -107,8 +107,10 @@ static int dt_clause_room(struct dt_mstate *m)
 	    (c->flags & DT_CLAUSE_SPECULATES))
 		return 1;
 	dt_now(m);
-	if (m->lease_over)
+	if (m->lease_over) {
+		dt_count(&m->session->drops[DTRACEDROP_LEASE]);
 		return 0;
+	}
 	m->record = dt_reserve(m, c->rec_bytes);
 	return m->record != DT_NULL;
 }
@@ -208,5 +210,7 @@ void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 		dt_now(&m);
 	if (!m.lease_over)
 		dt_run_ecbs(&m, epid);
+	else
+		dt_count(&m.session->drops[DTRACEDROP_LEASE]);
 	dt_shard_leave(m.shard);
 }

@@ -21,7 +21,8 @@ namespace {
     X(SPECUNAVAIL,    false, "failed speculation", " (no speculative buffer available)") \
     X(STKSTROVERFLOW, false, "jstack()/ustack() string table overflow", "")       \
     X(DBLERROR,       false, "error", " in ERROR probe enabling")                 \
-    X(NOSHARD,        false, "drop", " (every buffer was busy)")
+    X(NOSHARD,        false, "drop", " (every buffer was busy)")               \
+    X(LEASE,          false, "drop", " (the consumer stood still)")
 // clang-format on
 
 struct DropText {

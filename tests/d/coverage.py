@@ -65,6 +65,7 @@ EXEMPT = {
     "drop SPECBUSY": "needs threads that meet on a speculation; tests/unit/dif has it",
     "drop STKSTROVERFLOW": "needs a ustack helper",
     "drop NOSHARD": "needs more threads at once than there are shards",
+    "drop LEASE": "needs a consumer that stands still for 30 s; tests/unit/dif has it",
     "fault LIBRARY": "its text is the consumer's: tst.setopt_fixed.d",
 }
 

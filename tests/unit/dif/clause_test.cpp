@@ -289,7 +289,7 @@ TEST(Clause, NothingButDtraceProbesFiresWhileBeginRuns)
     }
 }
 
-TEST(Clause, NothingIsRecordedOnceTheLeaseRanOut)
+TEST(Clause, NothingIsRecordedOnceTheLeaseRanOutAndThatIsCounted)
 {
     Session s;
     DofBuilder dof;
@@ -298,7 +298,14 @@ TEST(Clause, NothingIsRecordedOnceTheLeaseRanOut)
 
     s.session().lease_until = 2000;
     s.fire("n");
+    EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], 0u);
     s.host.clock = 3000;
+    for (int i = 0; i < 100; i++) // whether or not the clock is read at once
+        s.fire("n");
+    EXPECT_EQ(s.records().size(), 1u);
+    EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], 100u);
+    // The consumer is back.
+    s.session().lease_until = 9000;
     s.fire("n");
     EXPECT_EQ(s.records().size(), 1u);
 }
