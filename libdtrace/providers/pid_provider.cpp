@@ -183,6 +183,14 @@ std::vector<PidSite> PidProvider::return_sites(const FunctionAt& at,
     return returns;
 }
 
+// Functions known by their unwind entries only.
+static bool has_nameless(const FunctionTable& table)
+{
+    return std::ranges::any_of(table.all(), [&table](const Function& function) {
+        return table.names(function).front().from_frame;
+    });
+}
+
 static bool is_split_off(std::string_view name)
 {
     std::size_t cold = name.rfind(".cold");
@@ -358,6 +366,11 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
                 where += "; " + module->name + " has no symbols (it is stripped): pid" +
                          std::to_string(pid) + ":" + module->name +
                          ":-:ADDRESS still works for the program";
+            else if (!spec.module.empty() && !module->image->has_symtab() &&
+                     has_nameless(module->image->functions()))
+                where += "; " + module->name +
+                         " is stripped: functions that it does not export are named "
+                         "fde.ADDRESS, and -l lists them";
         return refuse(
             Tag::PROC_FUNC, spec,
             "failed to create probe " + spec_text(spec) + ": no function '" +
