@@ -1,7 +1,6 @@
 /*
- * -l of what matches nothing is the header and a message.
+ * -l of what matches nothing is a message; the script is listed all the same.
  * @flags: -l -n nosuch:::probe
  * @stderr
- * @replace: ^dtrace: -l lists probes of .*\n ->
  */
 BEGIN { exit(0); }
