@@ -325,6 +325,20 @@ TEST(Clause, AClauseThatOnlyStoresMakesNoRecordAndAnEmptyOneDoes)
     EXPECT_TRUE(records[0].payload.empty());
 }
 
+TEST(Clause, AClauseThatOnlyStoresLeavesAnEmptyRowUnlessQuiet)
+{
+    Session s;
+    s.config.options[DTRACEOPT_quiet] = DT_OPT_UNSET;
+    DofBuilder dof;
+    dof.clause("p:m:f:n").run(add_to_global(0x500, 1));
+    ASSERT_EQ(s.load(dof), "");
+
+    s.fire("n");
+    auto records = s.records();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_TRUE(records[0].payload.empty());
+}
+
 TEST(Clause, ValuesAreAlignedAfterEachOther)
 {
     Session s;
