@@ -28,8 +28,10 @@ void run_agent(Fd socket)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    pid_t consumers_group = getpgrp();
     setpgid(0, 0);
-    prctl(PR_SET_NAME, "dtrace-agent");
+    // Not a name that `pkill -9 dtrace` would match.
+    prctl(PR_SET_NAME, "ptrace-agent");
     // 0, 1 and 2 stay for the targets that we start.
     int own = fcntl(socket.get(), F_DUPFD_CLOEXEC, 3);
     if (own != 3 && own >= 0) {
@@ -39,6 +41,10 @@ void run_agent(Fd socket)
     socket.release();
     close_range(4, ~0u, 0);
     Agent(Fd(3)).run();
+    // A parent that ends in another group of the session orphans its children's group, and
+    // the kernel hangs up an orphaned group in which somebody is stopped: the consumer's, if it
+    // leads its session. Ended from within, nothing changes for the group.
+    setpgid(0, consumers_group);
 }
 
 void Agent::run()

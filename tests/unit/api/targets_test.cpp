@@ -96,7 +96,7 @@ pid_t agent_of_this_process()
             continue;
         std::ifstream file(std::string("/proc/") + entry->d_name + "/stat");
         std::string stat{std::istreambuf_iterator<char>(file), {}};
-        std::size_t name = stat.find("(dtrace-agent) ");
+        std::size_t name = stat.find("(ptrace-agent) ");
         int parent = 0;
         if (name != std::string::npos &&
             std::sscanf(stat.c_str() + name + 15, "%*c %d", &parent) == 1 &&

@@ -102,6 +102,41 @@ TEST(Death, OfTheConsumerLetsACommandRunOn)
     EXPECT_EQ(number_after(text, "calls"), 3000) << text;
 }
 
+static volatile sig_atomic_t hung_up;
+
+TEST(Death, OfTheAgentHangsUpNobody)
+{
+    // A session whose leader traces a command while a member of its group is stopped: as
+    // under cron, where no shell holds the group.
+    pid_t leader = fork();
+    if (leader == 0) {
+        setsid();
+        std::signal(SIGHUP, [](int) { hung_up = 1; });
+        pid_t stopped = fork();
+        if (stopped == 0) {
+            ::raise(SIGSTOP);
+            _exit(0);
+        }
+        int status = 0;
+        waitpid(stopped, &status, WUNTRACED);
+        pid_t command = 0;
+        {
+            auto agent = AgentClient::start();
+            auto target = agent->create({"/bin/sleep", "60"}, {}, EvalTime::postinit);
+            command = target->pid;
+            (void)agent->resume(command);
+        }
+        usleep(50000);
+        ::kill(command, SIGKILL);
+        ::kill(stopped, SIGKILL);
+        _exit(hung_up);
+    }
+    int status = 0;
+    waitpid(leader, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "SIGHUP came";
+}
+
 TEST(Death, OfTheConsumerKillsACommandThatWasNeverStarted)
 {
     int report[2];

@@ -177,7 +177,7 @@ TEST(Grab, NamesTheDebuggerThatHoldsTheProcess)
     EXPECT_EQ(refused.error().code, Code::busy);
     EXPECT_NE(refused.error().text.find(std::to_string(first.agent().agent_pid())),
               std::string::npos);
-    EXPECT_NE(refused.error().text.find("dtrace-agent"), std::string::npos);
+    EXPECT_NE(refused.error().text.find("ptrace-agent"), std::string::npos);
 }
 
 TEST(Grab, RefusesAnotherUsersProcessByName)
