@@ -28,7 +28,6 @@ void run_agent(Fd socket)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    pid_t consumers_group = getpgrp();
     setpgid(0, 0);
     // Not a name that `pkill -9 dtrace` would match.
     prctl(PR_SET_NAME, "ptrace-agent");
@@ -41,10 +40,6 @@ void run_agent(Fd socket)
     socket.release();
     close_range(4, ~0u, 0);
     Agent(Fd(3)).run();
-    // A parent that ends in another group of the session orphans its children's group, and
-    // the kernel hangs up an orphaned group in which somebody is stopped: the consumer's, if it
-    // leads its session. Ended from within, nothing changes for the group.
-    setpgid(0, consumers_group);
 }
 
 void Agent::run()

@@ -40,6 +40,21 @@ static Error exec_error(const std::string& name, int error)
     return Error{Code::invalid, name + ": " + std::strerror(error), error};
 }
 
+// Does no member have a parent outside the group but in its session? (POSIX: orphaned;
+// the kernel hangs up a group that becomes so while a member is stopped.) The
+// consumer's ancestors tell: a shell with job control stands above the group, and nobody does
+// under cron, a service or CI.
+static bool is_orphaned(pid_t group)
+{
+    for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
+        member = static_cast<pid_t>(
+            status_number(read_proc_file(member, "status"), "PPid"));
+        if (member > 0 && getsid(member) == getsid(0) && getpgid(member) != group)
+            return false;
+    }
+    return true;
+}
+
 // In the child. Whatever the agent changed for itself is put back first.
 [[noreturn]] static void become(const Command& command, pid_t group, int go, int failed)
 {
@@ -85,6 +100,10 @@ static Result<pid_t> start_command(const Command& command)
         return errno_error("pipe");
     Fd failed_read(failed[0]), failed_write(failed[1]);
     pid_t group = getpgid(getppid());
+    // As the parent of a member, in the session and outside the group, we would be its one
+    // link, and the group would become orphaned with the end of the command or ours.
+    if (is_orphaned(group))
+        setpgid(0, group);
     pid_t pid = fork();
     if (pid < 0)
         return errno_error("fork");

@@ -104,7 +104,7 @@ TEST(Death, OfTheConsumerLetsACommandRunOn)
 
 static volatile sig_atomic_t hung_up;
 
-TEST(Death, OfTheAgentHangsUpNobody)
+TEST(Death, OfACommandOrTheAgentHangsUpNobody)
 {
     // A session whose leader traces a command while a member of its group is stopped: as
     // under cron, where no shell holds the group.
@@ -119,11 +119,15 @@ TEST(Death, OfTheAgentHangsUpNobody)
         }
         int status = 0;
         waitpid(stopped, &status, WUNTRACED);
+        // One command ends before the agent, one after it.
         pid_t command = 0;
         {
             auto agent = AgentClient::start();
+            auto brief = agent->create({"/bin/true"}, {}, EvalTime::postinit);
             auto target = agent->create({"/bin/sleep", "60"}, {}, EvalTime::postinit);
             command = target->pid;
+            (void)agent->resume(brief->pid);
+            usleep(50000);
             (void)agent->resume(command);
         }
         usleep(50000);
