@@ -109,6 +109,10 @@ pid_t agent_of_this_process()
 
 TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
 {
+#ifdef __SANITIZE_ADDRESS__
+    // UBSan probes memory through a pipe of its own and takes its failure for bad memory.
+    GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
+#endif
     Session session = open_session();
     ps_prochandle* process = create(session, {spin, "25", "2"});
     ASSERT_NE(process, nullptr);
