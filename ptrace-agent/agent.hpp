@@ -91,6 +91,8 @@ private:
     void handle_event(Thread& thread, int event, int signal);
     void handle_new_task(Thread& parent);
     void handle_exec(Thread& thread);
+    void begin_program(Thread& thread);
+    bool await_exec(const AddressSpace& space);
     void forked(Thread& parent, pid_t child);
     void adopt(Process& process, pid_t tid);
     void release_orphan(pid_t tid);

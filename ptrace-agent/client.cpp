@@ -262,7 +262,10 @@ static Writer sites_of(pid_t pid, std::span<const Site> sites)
 
 Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites)
 {
-    auto reply = call(request_plant, sites_of(pid, sites).body());
+    Writer out;
+    out.put(pid).put(n_execs_[pid]).put(static_cast<std::uint32_t>(sites.size()));
+    out.raw(sites.data(), sites.size_bytes());
+    auto reply = call(request_plant, out.body());
     if (!reply)
         return reply.error();
     Reader in(*reply);
@@ -326,6 +329,10 @@ Result<std::optional<AgentEvent>> AgentClient::next_event()
         return std::optional<AgentEvent>();
     AgentEvent event = std::move(events_.front());
     events_.pop_front();
+    if (event.kind == AgentEvent::execed)
+        ++n_execs_[event.pid];
+    if (event.kind == AgentEvent::exited)
+        n_execs_.erase(event.pid);
     return std::optional<AgentEvent>(std::move(event));
 }
 

@@ -33,6 +33,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -140,6 +141,7 @@ public:
     Result<Target> grab(pid_t pid);
 
     // All threads stand still meanwhile. A refused site is no error of the call.
+    // Code::gone when it ended, or runs another program than next_event() told of.
     Result<PlantReport> plant(pid_t pid, std::span<const Site> sites);
     // By address and probe; the last probe of a tracepoint restores the text. Sites
     // that are not planted are passed over.
@@ -179,6 +181,7 @@ private:
     pid_t agent_ = 0;
     std::vector<std::byte> inbox_;
     std::deque<AgentEvent> events_;
+    std::map<pid_t, std::uint32_t> n_execs_; // that next_event() told of
     std::optional<std::vector<std::byte>> reply_;
     bool gone_ = false;
 };

@@ -12,9 +12,11 @@
 #include "ptrace-agent/tracing.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +92,8 @@ static Error explain_refusal(pid_t pid, int error)
     return denied(std::strerror(error));
 }
 
+constexpr int look_again_ms = 20;
+constexpr std::chrono::seconds max_exec_time{10};
 constexpr pid_t kthreadd = 2; // the parent of all kernel threads
 
 static Result<Ok> check_grabbable(pid_t pid)
@@ -145,6 +149,28 @@ Result<Ok> Agent::seize_all(Process& process)
     return Ok{};
 }
 
+// The kernel lets us seize a thread that is on its way through execve(2): it has the new
+// memory, half mapped, and its PTRACE_EVENT_EXEC is still to come. That event is the
+// program that was asked for, not one that follows it. true: look again.
+bool Agent::await_exec(const AddressSpace& space)
+{
+    for (Thread* thread : threads_in(space)) {
+        if (thread->stopped && thread->pending &&
+            thread->event() == PTRACE_EVENT_EXEC) {
+            thread->pending = false;
+            begin_program(*thread);
+            go_on(*thread);
+            return true;
+        }
+        if (!thread->stopped && is_in_exec(thread->process->pid, thread->tid)) {
+            Mailbox::ring_in_ms(look_again_ms);
+            collect(Wait::block);
+            return true;
+        }
+    }
+    return false;
+}
+
 Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
 {
     auto pid = in.get<pid_t>();
@@ -165,14 +191,29 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
             release(space);
         return seized.error().during(doing);
     }
-    std::shared_ptr<AddressSpace> space = process.space;
-    StoppedWorld world(*this, space);
+    std::shared_ptr<AddressSpace> space;
+    std::optional<StoppedWorld> stopped;
+    auto patience = std::chrono::steady_clock::now() + max_exec_time;
+    do {
+        stopped.reset();
+        if (processes_.count(pid) == 0)
+            return Error{Code::not_found, doing + ": it ended meanwhile"};
+        if (std::chrono::steady_clock::now() > patience) {
+            release(space);
+            return Error{Code::busy, doing + ": it has been starting a program for " +
+                                         std::to_string(max_exec_time.count()) +
+                                         " s, and the kernel is not done"};
+        }
+        space = process.space;
+        stopped.emplace(*this, space);
+    } while (await_exec(*space));
+    if (processes_.count(pid) == 0)
+        return Error{Code::not_found, doing + ": it ended meanwhile"};
+    StoppedWorld& world = *stopped;
     for (Thread* thread : threads_in(*space)) {
         if (thread->stopped)
             learn_mask(*thread);
     }
-    if (processes_.count(pid) == 0)
-        return Error{Code::not_found, doing + ": it ended meanwhile"};
     if (Thread* thread = world.any_thread())
         learn_trap_action(*thread->process, *thread);
     watch_linker(world);

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sys/ptrace.h>
 
 namespace dt::agent {
 
@@ -96,11 +97,20 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
     return {};
 }
 
+static bool has_execed(const std::vector<Thread*>& threads)
+{
+    return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
+        return thread->stopped && thread->pending &&
+               thread->event() == PTRACE_EVENT_EXEC;
+    });
+}
+
 Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
 {
     auto process = target(in.get<pid_t>(), "plant probes in");
     if (!process)
         return process.error();
+    auto n_execs = in.get<std::uint32_t>();
     auto n_sites = in.get<std::uint32_t>();
     auto sites = in.array<Site>(n_sites);
     if (!in.ok())
@@ -112,7 +122,12 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     std::stable_sort(order.begin(), order.end(),
                      [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
 
+    std::uint32_t n_execs_now = (*process)->n_execs;
+
     StoppedWorld world(*this, space);
+    // The addresses are those of the program that it ran before.
+    if (n_execs != n_execs_now || has_execed(threads_in(*space)))
+        return Error{Code::gone, "plant probes: the process runs another program now"};
     if (space->slot_pages.empty()) {
         if (Thread* thread = world.any_thread())
             ensure_slots(*thread);

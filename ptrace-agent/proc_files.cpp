@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <sys/syscall.h>
 #include <fcntl.h>
 #include <memory>
 #include <unistd.h>
@@ -78,6 +79,15 @@ char thread_state(pid_t pid, pid_t tid)
     // The name is in parentheses and may contain some itself.
     std::size_t end = stat.rfind(')');
     return end == std::string::npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
+}
+
+bool is_in_exec(pid_t pid, pid_t tid)
+{
+    std::string call =
+        read_proc_file(pid, "task/" + std::to_string(tid) + "/syscall", 64);
+    char* end = nullptr;
+    long number = std::strtol(call.c_str(), &end, 10); // "running" while it is
+    return end != call.c_str() && (number == SYS_execve || number == SYS_execveat);
 }
 
 std::vector<pid_t> threads_of(pid_t pid)

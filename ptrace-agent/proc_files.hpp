@@ -28,6 +28,9 @@ std::uint64_t status_number(const std::string& status, std::string_view name, in
 // State letter of a thread ('R', 'S', 'D', 'Z', ...), 0 when it is gone.
 char thread_state(pid_t pid, pid_t tid);
 
+// Waits in the kernel within execve(2) or execveat(2).
+bool is_in_exec(pid_t pid, pid_t tid);
+
 std::vector<pid_t> threads_of(pid_t pid);
 
 struct Mapping {

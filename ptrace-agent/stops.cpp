@@ -257,7 +257,8 @@ void Agent::release_orphan(pid_t tid)
     ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
 }
 
-void Agent::handle_exec(Thread& thread)
+// After an exec: one thread, and an address space without anything of ours.
+void Agent::begin_program(Thread& thread)
 {
     Process& process = *thread.process;
     std::vector<pid_t> others; // ended by the exec
@@ -274,21 +275,29 @@ void Agent::handle_exec(Thread& thread)
     thread.reenter = false;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
-
-    if (!process.is_target) {
-        // A vfork child has left its parent's memory; what it runs now is its own.
-        ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
-        drop_thread(thread, 0);
-        return;
-    }
-    if (process.space.use_count() > 1) // others live on in the old memory
-        process.space->restore_originals(process.space->tracepoints());
+    if (!process.is_target)
+        return; // its memory was another's
+    // Others may live on in the old memory; where it is gone nothing is written.
+    process.space->restore_originals(process.space->tracepoints());
     process.space->forget_all();
     process.space = std::make_shared<AddressSpace>(process.pid, table_);
     process.trap_blocked.clear();
     if (process.trap_action.handler > 1) // caught becomes default, ignored stays
         process.trap_action = TrapAction{true};
     learn_mask(thread);
+}
+
+void Agent::handle_exec(Thread& thread)
+{
+    begin_program(thread);
+    Process& process = *thread.process;
+    if (!process.is_target) {
+        // A vfork child has left its parent's memory; what it runs now is its own.
+        ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
+        drop_thread(thread, 0);
+        return;
+    }
+    ++process.n_execs;
     AgentEvent event;
     event.kind = AgentEvent::execed;
     event.pid = process.pid;

@@ -86,6 +86,7 @@ struct Process {
     bool to_preinit = false; // create() waits for the libraries to be mapped
     bool arrived = false;    // at the point that create() runs it to
     bool doomed = false;     // being killed: no event
+    std::uint32_t n_execs = 0; // the client was told of
     TrapAction trap_action;
     // Signal masks seen exactly, without their SIGTRAP bit -> was SIGTRAP blocked?
     std::unordered_map<std::uint64_t, bool> trap_blocked;
