@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Jumps over instructions: windows, their moved copies, and where those may stand.
+//
+//   site ── plan_windows() ──▶ Window ── place() ──▶ address ── build() ──▶ Patch
+//
+// A window is a run of whole instructions, five bytes or more, that one `jmp rel32`
+// replaces. It has one or more probed instructions. Its moved copy (the trampoline)
+// holds, for each of its instructions in order, the probe's head and tail if it is probed, then the
+// instruction itself, relocated; behind the last one a jump to the window's end.
+//
+//   at:  push %rbp          jmp T          T:  head(site 7) tail
+//        mov %rsp,%rbp   ──▶                   push %rbp; mov %rsp,%rbp; sub $16,%rsp
+//        sub $16,%rsp                          jmp at+8
+//   at+8:
+//
+// Invariants
+//   - The first byte of every instruction of the window but the first is, while the jump
+//     stands, a byte that traps (int3, or an opcode that is undefined or privileged in
+//     64-bit mode). The jump's displacement is chosen for that, so it limits where the
+//     trampoline may stand. A stray jump there is caught, and goes on in the copy.
+//   - No known branch target lies inside a window behind its first byte.
+//   - No instruction of a window pushes an address of ours: a moved call pushes the
+//     original return address.
+//   - A window has no system call, and a call only as its last instruction: nobody's saved pc lies inside it.
+#pragma once
+
+#include "base/result.hpp"
+#include "fasttrap/arch/arch.hpp"
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+// Where a probe wants to be, and how far the bytes around it may be moved: [first, end)
+// holds no branch target but first itself and `at` when at == first. first is the start of an instruction.
+struct PatchSite {
+    TargetAddr at;
+    TargetAddr first, end;
+    std::uint32_t site = 0; // what the head says; any number
+};
+
+struct WindowInsn {
+    Instruction insn;
+    std::optional<std::uint32_t> site; // probed
+};
+
+struct Window {
+    std::vector<WindowInsn> insns;
+    TargetAddr at() const { return insns.front().insn.at; }
+    TargetAddr end() const { return insns.back().insn.next(); }
+};
+
+struct Refused {
+    std::uint32_t site = 0;
+    std::string_view reason; // a literal
+};
+
+struct WindowPlan {
+    std::vector<Window> windows; // ascending, disjoint
+    std::vector<Refused> refused;
+};
+
+// Reads original text at an address; fewer bytes than asked for where it ends.
+using ReadText = std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
+
+// Sites ascending by address; several may have one address (the first's head stands for
+// all of them: the caller gives such sites one number). Every site ends up in a window or in refused.
+WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
+                        const ReadText& read);
+
+// Free addresses near text, handed out under the constraints of windows.
+//
+// An area is memory of the target that the caller mapped (or will map) for trampolines. The first
+// 16 bytes of each area hold the address of dt_rt_enter, for the heads' indirect jump.
+class TrampolineSpace {
+public:
+    // start and bytes are page multiples.
+    void add_area(TargetAddr start, std::uint64_t bytes);
+    // An address for n bytes whose distance to the window gives trapping bytes; none:
+    // no area has one.
+    std::optional<TargetAddr> take(const Window& window, std::size_t n_bytes);
+    void give_back(TargetAddr at, std::size_t n_bytes);
+    // The area that at lies in.
+    std::optional<TargetAddr> area_of(TargetAddr at) const;
+
+private:
+    struct Area;
+    std::vector<std::shared_ptr<Area>> areas_;
+};
+
+// The highest byte of the jump's displacement must trap for some windows: the address
+// ranges, relative to the window's end of jump (at + 5), in which the window's trampoline may stand, nearest
+// first. What the caller uses to choose where to map an area.
+struct Reach {
+    std::int64_t from, to; // [from, to)
+};
+std::vector<Reach> reach_of(const Window& window);
+
+// An instruction of the window, and where its copy is.
+struct Moved {
+    TargetAddr from, to; // to: the relocated instruction itself, behind the tail
+    TargetAddr head;     // of a probed one: where its head begins; else equal to `to`
+    TargetAddr tail;     // of a probed one: where dt_rt_enter comes back to
+    std::optional<std::uint32_t> site;
+};
+
+struct Patch {
+    TargetAddr at;
+    std::vector<std::byte> original; // of the whole window
+    std::vector<std::byte> text;     // the same length: the jump, then the original bytes behind it
+    TargetAddr trampoline;
+    std::vector<std::byte> code; // of the trampoline
+    std::vector<Moved> moved;    // in order
+};
+
+// An upper bound of the trampoline's size, for take().
+std::size_t trampoline_bytes(const Window& window);
+// area: the start of the trampoline's area, where the address of dt_rt_enter is.
+Result<Patch> build_patch(const Window& window, TargetAddr trampoline, TargetAddr area);
+
+// Where a thread is that stopped at pc in patched text or in a trampoline.
+struct PatchPlace {
+    enum Kind : std::uint8_t {
+        window,  // at an instruction in the window: go on at moved[index].head
+        head,    // in the head, before dt_rt_enter
+        tail,    // in the tail, before the moved instruction
+        moved,   // at the first byte of a relocated instruction, nothing of which has run
+        inside,  // in the middle of a relocated sequence (a moved call or rip-relative access of several instructions)
+        leaving, // at the jump back to the window's end
+    } kind;
+    std::size_t index; // in Patch::moved
+};
+std::optional<PatchPlace> place_of(const Patch& patch, TargetAddr pc);
+
+} // namespace dt

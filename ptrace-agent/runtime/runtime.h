@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the agent and the runtime agree on: the runtime is our code inside a
+ * target, and this is everything that the two share.
+ *
+ *   image base                 + DT_RT_CONFIG             + DT_RT_STACKS
+ *   | header, text, constants  | config (read-only here)  | a stack per shard
+ *   | r-x, no writable data    | written by the agent     | rw-
+ *
+ * The three stand at fixed distances, so that the image needs no relocation and
+ * finds the config by its own pc. The arena is mapped elsewhere; the config says
+ * where. A site's trampoline stands near the module that it patches:
+ *
+ *   head   lea -128(%rsp),%rsp    over the red zone, flags untouched
+ *          push %rbx
+ *          mov $site,%ebx         index in the site table
+ *          jmp *enter(%rip)       dt_rt_enter, in the image
+ *   tail   pop %rbx               dt_rt_enter comes back by `jmp *%rbx`
+ *          lea 128(%rsp),%rsp
+ *          ...                    the moved instructions
+ *
+ * dt_rt_enter pushes three more words on the target's stack (so that 160 bytes
+ * are used there, the red zone included), takes a shard, goes to the shard's stack,
+ * builds a struct dt_rt_frame there and calls dt_rt_fire(). It releases the
+ * shard when it is back on the target's stack, then jumps to frame->back. When no shard is free
+ * it counts NOSHARD and goes to the tail at once.
+ *
+ * The agent may change frame->back of a thread that it stopped in here to
+ * header->exit_trap: the thread then meets an int3 with everything restored but
+ * %rbx, which is on its stack, and the agent decides where it goes on.
+ *
+ * No system call is made unless config->may_call; nothing here waits.
+ */
+#ifndef PTRACE_AGENT_RUNTIME_RUNTIME_H
+#define PTRACE_AGENT_RUNTIME_RUNTIME_H
+
+#include "dif/types.h"
+
+#define DT_RT_MAGIC 0x31545254444c4344ull
+#define DT_RT_CONFIG 0x100000ull  /* from the image base */
+#define DT_RT_STACKS 0x4000000ull /* from the image base */
+#define DT_RT_STACK_BYTES 0x8000ull
+#define DT_RT_MAX_SHARDS 256
+#define DT_RT_MAX_THREADS 65536 /* entries of the thread table: a power of two */
+#define DT_RT_MAX_SITES 524288
+#define DT_RT_MAX_FIRINGS 786432
+
+/* At the image base. Offsets are from there. */
+struct dt_rt_header {
+	dt_u64 magic;
+	dt_u64 image_bytes; /* page multiple */
+	dt_u64 enter;	    /* where trampolines jump to */
+	dt_u64 exit_trap;   /* an int3: see above */
+	dt_u64 upcall_trap; /* an int3 with struct dt_rt_upcall * in %rdi */
+	/*
+	 * A fault (SIGSEGV, SIGBUS) of an instruction in [load_begin, load_end)
+	 * is a fault of D: the agent sets rip to load_fixup. cr2's address goes to %rdx.
+	 */
+	dt_u64 load_begin, load_end, load_fixup;
+};
+
+/* A thread of the target. Hash table by fs_base, linear probing, 0: free. */
+struct dt_rt_thread {
+	dt_u64 fs_base;
+	dt_u32 tid;
+	dt_u32 pid; /* differs for a vfork child that runs on this fs_base */
+};
+
+enum dt_rt_kind { DT_RT_ENTRY, DT_RT_RETURN, DT_RT_OFFSET };
+
+struct dt_rt_firing {
+	dt_u32 probe;
+	dt_u32 kind; /* enum dt_rt_kind */
+	dt_u64 arg0; /* of DT_RT_RETURN: the offset in the function */
+};
+
+struct dt_rt_site {
+	dt_u64 at;   /* the instruction's address, which D sees as the pc */
+	dt_u64 back; /* the trampoline's tail */
+	dt_u32 first_firing;
+	dt_u32 n_firings; /* 0: inert */
+	/*
+	 * A conditional jump is a return only when it is taken: the low four bits
+	 * of jcc's opcode, plus DT_RT_CONDITIONAL.
+	 */
+	dt_u32 condition;
+	dt_u32 pad;
+};
+#define DT_RT_CONDITIONAL 0x10
+
+/* A range of addresses that were readable when the agent looked. Ascending. */
+struct dt_rt_range {
+	dt_u64 start, end;
+};
+#define DT_RT_MAX_RANGES 4096
+
+/* How to learn the number of the CPU. */
+enum dt_rt_cpu { DT_RT_CPU_RDPID, DT_RT_CPU_LSL };
+/* How to learn fs_base. */
+enum dt_rt_fs { DT_RT_FS_RDFSBASE, DT_RT_FS_CALL };
+
+struct dt_rt_config {
+	dt_u64 magic;
+	dt_u64 arena;	      /* where the target has it mapped */
+	dt_u64 shards;	      /* address of the first struct dt_shard */
+	dt_u64 shard_bytes;   /* from one to the next */
+	dt_u64 stacks;	      /* address of the first stack's lowest byte */
+	dt_u32 n_shards;      /* <= DT_RT_MAX_SHARDS */
+	dt_u32 pid;	      /* as the agent counts */
+	dt_u32 cpu_method;    /* enum dt_rt_cpu */
+	dt_u32 fs_method;     /* enum dt_rt_fs */
+	dt_u32 may_call;      /* 1: no seccomp filter, system calls are allowed */
+	dt_u32 enabled;	      /* 0: fire nothing (detaching, or a forked child) */
+	dt_u32 alive;	      /* the agent's robust futex word: FUTEX_OWNER_DIED when it died */
+	dt_u32 errno_known;
+	dt_s64 errno_offset;  /* from fs_base */
+	dt_u32 uid, gid, ppid, n_ranges;
+	char execname[64];
+	dt_u32 ranges_seq;    /* odd while the agent rewrites them */
+	dt_u32 pad;
+	struct dt_rt_range ranges[DT_RT_MAX_RANGES];
+	struct dt_rt_thread threads[DT_RT_MAX_THREADS];
+	struct dt_rt_site sites[DT_RT_MAX_SITES];
+	struct dt_rt_firing firings[DT_RT_MAX_FIRINGS];
+};
+
+/*
+ * On the shard's stack while a probe runs. In this order in memory: rsp points
+ * at r15 when dt_rt_fire() is called.
+ */
+struct dt_rt_frame {
+	dt_u64 r15, r14, r13, r12, r11, r10, r9, r8;
+	dt_u64 rdi, rsi, rbp, rbx, rdx, rcx, rax;
+	dt_u64 rflags, rsp; /* as the program has them */
+	dt_u64 back;	    /* where to go when done; site->back */
+	dt_u64 lock;	    /* address of the shard's lock word */
+	dt_u64 user_rsp;    /* the target's stack as dt_rt_enter left it */
+	dt_u64 site;	    /* index */
+	dt_u64 shard;	    /* number */
+};
+
+/* What only the agent can do: it reads the frame and the arguments here. */
+enum dt_rt_upcall_op {
+	DT_RT_UP_VAR,	     /* a[0] id, a[1] index: value */
+	DT_RT_UP_VAR_STRING, /* a[0] id, a[1] to, a[2] max: value = bytes */
+	DT_RT_UP_USTACK,     /* a[0] pcs, a[1] max: value = frames */
+	DT_RT_UP_VTIMESTAMP, /* value */
+	DT_RT_UP_PROGENYOF,  /* a[0] pid: value */
+	DT_RT_UP_RAISE,	     /* a[0] signal */
+	DT_RT_UP_STOP,
+	DT_RT_UP_LOAD,	     /* a[0] from, a[1] to, a[2] bytes; value = bad address */
+	DT_RT_UP_STORE,	     /* a[0] to, a[1] from, a[2] bytes; value = bad address */
+	DT_RT_UP_TID,	     /* a thread that the table lacks: value = pid << 32 | tid */
+};
+
+struct dt_rt_upcall {
+	dt_u32 op;
+	dt_s32 result; /* 0, or -1 */
+	dt_u64 frame;  /* struct dt_rt_frame */
+	dt_u64 a[3];
+	dt_u64 value;
+};
+
+#endif
