@@ -5,7 +5,8 @@
  * The lock word is the holder's id. Firing never waits for it: it takes the
  * next free shard, beginning with the one that it had last time. A signal
  * handler that fires inside a firing of its own thread finds the lock held and
- * takes another shard, too. Only the consumer waits, a bounded time; it alone
+ * takes another shard, too. A host that may wait a little looks at its own shard
+ * some more times. Only the consumer waits, a bounded time; it alone
  * takes a shard away from a holder that no longer lives. What such a holder
  * left half done was never published: records count once `used` moved over
  * them, aggregation entries once their bucket points to them.
@@ -20,7 +21,11 @@ int dt_shard_take(struct dt_host *host)
 	dt_u32 n = arena->n_shards;
 	dt_u32 no = host->shard < n ? host->shard : host->shard % n;
 	dt_u32 owner = host->owner ? host->owner : 1;
+	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
+	/* Parts of one speculation in two shards lose their order. */
+	for (dt_u32 i = 0; i < host->patience && dt_once32(&own->lock); i++)
+		dt_pause();
 	for (dt_u32 i = 0; i < n; i++) {
 		struct dt_shard *s = dt_shard_at(host->arena, arena, no);
 

@@ -16,6 +16,7 @@
 namespace dt::agent {
 
 constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint32_t max_looks = 1000; // at a shard that is being drained
 
 static FiringHost& self(dt_host* host)
 {
@@ -122,7 +123,9 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     host_.ops = &host_ops;
     host_.arena = arena.base();
     host_.cpu = cpu;
-    host_.shard = cpu % arena.n_shards();
+    // Always the same one, so that what one thread speculates stays in order.
+    host_.shard = arena.n_shards() - 1;
+    host_.patience = max_looks;
     host_.owner = own_id;
     host_.has_target = 1;
     host_.thread_key = static_cast<dt_u64>(thread.process->pid) << 32 |

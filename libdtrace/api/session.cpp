@@ -245,7 +245,13 @@ int dtrace_hdl::stop()
     void* base = arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
+    // What was committed and stands in other shards yet is part of the output.
+    auto clean = [this, base] {
+        dt_clean(base, host->owner(), dt::monotonic_ns(), dt::thread_alive);
+    };
+    clean();
     host->fire(dt::probe_end);
+    clean();
     dt_activity_advance(base, DT_ACTIVITY_COOLDOWN, DT_ACTIVITY_STOPPED);
     return 0;
 }
