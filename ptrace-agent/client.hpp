@@ -78,6 +78,9 @@ struct Site {
     std::uint16_t pad = 0;
     std::uint64_t arg0 = 0;              // of ret: the offset in the function
     std::array<std::byte, 8> expected{}; // what the file has at this place
+    // How far the bytes around may be moved, as PatchSite has it. Both 0: not known;
+    // both at: not at all.
+    TargetAddr first, end;
 };
 
 struct Refusal {

@@ -29,6 +29,8 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
                         : at.kind == dt::PidSiteKind::Return ? dt::SiteKind::ret
                                                              : dt::SiteKind::offset;
             site.arg0 = static_cast<std::uint64_t>(at.offset);
+            site.first = at.first;
+            site.end = at.end;
             sites.push_back(site);
         }
     }

@@ -36,6 +36,9 @@ struct PidSite {
     PidSiteKind kind = PidSiteKind::Entry;
     // From the function's start; a part that was split off may lie before it.
     std::int64_t offset = 0;
+    // How far the bytes around may be moved (fasttrap/extents.hpp), once find_extents()
+    // was called; both 0: not known.
+    TargetAddr first, end;
 };
 
 struct PidProbe {
