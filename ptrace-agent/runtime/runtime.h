@@ -59,12 +59,22 @@ struct dt_rt_header {
 	dt_u64 load_begin, load_end, load_fixup;
 };
 
-/* A thread of the target. Hash table by fs_base, linear probing, 0: free. */
+/*
+ * A thread of the target. Hash table by fs_base, linear probing, 0: free. An ended
+ * thread's entry stays until the next thread with its fs_base, tid first.
+ */
 struct dt_rt_thread {
 	dt_u64 fs_base;
 	dt_u32 tid;
 	dt_u32 pid; /* differs for a vfork child that runs on this fs_base */
 };
+
+/* Where the search for a thread begins. */
+static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
+{
+	return (dt_u32)(fs_base * 0x9e3779b97f4a7c15ull >> 48) &
+	       (DT_RT_MAX_THREADS - 1);
+}
 
 enum dt_rt_kind { DT_RT_ENTRY, DT_RT_RETURN, DT_RT_OFFSET };
 
@@ -77,8 +87,8 @@ struct dt_rt_firing {
 struct dt_rt_site {
 	dt_u64 at;   /* the instruction's address, which D sees as the pc */
 	dt_u64 back; /* the trampoline's tail */
-	dt_u32 first_firing;
-	dt_u32 n_firings; /* 0: inert */
+	dt_u32 first_firing; /* read both at once, as one dt_u64: they are */
+	dt_u32 n_firings;    /* replaced so while threads run; 0: inert */
 	/*
 	 * A conditional jump is a return only when it is taken: the low four bits
 	 * of jcc's opcode, plus DT_RT_CONDITIONAL.
@@ -113,6 +123,7 @@ struct dt_rt_config {
 	dt_u32 enabled;	      /* 0: fire nothing (detaching, or a forked child) */
 	dt_u32 alive;	      /* the agent's robust futex word: FUTEX_OWNER_DIED when it died */
 	dt_u32 errno_known;
+	dt_u64 robust_next;   /* the agent's: its list of such words */
 	dt_s64 errno_offset;  /* from fs_base */
 	dt_u32 uid, gid, ppid, n_ranges;
 	char execname[64];

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/runtime_map.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <optional>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+// The kernel's list of the futexes that a dying thread holds (set_robust_list(2)). Its
+// nodes lie in the configs, at one distance from their futex words.
+struct RobustNode {
+    RobustNode* next;
+};
+struct RobustHead {
+    RobustNode list;
+    long futex_offset;
+    RobustNode* pending;
+};
+static_assert(sizeof(RobustHead) == 24);
+
+static RobustHead robust{{&robust.list},
+                         static_cast<long>(offsetof(dt_rt_config, alive)) -
+                             static_cast<long>(offsetof(dt_rt_config, robust_next)),
+                         nullptr};
+
+static RobustNode* node_of(dt_rt_config* config)
+{
+    return reinterpret_cast<RobustNode*>(&config->robust_next);
+}
+
+static void hold(dt_rt_config* config)
+{
+    config->alive = static_cast<std::uint32_t>(gettid());
+    node_of(config)->next = robust.list.next;
+    robust.list.next = node_of(config);
+    syscall(SYS_set_robust_list, &robust, sizeof robust);
+}
+
+static void let_go(dt_rt_config* config)
+{
+    for (RobustNode* at = &robust.list; at->next != &robust.list; at = at->next) {
+        if (at->next == node_of(config)) {
+            at->next = at->next->next;
+            return;
+        }
+    }
+}
+
+RuntimeMap::~RuntimeMap()
+{
+    if (config_ == nullptr)
+        return;
+    let_go(config_);
+    munmap(config_, sizeof *config_);
+}
+
+Result<Ok> RuntimeMap::make(pid_t pid)
+{
+    fd_ = Fd(memfd_create("dtrace-config", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd_ || ftruncate(fd_.get(), sizeof(dt_rt_config)) != 0 ||
+        fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return errno_error("make the runtime's config");
+    void* at = mmap(nullptr, sizeof(dt_rt_config), PROT_READ | PROT_WRITE, MAP_SHARED,
+                    fd_.get(), 0);
+    if (at == MAP_FAILED)
+        return errno_error("map the runtime's config");
+    config_ = static_cast<dt_rt_config*>(at);
+    config_->magic = DT_RT_MAGIC;
+    config_->pid = static_cast<std::uint32_t>(pid);
+    hold(config_);
+    return Ok{};
+}
+
+Result<Fd> RuntimeMap::read_only_fd() const
+{
+    std::string path = "/proc/self/fd/" + std::to_string(fd_.get());
+    Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return errno_error("reopen the runtime's config");
+    return fd;
+}
+
+std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
+{
+    std::uint32_t site = n_sites_;
+    if (!free_sites_.empty()) {
+        site = free_sites_.back();
+        free_sites_.pop_back();
+    } else if (n_sites_ == DT_RT_MAX_SITES) {
+        return std::nullopt;
+    } else {
+        ++n_sites_;
+    }
+    config_->sites[site] = dt_rt_site{};
+    config_->sites[site].at = at.value;
+    return site;
+}
+
+void RuntimeMap::set_back(std::uint32_t site, TargetAddr tail)
+{
+    config_->sites[site].back = tail.value;
+}
+
+void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
+{
+    config_->sites[site].condition = condition;
+}
+
+bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
+{
+    dt_rt_site& entry = config_->sites[site];
+    std::uint32_t first = n_firings_;
+    if (firings.size() > DT_RT_MAX_FIRINGS - n_firings_)
+        return false;
+    std::copy(firings.begin(), firings.end(), config_->firings + first);
+    n_firings_ += static_cast<std::uint32_t>(firings.size());
+    // Both numbers at once: somebody may be reading them.
+    std::uint32_t pair[2] = {first, static_cast<std::uint32_t>(firings.size())};
+    std::uint64_t word = 0;
+    std::memcpy(&word, pair, sizeof word);
+    static_assert(offsetof(dt_rt_site, n_firings) ==
+                  offsetof(dt_rt_site, first_firing) + 4);
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(&entry.first_firing), word,
+                     __ATOMIC_RELEASE);
+    return true;
+}
+
+void RuntimeMap::free_site(std::uint32_t site)
+{
+    set_firings(site, {});
+    free_sites_.push_back(site);
+}
+
+dt_rt_thread* RuntimeMap::find_slot(std::uint64_t fs_base)
+{
+    std::uint32_t at = dt_rt_thread_slot(fs_base);
+    for (std::uint32_t i = 0; i < DT_RT_MAX_THREADS; ++i) {
+        dt_rt_thread& thread = config_->threads[at];
+        if (thread.fs_base == fs_base || thread.fs_base == 0)
+            return &thread;
+        at = (at + 1) & (DT_RT_MAX_THREADS - 1);
+    }
+    return nullptr;
+}
+
+void RuntimeMap::add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid)
+{
+    if (fs_base == 0 || n_threads_ > DT_RT_MAX_THREADS / 2)
+        return;
+    dt_rt_thread* thread = find_slot(fs_base);
+    if (thread == nullptr)
+        return;
+    n_threads_ += thread->fs_base == 0 ? 1 : 0;
+    thread->tid = static_cast<std::uint32_t>(tid);
+    thread->pid = static_cast<std::uint32_t>(pid);
+    __atomic_store_n(&thread->fs_base, fs_base, __ATOMIC_RELEASE);
+}
+
+} // namespace dt::agent

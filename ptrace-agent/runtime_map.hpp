@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// The agent's side of a runtime in a target: its config, its site table, its threads.
+//
+//   here                         target
+//   config_ (rw) ══ memfd ══════ image + DT_RT_CONFIG (r--)
+//
+// The config is written here and read there at any time, so each entry is complete
+// before it is published, and the firings of a site are never changed in place: a
+// changed list is a new one. What the target could write is read nowhere.
+//
+// The config's `alive` word is a robust futex of ours: the kernel marks it at the
+// moment that this process dies, however it dies, before any thread is let go.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "base/target_addr.hpp"
+#include "ptrace-agent/runtime/runtime.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace dt::agent {
+
+class RuntimeMap {
+public:
+    RuntimeMap() = default;
+    RuntimeMap(const RuntimeMap&) = delete;
+    RuntimeMap& operator=(const RuntimeMap&) = delete;
+    ~RuntimeMap();
+
+    // Makes the config; nothing of the target is touched.
+    Result<Ok> make(pid_t pid);
+    dt_rt_config& config() { return *config_; }
+    // Opened for reading: what maps it can never make the mapping writable.
+    Result<Fd> read_only_fd() const;
+
+    // Where the target has it, 0: not injected.
+    TargetAddr image, arena;
+    std::uint64_t image_bytes = 0, region_bytes = 0, arena_bytes = 0;
+    bool in_image(TargetAddr at) const
+    {
+        return image.value != 0 && at - image < image_bytes;
+    }
+
+    // A site without firings: its number, none when the table is full.
+    std::optional<std::uint32_t> add_site(TargetAddr at);
+    void set_back(std::uint32_t site, TargetAddr tail);
+    void set_condition(std::uint32_t site, std::uint32_t condition);
+    // False: no room. An empty list makes the site inert.
+    bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
+    void free_site(std::uint32_t site);
+
+    void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
+
+private:
+    dt_rt_thread* find_slot(std::uint64_t fs_base);
+
+    Fd fd_;
+    dt_rt_config* config_ = nullptr;
+    std::uint32_t n_sites_ = 0, n_firings_ = 0;
+    std::vector<std::uint32_t> free_sites_;
+    std::uint32_t n_threads_ = 0;
+};
+
+} // namespace dt::agent
