@@ -28,6 +28,28 @@ struct IndirectJump {
     std::uint32_t n_entries = 0; // by the bound check, 0 when none was found
 };
 
+// An instruction as a sweep over millions of them sees it.
+struct Glance {
+    enum Trait : std::uint16_t {
+        branch = 1 << 0,        // may go to the next instruction + displacement
+        ends = 1 << 1,          // does not go on to the next instruction
+        padding = 1 << 2,       // does nothing, or traps: what fills gaps
+        landing = 1 << 3,       // marks a place that indirect branches may go to
+        address = 1 << 4,       // names the address next instruction + displacement
+        constant = 1 << 5,      // names value
+        indexed_load = 1 << 6,  // of what could be a table of addresses or offsets
+        jump_table = 1 << 7,    // jumps through such a table
+        jump_register = 1 << 8, // jumps through a register or a pointer
+        takes_address = 1 << 9, // address is loaded itself, not what is there
+    };
+    std::uint8_t length = 0; // 0: no instruction
+    std::uint16_t traits = 0;
+    std::int32_t displacement = 0;
+    std::uint32_t value = 0;
+
+    bool is(Trait trait) const { return (traits & trait) != 0; }
+};
+
 struct Arch {
     std::string_view name;              // as `uname -m` prints it
     std::span<const std::uint8_t> trap; // the shortest breakpoint instruction
@@ -37,6 +59,10 @@ struct Arch {
     // Code::unsupported when they are one whose length or meaning cannot be trusted;
     // the text says which. Any thread.
     Result<Instruction> (*decode)(std::span<const std::byte> text, TargetAddr at);
+
+    // The same instruction at a glance: its length and where it may go, by its format
+    // alone. Bytes that are no instruction may get a length.
+    Glance (*glance)(std::span<const std::byte> text);
 
     // How to run it displaced. Total: what cannot be run is refused by name.
     Displaced (*plan_displaced)(const Instruction& insn);

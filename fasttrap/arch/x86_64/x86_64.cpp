@@ -4,6 +4,7 @@
 #include "fasttrap/arch/x86_64/decode.hpp"
 #include "fasttrap/arch/x86_64/displace.hpp"
 #include "fasttrap/arch/x86_64/emulate.hpp"
+#include "fasttrap/arch/x86_64/glance.hpp"
 #include "fasttrap/arch/x86_64/jump_table.hpp"
 
 namespace dt {
@@ -14,6 +15,7 @@ const Arch x86_64 = {
     .name = "x86_64",
     .trap = int3,
     .decode = x86::decode,
+    .glance = x86::glance,
     .plan_displaced = x86::plan_displaced,
     .plan_after_fault = x86::plan_after_fault,
     .emulate = x86::emulate,

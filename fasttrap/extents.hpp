@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// How far the bytes around an instruction may be moved.
+//
+//   text ──sweep()──▶ targets of jumps, branches, calls   ─┐
+//                     places that code names (lea, $imm)   ├─▶ ExtentMap ──▶ [first, end)
+//   symbols, unwind tables, landing pads, words of data   ─┘    of any site
+//
+// A jump over a site replaces several instructions, and nobody may arrive behind the first of
+// them. Which places somebody may arrive at is a question about the module, not the
+// function: foo.cold jumps back into foo, hand-written code jumps into its neighbour.
+// So the text of the module is swept once, by format alone (Arch::glance), and the answer
+// is a bit per byte. These count as targets:
+//
+//   - where a direct jump, branch or call of any function goes
+//   - where a symbol of any type is, a range of .eh_frame starts, an exception lands
+//   - endbr64, and every address of text that an instruction or an aligned word of data
+//     names: pointers to functions, labels of computed gotos, switches by addresses
+//   - entries of switch tables of 32-bit offsets: relative to the table, or to a label
+//     that the function names
+//   - what follows an instruction that does not go on, and its padding. So a run between
+//     two targets is one straight line, padding at most at its end.
+//
+// Too many targets are harmless, they make an extent shorter. Numbers that merely look like
+// addresses are kept from doing much harm: a word of data or a table's entry counts only when
+// it is the start of an instruction.
+//
+// An indirect jump through a table that none of this explains makes its function
+// doubtful: labels may be anywhere, but none in the first 16 bytes, which run before the code
+// that computes them. Only an entry may be moved with what follows; elsewhere one
+// instruction alone.
+//
+// Data between instructions makes a sweep lose its step until it finds back by itself or at
+// the next start; a site that is then not among the instructions may not be moved.
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "fasttrap/arch/arch.hpp"
+#include "fasttrap/function.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace dt {
+
+// Addresses of a range, a bit for each.
+class AddressSet {
+public:
+    AddressSet(TargetAddr begin, std::uint64_t n_bytes);
+    bool covers(TargetAddr at) const { return at - begin_ < n_bytes_; }
+    TargetAddr begin() const { return begin_; }
+    TargetAddr end() const { return begin_ + n_bytes_; }
+    void add(TargetAddr at)
+    {
+        std::uint64_t bit = at - begin_;
+        if (bit < n_bytes_)
+            words_[bit / 64] |= std::uint64_t{1} << bit % 64;
+    }
+    bool has(TargetAddr at) const
+    {
+        std::uint64_t bit = at - begin_;
+        return bit < n_bytes_ && (words_[bit / 64] >> bit % 64 & 1) != 0;
+    }
+    // The first member at or after from; end() when there is none.
+    TargetAddr next(TargetAddr from) const;
+    // The last member at or before to; begin() when there is none.
+    TargetAddr last(TargetAddr to) const;
+    void join(const AddressSet& other); // of the same range
+
+private:
+    TargetAddr begin_;
+    std::uint64_t n_bytes_;
+    std::vector<std::uint64_t> words_;
+};
+
+// Where a sweep begins anew: a symbol, a range of .eh_frame, a landing pad.
+struct CodeStart {
+    TargetAddr at;
+    bool function = false; // not a label inside one
+};
+
+// A function that jumps through registers or memory, and what could be its tables.
+struct Dispatch {
+    TargetAddr function, end;
+    std::vector<TargetAddr> tables;    // addresses that it names
+    std::vector<TargetAddr> constants; // numbers, which may be addresses too
+    bool by_table = false;             // a jump that is no tail call
+};
+
+// What a sweep of some of a module's text found.
+struct Sweep {
+    Sweep(TargetAddr begin, std::uint64_t n_bytes)
+        : targets(begin, n_bytes), instructions(begin, n_bytes)
+    {
+    }
+    AddressSet targets;
+    AddressSet instructions;
+    std::vector<TargetAddr> named; // by constants: perhaps addresses
+    std::vector<Dispatch> dispatches;
+    void join(Sweep&& other);
+};
+
+// starts: those inside text, ascending, the first at its beginning. Several threads may sweep parts of
+// one module, each into its own; a part begins at a function.
+void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
+           std::span<const CodeStart> starts, Sweep& into);
+
+struct Extent {
+    TargetAddr first, end; // both the site's address: nothing may be moved
+    auto operator<=>(const Extent&) const = default;
+};
+
+struct CodeRange {
+    TargetAddr begin, end;
+};
+
+// starts count as targets. words: of data, those that lie in the text; any order. absolute: constants
+// of instructions may be addresses (a program that is not position independent).
+struct KnownCode {
+    std::vector<CodeStart> starts;
+    std::vector<TargetAddr> words;
+    std::vector<CodeRange> sections; // restartable sequences: not to be probed at all
+    bool absolute = false;
+};
+
+class ExtentMap {
+public:
+    // read: for tables, at the addresses of the sweep. It is not kept.
+    ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
+    // O(1): at any instruction of the text.
+    Extent extent(TargetAddr at) const;
+    // Functions whose indirect jumps remain unexplained.
+    std::span<const CodeRange> doubtful() const { return doubtful_; }
+
+private:
+    bool read_tables(const Dispatch& dispatch, const ReadModule& read);
+    bool read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,
+                    const ReadModule& read);
+
+    AddressSet targets_;
+    AddressSet instructions_;
+    std::vector<TargetAddr> named_;  // addresses of text in data and constants
+    std::vector<TargetAddr> tables_; // all candidates: where one starts another ends
+    std::vector<CodeRange> doubtful_; // ascending
+    std::vector<CodeRange> sections_; // ascending
+};
+
+} // namespace dt
