@@ -1,6 +1,7 @@
 # Libraries from Debian packages; tests/packages.txt names the packages.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CAPSTONE REQUIRED IMPORTED_TARGET capstone)
+pkg_check_modules(XBYAK REQUIRED IMPORTED_TARGET xbyak)
 pkg_check_modules(URCU REQUIRED IMPORTED_TARGET liburcu-memb liburcu-cds)
 pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind libunwind-ptrace libunwind-generic)
 pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf libdw)

@@ -22,12 +22,16 @@
 //   - No instruction of a window pushes an address of ours: a moved call pushes the
 //     original return address.
 //   - A window has no system call, and a call only as its last instruction: nobody's saved pc lies inside it.
+//   - endbr64 stays in place: it may be a site, whose head then belongs to the instruction
+//     behind it, but no window holds one.
 #pragma once
 
 #include "base/result.hpp"
 #include "fasttrap/arch/arch.hpp"
 
+#include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,15 +47,21 @@ struct PatchSite {
     std::uint32_t site = 0; // what the head says; any number
 };
 
+// An insn of length 0 is a head without an instruction: an endbr64 and the instruction
+// behind it are both sites, and both heads stand before the latter.
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // probed
 };
 
 struct Window {
+    const Arch* arch = &x86_64;
     std::vector<WindowInsn> insns;
+    // Bytes that belong to the window behind an instruction that never goes on to them.
+    std::uint8_t padding = 0;
+    std::array<std::byte, 15> padding_text{};
     TargetAddr at() const { return insns.front().insn.at; }
-    TargetAddr end() const { return insns.back().insn.next(); }
+    TargetAddr end() const { return insns.back().insn.next() + padding; }
 };
 
 struct Refused {
@@ -69,6 +79,10 @@ using ReadText = std::function<std::span<const std::byte>(TargetAddr at, std::si
 
 // Sites ascending by address; several may have one address (the first's head stands for
 // all of them: the caller gives such sites one number). Every site ends up in a window or in refused.
+//
+// A window reaches forward from its site: whole instructions, and behind a ret or jump
+// the padding (nops, int3) up to `end`; a caller that wants such padding used lets `end`
+// be the next function's start. Only where that is too short it begins before the site.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
@@ -78,18 +92,25 @@ WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
 // 16 bytes of each area hold the address of dt_rt_enter, for the heads' indirect jump.
 class TrampolineSpace {
 public:
-    // start and bytes are page multiples.
+    TrampolineSpace();
+    ~TrampolineSpace();
+    TrampolineSpace(TrampolineSpace&&) noexcept;
+    TrampolineSpace& operator=(TrampolineSpace&&) noexcept;
+
+    // start and bytes are page multiples. Areas do not overlap.
     void add_area(TargetAddr start, std::uint64_t bytes);
     // An address for n bytes whose distance to the window gives trapping bytes; none:
     // no area has one.
     std::optional<TargetAddr> take(const Window& window, std::size_t n_bytes);
+    // Any part of what was taken: what build_patch() left over can go back at once.
     void give_back(TargetAddr at, std::size_t n_bytes);
     // The area that at lies in.
     std::optional<TargetAddr> area_of(TargetAddr at) const;
 
 private:
     struct Area;
-    std::vector<std::shared_ptr<Area>> areas_;
+    std::vector<std::unique_ptr<Area>> areas_; // ascending
+    std::size_t recent_ = 0;                   // the one that was taken from last
 };
 
 // The highest byte of the jump's displacement must trap for some windows: the address
@@ -100,6 +121,9 @@ struct Reach {
 };
 std::vector<Reach> reach_of(const Window& window);
 
+// A set bit k says that byte k of the jump's displacement must trap.
+unsigned trapping_bytes(const Window& window);
+
 // An instruction of the window, and where its copy is.
 struct Moved {
     TargetAddr from, to; // to: the relocated instruction itself, behind the tail
@@ -109,12 +133,14 @@ struct Moved {
 };
 
 struct Patch {
+    const Arch* arch = &x86_64;
     TargetAddr at;
     std::vector<std::byte> original; // of the whole window
     std::vector<std::byte> text;     // the same length: the jump, then the original bytes behind it
     TargetAddr trampoline;
     std::vector<std::byte> code; // of the trampoline
     std::vector<Moved> moved;    // in order
+    bool leaves = false;         // the code ends in a jump to the window's end
 };
 
 // An upper bound of the trampoline's size, for take().
@@ -122,18 +148,29 @@ std::size_t trampoline_bytes(const Window& window);
 // area: the start of the trampoline's area, where the address of dt_rt_enter is.
 Result<Patch> build_patch(const Window& window, TargetAddr trampoline, TargetAddr area);
 
-// Where a thread is that stopped at pc in patched text or in a trampoline.
+// Where a thread is that stopped at pc in patched text or in a trampoline. A trap of an
+// int3 leaves the pc one behind it: subtract that first.
+//
+// The thread can leave at once, whatever the kind: when rbx_on_stack, rbx is the word at
+// rsp; then add rsp_add to rsp; then it goes on at `on`. This is exact: what the program
+// sees is the state before or after an instruction of its own, and `on` is that place in
+// the original text. (Leaving from the head, the probe has not fired; `on` is the probed
+// instruction, so that a jump that is still there fires it.)
 struct PatchPlace {
     enum Kind : std::uint8_t {
         window,  // at an instruction in the window: go on at moved[index].head
         head,    // in the head, before dt_rt_enter
         tail,    // in the tail, before the moved instruction
         moved,   // at the first byte of a relocated instruction, nothing of which has run
-        inside,  // in the middle of a relocated sequence (a moved call or rip-relative access of several instructions)
+        inside,  // in the middle of a relocated sequence (a moved call or loop)
         leaving, // at the jump back to the window's end
     } kind;
     std::size_t index; // in Patch::moved
+    TargetAddr on;
+    std::uint8_t rsp_add = 0;
+    bool rbx_on_stack = false;
 };
+// Nothing when pc is no place where a thread can be.
 std::optional<PatchPlace> place_of(const Patch& patch, TargetAddr pc);
 
 } // namespace dt

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
+#include "fasttrap/code_buffer.hpp"
 #include "fasttrap/displaced.hpp"
 #include "fasttrap/instruction.hpp"
 #include "fasttrap/memory.hpp"
@@ -15,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -50,6 +52,26 @@ struct Glance {
     bool is(Trait trait) const { return (traits & trait) != 0; }
 };
 
+// What a window may do with an instruction.
+struct Moving {
+    enum How : std::uint8_t {
+        anywhere, // in a window
+        last,     // as its last instruction: a call, whose return address is the end
+        ends,     // as its last instruction, and nothing behind it is reached: a jump, ret
+        stays,    // only outside of windows: endbr64
+        refused,
+    } how = refused;
+    std::string_view reason;    // of stays and refused, a literal
+    std::uint8_t max_bytes = 0; // of the relocated sequence
+};
+
+// How to leave a relocated sequence or a head or tail: see PatchPlace.
+struct Leaving {
+    TargetAddr on;
+    std::uint8_t rsp_add = 0;
+    bool rbx_on_stack = false;
+};
+
 struct Arch {
     std::string_view name;              // as `uname -m` prints it
     std::span<const std::uint8_t> trap; // the shortest breakpoint instruction
@@ -77,6 +99,29 @@ struct Arch {
 
     // code: a function from its start up to and including a jump_indirect.
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
+
+    // Patching with jumps: patch.hpp. Total functions, any thread.
+    std::size_t jump_bytes; // of the jump over a window
+    std::size_t head_bytes;
+    std::size_t tail_bytes;
+    // Whether a byte, executed as an instruction's first, raises an exception in user
+    // mode on every processor, whatever follows it.
+    bool (*traps)(std::byte first);
+    Moving (*moving)(const Instruction& insn);
+    bool (*is_padding)(const Instruction& insn);
+    // Appends what does there, at out.here(), what insn does at its place.
+    // Code::unsupported when its data is out of reach of there.
+    Result<Ok> (*relocate)(const Instruction& insn, CodeBuffer& out);
+    // enter: the word that holds the runtime's address.
+    void (*put_head)(std::uint32_t site, TargetAddr enter, CodeBuffer& out);
+    void (*put_tail)(CodeBuffer& out);
+    // A jump between places at most 2 GiB apart.
+    void (*put_jump)(TargetAddr to, CodeBuffer& out);
+    // offset: in the relocated sequence of insn, or in a head or tail that stands before
+    // it. Nothing when no instruction starts there.
+    std::optional<Leaving> (*leave_moved)(const Instruction& insn, std::size_t offset);
+    std::optional<Leaving> (*leave_head)(TargetAddr insn, std::size_t offset);
+    std::optional<Leaving> (*leave_tail)(TargetAddr insn, std::size_t offset);
 };
 
 extern const Arch x86_64;

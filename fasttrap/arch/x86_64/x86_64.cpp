@@ -6,6 +6,8 @@
 #include "fasttrap/arch/x86_64/emulate.hpp"
 #include "fasttrap/arch/x86_64/glance.hpp"
 #include "fasttrap/arch/x86_64/jump_table.hpp"
+#include "fasttrap/arch/x86_64/relocate.hpp"
+#include "fasttrap/arch/x86_64/trampoline.hpp"
 
 namespace dt {
 
@@ -20,6 +22,19 @@ const Arch x86_64 = {
     .plan_after_fault = x86::plan_after_fault,
     .emulate = x86::emulate,
     .classify_jump = x86::classify_jump,
+    .jump_bytes = 5,
+    .head_bytes = x86::head_bytes,
+    .tail_bytes = x86::tail_bytes,
+    .traps = x86::traps,
+    .moving = x86::moving,
+    .is_padding = x86::is_padding,
+    .relocate = x86::relocate,
+    .put_head = x86::put_head,
+    .put_tail = x86::put_tail,
+    .put_jump = x86::put_jump,
+    .leave_moved = x86::leave_moved,
+    .leave_head = x86::leave_head,
+    .leave_tail = x86::leave_tail,
 };
 
 } // namespace dt

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Encoding, by xbyak. Only files of this folder include this.
+//
+// A generator writes into a small buffer of its own, from which the bytes go where they
+// belong; it is made once a thread, because making one costs more than an instruction.
+#pragma once
+
+#define XBYAK_NO_EXCEPTION
+#define XBYAK64
+#include <xbyak/xbyak.h>
+
+#include "fasttrap/code_buffer.hpp"
+
+#include <array>
+#include <cassert>
+#include <cstdint>
+
+namespace dt::x86 {
+
+class Assembler : public Xbyak::CodeGenerator {
+public:
+    Assembler() : Xbyak::CodeGenerator(buffer_bytes, buffer()) {}
+
+    // A place that is `distance` bytes from here, for instructions that take an address.
+    const void* away(std::int64_t distance) const { return getCurr() + distance; }
+
+private:
+    static constexpr std::size_t buffer_bytes = 256;
+    static void* buffer()
+    {
+        thread_local std::array<std::uint8_t, buffer_bytes> bytes;
+        return bytes.data();
+    }
+};
+
+// emit(assembler) encodes what is then appended.
+template <class Emit> void assemble(CodeBuffer& out, Emit emit)
+{
+    thread_local Assembler a;
+    a.setSize(0);
+    emit(a);
+    assert(Xbyak::GetError() == Xbyak::ERR_NONE);
+    out.append({reinterpret_cast<const std::byte*>(a.getCode()), a.getSize()});
+}
+
+constexpr bool fits_32(std::int64_t value)
+{
+    return value == static_cast<std::int32_t>(value);
+}
+
+} // namespace dt::x86

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+#include "fasttrap/arch/x86_64/relocate.hpp"
+
+#include "fasttrap/arch/x86_64/assembler.hpp"
+#include "fasttrap/arch/x86_64/decode.hpp"
+#include "fasttrap/arch/x86_64/displace.hpp"
+#include "fasttrap/arch/x86_64/layout.hpp"
+
+#include <cstring>
+
+namespace dt::x86 {
+
+namespace {
+
+constexpr std::size_t near_jump_bytes = 5;
+constexpr std::size_t far_jump_bytes = 14; // jmp *0(%rip), and the literal
+constexpr std::size_t near_branch_bytes = 6;
+constexpr std::size_t far_branch_bytes = near_branch_bytes + far_jump_bytes;
+constexpr std::size_t short_jump_bytes = 2;
+constexpr unsigned max_relocated_lea = 10;
+
+std::int64_t distance(TargetAddr from, TargetAddr to)
+{
+    return static_cast<std::int64_t>(to - from);
+}
+
+bool near_jump_reaches(TargetAddr from, TargetAddr to)
+{
+    return fits_32(distance(from + near_jump_bytes, to));
+}
+
+void put_literal(CodeBuffer& out, std::uint64_t value)
+{
+    out.append(std::as_bytes(std::span(&value, 1)));
+}
+
+void put_any_jump(TargetAddr to, CodeBuffer& out)
+{
+    std::int64_t d = distance(out.here(), to);
+    if (near_jump_reaches(out.here(), to)) {
+        assemble(out, [&](Assembler& a) { a.jmp(a.away(d), a.T_NEAR); });
+        return;
+    }
+    assemble(out, [&](Assembler& a) { a.jmp(a.qword[a.rip + 0]); });
+    put_literal(out, to.value);
+}
+
+bool is_loop(const Instruction& insn)
+{
+    return operation_of(insn) == Op::loop_ || operation_of(insn) == Op::jrcxz;
+}
+
+// The jcc of a condition, by the low four bits of its opcode.
+void put_jcc(Assembler& a, unsigned condition, const void* to)
+{
+    using Generator = Xbyak::CodeGenerator;
+    using Jcc = void (Generator::*)(const void*);
+    static constexpr Jcc jccs[] = {
+        &Generator::jo, &Generator::jno, &Generator::jb,  &Generator::jnb,
+        &Generator::jz, &Generator::jnz, &Generator::jbe, &Generator::ja,
+        &Generator::js, &Generator::jns, &Generator::jp,  &Generator::jnp,
+        &Generator::jl, &Generator::jge, &Generator::jle, &Generator::jg};
+    (a.*jccs[condition & 15])(to);
+}
+
+void put_branch(const Instruction& insn, CodeBuffer& out)
+{
+    std::int64_t d = distance(out.here(), insn.target);
+    if (fits_32(d - static_cast<std::int64_t>(near_branch_bytes))) {
+        assemble(out, [&](Assembler& a) { put_jcc(a, insn.condition, a.away(d)); });
+        return;
+    }
+    assemble(out, [&](Assembler& a) {
+        put_jcc(a, insn.condition ^ 1U, a.away(far_branch_bytes));
+    });
+    put_any_jump(insn.target, out);
+}
+
+// The last byte of every loop and jrcxz is its displacement.
+void put_loop(const Instruction& insn, CodeBuffer& out)
+{
+    out.append(insn.text());
+    out.bytes.back() = static_cast<std::byte>(short_jump_bytes);
+    CodeBuffer jump{out.here() + short_jump_bytes, {}};
+    put_any_jump(insn.target, jump);
+    auto over = static_cast<std::int64_t>(short_jump_bytes + jump.bytes.size());
+    assemble(out, [&](Assembler& a) { a.jmp(a.away(over), a.T_SHORT); });
+    out.append(jump.bytes);
+}
+
+// An address below 2 GiB is an immediate that push extends; any other is a literal.
+bool push_takes(TargetAddr value)
+{
+    return value.value <= 0x7fffffff;
+}
+
+std::size_t push_bytes(TargetAddr value)
+{
+    return push_takes(value) ? (value.value <= 0x7f ? 2 : 5) : 6;
+}
+
+// What follows the push, and then the literal that it may need.
+void put_push_and(TargetAddr value, const CodeBuffer& jump, CodeBuffer& out)
+{
+    auto behind = static_cast<std::int64_t>(jump.bytes.size());
+    assemble(out, [&](Assembler& a) {
+        if (push_takes(value))
+            a.push(static_cast<std::size_t>(value.value));
+        else
+            a.push(a.qword[a.rip + static_cast<int>(behind)]);
+    });
+    assert(out.here() == jump.at);
+    out.append(jump.bytes);
+    if (!push_takes(value))
+        put_literal(out, value.value);
+}
+
+Result<Ok> put_data_reference(const Instruction& insn, CodeBuffer& out)
+{
+    Layout layout = lay_out(insn.text());
+    TargetAddr data = insn.next() + static_cast<std::uint64_t>(insn.memory.disp);
+    std::int64_t d = distance(out.here() + insn.length, data);
+    // A sum that is cut to 32 bits is reached from everywhere.
+    if (!fits_32(d) && !insn.memory.address_32)
+        return Error{Code::unsupported, "its data is more than 2 GiB from the copy"};
+    std::size_t start = out.bytes.size();
+    out.append(insn.text());
+    auto disp = static_cast<std::uint32_t>(d);
+    std::memcpy(&out.bytes[start + layout.disp_at], &disp, sizeof disp);
+    return Ok{};
+}
+
+bool is_lea(const Instruction& insn)
+{
+    return operation_of(insn) == Op::lea;
+}
+
+void put_address(const Instruction& insn, CodeBuffer& out)
+{
+    std::uint64_t value =
+        insn.next().value + static_cast<std::uint64_t>(insn.memory.disp);
+    if (insn.memory.address_32)
+        value &= 0xffffffff;
+    auto number = static_cast<int>(insn.operands[0].number);
+    assemble(out, [&](Assembler& a) {
+        if (insn.operands[0].size == 2)
+            a.mov(Xbyak::Reg16(number), value & 0xffff);
+        else if (insn.operands[0].size == 4)
+            a.mov(Xbyak::Reg32(number), value & 0xffffffff);
+        else
+            a.mov(Xbyak::Reg64(number), value);
+    });
+}
+
+// jmp for an indirect call: the same operand, which is 8 bytes further from rsp behind
+// the push.
+Result<Ok> put_indirect_jump(const Instruction& call, CodeBuffer& out)
+{
+    if (call.has_memory && call.memory.base == Reg::rsp) {
+        const MemoryOperand& m = call.memory;
+        assemble(out, [&](Assembler& a) {
+            if (m.segment != Segment::flat)
+                a.db(m.segment == Segment::fs ? 0x64 : 0x65);
+            Xbyak::RegExp sum = a.rsp + static_cast<std::size_t>(m.disp + 8);
+            if (m.index != Reg::none)
+                sum = sum + Xbyak::Reg64(static_cast<int>(m.index)) * m.scale;
+            a.jmp(a.qword[sum]);
+        });
+        return Ok{};
+    }
+    Instruction jump = call;
+    // ff /2 and ff /4
+    jump.bytes[call.modrm_at] ^= std::byte{(2 ^ 4) << 3};
+    if (!call.rip_relative) {
+        out.append(jump.text());
+        return Ok{};
+    }
+    return put_data_reference(jump, out);
+}
+
+Result<Ok> put_call(const Instruction& insn, CodeBuffer& out)
+{
+    CodeBuffer jump{out.here() + push_bytes(insn.next()), {}};
+    if (insn.flow == ControlFlow::call) {
+        put_any_jump(insn.target, jump);
+    } else if (Result<Ok> put = put_indirect_jump(insn, jump); !put) {
+        return put.error();
+    }
+    put_push_and(insn.next(), jump, out);
+    return Ok{};
+}
+
+Moving refuse(std::string_view reason)
+{
+    return {Moving::refused, reason, 0};
+}
+
+Moving moving_call(const Instruction& insn)
+{
+    constexpr std::uint8_t push_and_literal = 6 + 8;
+    if (insn.flow == ControlFlow::call)
+        return {Moving::last, {}, push_and_literal + far_jump_bytes};
+    if (insn.operands[0].kind == Operand::reg && insn.operands[0].number == Reg::rsp)
+        return refuse("a call to where the stack pointer points");
+    if (insn.has_memory && insn.memory.base == Reg::rsp &&
+        (insn.memory.address_32 || insn.memory.disp > 0x7fffff00))
+        return refuse("a call through a part of the stack pointer");
+    auto with_disp32 = static_cast<std::uint8_t>(insn.length + 4);
+    return {
+        Moving::last, {}, static_cast<std::uint8_t>(push_and_literal + with_disp32)};
+}
+
+bool is_endbr(const Instruction& insn)
+{
+    return insn.opcode_map == 1 && insn.opcode == 0x1e && insn.has(prefix_rep) &&
+           insn.encoding == Encoding::legacy &&
+           (byte_at(insn, insn.modrm_at) & 0xfe) == 0xfa; // endbr32 too
+}
+
+} // namespace
+
+Moving moving(const Instruction& insn)
+{
+    if (std::string_view reason = refusal_of(insn); !reason.empty())
+        return refuse(reason);
+    if (insn.flow != ControlFlow::next && operation_of(insn) == Op::unmodelled)
+        return refuse(insn.flow == ControlFlow::syscall
+                          ? "a system call stays where it is"
+                          : "a branch in an encoding that is not modelled");
+    switch (insn.flow) {
+    case ControlFlow::next:
+        if (is_endbr(insn))
+            return {Moving::stays, "endbr64 is where indirect branches land", 0};
+        if (is_lea(insn) && insn.rip_relative)
+            return {Moving::anywhere, {}, max_relocated_lea};
+        return {Moving::anywhere, {}, insn.length};
+    case ControlFlow::branch:
+        if (is_loop(insn))
+            return {Moving::anywhere,
+                    {},
+                    static_cast<std::uint8_t>(insn.length + short_jump_bytes +
+                                              far_jump_bytes)};
+        return {Moving::anywhere, {}, far_branch_bytes};
+    case ControlFlow::jump:
+        return {Moving::ends, {}, far_jump_bytes};
+    case ControlFlow::jump_indirect:
+    case ControlFlow::ret:
+        return {Moving::ends, {}, insn.length};
+    case ControlFlow::call:
+    case ControlFlow::call_indirect:
+        return moving_call(insn);
+    default:
+        return refuse("it leaves the program's flow");
+    }
+}
+
+// nop, xchg %ax,%ax, 0f 1f, lea 0(%rsi),%rsi (of any width) and int3.
+bool is_padding(const Instruction& insn)
+{
+    if (insn.encoding != Encoding::legacy)
+        return false;
+    if (insn.opcode_map == 1)
+        return insn.opcode == 0x1f;
+    if (insn.opcode == 0xcc)
+        return true;
+    if (insn.opcode == 0x90)
+        return operation_of(insn) == Op::nop;
+    return is_lea(insn) && insn.operands[0].size == 8 && insn.memory.disp == 0 &&
+           insn.memory.base == insn.operands[0].number &&
+           insn.memory.index == Reg::none;
+}
+
+Result<Ok> relocate(const Instruction& insn, CodeBuffer& out)
+{
+    switch (insn.flow) {
+    case ControlFlow::call:
+    case ControlFlow::call_indirect:
+        return put_call(insn, out);
+    case ControlFlow::jump:
+        put_any_jump(insn.target, out);
+        return Ok{};
+    case ControlFlow::branch:
+        if (is_loop(insn))
+            put_loop(insn, out);
+        else
+            put_branch(insn, out);
+        return Ok{};
+    default:
+        break;
+    }
+    if (!insn.rip_relative) {
+        out.append(insn.text());
+        return Ok{};
+    }
+    Result<Ok> put = put_data_reference(insn, out);
+    if (!put && is_lea(insn)) {
+        put_address(insn, out);
+        return Ok{};
+    }
+    return put;
+}
+
+std::optional<Leaving> leave_moved(const Instruction& insn, std::size_t offset)
+{
+    if (offset == 0)
+        return Leaving{insn.at};
+    switch (insn.flow) {
+    case ControlFlow::call:
+    case ControlFlow::call_indirect:
+        if (offset == push_bytes(insn.next()))
+            return Leaving{insn.at, 8};
+        return std::nullopt;
+    case ControlFlow::branch:
+        if (!is_loop(insn)) // far: the inverse branch was not taken
+            return offset == near_branch_bytes ? std::optional(Leaving{insn.target})
+                                               : std::nullopt;
+        if (offset == insn.length)
+            return Leaving{insn.next()};
+        if (offset == insn.length + short_jump_bytes)
+            return Leaving{insn.target};
+        return std::nullopt;
+    default:
+        return std::nullopt;
+    }
+}
+
+} // namespace dt::x86

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Where trampolines may stand, and handing out such places.
+//
+//   d = trampoline - (window + 5)     the jump's displacement, four bytes d0 d1 d2 d3
+//
+// An instruction that starts k + 1 bytes into the window wants byte k of d to be one that
+// traps. Those values of d are found byte by byte from the highest (next_legal), so that
+// a search steps over whole ranges that cannot be. d0 leaves places 13 bytes apart on
+// average, d1 pieces of 256 bytes, d2 pieces of 64 KiB; d3 says how far away the area must
+// be, and is the caller's to arrange (reach_of).
+//
+// An area is a bitmap, one bit a byte, searched by words. Windows without a constraint on
+// d1 and d2 go on where the last one ended; the others look through the blocks of 64 KiB
+// from the first that had room last time. The last pass looks everywhere.
+#include "fasttrap/patch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <limits>
+
+namespace dt {
+
+namespace {
+
+constexpr std::uint64_t enter_bytes = 16; // at an area's start
+constexpr std::uint64_t block_bytes = 65536;
+constexpr std::int64_t farthest = std::int64_t(1) << 31;
+constexpr std::int64_t slack = 4096; // more than a trampoline and a window
+constexpr unsigned none = 256;
+
+using NextTrap = std::array<std::uint16_t, 257>; // the next value that traps, or none
+
+NextTrap next_traps(const Arch& arch)
+{
+    NextTrap next{};
+    next[256] = none;
+    for (unsigned b = 256; b-- > 0;)
+        next[b] = static_cast<std::uint16_t>(
+            arch.traps(static_cast<std::byte>(b)) ? b : next[b + 1]);
+    return next;
+}
+
+const NextTrap& next_traps_of(const Arch& arch)
+{
+    static const NextTrap x86 = next_traps(x86_64);
+    assert(&arch == &x86_64); // no other has instructions inside of a jump
+    return x86;
+}
+
+// The first displacement at or behind d whose bytes in mask all trap.
+std::int64_t next_legal(const NextTrap& next, unsigned mask, std::int64_t d)
+{
+    for (int k = 3; k >= 0; --k) {
+        if ((mask >> k & 1U) == 0)
+            continue;
+        int shift = 8 * k;
+        auto byte = static_cast<unsigned>(d >> shift & 0xff);
+        if (next[byte] == byte)
+            continue;
+        d = ((d >> shift) + next[byte] - byte) << shift; // none carries into the next
+        k = 4;
+    }
+    return d;
+}
+
+struct Constraint {
+    const NextTrap* next = nullptr;
+    unsigned mask = 0;
+    TargetAddr origin;     // displacements count from here
+    std::int64_t from, to; // [from, to) of them keep the window's data in reach
+};
+
+Constraint constraint_of(const Window& window)
+{
+    const Arch& arch = *window.arch;
+    Constraint c{&next_traps_of(arch), trapping_bytes(window),
+                 window.at() + arch.jump_bytes, -farthest + slack, farthest - slack};
+    for (const WindowInsn& w : window.insns) {
+        if (!w.insn.rip_relative)
+            continue;
+        TargetAddr data =
+            w.insn.next() + static_cast<std::uint64_t>(w.insn.memory.disp);
+        auto d = static_cast<std::int64_t>(data - c.origin);
+        c.from = std::max(c.from, d - farthest + slack);
+        c.to = std::min(c.to, d + farthest - slack);
+    }
+    return c;
+}
+
+} // namespace
+
+unsigned trapping_bytes(const Window& window)
+{
+    unsigned mask = 0;
+    for (const WindowInsn& w : window.insns) {
+        std::uint64_t offset = w.insn.at - window.at();
+        if (offset > 0 && offset < window.arch->jump_bytes)
+            mask |= 1U << (offset - 1);
+    }
+    return mask;
+}
+
+struct TrampolineSpace::Area {
+    TargetAddr start;
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> used;       // a bit a byte
+    std::vector<std::uint32_t> block_free; // bytes
+    std::uint64_t next = enter_bytes;      // where the next search begins
+    std::uint64_t next_block = 0;          // of the windows that choose pieces
+    std::size_t n_full = std::numeric_limits<std::size_t>::max();
+    // Since the last give_back(), this many bytes were not there for a window without
+    // any constraint, so for no other either.
+
+    Area(TargetAddr at, std::uint64_t n)
+        : start(at), bytes(n), used((n + 63) / 64),
+          block_free((n + block_bytes - 1) / block_bytes)
+    {
+        for (std::size_t i = 0; i < block_free.size(); ++i)
+            block_free[i] =
+                static_cast<std::uint32_t>(std::min(block_bytes, n - i * block_bytes));
+        mark(0, enter_bytes, true);
+    }
+
+    bool holds(TargetAddr at) const { return at - start < bytes; }
+
+    void mark(std::uint64_t first, std::uint64_t n, bool in_use)
+    {
+        for (std::uint64_t i = first; i < first + n; ++i) {
+            std::uint64_t bit = 1ULL << i % 64;
+            assert(((used[i / 64] & bit) != 0) != in_use);
+            used[i / 64] ^= bit;
+            block_free[i / block_bytes] += in_use ? -1U : 1U;
+        }
+    }
+
+    // The first byte at or behind i that is in use (or free), or `bytes`.
+    std::uint64_t find(std::uint64_t i, bool in_use, std::uint64_t limit) const
+    {
+        if (i >= limit)
+            return limit;
+        std::uint64_t flip = in_use ? 0 : ~0ULL;
+        std::uint64_t word = (used[i / 64] ^ flip) & (~0ULL << i % 64);
+        while (word == 0) {
+            i = (i / 64 + 1) * 64;
+            if (i >= limit)
+                return limit;
+            word = used[i / 64] ^ flip;
+        }
+        return std::min<std::uint64_t>(limit, (i & ~63ULL) + std::countr_zero(word));
+    }
+
+    enum class Pass : std::uint8_t { skip_crowded, everywhere };
+
+    bool is_crowded(std::uint64_t i) const
+    {
+        return block_free[i / block_bytes] < block_bytes / 8;
+    }
+
+    // The first legal run of n free bytes that starts in [i, end).
+    std::optional<std::uint64_t> search(const Constraint& c, std::size_t n,
+                                        std::uint64_t i, std::uint64_t end,
+                                        Pass pass) const
+    {
+        auto shift =
+            static_cast<std::int64_t>(start - c.origin); // of index to distance
+        auto first = std::max(static_cast<std::int64_t>(i), c.from - shift);
+        auto last = std::min(static_cast<std::int64_t>(std::min(end, bytes - n + 1)),
+                             c.to - shift);
+        auto legal = [&](std::int64_t at) {
+            return next_legal(*c.next, c.mask, at + shift) - shift;
+        };
+        for (std::int64_t at = legal(first); at < last;) {
+            auto here = static_cast<std::uint64_t>(at);
+            if (pass == Pass::skip_crowded && is_crowded(here)) {
+                at = legal(
+                    static_cast<std::int64_t>((here / block_bytes + 1) * block_bytes));
+                continue;
+            }
+            std::uint64_t clash = find(here, true, here + n);
+            if (clash == here + n)
+                return here;
+            at = legal(static_cast<std::int64_t>(find(clash, false, bytes)));
+        }
+        return std::nullopt;
+    }
+
+    std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)
+    {
+        if (n >= n_full || n > bytes)
+            return std::nullopt;
+        std::optional<std::uint64_t> found;
+        bool in_pieces = (c.mask & 6) != 0;
+        if (!in_pieces) {
+            found = search(c, n, next, bytes, Pass::everywhere);
+            if (!found)
+                found = search(c, n, 0, next, Pass::everywhere);
+            if (found)
+                next = *found + n;
+            else if (c.mask == 0 && c.from == -farthest + slack)
+                n_full = n;
+            return found;
+        }
+        std::uint64_t begin = (c.mask & 4) != 0 ? 0 : next_block * block_bytes;
+        found = search(c, n, begin, bytes, Pass::skip_crowded);
+        if (found && (c.mask & 4) == 0)
+            next_block = *found / block_bytes;
+        return found ? found : search(c, n, 0, bytes, Pass::everywhere);
+    }
+};
+
+TrampolineSpace::TrampolineSpace() = default;
+TrampolineSpace::~TrampolineSpace() = default;
+TrampolineSpace::TrampolineSpace(TrampolineSpace&&) noexcept = default;
+TrampolineSpace& TrampolineSpace::operator=(TrampolineSpace&&) noexcept = default;
+
+void TrampolineSpace::add_area(TargetAddr start, std::uint64_t bytes)
+{
+    auto at =
+        std::upper_bound(areas_.begin(), areas_.end(), start,
+                         [](TargetAddr a, const auto& b) { return a < b->start; });
+    auto made = areas_.insert(at, std::make_unique<Area>(start, bytes));
+    recent_ = static_cast<std::size_t>(made - areas_.begin());
+}
+
+std::optional<TargetAddr> TrampolineSpace::take(const Window& window,
+                                                std::size_t n_bytes)
+{
+    Constraint c = constraint_of(window);
+    for (std::size_t i = 0; i < areas_.size(); ++i) {
+        // The one that served last, then the others.
+        std::size_t at = i == 0 ? recent_ : i <= recent_ ? i - 1 : i;
+        Area& area = *areas_[at];
+        if (std::optional<std::uint64_t> found = area.find_place(c, n_bytes)) {
+            area.mark(*found, n_bytes, true);
+            recent_ = at;
+            return area.start + *found;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<TargetAddr> TrampolineSpace::area_of(TargetAddr at) const
+{
+    auto after =
+        std::upper_bound(areas_.begin(), areas_.end(), at,
+                         [](TargetAddr a, const auto& b) { return a < b->start; });
+    if (after == areas_.begin() || !(*--after)->holds(at))
+        return std::nullopt;
+    return (*after)->start;
+}
+
+void TrampolineSpace::give_back(TargetAddr at, std::size_t n_bytes)
+{
+    for (const std::unique_ptr<Area>& area : areas_) {
+        if (!area->holds(at))
+            continue;
+        std::uint64_t first = at - area->start;
+        area->mark(first, n_bytes, false);
+        area->n_full = std::numeric_limits<std::size_t>::max();
+        area->next = std::min(area->next, first);
+        area->next_block = std::min(area->next_block, first / block_bytes);
+        return;
+    }
+}
+
+std::vector<Reach> reach_of(const Window& window)
+{
+    Constraint c = constraint_of(window);
+    // Pieces as the lowest constrained byte of d2 and d3 makes them; d0 and d1 leave
+    // some place in every page or in every 64 KiB.
+    int shift = (c.mask & 4) != 0 ? 16 : 24;
+    unsigned high = c.mask & 12;
+    std::vector<Reach> out;
+    if (high == 0) {
+        if (c.from < c.to)
+            out.push_back({c.from, c.to});
+        return out;
+    }
+    for (std::int64_t d = next_legal(*c.next, high, c.from); d < c.to;) {
+        std::int64_t end = std::min(c.to, ((d >> shift) + 1) << shift);
+        if (!out.empty() && out.back().to == d)
+            out.back().to = end;
+        else
+            out.push_back({d, end});
+        d = next_legal(*c.next, high, end);
+    }
+    auto away = [](const Reach& r) { return r.from >= 0 ? r.from : 1 - r.to; };
+    std::sort(out.begin(), out.end(),
+              [&](const Reach& a, const Reach& b) { return away(a) < away(b); });
+    return out;
+}
+
+} // namespace dt
