@@ -28,7 +28,7 @@
 #include "dif/types.h"
 
 #define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
-#define DT_ARENA_VERSION 1
+#define DT_ARENA_VERSION 2
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 
@@ -186,6 +186,23 @@ enum dt_spec_state {
 
 #define DT_MAX_SPECS 1024
 
+/*
+ * A clock for hosts that cannot ask for one cheaply: a line that follows
+ * CLOCK_MONOTONIC, renewed by the consumer. At a counter value t it reads
+ * mono_ns + ((t - tsc) * mult >> shift), and wall_ns plus the same. A new line
+ * begins where the last one is at that moment, so that no reader sees it go
+ * back. seq is odd while it is rewritten, 0 when it was never set: then the
+ * counter is not the clock of this system.
+ */
+struct dt_clock {
+	dt_u32 seq;
+	dt_u32 shift; /* < 64 */
+	dt_u64 tsc;
+	dt_u64 mono_ns;
+	dt_u64 wall_ns;
+	dt_u64 mult;
+};
+
 /* Written by every host, by atomic operations only. */
 struct dt_session {
 	dt_u32 activity; /* enum dt_activity */
@@ -193,11 +210,14 @@ struct dt_session {
 	dt_u32 filled;	 /* 1 once a fill buffer is full */
 	dt_u32 pad;
 	dt_u64 lease_until; /* monotonic ns; a dead consumer stops renewing */
+	struct dt_clock clock; /* with what is above: one cache line */
 	dt_u64 drops[DTRACEDROP_N]; /* those that belong to no shard */
 	/* enum dt_spec_state, and from bit 8 on who wrote to it: 0 no shard,
 	 * else the one shard's number + 1, or DT_SPEC_MANY */
 	dt_u32 spec_state[DT_MAX_SPECS];
 };
+DT_STATIC_ASSERT(__builtin_offsetof(struct dt_session, drops) == 64,
+		 "what each firing reads is one cache line");
 #define DT_SPEC_STATE(word) ((word)&0xff)
 #define DT_SPEC_WRITER(word) ((word) >> 8)
 #define DT_SPEC_MANY 0xffffffu

@@ -137,7 +137,7 @@ static dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
 
 static int dt_bucket_take(struct dt_mstate *m, struct dt_bucket *b)
 {
-	dt_u32 owner = m->host->owner ? m->host->owner : 1;
+	dt_u32 owner = dt_owner(m->host);
 
 	for (int i = 0; i < DT_DYN_SPINS; i++) {
 		if (!dt_once32(&b->lock) && dt_cas32(&b->lock, 0, owner))
@@ -279,7 +279,7 @@ static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 	}
 	dt_put64(to, (dt_u64)v->scope << 32 | v->id);
 	dt_put64(to + 8,
-		 v->scope == DIFV_SCOPE_THREAD ? m->host->thread_key : 0);
+		 v->scope == DIFV_SCOPE_THREAD ? dt_thread_key(m->host) : 0);
 	for (dt_u32 i = 0; use_tuple && i < m->n_tuple; i++) {
 		if (dt_key_part(m, &m->tuple[i], to + used, room - used,
 				&part) != 0)

@@ -345,9 +345,12 @@ static void dt_op_XLARG(struct dt_mstate *m, dt_u32 i)
  */
 static void dt_run(struct dt_mstate *m)
 {
-	static const void *const code[DIF_OP_MAX + 1] = {[0] = &&op_0,
-#define X(op, number, operands, mnemonic) [number] = &&op_##number,
-							 DIF_OPS(X)
+	/* Distances, not addresses: nothing here needs to be relocated. */
+	static const dt_s32 code[DIF_OP_MAX + 1] = {
+	    [0] = 0,
+#define X(op, number, operands, mnemonic)                                      \
+	[number] = (dt_s32)((const char *)&&op_##number - (const char *)&&op_0),
+	    DIF_OPS(X)
 #undef X
 	};
 	const dt_u32 *text = m->text;
@@ -356,7 +359,7 @@ static void dt_run(struct dt_mstate *m)
 #define DT_NEXT                                                                \
 	do {                                                                   \
 		i = text[pc++];                                                \
-		goto *code[DIF_INSTR_OP(i)];                                   \
+		goto *((const char *)&&op_0 + code[DIF_INSTR_OP(i)]);          \
 	} while (0)
 
 	DT_NEXT;

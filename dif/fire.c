@@ -181,36 +181,60 @@ static void dt_run_ecbs(struct dt_mstate *m, dt_u32 epid)
 	}
 }
 
-void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
-	     dt_u32 n_args)
+/* The probe's first ECB, 0: nothing is to run. */
+static dt_u32 dt_fire_start(struct dt_mstate *m, struct dt_host *host,
+			    dt_u32 probe)
 {
 	const struct dt_arena *arena = host->arena;
 	const struct dt_probe *probes = dt_at(arena, arena->probes.at);
-	struct dt_mstate m;
 	dt_u32 epid;
-	int shard;
 
 	if (!probe || probe > dt_acquire32(&arena->probes.n))
+		return 0;
+	m->probe = &probes[probe - 1];
+	m->probe_id = probe;
+	epid = dt_acquire32(&m->probe->first_ecb);
+	m->session = dt_at(arena, arena->session);
+	return epid && dt_may_fire(m) ? epid : 0;
+}
+
+/* With the shard held. */
+static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
+			const dt_u64 *args, dt_u32 n_args)
+{
+	dt_mstate_init(m, host, host->shard);
+	m->args = args;
+	m->n_args = n_args;
+	if (!(m->generation & 63))
+		dt_now(m);
+	if (!m->lease_over)
+		dt_run_ecbs(m, epid);
+	else
+		dt_count(&m->session->drops[DTRACEDROP_LEASE]);
+}
+
+void dt_fire_held(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
+		  dt_u32 n_args)
+{
+	struct dt_mstate m;
+	dt_u32 epid = dt_fire_start(&m, host, probe);
+
+	if (epid)
+		dt_fire_run(&m, host, epid, args, n_args);
+}
+
+void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
+	     dt_u32 n_args)
+{
+	struct dt_mstate m;
+	dt_u32 epid = dt_fire_start(&m, host, probe);
+
+	if (!epid)
 		return;
-	m.probe = &probes[probe - 1];
-	epid = dt_acquire32(&m.probe->first_ecb);
-	m.session = dt_at(arena, arena->session);
-	if (!epid || !dt_may_fire(&m))
-		return;
-	shard = dt_shard_take(host);
-	if (shard < 0) {
+	if (dt_shard_take(host) < 0) {
 		dt_count(&m.session->drops[DTRACEDROP_NOSHARD]);
 		return;
 	}
-	dt_mstate_init(&m, host, (dt_u32)shard);
-	m.probe_id = probe;
-	m.args = args;
-	m.n_args = n_args;
-	if (!(m.generation & 63))
-		dt_now(&m);
-	if (!m.lease_over)
-		dt_run_ecbs(&m, epid);
-	else
-		dt_count(&m.session->drops[DTRACEDROP_LEASE]);
+	dt_fire_run(&m, host, epid, args, n_args);
 	dt_shard_leave(m.shard);
 }

@@ -52,6 +52,12 @@ struct dt_host_ops {
 	/* Destructive; 0 or -1. */
 	int (*raise)(struct dt_host *host, int sig);
 	int (*stop)(struct dt_host *host);
+
+	/*
+	 * Fills in owner and thread_key when thread_key is 0 and one of the two is
+	 * needed, for hosts that have to look for them. Null: they are there.
+	 */
+	void (*identify)(struct dt_host *host);
 };
 
 struct dt_host {

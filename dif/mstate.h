@@ -94,6 +94,20 @@ DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
 	}
 }
 
+DT_INLINE dt_u64 dt_thread_key(struct dt_host *host)
+{
+	if (!host->thread_key && host->ops->identify)
+		host->ops->identify(host);
+	return host->thread_key;
+}
+
+/* For locks of dynamic variables. */
+DT_INLINE dt_u32 dt_owner(struct dt_host *host)
+{
+	dt_thread_key(host);
+	return host->owner ? host->owner : 1;
+}
+
 /* --- memory.c: what D addresses mean --- */
 
 /* Is it an address of arena memory, readable or not? */

@@ -5,6 +5,7 @@
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/linker.hpp"
 #include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/runtime/uregs.h"
 
 #include <algorithm>
 #include <csignal>
@@ -18,12 +19,18 @@ int FiringHost::ureg(std::uint32_t index, std::uint64_t* value) const
 {
     const Registers& regs = regs_;
     switch (index) {
-#define X(name, number, source)                                                        \
+#define ROW(number, source)                                                            \
     case number:                                                                       \
         *value = static_cast<std::uint64_t>(source);                                   \
         return 0;
-        AGENT_UREGS(X)
-#undef X
+#define GPR(name, number, reg) ROW(number, regs[Reg::reg])
+#define STATE(name, number, what) ROW(number, regs.what)
+#define CONST(name, number, constant) ROW(number, constant)
+        AGENT_UREGS(GPR, STATE, CONST)
+#undef CONST
+#undef STATE
+#undef GPR
+#undef ROW
     default:
         return -1;
     }

@@ -25,9 +25,16 @@
  * shard when it is back on the target's stack, then jumps to frame->back. When no shard is free
  * it counts NOSHARD and goes to the tail at once.
  *
+ * A shard's stack, from its highest address down: struct dt_rt_notes, the frame (so
+ * that both are at known addresses: DT_RT_FRAME_AT), then what C needs.
+ *
  * The agent may change frame->back of a thread that it stopped in here to
  * header->exit_trap: the thread then meets an int3 with everything restored but
- * %rbx, which is on its stack, and the agent decides where it goes on.
+ * %rbx, which is on its stack, and the agent decides where it goes on. The frame
+ * counts while the thread's rsp is on a shard's stack and its rip outside
+ * [enter, frame_begin) and [leave_begin, leave_end). In these two ranges there is
+ * nothing that waits; the agent steps the thread out of them, or, in
+ * [leave_begin, leave_end), sets %rbx, where the way back then is.
  *
  * No system call is made unless config->may_call; nothing here waits.
  */
@@ -57,6 +64,9 @@ struct dt_rt_header {
 	 * is a fault of D: the agent sets rip to load_fixup. cr2's address goes to %rdx.
 	 */
 	dt_u64 load_begin, load_end, load_fixup;
+	/* Where a frame is not yet there, and where it was read already. */
+	dt_u64 frame_begin;
+	dt_u64 leave_begin, leave_end;
 };
 
 /*
@@ -68,7 +78,6 @@ struct dt_rt_thread {
 	dt_u32 tid;
 	dt_u32 pid; /* differs for a vfork child that runs on this fs_base */
 };
-
 /* Where the search for a thread begins. */
 static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 {
@@ -128,7 +137,7 @@ struct dt_rt_config {
 	dt_u32 uid, gid, ppid, n_ranges;
 	char execname[64];
 	dt_u32 ranges_seq;    /* odd while the agent rewrites them */
-	dt_u32 pad;
+	dt_u32 ustack_by_frames; /* 1: ustack() follows %rbp, without the agent */
 	struct dt_rt_range ranges[DT_RT_MAX_RANGES];
 	struct dt_rt_thread threads[DT_RT_MAX_THREADS];
 	struct dt_rt_site sites[DT_RT_MAX_SITES];
@@ -147,8 +156,19 @@ struct dt_rt_frame {
 	dt_u64 lock;	    /* address of the shard's lock word */
 	dt_u64 user_rsp;    /* the target's stack as dt_rt_enter left it */
 	dt_u64 site;	    /* index */
-	dt_u64 shard;	    /* number */
+	dt_u32 shard;	    /* number */
+	dt_u32 cpu;
 };
+
+/*
+ * What the runtime keeps from one firing of a shard to the next. Zero at first;
+ * only hints and addresses in the image that it computed itself.
+ */
+#define DT_RT_NOTES_BYTES 256
+/* The frame of a thread that runs on the stack whose lowest byte is at stack. */
+#define DT_RT_FRAME_AT(stack)                                                  \
+	((stack) + DT_RT_STACK_BYTES - DT_RT_NOTES_BYTES -                     \
+	 sizeof(struct dt_rt_frame))
 
 /* What only the agent can do: it reads the frame and the arguments here. */
 enum dt_rt_upcall_op {
@@ -162,6 +182,8 @@ enum dt_rt_upcall_op {
 	DT_RT_UP_LOAD,	     /* a[0] from, a[1] to, a[2] bytes; value = bad address */
 	DT_RT_UP_STORE,	     /* a[0] to, a[1] from, a[2] bytes; value = bad address */
 	DT_RT_UP_TID,	     /* a thread that the table lacks: value = pid << 32 | tid */
+	DT_RT_UP_TIMESTAMP,  /* CLOCK_MONOTONIC, ns: value */
+	DT_RT_UP_WALLTIME,   /* CLOCK_REALTIME, ns: value */
 };
 
 struct dt_rt_upcall {

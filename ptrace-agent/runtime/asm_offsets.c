@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the assembly finds what the C headers declare: compiled to text, of
+ * which the build keeps the lines between the marks as asm_offsets.h.
+ */
+#include "dif/arena.h"
+#include "ptrace-agent/runtime/runtime.h"
+
+#define OFFSET(name, type, member)                                             \
+	__asm__ volatile("\n@@ #define " #name " %c0" ::"i"(                   \
+	    __builtin_offsetof(struct type, member)))
+#define CONSTANT(name)                                                         \
+	__asm__ volatile("\n@@ #define ASM_" #name " %c0" ::"i"(name))
+
+void dt_rt_offsets(void);
+void dt_rt_offsets(void)
+{
+	CONSTANT(DT_RT_CONFIG);
+	CONSTANT(DT_RT_STACK_BYTES);
+	CONSTANT(DT_RT_NOTES_BYTES);
+	CONSTANT(DT_ACTIVITY_ACTIVE);
+	OFFSET(CONFIG_ARENA, dt_rt_config, arena);
+	OFFSET(CONFIG_SHARDS, dt_rt_config, shards);
+	OFFSET(CONFIG_SHARD_BYTES, dt_rt_config, shard_bytes);
+	OFFSET(CONFIG_STACKS, dt_rt_config, stacks);
+	OFFSET(CONFIG_N_SHARDS, dt_rt_config, n_shards);
+	OFFSET(CONFIG_PID, dt_rt_config, pid);
+	OFFSET(CONFIG_CPU_METHOD, dt_rt_config, cpu_method);
+	OFFSET(CONFIG_ENABLED, dt_rt_config, enabled);
+	OFFSET(CONFIG_ALIVE, dt_rt_config, alive);
+	OFFSET(CONFIG_SITES, dt_rt_config, sites);
+	OFFSET(SITE_BACK, dt_rt_site, back);
+	OFFSET(SITE_N_FIRINGS, dt_rt_site, n_firings);
+	OFFSET(SITE_CONDITION, dt_rt_site, condition);
+	OFFSET(FRAME_R11, dt_rt_frame, r11);
+	OFFSET(FRAME_R10, dt_rt_frame, r10);
+	OFFSET(FRAME_R9, dt_rt_frame, r9);
+	OFFSET(FRAME_R8, dt_rt_frame, r8);
+	OFFSET(FRAME_RDI, dt_rt_frame, rdi);
+	OFFSET(FRAME_RSI, dt_rt_frame, rsi);
+	OFFSET(FRAME_RDX, dt_rt_frame, rdx);
+	OFFSET(FRAME_BACK, dt_rt_frame, back);
+	OFFSET(FRAME_LOCK, dt_rt_frame, lock);
+	OFFSET(FRAME_USER_RSP, dt_rt_frame, user_rsp);
+	OFFSET(ARENA_SESSION, dt_arena, session);
+	OFFSET(SESSION_ACTIVITY, dt_session, activity);
+	OFFSET(SESSION_NOSHARD, dt_session, drops[DTRACEDROP_NOSHARD]);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Time in a target: the processor's counter on the line that the consumer keeps
+ * (struct dt_clock). No such line: the kernel, by a system call if those are
+ * allowed, else by the agent.
+ *
+ * A line is read without waiting for its writer: after a few tries the kernel
+ * is asked. When nobody can tell the time it is 0, and the engine uses the
+ * shard's last time.
+ */
+#include "ptrace-agent/runtime/host.h"
+
+#define DT_CLOCK_TRIES 64
+enum {
+	DT_CLOCK_REALTIME = 0,
+	DT_CLOCK_MONOTONIC = 1,
+	DT_CLOCK_THREAD_CPUTIME_ID = 3
+};
+
+struct dt_rt_timespec {
+	dt_s64 seconds, ns;
+};
+
+/* Of two processors' counters one may be a little behind where a line begins.
+ */
+static dt_u64 dt_rt_since(dt_u64 start, dt_u64 mult, dt_u32 shift)
+{
+	dt_u32 low, high;
+	dt_s64 delta;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	delta = (dt_s64)(((dt_u64)high << 32 | low) - start);
+	if (delta < 0)
+		return 0;
+	return (dt_u64)((unsigned __int128)(dt_u64)delta * mult >>
+			(shift & 63));
+}
+
+static int dt_rt_line(struct dt_host *host, int wall, dt_u64 *ns)
+{
+	const struct dt_arena *arena = host->arena;
+	const struct dt_session *session = dt_at(arena, arena->session);
+	const struct dt_clock *c = &session->clock;
+
+	for (int i = 0; i < DT_CLOCK_TRIES; i++) {
+		dt_u32 seq = dt_acquire32(&c->seq);
+		dt_u64 tsc, start, mult;
+		dt_u32 shift;
+
+		if (!seq)
+			return -1;
+		tsc = dt_once64(&c->tsc);
+		start = dt_once64(wall ? &c->wall_ns : &c->mono_ns);
+		mult = dt_once64(&c->mult);
+		shift = dt_once32(&c->shift);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (!(seq & 1) && dt_once32(&c->seq) == seq) {
+			*ns = start + dt_rt_since(tsc, mult, shift);
+			return 0;
+		}
+		dt_pause();
+	}
+	return -1;
+}
+
+static dt_u64 dt_rt_kernel_time(struct dt_host *host, dt_u64 clock, dt_u32 op)
+{
+	struct dt_rt_timespec t;
+	dt_u64 ns = 0;
+
+	if (dt_rt_config.may_call && dt_rt_syscall(DT_SYS_clock_gettime, clock,
+						   (dt_u64)&t, 0, 0, 0, 0) == 0)
+		return (dt_u64)t.seconds * 1000000000ull + (dt_u64)t.ns;
+	dt_rt_ask(dt_rt_run_of(host), op, 0, 0, 0, &ns);
+	return ns;
+}
+
+dt_u64 dt_rt_timestamp(struct dt_host *host)
+{
+	dt_u64 ns;
+
+	if (DT_LIKELY(dt_rt_line(host, 0, &ns) == 0))
+		return ns;
+	return dt_rt_kernel_time(host, DT_CLOCK_MONOTONIC, DT_RT_UP_TIMESTAMP);
+}
+
+dt_u64 dt_rt_walltime(struct dt_host *host)
+{
+	dt_u64 ns;
+
+	if (dt_rt_line(host, 1, &ns) == 0)
+		return ns;
+	return dt_rt_kernel_time(host, DT_CLOCK_REALTIME, DT_RT_UP_WALLTIME);
+}
+
+dt_u64 dt_rt_vtimestamp(struct dt_host *host)
+{
+	return dt_rt_kernel_time(host, DT_CLOCK_THREAD_CPUTIME_ID,
+				 DT_RT_UP_VTIMESTAMP);
+}

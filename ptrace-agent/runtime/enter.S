@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way in and out of the runtime, its traps, and its accesses that may fault.
+ *
+ * On the target's stack, down from where the program's stack pointer is:
+ *
+ *   -128  the red zone
+ *   -136  %rbx           pushed by the trampoline's head; %ebx is the site's index
+ *   -144  %rcx
+ *   -152  %rax
+ *   -160  flags (22 bits) | site << 32 | cpu << 51
+ *
+ * Flags are left alone up to pushfq, so that an inert site does not pay for them and a
+ * conditional jump's condition is asked of the processor itself. `add` and `sahf` put
+ * them back; these leave DF, AC and TF as they are here. popfq, several times dearer, is
+ * for programs that came with DF or AC set, without which the engine has to run. TF is
+ * never changed by the fast way; the slow one writes back what pushfq saw, a debugger's
+ * single step included.
+ *
+ * No word on the stack is read in another width than it was written in: the processor
+ * would wait for the store. Only the search for a shard that is free does it.
+ */
+#include "asm_offsets.h"
+
+#define CONFIG(member) dt_rt_image + ASM_DT_RT_CONFIG + (member)(%rip)
+#define SITE_MASK 0x7ffff
+#define CPU_SHIFT 19
+#define CPU_MASK 0xfff
+#define FLAGS_MASK 0x3fffff
+#define DF_OR_AC 0x40400
+#define OF_BIT 11
+#define OWNER_DIED 0x40000000
+#define CPU_SEGMENT 0x7b /* Linux' __CPUNODE_SEG: its limit has the CPU's number */
+
+	.globl dt_rt_image, dt_rt_config
+	.globl dt_rt_enter, dt_rt_exit_trap, dt_rt_upcall, dt_rt_upcall_trap
+	.globl dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
+	.globl dt_rt_copy, dt_rt_copy_string
+	.globl dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
+	.hidden dt_rt_image, dt_rt_config
+	.hidden dt_rt_enter, dt_rt_exit_trap, dt_rt_upcall, dt_rt_upcall_trap
+	.hidden dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
+	.hidden dt_rt_copy, dt_rt_copy_string
+	.hidden dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
+	.hidden dt_rt_fire
+
+	/* runtime.ld lays the header's words behind this label. */
+	.section .header, "a", @progbits
+dt_rt_image:
+	.set	dt_rt_config, dt_rt_image + ASM_DT_RT_CONFIG
+
+	.section .text.enter, "ax", @progbits
+	.p2align 6
+dt_rt_enter:
+	push	%rcx
+	push	%rax
+	lea	(, %rbx, 8), %rax
+	lea	CONFIG(CONFIG_SITES), %rcx
+	lea	(%rcx, %rax, 4), %rax		/* the site */
+	mov	CONFIG(CONFIG_ENABLED), %ecx
+	jrcxz	.Lskip
+	mov	SITE_N_FIRINGS(%rax), %ecx
+	jrcxz	.Lskip
+	mov	SITE_CONDITION(%rax), %ecx
+	jrcxz	.Lfires
+	jmp	.Lcondition
+
+	/* Nothing was changed but %rbx, %rcx, %rax; %rax: the site */
+.Lskip:
+	mov	SITE_BACK(%rax), %rbx
+	pop	%rax
+	pop	%rcx
+	jmp	*%rbx
+
+.Lfires:
+	pushfq
+	testl	$OWNER_DIED, CONFIG(CONFIG_ALIVE)
+	jnz	.Ldead
+	cmpl	$0, CONFIG(CONFIG_CPU_METHOD)
+	jne	.Llsl
+	rdpid	%rax
+.Lcpu:
+	and	$CPU_MASK, %eax
+	mov	%eax, %ecx
+	shl	$CPU_SHIFT, %ecx
+	or	%ecx, %ebx
+	mov	%ebx, 4(%rsp)
+.Lmodulo:
+	cmp	CONFIG(CONFIG_N_SHARDS), %eax
+	jae	.Lsubtract
+	mov	%rax, %rbx
+	imul	CONFIG(CONFIG_SHARD_BYTES), %rbx
+	add	CONFIG(CONFIG_SHARDS), %rbx
+	xor	%eax, %eax
+	mov	CONFIG(CONFIG_PID), %ecx
+	lock cmpxchg %ecx, (%rbx)
+	jne	.Lsearch
+	mov	4(%rsp), %ecx
+	shr	$CPU_SHIFT, %ecx
+.Lmodulo_again:
+	cmp	CONFIG(CONFIG_N_SHARDS), %ecx
+	jae	.Lsubtract_again
+
+	/* %ecx: the shard, %rbx: its lock, held */
+.Lheld:
+	mov	%ecx, %eax
+	shl	$15, %rax
+	add	CONFIG(CONFIG_STACKS), %rax
+	add	$ASM_DT_RT_STACK_BYTES - ASM_DT_RT_NOTES_BYTES, %rax
+	xchg	%rax, %rsp
+	sub	$8, %rsp
+	mov	%ecx, (%rsp)			/* shard */
+	mov	4(%rax), %ecx
+	shr	$CPU_SHIFT, %ecx
+	mov	%ecx, 4(%rsp)			/* cpu */
+	mov	4(%rax), %ecx
+	and	$SITE_MASK, %ecx
+	push	%rcx				/* site */
+	push	%rax				/* user_rsp */
+	push	%rbx				/* lock */
+	shl	$5, %rcx
+	lea	CONFIG(CONFIG_SITES), %rbx
+	push	SITE_BACK(%rcx, %rbx)		/* back */
+	lea	160(%rax), %rcx
+	push	%rcx				/* rsp */
+	mov	(%rax), %ecx
+	push	%rcx				/* rflags */
+	push	8(%rax)				/* rax */
+	push	16(%rax)			/* rcx */
+	push	%rdx
+	push	24(%rax)			/* rbx */
+	push	%rbp
+	push	%rsi
+	push	%rdi
+	push	%r8
+	push	%r9
+	push	%r10
+	push	%r11
+	push	%r12
+	push	%r13
+	push	%r14
+	push	%r15
+dt_rt_frame_begin:
+	test	$DF_OR_AC, %ecx
+	jnz	.Lclear
+.Lcall:
+	mov	%rsp, %rdi
+	call	dt_rt_fire
+	mov	FRAME_R11(%rsp), %r11
+	mov	FRAME_R10(%rsp), %r10
+	mov	FRAME_R9(%rsp), %r9
+	mov	FRAME_R8(%rsp), %r8
+	mov	FRAME_RDI(%rsp), %rdi
+	mov	FRAME_RSI(%rsp), %rsi
+	mov	FRAME_RDX(%rsp), %rdx
+	mov	FRAME_LOCK(%rsp), %rcx
+	mov	FRAME_BACK(%rsp), %rbx
+dt_rt_leave_begin:
+	mov	FRAME_USER_RSP(%rsp), %rsp
+	movl	$0, (%rcx)
+	/* %rbx: where to go; on the stack flags, %rax, %rcx */
+.Lleave:
+	mov	(%rsp), %ecx
+	test	$DF_OR_AC, %ecx
+	jnz	.Lpopfq
+	bt	$OF_BIT, %ecx
+	setc	%al
+	mov	%cl, %ah
+	add	$0x7f, %al			/* 1: overflows */
+	sahf
+	lea	8(%rsp), %rsp
+	pop	%rax
+	pop	%rcx
+	jmp	*%rbx
+.Lpopfq:
+	movl	$0, 4(%rsp)
+	popfq
+	pop	%rax
+	pop	%rcx
+	jmp	*%rbx
+dt_rt_leave_end:
+
+	/* --- what seldom happens --- */
+
+.Lclear:
+	pushfq
+	andl	$~DF_OR_AC, (%rsp)
+	popfq
+	jmp	.Lcall
+
+.Ldead:
+	mov	SITE_BACK(%rax), %rbx
+	jmp	.Lleave
+
+.Llsl:
+	mov	$CPU_SEGMENT, %eax
+	lsl	%eax, %eax
+	jmp	.Lcpu
+
+.Lsubtract:
+	sub	CONFIG(CONFIG_N_SHARDS), %eax
+	jmp	.Lmodulo
+.Lsubtract_again:
+	sub	CONFIG(CONFIG_N_SHARDS), %ecx
+	jmp	.Lmodulo_again
+
+	/* %ecx: opcode's four bits + 16; the flags are the program's */
+.Lcondition:
+	lea	.Lconditions - 16 * 4(%rip), %rax
+	lea	(%rax, %rcx, 4), %rax
+	jmp	*%rax
+	.p2align 2
+.Lconditions:
+	.irp	cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
+	.p2align 2
+	j\cc	.Ltaken
+	jmp	.Lnot_taken
+	.endr
+.Ltaken:
+	lea	(, %rbx, 8), %rax
+	lea	CONFIG(CONFIG_SITES), %rcx
+	lea	(%rcx, %rax, 4), %rax
+	jmp	.Lfires
+.Lnot_taken:
+	lea	(, %rbx, 8), %rax
+	lea	CONFIG(CONFIG_SITES), %rcx
+	lea	(%rcx, %rax, 4), %rax
+	jmp	.Lskip
+
+	/* The first choice is held: the others, in order, from the byte over the flags. */
+.Lsearch:
+	mov	4(%rsp), %eax
+	shr	$CPU_SHIFT, %eax
+.Lstart:
+	cmp	CONFIG(CONFIG_N_SHARDS), %eax
+	jb	.Lnext
+	sub	CONFIG(CONFIG_N_SHARDS), %eax
+	jmp	.Lstart
+.Lbusy:
+	movzbl	3(%rsp), %eax
+.Lnext:
+	inc	%eax
+	cmp	CONFIG(CONFIG_N_SHARDS), %eax
+	jb	1f
+	xor	%eax, %eax
+1:	mov	%al, 3(%rsp)
+	mov	4(%rsp), %ecx
+	shr	$CPU_SHIFT, %ecx
+2:	cmp	CONFIG(CONFIG_N_SHARDS), %ecx
+	jb	3f
+	sub	CONFIG(CONFIG_N_SHARDS), %ecx
+	jmp	2b
+3:	cmp	%ecx, %eax
+	je	.Lnone				/* all round */
+	mov	%rax, %rbx
+	imul	CONFIG(CONFIG_SHARD_BYTES), %rbx
+	add	CONFIG(CONFIG_SHARDS), %rbx
+	cmpl	$0, (%rbx)
+	jne	.Lbusy
+	xor	%eax, %eax
+	mov	CONFIG(CONFIG_PID), %ecx
+	lock cmpxchg %ecx, (%rbx)
+	jne	.Lbusy
+	movzbl	3(%rsp), %ecx
+	movb	$0, 3(%rsp)
+	jmp	.Lheld
+
+	/* A drop for each firing of the site, if D runs at all now. */
+.Lnone:
+	movb	$0, 3(%rsp)
+	mov	4(%rsp), %ebx
+	and	$SITE_MASK, %ebx
+	shl	$5, %ebx
+	lea	CONFIG(CONFIG_SITES), %rax
+	add	%rax, %rbx
+	mov	CONFIG(CONFIG_ARENA), %rax
+	add	ARENA_SESSION(%rax), %rax
+	cmpl	$ASM_DT_ACTIVITY_ACTIVE, SESSION_ACTIVITY(%rax)
+	jne	4f
+	mov	SITE_N_FIRINGS(%rbx), %ecx
+	lock add %rcx, SESSION_NOSHARD(%rax)
+4:	mov	SITE_BACK(%rbx), %rbx
+	jmp	.Lleave
+
+	/* --- traps --- */
+
+	.p2align 4
+dt_rt_exit_trap:
+	int3
+	ud2
+
+	/* void dt_rt_upcall(struct dt_rt_upcall *) */
+	.p2align 4
+dt_rt_upcall:
+dt_rt_upcall_trap:
+	int3
+	ret
+
+	/*
+	 * struct dt_rt_copied dt_rt_copy(void *to, const void *from, dt_u64 n)
+	 * Nothing may be pushed in here: the fixup returns for it.
+	 */
+	.p2align 4
+dt_rt_load_begin:
+dt_rt_copy:
+	mov	%rdx, %rcx
+	jmp	2f
+1:	mov	(%rsi), %rax
+	mov	%rax, (%rdi)
+	add	$8, %rsi
+	add	$8, %rdi
+2:	sub	$8, %rcx
+	jae	1b
+	add	$8, %rcx
+	jz	4f
+3:	movzbl	(%rsi), %eax
+	mov	%al, (%rdi)
+	inc	%rsi
+	inc	%rdi
+	dec	%rcx
+	jnz	3b
+4:	xor	%eax, %eax
+	ret
+
+	/*
+	 * struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max)
+	 * Copies up to the NUL, with it, or max bytes. at: length without the NUL.
+	 */
+	.p2align 4
+dt_rt_copy_string:
+	xor	%ecx, %ecx
+	test	%rdx, %rdx
+	jz	6f
+5:	movzbl	(%rsi, %rcx), %eax
+	mov	%al, (%rdi, %rcx)
+	test	%al, %al
+	jz	6f
+	inc	%rcx
+	cmp	%rdx, %rcx
+	jb	5b
+6:	mov	%rcx, %rdx
+	xor	%eax, %eax
+	ret
+dt_rt_load_end:
+
+	/* %rdx: the address that could not be had */
+	.p2align 4
+dt_rt_load_fixup:
+	mov	$1, %eax
+	ret
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runtime as a host of the engine: its table of operations, its way to the
+ * agent, and who the thread is.
+ *
+ * The table is made in the shard's notes, since an image that is not relocated
+ * cannot hold addresses.
+ */
+#include "ptrace-agent/runtime/host.h"
+
+#define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
+#define DT_ARCH_GET_FS 0x1003
+
+static dt_u64 dt_rt_arg(struct dt_host *host, dt_u32 n)
+{
+	struct dt_rt_run *run = dt_rt_run_of(host);
+	dt_u64 value = 0, bad;
+
+	/* From arg6 on they stand behind the return address. A return has two.
+	 */
+	if (run->kind == DT_RT_RETURN || n < 6 ||
+	    dt_rt_load(host, run->frame->rsp + 8 * (n - 5), &value, 8, &bad) !=
+		0)
+		return 0;
+	return value;
+}
+
+void dt_rt_notes_fill(struct dt_rt_notes *notes)
+{
+	struct dt_host_ops *ops = &notes->ops;
+
+	notes->range = 0;
+	ops->timestamp = dt_rt_timestamp;
+	ops->walltime = dt_rt_walltime;
+	ops->vtimestamp = dt_rt_vtimestamp;
+	ops->load = dt_rt_load;
+	ops->load_string = dt_rt_load_string;
+	ops->store = dt_rt_store;
+	ops->arg = dt_rt_arg;
+	ops->var = dt_rt_var;
+	ops->var_string = dt_rt_var_string;
+	ops->ustack = dt_rt_ustack;
+	ops->progenyof = dt_rt_progenyof;
+	ops->raise = dt_rt_raise;
+	ops->stop = dt_rt_stop;
+	ops->identify = dt_rt_identify;
+	notes->ready = (dt_u64)&dt_rt_config;
+}
+
+/* A trap that nobody takes would kill the target. */
+static int dt_rt_agent_lives(struct dt_rt_run *run)
+{
+	const struct dt_arena *arena = run->host.arena;
+	const struct dt_session *session = dt_at(arena, arena->session);
+	dt_u64 lease = dt_once64(&session->lease_until);
+	const struct dt_shard *shard =
+	    dt_at(arena, arena->shards + run->host.shard * arena->shard_bytes);
+
+	if (dt_once32(&dt_rt_config.alive) & DT_OWNER_DIED)
+		return 0;
+	/* The shard's last time stands for now: asking may need the agent. */
+	return !lease || shard->last_timestamp <= lease;
+}
+
+int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,
+	      dt_u64 *value)
+{
+	struct dt_rt_upcall call;
+
+	if (!dt_rt_agent_lives(run))
+		return -1;
+	call.op = op;
+	call.result = -1;
+	call.frame = (dt_u64)run->frame;
+	call.a[0] = a0;
+	call.a[1] = a1;
+	call.a[2] = a2;
+	call.value = 0;
+	dt_rt_upcall(&call);
+	*value = call.value;
+	return call.result == 0 ? 0 : -1;
+}
+
+int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value)
+{
+	(void)run;
+	if (DT_LIKELY(dt_rt_config.fs_method == DT_RT_FS_RDFSBASE)) {
+		__asm__ volatile("rdfsbase %0" : "=r"(*value));
+		return 0;
+	}
+	if (dt_rt_config.may_call &&
+	    dt_rt_syscall(DT_SYS_arch_prctl, DT_ARCH_GET_FS, (dt_u64)value, 0,
+			  0, 0, 0) == 0)
+		return 0;
+	return -1;
+}
+
+/* The thread that the agent wrote down for this fs_base; null: none. */
+static const struct dt_rt_thread *dt_rt_thread_find(dt_u64 fs_base)
+{
+	const struct dt_rt_thread *threads = dt_rt_config.threads;
+	dt_u32 at = dt_rt_thread_slot(fs_base);
+
+	for (dt_u32 i = 0; i < DT_RT_MAX_THREADS; i++) {
+		const struct dt_rt_thread *t = &threads[at];
+		dt_u64 key = dt_once64(&t->fs_base);
+
+		if (key == fs_base)
+			return t;
+		if (!key)
+			return DT_NULL;
+		at = (at + 1) & (DT_RT_MAX_THREADS - 1);
+	}
+	return DT_NULL;
+}
+
+void dt_rt_identify(struct dt_host *host)
+{
+	struct dt_rt_run *run = dt_rt_run_of(host);
+	const struct dt_rt_thread *t = DT_NULL;
+	dt_u64 fs_base = 0, key = 0;
+	dt_u32 pid = dt_rt_config.pid, tid;
+
+	if (dt_rt_fs_base(run, &fs_base) == 0 && fs_base)
+		t = dt_rt_thread_find(fs_base);
+	if (DT_LIKELY(t != DT_NULL)) {
+		tid = t->tid;
+		pid = t->pid;
+	} else if (dt_rt_config.may_call &&
+		   (dt_u32)dt_rt_syscall(DT_SYS_getpid, 0, 0, 0, 0, 0, 0) ==
+		       pid) {
+		/* Not a vfork child, and the agent counts as this process does.
+		 */
+		tid = (dt_u32)dt_rt_syscall(DT_SYS_gettid, 0, 0, 0, 0, 0, 0);
+	} else if (dt_rt_ask(run, DT_RT_UP_TID, fs_base, 0, 0, &key) == 0) {
+		tid = (dt_u32)key;
+		pid = (dt_u32)(key >> 32);
+	} else {
+		tid = pid;
+	}
+	host->owner = tid;
+	host->thread_key = (dt_u64)pid << 32 | tid;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the runtime's files: one firing, and what its host operations are
+ * made of.
+ */
+#ifndef PTRACE_AGENT_RUNTIME_HOST_H
+#define PTRACE_AGENT_RUNTIME_HOST_H
+
+#include "dif/engine.h"
+#include "dif/mem.h"
+#include "ptrace-agent/runtime/runtime.h"
+
+extern const struct dt_rt_config dt_rt_config;
+
+/*
+ * Above the frame on each shard's stack. Whoever holds the shard may write it;
+ * the addresses in ops are this image's, written at the shard's first firing
+ * here.
+ */
+struct dt_rt_notes {
+	dt_u64 ready; /* the image's address */
+	dt_u32 range; /* where the last load was found */
+	dt_u32 pad;
+	struct dt_host_ops ops;
+};
+DT_STATIC_ASSERT(sizeof(struct dt_rt_notes) <= DT_RT_NOTES_BYTES, "notes fit");
+
+/* A site's firings on one thread. host is first: an operation gets to the rest.
+ */
+struct dt_rt_run {
+	struct dt_host host;
+	struct dt_rt_frame *frame;
+	const struct dt_rt_site *site;
+	struct dt_rt_notes *notes;
+	dt_u32 kind; /* of the probe that fires: enum dt_rt_kind */
+};
+
+DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)
+{
+	return (struct dt_rt_run *)host;
+}
+
+/* --- enter.S --- */
+struct dt_rt_copied {
+	dt_u64 failed;
+	dt_u64 at; /* failed: the address; a string: its length */
+};
+struct dt_rt_copied dt_rt_copy(void *to, const void *from, dt_u64 bytes);
+struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max);
+void dt_rt_upcall(struct dt_rt_upcall *call);
+
+/* --- host.c --- */
+void dt_rt_notes_fill(struct dt_rt_notes *notes);
+/* Asks the agent: 0, or -1 when it refuses or is gone. */
+int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,
+	      dt_u64 *value);
+int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value);
+void dt_rt_identify(struct dt_host *host);
+
+/* --- clock.c --- */
+dt_u64 dt_rt_timestamp(struct dt_host *host);
+dt_u64 dt_rt_walltime(struct dt_host *host);
+dt_u64 dt_rt_vtimestamp(struct dt_host *host);
+
+/* --- memory.c --- */
+int dt_rt_load(struct dt_host *host, dt_u64 addr, void *to, dt_u64 bytes,
+	       dt_u64 *bad);
+dt_s64 dt_rt_load_string(struct dt_host *host, dt_u64 addr, char *to,
+			 dt_u64 max, dt_u64 *bad);
+int dt_rt_store(struct dt_host *host, dt_u64 addr, const void *from,
+		dt_u64 bytes, dt_u64 *bad);
+
+/* --- vars.c --- */
+int dt_rt_var(struct dt_host *host, dt_u32 id, dt_u32 index, dt_u64 *value);
+dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, char *to, dt_u64 max);
+dt_s64 dt_rt_ustack(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
+int dt_rt_progenyof(struct dt_host *host, dt_u64 pid);
+int dt_rt_raise(struct dt_host *host, int sig);
+int dt_rt_stop(struct dt_host *host);
+
+/* --- system calls of this thread; only when config.may_call --- */
+
+/* Linux' numbers on x86-64. */
+enum {
+	DT_SYS_getpid = 39,
+	DT_SYS_arch_prctl = 158,
+	DT_SYS_gettid = 186,
+	DT_SYS_clock_gettime = 228,
+	DT_SYS_tgkill = 234,
+	DT_SYS_process_vm_readv = 310,
+	DT_SYS_process_vm_writev = 311,
+};
+
+DT_INLINE dt_s64 dt_rt_syscall(dt_u64 no, dt_u64 a, dt_u64 b, dt_u64 c,
+			       dt_u64 d, dt_u64 e, dt_u64 f)
+{
+	register dt_u64 r10 __asm__("r10") = d;
+	register dt_u64 r8 __asm__("r8") = e;
+	register dt_u64 r9 __asm__("r9") = f;
+	dt_s64 result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(no), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
+			   "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+#endif

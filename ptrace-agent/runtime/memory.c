@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The target's memory, read and written from inside it.
+ *
+ * An address in one of the ranges that the agent saw readable is read directly,
+ * in dt_rt_copy(): if it has gone meanwhile, the fault is the agent's to turn
+ * into a fault of D. Any other address is asked of the kernel by
+ * process_vm_readv(), page by page, so that *bad is the first address that
+ * could not be had, as it is on the int3 path. Where system calls are not
+ * allowed such an address is tried in dt_rt_copy(), too.
+ *
+ * Stores go through the kernel, which honours page protection, and never into
+ * our own stacks or the session's arena.
+ */
+#include "ptrace-agent/runtime/host.h"
+
+#define DT_PAGE 4096ull
+#define DT_EFAULT 14
+#define DT_LOOK 256 /* most strings are short */
+
+struct dt_rt_iovec {
+	dt_u64 at, bytes;
+};
+
+/* Readable bytes at addr, as far as the agent's table knows. */
+static dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr)
+{
+	const struct dt_rt_config *config = &dt_rt_config;
+	const struct dt_rt_range *r = config->ranges;
+	dt_u32 n = config->n_ranges, seq = dt_acquire32(&config->ranges_seq);
+	dt_u32 low = 0, high = n < DT_RT_MAX_RANGES ? n : DT_RT_MAX_RANGES;
+	dt_u32 last = run->notes->range;
+	dt_u64 left = 0;
+
+	if (seq & 1)
+		return 0;
+	if (DT_LIKELY(last < high &&
+		      addr - r[last].start < r[last].end - r[last].start)) {
+		left = r[last].end - addr;
+	} else {
+		while (low < high) {
+			dt_u32 mid = (low + high) / 2;
+
+			if (addr >= r[mid].end)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low < n && low < DT_RT_MAX_RANGES && addr >= r[low].start &&
+		    addr < r[low].end) {
+			left = r[low].end - addr;
+			run->notes->range = low;
+		}
+	}
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return dt_once32(&config->ranges_seq) == seq ? left : 0;
+}
+
+static int dt_rt_direct(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
+{
+	struct dt_rt_copied copied = dt_rt_copy(to, (const void *)addr, bytes);
+
+	if (copied.failed)
+		*bad = copied.at;
+	return copied.failed ? -1 : 0;
+}
+
+/* Within one page: 0, -1: not there, 1: the kernel does not serve this call. */
+static int dt_rt_by_kernel(dt_u64 call, dt_u64 addr, const void *local,
+			   dt_u64 bytes)
+{
+	struct dt_rt_iovec here = {(dt_u64)local, bytes}, there = {addr, bytes};
+	dt_u64 pid = (dt_u64)dt_rt_syscall(DT_SYS_getpid, 0, 0, 0, 0, 0, 0);
+	dt_s64 done =
+	    dt_rt_syscall(call, pid, (dt_u64)&here, 1, (dt_u64)&there, 1, 0);
+
+	if (done == (dt_s64)bytes)
+		return 0;
+	return done >= 0 || done == -DT_EFAULT ? -1 : 1;
+}
+
+static int dt_rt_load_page(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
+{
+	int result = 1;
+
+	if (dt_rt_config.may_call)
+		result =
+		    dt_rt_by_kernel(DT_SYS_process_vm_readv, addr, to, bytes);
+	if (result > 0)
+		return dt_rt_direct(addr, to, bytes, bad);
+	if (result < 0)
+		*bad = addr;
+	return result;
+}
+
+/* How much of bytes at addr is one step: *known, or to the page's end. */
+static dt_u64 dt_rt_step(struct dt_rt_run *run, dt_u64 addr, dt_u64 bytes,
+			 int *known)
+{
+	dt_u64 n = dt_rt_known(run, addr);
+
+	*known = n != 0;
+	if (!n)
+		n = DT_PAGE - addr % DT_PAGE;
+	return n < bytes ? n : bytes;
+}
+
+int dt_rt_load(struct dt_host *host, dt_u64 addr, void *to, dt_u64 bytes,
+	       dt_u64 *bad)
+{
+	dt_u8 *into = to;
+
+	while (bytes) {
+		int known;
+		dt_u64 n = dt_rt_step(dt_rt_run_of(host), addr, bytes, &known);
+		int result = known ? dt_rt_direct(addr, into, n, bad)
+				   : dt_rt_load_page(addr, into, n, bad);
+
+		if (DT_UNLIKELY(result != 0))
+			return -1;
+		addr += n;
+		into += n;
+		bytes -= n;
+	}
+	return 0;
+}
+
+dt_s64 dt_rt_load_string(struct dt_host *host, dt_u64 addr, char *to,
+			 dt_u64 max, dt_u64 *bad)
+{
+	dt_u64 length = 0;
+
+	while (length < max) {
+		int known;
+		dt_u64 n = dt_rt_step(dt_rt_run_of(host), addr + length,
+				      max - length, &known);
+
+		if (known) {
+			struct dt_rt_copied c = dt_rt_copy_string(
+			    to + length, (const char *)(addr + length), n);
+
+			if (c.failed) {
+				*bad = c.at;
+				return -1;
+			}
+			length += c.at;
+			if (c.at < n)
+				return (dt_s64)length;
+			continue;
+		}
+		if (n > DT_LOOK)
+			n = DT_LOOK;
+		if (dt_rt_load_page(addr + length, to + length, n, bad) != 0)
+			return -1;
+		for (dt_u64 i = 0; i < n; i++) {
+			if (!to[length + i])
+				return (dt_s64)(length + i);
+		}
+		length += n;
+	}
+	return (dt_s64)length;
+}
+
+static int dt_rt_overlaps(dt_u64 addr, dt_u64 bytes, dt_u64 start, dt_u64 n)
+{
+	return addr < start + n && start < addr + bytes;
+}
+
+static int dt_rt_is_ours(struct dt_host *host, dt_u64 addr, dt_u64 bytes)
+{
+	const struct dt_arena *arena = host->arena;
+	const struct dt_rt_config *config = &dt_rt_config;
+
+	return dt_rt_overlaps(addr, bytes, config->arena, arena->total_bytes) ||
+	       dt_rt_overlaps(addr, bytes, config->stacks,
+			      config->n_shards * DT_RT_STACK_BYTES);
+}
+
+int dt_rt_store(struct dt_host *host, dt_u64 addr, const void *from,
+		dt_u64 bytes, dt_u64 *bad)
+{
+	const dt_u8 *bytes_from = from;
+
+	if (bytes && dt_rt_is_ours(host, addr, bytes)) {
+		*bad = addr;
+		return -1;
+	}
+	while (bytes) {
+		dt_u64 n = DT_PAGE - addr % DT_PAGE;
+		int result = 1;
+
+		if (n > bytes)
+			n = bytes;
+		if (dt_rt_config.may_call)
+			result = dt_rt_by_kernel(DT_SYS_process_vm_writev, addr,
+						 bytes_from, n);
+		if (result > 0) {
+			struct dt_rt_copied c =
+			    dt_rt_copy((void *)addr, bytes_from, n);
+
+			if (c.failed) {
+				*bad = c.at;
+				return -1;
+			}
+		} else if (result < 0) {
+			*bad = addr;
+			return -1;
+		}
+		addr += n;
+		bytes_from += n;
+		bytes -= n;
+	}
+	return 0;
+}

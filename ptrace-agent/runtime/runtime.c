@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A site was reached: run each of its firings on the shard that dt_rt_enter
+ * holds.
+ *
+ * Everything here runs on the shard's stack, inside the target, at any
+ * instruction of it: no libc, no thread-local storage, no vector register, no
+ * wait.
+ */
+#include "ptrace-agent/runtime/host.h"
+
+void dt_rt_fire(struct dt_rt_frame *frame);
+
+/* System V AMD64 ABI, 3.2.3. A return has the offset and the value. */
+static void dt_rt_fire_one(struct dt_rt_run *run,
+			   const struct dt_rt_firing *firing)
+{
+	const struct dt_rt_frame *f = run->frame;
+	dt_u64 args[6];
+
+	run->kind = firing->kind;
+	if (firing->kind == DT_RT_RETURN) {
+		args[0] = firing->arg0;
+		args[1] = f->rax;
+		dt_fire_held(&run->host, firing->probe, args, 2);
+		return;
+	}
+	args[0] = f->rdi;
+	args[1] = f->rsi;
+	args[2] = f->rdx;
+	args[3] = f->rcx;
+	args[4] = f->r8;
+	args[5] = f->r9;
+	dt_fire_held(&run->host, firing->probe, args, 6);
+}
+
+__attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
+{
+	const struct dt_rt_config *config = &dt_rt_config;
+	const struct dt_rt_site *site = &config->sites[frame->site];
+	const struct dt_rt_firing *firing =
+	    &config->firings[site->first_firing];
+	struct dt_rt_notes *notes = (struct dt_rt_notes *)(frame + 1);
+	struct dt_rt_run run;
+
+	if (DT_UNLIKELY(notes->ready != (dt_u64)config))
+		dt_rt_notes_fill(notes);
+	run.host.ops = &notes->ops;
+	run.host.arena = (void *)config->arena;
+	run.host.cpu = frame->cpu;
+	run.host.shard = frame->shard;
+	run.host.owner = config->pid;
+	run.host.has_target = 1;
+	run.host.thread_key = 0; /* dt_rt_identify() knows */
+	run.host.self = DT_NULL;
+	run.frame = frame;
+	run.site = site;
+	run.notes = notes;
+	for (dt_u32 n = site->n_firings; n; n--)
+		dt_rt_fire_one(&run, firing++);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uregs[] counts as the amd64 register set of illumos' <sys/regset.h> does; R_* of the D
+ * library are these numbers. A row: D name, index, and where the value is:
+ *
+ *   GPR    a general register, by its name
+ *   STATE  what else a host knows of the thread: rip, rflags, fs_base, gs_base
+ *   CONST  the same for every user thread
+ */
+#ifndef PTRACE_AGENT_RUNTIME_UREGS_H
+#define PTRACE_AGENT_RUNTIME_UREGS_H
+
+/* clang-format off */
+#define AGENT_UREGS(GPR, STATE, CONST) \
+	GPR(R_R15, 0, r15)            GPR(R_R14, 1, r14)            \
+	GPR(R_R13, 2, r13)            GPR(R_R12, 3, r12)            \
+	GPR(R_R11, 4, r11)            GPR(R_R10, 5, r10)            \
+	GPR(R_R9, 6, r9)              GPR(R_R8, 7, r8)              \
+	GPR(R_RDI, 8, rdi)            GPR(R_RSI, 9, rsi)            \
+	GPR(R_RBP, 10, rbp)           GPR(R_RBX, 11, rbx)           \
+	GPR(R_RDX, 12, rdx)           GPR(R_RCX, 13, rcx)           \
+	GPR(R_RAX, 14, rax)           CONST(R_TRAPNO, 15, 3 /* #BP */) \
+	CONST(R_ERR, 16, 0)           STATE(R_RIP, 17, rip)         \
+	CONST(R_CS, 18, 0x33)         STATE(R_RFL, 19, rflags)      \
+	GPR(R_RSP, 20, rsp)           CONST(R_SS, 21, 0x2b)         \
+	CONST(R_FS, 22, 0)            CONST(R_GS, 23, 0)            \
+	CONST(R_ES, 24, 0)            CONST(R_DS, 25, 0)            \
+	STATE(R_FSBASE, 26, fs_base)  STATE(R_GSBASE, 27, gs_base)
+/* clang-format on */
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Builtin variables, stacks and signals of a target, seen from inside it. What
+ * only a look at /proc can tell is asked of the agent.
+ */
+#include "ptrace-agent/runtime/host.h"
+
+#include "dif/vars.h"
+#include "ptrace-agent/runtime/uregs.h"
+
+#define DT_SIGSTOP 19
+#define DT_ARCH_GET_GS 0x1004
+
+static int dt_rt_gs_base(dt_u64 *value)
+{
+	if (DT_LIKELY(dt_rt_config.fs_method == DT_RT_FS_RDFSBASE)) {
+		__asm__ volatile("rdgsbase %0" : "=r"(*value));
+		return 0;
+	}
+	if (dt_rt_config.may_call &&
+	    dt_rt_syscall(DT_SYS_arch_prctl, DT_ARCH_GET_GS, (dt_u64)value, 0,
+			  0, 0, 0) == 0)
+		return 0;
+	return -1;
+}
+
+#define STATE_rip(run, value) (*(value) = (run)->site->at, 0)
+#define STATE_rflags(run, value) (*(value) = (run)->frame->rflags, 0)
+#define STATE_fs_base(run, value) dt_rt_fs_base(run, value)
+#define STATE_gs_base(run, value) dt_rt_gs_base(value)
+
+/* -1: no such register, or only the agent can tell. */
+static int dt_rt_ureg(struct dt_rt_run *run, dt_u32 index, dt_u64 *value)
+{
+	switch (index) {
+#define GPR(name, number, reg)                                                 \
+	case number:                                                           \
+		*value = run->frame->reg;                                      \
+		return 0;
+#define STATE(name, number, what)                                              \
+	case number:                                                           \
+		return STATE_##what(run, value);
+#define CONST(name, number, constant)                                          \
+	case number:                                                           \
+		*value = (constant);                                           \
+		return 0;
+		AGENT_UREGS(GPR, STATE, CONST)
+#undef GPR
+#undef STATE
+#undef CONST
+	default:
+		return -1;
+	}
+}
+
+/* errno of the program: where libc keeps it, as the agent found out. */
+static int dt_rt_errno(struct dt_rt_run *run, dt_u64 *value)
+{
+	dt_u64 fs_base, bad;
+	dt_s32 number = 0;
+
+	if (!dt_rt_config.errno_known)
+		return dt_rt_ask(run, DT_RT_UP_VAR, DIF_VAR_errno, 0, 0, value);
+	if (dt_rt_fs_base(run, &fs_base) != 0 ||
+	    dt_rt_load(&run->host, fs_base + (dt_u64)dt_rt_config.errno_offset,
+		       &number, sizeof(number), &bad) != 0)
+		return -1;
+	*value = (dt_u64)(dt_s64)number;
+	return 0;
+}
+
+static dt_u64 dt_rt_key(struct dt_host *host)
+{
+	if (!host->thread_key)
+		dt_rt_identify(host);
+	return host->thread_key;
+}
+
+int dt_rt_var(struct dt_host *host, dt_u32 id, dt_u32 index, dt_u64 *value)
+{
+	struct dt_rt_run *run = dt_rt_run_of(host);
+
+	switch (id) {
+	case DIF_VAR_uregs:
+		if (dt_rt_ureg(run, index, value) == 0)
+			return 0;
+		if (index >= DIF_UREGS_AMD64_N)
+			return -1;
+		return dt_rt_ask(run, DT_RT_UP_VAR, id, index, 0, value);
+	case DIF_VAR_pid:
+		*value = dt_rt_key(host) >> 32;
+		return 0;
+	case DIF_VAR_tid:
+		*value = (dt_u32)dt_rt_key(host);
+		return 0;
+	case DIF_VAR_ppid:
+		*value = dt_rt_config.ppid;
+		return 0;
+	case DIF_VAR_uid: /* the effective ids, as in DTrace */
+	case DIF_VAR_pr_euid:
+		*value = dt_rt_config.uid;
+		return 0;
+	case DIF_VAR_gid:
+	case DIF_VAR_pr_egid:
+		*value = dt_rt_config.gid;
+		return 0;
+	case DIF_VAR_errno:
+		return dt_rt_errno(run, value);
+	case DIF_VAR_ipl: /* no interrupt levels and no jails here */
+	case DIF_VAR_jid:
+		*value = 0;
+		return 0;
+	default:
+		return dt_rt_ask(run, DT_RT_UP_VAR, id, index, 0, value);
+	}
+}
+
+dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, char *to, dt_u64 max)
+{
+	dt_u64 n = 0;
+
+	if (id == DIF_VAR_execname) {
+		n = dt_strnlen(dt_rt_config.execname,
+			       sizeof(dt_rt_config.execname));
+		if (n > max)
+			n = max;
+		dt_copy(to, dt_rt_config.execname, n);
+		return n;
+	}
+	if (dt_rt_ask(dt_rt_run_of(host), DT_RT_UP_VAR_STRING, id, (dt_u64)to,
+		      max, &n) != 0)
+		return 0;
+	return n < max ? n : max;
+}
+
+/*
+ * By frame pointers: the site itself, then what each frame's second word
+ * returns to. Where the first instructions of a function have not run, its
+ * caller's frame is what %rbp points to, and the caller is missed; so the
+ * agent's unwind tables are preferred.
+ */
+static dt_s64 dt_rt_frames(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max)
+{
+	dt_u64 fp = run->frame->rbp, low = run->frame->rsp, words[2], bad;
+	dt_u32 n = 0;
+
+	if (max)
+		pcs[n++] = run->site->at;
+	while (n < max && fp >= low && !(fp & 7) &&
+	       dt_rt_load(&run->host, fp, words, sizeof(words), &bad) == 0 &&
+	       words[1]) {
+		pcs[n++] = words[1];
+		low = fp + sizeof(words);
+		fp = words[0];
+	}
+	return n;
+}
+
+dt_s64 dt_rt_ustack(struct dt_host *host, dt_u64 *pcs, dt_u32 max)
+{
+	struct dt_rt_run *run = dt_rt_run_of(host);
+	dt_u64 n = 0;
+
+	if (dt_rt_config.ustack_by_frames)
+		return dt_rt_frames(run, pcs, max);
+	if (dt_rt_ask(run, DT_RT_UP_USTACK, (dt_u64)pcs, max, 0, &n) != 0)
+		return -1;
+	return (dt_s64)(n < max ? n : max);
+}
+
+int dt_rt_progenyof(struct dt_host *host, dt_u64 pid)
+{
+	dt_u64 yes = 0;
+
+	return dt_rt_ask(dt_rt_run_of(host), DT_RT_UP_PROGENYOF, pid, 0, 0,
+			 &yes) == 0 &&
+	       yes;
+}
+
+/* Taken when the thread leaves the system call; the agent holds it back from
+ * there. */
+static int dt_rt_signal(dt_u64 sig)
+{
+	dt_u64 pid = (dt_u64)dt_rt_syscall(DT_SYS_getpid, 0, 0, 0, 0, 0, 0);
+	dt_u64 tid = (dt_u64)dt_rt_syscall(DT_SYS_gettid, 0, 0, 0, 0, 0, 0);
+
+	return dt_rt_syscall(DT_SYS_tgkill, pid, tid, sig, 0, 0, 0) == 0 ? 0
+									 : -1;
+}
+
+int dt_rt_raise(struct dt_host *host, int sig)
+{
+	dt_u64 value;
+
+	if (dt_rt_config.may_call)
+		return dt_rt_signal((dt_u64)sig);
+	return dt_rt_ask(dt_rt_run_of(host), DT_RT_UP_RAISE, (dt_u64)sig, 0, 0,
+			 &value);
+}
+
+int dt_rt_stop(struct dt_host *host)
+{
+	dt_u64 value;
+
+	if (dt_rt_config.may_call)
+		return dt_rt_signal(DT_SIGSTOP);
+	return dt_rt_ask(dt_rt_run_of(host), DT_RT_UP_STOP, 0, 0, 0, &value);
+}
