@@ -104,6 +104,26 @@ int stop(dt_host* h)
 
 } // namespace
 
+std::uint32_t Session::probe_named(const std::string& full)
+{
+    std::string part[4];
+    unsigned n = 0;
+    for (char c : full) {
+        if (c == ':' && n < 3)
+            n++;
+        else
+            part[n] += c;
+    }
+    for (std::uint32_t id = 1; id <= arena().probes.n; id++) {
+        const dt_probe& p = probes()[id - 1];
+        if (text(p.provider) == part[0] && text(p.mod) == part[1] &&
+            text(p.func) == part[2] && text(p.name) == part[3])
+            return id;
+    }
+    return dt_probe_add(memory_, part[0].c_str(), part[1].c_str(), part[2].c_str(),
+                        part[3].c_str());
+}
+
 const dt_host_ops& FakeHost::ops()
 {
     static const dt_host_ops table = {

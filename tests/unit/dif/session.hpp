@@ -151,6 +151,8 @@ public:
         }
         return 0;
     }
+    // The same, added when it is not there; all of provider:module:function:name.
+    std::uint32_t probe_named(const std::string& full);
     void fire(const std::string& name, std::vector<std::uint64_t> args = {})
     {
         dt_fire(&host.host, probe(name), args.data(), args.size());

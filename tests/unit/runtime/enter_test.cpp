@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// The way in and out: what a probed program notices, which is nothing.
+#include "tests/unit/runtime/in_process.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <thread>
+
+using namespace runtime_test;
+
+namespace {
+
+const char* const count = "pid1:a.out:work:entry { @ = count(); }";
+const InProcess::Probe entry{"pid1:a.out:work:entry"};
+constexpr std::uint64_t arithmetic = 0x8d5, direction = 0x400, alignment = 0x40000;
+
+const void* address(void (*function)())
+{
+    return reinterpret_cast<const void*>(function);
+}
+
+std::uint64_t counted(InProcess& runtime)
+{
+    std::uint64_t n = 0;
+    for (const auto& entry : runtime.session.aggregations())
+        n += entry.value[0];
+    return n;
+}
+
+TEST(Enter, CountsEachCallOfEightThreadsOnce)
+{
+    InProcess runtime(count, 16);
+    Function work = runtime.probed({entry}, address(probed_work));
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; t++)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 100000; i++)
+                work();
+        });
+    for (auto& thread : threads)
+        thread.join();
+    EXPECT_EQ(counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD), 800000u);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
+    EXPECT_EQ(runtime.n_upcalls, 0u);
+}
+
+TEST(Enter, LeavesAllGeneralRegistersAndFlagsAsTheyWere)
+{
+    InProcess runtime("pid1:a.out:work:entry { @[arg0, timestamp] = quantize(arg1); }");
+    Function work = runtime.probed({entry}, address(probed_work));
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 2000; i++) {
+        Registers before;
+        auto* words = reinterpret_cast<std::uint64_t*>(&before);
+        for (unsigned n = 0; n < sizeof before / 8; n++)
+            words[n] = random();
+        before.rflags = 0x202 | (random() & arithmetic);
+        before.rflags |= i % 3 == 1 ? direction : 0;
+        before.rflags |= i % 5 == 1 ? alignment : 0;
+        Registers after = before;
+        with_registers(&after, work);
+        ASSERT_EQ(std::memcmp(&before, &after, sizeof before), 0)
+            << std::hex << before.rflags << " " << after.rflags;
+    }
+}
+
+TEST(Enter, KeepsRegistersOfASiteThatFiresNothing)
+{
+    InProcess runtime(count);
+    Function work = runtime.probed({entry}, address(probed_work));
+    for (int how = 0; how < 3; how++) {
+        runtime.config().enabled = how != 0;
+        runtime.site_of(work).n_firings = how != 1;
+        runtime.config().alive = how == 2 ? 0x40000000 : 0;
+        for (std::uint64_t flags : {0x202ul, 0x202 | arithmetic, 0x602ul}) {
+            Registers before;
+            std::memset(&before, 0x5a, sizeof before);
+            before.rflags = flags;
+            Registers after = before;
+            with_registers(&after, work);
+            EXPECT_EQ(std::memcmp(&before, &after, sizeof before), 0);
+        }
+    }
+    EXPECT_EQ(counted(runtime), 0u);
+}
+
+TEST(Enter, FiresAConditionalReturnOnlyWhenTheJumpIsTaken)
+{
+    InProcess runtime(count);
+    for (unsigned cc = 0; cc < 16; cc++) {
+        Function work =
+            runtime.probed({entry}, address(probed_work), DT_RT_CONDITIONAL | cc);
+        for (unsigned bits = 0; bits < 32; bits++) {
+            bool c = bits & 1, p = bits & 2, z = bits & 4, s = bits & 8, o = bits & 16;
+            const bool asked[] = {o, c, z, c || z, s, p, s != o, z || s != o};
+            Registers registers{};
+            registers.rflags = 0x202 | c | p << 2 | z << 6 | s << 7 | o << 11;
+            Registers before = registers;
+            with_registers(&registers, work);
+            ASSERT_EQ(std::memcmp(&before, &registers, sizeof before), 0);
+            EXPECT_EQ(counted(runtime), asked[cc / 2] != (cc % 2)) << cc << " " << bits;
+        }
+    }
+}
+
+TEST(Enter, TakesTheRedZoneForTheProgramsOwn)
+{
+    InProcess runtime(count);
+    Function work = runtime.probed({entry}, address(red_zone_back));
+    EXPECT_EQ(red_zone_after(work), 0);
+    EXPECT_EQ(counted(runtime), 1u);
+}
+
+TEST(Enter, WorksOnAnyAlignmentOfTheStack)
+{
+    InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); }");
+    Function work = runtime.probed({entry}, address(probed_work));
+    for (long off = 0; off < 64; off++)
+        with_stack_off_by(off, work);
+    EXPECT_EQ(counted(runtime), 64u);
+}
+
+TEST(Enter, UsesAtMost160BytesOfTheStackItCameOn)
+{
+    InProcess runtime("pid1:a.out:work:entry { @[timestamp] = count(); }");
+    Function work = runtime.probed({entry}, address(probed_work));
+    auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(page, 4096, PROT_NONE);
+    // 8 for the call's return address.
+    with_stack_at(page + 4096 + 160 + 8, work);
+    EXPECT_EQ(counted(runtime), 1u);
+    munmap(page, 8192);
+}
+
+TEST(Enter, CountsADropForEachFiringThatFindsNoShardFree)
+{
+    InProcess runtime(count, 2);
+    Function work = runtime.probed({entry, entry}, address(probed_work));
+    for (unsigned n = 0; n < 2; n++)
+        runtime.session.shard(n).lock = 1;
+    Registers before{}, after{};
+    before.rflags = after.rflags = 0x202 | arithmetic;
+    with_registers(&after, work);
+    EXPECT_EQ(std::memcmp(&before, &after, sizeof before), 0);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 2u);
+    runtime.session.shard(1).lock = 0;
+    work();
+    EXPECT_EQ(counted(runtime), 2u);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 2u);
+    for (unsigned n = 0; n < 2; n++)
+        EXPECT_EQ(runtime.session.shard(n).lock, n == 0 ? 1u : 0u);
+}
+
+TEST(Enter, FindsShardsWhenThereAreFewerThanProcessors)
+{
+    InProcess runtime(count, 1);
+    Function work = runtime.probed({entry}, address(probed_work));
+    for (auto method : {DT_RT_CPU_RDPID, DT_RT_CPU_LSL}) {
+        if (method == DT_RT_CPU_RDPID && runtime.config().cpu_method != method)
+            continue;
+        runtime.config().cpu_method = method;
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 4; t++)
+            threads.emplace_back([&] {
+                for (int i = 0; i < 1000; i++)
+                    work();
+            });
+        for (auto& thread : threads)
+            thread.join();
+    }
+    EXPECT_EQ((counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD)) % 4000,
+              0u);
+}
+
+Function nested_work;
+std::atomic<unsigned> n_alarms;
+
+TEST(Enter, FiresInASignalHandlerThatInterruptsAFiring)
+{
+    InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); this->a = arg0;"
+                      " this->b = this->a * 3 + 1; this->c = this->b * 3 + 1; }",
+                      8);
+    nested_work = runtime.probed({entry}, address(probed_work));
+    n_alarms = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+        n_alarms++;
+        nested_work();
+    };
+    sigaction(SIGALRM, &action, nullptr);
+    itimerval often{{0, 100}, {0, 100}};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    unsigned n = 0;
+    for (; n_alarms < 300 && n < 50000000; n++)
+        nested_work();
+    often = {};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    signal(SIGALRM, SIG_DFL);
+    EXPECT_GE(n_alarms, 300u);
+    EXPECT_EQ(counted(runtime), n + n_alarms);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
+}
+
+TEST(Enter, FiresOnASignalStackOfTheSmallestSize)
+{
+    InProcess runtime(count);
+    nested_work = runtime.probed({entry}, address(probed_work));
+    std::vector<char> memory(static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ)) + 512);
+    stack_t stack{memory.data(), 0, memory.size()};
+    ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
+    struct sigaction action {};
+    action.sa_handler = [](int) { nested_work(); };
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR1, &action, nullptr);
+    raise(SIGUSR1);
+    signal(SIGUSR1, SIG_DFL);
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, nullptr);
+    EXPECT_EQ(counted(runtime), 1u);
+}
+
+} // namespace

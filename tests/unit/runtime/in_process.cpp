@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/runtime/in_process.hpp"
+
+#include "libdtrace/compile/compiler.hpp"
+
+#include <cpuid.h>
+#include <csignal>
+#include <ctime>
+#include <fcntl.h>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+namespace runtime_test {
+
+constexpr std::size_t code_bytes = 1 << 20;
+constexpr std::size_t trampoline_bytes = 64;
+static InProcess* current = nullptr;
+
+static std::uint64_t fs_base()
+{
+    std::uint64_t base;
+    __asm__ volatile("mov %%fs:0, %0" : "=r"(base)); // the thread's own pointer
+    return base;
+}
+
+InProcess::InProcess(const std::string& program, unsigned n_shards)
+{
+    const auto image = dt::runtime_image();
+    const std::size_t bytes = DT_RT_STACKS + DT_RT_MAX_SHARDS * DT_RT_STACK_BYTES;
+    void* all = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* code = mmap(nullptr, code_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED || code == MAP_FAILED)
+        throw std::runtime_error("mmap");
+    base_ = static_cast<std::byte*>(all);
+    code_ = static_cast<std::byte*>(code);
+    std::memcpy(base_, image.data(), image.size());
+    if (mprotect(base_, image.size(), PROT_READ | PROT_EXEC) != 0)
+        throw std::runtime_error("mprotect");
+    const std::uint64_t enter = reinterpret_cast<std::uint64_t>(base_) + header().enter;
+    std::memcpy(code_, &enter, sizeof enter);
+    code_used_ = trampoline_bytes;
+
+    session.config.n_shards = n_shards;
+    session.config.options[DTRACEOPT_bufsize] = 1 << 20;
+    session.config.options[DTRACEOPT_aggsize] = 1 << 20;
+    session.start();
+    config_ = reinterpret_cast<dt_rt_config*>(base_ + DT_RT_CONFIG);
+    dt_rt_config& c = *config_;
+    c.magic = DT_RT_MAGIC;
+    c.arena = reinterpret_cast<std::uint64_t>(session.memory());
+    c.shards = c.arena + session.arena().shards;
+    c.shard_bytes = session.arena().shard_bytes;
+    c.stacks = reinterpret_cast<std::uint64_t>(base_) + DT_RT_STACKS;
+    c.n_shards = session.arena().n_shards;
+    c.pid = static_cast<dt_u32>(getpid());
+    unsigned a = 0, b = 0, cpuid_c = 0, d = 0;
+    __get_cpuid_count(7, 0, &a, &b, &cpuid_c, &d);
+    c.cpu_method = cpuid_c & bit_RDPID ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL;
+    c.fs_method = b & bit_FSGSBASE ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL;
+    c.may_call = 1;
+    c.enabled = 1;
+    c.uid = geteuid();
+    c.gid = getegid();
+    c.ppid = static_cast<dt_u32>(getppid());
+    std::strcpy(c.execname, "in_process");
+
+    current = this;
+    struct sigaction action {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    for (int signal : {SIGSEGV, SIGBUS, SIGTRAP})
+        sigaction(signal, &action, nullptr);
+    if (!program.empty())
+        load(program);
+}
+
+InProcess::~InProcess()
+{
+    for (int signal : {SIGSEGV, SIGBUS, SIGTRAP})
+        ::signal(signal, SIG_DFL);
+    current = nullptr;
+    munmap(base_, DT_RT_STACKS + DT_RT_MAX_SHARDS * DT_RT_STACK_BYTES);
+    munmap(code_, code_bytes);
+}
+
+void InProcess::load(const std::string& program)
+{
+    dt::Compiler compiler;
+    auto compiled = compiler.compile(program, {});
+    if (!std::holds_alternative<dt::Program>(compiled))
+        throw std::runtime_error(std::get<dt::Diagnostic>(compiled).text);
+    std::vector<std::byte> dof = dt::write_dof(std::get<dt::Program>(compiled), 0);
+    auto* bytes = reinterpret_cast<const char*>(dof.data());
+    std::string refused = session.load(std::vector<char>(bytes, bytes + dof.size()));
+    if (!refused.empty())
+        throw std::runtime_error(refused);
+}
+
+// runtime.h: the head, the tail, and a jump to the target.
+Function InProcess::probed(std::vector<Probe> probes, const void* target,
+                           std::uint32_t condition)
+{
+    std::byte* at = code_ + code_used_;
+    code_used_ += trampoline_bytes;
+    std::uint32_t n = 0;
+    auto put = [&](std::initializer_list<unsigned> bytes) {
+        for (unsigned byte : bytes)
+            at[n++] = static_cast<std::byte>(byte);
+    };
+    auto put32 = [&](std::uint32_t value) {
+        std::memcpy(at + n, &value, 4);
+        n += 4;
+    };
+    put({0x48, 0x8d, 0x64, 0x24, 0x80}); // lea -128(%rsp),%rsp
+    put({0x53});                         // push %rbx
+    put({0xbb});                         // mov $site,%ebx
+    put32(n_sites_);
+    put({0xff, 0x25}); // jmp *code_(%rip)
+    put32(static_cast<std::uint32_t>(code_ - (at + n + 4)));
+    const std::uint32_t tail = n;
+    put({0x5b});                   // pop %rbx
+    put({0x48, 0x8d, 0xa4, 0x24}); // lea 128(%rsp),%rsp
+    put32(128);
+    put({0xff, 0x25}); // jmp *target; aligned, for programs that run with AC set
+    const std::uint32_t literal = trampoline_bytes - 8;
+    put32(literal - n - 4);
+    std::memcpy(at + literal, &target, 8);
+
+    dt_rt_site& site = config_->sites[n_sites_++];
+    site.at = reinterpret_cast<std::uint64_t>(target);
+    site.back = reinterpret_cast<std::uint64_t>(at + tail);
+    site.first_firing = n_firings_;
+    site.n_firings = static_cast<dt_u32>(probes.size());
+    site.condition = condition;
+    for (const Probe& probe : probes) {
+        std::uint32_t id = session.probe_named(probe.name);
+        config_->firings[n_firings_++] = {id, static_cast<dt_u32>(probe.kind),
+                                          probe.arg0};
+    }
+    return reinterpret_cast<Function>(at);
+}
+
+dt_rt_site& InProcess::site_of(Function trampoline)
+{
+    std::uint32_t index;
+    std::memcpy(&index, reinterpret_cast<std::byte*>(trampoline) + 7, 4);
+    return config_->sites[index];
+}
+
+void InProcess::add_thread()
+{
+    std::uint32_t slot = dt_rt_thread_slot(fs_base());
+    while (config_->threads[slot].fs_base != 0)
+        slot = (slot + 1) & (DT_RT_MAX_THREADS - 1);
+    config_->threads[slot] = {fs_base(), static_cast<dt_u32>(gettid()), config_->pid};
+}
+
+void InProcess::add_range(const void* start, std::uint64_t bytes)
+{
+    auto at = reinterpret_cast<std::uint64_t>(start);
+    config_->ranges[config_->n_ranges++] = {at, at + bytes};
+}
+
+void InProcess::set_clock()
+{
+    dt_clock& clock = session.session().clock;
+    timespec from, now, wall;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    std::uint64_t tsc = __rdtsc();
+    timespec rest{0, 50'000'000};
+    nanosleep(&rest, nullptr);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    std::uint64_t tsc_now = __rdtsc();
+    auto ns = [](const timespec& t) {
+        return static_cast<std::uint64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
+    };
+    clock.shift = 32;
+    clock.mult = static_cast<std::uint64_t>(
+        (static_cast<unsigned __int128>(ns(now) - ns(from)) << 32) / (tsc_now - tsc));
+    clock.tsc = tsc_now;
+    clock.mono_ns = ns(now);
+    clock.wall_ns = ns(wall);
+    clock.seq = 2;
+}
+
+void InProcess::on_signal(int, siginfo_t* info, void* context)
+{
+    auto& regs = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    InProcess& self = *current;
+    auto base = reinterpret_cast<std::uint64_t>(self.base_);
+    std::uint64_t at = static_cast<std::uint64_t>(regs[REG_RIP]) - base;
+    const dt_rt_header& header = self.header();
+    if (info->si_signo == SIGTRAP && at == header.upcall_trap + 1) {
+        auto& call = *reinterpret_cast<dt_rt_upcall*>(regs[REG_RDI]);
+        __atomic_fetch_add(&self.n_upcalls, 1, __ATOMIC_RELAXED);
+        call.result = self.upcall ? self.upcall(call) : -1;
+        return;
+    }
+    if (info->si_signo != SIGTRAP && at >= header.load_begin && at < header.load_end) {
+        __atomic_fetch_add(&self.n_faults, 1, __ATOMIC_RELAXED);
+        regs[REG_RDX] =
+            static_cast<greg_t>(reinterpret_cast<std::uint64_t>(info->si_addr));
+        regs[REG_RIP] = static_cast<greg_t>(base + header.load_fixup);
+        return;
+    }
+    ::signal(info->si_signo, SIG_DFL);
+}
+
+} // namespace runtime_test

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The runtime in this process: its image, config and stacks at their distances, sites
+// with hand-made trampolines, and an arena with a D program. Signal handlers play the
+// agent: they fix up faulting loads and answer upcalls.
+#pragma once
+
+#include "ptrace-agent/runtime/image.hpp"
+#include "tests/unit/dif/session.hpp"
+
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace runtime_test {
+
+using Function = void (*)();
+
+class InProcess {
+public:
+    // Loads the program when it is given; more can come by load().
+    explicit InProcess(const std::string& program = "", unsigned n_shards = 4);
+    ~InProcess();
+    InProcess(const InProcess&) = delete;
+
+    void load(const std::string& program);
+
+    // A probe with a site: what to call instead of target. The name is like
+    // "pid1:a.out:work:entry".
+    struct Probe {
+        std::string name;
+        dt_rt_kind kind = DT_RT_ENTRY;
+        std::uint64_t arg0 = 0;
+    };
+    Function probed(std::vector<Probe> probes, const void* target,
+                    std::uint32_t condition = 0);
+    dt_rt_site& site_of(Function trampoline);
+
+    dif_test::Session session;
+    dt_rt_config& config() { return *config_; }
+    dt_rt_header& header() { return *reinterpret_cast<dt_rt_header*>(base_); }
+    std::byte* base() { return base_; }
+    void add_thread(); // the calling one
+    void add_range(const void* start, std::uint64_t bytes);
+    // The session's clock: this process' counter now, as a consumer would set it.
+    void set_clock();
+
+    // Answers of the agent; the default refuses. In a signal handler.
+    std::function<int(dt_rt_upcall&)> upcall;
+    unsigned n_upcalls = 0, n_faults = 0;
+
+private:
+    std::byte* base_ = nullptr;
+    std::byte* code_ = nullptr; // of trampolines
+    std::size_t code_used_ = 0;
+    dt_rt_config* config_ = nullptr;
+    std::uint32_t n_sites_ = 0, n_firings_ = 0;
+
+    static void on_signal(int signal, siginfo_t* info, void* context);
+};
+
+} // namespace runtime_test
+
+extern "C" {
+struct Registers {
+    std::uint64_t rax, rbx, rcx, rdx, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15,
+        rflags, rsi;
+};
+void probed_work();
+std::uint64_t probed_add(std::uint64_t a, std::uint64_t b);
+void with_registers(Registers* registers, void (*function)());
+long red_zone_after(void (*trampoline)());
+void red_zone_back();
+void with_stack_off_by(long bytes, void (*function)());
+void with_stack_at(void* top, void (*function)());
+}
