@@ -95,8 +95,8 @@ private:
         if (seen.is(Glance::indexed_load))
             n_since_load_ = 0;
         indirect_ |= seen.is(Glance::jump_table) || seen.is(Glance::jump_register);
-        by_table_ |= seen.is(Glance::jump_table) ||
-                     (seen.is(Glance::jump_register) && n_since_load_ <= dispatch_window);
+        by_table_ |= seen.is(Glance::jump_table) || (seen.is(Glance::jump_register) &&
+                                                     n_since_load_ <= dispatch_window);
     }
 
     void close_function(std::uint64_t end)
@@ -146,7 +146,8 @@ TargetAddr AddressSet::next(TargetAddr from) const
         return begin_ + (bit + static_cast<unsigned>(std::countr_zero(word)));
     for (std::size_t i = bit / 64 + 1; i < words_.size(); ++i)
         if (words_[i] != 0)
-            return begin_ + (i * 64 + static_cast<unsigned>(std::countr_zero(words_[i])));
+            return begin_ +
+                   (i * 64 + static_cast<unsigned>(std::countr_zero(words_[i])));
     return end();
 }
 
@@ -263,14 +264,17 @@ Extent ExtentMap::extent(TargetAddr at) const
         return {at, at};
     TargetAddr end = targets_.next(at + 1);
     if (lies_in(doubtful_, at)) {
-        auto function = std::upper_bound(
-            doubtful_.begin(), doubtful_.end(), at,
-            [](TargetAddr value, const CodeRange& range) { return value < range.begin; });
+        auto function = std::upper_bound(doubtful_.begin(), doubtful_.end(), at,
+                                         [](TargetAddr value, const CodeRange& range) {
+                                             return value < range.begin;
+                                         });
         bool entry = (function - 1)->begin == at;
-        return {at, std::min(end, entry ? at + entry_bytes : instructions_.next(at + 1))};
+        return {at,
+                std::min(end, entry ? at + entry_bytes : instructions_.next(at + 1))};
     }
     TargetAddr first = targets_.last(at);
-    // A target inside an instruction (behind a lock prefix): who knows where the next starts.
+    // A target inside an instruction (behind a lock prefix): who knows where the next
+    // starts.
     if (!instructions_.has(first))
         first = at;
     if (at - first > furthest_back)

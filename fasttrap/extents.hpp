@@ -5,11 +5,11 @@
 //                     places that code names (lea, $imm)   ├─▶ ExtentMap ──▶ [first, end)
 //   symbols, unwind tables, landing pads, words of data   ─┘    of any site
 //
-// A jump over a site replaces several instructions, and nobody may arrive behind the first of
-// them. Which places somebody may arrive at is a question about the module, not the
-// function: foo.cold jumps back into foo, hand-written code jumps into its neighbour.
-// So the text of the module is swept once, by format alone (Arch::glance), and the answer
-// is a bit per byte. These count as targets:
+// A jump over a site replaces several instructions, and nobody may arrive behind the
+// first of them. Which places somebody may arrive at is a question about the module,
+// not the function: foo.cold jumps back into foo, hand-written code jumps into its
+// neighbour. So the text of the module is swept once, by format alone (Arch::glance),
+// and the answer is a bit per byte. These count as targets:
 //
 //   - where a direct jump, branch or call of any function goes
 //   - where a symbol of any type is, a range of .eh_frame starts, an exception lands
@@ -20,17 +20,18 @@
 //   - what follows an instruction that does not go on, and its padding. So a run between
 //     two targets is one straight line, padding at most at its end.
 //
-// Too many targets are harmless, they make an extent shorter. Numbers that merely look like
-// addresses are kept from doing much harm: a word of data or a table's entry counts only when
-// it is the start of an instruction.
+// Too many targets are harmless, they make an extent shorter. Numbers that merely look
+// like addresses are kept from doing much harm: a word of data or a table's entry
+// counts only when it is the start of an instruction.
 //
 // An indirect jump through a table that none of this explains makes its function
-// doubtful: labels may be anywhere, but none in the first 16 bytes, which run before the code
-// that computes them. Only an entry may be moved with what follows; elsewhere one
-// instruction alone.
+// doubtful: labels may be anywhere, but none in the first 16 bytes, which run before
+// the code that computes them. Only an entry may be moved with what follows; elsewhere
+// one instruction alone.
 //
-// Data between instructions makes a sweep lose its step until it finds back by itself or at
-// the next start; a site that is then not among the instructions may not be moved.
+// Data between instructions makes a sweep lose its step until it finds back by itself
+// or at the next start; a site that is then not among the instructions may not be
+// moved.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -100,8 +101,8 @@ struct Sweep {
     void join(Sweep&& other);
 };
 
-// starts: those inside text, ascending, the first at its beginning. Several threads may sweep parts of
-// one module, each into its own; a part begins at a function.
+// starts: those inside text, ascending, the first at its beginning. Several threads may
+// sweep parts of one module, each into its own; a part begins at a function.
 void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
            std::span<const CodeStart> starts, Sweep& into);
 
@@ -114,8 +115,9 @@ struct CodeRange {
     TargetAddr begin, end;
 };
 
-// starts count as targets. words: of data, those that lie in the text; any order. absolute: constants
-// of instructions may be addresses (a program that is not position independent).
+// starts count as targets. words: of data, those that lie in the text; any order.
+// absolute: constants of instructions may be addresses (a program that is not position
+// independent).
 struct KnownCode {
     std::vector<CodeStart> starts;
     std::vector<TargetAddr> words;
@@ -139,8 +141,8 @@ private:
 
     AddressSet targets_;
     AddressSet instructions_;
-    std::vector<TargetAddr> named_;  // addresses of text in data and constants
-    std::vector<TargetAddr> tables_; // all candidates: where one starts another ends
+    std::vector<TargetAddr> named_;   // addresses of text in data and constants
+    std::vector<TargetAddr> tables_;  // all candidates: where one starts another ends
     std::vector<CodeRange> doubtful_; // ascending
     std::vector<CodeRange> sections_; // ascending
 };

@@ -12,13 +12,19 @@
 static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
                                            const ps_prochandle& process)
 {
-    std::vector<dt::Site> sites;
+    std::vector<std::uint32_t> ids;
     for (std::uint32_t id = 1; id <= session.registry.size(); id++) {
-        if (!session.registry.at(id).enabled)
-            continue;
+        const dt::PidProbe* probe = session.registry.at(id).enabled
+                                        ? session.pid_provider.probe(id)
+                                        : nullptr;
+        if (probe != nullptr && probe->pid == process.pid)
+            ids.push_back(id);
+    }
+    if (process.symbols != nullptr)
+        session.pid_provider.find_extents(*process.symbols, ids);
+    std::vector<dt::Site> sites;
+    for (std::uint32_t id : ids) {
         const dt::PidProbe* probe = session.pid_provider.probe(id);
-        if (probe == nullptr || probe->pid != process.pid)
-            continue;
         for (const dt::PidSite& at : probe->sites) {
             if (process.planted.count({at.at, id}) != 0)
                 continue;

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "base/target_addr.hpp"
+#include "fasttrap/extents.hpp"
 #include "fasttrap/function.hpp"
 #include "libdtrace/providers/provider.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -58,6 +59,10 @@ public:
 
     // Null: not one of ours.
     const PidProbe* probe(std::uint32_t id) const;
+    // Fills first and end of the sites of one process that lack them. The first time for a
+    // module its whole text is swept, some 40 ms for 10 MB: ask for probes that will be
+    // planted, and for all of them at once.
+    void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
     // The process has a new image, or ended: its probes have no sites any more.
     void forget_sites(pid_t pid);
     // Offsets into functions and modules that could not be analysed, as sentences.
@@ -80,6 +85,8 @@ private:
     FindProcess find_process_;
     std::unordered_map<std::uint32_t, PidProbe> probes_;
     std::vector<std::string> notes_;
+    // By image, which several processes may share; null: it has none.
+    std::map<std::shared_ptr<ElfImage>, std::unique_ptr<ExtentMap>> extents_;
 };
 
 } // namespace dt

@@ -6,6 +6,7 @@
 #include "libdtrace/symbols/elf_image.hpp"
 
 #include "libdtrace/symbols/debug_file.hpp"
+#include "libdtrace/symbols/elf_kind.hpp"
 #include "libdtrace/symbols/elf_sections.hpp"
 #include "libdtrace/symbols/frame_functions.hpp"
 #include "libdtrace/symbols/function_symbols.hpp"
@@ -25,57 +26,6 @@ namespace {
 constexpr std::uint64_t window_bytes = 1 << 20;
 constexpr std::uint64_t overlap_bytes = 64 << 10;
 constexpr std::uint64_t largest_range_bytes = 64 << 20;
-constexpr std::uint64_t longest_path_bytes = 4096;
-
-struct DynamicFlags {
-    bool pie = false;
-    bool soname = false;
-};
-
-DynamicFlags dynamic_flags(const ElfSections& file)
-{
-    DynamicFlags flags;
-    for (const GElf_Phdr& p : file.program_headers()) {
-        if (p.p_type != PT_DYNAMIC)
-            continue;
-        auto bytes =
-            file.read(p.p_offset, std::min<std::uint64_t>(p.p_filesz, 1 << 20));
-        if (!bytes)
-            continue;
-        for (std::uint64_t at = 0; auto d = read_at<Elf64_Dyn>(*bytes, at);
-             at += sizeof(Elf64_Dyn)) {
-            if (d->d_tag == DT_NULL)
-                break;
-            if (d->d_tag == DT_FLAGS_1)
-                flags.pie = (d->d_un.d_val & DF_1_PIE) != 0;
-            if (d->d_tag == DT_SONAME)
-                flags.soname = true;
-        }
-    }
-    return flags;
-}
-
-std::string interpreter_of(const ElfSections& file)
-{
-    for (const GElf_Phdr& p : file.program_headers()) {
-        if (p.p_type != PT_INTERP)
-            continue;
-        auto bytes = file.read(p.p_offset, std::min(p.p_filesz, longest_path_bytes));
-        if (bytes)
-            return std::string(string_at(*bytes, 0).value_or(""));
-    }
-    return {};
-}
-
-// libc.so.6 has an interpreter too; programs linked before DF_1_PIE existed have no name.
-ElfKind kind_of(const ElfSections& file, const std::string& interpreter)
-{
-    if (file.header().e_type == ET_EXEC)
-        return ElfKind::executable;
-    DynamicFlags flags = dynamic_flags(file);
-    bool program = flags.pie || (!interpreter.empty() && !flags.soname);
-    return program ? ElfKind::pie : ElfKind::shared_object;
-}
 
 } // namespace
 
@@ -332,6 +282,29 @@ std::span<const AddressRange> ElfImage::frame_functions()
     if (!state_->frames)
         state_->frames = read_frame_functions(*state_->file);
     return *state_->frames;
+}
+
+std::vector<const ElfSections*> ElfImage::files()
+{
+    functions();
+    std::vector<const ElfSections*> files{state_->file.get()};
+    if (state_->debug.elf)
+        files.push_back(state_->debug.elf.get());
+    if (state_->debugdata)
+        files.push_back(state_->debugdata.get());
+    return files;
+}
+
+bool ElfImage::read(std::uint64_t at, std::span<std::byte> into) const
+{
+    for (const ElfSegment& s : segments()) {
+        std::uint64_t offset = at - s.addr;
+        if (offset >= s.file_bytes || into.size() > s.file_bytes - offset)
+            continue;
+        auto n = state_->file->read(s.offset + offset, into);
+        return n && *n == into.size();
+    }
+    return false;
 }
 
 Result<std::vector<std::byte>> ElfImage::State::load(const ElfSegment& segment,

@@ -56,6 +56,8 @@ constexpr std::size_t functions = std::size_t{2} << 20;    // of one symbol tabl
 constexpr std::size_t name_bytes = std::size_t{256} << 20; // of one symbol table
 } // namespace elf_limits
 
+class ElfSections;
+
 class ElfImage {
 public:
     // `path` is for messages and for finding debug files by .gnu_debuglink, below `root`
@@ -101,10 +103,16 @@ public:
     // as jump tables. Bytes past file_bytes are zero. The span lives as long as the
     // image. invalid: the range is not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
+    // The same bytes into memory of the caller's, for what is read once; false when the
+    // file has not all of them there. Any thread.
+    bool read(std::uint64_t at, std::span<std::byte> into) const;
     // Executable segment that holds `at`, null when there is none.
     const ElfSegment* text_segment(std::uint64_t at) const;
     // Named section's range; for example where .plt is. Empty when there is none.
     std::optional<AddressRange> section(std::string_view name);
+
+    // For symbols/ itself: the file, then those that were found to hold symbols of it.
+    std::vector<const ElfSections*> files();
 
 private:
     struct State;

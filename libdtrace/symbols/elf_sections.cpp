@@ -108,9 +108,26 @@ Result<std::vector<std::byte>> ElfSections::read(std::uint64_t offset,
     if (offset >= size)
         return out;
     out.resize(std::min(n_bytes, size - offset));
+    auto n = read(offset, out);
+    if (!n)
+        return n.error();
+    out.resize(*n);
+    return out;
+}
+
+Result<std::size_t> ElfSections::read(std::uint64_t offset,
+                                      std::span<std::byte> into) const
+{
+    if (!fd_) {
+        Bytes part =
+            Bytes(bytes_).subspan(std::min<std::uint64_t>(offset, bytes_.size()));
+        std::size_t n = std::min(part.size(), into.size());
+        std::copy_n(part.begin(), n, into.begin());
+        return n;
+    }
     std::size_t done = 0;
-    while (done < out.size()) {
-        ssize_t n = ::pread(fd_.get(), out.data() + done, out.size() - done,
+    while (done < into.size()) {
+        ssize_t n = ::pread(fd_.get(), into.data() + done, into.size() - done,
                             static_cast<off_t>(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
@@ -120,8 +137,7 @@ Result<std::vector<std::byte>> ElfSections::read(std::uint64_t offset,
             break;
         done += static_cast<std::size_t>(n);
     }
-    out.resize(done);
-    return out;
+    return done;
 }
 
 // libelf allocates by these counts when it opens a file, so they are looked at before.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Every FDE of .eh_frame covers one function, or one part of a split one: its first two
 // fields are start and length, in the encoding that the 'R' of its CIE's augmentation
-// names (DWARF exception header encoding, LSB "Linux Standard Base Core" 10.5).
+// names (DWARF exception header encoding, LSB "Linux Standard Base Core" 10.5). Behind
+// them, with an augmentation 'z', its own augmentation data: with 'L', the address of the
+// language's table for the function.
 #include "libdtrace/symbols/frame_functions.hpp"
 
 #include <algorithm>
@@ -15,29 +17,38 @@ namespace {
 constexpr unsigned char pe_absptr = 0, pe_udata2 = 2, pe_udata4 = 3, pe_udata8 = 4;
 constexpr unsigned char pe_sdata2 = 10, pe_sdata4 = 11, pe_sdata8 = 12;
 constexpr unsigned char pe_format = 0x0f, pe_application = 0x70, pe_pcrel = 0x10;
-constexpr unsigned char pe_unknown = 0xff;
+constexpr unsigned char pe_indirect = 0x80;
+constexpr unsigned char pe_omit = 0xff, pe_unknown = 0xff;
 
-// The 'R' encoding of a CIE; pe_unknown when the augmentation is not understood.
-unsigned char encoding_of(const Dwarf_CIE& cie)
+struct Encodings {
+    unsigned char start = pe_absptr; // pe_unknown: the augmentation is not understood
+    unsigned char table = pe_omit;
+};
+
+Encodings encodings_of(const Dwarf_CIE& cie)
 {
+    constexpr Encodings unknown{pe_unknown, pe_omit};
     std::string_view augmentation = cie.augmentation;
     if (augmentation.empty())
-        return pe_absptr;
+        return {};
     if (augmentation[0] != 'z')
-        return pe_unknown;
+        return unknown;
+    Encodings found;
     std::size_t at = 0;
     for (char c : augmentation.substr(1)) {
         if (c == 'S' || c == 'B' || c == 'G')
             continue; // signal frame, aarch64 marks: no data
         if (at >= cie.augmentation_data_size)
-            return pe_unknown;
+            return unknown;
         unsigned char value = cie.augmentation_data[at++];
         if (c == 'R')
-            return value;
+            found.start = value;
         if (c == 'L')
+            found.table = value;
+        if (c == 'R' || c == 'L')
             continue;
         if (c != 'P')
-            return pe_unknown;
+            return unknown;
         switch (value & pe_format) { // the personality routine's pointer is passed over
         case pe_udata2:
         case pe_sdata2:
@@ -53,10 +64,10 @@ unsigned char encoding_of(const Dwarf_CIE& cie)
             at += 8;
             break;
         default:
-            return pe_unknown;
+            return unknown;
         }
     }
-    return pe_absptr;
+    return found;
 }
 
 struct Value {
@@ -102,20 +113,20 @@ public:
         data_.d_align = 1;
     }
 
-    std::vector<AddressRange> read()
+    std::vector<Frame> read()
     {
-        std::vector<AddressRange> ranges;
+        std::vector<Frame> frames;
         Dwarf_Off at = 0, next = 0;
         Dwarf_CFI_Entry entry;
         while (next_entry(at, next, entry)) {
             if (!dwarf_cfi_cie_p(&entry))
-                if (auto range = range_of(entry.fde))
-                    ranges.push_back(*range);
-            if (next <= at || ranges.size() >= elf_limits::functions)
+                if (auto frame = frame_of(entry.fde))
+                    frames.push_back(*frame);
+            if (next <= at || frames.size() >= elf_limits::functions)
                 break;
             at = next;
         }
-        return ranges;
+        return frames;
     }
 
 private:
@@ -127,21 +138,22 @@ private:
                    &data_, true, at, &next, &entry) == 0;
     }
 
-    unsigned char encoding_at(Dwarf_Off cie)
+    Encodings encodings_at(Dwarf_Off cie)
     {
         if (auto known = encodings_.find(cie); known != encodings_.end())
             return known->second;
         Dwarf_Off next = 0;
         Dwarf_CFI_Entry entry;
-        unsigned char encoding = pe_unknown;
+        Encodings found{pe_unknown, pe_omit};
         if (next_entry(cie, next, entry) && dwarf_cfi_cie_p(&entry))
-            encoding = encoding_of(entry.cie);
-        return encodings_[cie] = encoding;
+            found = encodings_of(entry.cie);
+        return encodings_[cie] = found;
     }
 
-    std::optional<AddressRange> range_of(const Dwarf_FDE& fde)
+    std::optional<Frame> frame_of(const Dwarf_FDE& fde)
     {
-        unsigned char encoding = encoding_at(fde.CIE_pointer);
+        Encodings encodings = encodings_at(fde.CIE_pointer);
+        unsigned char encoding = encodings.start;
         unsigned char application = encoding & pe_application;
         if (encoding == pe_unknown || (application != 0 && application != pe_pcrel))
             return std::nullopt;
@@ -156,22 +168,38 @@ private:
         std::uint64_t addr = start->value + (application == pe_pcrel ? addr_ + at : 0);
         for (const ElfSegment& segment : file_.segments())
             if (segment.executable && segment.contains(addr))
-                return AddressRange{
-                    addr,
-                    std::min(length->value, segment.addr + segment.mem_bytes - addr)};
+                return Frame{
+                    {addr,
+                     std::min(length->value, segment.addr + segment.mem_bytes - addr)},
+                    table_at(encodings.table, at + start->n_bytes + length->n_bytes)};
         return std::nullopt;
+    }
+
+    // at: of the augmentation data, which starts with its length.
+    std::uint64_t table_at(unsigned char encoding, std::size_t at) const
+    {
+        unsigned char application = encoding & pe_application;
+        if (encoding == pe_omit || (application != 0 && application != pe_pcrel) ||
+            (encoding & pe_indirect) != 0 || at >= bytes_.size())
+            return 0;
+        if (bytes_[at] == std::byte{0}) // and so it is in one byte
+            return 0;
+        auto value = read_encoded(bytes_, ++at, encoding & pe_format);
+        if (!value || value->value == 0)
+            return 0;
+        return value->value + (application == pe_pcrel ? addr_ + at : 0);
     }
 
     const ElfSections& file_;
     Bytes bytes_;
     std::uint64_t addr_; // link-time address of bytes_[0]
     Elf_Data data_{};
-    std::map<Dwarf_Off, unsigned char> encodings_;
+    std::map<Dwarf_Off, Encodings> encodings_;
 };
 
 } // namespace
 
-std::vector<AddressRange> read_frame_functions(const ElfSections& file)
+std::vector<Frame> read_frames(const ElfSections& file)
 {
     const ElfSection* section = file.find(".eh_frame");
     if (!section)
@@ -179,14 +207,24 @@ std::vector<AddressRange> read_frame_functions(const ElfSections& file)
     auto bytes = file.data(*section);
     if (!bytes)
         return {};
-    auto ranges = FrameReader(file, *bytes, section->header.sh_addr).read();
-    std::sort(ranges.begin(), ranges.end(), [](AddressRange a, AddressRange b) {
-        return a.addr != b.addr ? a.addr < b.addr : a.n_bytes > b.n_bytes;
+    auto frames = FrameReader(file, *bytes, section->header.sh_addr).read();
+    std::sort(frames.begin(), frames.end(), [](const Frame& a, const Frame& b) {
+        return a.range.addr != b.range.addr ? a.range.addr < b.range.addr
+                                            : a.range.n_bytes > b.range.n_bytes;
     });
-    ranges.erase(
-        std::unique(ranges.begin(), ranges.end(),
-                    [](AddressRange a, AddressRange b) { return a.addr == b.addr; }),
-        ranges.end());
+    frames.erase(std::unique(frames.begin(), frames.end(),
+                             [](const Frame& a, const Frame& b) {
+                                 return a.range.addr == b.range.addr;
+                             }),
+                 frames.end());
+    return frames;
+}
+
+std::vector<AddressRange> read_frame_functions(const ElfSections& file)
+{
+    std::vector<AddressRange> ranges;
+    for (const Frame& frame : read_frames(file))
+        ranges.push_back(frame.range);
     return ranges;
 }
 

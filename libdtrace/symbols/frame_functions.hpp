@@ -8,7 +8,13 @@
 
 namespace dt {
 
+struct Frame {
+    AddressRange range;
+    std::uint64_t table = 0; // link-time address of its LSDA; 0: it has none
+};
+
 // Sorted by address, no two with the same start. Empty without a usable .eh_frame.
+std::vector<Frame> read_frames(const ElfSections& file);
 std::vector<AddressRange> read_frame_functions(const ElfSections& file);
 
 } // namespace dt

@@ -55,7 +55,8 @@ constexpr std::array<Row, 256> rows_of_map1 = [] {
         rows[op].tail = tail_of_map1(op);
     for (unsigned op = 0x80; op < 0x90; ++op)
         rows[op].traits = Glance::branch;
-    for (unsigned op : {0x0bU, 0xb9U, 0xffU, 0x07U, 0x35U}) // ud2, ud1, ud0, sysret, sysexit
+    for (unsigned op :
+         {0x0bU, 0xb9U, 0xffU, 0x07U, 0x35U}) // ud2, ud1, ud0, sysret, sysexit
         rows[op].traits = Glance::ends;
     rows[0x1f].traits = Glance::padding;
     rows[0x1e].special = true; // endbr64
@@ -209,14 +210,13 @@ private:
             found_.traits |= is_indexed() ? Glance::jump_table : Glance::jump_register;
     }
 
-    // 62, 8f, c4 and c5 in front of an opcode of another map. lay_out() knows them; they
-    // neither branch nor pad.
+    // 62, 8f, c4 and c5 in front of an opcode of another map. lay_out() knows them;
+    // they neither branch nor pad.
     void take_vex(unsigned op)
     {
         if (op == 0x8f && (text_[at_] & 0x1f) < 8)
             return; // pop
-        Layout layout =
-            lay_out(std::as_bytes(std::span(text_, max_length)));
+        Layout layout = lay_out(std::as_bytes(std::span(text_, max_length)));
         found_.traits = 0;
         tail_ = bare;
         if (layout.problem != Layout::fine) {
@@ -314,7 +314,8 @@ private:
 
 Glance glance(std::span<const std::byte> text)
 {
-    constexpr std::size_t room = 2 * max_length + 2; // look() reads on before it refuses
+    constexpr std::size_t room =
+        2 * max_length + 2; // look() reads on before it refuses
     if (text.size() >= room)
         return Glancer(reinterpret_cast<const std::uint8_t*>(text.data())).look();
     std::array<std::uint8_t, room> padded{};

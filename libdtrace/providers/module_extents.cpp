@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/providers/module_extents.hpp"
+
+#include "libdtrace/symbols/code_places.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <elf.h>
+#include <optional>
+#include <thread>
+
+namespace dt {
+
+namespace {
+
+constexpr std::uint64_t piece_bytes = 256 << 10;
+constexpr std::uint64_t largest_text_bytes = std::uint64_t{1} << 30;
+constexpr unsigned max_threads = 4;
+constexpr std::uint64_t words_at_once = 64;
+
+struct Piece {
+    AddressRange range;
+    std::span<const CodeStart> starts;
+};
+
+// Runs work(thread, i) for each i below n, on as many threads as there are CPUs to gain
+// from.
+template <class F> void share(std::size_t n, unsigned n_threads, const F& work)
+{
+    std::atomic<std::size_t> next = 0;
+    auto run = [&](unsigned thread) {
+        for (std::size_t i = next++; i < n; i = next++)
+            work(thread, i);
+    };
+    std::vector<std::thread> others;
+    for (unsigned thread = 1; thread < n_threads; ++thread)
+        others.emplace_back(run, thread);
+    run(0);
+    for (std::thread& other : others)
+        other.join();
+}
+
+class Mapper {
+public:
+    explicit Mapper(ElfImage& image) : image_(image), places_(read_code_places(image))
+    {
+    }
+
+    std::unique_ptr<ExtentMap> run()
+    {
+        if (image_.machine() != EM_X86_64 || places_.text.empty())
+            return nullptr;
+        begin_ = {places_.text.front().addr};
+        const AddressRange& last = places_.text.back();
+        n_bytes_ = last.addr + last.n_bytes - begin_.value;
+        if (n_bytes_ > largest_text_bytes)
+            return nullptr;
+        list_starts();
+        cut(places_.text, pieces_);
+        std::optional<Sweep> swept = sweep_all();
+        if (!swept)
+            return nullptr;
+        known_.words = words_of_data();
+        known_.absolute = places_.absolute;
+        for (const AddressRange& range : places_.restartable)
+            known_.sections.push_back({{range.addr}, {range.addr + range.n_bytes}});
+        return std::make_unique<ExtentMap>(
+            std::move(*swept), known_,
+            [this](TargetAddr from, std::span<std::byte> into) {
+                auto bytes = image_.bytes(from.value, into.size());
+                if (!bytes)
+                    return false;
+                std::memcpy(into.data(), bytes->data(), into.size());
+                return true;
+            });
+    }
+
+private:
+    unsigned n_threads(std::size_t n_pieces) const
+    {
+        std::size_t n =
+            std::min<std::size_t>(std::thread::hardware_concurrency(), max_threads);
+        return static_cast<unsigned>(std::clamp<std::size_t>(n, 1, n_pieces + 1));
+    }
+
+    // Functions, labels and the beginnings of text, merged; a place that is both is a
+    // function.
+    void list_starts()
+    {
+        std::vector<CodeStart>& starts = known_.starts;
+        starts.reserve(places_.functions.size() + places_.labels.size());
+        for (const AddressRange& range : places_.text)
+            starts.push_back({{range.addr}, true});
+        for (std::uint64_t at : places_.functions)
+            starts.push_back({{at}, true});
+        for (std::uint64_t at : places_.labels)
+            starts.push_back({{at}, false});
+        std::sort(starts.begin(), starts.end(),
+                  [](const CodeStart& a, const CodeStart& b) {
+                      return a.at != b.at ? a.at < b.at : a.function > b.function;
+                  });
+        starts.erase(std::unique(starts.begin(), starts.end(),
+                                 [](const CodeStart& a, const CodeStart& b) {
+                                     return a.at == b.at;
+                                 }),
+                     starts.end());
+    }
+
+    // A piece starts at a function and ends where another one starts.
+    void cut(const std::vector<AddressRange>& text, std::vector<Piece>& pieces)
+    {
+        std::span<const CodeStart> starts = known_.starts;
+        for (const AddressRange& range : text) {
+            std::uint64_t end = range.addr + range.n_bytes;
+            for (std::uint64_t at = range.addr; at < end;) {
+                std::size_t n = 0;
+                std::uint64_t to = end;
+                for (; n < starts.size() && starts[n].at.value < end; ++n) {
+                    if (starts[n].function && starts[n].at.value - at >= piece_bytes) {
+                        to = starts[n].at.value;
+                        break;
+                    }
+                }
+                pieces.push_back({{at, to - at}, starts.first(n)});
+                starts = starts.subspan(n);
+                at = to;
+            }
+        }
+    }
+
+    std::optional<Sweep> sweep_all()
+    {
+        std::vector<std::optional<Sweep>> parts(n_threads(pieces_.size()));
+        std::vector<std::vector<std::byte>> buffers(parts.size());
+        std::atomic<bool> failed = false;
+        share(pieces_.size(), static_cast<unsigned>(parts.size()),
+              [&](unsigned thread, std::size_t i) {
+                  if (!parts[thread])
+                      parts[thread].emplace(begin_, n_bytes_);
+                  const Piece& piece = pieces_[i];
+                  buffers[thread].resize(std::max<std::size_t>(buffers[thread].size(),
+                                                               piece.range.n_bytes));
+                  std::span text =
+                      std::span(buffers[thread]).first(piece.range.n_bytes);
+                  if (!image_.read(piece.range.addr, text))
+                      failed = true;
+                  else
+                      sweep(x86_64, text, {piece.range.addr}, piece.starts,
+                            *parts[thread]);
+              });
+        std::optional<Sweep> all;
+        for (std::optional<Sweep>& part : parts) {
+            if (!all)
+                all = std::move(part);
+            else if (part)
+                all->join(std::move(*part));
+        }
+        if (failed)
+            return std::nullopt;
+        return all;
+    }
+
+    std::vector<TargetAddr> words_of_data() const
+    {
+        std::vector<AddressRange> pieces;
+        for (const AddressRange& range : places_.data) {
+            std::uint64_t end = range.addr + range.n_bytes;
+            for (std::uint64_t at = (range.addr + 7) & ~std::uint64_t{7}; at + 8 <= end;
+                 at += piece_bytes)
+                pieces.push_back({at, std::min(piece_bytes, end - at)});
+        }
+        std::vector<std::vector<TargetAddr>> parts(n_threads(pieces.size()));
+        std::vector<std::vector<std::uint64_t>> buffers(parts.size());
+        share(pieces.size(), static_cast<unsigned>(parts.size()),
+              [&](unsigned thread, std::size_t i) {
+                  std::vector<std::uint64_t>& words = buffers[thread];
+                  words.resize(piece_bytes / 8);
+                  std::span part = std::span(words).first(pieces[i].n_bytes / 8);
+                  if (image_.read(pieces[i].addr, std::as_writable_bytes(part)))
+                      search(part, parts[thread]);
+              });
+        std::vector<TargetAddr> found;
+        for (const std::vector<TargetAddr>& part : parts)
+            found.insert(found.end(), part.begin(), part.end());
+        return found;
+    }
+
+    // A run of words is looked over as a whole first, which the compiler does several
+    // at once: most data has no address.
+    void search(std::span<const std::uint64_t> words,
+                std::vector<TargetAddr>& found) const
+    {
+        for (; !words.empty();) {
+            auto run = words.first(std::min<std::size_t>(words.size(), words_at_once));
+            words = words.subspan(run.size());
+            std::uint64_t any = 0;
+            for (std::uint64_t word : run)
+                any |= word - begin_.value < n_bytes_ ? 1U : 0U;
+            if (any == 0)
+                continue;
+            for (std::uint64_t word : run)
+                if (word - begin_.value < n_bytes_)
+                    found.push_back({word});
+        }
+    }
+
+    ElfImage& image_;
+    CodePlaces places_;
+    KnownCode known_;
+    TargetAddr begin_;
+    std::uint64_t n_bytes_ = 0;
+    std::vector<Piece> pieces_;
+};
+
+} // namespace
+
+std::unique_ptr<ExtentMap> map_extents(ElfImage& image)
+{
+    return Mapper(image).run();
+}
+
+} // namespace dt

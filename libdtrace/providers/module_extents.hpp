@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// The extents of a module's text (fasttrap/extents.hpp), from its ELF file.
+//
+// The text is read and swept in pieces by two threads, then the data is searched for
+// words that could be addresses of text.
+#pragma once
+
+#include "fasttrap/extents.hpp"
+#include "libdtrace/symbols/elf_image.hpp"
+
+#include <memory>
+
+namespace dt {
+
+// In link-time addresses. Null: not text of this machine, or none that can be read.
+std::unique_ptr<ExtentMap> map_extents(ElfImage& image);
+
+} // namespace dt

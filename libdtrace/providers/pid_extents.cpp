@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The extents of a process' sites: each site's module, each image's map once.
+#include "libdtrace/providers/module_extents.hpp"
+#include "libdtrace/providers/pid_provider.hpp"
+
+namespace dt {
+
+void PidProvider::find_extents(ProcessSymbols& symbols,
+                               std::span<const std::uint32_t> ids)
+{
+    const Module* module = nullptr; // of the site before: mostly the same
+    const ExtentMap* extents = nullptr;
+    for (std::uint32_t id : ids) {
+        auto probe = probes_.find(id);
+        if (probe == probes_.end() || probe->second.pid != symbols.pid())
+            continue;
+        for (PidSite& site : probe->second.sites) {
+            if (site.end != TargetAddr{})
+                continue;
+            if (module == nullptr || !module->contains(site.at)) {
+                module = symbols.module_at(site.at);
+                if (module == nullptr || module->image == nullptr) {
+                    module = nullptr;
+                    continue;
+                }
+                auto known = extents_.try_emplace(module->image);
+                if (known.second)
+                    known.first->second = map_extents(*module->image);
+                extents = known.first->second.get();
+            }
+            if (extents == nullptr)
+                continue;
+            Extent extent = extents->extent({module->link_addr(site.at)});
+            site.first = module->target_addr(extent.first.value);
+            site.end = module->target_addr(extent.end.value);
+        }
+    }
+}
+
+} // namespace dt

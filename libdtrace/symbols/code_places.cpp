@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/code_places.hpp"
+
+#include "libdtrace/symbols/elf_sections.hpp"
+#include "libdtrace/symbols/frame_functions.hpp"
+#include "libdtrace/symbols/landing_pads.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace dt {
+
+namespace {
+
+class PlaceReader {
+public:
+    explicit PlaceReader(ElfImage& image) : image_(image), files_(image.files()) {}
+
+    CodePlaces read()
+    {
+        const ElfSections& file = *files_.front();
+        out_.absolute = image_.kind() == ElfKind::executable;
+        add_ranges(file);
+        for (const ElfSections* each : files_)
+            add_symbols(*each);
+        for (const Function& function : image_.functions().all())
+            out_.functions.push_back(function.addr);
+        add_frames(file);
+        add_restartable(file);
+        out_.labels.push_back(image_.entry());
+        for (auto* places : {&out_.functions, &out_.labels}) {
+            std::erase_if(*places, [&](std::uint64_t at) { return !is_text(at); });
+            std::sort(places->begin(), places->end());
+            places->erase(std::unique(places->begin(), places->end()), places->end());
+        }
+        return std::move(out_);
+    }
+
+private:
+    bool is_text(std::uint64_t at) const
+    {
+        auto after = std::upper_bound(
+            out_.text.begin(), out_.text.end(), at,
+            [](std::uint64_t value, const AddressRange& r) { return value < r.addr; });
+        return after != out_.text.begin() && (after - 1)->contains(at);
+    }
+
+    // Sections where there are any: segments may have both text and constants.
+    void add_ranges(const ElfSections& file)
+    {
+        for (const ElfSection& section : file.sections()) {
+            const GElf_Shdr& header = section.header;
+            if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_type == SHT_NOBITS ||
+                header.sh_size == 0)
+                continue;
+            bool code = (header.sh_flags & SHF_EXECINSTR) != 0;
+            (code ? out_.text : out_.data).push_back({header.sh_addr, header.sh_size});
+        }
+        if (out_.text.empty()) {
+            out_.data.clear();
+            for (const ElfSegment& segment : file.segments()) {
+                AddressRange range{segment.addr, segment.file_bytes};
+                out_.data.push_back(range);
+                if (segment.executable && segment.file_bytes != 0)
+                    out_.text.push_back(range);
+            }
+        }
+        keep_loaded(file, out_.text, true);
+        keep_loaded(file, out_.data, false);
+    }
+
+    // What lies in the file part of one segment; of ranges that overlap, the first.
+    static void keep_loaded(const ElfSections& file, std::vector<AddressRange>& ranges,
+                            bool executable)
+    {
+        std::erase_if(ranges, [&](const AddressRange& range) {
+            return std::none_of(file.segments().begin(), file.segments().end(),
+                                [&](const ElfSegment& s) {
+                                    return (s.executable || !executable) &&
+                                           s.contains(range.addr) &&
+                                           range.addr - s.addr < s.file_bytes &&
+                                           range.n_bytes <=
+                                               s.file_bytes - (range.addr - s.addr);
+                                });
+        });
+        std::sort(ranges.begin(), ranges.end(),
+                  [](const AddressRange& a, const AddressRange& b) {
+                      return a.addr < b.addr;
+                  });
+        std::uint64_t end = 0;
+        std::erase_if(ranges, [&](const AddressRange& range) {
+            if (range.addr < end)
+                return true;
+            end = range.addr + range.n_bytes;
+            return false;
+        });
+    }
+
+    void add_symbols(const ElfSections& file)
+    {
+        for (std::uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
+            const ElfSection* section = file.find(type);
+            auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
+            if (!bytes)
+                continue; // functions() has noted it
+            std::size_t n =
+                std::min(bytes->size() / sizeof(Elf64_Sym), elf_limits::functions);
+            for (std::size_t i = 1; i < n; i++) {
+                Elf64_Sym symbol;
+                std::memcpy(&symbol, bytes->data() + i * sizeof symbol, sizeof symbol);
+                add_symbol(symbol);
+            }
+        }
+    }
+
+    void add_symbol(const Elf64_Sym& symbol)
+    {
+        unsigned type = ELF64_ST_TYPE(symbol.st_info);
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
+            type == STT_TLS || type == STT_FILE || type == STT_SECTION)
+            return;
+        bool function =
+            (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_size != 0;
+        (function ? out_.functions : out_.labels).push_back(symbol.st_value);
+    }
+
+    void add_frames(const ElfSections& file)
+    {
+        // Mostly all tables are in one section, one behind the other.
+        const ElfSection* section = file.find(".gcc_except_table");
+        auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
+        for (const Frame& frame : read_frames(file)) {
+            out_.functions.push_back(frame.range.addr);
+            if (frame.table != 0 && section && bytes)
+                read_landing_pads(*bytes, section->header.sh_addr, frame, out_.labels);
+        }
+    }
+
+    // struct rseq_cs of <linux/rseq.h>: version and flags, start, length, abort
+    // address. A file that is not linked to its addresses has them in its relocations
+    // only.
+    void add_restartable(const ElfSections& file)
+    {
+        const ElfSection* section = file.find("__rseq_cs");
+        auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
+        if (!section || !bytes)
+            return;
+        std::map<std::uint64_t, std::uint64_t> relocated =
+            relocations(file, {section->header.sh_addr, bytes->size()});
+        auto word = [&](std::uint64_t offset) {
+            auto known = relocated.find(section->header.sh_addr + offset);
+            if (known != relocated.end())
+                return known->second;
+            return read_at<std::uint64_t>(*bytes, offset).value_or(0);
+        };
+        for (std::uint64_t at = 0; at + 32 <= bytes->size(); at += 32) {
+            if (!is_text(word(at + 8)))
+                continue;
+            out_.restartable.push_back({word(at + 8), word(at + 16)});
+            out_.labels.push_back(word(at + 8));
+            out_.labels.push_back(word(at + 24));
+        }
+    }
+
+    static std::map<std::uint64_t, std::uint64_t> relocations(const ElfSections& file,
+                                                              AddressRange in)
+    {
+        std::map<std::uint64_t, std::uint64_t> found;
+        for (const ElfSection& section : file.sections()) {
+            if (section.header.sh_type != SHT_RELA)
+                continue;
+            auto bytes = file.data(section);
+            for (std::uint64_t at = 0; bytes && at + 24 <= bytes->size(); at += 24) {
+                auto rela = read_at<Elf64_Rela>(*bytes, at);
+                if (in.contains(rela->r_offset))
+                    found[rela->r_offset] = static_cast<std::uint64_t>(rela->r_addend);
+            }
+        }
+        return found;
+    }
+
+    ElfImage& image_;
+    std::vector<const ElfSections*> files_;
+    CodePlaces out_;
+};
+
+} // namespace
+
+CodePlaces read_code_places(ElfImage& image)
+{
+    return PlaceReader(image).read();
+}
+
+} // namespace dt
