@@ -291,16 +291,17 @@ void dtrace_hdl::apply_display()
         display.aggsortkeypos = options.run_time(DTRACEOPT_aggsortkeypos);
 }
 
-// The chores of a live consumer: the lease that keeps probes firing, and the cleaning of
-// dynamic variables and speculations.
+// The chores of a live consumer: the lease that keeps probes firing, the clock line, and
+// the cleaning of dynamic variables and speculations.
 void dtrace_hdl::tend(std::uint64_t now)
 {
     constexpr std::uint64_t lease_ns = 30'000'000'000, longest_ns = 10'000'000'000;
     const std::uint64_t renew_ns =
         std::min(options.run_time(DTRACEOPT_statusrate), longest_ns);
     auto* header = static_cast<dt_arena*>(arena->base());
+    auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
+    clock_line.tend(session->clock, now);
     if (now - lease_renewed_at >= renew_ns) {
-        auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at = now;
     }

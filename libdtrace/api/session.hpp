@@ -14,6 +14,7 @@
 
 #include "libdtrace/api/arena_memory.hpp"
 #include "libdtrace/api/clock.hpp"
+#include "libdtrace/api/clock_line.hpp"
 #include "libdtrace/api/include/dtrace.h"
 #include "libdtrace/api/local_host.hpp"
 #include "libdtrace/api/options.hpp"
@@ -125,6 +126,7 @@ struct dtrace_hdl : dt::Events {
     std::unique_ptr<dt::LocalHost> host;
     std::unique_ptr<dt::Consumer> consumer;
     dt::Clock clock;
+    dt::ClockLine clock_line; // of the arena's session
     bool active = false, stopped = false, drained = false;
     int exit_status = 0;
     int wake_fd = -1;

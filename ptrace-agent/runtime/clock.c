@@ -21,19 +21,12 @@ struct dt_rt_timespec {
 	dt_s64 seconds, ns;
 };
 
-/* Of two processors' counters one may be a little behind where a line begins.
- */
-static dt_u64 dt_rt_since(dt_u64 start, dt_u64 mult, dt_u32 shift)
+static dt_u64 dt_rt_counter(void)
 {
 	dt_u32 low, high;
-	dt_s64 delta;
 
 	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
-	delta = (dt_s64)(((dt_u64)high << 32 | low) - start);
-	if (delta < 0)
-		return 0;
-	return (dt_u64)((unsigned __int128)(dt_u64)delta * mult >>
-			(shift & 63));
+	return (dt_u64)high << 32 | low;
 }
 
 static int dt_rt_line(struct dt_host *host, int wall, dt_u64 *ns)
@@ -44,21 +37,28 @@ static int dt_rt_line(struct dt_host *host, int wall, dt_u64 *ns)
 
 	for (int i = 0; i < DT_CLOCK_TRIES; i++) {
 		dt_u32 seq = dt_acquire32(&c->seq);
-		dt_u64 tsc, start, mult;
+		dt_u64 start, mult;
+		dt_s64 passed;
 		dt_u32 shift;
 
 		if (!seq)
 			return -1;
-		tsc = dt_once64(&c->tsc);
+		passed = (dt_s64)(dt_rt_counter() - dt_once64(&c->tsc));
 		start = dt_once64(wall ? &c->wall_ns : &c->mono_ns);
 		mult = dt_once64(&c->mult);
-		shift = dt_once32(&c->shift);
+		shift = dt_once32(&c->shift) & 63;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (!(seq & 1) && dt_once32(&c->seq) == seq) {
-			*ns = start + dt_rt_since(tsc, mult, shift);
-			return 0;
+		if (DT_UNLIKELY((seq & 1) || dt_once32(&c->seq) != seq)) {
+			dt_pause();
+			continue;
 		}
-		dt_pause();
+		/* Of two CPUs' counters one may be a little behind. */
+		if (passed < 0)
+			passed = 0;
+		*ns =
+		    start +
+		    (dt_u64)((unsigned __int128)(dt_u64)passed * mult >> shift);
+		return 0;
 	}
 	return -1;
 }

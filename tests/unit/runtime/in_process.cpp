@@ -48,6 +48,7 @@ InProcess::InProcess(const std::string& program, unsigned n_shards)
     session.config.n_shards = n_shards;
     session.config.options[DTRACEOPT_bufsize] = 1 << 20;
     session.config.options[DTRACEOPT_aggsize] = 1 << 20;
+    session.config.options[DTRACEOPT_destructive] = 1;
     session.start();
     config_ = reinterpret_cast<dt_rt_config*>(base_ + DT_RT_CONFIG);
     dt_rt_config& c = *config_;
