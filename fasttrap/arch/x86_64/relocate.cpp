@@ -202,9 +202,14 @@ Moving moving_call(const Instruction& insn)
         return {Moving::last, {}, push_and_literal + far_jump_bytes};
     if (insn.operands[0].kind == Operand::reg && insn.operands[0].number == Reg::rsp)
         return refuse("a call to where the stack pointer points");
-    if (insn.has_memory && insn.memory.base == Reg::rsp &&
-        (insn.memory.address_32 || insn.memory.disp > 0x7fffff00))
-        return refuse("a call through a part of the stack pointer");
+    if (insn.has_memory && insn.memory.base == Reg::rsp) {
+        const MemoryOperand& m = insn.memory;
+        if (m.address_32 || m.disp > 0x7fffff00)
+            return refuse("a call through a part of the stack pointer");
+        // Where its return address goes.
+        if (m.disp < 0 && (m.index != Reg::none || m.disp > -16))
+            return refuse("a call through a word below the stack pointer");
+    }
     auto with_disp32 = static_cast<std::uint8_t>(insn.length + 4);
     return {
         Moving::last, {}, static_cast<std::uint8_t>(push_and_literal + with_disp32)};

@@ -44,6 +44,8 @@ std::byte* map_at(std::uint64_t hint, std::size_t bytes, int protection)
     X(1, 0xc7, 6, false) X(1, 0xc7, 7, false)
 // clang-format on
 
+} // namespace
+
 bool may_run(const Instruction& insn)
 {
     if (insn.flow == ControlFlow::syscall)
@@ -63,7 +65,9 @@ bool may_run(const Instruction& insn)
     return true;
 }
 
-static bool within(std::uint64_t at, std::size_t n, std::uint64_t first,
+namespace {
+
+bool within(std::uint64_t at, std::size_t n, std::uint64_t first,
                    std::size_t size)
 {
     return at >= first && at - first < size && n <= size - (at - first);
@@ -296,8 +300,9 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
     Registers& regs = c.start.regs;
     for (std::uint64_t& reg : regs.general)
         reg = interesting();
-    for (Reg pointer : {Reg::rsp, Reg::rbp, Reg::rsi, Reg::rdi, Reg::rbx})
+    for (Reg pointer : {Reg::rbp, Reg::rsi, Reg::rdi, Reg::rbx})
         regs[pointer] = data + 4096 + random_() % 8192;
+    regs[Reg::rsp] = data + 1024 + random_() % 2048; // away from what is aimed at
     if (is_string(c.insn) || pick(50))
         regs[Reg::rcx] = random_() % 16;
     regs.rflags = 0x202 | (random_() & arithmetic) | (pick(25) ? direction_flag : 0);

@@ -113,6 +113,8 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
+// The harness may run it, and its result is a function of the state.
+bool may_run(const Instruction& insn);
 bool forms_no_access(const Instruction& insn); // lea, nop
 bool is_popf(const Instruction& insn);
 bool is_string(const Instruction& insn);

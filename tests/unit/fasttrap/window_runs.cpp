@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+#include "window_runs.hpp"
+
+#include "fasttrap/arch/x86_64/layout.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+#include <sys/mman.h>
+
+extern "C" {
+struct WindowSite {
+    std::uint64_t tail, n_fired, rsp;
+};
+WindowSite ft_window_sites[16];
+void ft_window_stub();
+void ft_window_stub_end();
+}
+
+// clang-format off
+asm(R"(
+.pushsection .text
+.globl ft_window_stub
+.type ft_window_stub, @function
+ft_window_stub:
+    push %rax
+    pushf
+    lea ft_window_sites(%rip), %rax
+    lea (%rbx,%rbx,2), %rbx
+    lea (%rax,%rbx,8), %rbx
+    incq 8(%rbx)
+    lea 16(%rsp), %rax
+    mov %rax, 16(%rbx)
+    popf
+    pop %rax
+    mov (%rbx), %rbx
+    jmp *%rbx
+.globl ft_window_stub_end
+ft_window_stub_end:
+.popsection
+)");
+// clang-format on
+
+namespace dt::test {
+
+namespace {
+
+// 0x06 and then 0x0f to 0x1f as the high bytes of a displacement from the sandbox's code.
+constexpr std::uint64_t area_at = 0x26200000;
+constexpr std::size_t area_bytes = 1 << 20;
+
+// What the stub wrote, and the head: below the red zone.
+constexpr std::uint64_t below_bytes = 24;
+
+bool in_stub(std::uint64_t pc)
+{
+    auto first = reinterpret_cast<std::uint64_t>(&ft_window_stub);
+    return pc - first < reinterpret_cast<std::uint64_t>(&ft_window_stub_end) - first;
+}
+
+// Without a state that was arranged for it: no jump to anywhere, no store to our TLS.
+bool may_stand_beside(const Instruction& insn)
+{
+    if (insn.flow == ControlFlow::ret || insn.flow == ControlFlow::jump_indirect ||
+        insn.flow == ControlFlow::call_indirect || is_popf(insn))
+        return false;
+    return !insn.has_memory || insn.memory.segment == Segment::flat ||
+           forms_no_access(insn);
+}
+
+const std::vector<std::vector<unsigned char>> paddings = {
+    {0x90},
+    {0xcc},
+    {0x66, 0x90},
+    {0x0f, 0x1f, 0x00},
+    {0x0f, 0x1f, 0x40, 0x00},
+    {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}};
+
+} // namespace
+
+struct WindowRuns::Sequence {
+    Case c;
+    TargetAddr at;
+    std::vector<Instruction> insns;
+    std::vector<std::byte> text;    // with padding
+    std::vector<std::size_t> sites; // indices of insns
+    std::vector<Patch> patches;
+    std::vector<std::size_t> taken; // bytes of each
+    std::vector<bool> placed = std::vector<bool>(16);
+};
+
+WindowRuns::WindowRuns(Differential& differential) : differential_(differential)
+{
+    void* mapped = mmap(reinterpret_cast<void*>(area_at), area_bytes,
+                        PROT_READ | PROT_WRITE | PROT_EXEC,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    assert(mapped != MAP_FAILED);
+    area_ = static_cast<std::byte*>(mapped);
+    auto enter = reinterpret_cast<std::uint64_t>(&ft_window_stub);
+    std::memcpy(area_, &enter, sizeof enter);
+    space_.add_area(TargetAddr{area_at}, area_bytes);
+}
+
+WindowRuns::~WindowRuns()
+{
+    munmap(area_, area_bytes);
+}
+
+std::byte* WindowRuns::at(TargetAddr where) const
+{
+    return reinterpret_cast<std::byte*>(where.value);
+}
+
+bool WindowRuns::arrange(const std::vector<std::vector<std::byte>>& sequence,
+                         std::size_t key, Sequence& s)
+{
+    std::optional<Case> c = differential_.arrange(sequence[key]);
+    if (!c)
+        return false;
+    s.c = std::move(*c);
+    if (s.c.insn.memory.base == Reg::rsp && s.c.insn.memory.disp < -120 &&
+        s.c.insn.memory.disp > -168)
+        return false; // below the red zone, where nobody's data is
+    auto length = [](const std::vector<std::byte>& bytes) {
+        return x86::lay_out(bytes).length;
+    };
+    s.at = s.c.insn.at;
+    for (std::size_t i = 0; i < key; ++i)
+        s.at = s.at - length(sequence[i]);
+    TargetAddr at = s.at;
+    for (std::size_t i = 0; i < sequence.size(); ++i) {
+        std::vector<std::byte> bytes = sequence[i];
+        if (i == key)
+            bytes.assign(s.c.insn.bytes.begin(),
+                         s.c.insn.bytes.begin() + s.c.insn.length);
+        Result<Instruction> insn = x86_64.decode(bytes, at);
+        if (!insn || !may_run(*insn) || (i != key && !may_stand_beside(*insn)))
+            return false;
+        x86::Layout layout = x86::lay_out(bytes);
+        if (i != key && insn->target != TargetAddr{}) {
+            auto d = static_cast<std::int64_t>(s.c.pads[1] - insn->next().value);
+            if (layout.imm_size == 1 && (d < -128 || d > 127))
+                return false;
+            std::memcpy(&bytes[layout.imm_at], &d, layout.imm_size);
+        }
+        if (i != key && insn->rip_relative) {
+            auto d = static_cast<std::uint32_t>(
+                Sandbox::address(differential_.sandbox().data().data()) + 4096 +
+                differential_.random()() % 8192 - insn->next().value);
+            std::memcpy(&bytes[layout.disp_at], &d, sizeof d);
+        }
+        insn = x86_64.decode(bytes, at);
+        if (!insn)
+            return false;
+        s.insns.push_back(*insn);
+        s.text.insert(s.text.end(), insn->bytes.begin(),
+                      insn->bytes.begin() + insn->length);
+        at = insn->next();
+        if (x86_64.moving(*insn).how != Moving::anywhere)
+            break;
+    }
+    if (x86_64.moving(s.insns.back()).how == Moving::ends) {
+        while (differential_.pick(60)) {
+            const auto& pad = paddings[differential_.random()() % paddings.size()];
+            for (unsigned char byte : pad)
+                s.text.push_back(static_cast<std::byte>(byte));
+        }
+    }
+    return (s.at + s.text.size() + pad_bytes).value <= s.c.pads[1] &&
+           s.insns.size() <= 16;
+}
+
+void WindowRuns::write_original(const Sequence& s)
+{
+    std::copy(s.text.begin(), s.text.end(), at(s.at));
+    write_pad(at(s.at + s.text.size()), Pad::behind);
+    write_pad(at(TargetAddr{s.c.pads[1]}), Pad::target);
+}
+
+Outcome WindowRuns::run_original(Sequence& s)
+{
+    Sandbox& sandbox = differential_.sandbox();
+    write_original(s);
+    // A first run of nothing: bits that the vector state cannot hold are dropped.
+    write_pad(sandbox.slot(), Pad::behind);
+    s.c.start.regs.rip = Sandbox::address(sandbox.slot());
+    native_run(s.c.start, {s.at.value, 0});
+    s.c.start.regs.fs_base = own_fs_base();
+    differential_.restore_data(s.c);
+    Outcome native{s.c.start, {}};
+    native_run(native.state, {s.at.value + s.text.size(), s.c.pads[1]});
+    native.state.regs.fs_base = s.c.start.regs.fs_base;
+    native.data.assign(sandbox.data().begin(), sandbox.data().end());
+    return native;
+}
+
+// False when every site is refused.
+bool WindowRuns::patch(Sequence& s)
+{
+    std::vector<PatchSite> sites;
+    unsigned percent = differential_.pick(30) ? 100 : 35;
+    std::size_t always = differential_.random()() % s.insns.size();
+    for (std::size_t i = 0; i < s.insns.size(); ++i) {
+        if (i == always || differential_.pick(percent))
+            sites.push_back({s.insns[i].at, s.at, s.at + s.text.size(),
+                             static_cast<std::uint32_t>(i)});
+    }
+    WindowPlan plan = plan_windows(x86_64, sites, [&](TargetAddr from, std::size_t n) {
+        std::span<const std::byte> rest = std::span(s.text).subspan(from - s.at);
+        return rest.first(std::min(n, rest.size()));
+    });
+    std::memset(ft_window_sites, 0, sizeof ft_window_sites);
+    for (const Window& window : plan.windows) {
+        std::size_t n = trampoline_bytes(window);
+        std::optional<TargetAddr> to = space_.take(window, n);
+        if (!to) {
+            report_ = "no place for a trampoline";
+            return false;
+        }
+        Result<Patch> built = build_patch(window, *to, TargetAddr{area_at});
+        assert(built && built->code.size() <= n);
+        std::copy(built->code.begin(), built->code.end(), at(*to));
+        for (const Moved& moved : built->moved) {
+            if (!moved.site)
+                continue;
+            ft_window_sites[*moved.site].tail = moved.tail.value;
+            s.placed[*moved.site] = true;
+        }
+        s.taken.push_back(n);
+        s.patches.push_back(std::move(*built));
+    }
+    return !plan.windows.empty();
+}
+
+void WindowRuns::give_back(Sequence& s)
+{
+    for (std::size_t i = 0; i < s.patches.size(); ++i)
+        space_.give_back(s.patches[i].trampoline, s.taken[i]);
+}
+
+WindowRuns::Ended WindowRuns::fail(const Sequence& s, const std::string& what)
+{
+    std::ostringstream out;
+    out << what << '\n' << differential_.report();
+    for (const Instruction& insn : s.insns) {
+        out << "  " << std::hex << insn.at.value << ": " << disassemble(insn.text());
+        auto number = static_cast<std::size_t>(&insn - s.insns.data());
+        if (s.placed[number])
+            out << "   <- probed, fired " << ft_window_sites[number].n_fired;
+        out << '\n';
+    }
+    for (const Patch& patch : s.patches) {
+        out << "  window " << std::hex << patch.at.value << " trampoline "
+            << patch.trampoline.value << ":";
+        for (std::byte byte : patch.code)
+            out << ' ' << unsigned(byte);
+        out << '\n';
+    }
+    report_ = out.str();
+    return differs;
+}
+
+// Takes the thread out of a trampoline at pc. False: place_of() does not know the place.
+bool WindowRuns::leave(Sequence& s, NativeState& ours, TargetAddr pc)
+{
+    for (const Patch& patch : s.patches) {
+        std::optional<PatchPlace> place = place_of(patch, pc);
+        if (!place)
+            continue;
+        ++n_left[place->kind];
+        std::uint64_t& rsp = ours.regs[Reg::rsp];
+        if (place->rbx_on_stack) {
+            std::memcpy(&ours.regs[Reg::rbx], at(TargetAddr{rsp}), 8);
+            ft_window_sites[14].rsp = rsp;
+        }
+        rsp += place->rsp_add;
+        ours.regs.rip = place->on.value;
+        return true;
+    }
+    return false;
+}
+
+WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
+{
+    differential_.restore_data(s.c);
+    for (const Patch& patch : s.patches) {
+        std::copy(patch.text.begin(), patch.text.end(), at(patch.at));
+        std::uint64_t end = std::min<std::uint64_t>(5, patch.text.size());
+        for (const Moved& moved : patch.moved) {
+            std::uint64_t offset = moved.from - patch.at;
+            if (offset > 0 && offset < end && !x86_64.traps(patch.text[offset]))
+                return fail(s, "a byte of the jump does not trap");
+        }
+    }
+    native_run(ours, {s.at.value + s.text.size(), s.c.pads[1]});
+    ours.regs.fs_base = s.c.start.regs.fs_base;
+    return same;
+}
+
+WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
+                                      NativeState& ours)
+{
+    if (ours.signal != 0) {
+        TargetAddr pc{ours.regs.rip};
+        if (in_stub(pc.value))
+            return skipped;
+        for (const Patch& patch : s.patches) {
+            auto place = place_of(patch, pc);
+            if (place &&
+                (place->kind == PatchPlace::head || place->kind == PatchPlace::tail))
+                return skipped; // a stack pointer that is none
+        }
+        std::uint8_t added = 0;
+        std::uint64_t before = ours.regs[Reg::rsp];
+        if (leave(s, ours, pc)) {
+            added = static_cast<std::uint8_t>(ours.regs[Reg::rsp] - before);
+            if (ours.fault_address == pc.value)
+                ours.fault_address = ours.regs.rip;
+        }
+        if (added != 0) // the return address that the original did not push
+            ft_window_sites[15] = {0, 0, before};
+    }
+    std::span<std::byte> data = differential_.sandbox().data();
+    std::uint64_t first = Sandbox::address(data.data());
+    for (const WindowSite& site : ft_window_sites) {
+        if (site.rsp == 0)
+            continue;
+        std::uint64_t from = std::max(site.rsp - 16, first);
+        std::uint64_t to = std::min(site.rsp - 16 + below_bytes, first + data.size());
+        for (std::uint64_t i = from; i < to; ++i)
+            data[i - first] = native.data[i - first];
+    }
+    if (!differential_.same(s.c, native, ours, 0, true))
+        return fail(s, "with windows:");
+    return native.state.signal != 0 ? faulted : same;
+}
+
+WindowRuns::Ended WindowRuns::run(const std::vector<std::vector<std::byte>>& sequence,
+                                  std::size_t key)
+{
+    Sequence s;
+    if (!arrange(sequence, key, s))
+        return skipped;
+    Outcome native = run_original(s);
+    if (!patch(s)) {
+        give_back(s);
+        return refused;
+    }
+    NativeState ours = s.c.start;
+    ours.regs.rip = s.at.value;
+    Ended ended = run_patched(s, ours);
+    if (ended == same)
+        ended = compare(s, native, ours);
+    bool arrived_behind =
+        native.state.signal == 0 && native.state.regs.rip == s.at.value + s.text.size();
+    for (std::size_t i = 0; i < s.insns.size() && ended == same; ++i) {
+        if (s.placed[i] && ft_window_sites[i].n_fired != 1 &&
+            (arrived_behind || ft_window_sites[i].n_fired > 1))
+            ended = fail(s, "a site did not fire once");
+    }
+    if (ended == same || ended == faulted) {
+        for (const Patch& patch : s.patches) {
+            for (const Moved& moved : patch.moved)
+                for (const Instruction& insn : s.insns)
+                    n_moved[insn.flow] += insn.at == moved.from ? 1 : 0;
+        }
+    }
+    give_back(s);
+    return ended;
+}
+
+WindowRuns::Ended
+WindowRuns::run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
+                          std::size_t key)
+{
+    Sequence s;
+    if (!arrange(sequence, key, s))
+        return skipped;
+    Outcome native = run_original(s);
+    if (!patch(s)) {
+        give_back(s);
+        return refused;
+    }
+    const Patch& patch = s.patches[differential_.random()() % s.patches.size()];
+    std::vector<TargetAddr> places;
+    for (std::size_t i = 0; i < patch.code.size(); ++i) {
+        if (place_of(patch, patch.trampoline + i))
+            places.push_back(patch.trampoline + i);
+    }
+    TargetAddr stop = places[differential_.random()() % places.size()];
+    std::byte stood = *at(stop);
+    *at(stop) = std::byte{0xcc};
+    NativeState ours = s.c.start;
+    ours.regs.rip = s.at.value;
+    Ended ended = run_patched(s, ours);
+    if (ended == same && ours.signal == SIGTRAP && ours.regs.rip == stop.value + 1) {
+        if (!leave(s, ours, stop))
+            ended = fail(s, "no place");
+        write_original(s);
+        native_run(ours, {s.at.value + s.text.size(), s.c.pads[1]});
+        ours.regs.fs_base = s.c.start.regs.fs_base;
+    } else {
+        *at(stop) = stood;
+    }
+    if (ended == same)
+        ended = compare(s, native, ours);
+    give_back(s);
+    return ended;
+}
+
+} // namespace dt::test
