@@ -193,6 +193,10 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
 {
     for (const CodeStart& start : known.starts)
         targets_.add(start.at);
+    for (const CodeRange& section : sections_) { // nobody's window reaches into one
+        targets_.add(section.begin);
+        targets_.add(section.end);
+    }
     if (known.absolute)
         named_.insert(named_.end(), swept.named.begin(), swept.named.end());
     std::erase_if(named_, [&](TargetAddr at) { return !instructions_.has(at); });

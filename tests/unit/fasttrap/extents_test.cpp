@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// Extents of hand-written functions (extents_x86_64.S), in memory as they run, and the
+// quick decoder beside the thorough one.
+#include "corpus.hpp"
+#include "fasttrap/arch/x86_64/layout.hpp"
+#include "fasttrap/extents.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+// clang-format off
+#define FUNCTIONS(X)                                                                   \
+    X(loop) X(jumps_next_door) X(neighbour) X(label_inside) X(hot) X(hot_cold)         \
+    X(switch) X(differences) X(goto) X(anywhere) X(call_through_memory)                \
+    X(short_padded) X(short_int3) X(short_bare) X(after_short_bare) X(ret_at_target)   \
+    X(ret_behind_a_line) X(lock) X(constants) X(landing) X(unreached) X(transaction)   \
+    X(restartable)
+#define PLACES(X)                                                                      \
+    X(begin) X(end) X(label) X(hot_return_point) X(hot_ret) X(case_0) X(case_1)        \
+    X(switch_ret) X(difference_base) X(difference_1) X(goto_0) X(goto_1)               \
+    X(anywhere_inside) X(tail_jump) X(bare_ret) X(target_ret) X(line_ret)              \
+    X(lock_prefix) X(behind_lock) X(constants_ret) X(endbr) X(unreached_code)          \
+    X(transaction_abort) X(sequence) X(sequence_end) X(words)  \
+    X(table) X(tables_end)
+// clang-format on
+#define X(name) extern "C" const char ex_##name[];
+FUNCTIONS(X)
+PLACES(X)
+#undef X
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+TargetAddr addr(const char* place)
+{
+    return {reinterpret_cast<std::uint64_t>(place)};
+}
+
+// The corpus and its tables; the rest of the process is not ours to read.
+bool read_corpus(TargetAddr from, std::span<std::byte> into)
+{
+    bool text = from >= addr(ex_begin) && from + into.size() <= addr(ex_end);
+    bool table = from >= addr(ex_table) && from + into.size() <= addr(ex_tables_end);
+    if (!text && !table)
+        return false;
+    std::memcpy(into.data(), reinterpret_cast<const void*>(from.value), into.size());
+    return true;
+}
+
+class ExtentsTest : public testing::Test {
+protected:
+    static KnownCode known()
+    {
+        KnownCode known;
+#define X(name) known.starts.push_back({addr(ex_##name), true});
+        FUNCTIONS(X)
+#undef X
+        std::sort(known.starts.begin(), known.starts.end(),
+                  [](const CodeStart& a, const CodeStart& b) { return a.at < b.at; });
+        return known;
+    }
+
+    static ExtentMap map(const KnownCode& known)
+    {
+        std::uint64_t n = addr(ex_end) - addr(ex_begin);
+        Sweep swept(addr(ex_begin), n);
+        sweep(x86_64, std::as_bytes(std::span(ex_begin, n)), addr(ex_begin),
+              known.starts, swept);
+        return {std::move(swept), known, read_corpus};
+    }
+
+    // As offsets from `from`.
+    static std::pair<std::int64_t, std::int64_t>
+    extent(const ExtentMap& map, const char* at, const char* from)
+    {
+        Extent found = map.extent(addr(at));
+        return {static_cast<std::int64_t>(found.first - addr(from)),
+                static_cast<std::int64_t>(found.end - addr(from))};
+    }
+    static std::pair<std::int64_t, std::int64_t> extent(const char* at,
+                                                        const char* from)
+    {
+        static const ExtentMap plain = map(known());
+        return extent(plain, at, from);
+    }
+};
+
+using Range = std::pair<std::int64_t, std::int64_t>;
+
+TEST_F(ExtentsTest, ALoopBackToTheSecondInstructionLeavesOnlyTheFirst)
+{
+    EXPECT_EQ(extent(ex_loop, ex_loop), (Range{0, 2}));
+}
+
+TEST_F(ExtentsTest, AJumpOutOfAnotherFunctionEndsTheWindow)
+{
+    EXPECT_EQ(extent(ex_neighbour, ex_neighbour), (Range{0, 3}));
+}
+
+TEST_F(ExtentsTest, ALabelThatASymbolNamesIsATarget)
+{
+    EXPECT_EQ(extent(ex_label_inside, ex_label_inside), (Range{0, 16}));
+    KnownCode more = known();
+    auto behind = std::find_if(more.starts.begin(), more.starts.end(),
+                               [](const auto& s) { return s.at > addr(ex_label); });
+    more.starts.insert(behind, {addr(ex_label), false});
+    ExtentMap labelled = map(more);
+    EXPECT_EQ(extent(labelled, ex_label_inside, ex_label_inside), (Range{0, 3}));
+    EXPECT_EQ(extent(labelled, ex_label, ex_label), (Range{0, 13}));
+}
+
+TEST_F(ExtentsTest, AColdPartThatJumpsBackIsSeen)
+{
+    EXPECT_EQ(extent(ex_hot_return_point, ex_hot_return_point), (Range{0, 9}));
+    EXPECT_EQ(extent(ex_hot_ret, ex_hot_return_point), (Range{0, 9}));
+    EXPECT_EQ(extent(ex_hot, ex_hot), (Range{0, ex_hot_return_point - ex_hot}));
+}
+
+TEST_F(ExtentsTest, EntriesOfASwitchTableAreTargets)
+{
+    EXPECT_EQ(extent(ex_case_0, ex_case_0), (Range{0, 2}));
+    EXPECT_EQ(extent(ex_switch_ret, ex_case_1), (Range{0, 3}));
+}
+
+TEST_F(ExtentsTest, OffsetsFromALabelAreTargets)
+{
+    EXPECT_EQ(extent(ex_difference_base, ex_difference_base), (Range{0, 2}));
+    EXPECT_EQ(extent(ex_difference_1, ex_difference_1).first, 0);
+}
+
+TEST_F(ExtentsTest, AddressesOfTextInDataAreTargets)
+{
+    KnownCode with_words = known();
+    std::array<std::uint64_t, 2> words{};
+    std::memcpy(words.data(), ex_words, sizeof words);
+    for (std::uint64_t word : words)
+        with_words.words.push_back({word});
+    ExtentMap mapped = map(with_words);
+    EXPECT_EQ(extent(mapped, ex_goto_0, ex_goto_0), (Range{0, 2}));
+    EXPECT_EQ(extent(mapped, ex_goto_1, ex_goto_1).first, 0);
+    // A word that is no instruction's start is a number.
+    with_words.words.push_back({addr(ex_goto_0).value + 1});
+    mapped = map(with_words);
+    EXPECT_EQ(extent(mapped, ex_goto_0, ex_goto_0), (Range{0, 2}));
+}
+
+TEST_F(ExtentsTest, AJumpThroughAnUnknownTableLeavesOneInstructionAndTheEntry)
+{
+    EXPECT_EQ(extent(ex_anywhere, ex_anywhere), (Range{0, 16}));
+    EXPECT_EQ(extent(ex_anywhere_inside, ex_anywhere_inside), (Range{0, 3}));
+}
+
+TEST_F(ExtentsTest, ATailCallThroughMemoryIsNoTable)
+{
+    Range found = extent(ex_tail_jump, ex_call_through_memory);
+    EXPECT_EQ(found, (Range{0, 16}));
+}
+
+TEST_F(ExtentsTest, PaddingBehindARetBelongsToIt)
+{
+    EXPECT_EQ(extent(ex_short_padded, ex_short_padded), (Range{0, 16}));
+    EXPECT_EQ(extent(ex_short_int3, ex_short_int3), (Range{0, 16}));
+    EXPECT_EQ(extent(ex_short_bare, ex_short_bare), (Range{0, 1}));
+}
+
+TEST_F(ExtentsTest, ARetReachesBackToTheLastTarget)
+{
+    EXPECT_EQ(extent(ex_bare_ret, ex_after_short_bare), (Range{0, 3}));
+    EXPECT_EQ(extent(ex_target_ret, ex_target_ret), (Range{0, 1}));
+    EXPECT_EQ(extent(ex_line_ret, ex_ret_behind_a_line), (Range{0, 7}));
+}
+
+TEST_F(ExtentsTest, AnInstructionThatIsJumpedIntoIsNotMoved)
+{
+    EXPECT_EQ(extent(ex_lock_prefix, ex_lock_prefix).second, 1);
+    EXPECT_EQ(extent(ex_behind_lock, ex_behind_lock).first, 0);
+}
+
+TEST_F(ExtentsTest, DataBehindARetIsNotPadding)
+{
+    EXPECT_EQ(extent(ex_constants_ret, ex_constants_ret), (Range{-7, 3}));
+}
+
+TEST_F(ExtentsTest, AnEndbrInTheMiddleIsATarget)
+{
+    EXPECT_EQ(extent(ex_landing, ex_landing), (Range{0, 7}));
+    EXPECT_EQ(extent(ex_endbr, ex_endbr).first, 0);
+}
+
+TEST_F(ExtentsTest, WhatFollowsAJumpIsALineOfItsOwn)
+{
+    EXPECT_EQ(extent(ex_unreached, ex_unreached).second,
+              ex_unreached_code - ex_unreached);
+    EXPECT_EQ(extent(ex_unreached_code, ex_unreached_code).first, 0);
+}
+
+TEST_F(ExtentsTest, ATransactionThatAbortsGoesSomewhere)
+{
+    EXPECT_EQ(extent(ex_transaction_abort, ex_transaction_abort).first, 0);
+    EXPECT_EQ(extent(ex_transaction, ex_transaction).second,
+              ex_transaction_abort - ex_transaction);
+}
+
+TEST_F(ExtentsTest, ARestartableSequenceIsNotTouched)
+{
+    KnownCode with_sequence = known();
+    with_sequence.sections = {{addr(ex_sequence), addr(ex_sequence_end)}};
+    ExtentMap mapped = map(with_sequence);
+    EXPECT_EQ(extent(mapped, ex_sequence, ex_sequence), (Range{0, 0}));
+    EXPECT_EQ(extent(mapped, ex_restartable, ex_restartable).second,
+              ex_sequence - ex_restartable);
+    EXPECT_EQ(extent(mapped, ex_sequence_end, ex_sequence_end).first, 0);
+}
+
+TEST_F(ExtentsTest, WhatIsNoInstructionIsNotMoved)
+{
+    EXPECT_EQ(extent(ex_loop + 1, ex_loop), (Range{1, 1}));
+    TargetAddr before = addr(ex_begin) - 1;
+    EXPECT_EQ(map(known()).extent(before), (Extent{before, before}));
+}
+
+TEST(AddressSet, FindsItsNeighboursAcrossWords)
+{
+    AddressSet set({1000}, 500);
+    for (std::uint64_t at : {1000, 1063, 1064, 1300, 1499})
+        set.add({at});
+    set.add({999});
+    set.add({1500});
+    EXPECT_EQ(set.next({1001}).value, 1063U);
+    EXPECT_EQ(set.next({1065}).value, 1300U);
+    EXPECT_EQ(set.next({1301}).value, 1499U);
+    EXPECT_EQ(set.next({1500}).value, 1500U);
+    EXPECT_EQ(set.next({5}).value, 1000U);
+    EXPECT_EQ(set.last({1299}).value, 1064U);
+    EXPECT_EQ(set.last({1063}).value, 1063U);
+    EXPECT_EQ(set.last({1062}).value, 1000U);
+    EXPECT_EQ(set.last({9000}).value, 1499U);
+    EXPECT_FALSE(set.has({999}));
+    EXPECT_FALSE(set.has({1500}));
+}
+
+// The two decoders share what follows an opcode; here they must agree on all the rest.
+TEST(Glance, HasTheLengthsAndTheFlowOfTheThoroughDecoder)
+{
+    std::mt19937_64 random(1);
+    std::vector<Bytes> all =
+        harvest("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", 1 << 20);
+    for (int i = 0; i < 300'000; ++i)
+        all.push_back(random_instruction(random));
+    std::size_t n_decoded = 0;
+    for (const Bytes& bytes : all) {
+        Glance seen = x86_64.glance(bytes);
+        x86::Layout layout = x86::lay_out(bytes);
+        ASSERT_EQ(seen.length, layout.problem == x86::Layout::fine ? layout.length : 0)
+            << testing::PrintToString(bytes);
+        Result<Instruction> insn = x86_64.decode(bytes, TargetAddr{0x1000});
+        if (!insn)
+            continue;
+        ++n_decoded;
+        TargetAddr there =
+            insn->next() + static_cast<std::uint64_t>(std::int64_t{seen.displacement});
+        if (insn->target != TargetAddr{}) {
+            ASSERT_TRUE(seen.is(Glance::branch)) << testing::PrintToString(bytes);
+            ASSERT_EQ(there, insn->target) << testing::PrintToString(bytes);
+        }
+        ASSERT_EQ(seen.is(Glance::address), insn->rip_relative)
+            << testing::PrintToString(bytes);
+        bool ends = insn->flow == ControlFlow::jump || insn->flow == ControlFlow::ret ||
+                    insn->flow == ControlFlow::jump_indirect;
+        if (ends || insn->flow == ControlFlow::next) {
+            ASSERT_EQ(seen.is(Glance::ends), ends) << testing::PrintToString(bytes);
+        }
+    }
+    EXPECT_GT(n_decoded, 100'000U);
+}
+
+} // namespace

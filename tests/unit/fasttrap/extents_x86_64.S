@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions for extents_test.cpp, swept as one piece of text from ex_begin to ex_end. */
+        .text
+
+        .macro function name
+        .globl \name
+        .type \name, @function
+\name:
+        .endm
+        .macro end name
+        .size \name, . - \name
+        .endm
+        .macro place name                       /* a place that the test asks about */
+        .globl \name
+\name:
+        .endm
+
+        .p2align 4, 0x90
+        .globl ex_begin
+ex_begin:
+
+        function ex_loop                        /* back to entry + 2 */
+        xor %eax, %eax
+1:      inc %eax
+        dec %edi
+        jne 1b
+        ret
+        end ex_loop
+
+        .p2align 4, 0x90
+        function ex_jumps_next_door
+        mov $1, %eax
+        jmp ex_neighbour_middle
+        end ex_jumps_next_door
+
+        .p2align 4, 0x90
+        function ex_neighbour
+        mov %rdi, %rax
+ex_neighbour_middle:
+        add $1, %rax
+        ret
+        end ex_neighbour
+
+        .p2align 4, 0x90
+        function ex_label_inside                /* the test knows the label as a symbol */
+        mov %rdi, %rax
+        place ex_label
+        add $1, %rax
+        ret
+        end ex_label_inside
+
+        .p2align 4, 0x90
+        function ex_hot
+        test %edi, %edi
+        je ex_hot_cold
+        mov %rdi, %rax
+        place ex_hot_return_point
+        add $7, %rax
+        place ex_hot_ret
+        ret
+        end ex_hot
+
+        .p2align 4, 0x90
+        function ex_hot_cold
+        mov $-1, %eax
+        jmp ex_hot_return_point
+        end ex_hot_cold
+
+        .p2align 4, 0x90
+        function ex_switch                      /* offsets from the table */
+        cmp $1, %edi
+        ja 9f
+        lea ex_table(%rip), %rdx
+        movslq (%rdx,%rdi,4), %rax
+        add %rdx, %rax
+        jmp *%rax
+        place ex_case_0
+        mov %esi, %eax                          /* falls through */
+        place ex_case_1
+        add %esi, %eax
+        place ex_switch_ret
+        ret
+9:      xor %eax, %eax
+        ret
+        end ex_switch
+
+        .p2align 4, 0x90
+        function ex_differences                 /* offsets from a label of the function */
+        lea ex_difference_table(%rip), %rdx
+        movslq (%rdx,%rdi,4), %rax
+        lea ex_difference_base(%rip), %rdx
+        add %rdx, %rax
+        jmp *%rax
+        place ex_difference_base
+        mov %esi, %eax
+        place ex_difference_1
+        add %esi, %eax
+        ret
+        end ex_differences
+
+        .p2align 4, 0x90
+        function ex_goto                        /* addresses in data */
+        lea ex_words(%rip), %rdx
+        mov (%rdx,%rdi,8), %rax
+        jmp *%rax
+        place ex_goto_0
+        mov %esi, %eax
+        place ex_goto_1
+        add %esi, %eax
+        ret
+        end ex_goto
+
+        .p2align 4, 0x90
+        function ex_anywhere                    /* a table that nobody can find */
+        mov %rdx, %rcx
+        mov (%rsi,%rdi,8), %rax
+        mov %rcx, %rdx
+        mov %rcx, %rdx
+        mov %rcx, %rdx
+        place ex_anywhere_inside
+        mov %rdx, %rcx
+        jmp *%rax
+        mov %esi, %eax
+        ret
+        end ex_anywhere
+
+        .p2align 4, 0x90
+        function ex_call_through_memory         /* no table: a tail call */
+        mov 8(%rdi), %rax
+        place ex_tail_jump
+        jmp *16(%rax)
+        end ex_call_through_memory
+
+        .p2align 4, 0x90
+        function ex_short_padded
+        ret
+        end ex_short_padded
+        .p2align 4, 0x90
+
+        function ex_short_int3
+        ret
+        end ex_short_int3
+        .p2align 4, 0xcc
+
+        function ex_short_bare
+        ret
+        end ex_short_bare
+        function ex_after_short_bare
+        xor %eax, %eax
+        place ex_bare_ret
+        ret
+        end ex_after_short_bare
+        function ex_ret_at_target
+        xor %eax, %eax
+        test %edi, %edi
+        je 1f
+        mov %edi, %eax
+        place ex_target_ret
+1:      ret
+        end ex_ret_at_target
+        function ex_ret_behind_a_line
+        mov %rdi, %rax
+        add %rsi, %rax
+        place ex_line_ret
+        ret
+        end ex_ret_behind_a_line
+        function ex_lock
+        cmpl $0, ex_words(%rip)
+        je 1f
+        place ex_lock_prefix
+        lock
+1:      cmpxchg %esi, (%rdi)
+        place ex_behind_lock
+        mov %rdi, %rax
+        ret
+        end ex_lock
+
+        .p2align 4, 0x90
+        function ex_constants
+        lea ex_constant(%rip), %rax
+        place ex_constants_ret
+        ret
+        .byte 0x90, 0x90
+ex_constant:                                    /* looks like padding */
+        .byte 0x90, 0x90, 0x90, 0x90, 0x90, 0x90
+        end ex_constants
+
+        .p2align 4, 0x90
+        function ex_landing
+        endbr64
+        mov %rdi, %rax
+        place ex_endbr
+        endbr64
+        add $1, %rax
+        ret
+        end ex_landing
+
+        .p2align 4, 0x90
+        function ex_unreached                   /* nobody is known to jump to it */
+        jmp ex_short_padded
+        place ex_unreached_code
+        mov %rdi, %rax
+        ret
+        end ex_unreached
+
+        .p2align 4, 0x90
+        function ex_transaction
+        xbegin 1f
+        mov %rdi, %rax
+        place ex_transaction_abort
+1:      add $1, %rax
+        ret
+        end ex_transaction
+
+        .p2align 4, 0x90
+        function ex_restartable
+        mov %rdi, %rax
+        place ex_sequence
+        mov (%rsi), %rcx
+        mov %rcx, (%rdi)
+        place ex_sequence_end
+        mov %rdi, %rax
+        ret
+        end ex_restartable
+
+        .p2align 4, 0x90
+        .globl ex_end
+ex_end:
+
+        .section .rodata
+        .p2align 3
+        .globl ex_table
+ex_table:
+        .long ex_case_0 - ex_table
+        .long ex_case_1 - ex_table
+ex_difference_table:
+        .long 0
+        .long ex_difference_1 - ex_difference_base
+        .long 0x40000000
+        .globl ex_tables_end
+ex_tables_end:
+
+        .data
+        .p2align 3
+        .globl ex_words
+ex_words:
+        .quad ex_goto_0
+        .quad ex_goto_1
+        .section .note.GNU-stack, "", @progbits
