@@ -158,7 +158,7 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a)
 	if (a->in_key && a->key_bytes)
 		dt_key_start(m, a);
 	if (a->difo && !m->fault)
-		value = dt_exec(m, a->difo);
+		value = dt_value(m, &a->brief, a->difo);
 	if (m->fault)
 		return;
 	if (DTRACEACT_ISAGG(a->kind)) {

@@ -16,9 +16,12 @@
 
 #define DT_AGG_CHAIN 100000
 
-void dt_agg_reset(dt_u8 *buffer, dt_u64 n_buckets)
+void dt_agg_reset(struct dt_shard *s, const struct dt_shard_plan *plan,
+		  dt_u32 which)
 {
-	dt_zero(buffer, n_buckets * sizeof(dt_u32));
+	dt_zero((dt_u8 *)s + plan->agg[which],
+		plan->agg_buckets * sizeof(dt_u32));
+	dt_zero(&s->agg_hints[which], sizeof(s->agg_hints[which]));
 }
 
 static void dt_agg_count(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
@@ -99,23 +102,38 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 		v[0] = a->arg;
 }
 
-static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 head,
-			   const struct dt_action *a, const dt_u8 *key,
-			   dt_u32 hash, dt_u32 value_bytes)
+/* The value of the entry at head, if that is this key's. */
+DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
+			       const struct dt_action *a, const dt_u8 *key)
 {
-	dt_u64 bytes =
-	    sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)value_bytes;
+	struct dt_aggent *e = (struct dt_aggent *)(buffer + head);
+	dt_u64 bytes = sizeof(*e) + a->key_bytes + (dt_u64)a->value_bytes;
+
+	if (e->aggvar == (dt_u32)a->uarg && e->key_bytes == a->key_bytes &&
+	    e->value_bytes == a->value_bytes && bytes <= size - head &&
+	    dt_same(e + 1, key, a->key_bytes))
+		return (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
+	return DT_NULL;
+}
+
+static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
+			   const struct dt_action *a, const dt_u8 *key,
+			   dt_u32 hash)
+{
+	dt_u32 head = *at;
 
 	for (int i = 0; head && i < DT_AGG_CHAIN; i++) {
 		struct dt_aggent *e = (struct dt_aggent *)(buffer + head);
+		dt_u64 *v;
 
 		if ((head & 7) || head > size - sizeof(*e))
 			return DT_NULL;
-		if (e->hash == hash && e->aggvar == (dt_u32)a->uarg &&
-		    e->key_bytes == a->key_bytes &&
-		    e->value_bytes == value_bytes && bytes <= size - head &&
-		    dt_same(e + 1, key, a->key_bytes))
-			return (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
+		if (e->hash == hash) {
+			v = dt_agg_match(buffer, size, head, a, key);
+			*at = head;
+			if (v)
+				return v;
+		}
 		head = dt_once32(&e->next);
 	}
 	return DT_NULL;
@@ -123,10 +141,11 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 
 static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 			     dt_u8 *buffer, const struct dt_action *a,
-			     const dt_u8 *key, dt_u32 hash, dt_u32 value_bytes)
+			     const dt_u8 *key, dt_u32 hash)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
+	dt_u32 value_bytes = a->value_bytes;
 	dt_u64 bytes =
 	    sizeof(struct dt_aggent) + a->key_bytes + (dt_u64)value_bytes;
 	dt_u64 used = dt_once64(&b->used);
@@ -157,23 +176,45 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 	return value;
 }
 
+/* By the table, or a new entry. *hint: where it is. */
+static __attribute__((noinline)) dt_u64 *
+dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
+	      dt_u32 *hint)
+{
+	const struct dt_shard_plan *plan = &m->arena->plan;
+	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
+	dt_u32 hash = dt_hash(m->key, a->key_bytes, a->uarg + 1);
+	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
+	dt_u32 at = dt_once32(bucket);
+	dt_u64 *v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m->key, hash);
+
+	if (!v) {
+		v = dt_agg_insert(m, &m->shard->agg[active], buffer, a, m->key,
+				  hash);
+		at = v ? *bucket : 0;
+	}
+	*hint = at;
+	return v;
+}
+
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u32 active = dt_once32(&m->shard->agg_active) & 1;
-	struct dt_buffer *b = &m->shard->agg[active];
 	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
-	dt_u32 value_bytes = dt_agg_value_bytes(a->kind, a->arg);
-	dt_u32 hash = dt_hash(m->key, a->key_bytes, a->uarg + 1);
-	dt_u32 head =
-	    dt_once32((dt_u32 *)buffer + (hash & (plan->agg_buckets - 1)));
-	dt_u64 incr = m->increment;
-	dt_u64 *v;
+	dt_u64 first = a->key_bytes ? dt_get64(m->key) : 0, incr = m->increment;
+	dt_u32 slot = (dt_u32)((first + m->epid + m->action * 17) *
+				   0x9e3779b97f4a7c15ull >>
+			       58);
+	dt_u32 *hint = &m->shard->agg_hints[active].at[slot % DT_AGG_HINTS];
+	dt_u32 head = dt_once32(hint);
+	dt_u64 *v = DT_NULL;
 
-	v = dt_agg_find(buffer, plan->agg_bytes, head, a, m->key, hash,
-			value_bytes);
-	if (!v)
-		v = dt_agg_insert(m, b, buffer, a, m->key, hash, value_bytes);
+	if (DT_LIKELY(head && !(head & 7) &&
+		      head <= plan->agg_bytes - sizeof(struct dt_aggent)))
+		v = dt_agg_match(buffer, plan->agg_bytes, head, a, m->key);
+	if (DT_UNLIKELY(!v))
+		v = dt_agg_lookup(m, active, a, hint);
 	if (!v)
 		return;
 	switch (a->kind) {

@@ -46,6 +46,22 @@ struct dt_difo {
 	dt_u32 pad;
 };
 
+/* A DIF object whose value can be had without its text: dif/short.c. */
+enum dt_short_kind {
+	DT_SHORT_NONE,
+	DT_SHORT_VAR, /* a builtin */
+	DT_SHORT_CONST,
+	DT_SHORT_COMPARE, /* is a builtin, by a branch's condition, a number? */
+};
+
+struct dt_short {
+	dt_u32 kind;
+	dt_u32 var;
+	dt_u32 op; /* DIF_OP_B* */
+	dt_u32 pad;
+	dt_u64 value;
+};
+
 /*
  * One action of a clause. Actions that take several values (printf) are a run
  * of entries of that kind: ntuple of the first says how many values follow,
@@ -62,6 +78,9 @@ struct dt_action {
 	dt_u32 rec_size;   /* 0: records nothing */
 	dt_u32 in_key;	   /* 1: part of the key of the next aggregation */
 	dt_u32 key_bytes;  /* aggregation: its whole key, 8-aligned */
+	dt_u32 value_bytes; /* aggregation: what it keeps per key */
+	dt_u32 pad;
+	struct dt_short brief; /* of difo */
 };
 
 struct dt_clause {
@@ -72,6 +91,7 @@ struct dt_clause {
 	dt_u32 flags;	  /* DT_CLAUSE_* */
 	dt_u32 line;	  /* in the source */
 	dt_u64 uarg;	  /* the compiler's number for it */
+	struct dt_short brief; /* of predicate */
 };
 #define DT_CLAUSE_RECORDS 0x1 /* has an action that records, or no action */
 #define DT_CLAUSE_COMMITS 0x2
@@ -268,6 +288,15 @@ DT_STATIC_ASSERT(sizeof(struct dt_aggent) == 32,
 		 "aggregation entry is 32 bytes");
 
 /*
+ * Where keys were found last, by clause and key: from the buffer's start, 0:
+ * nowhere. An entry is looked at before it is believed.
+ */
+#define DT_AGG_HINTS 64
+struct dt_agg_hints {
+	dt_u32 at[DT_AGG_HINTS];
+};
+
+/*
  * A shard stands where the kernel's DTrace has a CPU. Whoever holds its lock
  * fires or drains with it alone. The lock is the holder's thread id (0: free).
  */
@@ -287,6 +316,7 @@ struct dt_shard {
 	dt_u64 drops[DTRACEDROP_N]; /* since the beginning */
 	dt_u64 fired;		    /* probes run here */
 	dt_u64 last_timestamp;
+	struct dt_agg_hints agg_hints[2]; /* of agg[] */
 };
 
 static inline void *dt_at(const void *arena, dt_off off)

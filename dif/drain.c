@@ -168,7 +168,7 @@ dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
 		n = dt_copy_agg((dt_u8 *)s + plan->agg[active], start, used, to,
 				max);
 	dt_release64(&s->agg[active].used, 0);
-	dt_agg_reset((dt_u8 *)s + plan->agg[active], plan->agg_buckets);
+	dt_agg_reset(s, plan, active);
 	return n;
 }
 

@@ -143,7 +143,7 @@ static void dt_run_clause(struct dt_mstate *m)
 	m->spec = 0;
 	m->skip = 0;
 	m->discard = 0;
-	if (c->predicate && !dt_exec(m, c->predicate)) {
+	if (c->predicate && !dt_value(m, &c->brief, c->predicate)) {
 		if (m->fault)
 			dt_error(m);
 		return;

@@ -55,4 +55,7 @@ int dt_load_difo(struct dt_loader *l, dt_u32 sec, dt_off *difo);
 int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 		   dt_u32 *clause);
 
+/* --- short.c: of a verified DIFO; 0 is none --- */
+void dt_short_make(const void *base, dt_off difo, struct dt_short *s);
+
 #endif

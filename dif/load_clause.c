@@ -228,6 +228,8 @@ static int dt_load_action(struct dt_loader *l, struct dt_clause *c,
 		if (*format && !a->format)
 			return -1;
 	}
+	dt_short_make(l->base, a->difo, &a->brief);
+	a->value_bytes = dt_agg_value_bytes(d->kind, d->arg);
 	if (dt_is_agg(d->kind))
 		return 0;
 	return dt_record_size(l, d, difo, &a->rec_size, align);
@@ -413,6 +415,7 @@ int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 			return dt_refuse(l, ecb->line,
 					 "predicate is destructive");
 	}
+	dt_short_make(l->base, c->predicate, &c->brief);
 	if (dt_load_actions(l, c, ecb->actions) != 0 ||
 	    dt_clause_layout(l, c, dt_at(l->base, c->actions)) != 0)
 		return -1;

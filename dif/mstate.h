@@ -149,6 +149,8 @@ dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
+/* The same by a shorter way, if the loader found one. */
+dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
 /* --- vars.c, dynvar.c --- */
 dt_u64 dt_builtin(struct dt_mstate *m, dt_u32 id);
@@ -206,7 +208,8 @@ DT_INLINE dt_u64 dt_arg(const struct dt_mstate *m, dt_u32 n)
 /* --- action.c, agg.c, spec.c --- */
 void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
-void dt_agg_reset(dt_u8 *buffer, dt_u64 n_buckets);
+void dt_agg_reset(struct dt_shard *s, const struct dt_shard_plan *plan,
+		  dt_u32 which);
 dt_u64 dt_speculation(struct dt_mstate *m);
 void dt_speculate(struct dt_mstate *m, dt_u64 id);
 void dt_commit(struct dt_mstate *m, dt_u64 id);
