@@ -98,6 +98,7 @@ bool AddressSpace::read_original(TargetAddr from, std::span<std::byte> into) con
         if (Tracepoint* ours = find(from + i); ours != nullptr && ours->written)
             into[i] = ours->original();
     }
+    patches.overlay_original(from, into);
     return true;
 }
 
@@ -193,6 +194,9 @@ void AddressSpace::forget_all()
     slots_.clear();
     copies_.clear();
     copied_.clear();
+    patches.forget_all();
+    runtime.forget();
+    no_runtime.clear();
     forget_unwind(*this);
     no_injection.clear();
     syscall_insn = link_debug = TargetAddr{};

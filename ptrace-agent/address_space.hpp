@@ -25,6 +25,8 @@
 #include "fasttrap/memory.hpp"
 #include "fasttrap/tracepoint_table.hpp"
 #include "ptrace-agent/client.hpp"
+#include "ptrace-agent/patches.hpp"
+#include "ptrace-agent/runtime_map.hpp"
 
 #include <optional>
 #include <string>
@@ -63,6 +65,8 @@ public:
     std::vector<Firing> firings;
     Purpose purpose = fires;
     bool written = false;     // the breakpoint stands in the text
+    std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
+    TargetAddr first, end;             // how far its surroundings may be moved
     bool uses_memory = false; // its emulation reads or writes the target's memory
     TargetAddr copy;          // where the instruction itself stands, 0: nowhere
 };
@@ -121,6 +125,9 @@ public:
     const Instruction* copy_at(TargetAddr at) const; // whose copy begins there
     std::vector<std::pair<TargetAddr, std::size_t>> slot_pages;
 
+    Patches patches;
+    RuntimeMap runtime;
+    std::string no_runtime;   // why it cannot be put into it; "" when it can
     std::string no_injection;    // why no system call can be made in it; "" when it can
     TargetAddr syscall_insn;     // an existing `syscall` instruction, 0: not looked for
     TargetAddr link_debug;       // the dynamic linker's struct r_debug, 0: none

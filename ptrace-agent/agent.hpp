@@ -29,6 +29,12 @@ namespace dt::agent {
 
 class Agent;
 
+// What became of tracepoints that were to have jumps.
+struct JumpReport {
+    std::string note; // why there are none at all; "" when there are
+    std::unordered_map<TargetAddr, std::string> reasons; // of those without one
+};
+
 // All threads that share an address space stand still while this exists. Taken once at
 // a time. Destruction lets those go on that are not held otherwise.
 class StoppedWorld {
@@ -139,6 +145,38 @@ private:
     void watch_linker(StoppedWorld& world);
     bool handle_library_change(Thread& thread);
 
+    // inject_runtime.cpp
+    class Injection;
+    Result<Ok> ensure_runtime(StoppedWorld& world);
+    Result<Ok> inject_runtime(StoppedWorld& world, Thread& thread);
+    void refresh_config(AddressSpace& space);
+    void learn_thread(Thread& thread);
+
+    // jumps.cpp
+    JumpReport plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh);
+    std::vector<PatchSite> patch_sites(AddressSpace& space,
+                                       const std::vector<Tracepoint*>& wanted);
+    std::unique_ptr<Planted> build(StoppedWorld& world, Window& window);
+    std::optional<TargetAddr> map_area(StoppedWorld& world, const Window& window);
+    void clear_way(AddressSpace& space, std::vector<Tracepoint*>& wanted);
+    void claim(AddressSpace& space, Planted& planted);
+    bool update_jump(AddressSpace& space, const Tracepoint& tp);
+    void move_into_copies(AddressSpace& space);
+    void reclaim_trampolines(AddressSpace& space);
+    void remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& idle);
+
+    // probe_context.cpp
+    enum class Leave { for_now, for_good }; // for good: back at the original text
+    bool handle_in_our_code(Thread& thread, int signal);
+    bool run_out(Thread& thread, Leave leave); // false: it ended
+    bool go_towards_exit(Thread& thread, user_regs_struct& user);
+    bool leave_runtime(Thread& thread, user_regs_struct& user);
+    bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
+    bool show_as_program(Thread& thread, siginfo_t& info, user_regs_struct& user);
+    bool into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user);
+    void answer_upcall(Thread& thread, TargetAddr at);
+    TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user);
+
     // profile.cpp
     void set_sample_alarm();
     void sample_if_due();
@@ -146,6 +184,7 @@ private:
 
     // release.cpp
     void release(std::shared_ptr<AddressSpace> space);
+    void remove_runtime(StoppedWorld& world);
     void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody
     void let_go(Thread& thread, int signal);
     void release_everything();
@@ -167,5 +206,8 @@ private:
     AddressSpace* stopping_ = nullptr;           // whose world is being stopped
     Thread* last_ = nullptr;                     // of the last report
 };
+
+bool in_our_code(const AddressSpace& space, TargetAddr pc); // probe_context.cpp
+Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config);
 
 } // namespace dt::agent

@@ -2,6 +2,8 @@
 #include "ptrace-agent/arena_map.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
+#include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -42,9 +44,13 @@ Result<Ok> ArenaMap::map(int program_fd, std::uint64_t program_bytes, int data_f
         munmap(base, bytes);
         return error;
     }
+    std::string program = "/proc/self/fd/" + std::to_string(program_fd);
+    program_fd_ = Fd(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+    data_fd_ = Fd(fcntl(data_fd, F_DUPFD_CLOEXEC, 3));
     unmap();
     base_ = base;
     bytes_ = bytes;
+    program_bytes_ = program_bytes;
     n_shards_ = std::max<std::uint32_t>(1, static_cast<dt_arena*>(base)->n_shards);
     return Ok{};
 }

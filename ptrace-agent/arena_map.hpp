@@ -2,6 +2,7 @@
 // The session's arena as this process maps it: program part read-only, data behind it.
 #pragma once
 
+#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "dif/arena.h"
 
@@ -16,17 +17,23 @@ public:
     ArenaMap& operator=(const ArenaMap&) = delete;
     ~ArenaMap() { unmap(); }
 
-    // Replaces what was mapped before. The descriptors may be closed afterwards.
+    // Replaces what was mapped before. Keeps descriptors of its own: the program part's
+    // is opened for reading.
     Result<Ok> map(int program_fd, std::uint64_t program_bytes, int data_fd,
                    std::uint64_t data_bytes);
     void* base() const { return base_; }
     std::uint32_t n_shards() const { return n_shards_; }
+    std::uint64_t program_bytes() const { return program_bytes_; }
+    std::uint64_t bytes() const { return bytes_; }
+    int program_fd() const { return program_fd_.get(); }
+    int data_fd() const { return data_fd_.get(); }
 
 private:
     void unmap();
 
     void* base_ = nullptr;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t bytes_ = 0, program_bytes_ = 0;
+    Fd program_fd_, data_fd_;
     std::uint32_t n_shards_ = 1;
 };
 

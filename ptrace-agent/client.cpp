@@ -260,10 +260,11 @@ static Writer sites_of(pid_t pid, std::span<const Site> sites)
     return out;
 }
 
-Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites)
+Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
+                                       Mechanism mechanism)
 {
     Writer out;
-    out.put(pid).put(n_execs_[pid]).put(static_cast<std::uint32_t>(sites.size()));
+    out.put(pid).put(n_execs_[pid]).put(mechanism).put(static_cast<std::uint32_t>(sites.size()));
     out.raw(sites.data(), sites.size_bytes());
     auto reply = call(request_plant, out.body());
     if (!reply)

@@ -83,6 +83,13 @@ struct Site {
     TargetAddr first, end;
 };
 
+// How a site fires (dtrace -x mechanism).
+enum class Mechanism : std::uint8_t {
+    automatic, // a jump into the target's runtime; a breakpoint where that cannot be
+    jump,      // or not at all
+    int3,      // a breakpoint that the agent serves
+};
+
 struct Refusal {
     std::uint32_t site = 0; // index in the span given to plant()
     std::string reason;     // a sentence's end: "the instruction is int3"
@@ -145,7 +152,8 @@ public:
 
     // All threads stand still meanwhile. A refused site is no error of the call.
     // Code::gone when it ended, or runs another program than next_event() told of.
-    Result<PlantReport> plant(pid_t pid, std::span<const Site> sites);
+    Result<PlantReport> plant(pid_t pid, std::span<const Site> sites,
+                              Mechanism mechanism = Mechanism::automatic);
     // By address and probe; the last probe of a tracepoint restores the text. Sites
     // that are not planted are passed over.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);

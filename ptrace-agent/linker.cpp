@@ -182,9 +182,22 @@ void Agent::watch_linker(StoppedWorld& world)
 static void forget_unmapped(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints()) {
+        if (tp->site)
+            continue;
         std::byte text{};
         if (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc})
             space.forget(*tp);
+    }
+    for (TargetAddr window : space.patches.windows()) {
+        const Patch& patch = space.patches.at(window)->patch;
+        std::vector<std::byte> text(patch.text.size());
+        if (space.read_text(window, text) && text == patch.text)
+            continue;
+        for (const Moved& moved : patch.moved) {
+            if (Tracepoint* tp = moved.site ? space.find(moved.from) : nullptr)
+                space.forget(*tp);
+        }
+        space.patches.drop(window);
     }
 }
 

@@ -63,6 +63,7 @@ struct Planting {
     TextWindow window;
     std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
     std::vector<Tracepoint*> fresh;
+    std::vector<Tracepoint*> grown; // jumps with one more probe
     std::unordered_map<Tracepoint*, std::vector<std::uint32_t>> sites_of;
 };
 
@@ -85,16 +86,35 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
             plan.how == Displaced::refused)
             return std::string(plan.reason);
         tp = &work.space.add(*insn);
+        tp->first = site.first;
+        tp->end = site.end;
         work.fresh.push_back(tp);
     }
-    if (!tp->written)
+    if (!tp->written && !tp->site)
         work.sites_of[tp].push_back(index);
     for (const Firing& firing : tp->firings) {
         if (firing.probe == site.probe && firing.kind == site.kind)
             return {}; // planted before
     }
     tp->firings.push_back({site.probe, site.kind, site.arg0});
+    if (tp->site)
+        work.grown.push_back(tp);
     return {};
+}
+
+// The user wants jumps or nothing.
+static void refuse_breakpoints(Planting& work, std::vector<Tracepoint*>& fresh,
+                               const JumpReport& jumps)
+{
+    for (Tracepoint* tp : fresh) {
+        auto why = jumps.reasons.find(tp->at());
+        for (std::uint32_t index : work.sites_of[tp])
+            work.refused.emplace_back(
+                index, why != jumps.reasons.end() ? why->second
+                                                  : "no jump can stand there");
+        work.space.forget(*tp);
+    }
+    fresh.clear();
 }
 
 static bool has_execed(const std::vector<Thread*>& threads)
@@ -111,6 +131,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     if (!process)
         return process.error();
     auto n_execs = in.get<std::uint32_t>();
+    auto mechanism = in.get<Mechanism>();
     auto n_sites = in.get<std::uint32_t>();
     auto sites = in.array<Site>(n_sites);
     if (!in.ok())
@@ -137,12 +158,27 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     watch_linker(world);
     watch_sigaction(world);
     Planting work{*space, mappings_of(space->speaker()), TextWindow(*space), {}, {},
-                  {}};
+                  {}, {}};
     for (std::uint32_t index : order) {
         if (std::string why = place(work, index, sites[index]); !why.empty())
             work.refused.emplace_back(index, std::move(why));
     }
-    for (Tracepoint* odd : space->write_breakpoints(work.fresh)) {
+    std::vector<Tracepoint*> fresh = work.fresh;
+    JumpReport jumps;
+    if (mechanism != Mechanism::int3)
+        jumps = plant_jumps(world, fresh);
+    if (!jumps.note.empty()) {
+        AgentEvent event;
+        event.kind = AgentEvent::agent_error;
+        event.pid = space->owner();
+        event.text = jumps.note;
+        send_event(std::move(event));
+    }
+    if (mechanism == Mechanism::jump)
+        refuse_breakpoints(work, fresh, jumps);
+    for (Tracepoint* tp : work.grown)
+        update_jump(*space, *tp);
+    for (Tracepoint* odd : space->write_breakpoints(fresh)) {
         for (std::uint32_t index : work.sites_of[odd])
             work.refused.emplace_back(index, "the text cannot be written");
         space->forget(*odd);
@@ -180,11 +216,17 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>&)
         });
         if (!tp->serves())
             idle.push_back(tp);
+        else if (tp->site)
+            update_jump(*space, *tp);
     }
     for (Thread* thread : threads_in(*space))
         undo_hit(*thread, false);
     // One whose byte is not ours any more is not ours to restore either.
-    space->restore_originals(idle);
+    std::vector<Tracepoint*> breakpoints;
+    std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
+                 [](Tracepoint* tp) { return !tp->site; });
+    space->restore_originals(breakpoints);
+    remove_jumps(*space, idle);
     for (Tracepoint* tp : idle)
         space->forget(*tp);
     table_.reclaim();

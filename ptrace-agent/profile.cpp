@@ -89,6 +89,7 @@ void Agent::take_sample(Thread& thread)
     user_regs_struct user;
     if (probes.empty() || arena_.base() == nullptr || !get_regs(thread.tid, user))
         return;
+    user.rip = program_pc(*thread.process->space, user).value;
     Registers regs = from_user_regs(user);
     FiringHost host(arena_, thread, regs);
     for (std::uint32_t probe : probes)

@@ -47,6 +47,45 @@ void Agent::let_go(Thread& thread, int signal)
         processes_.erase(process.pid);
 }
 
+// The jumps out of the text, the threads out of our code, our code out of the memory.
+void Agent::remove_runtime(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    RuntimeMap& runtime = space.runtime;
+    if (runtime.image.value == 0)
+        return;
+    __atomic_store_n(&runtime.config().enabled, 0u, __ATOMIC_SEQ_CST);
+    space.patches.take_out(space, space.patches.windows());
+    bool all_out = true;
+    for (Thread* thread : threads_in(space)) {
+        user_regs_struct user;
+        if (!thread->stopped) {
+            all_out = all_out && thread->in_vfork;
+            continue;
+        }
+        if (!get_regs(thread->tid, user) || !in_our_code(space, {user.rip}))
+            continue;
+        pid_t tid = thread->tid;
+        int status = thread->status;
+        bool pending = thread->pending;
+        if (run_out(*thread, Leave::for_good)) {
+            thread->status = status; // what it had stopped for is still to be done
+            thread->pending = pending;
+            all_out = all_out && get_regs(tid, user) && !in_our_code(space, {user.rip});
+        }
+    }
+    if (!all_out)
+        return; // somebody sleeps in there; it is inert
+    auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
+        if (Thread* thread = world.any_thread())
+            (void)inject(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+    };
+    unmap(runtime.image, runtime.region_bytes);
+    unmap(runtime.arena, runtime.arena_bytes);
+    for (auto [at, bytes] : space.patches.areas)
+        unmap(at, bytes);
+}
+
 void Agent::release(std::shared_ptr<AddressSpace> space)
 {
     StoppedWorld world(*this, space);
@@ -54,7 +93,13 @@ void Agent::release(std::shared_ptr<AddressSpace> space)
         thread->process->doomed = true; // its end is nobody's news any more
         undo_hit(*thread, true);
     }
-    space->restore_originals(space->tracepoints());
+    std::vector<Tracepoint*> breakpoints;
+    for (Tracepoint* tp : space->tracepoints()) {
+        if (!tp->site)
+            breakpoints.push_back(tp);
+    }
+    space->restore_originals(breakpoints);
+    remove_runtime(world);
     // One that could not be stopped, in uninterruptible sleep, may stand in a slot.
     bool all_stopped = true;
     for (Thread* thread : threads_in(*space))

@@ -56,14 +56,26 @@ static void let_go(dt_rt_config* config)
 
 RuntimeMap::~RuntimeMap()
 {
-    if (config_ == nullptr)
-        return;
-    let_go(config_);
-    munmap(config_, sizeof *config_);
+    forget();
+}
+
+void RuntimeMap::forget()
+{
+    if (config_ != nullptr) {
+        let_go(config_);
+        munmap(config_, sizeof *config_);
+    }
+    fd_.reset();
+    config_ = nullptr;
+    image = arena = {};
+    image_bytes = region_bytes = arena_bytes = 0;
+    n_sites_ = n_firings_ = n_threads_ = 0;
+    free_sites_.clear();
 }
 
 Result<Ok> RuntimeMap::make(pid_t pid)
 {
+    forget();
     fd_ = Fd(memfd_create("dtrace-config", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!fd_ || ftruncate(fd_.get(), sizeof(dt_rt_config)) != 0 ||
         fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)

@@ -33,6 +33,7 @@ public:
 
     // Makes the config; nothing of the target is touched.
     Result<Ok> make(pid_t pid);
+    void forget(); // nothing of it is in the target any more
     dt_rt_config& config() { return *config_; }
     // Opened for reading: what maps it can never make the mapping writable.
     Result<Fd> read_only_fd() const;

@@ -23,6 +23,7 @@ void Agent::handle_stop(Thread& thread)
     if (thread.fresh) {
         thread.fresh = false;
         learn_mask(thread);
+        learn_thread(thread);
     }
     int event = thread.event();
     if (thread.leaving) {
@@ -71,6 +72,8 @@ void Agent::go_on(Thread& thread, int signal)
 
 void Agent::handle_signal(Thread& thread, int signal)
 {
+    if (handle_in_our_code(thread, signal))
+        return;
     if (signal != SIGTRAP) {
         leave_copy(thread);
         return go_on(thread, signal);
@@ -127,6 +130,7 @@ void Agent::handle_event(Thread& thread, int event, int signal)
         return;
     case PTRACE_EVENT_VFORK_DONE:
         thread.in_vfork = false;
+        learn_thread(thread); // its child ran on its fs_base
         return go_on(thread);
     case PTRACE_EVENT_EXEC:
         return handle_exec(thread);
@@ -226,6 +230,7 @@ void Agent::forked(Thread& parent, pid_t child)
         set_regs(child, user);
     }
     parent.process->space->restore_copy(child);
+    parent.process->space->patches.restore_in(child);
     ptrace(PTRACE_DETACH, child, nullptr, nullptr);
     if (!parent.process->is_target)
         return;

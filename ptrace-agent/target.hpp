@@ -55,6 +55,7 @@ struct Thread {
     bool reenter = false;    // goes on with the instruction at its pc, without firing
     std::uint8_t faults = 0; // emulations of one instruction that failed
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
+    std::uint32_t leaving_site = 0; // whose probe it is being run out of
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
     std::vector<TrapHandler> trap_handlers; // of the program, entered, innermost last

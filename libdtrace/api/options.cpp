@@ -278,7 +278,7 @@ Options::Refused Options::set(std::string_view name, std::string_view value,
         return Refused::none;
     }
     if (name == "mechanism") {
-        if (value != "int3")
+        if (!allowed("auto|jump|int3", value))
             return Refused::value;
         mechanism = value;
         return Refused::none;

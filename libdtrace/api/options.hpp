@@ -62,7 +62,7 @@ public:
     CompileFlags flags;
     int iregs = 8, tregs = 8, pgmax = 8;
     std::string evaltime = "postinit";
-    std::string mechanism; // how pid probes fire
+    std::string mechanism = "auto"; // how pid probes fire
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // the rest, by name
 

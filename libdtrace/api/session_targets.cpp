@@ -43,12 +43,19 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
     return sites;
 }
 
+static dt::Mechanism mechanism_of(const dt::Options& options)
+{
+    if (options.mechanism == "int3")
+        return dt::Mechanism::int3;
+    return options.mechanism == "jump" ? dt::Mechanism::jump : dt::Mechanism::automatic;
+}
+
 int dtrace_hdl::plant(ps_prochandle* process)
 {
     std::vector<dt::Site> sites = missing_sites(*this, *process);
     if (sites.empty())
         return 0;
-    auto planted = processes.agent()->plant(process->pid, sites);
+    auto planted = processes.agent()->plant(process->pid, sites, mechanism_of(options));
     if (!planted) {
         if (planted.error().code == dt::Code::gone)
             return 0; // its exit is reported as an event

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// What the runtime in a target asks of the agent: the rows of enum dt_rt_upcall_op.
+//
+// The thread stands still in the runtime. Addresses in the call are the target's, and the
+// numbers in it may be anything: they are bounded here.
+#include "ptrace-agent/host.hpp"
+#include "ptrace-agent/runtime/runtime.h"
+
+#include <algorithm>
+#include <csignal>
+#include <vector>
+
+namespace dt::agent {
+
+constexpr std::uint64_t max_frames = 2048;
+constexpr std::uint64_t max_string = 64 << 10;
+constexpr std::uint64_t max_load = 16 << 20;
+
+static int give(AddressSpace& space, std::uint64_t to, const void* from, std::uint64_t n)
+{
+    auto* bytes = static_cast<const std::byte*>(from);
+    return space.write({to}, {bytes, n}) ? 0 : -1;
+}
+
+void FiringHost::answer(dt_rt_upcall& call)
+{
+    AddressSpace& space = *thread_.process->space;
+    std::uint64_t value = 0;
+    call.result = 0;
+    switch (call.op) {
+    case DT_RT_UP_VAR:
+        call.result = var(static_cast<std::uint32_t>(call.a[0]),
+                          static_cast<std::uint32_t>(call.a[1]), &value);
+        break;
+    case DT_RT_UP_VAR_STRING: {
+        std::string text(std::min<std::uint64_t>(call.a[2], max_string), '\0');
+        value = var_string(static_cast<std::uint32_t>(call.a[0]), text.data(), text.size());
+        call.result = give(space, call.a[1], text.data(), value);
+        break;
+    }
+    case DT_RT_UP_USTACK: {
+        std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));
+        std::int64_t n = ustack(pcs.data(), static_cast<std::uint32_t>(pcs.size()));
+        call.result = n < 0 ? -1 : give(space, call.a[0], pcs.data(),
+                                        static_cast<std::uint64_t>(n) * 8);
+        value = static_cast<std::uint64_t>(n);
+        break;
+    }
+    case DT_RT_UP_VTIMESTAMP:
+        value = vtimestamp();
+        break;
+    case DT_RT_UP_PROGENYOF:
+        value = static_cast<std::uint64_t>(progenyof(call.a[0]));
+        break;
+    case DT_RT_UP_RAISE:
+        call.result = raise(static_cast<int>(call.a[0]));
+        break;
+    case DT_RT_UP_STOP:
+        call.result = raise(SIGSTOP);
+        break;
+    case DT_RT_UP_LOAD: {
+        std::vector<std::byte> bytes(std::min(call.a[2], max_load));
+        call.result = load(call.a[0], bytes.data(), bytes.size(), &value);
+        if (call.result == 0)
+            call.result = give(space, call.a[1], bytes.data(), bytes.size());
+        break;
+    }
+    case DT_RT_UP_STORE: {
+        std::vector<std::byte> bytes(std::min(call.a[2], max_load));
+        call.result = space.read({call.a[1]}, bytes)
+                          ? store(call.a[0], bytes.data(), bytes.size(), &value)
+                          : -1;
+        break;
+    }
+    case DT_RT_UP_TID:
+        value = host_.thread_key;
+        break;
+    default:
+        call.result = -1;
+    }
+    call.value = value;
+}
+
+} // namespace dt::agent

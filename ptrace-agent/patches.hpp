@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The jumps in the text of one address space, and the trampolines behind them.
+//
+//   window start ──▶ Planted ──▶ Patch (original bytes, jump, moved copy)
+//
+// A planted patch stands in the text. One that was taken out is retired: its trampoline
+// stays as it is until it is known that no thread is in there. An address in a
+// trampoline is therefore explained for as long as somebody can have it as a pc.
+//
+// Text is written only while it holds what was written or read before, a page's patches
+// at once; what differs is left alone and named.
+#pragma once
+
+#include "fasttrap/patch.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace dt::agent {
+
+class AddressSpace;
+
+struct Planted {
+    Patch patch;
+    std::vector<std::uint32_t> sites; // of the window, ascending by address
+    bool written = false;
+};
+
+// Where a pc is in a patch.
+struct Found {
+    Planted* planted = nullptr;
+    PatchPlace place;
+};
+
+class Patches {
+public:
+    TrampolineSpace& space() { return space_; }
+    std::vector<std::pair<TargetAddr, std::uint64_t>> areas; // mapped for trampolines
+    bool in_areas(TargetAddr at) const;
+
+    // Puts the trampoline's code and then the jump in place. Those whose text is not as
+    // expected come back, unwritten.
+    std::vector<Planted*> write(AddressSpace& text, std::vector<std::unique_ptr<Planted>> all);
+    // The original bytes again, where our jumps still stand; the windows are retired.
+    void take_out(AddressSpace& text, const std::vector<TargetAddr>& windows);
+    // Into a copy of the memory.
+    void restore_in(pid_t child) const;
+    // The mapping went away.
+    void drop(TargetAddr window);
+    // Nobody's pc is in a trampoline or in the runtime: room and the numbers of sites
+    // that may be used again.
+    std::vector<std::uint32_t> reclaim();
+    void forget_all();
+
+    Planted* at(TargetAddr window) const;       // that begins there
+    Planted* covering(TargetAddr address) const; // whose window holds the address
+    std::optional<Found> find(TargetAddr pc) const; // in a window or a trampoline
+    bool empty() const { return planted_.empty(); }
+    std::vector<TargetAddr> windows() const;
+
+    // Our jumps in bytes read from `from` on become the original text.
+    void overlay_original(TargetAddr from, std::span<std::byte> bytes) const;
+
+private:
+    std::map<TargetAddr, std::unique_ptr<Planted>> planted_;
+    std::map<TargetAddr, Planted*> by_trampoline_; // planted and retired
+    std::vector<std::unique_ptr<Planted>> retired_;
+    TrampolineSpace space_;
+};
+
+} // namespace dt::agent
