@@ -17,9 +17,17 @@ namespace {
 
 dt_u32 n_shards()
 {
+    // A thread of a target that is preempted while it fires keeps its shard, and as many
+    // as there are can be. One that nobody needs is address space and a page.
     long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
-    // One for each CPU, and two for threads that were preempted in theirs.
-    return static_cast<dt_u32>(std::clamp(cpus + 2, 4L, 64L));
+    return static_cast<dt_u32>(std::clamp(4 * cpus, 128L, long{DT_MAX_SHARDS}));
+}
+
+// Those that are likely to become full: the first choice of each CPU, and two more.
+std::uint64_t n_busy_shards()
+{
+    long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
+    return static_cast<std::uint64_t>(std::clamp(cpus + 2, 4L, long{DT_MAX_SHARDS}));
 }
 
 dt_arena_config arena_config(const dt::Options& options)
@@ -79,7 +87,7 @@ int dtrace_hdl::fit_options()
         cpu >= static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)))
         return fail(EDT_BADOPTVAL, "there is no CPU " + std::to_string(cpu));
 
-    const std::uint64_t shards = n_shards();
+    const std::uint64_t shards = n_busy_shards();
     const std::uint64_t specs =
         std::max<std::uint64_t>(options.run_time(DTRACEOPT_nspec), 1);
     Sized sizes[] = {{DTRACEOPT_bufsize, 1ull << 32, 2 * shards, 0},
