@@ -199,7 +199,7 @@ private:
         std::uint64_t n = head - site.first;
         if (n == 0 || n > max_back_bytes)
             return run_.reason;
-        std::span<const std::byte> text = read_(site.first, n);
+        std::span<const std::byte> text = read_(site.first, n + max_insn_bytes);
         if (text.size() < n)
             return "its text cannot be read";
         before_.clear();

@@ -127,11 +127,14 @@ struct TrampolineSpace::Area {
 
     void mark(std::uint64_t first, std::uint64_t n, bool in_use)
     {
-        for (std::uint64_t i = first; i < first + n; ++i) {
-            std::uint64_t bit = 1ULL << i % 64;
-            assert(((used[i / 64] & bit) != 0) != in_use);
-            used[i / 64] ^= bit;
-            block_free[i / block_bytes] += in_use ? -1U : 1U;
+        for (std::uint64_t i = first, end = first + n; i < end;) {
+            std::uint64_t here = std::min(64 - i % 64, end - i);
+            std::uint64_t bits = (~0ULL >> (64 - here)) << i % 64;
+            assert((used[i / 64] & bits) == (in_use ? 0 : bits));
+            used[i / 64] ^= bits;
+            auto count = static_cast<std::uint32_t>(here);
+            block_free[i / block_bytes] += in_use ? -count : count;
+            i += here;
         }
     }
 

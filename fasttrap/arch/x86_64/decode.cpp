@@ -13,12 +13,11 @@
 // written.
 #include "fasttrap/arch/x86_64/decode.hpp"
 
-#include "fasttrap/arch/x86_64/disassembler.hpp"
 #include "fasttrap/arch/x86_64/layout.hpp"
+#include "fasttrap/arch/x86_64/memo.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 namespace dt::x86 {
@@ -336,56 +335,6 @@ bool is_newer(const Layout& layout, const Instruction& insn)
 #undef X
     return false;
 }
-
-// Most instructions of a program are a few hundred, but for their displacements and
-// immediates, which do not change what capstone says of the one and two-byte opcodes.
-// (0f c2 and 3DNow's 0f 0f have an immediate that is part of the opcode.) Asking it, with
-// its formatting of text, costs ten times a look in here.
-class Memo {
-public:
-    std::optional<Disassembler::Found> decode(const Layout& layout,
-                                              const Instruction& insn)
-    {
-        Entry entry{shape_of(layout, insn), {}};
-        Entry& at = entries_[hash(entry.shape) % entries_.size()];
-        if (at.shape == entry.shape)
-            return at.found;
-        std::optional<Disassembler::Found> found = disassembler_.decode(insn.text());
-        if (found)
-            at = {entry.shape, *found};
-        return found;
-    }
-
-private:
-    using Shape = std::array<std::uint64_t, 2>; // the bytes, and behind them their number
-    struct Entry {
-        Shape shape{};
-        Disassembler::Found found;
-    };
-
-    static Shape shape_of(const Layout& layout, const Instruction& insn)
-    {
-        std::array<std::byte, 16> bytes{};
-        std::copy_n(insn.bytes.begin(), insn.length, bytes.begin());
-        bytes[15] = static_cast<std::byte>(insn.length);
-        if (layout.encoding == Encoding::legacy &&
-            (layout.map == 0 ||
-             (layout.map == 1 && layout.opcode != 0x0f && layout.opcode != 0xc2))) {
-            std::fill_n(bytes.begin() + layout.disp_at, layout.disp_size, std::byte{});
-            std::fill_n(bytes.begin() + layout.imm_at, layout.imm_size, std::byte{});
-        }
-        return std::bit_cast<Shape>(bytes);
-    }
-    static std::uint64_t hash(const Shape& shape)
-    {
-        constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
-        std::uint64_t mixed = (shape[0] ^ shape[1] * odd) * odd;
-        return mixed >> 40;
-    }
-
-    Disassembler disassembler_;
-    std::array<Entry, 4096> entries_{};
-};
 
 Result<Instruction> refuse(Code code, const char* why)
 {

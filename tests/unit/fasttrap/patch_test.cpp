@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Windows, their trampolines' bytes, and where a program counter in them belongs.
-#include "bytes.hpp"
-#include "fasttrap/patch.hpp"
+#include "window_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,50 +11,6 @@ using namespace dt;
 using namespace dt::test;
 
 namespace {
-
-constexpr std::uint64_t text_at = 0x401000;
-constexpr TargetAddr area{0x401000 + 0x06000000}; // a page at a distance that traps
-
-// A little text and the sites in it.
-class Text {
-public:
-    explicit Text(const std::string& hex) : bytes_(bytes_of(hex)) {}
-
-    Text& site(std::uint64_t offset, std::uint32_t number, std::uint64_t first,
-               std::uint64_t end)
-    {
-        sites_.push_back({at(offset), at(first), at(end), number});
-        return *this;
-    }
-    Text& site(std::uint64_t offset, std::uint32_t number = 7)
-    {
-        return site(offset, number, 0, bytes_.size());
-    }
-    WindowPlan plan() const
-    {
-        return plan_windows(x86_64, sites_, [this](TargetAddr from, std::size_t n) {
-            std::span<const std::byte> all(bytes_);
-            std::uint64_t offset = from - TargetAddr{text_at};
-            return offset >= all.size()
-                       ? std::span<const std::byte>{}
-                       : all.subspan(offset, std::min(n, all.size() - offset));
-        });
-    }
-    static TargetAddr at(std::uint64_t offset) { return TargetAddr{text_at + offset}; }
-
-private:
-    std::vector<std::byte> bytes_;
-    std::vector<PatchSite> sites_;
-};
-
-Window window_of(const Text& text)
-{
-    WindowPlan plan = text.plan();
-    EXPECT_TRUE(plan.refused.empty())
-        << (plan.refused.empty() ? "" : plan.refused[0].reason);
-    EXPECT_EQ(plan.windows.size(), 1U);
-    return plan.windows.empty() ? Window{} : plan.windows[0];
-}
 
 std::string reason_of(const Text& text)
 {
@@ -101,6 +56,126 @@ TEST(PatchPlan, TakesOneInstructionWhenItIsLongEnough)
     EXPECT_EQ(shape(window_of(Text("b801000000 c3").site(0))), (Shape{0, 5, {0}}));
 }
 
+TEST(PatchPlan, TakesThePaddingBehindAReturn)
+{
+    // ret; nopw 0(%rax,%rax,1)
+    Window window = window_of(Text("c3 660f1f440000").site(0));
+    EXPECT_EQ(shape(window), (Shape{0, 5, {0}}));
+    EXPECT_EQ(window.insns.size(), 1U);
+    Result<Patch> patch = build_patch(window, area + 64, area);
+    ASSERT_TRUE(patch);
+    EXPECT_EQ(patch->original, bytes_of("c3 660f1f44"));
+    EXPECT_FALSE(patch->leaves);
+    EXPECT_EQ(patch->code.size(), 17U + 9 + 1);
+    // jmp short, then int3s
+    EXPECT_EQ(shape(window_of(Text("eb20 cccccc c3").site(0))), (Shape{0, 5, {0}}));
+}
+
+TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
+{
+    // sub $8,%rsp; xor %eax,%eax; pop %rbx; pop %rbp; ret
+    EXPECT_EQ(shape(window_of(Text("4883ec08 31c0 5b 5d c3").site(8))),
+              (Shape{4, 9, {8}}));
+    // As far as it must: pop; ret and three bytes of padding begin at the pop.
+    EXPECT_EQ(shape(window_of(Text("31c0 5b c3 909090").site(3))), (Shape{2, 7, {3}}));
+    // Not over a branch target, a call, a system call or an endbr64.
+    EXPECT_EQ(reason_of(Text("31c0 5b 5d c3").site(4, 7, 2, 5)),
+              "no padding behind it");
+    EXPECT_EQ(reason_of(Text("e800000000 5d c3").site(6)), "no padding behind it");
+    EXPECT_EQ(reason_of(Text("0f05 31c0 c3").site(4)), "no padding behind it");
+    EXPECT_EQ(reason_of(Text("f30f1efa c3").site(4)), "no padding behind it");
+}
+
+TEST(PatchPlan, JoinsWindowsThatOverlap)
+{
+    // push %rbp; mov %rsp,%rbp; xor %eax,%eax; pop %rbp; ret: entry and return
+    Text text("55 4889e5 31c0 5d c3");
+    EXPECT_EQ(shape(window_of(text.site(0, 1).site(7, 2))), (Shape{0, 8, {0, 7}}));
+}
+
+TEST(PatchPlan, GivesEverySiteOfALineItsHead)
+{
+    // push %rbp; mov %rsp,%rbp; sub $16,%rsp; xor %eax,%eax; leave; ret; int3 ...
+    Text text("55 4889e5 4883ec10 31c0 c9 c3 cccccccc");
+    for (std::uint64_t offset : {0, 1, 4, 8, 10, 11})
+        text.site(offset, static_cast<std::uint32_t>(offset));
+    WindowPlan plan = text.plan();
+    EXPECT_TRUE(plan.refused.empty());
+    ASSERT_EQ(plan.windows.size(), 2U);
+    EXPECT_EQ(shape(plan.windows[0]), (Shape{0, 8, {0, 1, 4}}));
+    EXPECT_EQ(shape(plan.windows[1]), (Shape{8, 13, {8, 10, 11}}));
+}
+
+TEST(PatchPlan, EndsAWindowAtACall)
+{
+    // push %rbx; call; ...: the call is the window's end
+    EXPECT_EQ(shape(window_of(Text("53 e800010000 5b c3").site(0))),
+              (Shape{0, 6, {0}}));
+    // call *%rax is too short, and nothing may follow
+    EXPECT_EQ(reason_of(Text("ffd0 4889c3 5b c3").site(0)),
+              "a call ends the window too early");
+    // what stands before may
+    EXPECT_EQ(shape(window_of(Text("4889f7 ffd0 4889c3").site(3))), (Shape{0, 5, {3}}));
+}
+
+TEST(PatchPlan, LeavesEndbr64InPlace)
+{
+    EXPECT_EQ(shape(window_of(Text("f30f1efa 55 4889e5 4883ec10").site(0))),
+              (Shape{4, 12, {4}}));
+    EXPECT_EQ(shape(window_of(Text("f30f1efa c3 90909090").site(0))),
+              (Shape{4, 9, {4}}));
+    EXPECT_EQ(reason_of(Text("f30f1efa 55 4889e5").site(0, 7, 0, 4)),
+              "too few bytes before the next branch target");
+    // Nor is one moved that stands further on.
+    EXPECT_EQ(reason_of(Text("4889e5 f30f1efa c3").site(0)),
+              "endbr64 is where indirect branches land");
+}
+
+TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
+{
+    Window window =
+        window_of(Text("f30f1efa 55 4889e5 4883ec10").site(0, 1).site(4, 2));
+    EXPECT_EQ(shape(window), (Shape{4, 12, {4, 4}}));
+    Result<Patch> patch = build_patch(window, area + 64, area);
+    ASSERT_TRUE(patch);
+    ASSERT_EQ(patch->moved.size(), 4U);
+    EXPECT_EQ(patch->moved[0].site, 1U);
+    EXPECT_EQ(patch->moved[1].site, 2U);
+    EXPECT_EQ(patch->moved[0].to, patch->moved[1].head);
+    EXPECT_EQ(patch->original, bytes_of("55 4889e5 4883ec10"));
+    EXPECT_EQ(place_of(*patch, Text::at(4))->index, 0U);
+}
+
+TEST(PatchPlan, TakesSitesOfOneAddressOnce)
+{
+    EXPECT_EQ(shape(window_of(Text("b801000000 c3").site(0, 3).site(0, 3))),
+              (Shape{0, 5, {0}}));
+}
+
+TEST(PatchPlan, RefusesByName)
+{
+    EXPECT_EQ(reason_of(Text("0f05 4889c3 c3").site(0)),
+              "a system call stays where it is");
+    EXPECT_EQ(reason_of(Text("55 0f0b 909090").site(0)), "ud2 raises an exception");
+    EXPECT_EQ(reason_of(Text("55 0fff00 909090").site(0)), "ud0 raises an exception");
+    EXPECT_EQ(reason_of(Text("06 5548 89e5").site(0)),
+              "its bytes are no instruction that is known");
+    // jmp to the second instruction of its own window
+    EXPECT_EQ(reason_of(Text("31c0 ffc0 ebfc").site(0)),
+              "a branch in the window leads into it");
+    // A site in the middle of an instruction of a window
+    WindowPlan plan = Text("b801000000 c3").site(0, 1).site(2, 2).plan();
+    ASSERT_EQ(plan.refused.size(), 1U);
+    EXPECT_EQ(plan.refused[0].site, 2U);
+    EXPECT_EQ(plan.refused[0].reason, "it is not the start of an instruction");
+    plan = Text("c3 90909090").site(0, 1).site(2, 2).plan();
+    ASSERT_EQ(plan.refused.size(), 1U);
+    EXPECT_EQ(plan.refused[0].reason, "it lies in padding that nobody runs");
+    // and one that the instructions before it step over
+    EXPECT_EQ(reason_of(Text("b85ac30000 c3").site(2, 7, 0, 3)),
+              "it is not the start of an instruction");
+}
+
 TEST(PatchPlan, RefusesASiteWithoutRoom)
 {
     // push %rbp; mov %rsp,%rbp, and a branch target behind
@@ -134,28 +209,65 @@ TEST(PatchBuild, MakesHeadTailMovedInstructionsAndTheJumpBack)
                            patch->original.begin() + 5));
 }
 
-TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
+TEST(PatchBuild, SaysWhereAThreadIsAndHowItLeaves)
+{
+    // push %rbp; loop; call
+    Window window = window_of(Text("55 e2fd e800010000").site(0, 1).site(3, 2));
+    TargetAddr to = area + 64;
+    Result<Patch> patch = build_patch(window, to, area);
+    ASSERT_TRUE(patch);
+    auto place = [&](TargetAddr pc) { return place_of(*patch, pc); };
+    const Moved& push = patch->moved[0];
+    const Moved& loop = patch->moved[1];
+    const Moved& call = patch->moved[2];
+
+    EXPECT_EQ(place(Text::at(0))->kind, PatchPlace::window);
+    EXPECT_EQ(place(Text::at(3))->index, 2U);
+    EXPECT_FALSE(place(Text::at(2)));
+    EXPECT_FALSE(place(Text::at(8)));
+
+    EXPECT_EQ(place(to)->kind, PatchPlace::head);
+    EXPECT_EQ(place(to)->rsp_add, 0);
+    EXPECT_EQ(place(to + 5)->rsp_add, 128);
+    EXPECT_FALSE(place(to + 5)->rbx_on_stack);
+    EXPECT_EQ(place(to + 6)->rsp_add, 136);
+    EXPECT_TRUE(place(to + 11)->rbx_on_stack);
+    EXPECT_EQ(place(to + 11)->on, Text::at(0));
+    EXPECT_FALSE(place(to + 7));
+    EXPECT_EQ(place(push.tail)->kind, PatchPlace::tail);
+    EXPECT_EQ(place(push.tail)->rsp_add, 136);
+    EXPECT_EQ(place(push.tail + 1)->rsp_add, 128);
+
+    EXPECT_EQ(place(push.to)->kind, PatchPlace::moved);
+    EXPECT_EQ(loop.head, loop.to);
+    EXPECT_EQ(place(loop.to)->on, Text::at(1));
+    EXPECT_EQ(place(loop.to + 2)->kind, PatchPlace::inside);
+    EXPECT_EQ(place(loop.to + 2)->on, Text::at(3)); // not taken
+    EXPECT_EQ(place(loop.to + 4)->on, Text::at(0)); // taken
+    EXPECT_EQ(place(call.head)->on, Text::at(3));
+    EXPECT_EQ(place(call.to)->kind, PatchPlace::moved);
+    EXPECT_EQ(place(call.to + 5)->kind, PatchPlace::inside);
+    EXPECT_EQ(place(call.to + 5)->rsp_add, 8);
+    EXPECT_FALSE(place(to + patch->code.size()));
+}
+
+TEST(PatchBuild, KnowsTheJumpBack)
 {
     Window window = window_of(Text("55 4889e5 4883ec10 c9 c3").site(0));
-    TrampolineSpace space;
-    space.add_area(area, 65536);
-    std::size_t n = trampoline_bytes(window);
-    std::vector<TargetAddr> taken;
-    while (std::optional<TargetAddr> at = space.take(window, n)) {
-        Result<Patch> patch = build_patch(window, *at, *space.area_of(*at));
-        ASSERT_TRUE(patch);
-        EXPECT_LE(patch->code.size(), n);
-        EXPECT_TRUE(x86_64.traps(patch->text[1]));
-        EXPECT_TRUE(x86_64.traps(patch->text[4]));
-        taken.push_back(*at);
-    }
-    EXPECT_GT(taken.size(), 65536 / n * 6 / 10);
-    for (TargetAddr at : taken)
-        space.give_back(at, n);
-    std::size_t again = 0;
-    while (space.take(window, n))
-        ++again;
-    EXPECT_GE(again, taken.size());
+    Result<Patch> patch = build_patch(window, area + 64, area);
+    ASSERT_TRUE(patch);
+    std::optional<PatchPlace> place =
+        place_of(*patch, patch->trampoline + patch->code.size() - 5);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->kind, PatchPlace::leaving);
+    EXPECT_EQ(place->on, window.end());
+}
+
+TEST(PatchBuild, RefusesATrampolineOutOfReach)
+{
+    Window window = window_of(Text("b801000000 c3").site(0));
+    EXPECT_FALSE(
+        build_patch(window, TargetAddr{0x7f0000000000}, TargetAddr{0x7f0000000000}));
 }
 
 } // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "window_runs.hpp"
 
-#include "fasttrap/arch/x86_64/layout.hpp"
-
 #include <algorithm>
 #include <cassert>
 #include <csignal>
@@ -60,36 +58,7 @@ bool in_stub(std::uint64_t pc)
     return pc - first < reinterpret_cast<std::uint64_t>(&ft_window_stub_end) - first;
 }
 
-// Without a state that was arranged for it: no jump to anywhere, no store to our TLS.
-bool may_stand_beside(const Instruction& insn)
-{
-    if (insn.flow == ControlFlow::ret || insn.flow == ControlFlow::jump_indirect ||
-        insn.flow == ControlFlow::call_indirect || is_popf(insn))
-        return false;
-    return !insn.has_memory || insn.memory.segment == Segment::flat ||
-           forms_no_access(insn);
-}
-
-const std::vector<std::vector<unsigned char>> paddings = {
-    {0x90},
-    {0xcc},
-    {0x66, 0x90},
-    {0x0f, 0x1f, 0x00},
-    {0x0f, 0x1f, 0x40, 0x00},
-    {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}};
-
 } // namespace
-
-struct WindowRuns::Sequence {
-    Case c;
-    TargetAddr at;
-    std::vector<Instruction> insns;
-    std::vector<std::byte> text;    // with padding
-    std::vector<std::size_t> sites; // indices of insns
-    std::vector<Patch> patches;
-    std::vector<std::size_t> taken; // bytes of each
-    std::vector<bool> placed = std::vector<bool>(16);
-};
 
 WindowRuns::WindowRuns(Differential& differential) : differential_(differential)
 {
@@ -113,67 +82,10 @@ std::byte* WindowRuns::at(TargetAddr where) const
     return reinterpret_cast<std::byte*>(where.value);
 }
 
-bool WindowRuns::arrange(const std::vector<std::vector<std::byte>>& sequence,
-                         std::size_t key, Sequence& s)
-{
-    std::optional<Case> c = differential_.arrange(sequence[key]);
-    if (!c)
-        return false;
-    s.c = std::move(*c);
-    if (s.c.insn.memory.base == Reg::rsp && s.c.insn.memory.disp < -120 &&
-        s.c.insn.memory.disp > -168)
-        return false; // below the red zone, where nobody's data is
-    auto length = [](const std::vector<std::byte>& bytes) {
-        return x86::lay_out(bytes).length;
-    };
-    s.at = s.c.insn.at;
-    for (std::size_t i = 0; i < key; ++i)
-        s.at = s.at - length(sequence[i]);
-    TargetAddr at = s.at;
-    for (std::size_t i = 0; i < sequence.size(); ++i) {
-        std::vector<std::byte> bytes = sequence[i];
-        if (i == key)
-            bytes.assign(s.c.insn.bytes.begin(),
-                         s.c.insn.bytes.begin() + s.c.insn.length);
-        Result<Instruction> insn = x86_64.decode(bytes, at);
-        if (!insn || !may_run(*insn) || (i != key && !may_stand_beside(*insn)))
-            return false;
-        x86::Layout layout = x86::lay_out(bytes);
-        if (i != key && insn->target != TargetAddr{}) {
-            auto d = static_cast<std::int64_t>(s.c.pads[1] - insn->next().value);
-            if (layout.imm_size == 1 && (d < -128 || d > 127))
-                return false;
-            std::memcpy(&bytes[layout.imm_at], &d, layout.imm_size);
-        }
-        if (i != key && insn->rip_relative) {
-            auto d = static_cast<std::uint32_t>(
-                Sandbox::address(differential_.sandbox().data().data()) + 4096 +
-                differential_.random()() % 8192 - insn->next().value);
-            std::memcpy(&bytes[layout.disp_at], &d, sizeof d);
-        }
-        insn = x86_64.decode(bytes, at);
-        if (!insn)
-            return false;
-        s.insns.push_back(*insn);
-        s.text.insert(s.text.end(), insn->bytes.begin(),
-                      insn->bytes.begin() + insn->length);
-        at = insn->next();
-        if (x86_64.moving(*insn).how != Moving::anywhere)
-            break;
-    }
-    if (x86_64.moving(s.insns.back()).how == Moving::ends) {
-        while (differential_.pick(60)) {
-            const auto& pad = paddings[differential_.random()() % paddings.size()];
-            for (unsigned char byte : pad)
-                s.text.push_back(static_cast<std::byte>(byte));
-        }
-    }
-    return (s.at + s.text.size() + pad_bytes).value <= s.c.pads[1] &&
-           s.insns.size() <= 16;
-}
-
 void WindowRuns::write_original(const Sequence& s)
 {
+    // A jump to anywhere near meets a trap, in both runs the same.
+    std::memset(differential_.sandbox().code(), 0xcc, Sandbox::code_bytes);
     std::copy(s.text.begin(), s.text.end(), at(s.at));
     write_pad(at(s.at + s.text.size()), Pad::behind);
     write_pad(at(TargetAddr{s.c.pads[1]}), Pad::target);
@@ -322,27 +234,53 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
         if (added != 0) // the return address that the original did not push
             ft_window_sites[15] = {0, 0, before};
     }
-    std::span<std::byte> data = differential_.sandbox().data();
-    std::uint64_t first = Sandbox::address(data.data());
+    std::vector<std::size_t> below = below_red_zones();
+    for (std::size_t i : below)
+        differential_.sandbox().data()[i] = native.data[i];
+    if (differential_.same(s.c, native, ours, 0, true))
+        return native.state.signal != 0 ? faulted : same;
+    Ended failed = fail(s, "with windows:");
+    return reads(s, native, below) ? skipped : failed;
+}
+
+// Indices of the data that heads and stub wrote.
+std::vector<std::size_t> WindowRuns::below_red_zones() const
+{
+    std::uint64_t first = Sandbox::address(differential_.sandbox().data().data());
+    std::vector<std::size_t> out;
     for (const WindowSite& site : ft_window_sites) {
-        if (site.rsp == 0)
-            continue;
-        std::uint64_t from = std::max(site.rsp - 16, first);
-        std::uint64_t to = std::min(site.rsp - 16 + below_bytes, first + data.size());
-        for (std::uint64_t i = from; i < to; ++i)
-            data[i - first] = native.data[i - first];
+        for (std::uint64_t i = site.rsp - 16; i != site.rsp - 16 + below_bytes; ++i) {
+            if (site.rsp != 0 && i - first < Sandbox::data_bytes)
+                out.push_back(i - first);
+        }
     }
-    if (!differential_.same(s.c, native, ours, 0, true))
-        return fail(s, "with windows:");
-    return native.state.signal != 0 ? faulted : same;
+    return out;
+}
+
+// Whether the original itself does something else with other values there, as no program
+// would.
+bool WindowRuns::reads(const Sequence& s, const Outcome& native,
+                       const std::vector<std::size_t>& indices)
+{
+    Sequence other;
+    other.c = s.c;
+    other.at = s.at;
+    other.text = s.text;
+    for (std::size_t i : indices)
+        other.c.data[i] = s.c.data[i] ^ std::byte{0x5a};
+    Outcome again = run_original(other);
+    for (std::size_t i : indices)
+        differential_.sandbox().data()[i] = native.data[i];
+    return !differential_.same(s.c, native, again.state, 0, true);
 }
 
 WindowRuns::Ended WindowRuns::run(const std::vector<std::vector<std::byte>>& sequence,
                                   std::size_t key)
 {
-    Sequence s;
-    if (!arrange(sequence, key, s))
+    std::optional<Sequence> arranged = arrange_sequence(differential_, sequence, key);
+    if (!arranged)
         return skipped;
+    Sequence& s = *arranged;
     Outcome native = run_original(s);
     if (!patch(s)) {
         give_back(s);
@@ -375,9 +313,10 @@ WindowRuns::Ended
 WindowRuns::run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
                           std::size_t key)
 {
-    Sequence s;
-    if (!arrange(sequence, key, s))
+    std::optional<Sequence> arranged = arrange_sequence(differential_, sequence, key);
+    if (!arranged)
         return skipped;
+    Sequence& s = *arranged;
     Outcome native = run_original(s);
     if (!patch(s)) {
         give_back(s);

@@ -13,8 +13,7 @@
 // the thread out there, and goes on in the original text.
 #pragma once
 
-#include "differential.hpp"
-#include "fasttrap/patch.hpp"
+#include "window_sequence.hpp"
 
 #include <array>
 #include <map>
@@ -36,8 +35,7 @@ public:
     WindowRuns(const WindowRuns&) = delete;
     WindowRuns& operator=(const WindowRuns&) = delete;
 
-    // The key's displacements and addresses are made to fit; those of the others if they
-    // are direct branches or rip-relative.
+    // Sequences as arrange_sequence() takes them.
     Ended run(const std::vector<std::vector<std::byte>>& sequence, std::size_t key);
     // The same, and out of the trampoline in the middle.
     Ended run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
@@ -48,15 +46,16 @@ public:
     std::uint64_t n_left[8] = {};                 // by PatchPlace::Kind
 
 private:
-    struct Sequence;
-    bool arrange(const std::vector<std::vector<std::byte>>& sequence, std::size_t key,
-                 Sequence& s);
+    using Sequence = WindowSequence;
     void write_original(const Sequence& s);
     Outcome run_original(Sequence& s);
     bool patch(Sequence& s);
     void give_back(Sequence& s);
     Ended run_patched(Sequence& s, NativeState& ours);
     Ended compare(Sequence& s, const Outcome& native, NativeState& ours);
+    std::vector<std::size_t> below_red_zones() const;
+    bool reads(const Sequence& s, const Outcome& native,
+               const std::vector<std::size_t>& indices);
     bool leave(Sequence& s, NativeState& ours, TargetAddr pc);
     Ended fail(const Sequence& s, const std::string& what);
     std::byte* at(TargetAddr where) const;

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Every form of an instruction that changes when it moves, near and far.
+#include "bytes.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+constexpr std::uint64_t near_to = 0x501000;
+constexpr std::uint64_t far_to = 0x7f0000000000;
+
+std::vector<std::byte> moved(const Instruction& insn, std::uint64_t to)
+{
+    CodeBuffer out{TargetAddr{to}, {}};
+    Result<Ok> done = x86_64.relocate(insn, out);
+    EXPECT_TRUE(done) << (done ? "" : done.error().text);
+    EXPECT_LE(out.bytes.size(), x86_64.moving(insn).max_bytes);
+    return out.bytes;
+}
+
+std::vector<std::byte> moved(const std::string& hex, std::uint64_t to = near_to)
+{
+    return moved(instruction(hex), to);
+}
+
+std::string refused(const std::string& hex)
+{
+    Moving moving = x86_64.moving(instruction(hex));
+    EXPECT_EQ(moving.how, Moving::refused);
+    return std::string(moving.reason);
+}
+
+// Instructions stand at 0x401000.
+
+TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
+{
+    for (const char* hex : {"55", "4889e5", "c3", "f3c3", "c21000", "ffe0", "3effe0",
+                            "ff6008", "9c", "9d", "f348ab", "6548330425280000 00",
+                            "62f17c48100411", "c5f877", "0f1f4000"})
+        EXPECT_EQ(moved(hex), bytes_of(hex)) << hex;
+}
+
+TEST(Relocate, RewritesTheDisplacementOfDataInReach)
+{
+    // mov 0x1000(%rip),%rax: 0x402007, which is -0xff000 from the copy's end
+    EXPECT_EQ(moved("488b0500100000"), bytes_of("488b05 0010f0ff"));
+    // cmpl $1,0(%rip): the immediate is behind the displacement
+    EXPECT_EQ(moved("833d0000000001"), bytes_of("833d 0000f0ff 01"));
+    // jmp *0x1000(%rip)
+    EXPECT_EQ(moved("ff2500100000"), bytes_of("ff25 0010f0ff"));
+    // vmovaps and an EVEX load
+    EXPECT_EQ(moved("c5f8280500100000"), bytes_of("c5f82805 0010f0ff"));
+    EXPECT_EQ(moved("62f17c48280500100000"), bytes_of("62f17c482805 0010f0ff"));
+}
+
+TEST(Relocate, RefusesDataOutOfReach)
+{
+    CodeBuffer out{TargetAddr{far_to}, {}};
+    Result<Ok> done = x86_64.relocate(instruction("488b0500100000"), out);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::unsupported);
+    // mov 0x1000(%eip),%eax: cut to 32 bits, so that everything is in reach
+    EXPECT_EQ(moved("678b0500100000", far_to).size(), 7U);
+}
+
+TEST(Relocate, FormsAnAddressThatIsOutOfReachAsAConstant)
+{
+    // lea 0x1000(%rip),%r10 and its narrow forms
+    EXPECT_EQ(moved("4c8d1500100000"), bytes_of("4c8d15 0010f0ff"));
+    EXPECT_EQ(moved(instruction("4c8d1500100000", 0x7e0000000000), near_to),
+              bytes_of("49ba 07100000007e0000"));
+    EXPECT_EQ(moved(instruction("8d0500100000", 0x7e0000000000), near_to),
+              bytes_of("b8 06100000"));
+    EXPECT_EQ(moved(instruction("668d0500100000", 0x7e0000000000), near_to),
+              bytes_of("66b8 0710"));
+    EXPECT_EQ(moved(instruction("67488d0500100000", 0x7e0000000000), near_to).size(),
+              8U);
+}
+
+TEST(Relocate, JumpsToTheOriginalTarget)
+{
+    EXPECT_EQ(moved("eb10"), bytes_of("e9 0d00f0ff")); // to 0x401012
+    EXPECT_EQ(moved("e900010000"), bytes_of("e9 0001f0ff"));
+    EXPECT_EQ(moved("f2e900010000"), bytes_of("e9 0101f0ff")); // bnd
+    EXPECT_EQ(moved("eb10", far_to), bytes_of("ff2500000000 1210400000000000"));
+}
+
+TEST(Relocate, BranchesOnTheSameCondition)
+{
+    for (unsigned condition = 0; condition < 16; ++condition) {
+        Instruction insn = instruction("7010");
+        insn.condition = static_cast<std::uint8_t>(condition);
+        std::vector<std::byte> near = moved(insn, near_to);
+        EXPECT_EQ(near[1], static_cast<std::byte>(0x80 | condition));
+        std::vector<std::byte> far = moved(insn, far_to);
+        EXPECT_EQ(far[1], static_cast<std::byte>(0x80 | (condition ^ 1)));
+        EXPECT_EQ(far.size(), 20U);
+    }
+    EXPECT_EQ(moved("7510"), bytes_of("0f85 0c00f0ff"));
+    EXPECT_EQ(moved("2e7510"), bytes_of("0f85 0d00f0ff")); // a hint that nobody takes
+    EXPECT_EQ(moved("0f8500010000"), bytes_of("0f85 0001f0ff"));
+    EXPECT_EQ(moved("7510", far_to),
+              bytes_of("0f840e000000 ff2500000000 1210400000000000"));
+}
+
+TEST(Relocate, TakesLoopsOverAJump)
+{
+    EXPECT_EQ(moved("e2fe"), bytes_of("e202 eb05 e9 f7ffefff"));
+    EXPECT_EQ(moved("e010"), bytes_of("e002 eb05 e9 0900f0ff"));
+    EXPECT_EQ(moved("e310"), bytes_of("e302 eb05 e9 0900f0ff"));
+    EXPECT_EQ(moved("67e310"), bytes_of("67e302 eb05 e9 0900f0ff")); // jecxz
+    EXPECT_EQ(moved("e210", far_to),
+              bytes_of("e202 eb0e ff2500000000 1210400000000000"));
+}
+
+TEST(Relocate, PushesTheOriginalReturnAddress)
+{
+    EXPECT_EQ(moved("e800010000"), bytes_of("68 05104000 e9 fb00f0ff"));
+    // An address that push cannot extend is a literal behind the jump.
+    EXPECT_EQ(moved(instruction("e800010000", far_to), far_to + 0x1000),
+              bytes_of("ff3505000000 e9 faf0ffff 05000000007f0000"));
+    EXPECT_EQ(moved("e800010000", far_to),
+              bytes_of("68 05104000 ff2500000000 0511400000000000"));
+}
+
+TEST(Relocate, CallsThroughRegistersAndMemory)
+{
+    EXPECT_EQ(moved("ffd0"), bytes_of("68 02104000 ffe0"));
+    EXPECT_EQ(moved("41ffd3"), bytes_of("68 03104000 41ffe3"));
+    EXPECT_EQ(moved("3effd0"), bytes_of("68 03104000 3effe0")); // notrack
+    EXPECT_EQ(moved("ff5008"), bytes_of("68 03104000 ff6008"));
+    EXPECT_EQ(moved("ff1500100000"), bytes_of("68 06104000 ff25 fb0ff0ff"));
+    // Behind the push the stack pointer is 8 lower.
+    EXPECT_EQ(moved("ff542408"), bytes_of("68 04104000 ff642410"));
+    EXPECT_EQ(moved("ff1424"), bytes_of("68 03104000 ff642408"));
+    EXPECT_EQ(moved("ff54c408"), bytes_of("68 04104000 ff64c410"));
+    EXPECT_EQ(moved("64ff542408"), bytes_of("68 05104000 64ff642410"));
+    // r12 takes a SIB byte too, and is no stack pointer.
+    EXPECT_EQ(moved("41ff542408"), bytes_of("68 05104000 41ff642408"));
+}
+
+TEST(Relocate, RefusesByName)
+{
+    EXPECT_EQ(refused("ffd4"), "a call to where the stack pointer points");
+    EXPECT_EQ(refused("ff5424f8"), "a call through a word below the stack pointer");
+    EXPECT_EQ(refused("67ff542408"), "a call through a part of the stack pointer");
+    EXPECT_EQ(refused("0f05"), "a system call stays where it is");
+    EXPECT_EQ(refused("0f34"), "sysenter and sysexit change the mode");
+    EXPECT_EQ(refused("c7f800000000"), "transaction");
+    EXPECT_EQ(refused("0f0b"), "ud2 raises an exception");
+    EXPECT_EQ(refused("cc"), "int3 is a breakpoint of somebody else");
+    EXPECT_EQ(refused("cd80"), "int n enters the kernel by a gate");
+    EXPECT_EQ(x86_64.moving(instruction("f30f1efa")).how, Moving::stays);
+}
+
+TEST(Relocate, KnowsPadding)
+{
+    for (const char* hex : {"90", "cc", "6690", "0f1f00", "0f1f4000", "660f1f440000",
+                            "662e0f1f840000000000", "6666662e0f1f840000000000",
+                            "488d7600", "488db42600000000", "488db600000000", "f390"})
+        EXPECT_TRUE(x86_64.is_padding(instruction(hex))) << hex;
+    for (const char* hex : {"c3", "4889e5", "488d7601", "488d37", "4190", "f30f1efa"})
+        EXPECT_FALSE(x86_64.is_padding(instruction(hex))) << hex;
+}
+
+TEST(Relocate, SaysHowToLeaveASequenceInTheMiddle)
+{
+    Instruction call = instruction("e800010000");
+    EXPECT_EQ(x86_64.leave_moved(call, 0)->on, call.at);
+    EXPECT_EQ(x86_64.leave_moved(call, 0)->rsp_add, 0);
+    EXPECT_EQ(x86_64.leave_moved(call, 5)->on, call.at);
+    EXPECT_EQ(x86_64.leave_moved(call, 5)->rsp_add, 8);
+    EXPECT_FALSE(x86_64.leave_moved(call, 3));
+    Instruction loop = instruction("e210");
+    EXPECT_EQ(x86_64.leave_moved(loop, 2)->on, loop.next());
+    EXPECT_EQ(x86_64.leave_moved(loop, 4)->on, loop.target);
+    EXPECT_FALSE(x86_64.leave_moved(instruction("55"), 1));
+}
+
+} // namespace

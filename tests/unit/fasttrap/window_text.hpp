@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// A little text for tests of windows: hex, and the sites in it.
+#pragma once
+
+#include "bytes.hpp"
+#include "fasttrap/patch.hpp"
+
+#include <algorithm>
+
+namespace dt::test {
+
+inline constexpr std::uint64_t text_at = 0x401000;
+inline constexpr TargetAddr area{0x401000 +
+                                 0x06000000}; // a page at a distance that traps
+
+// A little text and the sites in it.
+class Text {
+public:
+    explicit Text(const std::string& hex) : bytes_(bytes_of(hex)) {}
+
+    Text& site(std::uint64_t offset, std::uint32_t number, std::uint64_t first,
+               std::uint64_t end)
+    {
+        sites_.push_back({at(offset), at(first), at(end), number});
+        return *this;
+    }
+    Text& site(std::uint64_t offset, std::uint32_t number = 7)
+    {
+        return site(offset, number, 0, bytes_.size());
+    }
+    WindowPlan plan() const
+    {
+        return plan_windows(x86_64, sites_, [this](TargetAddr from, std::size_t n) {
+            std::span<const std::byte> all(bytes_);
+            std::uint64_t offset = from - TargetAddr{text_at};
+            return offset >= all.size()
+                       ? std::span<const std::byte>{}
+                       : all.subspan(offset, std::min(n, all.size() - offset));
+        });
+    }
+    static TargetAddr at(std::uint64_t offset) { return TargetAddr{text_at + offset}; }
+
+private:
+    std::vector<std::byte> bytes_;
+    std::vector<PatchSite> sites_;
+};
+
+inline Window window_of(const Text& text)
+{
+    WindowPlan plan = text.plan();
+    EXPECT_TRUE(plan.refused.empty())
+        << (plan.refused.empty() ? "" : plan.refused[0].reason);
+    EXPECT_EQ(plan.windows.size(), 1U);
+    return plan.windows.empty() ? Window{} : plan.windows[0];
+}
+
+} // namespace dt::test
