@@ -118,6 +118,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->dynvars_bytes = DT_ALIGN(
 	    dt_clamp(a->options[DTRACEOPT_dynvarsize], 8192, 1ull << 31), 64);
 	a->dynvars = dt_take(&at, a->dynvars_bytes, 4096);
+	dt_dynvar_layout(a);
 	a->shards = dt_take(&at, a->n_shards * a->shard_bytes, 4096);
 	a->locals_used = 0;
 	a->total_bytes = DT_ALIGN(at, DT_PART);
@@ -236,6 +237,7 @@ int dt_arena_check(const void *mem, dt_u64 bytes)
 	    !dt_inside(a->globals, a->globals_bytes, low, a->total_bytes) ||
 	    a->globals_used > a->globals_bytes ||
 	    !dt_inside(a->dynvars, a->dynvars_bytes, low, a->total_bytes) ||
+	    !dt_dynvar_layout_ok(a) ||
 	    !dt_inside(a->shards, a->n_shards * a->shard_bytes, low,
 		       a->total_bytes) ||
 	    a->locals_used > a->plan.locals_bytes || !dt_plan_ok(a))

@@ -72,12 +72,12 @@ struct dt_action {
 	dt_u32 ntuple;
 	dt_off difo; /* 0: none */
 	dt_u64 arg;
-	dt_u64 uarg;	   /* aggregation: variable id; else source line */
-	dt_off format;	   /* string or 0 */
-	dt_u32 rec_offset; /* from the record's header, or in the key */
-	dt_u32 rec_size;   /* 0: records nothing */
-	dt_u32 in_key;	   /* 1: part of the key of the next aggregation */
-	dt_u32 key_bytes;  /* aggregation: its whole key, 8-aligned */
+	dt_u64 uarg;	    /* aggregation: variable id; else source line */
+	dt_off format;	    /* string or 0 */
+	dt_u32 rec_offset;  /* from the record's header, or in the key */
+	dt_u32 rec_size;    /* 0: records nothing */
+	dt_u32 in_key;	    /* 1: part of the key of the next aggregation */
+	dt_u32 key_bytes;   /* aggregation: its whole key, 8-aligned */
 	dt_u32 value_bytes; /* aggregation: what it keeps per key */
 	dt_u32 pad;
 	struct dt_short brief; /* of difo */
@@ -150,7 +150,7 @@ struct dt_table {
  * takes positions and sizes from here alone.
  */
 struct dt_shard_plan {
-	dt_u64 specs; /* struct dt_buffer[n_specs] */
+	dt_u64 specs;  /* struct dt_buffer[n_specs] */
 	dt_u64 locals; /* two: the second is for ERROR's clauses */
 	dt_u64 strtok; /* two of strsize bytes */
 	dt_u64 scratch;
@@ -161,6 +161,16 @@ struct dt_shard_plan {
 	dt_u64 spec_bytes;
 	dt_u32 agg_buckets; /* a power of two */
 	dt_u32 n_specs;
+};
+
+/* Where the parts of the space of dynamic variables are, from the arena's
+ * start. */
+struct dt_dyn_plan {
+	dt_off buckets; /* struct dt_bucket[n_buckets] */
+	dt_off slots;	/* struct dt_slot[n_slots] */
+	dt_off pool;
+	dt_u64 pool_bytes;
+	dt_u32 n_buckets, n_slots; /* powers of two */
 };
 
 struct dt_arena {
@@ -183,6 +193,7 @@ struct dt_arena {
 	dt_u64 start_walltime; /* ns since 1970 at creation */
 	dt_off var_index;      /* dt_u32[3][65536]: scope and id to vars, +1 */
 	dt_u64 dynvars_bytes;
+	struct dt_dyn_plan dyn;
 	struct dt_shard_plan plan;
 };
 
@@ -230,7 +241,7 @@ struct dt_session {
 	dt_u32 filled;	 /* 1 once a fill buffer is full */
 	dt_u32 pad;
 	dt_u64 lease_until; /* monotonic ns; a dead consumer stops renewing */
-	struct dt_clock clock; /* with what is above: one cache line */
+	struct dt_clock clock;	    /* with what is above: one cache line */
 	dt_u64 drops[DTRACEDROP_N]; /* those that belong to no shard */
 	/* enum dt_spec_state, and from bit 8 on who wrote to it: 0 no shard,
 	 * else the one shard's number + 1, or DT_SPEC_MANY */
@@ -250,8 +261,9 @@ struct dt_rechdr {
 	dt_u64 timestamp;
 };
 DT_STATIC_ASSERT(sizeof(struct dt_rechdr) == 16, "record header is 16 bytes");
-#define DT_REC_ERROR 0x1 /* payload is struct dt_rec_error, not the clause's   \
-			  */
+#define DT_REC_ERROR                                                           \
+	0x1 /* payload is struct dt_rec_error, not the clause's                \
+	     */
 
 /* What an ERROR firing tells; epid in the header is the clause that faulted. */
 struct dt_rec_error {

@@ -4,7 +4,13 @@
  *
  * One space serves all threads and processes of a session:
  *
- *   | struct dt_dynspace | buckets: lock, head | pool: chunks ...          |
+ *   | struct dt_dynspace | buckets: lock, head | slots | pool: chunks ...  |
+ *
+ * Thread-local integers, the commonest, have slots: a table of key and value,
+ * without a lock, since only its thread uses a key. A slot is looked for in
+ * DT_SLOT_REACH places and stays its key's when 0 is stored, until
+ * dt_dynvar_clean() finds the thread gone. Who finds no slot has a chunk, as
+ * all other variables:
  *
  * A chunk is a header, the key, the value. Keys are made of 64-bit words: scope
  * and id, the thread for self->, and of each tuple part its length and bytes.
@@ -38,9 +44,17 @@ struct dt_bucket {
 	dt_u32 head; /* chunk, in units from the pool's start, +1; 0: none */
 };
 
+struct dt_slot {
+	dt_u64 key; /* see dt_slot_key(); 0: never used */
+	dt_u64 value;
+};
+#define DT_SLOT_REACH 16
+#define DT_SLOT_GONE 1	   /* its thread is; may be taken */
+#define DT_SLOT_CLEANED 32 /* looked at by one dt_dynvar_clean() */
+
 struct dt_dynspace {
-	dt_u32 used; /* 1 once anything was stored */
-	dt_u32 pad;
+	dt_u32 used;		     /* 1 once anything was stored */
+	dt_u32 clean_next;	     /* the slot that is looked at next */
 	dt_u64 grown;		     /* bytes of the pool handed out */
 	dt_u64 free[DT_DYN_CLASSES]; /* tag << 32 | chunk */
 };
@@ -71,20 +85,43 @@ struct dt_dynkey {
 	struct dt_bucket *bucket;
 };
 
+void dt_dynvar_layout(struct dt_arena *a)
+{
+	struct dt_dyn_plan *p = &a->dyn;
+	dt_u64 at = a->dynvars + sizeof(struct dt_dynspace);
+
+	p->n_buckets = 64;
+	while (p->n_buckets * 2 <= a->dynvars_bytes / 256)
+		p->n_buckets *= 2;
+	p->n_slots = 2 * DT_SLOT_REACH;
+	while (p->n_slots * 2 <= a->dynvars_bytes / 128)
+		p->n_slots *= 2;
+	p->buckets = at;
+	at = DT_ALIGN(at + p->n_buckets * sizeof(struct dt_bucket), 64);
+	p->slots = at;
+	p->pool = at + p->n_slots * sizeof(struct dt_slot);
+	p->pool_bytes = a->dynvars + a->dynvars_bytes - p->pool;
+}
+
+int dt_dynvar_layout_ok(const struct dt_arena *a)
+{
+	struct dt_arena again;
+
+	if (a->dynvars_bytes < 8192 || a->dynvars_bytes > 1ull << 31)
+		return 0;
+	again.dynvars = a->dynvars;
+	again.dynvars_bytes = a->dynvars_bytes;
+	dt_dynvar_layout(&again);
+	return dt_same(&again.dyn, &a->dyn, sizeof(a->dyn));
+}
+
 static void dt_dyn_open(struct dt_dyn *d, dt_u8 *base, const struct dt_arena *a)
 {
-	dt_u64 head = sizeof(struct dt_dynspace);
-
-	d->n_buckets = 64;
-	while (d->n_buckets < a->dynvars_bytes / 128)
-		d->n_buckets *= 2;
-	if (d->n_buckets > 64)
-		d->n_buckets /= 2;
+	d->n_buckets = a->dyn.n_buckets;
 	d->space = dt_at(base, a->dynvars);
-	d->buckets = dt_at(base, a->dynvars + head);
-	head = DT_ALIGN(head + d->n_buckets * sizeof(struct dt_bucket), 64);
-	d->pool = dt_at(base, a->dynvars + head);
-	d->pool_bytes = a->dynvars_bytes - head;
+	d->buckets = dt_at(base, a->dyn.buckets);
+	d->pool = dt_at(base, a->dyn.pool);
+	d->pool_bytes = a->dyn.pool_bytes;
 }
 
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena)
@@ -322,6 +359,110 @@ static struct dt_chunk *dt_chunk_find(struct dt_mstate *m,
 	return DT_NULL;
 }
 
+/* --- slots of thread-local integers --- */
+
+/* Thread and variable in one word; 0: they do not fit. */
+static dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
+{
+	dt_u64 thread = dt_thread_key(m->host);
+	dt_u64 pid = thread >> 32, tid = (dt_u32)thread;
+
+	if (DT_UNLIKELY(pid >= 1 << 22 || tid >= 1 << 22 || id > 0xffff))
+		return 0;
+	return 1ull << 60 | pid << 38 | tid << 16 | id;
+}
+
+/*
+ * The slot of a key. Null: it has none, *empty may be taken for it, and
+ * *elsewhere says that it may have a chunk, made when there was no room here.
+ */
+static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
+				    struct dt_slot **empty, int *elsewhere)
+{
+	const struct dt_dyn_plan *p = &m->arena->dyn;
+	struct dt_slot *slots = dt_at(m->base, p->slots);
+	dt_u32 at = (dt_u32)(key * 0x9e3779b97f4a7c15ull >> 32);
+
+	*empty = DT_NULL;
+	*elsewhere = 0;
+	for (int i = 0; i < DT_SLOT_REACH; i++) {
+		struct dt_slot *slot = &slots[(at + i) & (p->n_slots - 1)];
+		dt_u64 found = dt_once64(&slot->key);
+
+		if (DT_LIKELY(found == key))
+			return slot;
+		if (found <= DT_SLOT_GONE && !*empty)
+			*empty = slot;
+		if (!found)
+			return DT_NULL;
+	}
+	*elsewhere = 1;
+	return DT_NULL;
+}
+
+enum dt_slotted {
+	DT_SLOT_NO, /* a chunk has to do */
+	DT_SLOT_YES,
+	DT_SLOT_MOVED, /* yes, and a chunk of this key is not needed */
+};
+
+static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
+				   dt_u64 value)
+{
+	for (int i = 0; i < DT_SLOT_REACH; i++) {
+		struct dt_slot *empty, *slot;
+		int elsewhere;
+		dt_u64 was;
+
+		slot = dt_slot_find(m, key, &empty, &elsewhere);
+		if (DT_LIKELY(slot != DT_NULL)) {
+			__atomic_store_n(&slot->value, value, __ATOMIC_RELAXED);
+			return DT_SLOT_YES;
+		}
+		if (!empty || (elsewhere && !value))
+			return DT_SLOT_NO;
+		if (!value)
+			return DT_SLOT_YES;
+		was = dt_once64(&empty->key);
+		if (was <= DT_SLOT_GONE && dt_cas64(&empty->key, was, key)) {
+			__atomic_store_n(&empty->value, value,
+					 __ATOMIC_RELAXED);
+			return elsewhere ? DT_SLOT_MOVED : DT_SLOT_YES;
+		}
+		/* Taken meanwhile, perhaps by this thread's signal handler. */
+	}
+	return DT_SLOT_NO;
+}
+
+/* Some slots at a time: those of threads that are gone can be taken again. */
+static void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena,
+			   int (*alive)(dt_u32 owner))
+{
+	struct dt_dynspace *space = dt_at(base, arena->dynvars);
+	struct dt_slot *slots = dt_at(base, arena->dyn.slots);
+	dt_u32 at = dt_once32(&space->clean_next);
+
+	for (int i = 0; i < DT_SLOT_CLEANED; i++, at++) {
+		struct dt_slot *slot = &slots[at & (arena->dyn.n_slots - 1)];
+		dt_u64 key = dt_once64(&slot->key);
+
+		if (key <= DT_SLOT_GONE ||
+		    alive((dt_u32)(key >> 16) & 0x3fffff))
+			continue;
+		slot->value = 0;
+		dt_release64(&slot->key, DT_SLOT_GONE);
+	}
+	space->clean_next = at;
+}
+
+/* --- get and set --- */
+
+DT_INLINE int dt_has_slot(const struct dt_var *v, int use_tuple)
+{
+	return v->scope == DIFV_SCOPE_THREAD && !use_tuple &&
+	       !dt_type_byref(&v->type);
+}
+
 dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
 		     int use_tuple)
 {
@@ -337,6 +478,16 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
 	if (!v) {
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
 		return 0;
+	}
+	if (dt_has_slot(v, use_tuple)) {
+		struct dt_slot *slot, *empty;
+		dt_u64 key = dt_slot_key(m, id);
+
+		slot = key ? dt_slot_find(m, key, &empty, &lost) : DT_NULL;
+		if (DT_LIKELY(slot != DT_NULL))
+			return dt_once64(&slot->value);
+		if (key && !lost)
+			return 0;
 	}
 	dt_dyn_open(&d, m->base, m->arena);
 	if (dt_key_make(m, &d, v, use_tuple, &k) != 0 ||
@@ -425,6 +576,16 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
 		return;
 	}
+	if (dt_has_slot(v, use_tuple)) {
+		dt_u64 key = dt_slot_key(m, id);
+		enum dt_slotted slotted =
+		    key ? dt_slot_set(m, key, value) : DT_SLOT_NO;
+
+		if (DT_LIKELY(slotted == DT_SLOT_YES))
+			return;
+		if (slotted == DT_SLOT_MOVED)
+			value = 0;
+	}
 	dt_dyn_open(&d, m->base, m->arena);
 	if (dt_key_make(m, &d, v, use_tuple, &k) != 0)
 		return;
@@ -486,7 +647,10 @@ void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
 	struct dt_dyn d;
 
 	dt_dyn_open(&d, base, arena);
-	if (!alive || !dt_once32(&d.space->used))
+	if (!alive)
+		return;
+	dt_slots_clean(base, arena, alive);
+	if (!dt_once32(&d.space->used))
 		return;
 	for (dt_u32 b = 0; b < d.n_buckets; b++) {
 		dt_u32 holder = dt_once32(&d.buckets[b].lock);

@@ -159,7 +159,9 @@ dt_u64 dt_now(struct dt_mstate *m);
 dt_u64 dt_pid(struct dt_mstate *m);
 dt_u64 dt_static_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id);
 void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v);
-void dt_dynvar_layout(dt_u64 bytes, dt_u32 *buckets, dt_u64 *pool);
+/* Fills in arena->dyn by where the space is and how large. */
+void dt_dynvar_layout(struct dt_arena *arena);
+int dt_dynvar_layout_ok(const struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
 int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes);
 /* use_tuple: an element of an array; else a thread-local scalar */

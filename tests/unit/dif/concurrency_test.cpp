@@ -250,11 +250,16 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
 {
     Session s;
     Difo store, load;
-    store.variable("t", 0x500, DIFV_SCOPE_THREAD)
+    store.variable("t", 0x500, DIFV_SCOPE_GLOBAL, int_type(8), DIFV_KIND_ARRAY)
         .setx(5, 1)
-        .indexed(DIF_OP_STTS, 0x500, 1)
+        .push(1)
+        .indexed(DIF_OP_STGAA, 0x500, 1)
         .ret(0);
-    load.variable("t", 0x500, DIFV_SCOPE_THREAD).indexed(DIF_OP_LDTS, 0x500, 1).ret(1);
+    load.variable("t", 0x500, DIFV_SCOPE_GLOBAL, int_type(8), DIFV_KIND_ARRAY)
+        .setx(5, 1)
+        .push(1)
+        .indexed(DIF_OP_LDGAA, 0x500, 1)
+        .ret(1);
     DofBuilder dof;
     dof.clause("p:m:f:store").run(store);
     dof.clause("p:m:f:load").trace(load);
@@ -268,9 +273,7 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     auto* space = static_cast<char*>(dt_at(s.memory(), s.arena().dynvars));
     auto* buckets = reinterpret_cast<Bucket*>(space + 16 + 8 * 24);
     unsigned n = 0;
-    for (; n < 64; n++)
-        buckets[n].lock = 4711;
-    for (n = 64; n < s.arena().dynvars_bytes / 256; n++)
+    for (; n < s.arena().dyn.n_buckets; n++)
         buckets[n].lock = 4711;
     s.fire("load");
     EXPECT_EQ(s.records()[0].u64(), 0u);
@@ -278,6 +281,47 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     dt_clean(s.memory(), 1, 1, Session::nobody_lives);
     s.fire("load");
     EXPECT_EQ(s.records()[0].u64(), 5u);
+}
+
+TEST(Concurrency, ThreadLocalsOfThreadsThatEndedMakeRoomForOthers)
+{
+    Session s;
+    s.config.options[DTRACEOPT_dynvarsize] = 8192;
+    Difo store, load;
+    store.variable("t", 0x500, DIFV_SCOPE_THREAD)
+        .ldgs(DIF_VAR_arg0, 1)
+        .indexed(DIF_OP_STTS, 0x500, 1)
+        .ret(0);
+    load.variable("t", 0x500, DIFV_SCOPE_THREAD).indexed(DIF_OP_LDTS, 0x500, 1).ret(1);
+    DofBuilder dof;
+    dof.clause("p:m:f:store").run(store);
+    dof.clause("p:m:f:load").trace(load);
+    ASSERT_EQ(s.load(dof), "");
+
+    // More threads than there are slots, then than there is memory at all.
+    std::uint64_t drops = 0;
+    for (std::uint64_t t = 1; t <= 2000; t++) {
+        s.host.host.thread_key = t;
+        s.fire("store", {t});
+        s.fire("load");
+        auto records = s.records();
+        ASSERT_EQ(records.size(), 1u);
+        EXPECT_EQ(records[0].u64(), s.drops(DTRACEDROP_DYNAMIC) == drops ? t : 0);
+        drops = s.drops(DTRACEDROP_DYNAMIC);
+    }
+    EXPECT_GT(drops, 0u);
+    for (unsigned i = 0; i < s.arena().dyn.n_slots; i++)
+        dt_clean(s.memory(), 1, 1, Session::nobody_lives);
+    for (std::uint64_t t = 3001; t <= 3020; t++) {
+        s.host.host.thread_key = t;
+        s.fire("load");
+        s.fire("store", {t});
+        s.fire("load");
+        auto records = s.records();
+        EXPECT_EQ(records[0].u64(), 0u);
+        EXPECT_EQ(records[1].u64(), t);
+    }
+    EXPECT_EQ(s.drops(DTRACEDROP_DYNAMIC), drops);
 }
 
 TEST(Concurrency, ProbesAndEcbsAreAddedWhileOthersFire)
