@@ -13,6 +13,7 @@ constexpr std::uint64_t furthest_back = 32; // more is never needed for a jump
 constexpr std::uint64_t entry_bytes = 16;   // of a doubtful function
 constexpr unsigned dispatch_window = 12;    // instructions from a load to its jump
 constexpr std::uint64_t max_entries = 65536;
+constexpr std::size_t max_labels = 256;
 
 // Sorted, each once.
 void put_in_order(std::vector<TargetAddr>& addresses)
@@ -189,7 +190,7 @@ void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
 
 ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read)
     : targets_(std::move(swept.targets)), instructions_(std::move(swept.instructions)),
-      named_(known.words), sections_(known.sections)
+      sections_(known.sections)
 {
     for (const CodeStart& start : known.starts)
         targets_.add(start.at);
@@ -197,12 +198,16 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
         targets_.add(section.begin);
         targets_.add(section.end);
     }
+    AddressSet named(targets_.begin(), targets_.end() - targets_.begin());
+    auto take_named = [&](const std::vector<TargetAddr>& places) {
+        for (TargetAddr at : places)
+            if (instructions_.has(at))
+                named.add(at);
+    };
+    take_named(known.words);
     if (known.absolute)
-        named_.insert(named_.end(), swept.named.begin(), swept.named.end());
-    std::erase_if(named_, [&](TargetAddr at) { return !instructions_.has(at); });
-    put_in_order(named_);
-    for (TargetAddr at : named_)
-        targets_.add(at);
+        take_named(swept.named);
+    targets_.join(named);
     for (Dispatch& dispatch : swept.dispatches) {
         if (known.absolute)
             dispatch.tables.insert(dispatch.tables.end(), dispatch.constants.begin(),
@@ -212,10 +217,10 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
     }
     put_in_order(tables_);
     for (const Dispatch& dispatch : swept.dispatches) {
-        bool explained = read_tables(dispatch, read);
-        auto label = std::upper_bound(named_.begin(), named_.end(), dispatch.function);
-        explained |= label != named_.end() && *label < dispatch.end;
-        if (dispatch.by_table && !explained)
+        std::optional<bool> found = read_tables(dispatch, read);
+        bool explained =
+            found == true || named.next(dispatch.function + 1) < dispatch.end;
+        if (!found || (dispatch.by_table && !explained))
             doubtful_.push_back({dispatch.function, dispatch.end});
     }
     auto by_begin = [](const CodeRange& a, const CodeRange& b) {
@@ -223,22 +228,26 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
     };
     std::sort(doubtful_.begin(), doubtful_.end(), by_begin);
     std::sort(sections_.begin(), sections_.end(), by_begin);
-    // Kept no longer than they are needed.
-    named_ = {};
-    tables_ = {};
+    tables_ = {}; // kept no longer than needed
 }
 
-// Whether a table has an entry inside the function.
-bool ExtentMap::read_tables(const Dispatch& dispatch, const ReadModule& read)
+std::optional<bool> ExtentMap::read_tables(const Dispatch& dispatch,
+                                           const ReadModule& read)
 {
+    std::vector<TargetAddr> labels;
+    for (TargetAddr at : dispatch.tables)
+        if (dispatch.function < at && at < dispatch.end)
+            labels.push_back(at);
+    bool too_many = labels.size() > max_labels;
+    if (too_many)
+        labels.clear();
     bool explained = false;
     for (TargetAddr table : dispatch.tables) {
         explained |= read_table(dispatch, table, table, read);
-        for (TargetAddr label : dispatch.tables)
-            if (dispatch.function < label && label < dispatch.end)
-                explained |= read_table(dispatch, table, label, read);
+        for (TargetAddr label : labels)
+            explained |= read_table(dispatch, table, label, read);
     }
-    return explained;
+    return too_many ? std::nullopt : std::optional(explained);
 }
 
 bool ExtentMap::read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,

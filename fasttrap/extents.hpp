@@ -39,6 +39,7 @@
 #include "fasttrap/function.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -135,13 +136,13 @@ public:
     std::span<const CodeRange> doubtful() const { return doubtful_; }
 
 private:
-    bool read_tables(const Dispatch& dispatch, const ReadModule& read);
+    // Whether one has an entry inside the function. Nothing: too many to be tried.
+    std::optional<bool> read_tables(const Dispatch& dispatch, const ReadModule& read);
     bool read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,
                     const ReadModule& read);
 
     AddressSet targets_;
     AddressSet instructions_;
-    std::vector<TargetAddr> named_;   // addresses of text in data and constants
     std::vector<TargetAddr> tables_;  // all candidates: where one starts another ends
     std::vector<CodeRange> doubtful_; // ascending
     std::vector<CodeRange> sections_; // ascending

@@ -15,7 +15,7 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t piece_bytes = 256 << 10;
-constexpr std::uint64_t largest_text_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t largest_text_bytes = std::uint64_t{1} << 29;
 constexpr unsigned max_threads = 4;
 constexpr std::uint64_t words_at_once = 64;
 
@@ -68,11 +68,12 @@ public:
         return std::make_unique<ExtentMap>(
             std::move(*swept), known_,
             [this](TargetAddr from, std::span<std::byte> into) {
-                auto bytes = image_.bytes(from.value, into.size());
-                if (!bytes)
+                if (!is_loaded(from.value, into.size())) // most of what is asked for
                     return false;
-                std::memcpy(into.data(), bytes->data(), into.size());
-                return true;
+                auto bytes = image_.bytes(from.value, into.size());
+                if (bytes)
+                    std::memcpy(into.data(), bytes->data(), into.size());
+                return bool(bytes);
             });
     }
 
@@ -82,6 +83,21 @@ private:
         std::size_t n =
             std::min<std::size_t>(std::thread::hardware_concurrency(), max_threads);
         return static_cast<unsigned>(std::clamp<std::size_t>(n, 1, n_pieces + 1));
+    }
+
+    bool is_loaded(std::uint64_t at, std::size_t n) const
+    {
+        for (const auto* ranges : {&places_.data, &places_.text}) {
+            auto after =
+                std::upper_bound(ranges->begin(), ranges->end(), at,
+                                 [](std::uint64_t value, const AddressRange& r) {
+                                     return value < r.addr;
+                                 });
+            if (after != ranges->begin() && (after - 1)->contains(at) &&
+                n <= (after - 1)->n_bytes - (at - (after - 1)->addr))
+                return true;
+        }
+        return false;
     }
 
     // Functions, labels and the beginnings of text, merged; a place that is both is a

@@ -23,14 +23,12 @@ public:
         add_ranges(file);
         for (const ElfSections* each : files_)
             add_symbols(*each);
-        for (const Function& function : image_.functions().all())
-            out_.functions.push_back(function.addr);
-        add_frames(file);
+        add_functions(file);
         add_restartable(file);
         out_.labels.push_back(image_.entry());
+        std::sort(out_.labels.begin(), out_.labels.end());
         for (auto* places : {&out_.functions, &out_.labels}) {
             std::erase_if(*places, [&](std::uint64_t at) { return !is_text(at); });
-            std::sort(places->begin(), places->end());
             places->erase(std::unique(places->begin(), places->end()), places->end());
         }
         return std::move(out_);
@@ -119,21 +117,29 @@ private:
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
             type == STT_TLS || type == STT_FILE || type == STT_SECTION)
             return;
-        bool function =
-            (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_size != 0;
-        (function ? out_.functions : out_.labels).push_back(symbol.st_value);
+        // Those with a size are in functions(), but for what has no name.
+        bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
+        if (!function || symbol.st_size == 0 || symbol.st_name == 0)
+            out_.labels.push_back(symbol.st_value);
     }
 
-    void add_frames(const ElfSections& file)
+    // Both sources are in the order of addresses.
+    void add_functions(const ElfSections& file)
     {
+        std::vector<std::uint64_t> framed;
         // Mostly all tables are in one section, one behind the other.
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
         for (const Frame& frame : read_frames(file)) {
-            out_.functions.push_back(frame.range.addr);
+            framed.push_back(frame.range.addr);
             if (frame.table != 0 && section && bytes)
                 read_landing_pads(*bytes, section->header.sh_addr, frame, out_.labels);
         }
+        std::vector<std::uint64_t> named;
+        for (const Function& function : image_.functions().all())
+            named.push_back(function.addr);
+        std::merge(framed.begin(), framed.end(), named.begin(), named.end(),
+                   std::back_inserter(out_.functions));
     }
 
     // struct rseq_cs of <linux/rseq.h>: version and flags, start, length, abort

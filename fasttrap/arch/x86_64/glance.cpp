@@ -25,7 +25,44 @@ struct Row {
     Tail tail = bare;
     std::uint16_t traits = 0; // of Glance
     bool special = false;     // more to ask than a table says
+    // Without prefixes but REX, all that there is to know: quick_look().
+    bool simple = false;
+    bool has_modrm = false;
+    std::uint8_t imm_bytes = 0;
 };
+
+constexpr bool is_prefix(unsigned byte)
+{
+    return (byte & 0xf0) == 0x40 || byte == 0x66 || byte == 0x67 || byte == 0xf0 ||
+           byte == 0xf2 || byte == 0xf3 || byte == 0x26 || byte == 0x2e ||
+           byte == 0x36 || byte == 0x3e || byte == 0x64 || byte == 0x65;
+}
+
+constexpr void simplify(Row& row)
+{
+    switch (row.tail) {
+    case imm8:
+    case rel8:
+    case modrm_imm8:
+        row.imm_bytes = 1;
+        break;
+    case imm_z:
+    case modrm_imm_z:
+        row.traits |= Glance::constant;
+        [[fallthrough]];
+    case rel32:
+        row.imm_bytes = 4;
+        break;
+    case bare:
+    case modrm:
+        break;
+    default:
+        return;
+    }
+    row.has_modrm =
+        row.tail == modrm || row.tail == modrm_imm8 || row.tail == modrm_imm_z;
+    row.simple = !row.special;
+}
 
 constexpr std::array<Row, 256> rows_of_map0 = [] {
     std::array<Row, 256> rows{};
@@ -46,6 +83,9 @@ constexpr std::array<Row, 256> rows_of_map0 = [] {
     for (unsigned op :
          {0x62U, 0x63U, 0x8bU, 0x8dU, 0x8fU, 0x90U, 0xc4U, 0xc5U, 0xc7U, 0xffU})
         rows[op].special = true;
+    for (unsigned op = 0; op < 256; ++op)
+        if (!is_prefix(op) && op != 0x0f)
+            simplify(rows[op]);
     return rows;
 }();
 
@@ -60,6 +100,9 @@ constexpr std::array<Row, 256> rows_of_map1 = [] {
         rows[op].traits = Glance::ends;
     rows[0x1f].traits = Glance::padding;
     rows[0x1e].special = true; // endbr64
+    for (unsigned op = 0; op < 256; ++op)
+        if (op != 0x38 && op != 0x3a)
+            simplify(rows[op]);
     return rows;
 }();
 
@@ -99,6 +142,47 @@ std::int32_t signed_at(const std::uint8_t* text, unsigned size)
     return value;
 }
 
+// The bytes behind ModRM that belong to the operand, and its displacement from rip.
+unsigned pass_modrm(const std::uint8_t* text, Glance& found)
+{
+    std::uint8_t byte = text[0];
+    std::uint8_t more = modrm_tails[byte];
+    unsigned size = more & 7;
+    if ((byte & 0xc7) == 5) {
+        found.traits |= Glance::address;
+        found.displacement = signed_at(text + 1, 4);
+    }
+    if ((more & has_sib) == 0)
+        return 1 + size;
+    return 2 + (byte < 0x40 && (text[1] & 7) == 5 ? 4 : size);
+}
+
+// Four of five instructions: at most REX, opcode, ModRM, immediate. Length 0: not one.
+Glance quick_look(const std::uint8_t* text)
+{
+    unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;
+    const Row* row = &rows_of_map0[text[at]];
+    if (text[at] == 0x0f)
+        row = &rows_of_map1[text[++at]];
+    ++at;
+    Glance found;
+    if (!row->simple)
+        return found;
+    found.traits = row->traits;
+    if (row->has_modrm)
+        at += pass_modrm(text + at, found);
+    if (row->imm_bytes != 0) {
+        std::int32_t value = signed_at(text + at, row->imm_bytes);
+        if ((row->traits & Glance::branch) != 0)
+            found.displacement = value;
+        else
+            found.value = static_cast<std::uint32_t>(value);
+        at += row->imm_bytes;
+    }
+    found.length = static_cast<std::uint8_t>(at);
+    return found;
+}
+
 class Glancer {
 public:
     explicit Glancer(const std::uint8_t* text) : text_(text) {}
@@ -121,7 +205,7 @@ public:
                 map_ = 2;
             }
         }
-        found_.traits = row.traits;
+        found_.traits = row.traits & ~Glance::constant;
         tail_ = row.tail;
         if (row.special)
             take_special(op);
@@ -232,21 +316,8 @@ private:
 
     void take_modrm()
     {
-        std::uint8_t byte = text_[at_++];
-        if (tail_ == modrm_register)
-            return;
-        std::uint8_t more = modrm_tails[byte];
-        unsigned size = more & 7;
-        if ((more & has_sib) != 0) {
-            if (byte < 0x40 && (text_[at_] & 7) == 5)
-                size = 4;
-            ++at_;
-        }
-        if ((byte & 0xc7) == 5) {
-            found_.traits |= Glance::address;
-            found_.displacement = signed_at(text_ + at_, 4);
-        }
-        at_ += size;
+        std::uint8_t byte = text_[at_];
+        at_ += tail_ == modrm_register ? 1 : pass_modrm(text_ + at_, found_);
         if (tail_ == modrm_test8 && (byte & 0x30) != 0)
             tail_ = modrm;
         if (tail_ == modrm_test_z)
@@ -315,11 +386,15 @@ private:
 Glance glance(std::span<const std::byte> text)
 {
     constexpr std::size_t room =
-        2 * max_length + 2; // look() reads on before it refuses
-    if (text.size() >= room)
-        return Glancer(reinterpret_cast<const std::uint8_t*>(text.data())).look();
+        2 * max_length + 2; // looking goes on before it refuses
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+    if (text.size() >= room) {
+        Glance found = quick_look(bytes);
+        return found.length != 0 ? found : Glancer(bytes).look();
+    }
     std::array<std::uint8_t, room> padded{};
-    std::memcpy(padded.data(), text.data(), text.size());
+    if (!text.empty())
+        std::memcpy(padded.data(), bytes, text.size());
     Glance found = Glancer(padded.data()).look();
     return found.length <= text.size() ? found : Glance{};
 }
