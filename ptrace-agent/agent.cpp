@@ -102,6 +102,16 @@ Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
     auto data_bytes = in.get<std::uint64_t>();
     if (!in.ok() || fds.size() != 2)
         return Error{Code::invalid, "map the arena: two descriptors are needed"};
+    // A runtime fires into the arena that it was given; another session's go, or another
+    // try of this one, has its own.
+    for (auto& [pid, process] : processes_) {
+        std::shared_ptr<AddressSpace> space = process->space;
+        if (space->runtime.image.value == 0)
+            continue;
+        StoppedWorld world(*this, space);
+        remove_runtime(world);
+        forget_jumps(*space);
+    }
     if (auto mapped = arena_.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes);
         !mapped)
         return mapped.error();

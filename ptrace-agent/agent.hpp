@@ -185,6 +185,7 @@ private:
     // release.cpp
     void release(std::shared_ptr<AddressSpace> space);
     void remove_runtime(StoppedWorld& world);
+    void forget_jumps(AddressSpace& space);
     void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody
     void let_go(Thread& thread, int signal);
     void release_everything();

@@ -140,8 +140,10 @@ void Patches::take_out(AddressSpace& text, const std::vector<TargetAddr>& window
             list.push_back(found->second.get());
     }
     put_back(
-        list, [&](TargetAddr at, auto bytes) { return text.read_text(at, bytes); },
-        [&](TargetAddr at, auto bytes) { text.write_text(at, bytes); });
+        list, [&](TargetAddr at, std::span<std::byte> bytes) {
+            return text.read_text(at, bytes);
+        },
+        [&](TargetAddr at, std::span<std::byte> bytes) { text.write_text(at, bytes); });
     for (TargetAddr window : windows)
         drop(window);
 }

@@ -86,6 +86,17 @@ void Agent::remove_runtime(StoppedWorld& world)
         unmap(at, bytes);
 }
 
+// After remove_runtime(): the space can get another runtime.
+void Agent::forget_jumps(AddressSpace& space)
+{
+    for (Tracepoint* tp : space.tracepoints()) {
+        if (tp->site)
+            space.forget(*tp);
+    }
+    space.patches.forget_all();
+    space.runtime.forget();
+}
+
 void Agent::release(std::shared_ptr<AddressSpace> space)
 {
     StoppedWorld world(*this, space);

@@ -29,38 +29,47 @@ static dt_u64 dt_rt_counter(void)
 	return (dt_u64)high << 32 | low;
 }
 
-static int dt_rt_line(struct dt_host *host, int wall, dt_u64 *ns)
+/* One look: 0; 1: it was being rewritten; -1: there is no line. */
+DT_INLINE int dt_rt_look(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
+{
+	dt_u32 seq = dt_acquire32(&c->seq), shift;
+	dt_u64 passed, start, mult;
+
+	if (DT_UNLIKELY(!seq))
+		return -1;
+	passed = dt_rt_counter() - dt_once64(&c->tsc);
+	start = dt_once64(at);
+	mult = dt_once64(&c->mult);
+	shift = dt_once32(&c->shift) & 63;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (DT_UNLIKELY((seq & 1) || dt_once32(&c->seq) != seq))
+		return 1;
+	/* Of two CPUs' counters one may be a little behind. */
+	if (DT_UNLIKELY(passed >> 63))
+		passed = 0;
+	*ns = start + (dt_u64)((unsigned __int128)passed * mult >> shift);
+	return 0;
+}
+
+static __attribute__((noinline)) int
+dt_rt_look_again(const struct dt_clock *c, const dt_u64 *at, dt_u64 *ns)
+{
+	for (int i = 0; i < DT_CLOCK_TRIES; i++) {
+		int result = dt_rt_look(c, at, ns);
+
+		if (result <= 0)
+			return result;
+		dt_pause();
+	}
+	return -1;
+}
+
+DT_INLINE const struct dt_clock *dt_rt_clock(struct dt_host *host)
 {
 	const struct dt_arena *arena = host->arena;
 	const struct dt_session *session = dt_at(arena, arena->session);
-	const struct dt_clock *c = &session->clock;
 
-	for (int i = 0; i < DT_CLOCK_TRIES; i++) {
-		dt_u32 seq = dt_acquire32(&c->seq);
-		dt_u64 start, mult;
-		dt_s64 passed;
-		dt_u32 shift;
-
-		if (!seq)
-			return -1;
-		passed = (dt_s64)(dt_rt_counter() - dt_once64(&c->tsc));
-		start = dt_once64(wall ? &c->wall_ns : &c->mono_ns);
-		mult = dt_once64(&c->mult);
-		shift = dt_once32(&c->shift) & 63;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (DT_UNLIKELY((seq & 1) || dt_once32(&c->seq) != seq)) {
-			dt_pause();
-			continue;
-		}
-		/* Of two CPUs' counters one may be a little behind. */
-		if (passed < 0)
-			passed = 0;
-		*ns =
-		    start +
-		    (dt_u64)((unsigned __int128)(dt_u64)passed * mult >> shift);
-		return 0;
-	}
-	return -1;
+	return &session->clock;
 }
 
 static dt_u64 dt_rt_kernel_time(struct dt_host *host, dt_u64 clock, dt_u32 op)
@@ -77,18 +86,21 @@ static dt_u64 dt_rt_kernel_time(struct dt_host *host, dt_u64 clock, dt_u32 op)
 
 dt_u64 dt_rt_timestamp(struct dt_host *host)
 {
+	const struct dt_clock *c = dt_rt_clock(host);
 	dt_u64 ns;
 
-	if (DT_LIKELY(dt_rt_line(host, 0, &ns) == 0))
+	if (DT_LIKELY(dt_rt_look(c, &c->mono_ns, &ns) == 0) ||
+	    dt_rt_look_again(c, &c->mono_ns, &ns) == 0)
 		return ns;
 	return dt_rt_kernel_time(host, DT_CLOCK_MONOTONIC, DT_RT_UP_TIMESTAMP);
 }
 
 dt_u64 dt_rt_walltime(struct dt_host *host)
 {
+	const struct dt_clock *c = dt_rt_clock(host);
 	dt_u64 ns;
 
-	if (dt_rt_line(host, 1, &ns) == 0)
+	if (dt_rt_look_again(c, &c->wall_ns, &ns) == 0)
 		return ns;
 	return dt_rt_kernel_time(host, DT_CLOCK_REALTIME, DT_RT_UP_WALLTIME);
 }
