@@ -121,6 +121,12 @@ struct Reach {
 };
 std::vector<Reach> reach_of(const Window& window);
 
+// Addresses relative to begin, nearest first, from which the highest byte of the
+// displacement traps for every window in [begin, end): one area there serves a whole module.
+// 4 MiB of it have places for every second-highest byte as well, and only the pages that
+// are written to cost anything. Empty when the text is longer than 32 MiB less the area: cut it.
+std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
+
 // A set bit k says that byte k of the jump's displacement must trap.
 unsigned trapping_bytes(const Window& window);
 

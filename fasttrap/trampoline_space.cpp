@@ -10,8 +10,10 @@
 // be, and is the caller's to arrange (reach_of).
 //
 // An area is a bitmap, one bit a byte, searched by words. Windows without a constraint on
-// d1 and d2 go on where the last one ended; the others look through the blocks of 64 KiB
-// from the first that had room last time. The last pass looks everywhere.
+// d1 and d2 go on where the last one ended. The others would scatter: they look first
+// through pages that are in use and not crowded, because a page that nobody touches costs
+// the target nothing, then through all but the crowded ones, then everywhere. What only d1
+// binds begins in the block of 64 KiB that had room last time.
 #include "fasttrap/patch.hpp"
 
 #include <algorithm>
@@ -25,6 +27,8 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t enter_bytes = 16; // at an area's start
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t crowded_bytes = 1280; // free in a page, mostly in small holes
 constexpr std::uint64_t block_bytes = 65536;
 constexpr std::int64_t farthest = std::int64_t(1) << 31;
 constexpr std::int64_t slack = 4096; // more than a trampoline and a window
@@ -89,6 +93,13 @@ Constraint constraint_of(const Window& window)
     return c;
 }
 
+void sort_by_distance(std::vector<Reach>& reaches)
+{
+    auto away = [](const Reach& r) { return r.from >= 0 ? r.from : 1 - r.to; };
+    std::sort(reaches.begin(), reaches.end(),
+              [&](const Reach& a, const Reach& b) { return away(a) < away(b); });
+}
+
 } // namespace
 
 unsigned trapping_bytes(const Window& window)
@@ -105,21 +116,21 @@ unsigned trapping_bytes(const Window& window)
 struct TrampolineSpace::Area {
     TargetAddr start;
     std::uint64_t bytes = 0;
-    std::vector<std::uint64_t> used;       // a bit a byte
-    std::vector<std::uint32_t> block_free; // bytes
-    std::uint64_t next = enter_bytes;      // where the next search begins
-    std::uint64_t next_block = 0;          // of the windows that choose pieces
+    std::vector<std::uint64_t> used;      // a bit a byte
+    std::vector<std::uint16_t> page_free; // bytes
+    std::vector<std::uint64_t> roomy;     // a bit a page: not crowded
+    std::vector<std::uint64_t> shared;    // a bit a page: not crowded, and in use
+    std::uint64_t next = enter_bytes;     // where the next search begins
+    std::uint64_t next_block = 0;         // of the windows that choose pieces
     std::size_t n_full = std::numeric_limits<std::size_t>::max();
     // Since the last give_back(), this many bytes were not there for a window without
     // any constraint, so for no other either.
 
     Area(TargetAddr at, std::uint64_t n)
         : start(at), bytes(n), used((n + 63) / 64),
-          block_free((n + block_bytes - 1) / block_bytes)
+          page_free(n / page_bytes, page_bytes),
+          roomy((n / page_bytes + 63) / 64, ~0ULL), shared((n / page_bytes + 63) / 64)
     {
-        for (std::size_t i = 0; i < block_free.size(); ++i)
-            block_free[i] =
-                static_cast<std::uint32_t>(std::min(block_bytes, n - i * block_bytes));
         mark(0, enter_bytes, true);
     }
 
@@ -132,8 +143,13 @@ struct TrampolineSpace::Area {
             std::uint64_t bits = (~0ULL >> (64 - here)) << i % 64;
             assert((used[i / 64] & bits) == (in_use ? 0 : bits));
             used[i / 64] ^= bits;
-            auto count = static_cast<std::uint32_t>(here);
-            block_free[i / block_bytes] += in_use ? -count : count;
+            std::uint16_t& free = page_free[i / page_bytes];
+            free = static_cast<std::uint16_t>(in_use ? free - here : free + here);
+            std::uint64_t page = i / page_bytes;
+            std::uint64_t bit = 1ULL << page % 64;
+            bool has_room = free >= crowded_bytes;
+            set(roomy[page / 64], bit, has_room);
+            set(shared[page / 64], bit, has_room && free != page_bytes);
             i += here;
         }
     }
@@ -154,11 +170,29 @@ struct TrampolineSpace::Area {
         return std::min<std::uint64_t>(limit, (i & ~63ULL) + std::countr_zero(word));
     }
 
-    enum class Pass : std::uint8_t { skip_crowded, everywhere };
+    enum class Pass : std::uint8_t { used_pages, roomy_pages, everywhere };
 
-    bool is_crowded(std::uint64_t i) const
+    static void set(std::uint64_t& word, std::uint64_t bit, bool value)
     {
-        return block_free[i / block_bytes] < block_bytes / 8;
+        word = value ? word | bit : word & ~bit;
+    }
+
+    // The first byte at or behind i in a page that the pass looks at, or `bytes`.
+    std::uint64_t next_in(Pass pass, std::uint64_t i) const
+    {
+        if (pass == Pass::everywhere || i >= bytes)
+            return i;
+        const auto& pages = pass == Pass::used_pages ? shared : roomy;
+        std::uint64_t page = i / page_bytes;
+        std::size_t w = page / 64;
+        std::uint64_t word = pages[w] & (~0ULL << page % 64);
+        while (word == 0) {
+            if (++w == pages.size())
+                return bytes;
+            word = pages[w];
+        }
+        auto found = w * 64 + static_cast<std::uint64_t>(std::countr_zero(word));
+        return std::min(bytes, std::max(i, found * page_bytes));
     }
 
     // The first legal run of n free bytes that starts in [i, end).
@@ -176,9 +210,9 @@ struct TrampolineSpace::Area {
         };
         for (std::int64_t at = legal(first); at < last;) {
             auto here = static_cast<std::uint64_t>(at);
-            if (pass == Pass::skip_crowded && is_crowded(here)) {
-                at = legal(
-                    static_cast<std::int64_t>((here / block_bytes + 1) * block_bytes));
+            std::uint64_t looked_at = next_in(pass, here);
+            if (looked_at != here) {
+                at = legal(static_cast<std::int64_t>(looked_at));
                 continue;
             }
             std::uint64_t clash = find(here, true, here + n);
@@ -189,27 +223,37 @@ struct TrampolineSpace::Area {
         return std::nullopt;
     }
 
+    // Where there is room, without looking at every hole.
     std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)
     {
         if (n >= n_full || n > bytes)
             return std::nullopt;
-        std::optional<std::uint64_t> found;
-        bool in_pieces = (c.mask & 6) != 0;
-        if (!in_pieces) {
-            found = search(c, n, next, bytes, Pass::everywhere);
+        if ((c.mask & 6) == 0) {
+            auto found = search(c, n, next, bytes, Pass::roomy_pages);
             if (!found)
-                found = search(c, n, 0, next, Pass::everywhere);
+                found = search(c, n, 0, next, Pass::roomy_pages);
             if (found)
                 next = *found + n;
-            else if (c.mask == 0 && c.from == -farthest + slack)
-                n_full = n;
             return found;
         }
-        std::uint64_t begin = (c.mask & 4) != 0 ? 0 : next_block * block_bytes;
-        found = search(c, n, begin, bytes, Pass::skip_crowded);
-        if (found && (c.mask & 4) == 0)
+        bool by_block = (c.mask & 4) == 0;
+        std::uint64_t begin = by_block ? next_block * block_bytes : 0;
+        auto found = search(c, n, begin, bytes, Pass::used_pages);
+        if (!found)
+            found = search(c, n, begin, bytes, Pass::roomy_pages);
+        if (found && by_block)
             next_block = *found / block_bytes;
-        return found ? found : search(c, n, 0, bytes, Pass::everywhere);
+        return found;
+    }
+
+    std::optional<std::uint64_t> find_any_place(const Constraint& c, std::size_t n)
+    {
+        if (n >= n_full || n > bytes)
+            return std::nullopt;
+        auto found = search(c, n, 0, bytes, Pass::everywhere);
+        if (!found && c.mask == 0 && c.from == -farthest + slack)
+            n_full = n;
+        return found;
     }
 };
 
@@ -231,11 +275,14 @@ std::optional<TargetAddr> TrampolineSpace::take(const Window& window,
                                                 std::size_t n_bytes)
 {
     Constraint c = constraint_of(window);
-    for (std::size_t i = 0; i < areas_.size(); ++i) {
-        // The one that served last, then the others.
-        std::size_t at = i == 0 ? recent_ : i <= recent_ ? i - 1 : i;
-        Area& area = *areas_[at];
-        if (std::optional<std::uint64_t> found = area.find_place(c, n_bytes)) {
+    for (auto find : {&Area::find_place, &Area::find_any_place}) {
+        for (std::size_t i = 0; i < areas_.size(); ++i) {
+            // The one that served last, then the others.
+            std::size_t at = i == 0 ? recent_ : i <= recent_ ? i - 1 : i;
+            Area& area = *areas_[at];
+            std::optional<std::uint64_t> found = (area.*find)(c, n_bytes);
+            if (!found)
+                continue;
             area.mark(*found, n_bytes, true);
             recent_ = at;
             return area.start + *found;
@@ -289,9 +336,30 @@ std::vector<Reach> reach_of(const Window& window)
             out.push_back({d, end});
         d = next_legal(*c.next, high, end);
     }
-    auto away = [](const Reach& r) { return r.from >= 0 ? r.from : 1 - r.to; };
-    std::sort(out.begin(), out.end(),
-              [&](const Reach& a, const Reach& b) { return away(a) < away(b); });
+    sort_by_distance(out);
+    return out;
+}
+
+std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end)
+{
+    const NextTrap& next = next_traps_of(arch);
+    constexpr unsigned highest = 8;
+    constexpr std::int64_t step = 1 << 24;
+    auto length = static_cast<std::int64_t>(end - begin);
+    auto jump = static_cast<std::int64_t>(arch.jump_bytes);
+    std::vector<Reach> out;
+    for (std::int64_t d = next_legal(next, highest, -farthest); d < farthest;) {
+        std::int64_t to = d + step;
+        while (next_legal(next, highest, to) == to)
+            to += step;
+        // From the last window's side, and from the first one's.
+        Reach reach{std::max(d, -farthest + slack) + length + jump,
+                    std::min(to, farthest - slack) + jump};
+        if (reach.from < reach.to)
+            out.push_back(reach);
+        d = next_legal(next, highest, to);
+    }
+    sort_by_distance(out);
     return out;
 }
 

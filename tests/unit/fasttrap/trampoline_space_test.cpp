@@ -71,6 +71,30 @@ TEST(TrampolineSpace, ServesEveryCombinationOfTrappingBytes)
     }
 }
 
+TEST(TrampolineSpace, OneAreaServesAWholeModule)
+{
+    TargetAddr begin{text_at};
+    TargetAddr end = begin + (16 << 20);
+    std::vector<Reach> reaches = common_reach(x86_64, begin, end);
+    ASSERT_GE(reaches.size(), 4U);
+    for (const Reach& reach : reaches) {
+        std::int64_t start = (reach.from + 4095) & ~4095;
+        if (start < 0 || reach.to - start < 4 << 20)
+            continue; // below address 0 here
+        TrampolineSpace space;
+        space.add_area(begin + static_cast<std::uint64_t>(start), 4 << 20);
+        for (const auto& [hex, mask] : windows_by_mask()) {
+            for (std::uint64_t at : {0, 0x54320, 0x7ffff0, 0xffff00}) {
+                Window window = window_of(Text(hex).site(0));
+                for (WindowInsn& w : window.insns)
+                    w.insn.at = w.insn.at + at;
+                EXPECT_TRUE(space.take(window, 60)) << hex << " " << at;
+            }
+        }
+    }
+    EXPECT_TRUE(common_reach(x86_64, begin, begin + (32 << 20)).empty());
+}
+
 TEST(TrampolineSpace, KeepsDataInReach)
 {
     // mov 0x7fff0000(%rip),%rax: its data is far above, so the trampoline may not be
