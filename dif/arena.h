@@ -52,13 +52,17 @@ enum dt_short_kind {
 	DT_SHORT_VAR, /* a builtin */
 	DT_SHORT_CONST,
 	DT_SHORT_COMPARE, /* is a builtin, by a branch's condition, a number? */
+	DT_SHORT_SELF, /* a thread-local variable */
+	DT_SHORT_SET_VAR, /* stores a builtin in it */
+	DT_SHORT_SET_CONST,
+	DT_SHORT_SINCE, /* a builtin less a thread-local variable */
 };
 
 struct dt_short {
 	dt_u32 kind;
 	dt_u32 var;
 	dt_u32 op; /* DIF_OP_B* */
-	dt_u32 pad;
+	dt_u32 self;
 	dt_u64 value;
 };
 

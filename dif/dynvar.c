@@ -362,7 +362,7 @@ static struct dt_chunk *dt_chunk_find(struct dt_mstate *m,
 /* --- slots of thread-local integers --- */
 
 /* Thread and variable in one word; 0: they do not fit. */
-static dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
+DT_INLINE dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
 {
 	dt_u64 thread = dt_thread_key(m->host);
 	dt_u64 pid = thread >> 32, tid = (dt_u32)thread;
@@ -370,6 +370,20 @@ static dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
 	if (DT_UNLIKELY(pid >= 1 << 22 || tid >= 1 << 22 || id > 0xffff))
 		return 0;
 	return 1ull << 60 | pid << 38 | tid << 16 | id;
+}
+
+/* Where the search for a key begins. */
+DT_INLINE dt_u32 dt_slot_hash(dt_u64 key)
+{
+	return (dt_u32)(key ^ key >> 13 ^ key >> 34);
+}
+
+DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
+{
+	const struct dt_dyn_plan *p = &m->arena->dyn;
+
+	return (struct dt_slot *)dt_at(m->base, p->slots) +
+	       (dt_slot_hash(key) & (p->n_slots - 1));
 }
 
 /*
@@ -381,7 +395,7 @@ static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 {
 	const struct dt_dyn_plan *p = &m->arena->dyn;
 	struct dt_slot *slots = dt_at(m->base, p->slots);
-	dt_u32 at = (dt_u32)(key * 0x9e3779b97f4a7c15ull >> 32);
+	dt_u32 at = dt_slot_hash(key);
 
 	*empty = DT_NULL;
 	*elsewhere = 0;
@@ -457,12 +471,6 @@ static void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena,
 
 /* --- get and set --- */
 
-DT_INLINE int dt_has_slot(const struct dt_var *v, int use_tuple)
-{
-	return v->scope == DIFV_SCOPE_THREAD && !use_tuple &&
-	       !dt_type_byref(&v->type);
-}
-
 dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
 		     int use_tuple)
 {
@@ -478,16 +486,6 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
 	if (!v) {
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
 		return 0;
-	}
-	if (dt_has_slot(v, use_tuple)) {
-		struct dt_slot *slot, *empty;
-		dt_u64 key = dt_slot_key(m, id);
-
-		slot = key ? dt_slot_find(m, key, &empty, &lost) : DT_NULL;
-		if (DT_LIKELY(slot != DT_NULL))
-			return dt_once64(&slot->value);
-		if (key && !lost)
-			return 0;
 	}
 	dt_dyn_open(&d, m->base, m->arena);
 	if (dt_key_make(m, &d, v, use_tuple, &k) != 0 ||
@@ -576,16 +574,6 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
 		return;
 	}
-	if (dt_has_slot(v, use_tuple)) {
-		dt_u64 key = dt_slot_key(m, id);
-		enum dt_slotted slotted =
-		    key ? dt_slot_set(m, key, value) : DT_SLOT_NO;
-
-		if (DT_LIKELY(slotted == DT_SLOT_YES))
-			return;
-		if (slotted == DT_SLOT_MOVED)
-			value = 0;
-	}
 	dt_dyn_open(&d, m->base, m->arena);
 	if (dt_key_make(m, &d, v, use_tuple, &k) != 0)
 		return;
@@ -607,6 +595,47 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 		dt_dynvar_insert(m, &d, &k, from, bytes);
 	}
 	dt_bucket_leave(k.bucket);
+}
+
+/* Integers have slots. No such variable: get and set say so. */
+DT_INLINE dt_u64 dt_self_key(struct dt_mstate *m, dt_u32 id)
+{
+	const struct dt_var *v =
+	    dt_find_var(m->base, m->arena, DIFV_SCOPE_THREAD, id);
+
+	return v && !dt_type_byref(&v->type) ? dt_slot_key(m, id) : 0;
+}
+
+dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
+{
+	dt_u64 key = dt_self_key(m, id);
+	struct dt_slot *slot = dt_slot_first(m, key), *empty;
+	int elsewhere = 1;
+
+	if (DT_LIKELY(key && dt_once64(&slot->key) == key))
+		return dt_once64(&slot->value);
+	if (key) {
+		slot = dt_slot_find(m, key, &empty, &elsewhere);
+		if (slot)
+			return dt_once64(&slot->value);
+	}
+	return elsewhere ? dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0) : 0;
+}
+
+void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 value)
+{
+	dt_u64 key = dt_self_key(m, id);
+	struct dt_slot *slot = dt_slot_first(m, key);
+	enum dt_slotted slotted;
+
+	if (DT_LIKELY(key && dt_once64(&slot->key) == key)) {
+		__atomic_store_n(&slot->value, value, __ATOMIC_RELAXED);
+		return;
+	}
+	slotted = key ? dt_slot_set(m, key, value) : DT_SLOT_NO;
+	if (slotted != DT_SLOT_YES)
+		dt_dynvar_set(m, DIFV_SCOPE_THREAD, id,
+			      slotted == DT_SLOT_MOVED ? 0 : value, 0);
 }
 
 /*

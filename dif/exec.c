@@ -221,12 +221,12 @@ static void dt_op_LDTA(struct dt_mstate *m, dt_u32 i)
 
 static void dt_op_LDTS(struct dt_mstate *m, dt_u32 i)
 {
-	RD(m, i) = dt_dynvar_get(m, DIFV_SCOPE_THREAD, DIF_INSTR_IDX(i), 0);
+	RD(m, i) = dt_self_get(m, DIF_INSTR_IDX(i));
 }
 
 static void dt_op_STTS(struct dt_mstate *m, dt_u32 i)
 {
-	dt_dynvar_set(m, DIFV_SCOPE_THREAD, DIF_INSTR_IDX(i), RD(m, i), 0);
+	dt_self_set(m, DIF_INSTR_IDX(i), RD(m, i));
 }
 
 static void dt_op_LDGAA(struct dt_mstate *m, dt_u32 i)

@@ -169,6 +169,9 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
 		     int use_tuple);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
+/* The same of thread-local scalars. */
+dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
+void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 v);
 void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
 		     int (*alive)(dt_u32 owner));
 

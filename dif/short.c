@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DIF texts that are known by heart: a builtin, a constant, and a builtin
- * compared with a constant. Most keys, traced values and predicates are one of
- * these; the loader recognizes them, and they are evaluated without the
- * interpreter, with the same value, fault and place of a fault.
+ * DIF texts that are known by heart: a builtin, a constant, a builtin compared
+ * with a constant; a thread-local variable, set to one of the first two, and
+ * the difference of a builtin and it. Most keys, traced values and predicates,
+ * and all of what measures a latency, are one of these; the loader recognizes
+ * them, and they are evaluated without the interpreter, with the same value,
+ * fault and place of a fault.
  */
 #include "dif/load.h"
 
@@ -45,6 +47,64 @@ static int dt_is_compare(const dt_u32 *t, const dt_u64 *ints)
 	       DIF_INSTR_OP(t[DT_AT_RET]) == DIF_OP_RET;
 }
 
+static int dt_is_ret(dt_u32 insn, dt_u32 rd)
+{
+	return DIF_INSTR_OP(insn) == DIF_OP_RET && DIF_INSTR_RD(insn) == rd;
+}
+
+/* One value and ret. */
+static void dt_short_of_two(const dt_u32 *t, const dt_u64 *ints,
+			    struct dt_short *s)
+{
+	if (!dt_is_ret(t[1], DIF_INSTR_RD(t[0])))
+		return;
+	if (dt_is_var(t[0])) {
+		s->kind = DT_SHORT_VAR;
+		s->var = DIF_INSTR_IDX(t[0]);
+	} else if (DIF_INSTR_OP(t[0]) == DIF_OP_SETX) {
+		s->kind = DT_SHORT_CONST;
+		s->value = ints[DIF_INSTR_IDX(t[0])];
+	} else if (DIF_INSTR_OP(t[0]) == DIF_OP_LDTS) {
+		s->kind = DT_SHORT_SELF;
+		s->self = DIF_INSTR_IDX(t[0]);
+	}
+}
+
+/* A value, stts and ret. */
+static void dt_short_of_three(const dt_u32 *t, const dt_u64 *ints,
+			      struct dt_short *s)
+{
+	dt_u32 rd = DIF_INSTR_RD(t[0]);
+
+	if (DIF_INSTR_OP(t[1]) != DIF_OP_STTS || DIF_INSTR_RD(t[1]) != rd ||
+	    !dt_is_ret(t[2], rd))
+		return;
+	s->self = DIF_INSTR_IDX(t[1]);
+	if (dt_is_var(t[0])) {
+		s->kind = DT_SHORT_SET_VAR;
+		s->var = DIF_INSTR_IDX(t[0]);
+	} else if (DIF_INSTR_OP(t[0]) == DIF_OP_SETX) {
+		s->kind = DT_SHORT_SET_CONST;
+		s->value = ints[DIF_INSTR_IDX(t[0])];
+	} else if (t[0] == DIF_INSTR(DIF_OP_MOV, 0, 0, rd)) {
+		s->kind = DT_SHORT_SET_CONST;
+	}
+}
+
+/* ldgs, ldts, sub, ret */
+static void dt_short_of_four(const dt_u32 *t, struct dt_short *s)
+{
+	dt_u32 a = DIF_INSTR_RD(t[0]), b = DIF_INSTR_RD(t[1]);
+
+	if (!dt_is_var(t[0]) || DIF_INSTR_OP(t[1]) != DIF_OP_LDTS || a == b ||
+	    (t[2] & ~0xffu) != DIF_INSTR(DIF_OP_SUB, a, b, 0) ||
+	    !dt_is_ret(t[3], DIF_INSTR_RD(t[2])))
+		return;
+	s->kind = DT_SHORT_SINCE;
+	s->var = DIF_INSTR_IDX(t[0]);
+	s->self = DIF_INSTR_IDX(t[1]);
+}
+
 void dt_short_make(const void *base, dt_off difo, struct dt_short *s)
 {
 	const struct dt_difo *d = dt_at(base, difo);
@@ -55,15 +115,12 @@ void dt_short_make(const void *base, dt_off difo, struct dt_short *s)
 	s->kind = DT_SHORT_NONE;
 	if (!difo)
 		return;
-	if (d->n_text == 2 && DIF_INSTR_OP(t[1]) == DIF_OP_RET &&
-	    DIF_INSTR_RD(t[0]) == DIF_INSTR_RD(t[1])) {
-		if (dt_is_var(t[0])) {
-			s->kind = DT_SHORT_VAR;
-			s->var = DIF_INSTR_IDX(t[0]);
-		} else if (DIF_INSTR_OP(t[0]) == DIF_OP_SETX) {
-			s->kind = DT_SHORT_CONST;
-			s->value = ints[DIF_INSTR_IDX(t[0])];
-		}
+	if (d->n_text == 2) {
+		dt_short_of_two(t, ints, s);
+	} else if (d->n_text == 3) {
+		dt_short_of_three(t, ints, s);
+	} else if (d->n_text == 4) {
+		dt_short_of_four(t, s);
 	} else if (d->n_text == DT_COMPARE_INSNS && dt_is_compare(t, ints)) {
 		s->kind = DT_SHORT_COMPARE;
 		s->var = DIF_INSTR_IDX(t[DT_AT_LOAD]);
@@ -76,9 +133,11 @@ DT_INLINE dt_u64 dt_short_var(struct dt_mstate *m, const struct dt_short *s)
 {
 	dt_u64 n = (dt_u64)s->var - DIF_VAR_arg0;
 
+	m->pc = 1;
 	if (DT_LIKELY(n < m->n_args))
 		return m->args[n];
-	m->pc = 1;
+	if (s->var == DIF_VAR_timestamp)
+		return dt_now(m);
 	return dt_builtin(m, s->var);
 }
 
@@ -108,6 +167,13 @@ static dt_u64 dt_short_compare(dt_u32 op, dt_u64 a, dt_u64 b)
 	}
 }
 
+DT_INLINE dt_u64 dt_short_self(struct dt_mstate *m, const struct dt_short *s,
+			       dt_u32 pc)
+{
+	m->pc = pc;
+	return dt_self_get(m, s->self);
+}
+
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo)
 {
 	dt_u64 v;
@@ -120,6 +186,24 @@ dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo)
 		return s->value;
 	case DT_SHORT_COMPARE:
 		v = dt_short_compare(s->op, dt_short_var(m, s), s->value);
+		break;
+	case DT_SHORT_SELF:
+		v = dt_short_self(m, s, 1);
+		break;
+	case DT_SHORT_SET_VAR:
+	case DT_SHORT_SET_CONST:
+		v = s->value;
+		if (s->kind == DT_SHORT_SET_VAR)
+			v = dt_short_var(m, s);
+		if (DT_UNLIKELY(m->fault))
+			return 0;
+		m->pc = 2;
+		dt_self_set(m, s->self, v);
+		break;
+	case DT_SHORT_SINCE:
+		v = dt_short_var(m, s);
+		if (DT_LIKELY(!m->fault))
+			v -= dt_short_self(m, s, 2);
 		break;
 	default:
 		return dt_exec(m, difo);
