@@ -67,8 +67,7 @@ bool may_run(const Instruction& insn)
 
 namespace {
 
-bool within(std::uint64_t at, std::size_t n, std::uint64_t first,
-                   std::size_t size)
+bool within(std::uint64_t at, std::size_t n, std::uint64_t first, std::size_t size)
 {
     return at >= first && at - first < size && n <= size - (at - first);
 }
@@ -262,7 +261,8 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
     c.pads = {decoded->next().value, decoded->next().value + 40 + random_() % 60};
     std::uint64_t next = decoded->next().value;
     std::uint64_t data = Sandbox::address(sandbox_.data().data());
-    bool direct = decoded->flow == ControlFlow::jump || decoded->flow == ControlFlow::branch ||
+    bool direct = decoded->flow == ControlFlow::jump ||
+                  decoded->flow == ControlFlow::branch ||
                   decoded->flow == ControlFlow::call;
     if (decoded->rip_relative) {
         auto disp = static_cast<std::uint32_t>(
