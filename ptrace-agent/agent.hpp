@@ -158,6 +158,7 @@ private:
                                        const std::vector<Tracepoint*>& wanted);
     std::unique_ptr<Planted> build(StoppedWorld& world, Window& window);
     std::optional<TargetAddr> map_area(StoppedWorld& world, const Window& window);
+    Tracepoint* linker_tracepoint(AddressSpace& space);
     void clear_way(AddressSpace& space, std::vector<Tracepoint*>& wanted);
     void claim(AddressSpace& space, Planted& planted);
     bool update_jump(AddressSpace& space, const Tracepoint& tp);

@@ -161,6 +161,8 @@ private:
 std::vector<dt_rt_firing> firings_of(const Tracepoint& tp)
 {
     std::vector<dt_rt_firing> all;
+    if (tp.purpose == Tracepoint::library_change)
+        all.push_back({0, DT_RT_LIBRARIES, 0});
     for (const Firing& firing : tp.firings) {
         dt_u32 kind = firing.kind == SiteKind::ret     ? DT_RT_RETURN
                       : firing.kind == SiteKind::entry ? DT_RT_ENTRY
@@ -188,7 +190,8 @@ static bool can_jump(const Tracepoint& tp)
         tp.insn.flow == ControlFlow::branch &&
         std::any_of(tp.firings.begin(), tp.firings.end(),
                     [](const Firing& f) { return f.kind == SiteKind::ret; });
-    return tp.purpose == Tracepoint::fires && tp.first.value != 0 &&
+    return (tp.purpose == Tracepoint::fires || tp.purpose == Tracepoint::library_change) &&
+           tp.first.value != 0 &&
            (!conditional_return || is_jcc(tp.insn));
 }
 
@@ -216,6 +219,37 @@ void Agent::clear_way(AddressSpace& space, std::vector<Tracepoint*>& wanted)
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
 }
 
+static bool is_padding(const Instruction& insn)
+{
+    bool nop = (insn.opcode_map == 0 && insn.opcode == 0x90) ||
+               (insn.opcode_map == 1 && insn.opcode == 0x1f);
+    return nop || insn.bytes[0] == std::byte{0xcc};
+}
+
+// The dynamic linker's r_brk while a breakpoint stands there: an empty function, with
+// padding behind it where it can have a jump.
+Tracepoint* Agent::linker_tracepoint(AddressSpace& space)
+{
+    for (Tracepoint* tp : space.tracepoints()) {
+        if (tp->purpose != Tracepoint::library_change || !tp->written)
+            continue;
+        std::array<std::byte, 32> text{};
+        if (!space.read_original(tp->at(), text))
+            return nullptr;
+        tp->first = tp->at();
+        tp->end = tp->insn.next();
+        while (tp->end - tp->at() < text.size()) {
+            auto insn = x86_64.decode(std::span(text).subspan(tp->end - tp->at()), tp->end);
+            bool padding = insn && (is_padding(*insn) || insn->flow == ControlFlow::ret);
+            if (!padding || tp->end - tp->at() + insn->length > text.size())
+                break;
+            tp->end = insn->next();
+        }
+        return tp;
+    }
+    return nullptr;
+}
+
 static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
 {
     if (from > site.at)
@@ -233,11 +267,18 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
                  [](Tracepoint* tp) { return can_jump(*tp); });
     if (wanted.empty())
         return report;
+    // No breakpoint of ours is to stand where a jump can.
+    if (Tracepoint* linker = linker_tracepoint(space))
+        wanted.push_back(linker);
     if (auto ready = ensure_runtime(world); !ready) {
         report.note = "the runtime could not be put into it: " + ready.error().text;
         for (Tracepoint* tp : wanted)
             report.reasons[tp->at()] = report.note;
         return report;
+    }
+    if (Tracepoint* linker = linker_tracepoint(space)) {
+        space.restore_originals({linker});
+        fresh.push_back(linker);
     }
     reclaim_trampolines(space);
     clear_way(space, wanted);

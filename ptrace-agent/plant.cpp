@@ -156,7 +156,6 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
             learn_trap_action(*thread->process, *thread);
     }
     watch_linker(world);
-    watch_sigaction(world);
     Planting work{*space, mappings_of(space->speaker()), TextWindow(*space), {}, {},
                   {}, {}};
     for (std::uint32_t index : order) {
@@ -178,6 +177,9 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         refuse_breakpoints(work, fresh, jumps);
     for (Tracepoint* tp : work.grown)
         update_jump(*space, *tp);
+    // Only a breakpoint can do harm to what the program wants of SIGTRAP.
+    if (!fresh.empty())
+        watch_sigaction(world);
     for (Tracepoint* odd : space->write_breakpoints(fresh)) {
         for (std::uint32_t index : work.sites_of[odd])
             work.refused.emplace_back(index, "the text cannot be written");

@@ -29,7 +29,7 @@ void dt_rt_notes_fill(struct dt_rt_notes *notes)
 {
 	struct dt_host_ops *ops = &notes->ops;
 
-	notes->range = 0;
+	notes->range = notes->thread = 0;
 	ops->timestamp = dt_rt_timestamp;
 	ops->walltime = dt_rt_walltime;
 	ops->vtimestamp = dt_rt_vtimestamp;
@@ -95,18 +95,27 @@ int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value)
 	return -1;
 }
 
-/* The thread that the agent wrote down for this fs_base; null: none. */
-static const struct dt_rt_thread *dt_rt_thread_find(dt_u64 fs_base)
+/*
+ * The thread that the agent wrote down for this fs_base; null: none. *hint: where
+ * the last one was, so that its ids are there before the search is.
+ */
+static const struct dt_rt_thread *dt_rt_thread_find(dt_u64 fs_base,
+						    dt_u32 *hint)
 {
 	const struct dt_rt_thread *threads = dt_rt_config.threads;
-	dt_u32 at = dt_rt_thread_slot(fs_base);
+	dt_u32 at = *hint & (DT_RT_MAX_THREADS - 1);
 
+	if (DT_LIKELY(dt_once64(&threads[at].fs_base) == fs_base))
+		return &threads[at];
+	at = dt_rt_thread_slot(fs_base);
 	for (dt_u32 i = 0; i < DT_RT_MAX_THREADS; i++) {
 		const struct dt_rt_thread *t = &threads[at];
 		dt_u64 key = dt_once64(&t->fs_base);
 
-		if (key == fs_base)
+		if (key == fs_base) {
+			*hint = at;
 			return t;
+		}
 		if (!key)
 			return DT_NULL;
 		at = (at + 1) & (DT_RT_MAX_THREADS - 1);
@@ -122,7 +131,7 @@ void dt_rt_identify(struct dt_host *host)
 	dt_u32 pid = dt_rt_config.pid, tid;
 
 	if (dt_rt_fs_base(run, &fs_base) == 0 && fs_base)
-		t = dt_rt_thread_find(fs_base);
+		t = dt_rt_thread_find(fs_base, &run->notes->thread);
 	if (DT_LIKELY(t != DT_NULL)) {
 		tid = t->tid;
 		pid = t->pid;

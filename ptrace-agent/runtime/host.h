@@ -20,7 +20,7 @@ extern const struct dt_rt_config dt_rt_config;
 struct dt_rt_notes {
 	dt_u64 ready; /* the image's address */
 	dt_u32 range; /* where the last load was found */
-	dt_u32 pad;
+	dt_u32 thread; /* and the last thread */
 	struct dt_host_ops ops;
 };
 DT_STATIC_ASSERT(sizeof(struct dt_rt_notes) <= DT_RT_NOTES_BYTES, "notes fit");

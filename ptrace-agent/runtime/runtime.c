@@ -9,7 +9,9 @@
  */
 #include "ptrace-agent/runtime/host.h"
 
-void dt_rt_fire(struct dt_rt_frame *frame);
+/* Called by enter.S. */
+__attribute__((used, externally_visible)) void
+dt_rt_fire(struct dt_rt_frame *frame);
 
 /* System V AMD64 ABI, 3.2.3. A return has the offset and the value. */
 static void dt_rt_fire_one(struct dt_rt_run *run,
@@ -19,6 +21,10 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 	dt_u64 args[6];
 
 	run->kind = firing->kind;
+	if (DT_UNLIKELY(firing->kind == DT_RT_LIBRARIES)) {
+		dt_rt_ask(run, DT_RT_UP_LIBRARIES, 0, 0, 0, &args[0]);
+		return;
+	}
 	if (firing->kind == DT_RT_RETURN) {
 		args[0] = firing->arg0;
 		args[1] = f->rax;

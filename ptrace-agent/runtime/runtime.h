@@ -85,7 +85,8 @@ static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 	       (DT_RT_MAX_THREADS - 1);
 }
 
-enum dt_rt_kind { DT_RT_ENTRY, DT_RT_RETURN, DT_RT_OFFSET };
+/* DT_RT_LIBRARIES is no probe: the dynamic linker is where it tells debuggers. */
+enum dt_rt_kind { DT_RT_ENTRY, DT_RT_RETURN, DT_RT_OFFSET, DT_RT_LIBRARIES };
 
 struct dt_rt_firing {
 	dt_u32 probe;
@@ -184,6 +185,7 @@ enum dt_rt_upcall_op {
 	DT_RT_UP_TID,	     /* a thread that the table lacks: value = pid << 32 | tid */
 	DT_RT_UP_TIMESTAMP,  /* CLOCK_MONOTONIC, ns: value */
 	DT_RT_UP_WALLTIME,   /* CLOCK_REALTIME, ns: value */
+	DT_RT_UP_LIBRARIES,  /* the agent goes on with the thread when it likes */
 };
 
 struct dt_rt_upcall {
