@@ -597,22 +597,13 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 	dt_bucket_leave(k.bucket);
 }
 
-/* Integers have slots. No such variable: get and set say so. */
-DT_INLINE dt_u64 dt_self_key(struct dt_mstate *m, dt_u32 id)
+dt_u64 dt_slot_get(struct dt_mstate *m, dt_u32 id)
 {
-	const struct dt_var *v =
-	    dt_find_var(m->base, m->arena, DIFV_SCOPE_THREAD, id);
-
-	return v && !dt_type_byref(&v->type) ? dt_slot_key(m, id) : 0;
-}
-
-dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
-{
-	dt_u64 key = dt_self_key(m, id);
+	dt_u64 key = dt_slot_key(m, id);
 	struct dt_slot *slot = dt_slot_first(m, key), *empty;
 	int elsewhere = 1;
 
-	if (DT_LIKELY(key && dt_once64(&slot->key) == key))
+	if (DT_LIKELY(dt_once64(&slot->key) == key && key))
 		return dt_once64(&slot->value);
 	if (key) {
 		slot = dt_slot_find(m, key, &empty, &elsewhere);
@@ -622,13 +613,13 @@ dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
 	return elsewhere ? dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0) : 0;
 }
 
-void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 value)
+void dt_slot_put(struct dt_mstate *m, dt_u32 id, dt_u64 value)
 {
-	dt_u64 key = dt_self_key(m, id);
+	dt_u64 key = dt_slot_key(m, id);
 	struct dt_slot *slot = dt_slot_first(m, key);
 	enum dt_slotted slotted;
 
-	if (DT_LIKELY(key && dt_once64(&slot->key) == key)) {
+	if (DT_LIKELY(dt_once64(&slot->key) == key && key)) {
 		__atomic_store_n(&slot->value, value, __ATOMIC_RELAXED);
 		return;
 	}
@@ -636,6 +627,29 @@ void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 value)
 	if (slotted != DT_SLOT_YES)
 		dt_dynvar_set(m, DIFV_SCOPE_THREAD, id,
 			      slotted == DT_SLOT_MOVED ? 0 : value, 0);
+}
+
+int dt_has_slot(const dt_u8 *base, const struct dt_arena *arena, dt_u32 id)
+{
+	const struct dt_var *v =
+	    dt_find_var(base, arena, DIFV_SCOPE_THREAD, id);
+
+	return v && !dt_type_byref(&v->type);
+}
+
+dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
+{
+	return dt_has_slot(m->base, m->arena, id)
+		   ? dt_slot_get(m, id)
+		   : dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0);
+}
+
+void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 value)
+{
+	if (dt_has_slot(m->base, m->arena, id))
+		dt_slot_put(m, id, value);
+	else
+		dt_dynvar_set(m, DIFV_SCOPE_THREAD, id, value, 0);
 }
 
 /*

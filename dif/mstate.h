@@ -172,6 +172,10 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 /* The same of thread-local scalars. */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
 void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 v);
+/* And of those that dt_has_slot() is true for: integers. */
+dt_u64 dt_slot_get(struct dt_mstate *m, dt_u32 id);
+void dt_slot_put(struct dt_mstate *m, dt_u32 id, dt_u64 v);
+int dt_has_slot(const dt_u8 *base, const struct dt_arena *arena, dt_u32 id);
 void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
 		     int (*alive)(dt_u32 owner));
 

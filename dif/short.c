@@ -127,6 +127,8 @@ void dt_short_make(const void *base, dt_off difo, struct dt_short *s)
 		s->op = DIF_INSTR_OP(t[DT_AT_BRANCH]);
 		s->value = ints[DIF_INSTR_IDX(t[DT_AT_SETX])];
 	}
+	if (s->kind >= DT_SHORT_SELF && !dt_has_slot(base, base, s->self))
+		s->kind = DT_SHORT_NONE;
 }
 
 DT_INLINE dt_u64 dt_short_var(struct dt_mstate *m, const struct dt_short *s)
@@ -171,7 +173,7 @@ DT_INLINE dt_u64 dt_short_self(struct dt_mstate *m, const struct dt_short *s,
 			       dt_u32 pc)
 {
 	m->pc = pc;
-	return dt_self_get(m, s->self);
+	return dt_slot_get(m, s->self);
 }
 
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo)
@@ -198,7 +200,7 @@ dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo)
 		if (DT_UNLIKELY(m->fault))
 			return 0;
 		m->pc = 2;
-		dt_self_set(m, s->self, v);
+		dt_slot_put(m, s->self, v);
 		break;
 	case DT_SHORT_SINCE:
 		v = dt_short_var(m, s);
