@@ -9,9 +9,13 @@
  */
 #include "ptrace-agent/runtime/host.h"
 
-/* Called by enter.S. */
-__attribute__((used, externally_visible)) void
-dt_rt_fire(struct dt_rt_frame *frame);
+/* enter.S calls it, which GCC does not see: the rest of the unit is its own. */
+#ifdef __clang__
+#define DT_RT_OUTSIDE __attribute__((used))
+#else
+#define DT_RT_OUTSIDE __attribute__((used, externally_visible))
+#endif
+DT_RT_OUTSIDE void dt_rt_fire(struct dt_rt_frame *frame);
 
 /* System V AMD64 ABI, 3.2.3. A return has the offset and the value. */
 static void dt_rt_fire_one(struct dt_rt_run *run,
