@@ -197,6 +197,7 @@ void AddressSpace::forget_all()
     patches.forget_all();
     runtime.forget();
     no_runtime.clear();
+    common_areas.clear();
     forget_unwind(*this);
     no_injection.clear();
     syscall_insn = link_debug = TargetAddr{};

@@ -29,6 +29,7 @@
 #include "ptrace-agent/runtime_map.hpp"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -127,6 +128,7 @@ public:
 
     Patches patches;
     RuntimeMap runtime;
+    std::set<TargetAddr> common_areas; // text whose windows have one area
     std::string no_runtime;   // why it cannot be put into it; "" when it can
     std::string no_injection;    // why no system call can be made in it; "" when it can
     TargetAddr syscall_insn;     // an existing `syscall` instruction, 0: not looked for

@@ -23,9 +23,11 @@ constexpr std::uint64_t near_stack = 64 << 20; // room that a stack may want
 constexpr std::uint64_t near_heap = 256 << 20; // room that brk(2) may want
 constexpr std::uint64_t lowest_address = 1 << 20;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
-// Address space, not memory: what is not written stays unused. The first makes every
-// displacement possible; a target with little address space gets a smaller one.
-constexpr std::uint64_t area_sizes[] = {16 << 20, 1 << 20, 128 << 10};
+// Address space, not memory: what is not written stays unused. A large one serves all
+// windows of so much text; a target with little address space gets small ones.
+constexpr std::uint64_t area_sizes[] = {16 << 20, 4 << 20, 128 << 10};
+constexpr std::uint64_t smallest_common = 4 << 20;
+constexpr std::uint64_t common_text = 14 << 20;
 
 struct Gap {
     TargetAddr start, end;
@@ -70,13 +72,25 @@ static std::uint64_t clamp_add(TargetAddr at, std::int64_t distance)
     return static_cast<std::uint64_t>(std::clamp<__int128>(sum, 0, highest_address));
 }
 
-// Room for an area with at least a page of one of the pieces that the window's jump can
-// lead to, in the nearest such piece. The area reaches away from the window.
-static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
-                                           const Window& window, std::uint64_t bytes)
+// The executable memory around a window, as much of it as one area can serve.
+static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
 {
-    TargetAddr origin = window.at() + 5;
-    for (const Reach& reach : reach_of(window)) {
+    const Mapping* mapping = find_mapping(mappings, at);
+    if (mapping == nullptr)
+        return {at, at + 1};
+    std::uint64_t part = (at - mapping->start) / common_text;
+    TargetAddr begin = mapping->start + part * common_text;
+    return {begin, std::min(mapping->end, begin + common_text)};
+}
+
+// Room for an area with at least a page of one of the pieces that are asked for, in the
+// nearest such piece. The area reaches away from the text.
+static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
+                                           TargetAddr origin,
+                                           const std::vector<Reach>& pieces,
+                                           std::uint64_t bytes)
+{
+    for (const Reach& reach : pieces) {
         std::uint64_t low = clamp_add(origin, reach.from);
         std::uint64_t high = clamp_add(origin, reach.to);
         for (const Gap& gap : gaps) {
@@ -97,10 +111,16 @@ static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
 std::optional<TargetAddr> Agent::map_area(StoppedWorld& world, const Window& window)
 {
     AddressSpace& space = world.space();
-    std::vector<Gap> gaps =
-        gaps_between(mappings_of(space.speaker()), heap_room(space.owner()));
+    std::vector<Mapping> mappings = mappings_of(space.speaker());
+    std::vector<Gap> gaps = gaps_between(mappings, heap_room(space.owner()));
+    Gap text = text_around(mappings, window.at());
     for (std::uint64_t bytes : area_sizes) {
-        auto room = find_room(gaps, window, bytes);
+        std::optional<TargetAddr> room;
+        if (bytes >= smallest_common && space.common_areas.insert(text.start).second)
+            room = find_room(gaps, text.start,
+                             common_reach(x86_64, text.start, text.end), bytes);
+        if (!room)
+            room = find_room(gaps, window.at() + 5, reach_of(window), bytes);
         Thread* thread = world.any_thread();
         if (!room || thread == nullptr)
             continue;

@@ -78,6 +78,8 @@ TargetAddr Agent::program_pc(AddressSpace& space, const user_regs_struct& user)
     return pc;
 }
 
+static bool put_on_program(AddressSpace& space, const PatchPlace& place, user_regs_struct& user);
+
 // One go of a thread that wants out of our code; false: it ended.
 bool Agent::go_towards_exit(Thread& thread, user_regs_struct& user)
 {
@@ -138,8 +140,7 @@ bool Agent::run_out(Thread& thread, Leave leave)
             break;
         auto found = space.patches.find({user.rip});
         if (found && leave == Leave::for_good &&
-            found->place.kind == PatchPlace::moved) {
-            user.rip = found->planted->patch.moved[found->place.index].from.value;
+            put_on_program(space, found->place, user)) {
             set_regs(tid, user);
             break;
         }
@@ -172,19 +173,25 @@ bool Agent::show_as_program(Thread& thread, siginfo_t& info, user_regs_struct& u
     if (!found)
         return false;
     const Moved& moved = found->planted->patch.moved[found->place.index];
-    if (found->place.kind == PatchPlace::head) {
-        // No room on its stack for the probe: as if the instruction had found none.
-        std::uint64_t done = user.rip - moved.head.value;
-        if (done != 0)
-            user.rsp += red_zone;
-    }
     if (reinterpret_cast<std::uint64_t>(info.si_addr) == user.rip &&
         info.si_signo != SIGSEGV && info.si_signo != SIGBUS) {
         info.si_addr = reinterpret_cast<void*>(moved.from.value);
         set_siginfo(thread.tid, info);
     }
-    user.rip = moved.from.value;
-    return set_regs(thread.tid, user);
+    return put_on_program(space, found->place, user) && set_regs(thread.tid, user);
+}
+
+// Out of the trampoline at once: where the program's text goes on from this place.
+static bool put_on_program(AddressSpace& space, const PatchPlace& place, user_regs_struct& user)
+{
+    std::uint64_t rbx = 0;
+    if (place.rbx_on_stack && !space.read_value(TargetAddr{user.rsp}, rbx))
+        return false;
+    if (place.rbx_on_stack)
+        user.rbx = rbx;
+    user.rsp += place.rsp_add;
+    user.rip = place.on.value;
+    return true;
 }
 
 // What the runtime asks for; true: the thread may go on as it stands now.
