@@ -142,7 +142,7 @@ private:
     Result<Ok> step_to_main(Process& process, const std::string& name);
 
     // linker.cpp
-    void watch_linker(StoppedWorld& world);
+    bool watch_linker(StoppedWorld& world); // true: from now on
     bool handle_library_change(Thread& thread);
 
     // inject_runtime.cpp

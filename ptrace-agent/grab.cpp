@@ -216,7 +216,6 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
     }
     if (Thread* thread = world.any_thread())
         learn_trap_action(*thread->process, *thread);
-    watch_linker(world);
     return Body{};
 }
 

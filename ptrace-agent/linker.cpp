@@ -141,11 +141,11 @@ static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
     return TargetAddr{*debug};
 }
 
-void Agent::watch_linker(StoppedWorld& world)
+bool Agent::watch_linker(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
     if (space.link_debug.value != 0)
-        return;
+        return false;
     auto base = auxv_value(space.speaker(), AT_BASE);
     auto debug = debug_of_program(space);
     // The linker fills the program's DT_DEBUG in late; its own symbols are there at once.
@@ -158,7 +158,7 @@ void Agent::watch_linker(StoppedWorld& world)
     else if (base && *base != 0)
         stop = symbol_in(space, {*base}, "_dl_debug_state");
     if (!debug || !stop)
-        return; // a static program, or a linker without this protocol
+        return false; // a static program, or a linker without this protocol
 
     Tracepoint* tp = space.find(*stop);
     if (tp == nullptr) {
@@ -167,15 +167,17 @@ void Agent::watch_linker(StoppedWorld& world)
                         ? x86_64.decode(text, *stop)
                         : Result<Instruction>(Error{Code::gone, "unmapped"});
         if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
-            return;
+            return false;
         tp = &space.add(*insn);
         if (!space.write_breakpoints({tp}).empty()) {
             space.forget(*tp);
-            return;
+            return false;
         }
     }
     tp->purpose = Tracepoint::library_change;
     space.link_debug = *debug;
+    update_jump(space, *tp);
+    return true;
 }
 
 // An unmapped object took its breakpoints along; what is mapped there now is not ours.

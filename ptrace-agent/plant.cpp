@@ -155,7 +155,13 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         if (Thread* thread = world.any_thread())
             learn_trap_action(*thread->process, *thread);
     }
-    watch_linker(world);
+    if (watch_linker(world)) {
+        // Its libraries may be others than when the client looked.
+        AgentEvent event;
+        event.kind = AgentEvent::libraries_changed;
+        event.pid = space->owner();
+        send_event(std::move(event));
+    }
     Planting work{*space, mappings_of(space->speaker()), TextWindow(*space), {}, {},
                   {}, {}};
     for (std::uint32_t index : order) {

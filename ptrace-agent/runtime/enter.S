@@ -14,8 +14,8 @@
  * conditional jump's condition is asked of the processor itself. `add` and `sahf` put
  * them back; these leave DF, AC and TF as they are here. popfq, several times dearer, is
  * for programs that came with DF or AC set, without which the engine has to run. TF is
- * never changed by the fast way; the slow one writes back what pushfq saw, a debugger's
- * single step included.
+ * never changed by the fast way. The slow one clears it: what pushfq saw may have been a
+ * debugger's single step, and written back it would be a trap that nobody asked for.
  *
  * No word on the stack is read in another width than it was written in: the processor
  * would wait for the store. Only the search for a shard that is free does it.
@@ -29,6 +29,7 @@
 #define FLAGS_MASK 0x3fffff
 #define DF_OR_AC 0x40400
 #define OF_BIT 11
+#define TF 0x100
 #define OWNER_DIED 0x40000000
 #define CPU_SEGMENT 0x7b /* Linux' __CPUNODE_SEG: its limit has the CPU's number */
 
@@ -174,6 +175,7 @@ dt_rt_leave_begin:
 	jmp	*%rbx
 .Lpopfq:
 	movl	$0, 4(%rsp)
+	andl	$~TF, (%rsp)
 	popfq
 	pop	%rax
 	pop	%rcx
@@ -184,7 +186,7 @@ dt_rt_leave_end:
 
 .Lclear:
 	pushfq
-	andl	$~DF_OR_AC, (%rsp)
+	andl	$~(DF_OR_AC | TF), (%rsp)
 	popfq
 	jmp	.Lcall
 
