@@ -7,8 +7,12 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/time.h>
+#include <sys/user.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace runtime_test;
 
@@ -86,6 +90,57 @@ TEST(Enter, KeepsRegistersOfASiteThatFiresNothing)
         }
     }
     EXPECT_EQ(counted(runtime), 0u);
+}
+
+// A debugger's single step shows in what pushfq pushes, and must not be put back.
+TEST(Enter, KeepsADebuggersStepOutOfTheProgramsFlags)
+{
+    InProcess runtime(count);
+    Function work = runtime.probed({entry}, address(probed_work));
+    for (long backwards : {0, 1}) {
+        pid_t child = fork();
+        if (child == 0) {
+            ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+            raise(SIGSTOP);
+            // No popfq here: stepped over, it makes TF the program's own.
+            std::uint64_t after;
+            __asm__ volatile("lea -256(%%rsp), %%rsp\n"
+                             "test %2, %2\n"
+                             "jz 1f\n"
+                             "std\n"
+                             "1: call *%1\n"
+                             "pushfq\n"
+                             "pop %0\n"
+                             "cld\n"
+                             "lea 256(%%rsp), %%rsp"
+                             : "=&r"(after)
+                             : "r"(work), "r"(backwards)
+                             : "cc", "memory");
+            _exit((after & direction) != 0 ? 8 : 7);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        // Step until the frame is there, then let it run.
+        auto base = reinterpret_cast<std::uint64_t>(runtime.base());
+        bool inside = false;
+        for (int i = 0; i < 100000 && !inside; i++) {
+            ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr);
+            ASSERT_EQ(waitpid(child, &status, 0), child);
+            ASSERT_TRUE(WIFSTOPPED(status));
+            user_regs_struct regs{};
+            ptrace(PTRACE_GETREGS, child, nullptr, &regs);
+            inside = regs.rip == base + runtime.header().frame_begin;
+        }
+        EXPECT_TRUE(inside);
+        ptrace(PTRACE_CONT, child, nullptr, nullptr);
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7 + backwards)
+            << status;
+        if (!WIFEXITED(status)) {
+            kill(child, SIGKILL);
+            waitpid(child, &status, 0);
+        }
+    }
 }
 
 TEST(Enter, FiresAConditionalReturnOnlyWhenTheJumpIsTaken)
