@@ -6,10 +6,7 @@
  *
  *   | struct dt_dynspace | buckets: lock, head | slots | pool: chunks ...  |
  *
- * Thread-local integers, the commonest, have slots: a table of key and value,
- * without a lock, since only its thread uses a key. A slot is looked for in
- * DT_SLOT_REACH places and stays its key's when 0 is stored, until
- * dt_dynvar_clean() finds the thread gone. Who finds no slot has a chunk, as
+ * Thread-local integers have slots, in slots.c. Who finds none has a chunk, as
  * all other variables:
  *
  * A chunk is a header, the key, the value. Keys are made of 64-bit words: scope
@@ -43,14 +40,6 @@ struct dt_bucket {
 	dt_u32 lock;
 	dt_u32 head; /* chunk, in units from the pool's start, +1; 0: none */
 };
-
-struct dt_slot {
-	dt_u64 key; /* see dt_slot_key(); 0: never used */
-	dt_u64 value;
-};
-#define DT_SLOT_REACH 16
-#define DT_SLOT_GONE 1	   /* its thread is; may be taken */
-#define DT_SLOT_CLEANED 32 /* looked at by one dt_dynvar_clean() */
 
 struct dt_dynspace {
 	dt_u32 used;		     /* 1 once anything was stored */
@@ -93,7 +82,7 @@ void dt_dynvar_layout(struct dt_arena *a)
 	p->n_buckets = 64;
 	while (p->n_buckets * 2 <= a->dynvars_bytes / 256)
 		p->n_buckets *= 2;
-	p->n_slots = 2 * DT_SLOT_REACH;
+	p->n_slots = DT_MIN_SLOTS;
 	while (p->n_slots * 2 <= a->dynvars_bytes / 128)
 		p->n_slots *= 2;
 	p->buckets = at;
@@ -359,116 +348,6 @@ static struct dt_chunk *dt_chunk_find(struct dt_mstate *m,
 	return DT_NULL;
 }
 
-/* --- slots of thread-local integers --- */
-
-/* Thread and variable in one word; 0: they do not fit. */
-DT_INLINE dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
-{
-	dt_u64 thread = dt_thread_key(m->host);
-	dt_u64 pid = thread >> 32, tid = (dt_u32)thread;
-
-	if (DT_UNLIKELY(pid >= 1 << 22 || tid >= 1 << 22 || id > 0xffff))
-		return 0;
-	return 1ull << 60 | pid << 38 | tid << 16 | id;
-}
-
-/* Where the search for a key begins. */
-DT_INLINE dt_u32 dt_slot_hash(dt_u64 key)
-{
-	return (dt_u32)(key ^ key >> 13 ^ key >> 34);
-}
-
-DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
-{
-	const struct dt_dyn_plan *p = &m->arena->dyn;
-
-	return (struct dt_slot *)dt_at(m->base, p->slots) +
-	       (dt_slot_hash(key) & (p->n_slots - 1));
-}
-
-/*
- * The slot of a key. Null: it has none, *empty may be taken for it, and
- * *elsewhere says that it may have a chunk, made when there was no room here.
- */
-static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
-				    struct dt_slot **empty, int *elsewhere)
-{
-	const struct dt_dyn_plan *p = &m->arena->dyn;
-	struct dt_slot *slots = dt_at(m->base, p->slots);
-	dt_u32 at = dt_slot_hash(key);
-
-	*empty = DT_NULL;
-	*elsewhere = 0;
-	for (int i = 0; i < DT_SLOT_REACH; i++) {
-		struct dt_slot *slot = &slots[(at + i) & (p->n_slots - 1)];
-		dt_u64 found = dt_once64(&slot->key);
-
-		if (DT_LIKELY(found == key))
-			return slot;
-		if (found <= DT_SLOT_GONE && !*empty)
-			*empty = slot;
-		if (!found)
-			return DT_NULL;
-	}
-	*elsewhere = 1;
-	return DT_NULL;
-}
-
-enum dt_slotted {
-	DT_SLOT_NO, /* a chunk has to do */
-	DT_SLOT_YES,
-	DT_SLOT_MOVED, /* yes, and a chunk of this key is not needed */
-};
-
-static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
-				   dt_u64 value)
-{
-	for (int i = 0; i < DT_SLOT_REACH; i++) {
-		struct dt_slot *empty, *slot;
-		int elsewhere;
-		dt_u64 was;
-
-		slot = dt_slot_find(m, key, &empty, &elsewhere);
-		if (DT_LIKELY(slot != DT_NULL)) {
-			__atomic_store_n(&slot->value, value, __ATOMIC_RELAXED);
-			return DT_SLOT_YES;
-		}
-		if (!empty || (elsewhere && !value))
-			return DT_SLOT_NO;
-		if (!value)
-			return DT_SLOT_YES;
-		was = dt_once64(&empty->key);
-		if (was <= DT_SLOT_GONE && dt_cas64(&empty->key, was, key)) {
-			__atomic_store_n(&empty->value, value,
-					 __ATOMIC_RELAXED);
-			return elsewhere ? DT_SLOT_MOVED : DT_SLOT_YES;
-		}
-		/* Taken meanwhile, perhaps by this thread's signal handler. */
-	}
-	return DT_SLOT_NO;
-}
-
-/* Some slots at a time: those of threads that are gone can be taken again. */
-static void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena,
-			   int (*alive)(dt_u32 owner))
-{
-	struct dt_dynspace *space = dt_at(base, arena->dynvars);
-	struct dt_slot *slots = dt_at(base, arena->dyn.slots);
-	dt_u32 at = dt_once32(&space->clean_next);
-
-	for (int i = 0; i < DT_SLOT_CLEANED; i++, at++) {
-		struct dt_slot *slot = &slots[at & (arena->dyn.n_slots - 1)];
-		dt_u64 key = dt_once64(&slot->key);
-
-		if (key <= DT_SLOT_GONE ||
-		    alive((dt_u32)(key >> 16) & 0x3fffff))
-			continue;
-		slot->value = 0;
-		dt_release64(&slot->key, DT_SLOT_GONE);
-	}
-	space->clean_next = at;
-}
-
 /* --- get and set --- */
 
 dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
@@ -597,61 +476,6 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 	dt_bucket_leave(k.bucket);
 }
 
-dt_u64 dt_slot_get(struct dt_mstate *m, dt_u32 id)
-{
-	dt_u64 key = dt_slot_key(m, id);
-	struct dt_slot *slot = dt_slot_first(m, key), *empty;
-	int elsewhere = 1;
-
-	if (DT_LIKELY(dt_once64(&slot->key) == key && key))
-		return dt_once64(&slot->value);
-	if (key) {
-		slot = dt_slot_find(m, key, &empty, &elsewhere);
-		if (slot)
-			return dt_once64(&slot->value);
-	}
-	return elsewhere ? dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0) : 0;
-}
-
-void dt_slot_put(struct dt_mstate *m, dt_u32 id, dt_u64 value)
-{
-	dt_u64 key = dt_slot_key(m, id);
-	struct dt_slot *slot = dt_slot_first(m, key);
-	enum dt_slotted slotted;
-
-	if (DT_LIKELY(dt_once64(&slot->key) == key && key)) {
-		__atomic_store_n(&slot->value, value, __ATOMIC_RELAXED);
-		return;
-	}
-	slotted = key ? dt_slot_set(m, key, value) : DT_SLOT_NO;
-	if (slotted != DT_SLOT_YES)
-		dt_dynvar_set(m, DIFV_SCOPE_THREAD, id,
-			      slotted == DT_SLOT_MOVED ? 0 : value, 0);
-}
-
-int dt_has_slot(const dt_u8 *base, const struct dt_arena *arena, dt_u32 id)
-{
-	const struct dt_var *v =
-	    dt_find_var(base, arena, DIFV_SCOPE_THREAD, id);
-
-	return v && !dt_type_byref(&v->type);
-}
-
-dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
-{
-	return dt_has_slot(m->base, m->arena, id)
-		   ? dt_slot_get(m, id)
-		   : dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0);
-}
-
-void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 value)
-{
-	if (dt_has_slot(m->base, m->arena, id))
-		dt_slot_put(m, id, value);
-	else
-		dt_dynvar_set(m, DIFV_SCOPE_THREAD, id, value, 0);
-}
-
 /*
  * May D store to these bytes of the pool? Only in the value of a structure,
  * which is found by following its bucket's chains; a store to a dynamic
@@ -692,7 +516,7 @@ void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
 	dt_dyn_open(&d, base, arena);
 	if (!alive)
 		return;
-	dt_slots_clean(base, arena, alive);
+	dt_slots_clean(base, arena, &d.space->clean_next, alive);
 	if (!dt_once32(&d.space->used))
 		return;
 	for (dt_u32 b = 0; b < d.n_buckets; b++) {

@@ -159,6 +159,16 @@ dt_u64 dt_now(struct dt_mstate *m);
 dt_u64 dt_pid(struct dt_mstate *m);
 dt_u64 dt_static_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id);
 void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v);
+/* --- slots.c --- */
+struct dt_slot {
+	dt_u64 key; /* thread and variable; 0: never used */
+	dt_u64 value;
+};
+#define DT_MIN_SLOTS 32
+/* Looks at some slots, from *next on. */
+void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
+		    int (*alive)(dt_u32 owner));
+
 /* Fills in arena->dyn by where the space is and how large. */
 void dt_dynvar_layout(struct dt_arena *arena);
 int dt_dynvar_layout_ok(const struct dt_arena *arena);
