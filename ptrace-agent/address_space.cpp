@@ -2,6 +2,7 @@
 // Reading and writing a target's memory, and what we have in it.
 #include "ptrace-agent/address_space.hpp"
 
+#include "ptrace-agent/call_stub.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/unwind.hpp"
 
@@ -200,7 +201,7 @@ void AddressSpace::forget_all()
     common_areas.clear();
     forget_unwind(*this);
     no_injection.clear();
-    syscall_insn = link_debug = TargetAddr{};
+    stub = syscall_insn = link_debug = TargetAddr{};
     linker_deleted = errno_sought = sigaction_watched = false;
     errno_at.reset();
     mem_ = open_mem(owner_);
@@ -303,6 +304,28 @@ const Instruction* AddressSpace::copy_at(TargetAddr at) const
 {
     auto copy = copies_.find(at);
     return copy == copies_.end() ? nullptr : &copy->second;
+}
+
+static bool clear_stub(int mem, TargetAddr at)
+{
+    std::vector<std::byte> zeros(call_stub().size());
+    return pwrite(mem, zeros.data(), zeros.size(), static_cast<off_t>(at.value)) > 0;
+}
+
+void AddressSpace::remove_stub()
+{
+    if (stub.value != 0)
+        clear_stub(mem_.get(), stub);
+    if (syscall_insn == stub)
+        syscall_insn = {};
+    stub = {};
+}
+
+void AddressSpace::remove_stub_in(pid_t child) const
+{
+    Fd mem = open_mem(child);
+    if (mem && stub.value != 0)
+        clear_stub(mem.get(), stub);
 }
 
 bool AddressSpace::in_slots(TargetAddr at) const

@@ -131,6 +131,9 @@ public:
     std::set<TargetAddr> common_areas; // text whose windows have one area
     std::string no_runtime;   // why it cannot be put into it; "" when it can
     std::string no_injection;    // why no system call can be made in it; "" when it can
+    TargetAddr stub;          // where call_stub() was written, 0: nowhere
+    void remove_stub();       // the zeros again
+    void remove_stub_in(pid_t child) const;
     TargetAddr syscall_insn;     // an existing `syscall` instruction, 0: not looked for
     TargetAddr link_debug;       // the dynamic linker's struct r_debug, 0: none
     bool linker_deleted = false; // dlclose() is under way

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A system call made by a stopped thread of the target, for us.
 //
-// The thread is put on a `syscall` instruction that its memory already has (the vDSO's),
-// runs it, and gets back its registers, its signal mask and a stop as it was in. No memory of the target is written. A target under a seccomp filter would be
+// The thread is put on a `syscall` instruction, runs it, and gets back its registers, its
+// signal mask and a stop as it was in. The instruction is that of call_stub(), which gives
+// back registers and mask by itself if we die, in bytes of the text that nobody executes;
+// where there are none, one that the memory already has (the vDSO's). A target under a seccomp filter would be
 // killed for a call that the filter forbids, so the filter is suspended meanwhile, which
 // only a privileged tracer may; otherwise injection is refused.
 #include "ptrace-agent/agent.hpp"
 
+#include "ptrace-agent/call_stub.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
@@ -39,11 +42,47 @@ static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
     return std::nullopt;
 }
 
+// Zeros at the end of an executable mapping, as many as the stub has and some more.
+static TargetAddr find_slack(const AddressSpace& space, const Mapping& mapping,
+                             std::size_t bytes)
+{
+    constexpr std::uint64_t page = 4096;
+    std::vector<std::byte> text(page);
+    if (mapping.end - mapping.start < page || mapping.path.empty() ||
+        mapping.path[0] != '/' || mapping.shared ||
+        !space.read_text(mapping.end - page, text))
+        return {};
+    std::size_t n_zeros = 0;
+    while (n_zeros < page && text[page - 1 - n_zeros] == std::byte{0})
+        ++n_zeros;
+    constexpr std::size_t margin = 64; // the last instruction's own zeros
+    if (n_zeros < bytes + margin || n_zeros == page)
+        return {};
+    return {(mapping.end.value - bytes) & ~15ull};
+}
+
+static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all)
+{
+    std::span<const std::byte> stub = call_stub();
+    for (const Mapping& mapping : all) {
+        if (!mapping.execute || !mapping.read || mapping.write || stub.empty())
+            continue;
+        TargetAddr at = find_slack(space, mapping, stub.size() + 16);
+        if (at.value == 0 || !space.write_text(at, stub))
+            continue;
+        space.stub = space.syscall_insn = at;
+        return true;
+    }
+    return false;
+}
+
 Result<Ok> Agent::find_syscall_insn(AddressSpace& space, Thread&)
 {
     if (space.syscall_insn.value != 0)
         return Ok{};
     std::vector<Mapping> all = mappings_of(space.speaker());
+    if (place_stub(space, all))
+        return Ok{};
     std::stable_partition(all.begin(), all.end(),
                           [](const Mapping& m) { return m.path == "[vdso]"; });
     for (const Mapping& mapping : all) {
@@ -113,8 +152,14 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     call.r8 = args[4];
     call.r9 = args[5];
     call.eflags &= ~0x100ull;
-    set_mask(tid, asynchronous_signals);
+    if (space.stub.value != 0) {
+        CallBlock block = block_for(before, mask);
+        if (!space.write_text(block_of(space.stub),
+                              std::as_bytes(std::span(&block, 1))))
+            return Error{Code::gone, "it ended"};
+    }
     set_regs(tid, call);
+    set_mask(tid, asynchronous_signals);
     bool kept = signal_stop && (thread.pending || !is_our_trap(info, space, before));
     bool stop_again = false; // a SIGSTOP came; it cannot be blocked
     auto result = kept ? step_over_call(thread, call.rip, stop_again)

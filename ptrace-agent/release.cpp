@@ -129,6 +129,7 @@ void Agent::release(std::shared_ptr<AddressSpace> space)
         bool signalled = thread->pending && thread->event() == 0;
         let_go(*thread, signalled ? thread->signal() : 0);
     }
+    space->remove_stub();
     // What is left of it is found by nobody, and waits for its vfork child.
     space->forget_all();
 }

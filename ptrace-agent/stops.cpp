@@ -231,6 +231,7 @@ void Agent::forked(Thread& parent, pid_t child)
     }
     parent.process->space->restore_copy(child);
     parent.process->space->patches.restore_in(child);
+    parent.process->space->remove_stub_in(child);
     ptrace(PTRACE_DETACH, child, nullptr, nullptr);
     if (!parent.process->is_target)
         return;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/call_stub.hpp"
+
+extern "C" const std::byte dt_call_stub_begin[], dt_call_stub_block[], dt_call_stub_end[];
+
+namespace dt::agent {
+
+std::span<const std::byte> call_stub()
+{
+    return {dt_call_stub_begin, dt_call_stub_end};
+}
+
+TargetAddr block_of(TargetAddr stub)
+{
+    return stub + static_cast<std::uint64_t>(dt_call_stub_block - dt_call_stub_begin);
+}
+
+// The kernel's codes for an interrupted call (include/linux/errno.h): all but the last
+// repeat it with its number, that one asks for restart_syscall(2).
+constexpr std::int64_t first_restart = -512, restart_block = -516;
+constexpr std::uint64_t nr_restart_syscall = 219;
+constexpr std::uint64_t syscall_bytes = 2;
+
+CallBlock block_for(const user_regs_struct& r, std::uint64_t mask)
+{
+    CallBlock block{mask,  r.r15, r.r14, r.r13, r.r12, r.rbp, r.rbx, r.r11, r.r10, r.r9,
+                    r.r8,  r.rax, r.rcx, r.rdx, r.rsi, r.rdi, r.rip, r.eflags, r.rsp};
+    auto result = static_cast<std::int64_t>(r.rax);
+    bool in_call = static_cast<std::int64_t>(r.orig_rax) >= 0;
+    if (in_call && result <= first_restart && result >= restart_block) {
+        block.rax = result == restart_block ? nr_restart_syscall : r.orig_rax;
+        block.rip -= syscall_bytes;
+    }
+    return block;
+}
+
+} // namespace dt::agent

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// A thread that is left alone in the middle of an injected system call goes on by itself.
+#include "session.hpp"
+
+#include "ptrace-agent/call_stub.hpp"
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::test;
+
+// Room for the stub at the end of the victim's own text, which nobody executes.
+static TargetAddr room_in(pid_t pid)
+{
+    for (const agent::Mapping& m : agent::mappings_of(pid)) {
+        if (m.execute && m.path.find("/waiter") != std::string::npos)
+            return {(m.end.value - agent::call_stub().size() - 16) & ~15ull};
+    }
+    return {};
+}
+
+static bool write_to(pid_t pid, TargetAddr at, std::span<const std::byte> bytes)
+{
+    Fd mem(open(agent::proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
+    return pwrite(mem.get(), bytes.data(), bytes.size(),
+                  static_cast<off_t>(at.value)) == static_cast<ssize_t>(bytes.size());
+}
+
+static bool stop(pid_t pid)
+{
+    int status = 0;
+    return ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0 &&
+           ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr) == 0 &&
+           waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status);
+}
+
+// The victim's first thread waits in read(2): it has left the stub.
+static bool is_in_read(pid_t pid)
+{
+    for (int i = 0; i < 5000; ++i) {
+        if (agent::read_proc_file(pid, "syscall", 64).rfind("0 ", 0) == 0)
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
+// The tracer goes away as soon as the call is set up, or between its entry and its exit.
+static void call_and_leave(pid_t pid, TargetAddr stub, int n_stops)
+{
+    ASSERT_TRUE(stop(pid));
+    user_regs_struct before;
+    std::uint64_t mask = 0;
+    ASSERT_TRUE(agent::get_regs(pid, before) && agent::get_mask(pid, mask));
+    agent::CallBlock block = agent::block_for(before, mask);
+    ASSERT_TRUE(write_to(pid, agent::block_of(stub), std::as_bytes(std::span(&block, 1))));
+    user_regs_struct call = before;
+    call.rip = stub.value;
+    call.rax = SYS_getppid;
+    call.orig_rax = ~0ull;
+    ASSERT_TRUE(agent::set_regs(pid, call));
+    ASSERT_TRUE(agent::set_mask(pid, agent::asynchronous_signals));
+    for (int i = 0; i < n_stops; ++i) {
+        int status = 0;
+        ASSERT_EQ(ptrace(PTRACE_SYSCALL, pid, nullptr, nullptr), 0);
+        ASSERT_EQ(waitpid(pid, &status, __WALL), pid);
+    }
+    ASSERT_EQ(ptrace(PTRACE_DETACH, pid, nullptr, nullptr), 0);
+}
+
+TEST(CallStub, GivesBackTheThreadWhenItsTracerIsGone)
+{
+    if (agent::call_stub().empty())
+        GTEST_SKIP() << "lacks: a stub for this machine";
+    FreeVictim victim({dt::test::victim("waiter"), "50"});
+    victim.read_line();
+    TargetAddr stub = room_in(victim.pid());
+    ASSERT_NE(stub.value, 0u);
+    ASSERT_TRUE(write_to(victim.pid(), stub, agent::call_stub()));
+    std::uint64_t mask = 0;
+    ASSERT_TRUE(stop(victim.pid()) && agent::get_mask(victim.pid(), mask));
+    ASSERT_EQ(ptrace(PTRACE_DETACH, victim.pid(), nullptr, nullptr), 0);
+    for (int i = 0; i < 200 && !HasFatalFailure(); ++i) {
+        ASSERT_TRUE(is_in_read(victim.pid()));
+        call_and_leave(victim.pid(), stub, i % 3);
+    }
+    ASSERT_TRUE(is_in_read(victim.pid()));
+    std::uint64_t now = 0;
+    ASSERT_TRUE(stop(victim.pid()) && agent::get_mask(victim.pid(), now));
+    EXPECT_EQ(now, mask) << "the signal mask";
+    ASSERT_EQ(ptrace(PTRACE_DETACH, victim.pid(), nullptr, nullptr), 0);
+    EXPECT_EQ(victim.finish(), 0);
+    EXPECT_GE(number_after(victim.rest, "calls"), 0);
+}
