@@ -67,7 +67,7 @@ public:
     Purpose purpose = fires;
     bool written = false;     // the breakpoint stands in the text
     std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
-    TargetAddr first, end;             // how far its surroundings may be moved
+    TargetAddr first, end, beyond;     // how far its surroundings may be moved
     bool uses_memory = false; // its emulation reads or writes the target's memory
     TargetAddr copy;          // where the instruction itself stands, 0: nowhere
 };
@@ -136,6 +136,7 @@ public:
     void remove_stub_in(pid_t child) const;
     TargetAddr syscall_insn;     // an existing `syscall` instruction, 0: not looked for
     TargetAddr link_debug;       // the dynamic linker's struct r_debug, 0: none
+    std::size_t text_seen = 0;   // text_mappings() when the target was grabbed
     bool linker_deleted = false; // dlclose() is under way
     bool sigaction_watched = false;
     bool errno_sought = false;

@@ -158,6 +158,7 @@ private:
                                        const std::vector<Tracepoint*>& wanted);
     std::unique_ptr<Planted> build(StoppedWorld& world, Window& window);
     std::optional<TargetAddr> map_area(StoppedWorld& world, const Window& window);
+    void map_stub_areas(StoppedWorld& world, const std::vector<Window>& windows);
     Tracepoint* linker_tracepoint(AddressSpace& space);
     void clear_way(AddressSpace& space, std::vector<Tracepoint*>& wanted);
     void claim(AddressSpace& space, Planted& planted);

@@ -55,6 +55,20 @@ Result<Ok> ArenaMap::map(int program_fd, std::uint64_t program_bytes, int data_f
     return Ok{};
 }
 
+void ArenaMap::free_shards_of(pid_t pid)
+{
+    if (base_ == nullptr)
+        return;
+    const auto* arena = static_cast<const dt_arena*>(base_);
+    for (std::uint32_t i = 0; i < n_shards_; ++i) {
+        auto* shard = static_cast<dt_shard*>(
+            dt_at(base_, arena->shards + i * arena->shard_bytes));
+        auto owner = static_cast<dt_u32>(pid);
+        __atomic_compare_exchange_n(&shard->lock, &owner, 0u, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
+    }
+}
+
 void ArenaMap::unmap()
 {
     if (base_ != nullptr)

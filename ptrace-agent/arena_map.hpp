@@ -23,6 +23,8 @@ public:
                    std::uint64_t data_bytes);
     void* base() const { return base_; }
     std::uint32_t n_shards() const { return n_shards_; }
+    // Shards that a runtime locked with this pid; nobody runs there any more.
+    void free_shards_of(pid_t pid);
     std::uint64_t program_bytes() const { return program_bytes_; }
     std::uint64_t bytes() const { return bytes_; }
     int program_fd() const { return program_fd_.get(); }

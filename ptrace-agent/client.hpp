@@ -80,7 +80,7 @@ struct Site {
     std::array<std::byte, 8> expected{}; // what the file has at this place
     // How far the bytes around may be moved, as PatchSite has it. Both 0: not known;
     // both at: not at all.
-    TargetAddr first, end;
+    TargetAddr first, end, beyond;
 };
 
 // How a site fires (dtrace -x mechanism).

@@ -216,6 +216,7 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
     }
     if (Thread* thread = world.any_thread())
         learn_trap_action(*thread->process, *thread);
+    space->text_seen = text_mappings(space->speaker());
     return Body{};
 }
 

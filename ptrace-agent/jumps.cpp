@@ -29,6 +29,9 @@ constexpr std::uint64_t area_sizes[] = {16 << 20, 4 << 20, 128 << 10};
 constexpr std::uint64_t smallest_common = 4 << 20;
 constexpr std::uint64_t common_text = 14 << 20;
 
+constexpr std::uint64_t stub_area_bytes = 4 * page_bytes; // at most, as TrampolineSpace
+constexpr std::size_t max_stub_areas = 4096;              // each is a mapping
+
 struct Gap {
     TargetAddr start, end;
 };
@@ -142,6 +145,62 @@ std::optional<TargetAddr> Agent::map_area(StoppedWorld& world, const Window& win
         return room;
     }
     return std::nullopt;
+}
+
+// A punned jump leads to one place, where a page or two are mapped for its stub. Those of
+// neighbours lie together.
+void Agent::map_stub_areas(StoppedWorld& world, const std::vector<Window>& windows)
+{
+    AddressSpace& space = world.space();
+    std::vector<Gap> wanted;
+    for (const Window& window : windows) {
+        if (window.form != PatchForm::punned)
+            continue;
+        std::vector<Reach> reach = reach_of(window);
+        if (reach.empty())
+            continue;
+        // The whole range where it is small, else a page of it.
+        std::uint64_t at = clamp_add(window.at() + 5, reach.front().from);
+        std::uint64_t n = static_cast<std::uint64_t>(reach.front().to - reach.front().from);
+        std::uint64_t end = at + std::min(n - 1, page_bytes) + stub_bytes;
+        wanted.push_back({TargetAddr{at & ~(page_bytes - 1)},
+                          TargetAddr{(end + page_bytes - 1) & ~(page_bytes - 1)}});
+    }
+    if (wanted.empty())
+        return;
+    std::sort(wanted.begin(), wanted.end(),
+              [](const Gap& a, const Gap& b) { return a.start < b.start; });
+    std::vector<Gap> gaps =
+        gaps_between(mappings_of(space.speaker()), heap_room(space.owner()));
+    auto n_stub_areas = static_cast<std::size_t>(
+        std::count_if(space.patches.areas.begin(), space.patches.areas.end(),
+                      [](const auto& area) { return area.second <= stub_area_bytes; }));
+    TargetAddr behind{0};
+    for (Gap area : wanted) {
+        area.start = std::max(area.start, behind);
+        auto gap = std::upper_bound(gaps.begin(), gaps.end(), area.start,
+                                    [](TargetAddr at, const Gap& g) { return at < g.end; });
+        Thread* thread = world.any_thread();
+        if (area.start >= area.end || gap == gaps.end() || gap->start > area.start ||
+            gap->end < area.end || thread == nullptr || n_stub_areas == max_stub_areas)
+            continue;
+        behind = area.end;
+        std::uint64_t bytes = area.end - area.start;
+        auto mapped = inject(*thread, SYS_mmap,
+                             {area.start.value, bytes, PROT_READ | PROT_EXEC,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+                                  MAP_FIXED_NOREPLACE,
+                              ~0ull, 0});
+        if (!mapped || *mapped > ~4095ull)
+            continue;
+        if (*mapped != area.start.value) { // a kernel that does not know the flag
+            (void)inject(*thread, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
+            continue;
+        }
+        space.patches.areas.emplace_back(area.start, bytes);
+        space.patches.space().add_area(area.start, bytes);
+        ++n_stub_areas;
+    }
 }
 
 // Original text for the planner, some pages at a time.
@@ -309,6 +368,7 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
     std::vector<std::unique_ptr<Planted>> all;
     for (const Refused& refused : plan.refused)
         report.reasons[wanted[refused.site]->at()] = refused.reason;
+    map_stub_areas(world, plan.windows);
     for (Window& window : plan.windows) {
         auto planted = build(world, window);
         if (planted) {
@@ -336,6 +396,29 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
     return report;
 }
 
+// Behind the site's own extent, too, what stands already stays.
+static void limit_behind(AddressSpace& space, const std::vector<TargetAddr>& breakpoints,
+                         TargetAddr end, PatchSite& site)
+{
+    if (site.end != end) {
+        site.beyond = site.end;
+        site.n_steady = 0;
+        return;
+    }
+    constexpr std::uint64_t n_looked_at = 64; // more than a window
+    site.beyond = std::min(std::max(site.beyond, end), end + n_looked_at);
+    TargetAddr first = end + n_looked_at;
+    auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
+    if (near != breakpoints.end())
+        first = std::min(first, *near);
+    for (TargetAddr at = end; at < first; at = at + 1) {
+        if (space.patches.covering(at) != nullptr)
+            first = at;
+    }
+    site.beyond = std::min(site.beyond, first);
+    site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
+}
+
 std::vector<PatchSite> Agent::patch_sites(AddressSpace& space,
                                           const std::vector<Tracepoint*>& wanted)
 {
@@ -351,6 +434,7 @@ std::vector<PatchSite> Agent::patch_sites(AddressSpace& space,
         site.at = tp.at();
         site.first = tp.first;
         site.end = tp.end;
+        site.beyond = tp.beyond;
         site.site = static_cast<std::uint32_t>(i);
         auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), site.first);
         for (; near != breakpoints.end() && *near < site.end; ++near) {
@@ -367,6 +451,7 @@ std::vector<PatchSite> Agent::patch_sites(AddressSpace& space,
             clip(site, other->patch.at, end);
             at = end;
         }
+        limit_behind(space, breakpoints, tp.end, site);
         sites.push_back(site);
     }
     return sites;
@@ -377,7 +462,9 @@ std::unique_ptr<Planted> Agent::build(StoppedWorld& world, Window& window)
     AddressSpace& space = world.space();
     std::size_t bytes = trampoline_bytes(window);
     auto at = space.patches.space().take(window, bytes);
-    if (!at && map_area(world, window))
+    bool may_map = window.form != PatchForm::punned ||
+                   space.patches.areas.empty(); // the stub's place is all that counts
+    if (!at && may_map && map_area(world, window))
         at = space.patches.space().take(window, bytes);
     if (!at)
         return nullptr;
@@ -393,7 +480,7 @@ std::unique_ptr<Planted> Agent::build(StoppedWorld& world, Window& window)
         insn.site = *number;
         planted->sites.push_back(*number);
     }
-    auto patch = build_patch(window, *at, *space.patches.space().area_of(*at));
+    auto patch = build_patch(window, *at, *space.patches.space().area_of(at->trampoline));
     if (!patch) {
         space.patches.space().give_back(*at, bytes);
         return nullptr;

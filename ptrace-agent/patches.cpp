@@ -14,15 +14,6 @@ namespace dt::agent {
 constexpr std::uint64_t span_gap = 4096;     // patches closer than this are one write
 constexpr std::size_t max_span = 1 << 20;
 
-bool Patches::in_areas(TargetAddr at) const
-{
-    for (auto [start, bytes] : areas) {
-        if (at - start < bytes)
-            return true;
-    }
-    return false;
-}
-
 // Bytes for many places of one memory, written in few calls.
 template <class Items, class At, class Put>
 static void in_spans(const Items& items, At range, Put put)
@@ -48,26 +39,32 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     for (auto& planted : all)
         list.push_back(planted.get());
 
-    // Trampolines first: a jump never leads to what is not there yet.
-    std::sort(list.begin(), list.end(), [](Planted* a, Planted* b) {
-        return a->patch.trampoline < b->patch.trampoline;
-    });
+    // Trampolines and stubs first: a jump never leads to what is not there yet.
+    struct Piece {
+        TargetAddr at;
+        const std::vector<std::byte>* code;
+        Planted* planted;
+    };
+    std::vector<Piece> pieces;
+    for (Planted* planted : list) {
+        pieces.push_back({planted->patch.trampoline, &planted->patch.code, planted});
+        if (planted->patch.stub)
+            pieces.push_back({*planted->patch.stub, &planted->patch.stub_code, planted});
+    }
+    std::sort(pieces.begin(), pieces.end(),
+              [](const Piece& a, const Piece& b) { return a.at < b.at; });
     std::vector<std::byte> bytes;
     in_spans(
-        list,
-        [](Planted* p) {
-            return std::pair(p->patch.trampoline, p->patch.code.size());
-        },
+        pieces, [](const Piece& p) { return std::pair(p.at, p.code->size()); },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.assign(n, std::byte{0xcc});
             bool ok = text.read_text(from, bytes);
             for (std::size_t i = first; i < last; ++i)
-                std::copy(list[i]->patch.code.begin(), list[i]->patch.code.end(),
-                          bytes.begin() +
-                              static_cast<std::ptrdiff_t>(list[i]->patch.trampoline - from));
+                std::copy(pieces[i].code->begin(), pieces[i].code->end(),
+                          bytes.begin() + static_cast<std::ptrdiff_t>(pieces[i].at - from));
             ok = ok && text.write_text(from, bytes);
             for (std::size_t i = first; i < last && !ok; ++i)
-                odd.push_back(list[i]);
+                odd.push_back(pieces[i].planted);
         });
 
     std::sort(list.begin(), list.end(),
@@ -102,6 +99,8 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     odd.erase(std::unique(odd.begin(), odd.end()), odd.end());
     for (auto& planted : all) {
         by_trampoline_[planted->patch.trampoline] = planted.get();
+        if (planted->patch.stub)
+            by_trampoline_[*planted->patch.stub] = planted.get();
         TargetAddr window = planted->patch.at;
         if (planted->written)
             planted_[window] = std::move(planted);
@@ -183,8 +182,11 @@ std::vector<std::uint32_t> Patches::reclaim()
 {
     std::vector<std::uint32_t> sites;
     for (auto& planted : retired_) {
-        by_trampoline_.erase(planted->patch.trampoline);
-        space_.give_back(planted->patch.trampoline, planted->patch.code.size());
+        const Patch& patch = planted->patch;
+        by_trampoline_.erase(patch.trampoline);
+        if (patch.stub)
+            by_trampoline_.erase(*patch.stub);
+        space_.give_back({patch.trampoline, patch.stub}, patch.code.size());
         sites.insert(sites.end(), planted->sites.begin(), planted->sites.end());
     }
     retired_.clear();

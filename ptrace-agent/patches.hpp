@@ -37,7 +37,7 @@ class Patches {
 public:
     TrampolineSpace& space() { return space_; }
     std::vector<std::pair<TargetAddr, std::uint64_t>> areas; // mapped for trampolines
-    bool in_areas(TargetAddr at) const;
+    bool in_areas(TargetAddr at) const { return space_.area_of(at).has_value(); }
 
     // Puts the trampoline's code and then the jump in place. Those whose text is not as
     // expected come back, unwritten.

@@ -88,6 +88,7 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
         tp = &work.space.add(*insn);
         tp->first = site.first;
         tp->end = site.end;
+        tp->beyond = site.beyond;
         work.fresh.push_back(tp);
     }
     if (!tp->written && !tp->site)
@@ -155,8 +156,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         if (Thread* thread = world.any_thread())
             learn_trap_action(*thread->process, *thread);
     }
-    if (watch_linker(world)) {
-        // Its libraries may be others than when the client looked.
+    if (watch_linker(world) && text_mappings(space->speaker()) != space->text_seen) {
+        // Its libraries are others than when the client looked.
         AgentEvent event;
         event.kind = AgentEvent::libraries_changed;
         event.pid = space->owner();

@@ -139,6 +139,16 @@ std::vector<Mapping> mappings_of(pid_t pid)
     return all;
 }
 
+std::size_t text_mappings(pid_t pid)
+{
+    std::string all;
+    for (const Mapping& m : mappings_of(pid)) {
+        if (m.execute && !m.path.empty() && m.path[0] == '/')
+            all += std::to_string(m.start.value) + m.path + '\n';
+    }
+    return std::hash<std::string>{}(all);
+}
+
 const Mapping* find_mapping(const std::vector<Mapping>& all, TargetAddr at)
 {
     auto after = std::upper_bound(

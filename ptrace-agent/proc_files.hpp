@@ -40,6 +40,8 @@ struct Mapping {
     std::string path; // as the kernel prints it: "[vdso]", "/usr/lib/libc.so.6"
 };
 std::vector<Mapping> mappings_of(pid_t pid);
+// Where the executable files are, as a number that changes with them.
+std::size_t text_mappings(pid_t pid);
 const Mapping* find_mapping(const std::vector<Mapping>& all, TargetAddr at);
 
 // A value of the auxiliary vector (AT_ENTRY, AT_PHDR, ...).
