@@ -16,8 +16,8 @@
 //   poll fd(), next_event(), ... agent.detach(t.pid);
 //
 // A grabbed target runs all the time, but for the moments of grab(), plant(), remove()
-// and detach(). A target whose libraries changed waits, from the event until
-// resume_after_library_change(), in the thread that called dlopen() or dlclose():
+// and detach(). From the first plant() on, a target whose libraries changed waits, from
+// the event until resume_after_library_change(), in the thread that called dlopen() or dlclose():
 // after the objects are mapped, before their constructors run.
 //
 // When this object goes away, or its process dies in whatever way, the agent restores

@@ -156,7 +156,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         if (Thread* thread = world.any_thread())
             learn_trap_action(*thread->process, *thread);
     }
-    if (watch_linker(world) && text_mappings(space->speaker()) != space->text_seen) {
+    if (watch_linker(world) && space->text_seen != 0 &&
+        text_mappings(space->speaker()) != space->text_seen) {
         // Its libraries are others than when the client looked.
         AgentEvent event;
         event.kind = AgentEvent::libraries_changed;

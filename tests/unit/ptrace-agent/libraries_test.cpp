@@ -44,6 +44,7 @@ TEST(Libraries, HoldNobodyLongerThanTheClientLives)
     {
         Session session;
         ASSERT_TRUE(session.agent().grab(target.pid()));
+        ASSERT_TRUE(session.agent().plant(target.pid(), {}));
         target.say("x");
         auto event = session.event();
         ASSERT_TRUE(event);
