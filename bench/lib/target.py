@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""A process to trace, and a dtrace that traces it, for bench/fast_path.
+
+That a probe is in is seen in the target's text: dtrace says what matched before it plants.
+"""
+import functools, os, re, select, signal, statistics, subprocess, tempfile, time
+from table import Skip
+
+@functools.lru_cache(None)
+def symbols(path, dynamic=False):
+    """Functions of a file: name to address in the file."""
+    said = subprocess.run(["nm", *(["-D"] if dynamic else []), path], capture_output=True, text=True)
+    found = {}
+    for line in said.stdout.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1] in "tTwW":
+            found[words[2].split("@")[0]] = int(words[0], 16)
+    return found
+
+@functools.lru_cache(None)
+def is_fixed(path):
+    with open(path, "rb") as elf:
+        return elf.read(17)[16] == 2  # ET_EXEC
+
+def address(pid, path, name, dynamic=False):
+    """Where a function of a mapped file is in a process."""
+    path = os.path.realpath(path)
+    value = symbols(path, dynamic)[name]
+    if is_fixed(path):
+        return value
+    with open(f"/proc/{pid}/maps") as maps:
+        for line in maps:
+            words = line.split()
+            if len(words) > 5 and words[5] == path and int(words[2], 16) == 0:
+                return int(words[0].split("-")[0], 16) + value
+    raise Skip(f"{path} is not mapped")
+
+def text(pid, at, n=64):
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        memory.seek(at)
+        return memory.read(n)
+
+class Timed:
+    """tests/victims/timed, waiting for a word."""
+    def __init__(self, args):
+        self.path = f"{args.build}/tests/victims/timed"
+        if not os.path.exists(self.path):
+            raise Skip(f"no {self.path}")
+        self.process = subprocess.Popen([self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        self.pid = int(self.process.stdout.readline().split()[1])
+        self.calls = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def run(self, mode="work", rounds=11, calls=0, threads=1, pause_ms=0):
+        """ns per call, the median of the rounds; self.calls counts the calls."""
+        self.process.stdin.write(f"{mode} {rounds} {calls} {threads} {pause_ms}\n")
+        self.process.stdin.flush()
+        said = self.process.stdout.readline().split()
+        if len(said) < 3:
+            raise Skip(f"the target {'says ' + ' '.join(said) if said else 'is gone'}")
+        self.calls += int(said[1].split("=")[1])
+        return statistics.median(float(ns) for ns in said[2:])
+
+    def address(self, function):
+        return address(self.pid, self.path, function)
+
+def wait_until(what, condition, seconds=60, pause=0.0002):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise RuntimeError(f"waited {seconds} s for {what}")
+        time.sleep(pause)
+
+class Tracer:
+    """dtrace -p PID. armed_s is the time from its start until the text at `sites` changed."""
+    def __init__(self, args, pid, program, sites, *options, settle=0.1):
+        self.out, self.err = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile("w+")
+        before = {at: text(pid, at) for at in sites}
+        began = time.perf_counter()
+        self.process = subprocess.Popen(
+            [args.dtrace, "-q", *options, "-n", program, "-p", str(pid)],
+            stdout=self.out, stderr=self.err)
+        left = list(sites)
+        def planted():
+            while left and text(pid, left[-1]) != before[left[-1]]:
+                left.pop()
+            if self.process.poll() is not None:
+                raise RuntimeError(self.said(self.err).strip().splitlines()[-1])
+            return not left
+        wait_until("the patch", planted)
+        self.armed_s = time.perf_counter() - began
+        self.pid = pid
+        time.sleep(settle)
+
+    def said(self, file):
+        file.seek(0)
+        return file.read()
+
+    def finish(self):
+        """Ends it as ^C does; its output. finish_s is what that took."""
+        began = time.perf_counter()
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        self.finish_s = time.perf_counter() - began
+        self.errors = self.said(self.err)
+        return self.said(self.out)
+
+    def children(self):
+        found = []
+        for entry in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{entry}/stat") as stat:
+                    if int(stat.read().rsplit(")", 1)[1].split()[1]) == self.process.pid:
+                        found.append(int(entry))
+            except (OSError, ValueError):
+                pass
+        return found
+
+    def kill_all(self):
+        """SIGKILL to the agent and to dtrace, as near to at once as can be."""
+        agents = self.children()
+        for pid in [*agents, self.process.pid]:
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        return len(agents)
+
+def numbers(output):
+    """The counts of an aggregation as it was printed, all of them."""
+    return [int(n) for n in re.findall(r"(?:^|\s)(\d+)\s*$", output, re.M)]
