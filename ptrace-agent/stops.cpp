@@ -285,8 +285,9 @@ void Agent::begin_program(Thread& thread)
         return; // its memory was another's
     // Others may live on in the old memory; where it is gone nothing is written.
     process.space->restore_originals(process.space->tracepoints());
+    if (process.space->runtime.image.value != 0)
+        arena_.free_shards_of(process.pid); // that its ended threads held
     process.space->forget_all();
-    arena_.free_shards_of(process.pid); // that its ended threads held
     process.space = std::make_shared<AddressSpace>(process.pid, table_);
     process.trap_blocked.clear();
     if (process.trap_action.handler > 1) // caught becomes default, ignored stays
