@@ -42,8 +42,9 @@ struct Sites {
     void add(const dt::ExtentMap& extents, dt::TargetAddr at, std::size_t function)
     {
         dt::Extent extent = extents.extent(at);
-        sites.push_back(
-            {at, extent.first, extent.end, static_cast<std::uint32_t>(function)});
+        sites.push_back({at, extent.first, extent.end,
+                         static_cast<std::uint32_t>(function),
+                         extents.extent(extent.end).end});
     }
 };
 

@@ -93,7 +93,8 @@ void find_sites(Program& program)
         TargetAddr at{load_at + f.addr};
         auto add = [&](std::vector<PatchSite>& to, TargetAddr site) {
             Extent e = extents.extent(site);
-            to.push_back({site, e.first, e.end, static_cast<std::uint32_t>(to.size())});
+            to.push_back({site, e.first, e.end, static_cast<std::uint32_t>(to.size()),
+                          extents.extent(e.end).end});
         };
         add(program.entries, at);
         auto sites = analyze_function(x86_64, program.text(at, f.n_bytes), at, read);
@@ -144,6 +145,22 @@ public:
         return std::nullopt;
     }
 
+    // Pages around the only place that a stub can have; not the first 16 bytes.
+    std::optional<std::pair<TargetAddr, std::uint64_t>> map_exact(const Window& window)
+    {
+        for (const Reach& reach : reach_of(window)) {
+            std::uint64_t place =
+                window.at().value + 5 + static_cast<std::uint64_t>(reach.from);
+            std::uint64_t start = (place - 16) & ~4095ULL;
+            std::uint64_t end = (place + stub_bytes + 4095) & ~4095ULL;
+            if (place < load_at / 2 || !is_free(start, end - start))
+                continue;
+            taken_[start] = end;
+            return std::pair(TargetAddr{start}, end - start);
+        }
+        return std::nullopt;
+    }
+
 private:
     static std::vector<std::uint64_t>
     nearest_first(std::uint64_t origin, std::uint64_t low, std::uint64_t high)
@@ -170,6 +187,8 @@ private:
 struct Costs {
     double plan = 0, take = 0, build = 0; // seconds
     std::size_t n_windows = 0, n_built = 0, n_areas = 0, n_bytes = 0, n_pages = 0;
+    std::size_t n_small = 0; // areas for stubs
+    std::map<PatchForm, std::size_t> n_forms, n_nowhere;
     WindowPlan plan_of;
 };
 
@@ -196,19 +215,26 @@ Costs measure(const Program& program, std::span<const PatchSite> sites)
             ++c.n_areas;
         }
     }
-    std::vector<std::optional<TargetAddr>> places;
+    std::vector<std::optional<Place>> places;
     places.reserve(c.plan_of.windows.size());
     for (const Window& window : c.plan_of.windows) {
         std::size_t n = trampoline_bytes(window);
         c.n_bytes += n;
-        std::optional<TargetAddr> at = space.take(window, n);
-        if (!at) {
+        std::optional<Place> at = space.take(window, n);
+        if (!at && window.form == PatchForm::punned) {
+            if (auto start = room.map_exact(window)) {
+                space.add_area(start->first, start->second);
+                ++c.n_small;
+                at = space.take(window, n);
+            }
+        } else if (!at) {
             if (std::optional<TargetAddr> area = room.map_for(window)) {
                 space.add_area(*area, area_bytes);
                 ++c.n_areas;
                 at = space.take(window, n);
             }
         }
+        ++(at ? c.n_forms : c.n_nowhere)[window.form];
         places.push_back(at);
     }
     double t2 = seconds();
@@ -217,8 +243,8 @@ Costs measure(const Program& program, std::span<const PatchSite> sites)
     for (std::size_t i = 0; i < places.size(); ++i) {
         if (!places[i])
             continue;
-        Result<Patch> patch =
-            build_patch(c.plan_of.windows[i], *places[i], *space.area_of(*places[i]));
+        Result<Patch> patch = build_patch(c.plan_of.windows[i], *places[i],
+                                          *space.area_of(places[i]->trampoline));
         if (patch)
             patches.push_back(std::move(*patch));
     }
@@ -265,6 +291,14 @@ void report(const char* what, const Program& program, std::vector<PatchSite> sit
         "%.1f ms (%.1f .. %.1f)\n",
         c.plan * scale, c.take * scale, c.build * scale, total(c),
         total(rounds.front()), total(rounds.back()));
+    std::printf("           %zu small areas;", c.n_small);
+    for (const auto& [form, n] : c.n_forms)
+        std::printf(" %zu: %.*s;", n, static_cast<int>(text_of(form).size()),
+                    text_of(form).data());
+    for (const auto& [form, n] : c.n_nowhere)
+        std::printf(" %zu without a place: %.*s;", n,
+                    static_cast<int>(text_of(form).size()), text_of(form).data());
+    std::printf("\n");
     std::map<std::string_view, std::size_t> reasons;
     for (const Refused& refused : c.plan_of.refused)
         ++reasons[refused.reason];

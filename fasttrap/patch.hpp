@@ -13,12 +13,27 @@
 //        sub $16,%rsp                          jmp at+8
 //   at+8:
 //
+// Where fewer than five bytes stand before the next branch target, two other forms:
+//
+//   pair    the jump over 1..4 bytes overlaps that of the window behind it. The two are one
+//           Window and one Patch, so nobody can take one away. Their displacements share
+//           bytes; the second jump leads to a stub, a jump into the same trampoline.
+//
+//           at:    ret              e9          jmp T
+//           at+1:  mov %rax,%rdi    e9 ...      jmp S     S: jmp T+9, where the mov's copy is
+//
+//   punned  the jump's displacement ends in bytes of the instructions behind the window,
+//           which stay as they are: `kept`. The jump leads to a stub at one of few
+//           places; the trampoline is anywhere. Nobody may change what is kept, so it counts as
+//           the patch's: `original` and `text` hold it, alike.
+//
 // Invariants
 //   - The first byte of every instruction of the window but the first is, while the jump
 //     stands, a byte that traps (int3, or an opcode that is undefined or privileged in
 //     64-bit mode). The jump's displacement is chosen for that, so it limits where the
 //     trampoline may stand. A stray jump there is caught, and goes on in the copy.
-//   - No known branch target lies inside a window behind its first byte.
+//   - No known branch target lies inside a window behind its first byte, but the place
+//     of a pair's second jump.
 //   - No instruction of a window pushes an address of ours: a moved call pushes the
 //     original return address.
 //   - A window has no system call, and a call only as its last instruction: nobody's saved pc lies inside it.
@@ -41,11 +56,29 @@ namespace dt {
 
 // Where a probe wants to be, and how far the bytes around it may be moved: [first, end)
 // holds no branch target but first itself and `at` when at == first. first is the start of an instruction.
+// Nor does [end, beyond) behind `end`: that is what a pair may move. Not known: beyond is 0.
+// Of the bytes behind `end`, n_steady are not patched and will not be, but by who takes
+// what stands here out before: what a punned jump may end in.
 struct PatchSite {
     TargetAddr at;
     TargetAddr first, end;
     std::uint32_t site = 0; // what the head says; any number
+    TargetAddr beyond;
+    std::uint8_t n_steady = 4;
 };
+
+// clang-format off
+#define DT_PATCH_FORMS(X)                                            \
+    X(plain,  "a jump")                                              \
+    X(pair,   "a jump, and one over the instructions behind it")     \
+    X(punned, "a jump that ends in the instructions behind it")
+// clang-format on
+enum class PatchForm : std::uint8_t {
+#define X(form, text) form,
+    DT_PATCH_FORMS(X)
+#undef X
+};
+std::string_view text_of(PatchForm form);
 
 // An insn of length 0 is a head without an instruction: an endbr64 and the instruction
 // behind it are both sites, and both heads stand before the latter.
@@ -60,6 +93,14 @@ struct Window {
     // Bytes that belong to the window behind an instruction that never goes on to them.
     std::uint8_t padding = 0;
     std::array<std::byte, 15> padding_text{};
+    PatchForm form = PatchForm::plain;
+    std::size_t second = 0; // of a pair: the index of the second jump's instruction
+    std::uint8_t n_gap = 0; // padding before that instruction
+    std::array<std::byte, 4> gap{};
+    std::uint8_t n_kept = 0; // punned: of the bytes behind the window
+    std::array<std::byte, 4> kept{};
+    // Bytes from one jump to the next, or of the jump's own.
+    std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
     TargetAddr end() const { return insns.back().insn.next() + padding; }
 };
@@ -70,7 +111,7 @@ struct Refused {
 };
 
 struct WindowPlan {
-    std::vector<Window> windows; // ascending, disjoint
+    std::vector<Window> windows; // ascending, disjoint, what is kept included
     std::vector<Refused> refused;
 };
 
@@ -83,8 +124,16 @@ using ReadText = std::function<std::span<const std::byte>(TargetAddr at, std::si
 // A window reaches forward from its site: whole instructions, and behind a ret or jump
 // the padding (nops, int3) up to `end`; a caller that wants such padding used lets `end`
 // be the next function's start. Only where that is too short it begins before the site.
+// Where that is too short as well, it becomes a pair, or is punned.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
+
+// Where a window's trampoline is, and the stub that all but plain windows have.
+struct Place {
+    TargetAddr trampoline;
+    std::optional<TargetAddr> stub;
+};
+constexpr std::size_t stub_bytes = 5;
 
 // Free addresses near text, handed out under the constraints of windows.
 //
@@ -97,11 +146,13 @@ public:
     TrampolineSpace(TrampolineSpace&&) noexcept;
     TrampolineSpace& operator=(TrampolineSpace&&) noexcept;
 
-    // start and bytes are page multiples. Areas do not overlap.
+    // start and bytes are page multiples. Areas do not overlap. One of four pages or less
+    // serves stubs alone: the caller maps such areas for a punned window.
     void add_area(TargetAddr start, std::uint64_t bytes);
     // An address for n bytes whose distance to the window gives trapping bytes; none:
     // no area has one.
-    std::optional<TargetAddr> take(const Window& window, std::size_t n_bytes);
+    std::optional<Place> take(const Window& window, std::size_t n_bytes);
+    void give_back(const Place& place, std::size_t n_bytes);
     // Any part of what was taken: what build_patch() left over can go back at once.
     void give_back(TargetAddr at, std::size_t n_bytes);
     // The area that at lies in.
@@ -109,13 +160,21 @@ public:
 
 private:
     struct Area;
+    // The first area that has a place, the recent one first.
+    template <class Find> std::optional<TargetAddr> in_areas(Find find);
+    std::optional<TargetAddr> take_plain(const Window& window, std::size_t n_bytes,
+                                         std::optional<TargetAddr> stub);
+    std::optional<Place> take_pair(const Window& window, std::size_t n_bytes);
+    std::optional<Place> take_punned(const Window& window, std::size_t n_bytes);
+    std::optional<TargetAddr> take_stub(const Window& window, TargetAddr trampoline);
     std::vector<std::unique_ptr<Area>> areas_; // ascending
     std::size_t recent_ = 0;                   // the one that was taken from last
 };
 
 // The highest byte of the jump's displacement must trap for some windows: the address
 // ranges, relative to the window's end of jump (at + 5), in which the window's trampoline may stand, nearest
-// first. What the caller uses to choose where to map an area.
+// first. What the caller uses to choose where to map an area. Of a punned window it is one
+// range, perhaps of one byte, for the start of its stub.
 struct Reach {
     std::int64_t from, to; // [from, to)
 };
@@ -141,10 +200,14 @@ struct Moved {
 struct Patch {
     const Arch* arch = &x86_64;
     TargetAddr at;
-    std::vector<std::byte> original; // of the whole window
+    std::vector<std::byte> original; // of the whole window and what it keeps
     std::vector<std::byte> text;     // the same length: the jump, then the original bytes behind it
+    PatchForm form = PatchForm::plain;
+    TargetAddr end; // of the window, without what it keeps
     TargetAddr trampoline;
     std::vector<std::byte> code; // of the trampoline
+    std::optional<TargetAddr> stub;
+    std::vector<std::byte> stub_code; // empty when there is none
     std::vector<Moved> moved;    // in order
     bool leaves = false;         // the code ends in a jump to the window's end
 };
@@ -152,7 +215,7 @@ struct Patch {
 // An upper bound of the trampoline's size, for take().
 std::size_t trampoline_bytes(const Window& window);
 // area: the start of the trampoline's area, where the address of dt_rt_enter is.
-Result<Patch> build_patch(const Window& window, TargetAddr trampoline, TargetAddr area);
+Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr area);
 
 // Where a thread is that stopped at pc in patched text or in a trampoline. A trap of an
 // int3 leaves the pc one behind it: subtract that first.
@@ -165,7 +228,7 @@ Result<Patch> build_patch(const Window& window, TargetAddr trampoline, TargetAdd
 struct PatchPlace {
     enum Kind : std::uint8_t {
         window,  // at an instruction in the window: go on at moved[index].head
-        head,    // in the head, before dt_rt_enter
+        head,    // in the head or the stub, before dt_rt_enter
         tail,    // in the tail, before the moved instruction
         moved,   // at the first byte of a relocated instruction, nothing of which has run
         inside,  // in the middle of a relocated sequence (a moved call or loop)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <limits>
 
 namespace dt {
@@ -58,7 +59,88 @@ std::optional<PatchPlace> place_in_code(const Patch& patch, std::size_t i,
                 : std::nullopt;
 }
 
+// The index in moved.
+std::size_t stub_leads_to(const Patch& patch)
+{
+    std::int32_t distance = 0;
+    std::memcpy(&distance, &patch.stub_code[stub_bytes - sizeof distance],
+                sizeof distance);
+    TargetAddr to =
+        *patch.stub + stub_bytes + static_cast<std::uint64_t>(std::int64_t{distance});
+    std::size_t i = 0;
+    while (i + 1 < patch.moved.size() && patch.moved[i].head != to)
+        ++i;
+    return i;
+}
+
+std::vector<std::byte> original_of(const Window& window)
+{
+    std::vector<std::byte> out;
+    auto append = [&out](const auto& bytes, std::size_t n) {
+        out.insert(out.end(), bytes.begin(),
+                   bytes.begin() + static_cast<std::ptrdiff_t>(n));
+    };
+    for (std::size_t i = 0; i < window.insns.size(); ++i) {
+        if (window.form == PatchForm::pair && i == window.second)
+            append(window.gap, window.n_gap);
+        append(window.insns[i].insn.bytes, window.insns[i].insn.length);
+    }
+    append(window.padding_text, window.padding);
+    append(window.kept, window.n_kept);
+    return out;
+}
+
+void put_jump_over(Patch& patch, std::size_t offset, TargetAddr to)
+{
+    CodeBuffer jump{patch.at + offset, {}};
+    patch.arch->put_jump(to, jump);
+    std::copy(jump.bytes.begin(), jump.bytes.end(),
+              patch.text.begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
+void put_stub(Patch& patch, TargetAddr to)
+{
+    CodeBuffer jump{*patch.stub, {}};
+    patch.arch->put_jump(to, jump);
+    patch.stub_code = std::move(jump.bytes);
+}
+
+// The jump at the window's start, of which n bytes are its own: the others must be there.
+Result<Patch> with_jump(Patch patch, TargetAddr to, std::size_t n)
+{
+    std::vector<std::byte> text = patch.text;
+    put_jump_over(patch, 0, to);
+    auto own = static_cast<std::ptrdiff_t>(n);
+    if (!std::equal(patch.text.begin() + own, patch.text.end(), text.begin() + own))
+        return Error{Code::invalid,
+                     "the place does not suit the bytes behind the window"};
+    return patch;
+}
+
 } // namespace
+
+std::string_view text_of(PatchForm form)
+{
+    static constexpr std::array<std::string_view, 3> texts = {
+#define X(form, text) text,
+        DT_PATCH_FORMS(X)
+#undef X
+    };
+    return texts[static_cast<std::size_t>(form)];
+}
+
+std::size_t Window::own_bytes() const
+{
+    switch (form) {
+    case PatchForm::pair:
+        return insns[second].insn.at - at();
+    case PatchForm::punned:
+        return end() - at();
+    case PatchForm::plain:
+        break;
+    }
+    return arch->jump_bytes;
+}
 
 std::size_t trampoline_bytes(const Window& window)
 {
@@ -71,20 +153,27 @@ std::size_t trampoline_bytes(const Window& window)
     return n;
 }
 
-Result<Patch> build_patch(const Window& window, TargetAddr trampoline, TargetAddr area)
+Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr area)
 {
     const Arch& arch = *window.arch;
+    TargetAddr trampoline = place.trampoline;
     Patch patch;
     patch.arch = &arch;
     patch.at = window.at();
+    patch.end = window.end();
+    patch.form = window.form;
     patch.trampoline = trampoline;
     if (!is_within_2_gib(window.at() + arch.jump_bytes, trampoline))
         return Error{Code::invalid, "the trampoline is out of the jump's reach"};
+    if ((window.form != PatchForm::plain) != place.stub.has_value())
+        return Error{Code::invalid, "the place is not one for this form of window"};
+    if (place.stub && !(is_within_2_gib(window.at(), *place.stub) &&
+                        is_within_2_gib(*place.stub, trampoline)))
+        return Error{Code::invalid, "the stub is out of the jumps' reach"};
 
     CodeBuffer code{trampoline, {}};
     code.bytes.reserve(trampoline_bytes(window));
     patch.moved.reserve(window.insns.size());
-    patch.original.reserve(window.end() - window.at());
     for (const WindowInsn& w : window.insns) {
         Moved moved;
         moved.from = w.insn.at;
@@ -101,20 +190,26 @@ Result<Patch> build_patch(const Window& window, TargetAddr trampoline, TargetAdd
             continue;
         if (Result<Ok> put = arch.relocate(w.insn, code); !put)
             return put.error();
-        std::span<const std::byte> text = w.insn.text();
-        patch.original.insert(patch.original.end(), text.begin(), text.end());
     }
     patch.leaves = falls_through(arch, window);
     if (patch.leaves)
         arch.put_jump(window.end(), code);
     patch.code = std::move(code.bytes);
 
-    patch.original.insert(patch.original.end(), window.padding_text.begin(),
-                          window.padding_text.begin() + window.padding);
-    CodeBuffer jump{patch.at, {}};
-    arch.put_jump(trampoline, jump);
+    patch.original = original_of(window);
     patch.text = patch.original;
-    std::copy(jump.bytes.begin(), jump.bytes.end(), patch.text.begin());
+    patch.stub = place.stub;
+    if (window.form == PatchForm::pair) {
+        // The second jump first: the first one's displacement ends in its bytes.
+        put_jump_over(patch, window.own_bytes(), *place.stub);
+        put_stub(patch, patch.moved[window.second].head);
+        return with_jump(std::move(patch), trampoline, window.own_bytes());
+    }
+    if (window.form == PatchForm::punned) {
+        put_stub(patch, patch.moved.front().head);
+        return with_jump(std::move(patch), *place.stub, window.own_bytes());
+    }
+    put_jump_over(patch, 0, trampoline);
     return patch;
 }
 
@@ -127,6 +222,10 @@ std::optional<PatchPlace> place_of(const Patch& patch, TargetAddr pc)
         }
         return std::nullopt;
     }
+    if (patch.stub && pc == *patch.stub) {
+        std::size_t second = stub_leads_to(patch);
+        return make_place(PatchPlace::head, second, {patch.moved[second].from});
+    }
     if (pc - patch.trampoline >= patch.code.size())
         return std::nullopt;
     std::size_t i = patch.moved.size() - 1;
@@ -134,7 +233,7 @@ std::optional<PatchPlace> place_of(const Patch& patch, TargetAddr pc)
         --i;
     TargetAddr behind = patch.moved[i].to + relocated_bytes(*patch.arch, patch, i);
     if (patch.leaves && pc == behind && i + 1 == patch.moved.size())
-        return make_place(PatchPlace::leaving, i, {patch.at + patch.text.size()});
+        return make_place(PatchPlace::leaving, i, {patch.end});
     return place_in_code(patch, i, pc);
 }
 

@@ -3,7 +3,8 @@
 //
 // Sites come in ascending order, and so do windows: a site either lies in the last window,
 // or gets one behind it, or reaches back into it, and then the two become one.
-#include "fasttrap/patch.hpp"
+#include "fasttrap/patch_run.hpp"
+#include "fasttrap/patch_short.hpp"
 
 #include <algorithm>
 
@@ -11,33 +12,33 @@ namespace dt {
 
 namespace {
 
-constexpr std::size_t max_insn_bytes = 15;
 constexpr std::size_t max_back_bytes = 65536;
-
-// Consecutive instructions that may be moved, and what stood in the way of more.
-struct Run {
-    std::vector<WindowInsn> insns;
-    std::uint8_t padding = 0;
-    std::array<std::byte, 15> padding_text{};
-    std::string_view reason; // why it did not go on
-    TargetAddr end(TargetAddr start) const
-    {
-        return (insns.empty() ? start : insns.back().insn.next()) + padding;
-    }
-};
 
 class Planner {
 public:
-    Planner(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}
+    Planner(const Arch& arch, std::span<const PatchSite> sites, const ReadText& read)
+        : arch_(arch), read_(read), run_(arch, read), sites_(sites)
+    {
+    }
 
     void add(const PatchSite& site)
     {
         std::string_view reason = place(site);
         if (!reason.empty())
-            plan_.refused.push_back({site.site, reason});
+            left_.emplace_back(&site, reason);
     }
 
-    WindowPlan take() { return std::move(plan_); }
+    // What is left gets a short form, or is refused.
+    WindowPlan take()
+    {
+        ShortWindows others(arch_, read_, sites_, std::move(plan_.windows));
+        for (const auto& [site, reason] : left_) {
+            if (std::string_view why = others.place(*site, reason); !why.empty())
+                plan_.refused.push_back({site->site, why});
+        }
+        plan_.windows = others.take();
+        return std::move(plan_);
+    }
 
 private:
     Window* last() { return plan_.windows.empty() ? nullptr : &plan_.windows.back(); }
@@ -48,15 +49,14 @@ private:
         TargetAddr head = site.at;
         Window* before = last();
         if (before != nullptr && head < before->end())
-            return probe(*before, site, head);
+            return probe_in(*before, site, head);
         if (site.at < site.first || site.at >= site.end)
             return "nothing around it may be moved";
 
-        run_forward(site, head);
-        if (!run_.insns.empty() && run_.insns.front().insn.at != head) {
-            head = run_.insns.front().insn.at; // behind an endbr64
+        head = run_.forward(head, site.end, site.at);
+        if (head != site.at) { // behind an endbr64
             if (before != nullptr && head < before->end())
-                return probe(*before, site, head);
+                return probe_in(*before, site, head);
         }
         if (run_.insns.empty())
             return run_.reason;
@@ -72,9 +72,7 @@ private:
     {
         Window window;
         window.arch = &arch_;
-        window.insns.assign(run_.insns.begin(), run_.insns.end());
-        window.padding = run_.padding;
-        window.padding_text = run_.padding_text;
+        run_.append_to(window);
         for (WindowInsn& insn : window.insns) {
             if (insn.insn.at == head)
                 insn.site = site;
@@ -82,115 +80,14 @@ private:
         plan_.windows.push_back(std::move(window));
     }
 
-    static std::string_view probe(Window& window, const PatchSite& site,
-                                  TargetAddr head)
-    {
-        auto found = std::find_if(window.insns.begin(), window.insns.end(),
-                                  [&](const auto& w) { return w.insn.at == head; });
-        if (found == window.insns.end())
-            return head >= window.insns.back().insn.next()
-                       ? "it lies in padding that nobody runs"
-                       : "it is not the start of an instruction";
-        if (!found->site) {
-            found->site = site.site;
-            return {};
-        }
-        // Two sites on one instruction: one of them is an endbr64, before it.
-        if (*found->site == site.site || found->insn.length == 0)
-            return {};
-        WindowInsn bare;
-        bare.insn.at = head;
-        bare.site = found->site;
-        found->site = site.site;
-        window.insns.insert(found, bare);
-        return {};
-    }
-
     // No branch of the window may lead into it: the caller's limits exclude that, but
     // not every caller has seen every branch.
     std::string_view into_itself()
     {
-        const Window& window = plan_.windows.back();
-        for (const WindowInsn& w : window.insns) {
-            TargetAddr to = w.insn.target;
-            if (to > window.at() && to < window.end()) {
-                plan_.windows.pop_back();
-                return "a branch in the window leads into it";
-            }
-        }
-        return {};
-    }
-
-    // The instruction at `at`, which ends at or before `end`.
-    std::optional<Instruction> decode(std::span<const std::byte> text, TargetAddr at,
-                                      TargetAddr end)
-    {
-        Result<Instruction> insn = arch_.decode(text, at);
-        if (!insn) {
-            run_.reason = "its bytes are no instruction that is known";
-            return std::nullopt;
-        }
-        if (insn->next() > end) {
-            run_.reason = "an instruction goes beyond where the site's limits end";
-            return std::nullopt;
-        }
-        return std::move(*insn);
-    }
-
-    // Fills run_ from start until there is room for the jump.
-    void run_forward(const PatchSite& site, TargetAddr start)
-    {
-        run_.insns.clear();
-        run_.padding = 0;
-        run_.reason = "too few bytes before the next branch target";
-        std::size_t most = 2 * arch_.jump_bytes + 2 * max_insn_bytes;
-        std::span<const std::byte> text =
-            read_(start, std::min<std::uint64_t>(most, site.end - start));
-        TargetAddr end = start + text.size();
-        TargetAddr at = start;
-        while (at < end && at - start < arch_.jump_bytes) {
-            std::optional<Instruction> insn = decode(text.subspan(at - start), at, end);
-            if (!insn)
-                return;
-            Moving moving = arch_.moving(*insn);
-            if (moving.how == Moving::stays && at == site.at) {
-                text = text.subspan(insn->length);
-                start = at = insn->next();
-                continue;
-            }
-            if (moving.how == Moving::stays || moving.how == Moving::refused) {
-                run_.reason = moving.reason;
-                return;
-            }
-            at = insn->next();
-            run_.insns.push_back({*insn, std::nullopt});
-            if (moving.how == Moving::last) {
-                run_.reason = "a call ends the window too early";
-                return;
-            }
-            if (moving.how == Moving::ends) {
-                if (at - start < arch_.jump_bytes)
-                    take_padding(text.subspan(at - start), at, end,
-                                 arch_.jump_bytes - (at - start));
-                return;
-            }
-        }
-    }
-
-    void take_padding(std::span<const std::byte> text, TargetAddr at, TargetAddr end,
-                      std::size_t wanted)
-    {
-        std::size_t n = 0;
-        while (n < wanted && n < text.size()) {
-            Result<Instruction> insn = arch_.decode(text.subspan(n), at + n);
-            if (!insn || !arch_.is_padding(*insn))
-                break;
-            n += insn->length;
-        }
-        n = std::min<std::size_t>(n, end - at);
-        run_.padding = static_cast<std::uint8_t>(std::min(n, wanted));
-        std::copy_n(text.begin(), run_.padding, run_.padding_text.begin());
-        run_.reason = "no padding behind it";
+        if (!leads_into_itself(plan_.windows.back()))
+            return {};
+        plan_.windows.pop_back();
+        return inner_branch;
     }
 
     // run_ is too short: instructions before it, up to the last one that must not move.
@@ -263,7 +160,7 @@ private:
             return "it overlaps a window that was decoded differently";
         for (auto w = rest; w != run_.insns.end(); ++w) {
             if (w->insn.target > before->at() && w->insn.target < run_.end(head))
-                return "a branch in the window leads into it";
+                return inner_branch;
         }
         for (auto w = rest; w != run_.insns.end(); ++w) {
             before->insns.push_back(*w);
@@ -278,6 +175,8 @@ private:
     const Arch& arch_;
     const ReadText& read_;
     Run run_;
+    std::span<const PatchSite> sites_;
+    std::vector<std::pair<const PatchSite*, std::string_view>> left_;
     std::vector<WindowInsn> before_;
     WindowPlan plan_;
 };
@@ -287,7 +186,7 @@ private:
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read)
 {
-    Planner planner(arch, read);
+    Planner planner(arch, sites, read);
     for (const PatchSite& site : sites)
         planner.add(site);
     return planner.take();

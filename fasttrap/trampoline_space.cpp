@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Where trampolines may stand, and handing out such places.
-//
-//   d = trampoline - (window + 5)     the jump's displacement, four bytes d0 d1 d2 d3
-//
-// An instruction that starts k + 1 bytes into the window wants byte k of d to be one that
-// traps. Those values of d are found byte by byte from the highest (next_legal), so that
-// a search steps over whole ranges that cannot be. d0 leaves places 13 bytes apart on
-// average, d1 pieces of 256 bytes, d2 pieces of 64 KiB; d3 says how far away the area must
-// be, and is the caller's to arrange (reach_of).
+// Handing out places where trampolines may stand (displacement.hpp says which those are).
 //
 // An area is a bitmap, one bit a byte, searched by words. Windows without a constraint on
 // d1 and d2 go on where the last one ended. The others would scatter: they look first
 // through pages that are in use and not crowded, because a page that nobody touches costs
 // the target nothing, then through all but the crowded ones, then everywhere. What only d1
 // binds begins in the block of 64 KiB that had room last time.
-#include "fasttrap/patch.hpp"
+#include "fasttrap/displacement.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
 #include <limits>
@@ -30,88 +21,10 @@ constexpr std::uint64_t enter_bytes = 16; // at an area's start
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t crowded_bytes = 1280; // free in a page, mostly in small holes
 constexpr std::uint64_t block_bytes = 65536;
-constexpr std::int64_t farthest = std::int64_t(1) << 31;
-constexpr std::int64_t slack = 4096; // more than a trampoline and a window
-constexpr unsigned none = 256;
-
-using NextTrap = std::array<std::uint16_t, 257>; // the next value that traps, or none
-
-NextTrap next_traps(const Arch& arch)
-{
-    NextTrap next{};
-    next[256] = none;
-    for (unsigned b = 256; b-- > 0;)
-        next[b] = static_cast<std::uint16_t>(
-            arch.traps(static_cast<std::byte>(b)) ? b : next[b + 1]);
-    return next;
-}
-
-const NextTrap& next_traps_of(const Arch& arch)
-{
-    static const NextTrap x86 = next_traps(x86_64);
-    assert(&arch == &x86_64); // no other has instructions inside of a jump
-    return x86;
-}
-
-// The first displacement at or behind d whose bytes in mask all trap.
-std::int64_t next_legal(const NextTrap& next, unsigned mask, std::int64_t d)
-{
-    for (int k = 3; k >= 0; --k) {
-        if ((mask >> k & 1U) == 0)
-            continue;
-        int shift = 8 * k;
-        auto byte = static_cast<unsigned>(d >> shift & 0xff);
-        if (next[byte] == byte)
-            continue;
-        d = ((d >> shift) + next[byte] - byte) << shift; // none carries into the next
-        k = 4;
-    }
-    return d;
-}
-
-struct Constraint {
-    const NextTrap* next = nullptr;
-    unsigned mask = 0;
-    TargetAddr origin;     // displacements count from here
-    std::int64_t from, to; // [from, to) of them keep the window's data in reach
-};
-
-Constraint constraint_of(const Window& window)
-{
-    const Arch& arch = *window.arch;
-    Constraint c{&next_traps_of(arch), trapping_bytes(window),
-                 window.at() + arch.jump_bytes, -farthest + slack, farthest - slack};
-    for (const WindowInsn& w : window.insns) {
-        if (!w.insn.rip_relative)
-            continue;
-        TargetAddr data =
-            w.insn.next() + static_cast<std::uint64_t>(w.insn.memory.disp);
-        auto d = static_cast<std::int64_t>(data - c.origin);
-        c.from = std::max(c.from, d - farthest + slack);
-        c.to = std::min(c.to, d + farthest - slack);
-    }
-    return c;
-}
-
-void sort_by_distance(std::vector<Reach>& reaches)
-{
-    auto away = [](const Reach& r) { return r.from >= 0 ? r.from : 1 - r.to; };
-    std::sort(reaches.begin(), reaches.end(),
-              [&](const Reach& a, const Reach& b) { return away(a) < away(b); });
-}
+constexpr std::uint64_t small_area = 4 * page_bytes; // and less: for stubs alone
+constexpr int max_tries = 4096;                      // places of a pair's trampoline
 
 } // namespace
-
-unsigned trapping_bytes(const Window& window)
-{
-    unsigned mask = 0;
-    for (const WindowInsn& w : window.insns) {
-        std::uint64_t offset = w.insn.at - window.at();
-        if (offset > 0 && offset < window.arch->jump_bytes)
-            mask |= 1U << (offset - 1);
-    }
-    return mask;
-}
 
 struct TrampolineSpace::Area {
     TargetAddr start;
@@ -131,7 +44,8 @@ struct TrampolineSpace::Area {
           page_free(n / page_bytes, page_bytes),
           roomy((n / page_bytes + 63) / 64, ~0ULL), shared((n / page_bytes + 63) / 64)
     {
-        mark(0, enter_bytes, true);
+        if (n > small_area)
+            mark(0, enter_bytes, true);
     }
 
     bool holds(TargetAddr at) const { return at - start < bytes; }
@@ -206,7 +120,7 @@ struct TrampolineSpace::Area {
         auto last = std::min(static_cast<std::int64_t>(std::min(end, bytes - n + 1)),
                              c.to - shift);
         auto legal = [&](std::int64_t at) {
-            return next_legal(*c.next, c.mask, at + shift) - shift;
+            return next_legal(c, c.mask, at + shift) - shift;
         };
         for (std::int64_t at = legal(first); at < last;) {
             auto here = static_cast<std::uint64_t>(at);
@@ -251,7 +165,8 @@ struct TrampolineSpace::Area {
         if (n >= n_full || n > bytes)
             return std::nullopt;
         auto found = search(c, n, 0, bytes, Pass::everywhere);
-        if (!found && c.mask == 0 && c.from == -farthest + slack)
+        if (!found && c.mask == 0 && c.from == -farthest_jump + jump_slack &&
+            c.to == farthest_jump - jump_slack)
             n_full = n;
         return found;
     }
@@ -268,27 +183,132 @@ void TrampolineSpace::add_area(TargetAddr start, std::uint64_t bytes)
         std::upper_bound(areas_.begin(), areas_.end(), start,
                          [](TargetAddr a, const auto& b) { return a < b->start; });
     auto made = areas_.insert(at, std::make_unique<Area>(start, bytes));
-    recent_ = static_cast<std::size_t>(made - areas_.begin());
+    auto index = static_cast<std::size_t>(made - areas_.begin());
+    if (bytes > small_area || areas_.size() == 1)
+        recent_ = index;
+    else if (index <= recent_)
+        ++recent_;
 }
 
-std::optional<TargetAddr> TrampolineSpace::take(const Window& window,
-                                                std::size_t n_bytes)
+template <class Find> std::optional<TargetAddr> TrampolineSpace::in_areas(Find find)
 {
-    Constraint c = constraint_of(window);
-    for (auto find : {&Area::find_place, &Area::find_any_place}) {
-        for (std::size_t i = 0; i < areas_.size(); ++i) {
-            // The one that served last, then the others.
-            std::size_t at = i == 0 ? recent_ : i <= recent_ ? i - 1 : i;
-            Area& area = *areas_[at];
-            std::optional<std::uint64_t> found = (area.*find)(c, n_bytes);
-            if (!found)
-                continue;
-            area.mark(*found, n_bytes, true);
+    for (std::size_t i = 0; i < areas_.size(); ++i) {
+        // The one that served last, then the others.
+        std::size_t at = i == 0 ? recent_ : i <= recent_ ? i - 1 : i;
+        if (areas_[at]->bytes <= small_area)
+            continue;
+        if (std::optional<TargetAddr> found = find(*areas_[at])) {
             recent_ = at;
-            return area.start + *found;
+            return found;
         }
     }
     return std::nullopt;
+}
+
+std::optional<TargetAddr> TrampolineSpace::take_plain(const Window& window,
+                                                      std::size_t n_bytes,
+                                                      std::optional<TargetAddr> stub)
+{
+    Constraint c = constraint_of(window);
+    if (stub)
+        c.keep_in_reach(*stub);
+    for (auto find : {&Area::find_place, &Area::find_any_place}) {
+        auto found = in_areas([&](Area& area) -> std::optional<TargetAddr> {
+            std::optional<std::uint64_t> at = (area.*find)(c, n_bytes);
+            if (!at)
+                return std::nullopt;
+            area.mark(*at, n_bytes, true);
+            return area.start + *at;
+        });
+        if (found)
+            return found;
+    }
+    return std::nullopt;
+}
+
+// The trampoline stands where the first jump can lead; what that leaves of the second
+// jump's displacement must lead to room for a stub.
+std::optional<Place> TrampolineSpace::take_pair(const Window& window,
+                                                std::size_t n_bytes)
+{
+    Constraint c = constraint_of(window);
+    std::optional<TargetAddr> stub;
+    int n_tries = 0;
+    auto with_stub = [&](Area& area, Area::Pass pass) -> std::optional<TargetAddr> {
+        for (std::uint64_t from = 0; n_tries < max_tries; ++n_tries) {
+            auto at = area.search(c, n_bytes, from, area.bytes, pass);
+            if (!at)
+                return std::nullopt;
+            area.mark(*at, n_bytes, true);
+            TargetAddr to = area.start + *at;
+            stub = take_stub(window, to);
+            if (stub)
+                return to;
+            area.mark(*at, n_bytes, false);
+            from = *at + 1;
+        }
+        return std::nullopt;
+    };
+    for (Area::Pass pass :
+         {Area::Pass::used_pages, Area::Pass::roomy_pages, Area::Pass::everywhere}) {
+        auto found = in_areas([&](Area& area) {
+            return area.bytes < n_bytes ? std::nullopt : with_stub(area, pass);
+        });
+        if (found)
+            return Place{*found, stub};
+        n_tries = 0;
+    }
+    return std::nullopt;
+}
+
+std::optional<Place> TrampolineSpace::take_punned(const Window& window,
+                                                  std::size_t n_bytes)
+{
+    std::optional<TargetAddr> stub = take_stub(window, {});
+    if (!stub)
+        return std::nullopt;
+    std::optional<TargetAddr> to = take_plain(window, n_bytes, stub);
+    if (!to) {
+        give_back(*stub, stub_bytes);
+        return std::nullopt;
+    }
+    return Place{*to, stub};
+}
+
+std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window,
+                                                     TargetAddr to)
+{
+    Constraint c = constraint_of_stub(window, to);
+    std::optional<TargetAddr> only; // all four bytes are fixed
+    if (c.fixed == 15)
+        only = c.origin + static_cast<std::uint64_t>(next_legal(c, c.mask, c.from));
+    for (const std::unique_ptr<Area>& area : areas_) {
+        if (only && !area->holds(*only))
+            continue;
+        auto at = area->search(c, stub_bytes, 0, area->bytes, Area::Pass::everywhere);
+        if (!at)
+            continue;
+        area->mark(*at, stub_bytes, true);
+        return area->start + *at;
+    }
+    return std::nullopt;
+}
+
+std::optional<Place> TrampolineSpace::take(const Window& window, std::size_t n_bytes)
+{
+    if (window.form == PatchForm::pair)
+        return take_pair(window, n_bytes);
+    if (window.form == PatchForm::punned)
+        return take_punned(window, n_bytes);
+    std::optional<TargetAddr> at = take_plain(window, n_bytes, std::nullopt);
+    return at ? std::optional(Place{*at, std::nullopt}) : std::nullopt;
+}
+
+void TrampolineSpace::give_back(const Place& place, std::size_t n_bytes)
+{
+    give_back(place.trampoline, n_bytes);
+    if (place.stub)
+        give_back(*place.stub, stub_bytes);
 }
 
 std::optional<TargetAddr> TrampolineSpace::area_of(TargetAddr at) const
@@ -313,54 +333,6 @@ void TrampolineSpace::give_back(TargetAddr at, std::size_t n_bytes)
         area->next_block = std::min(area->next_block, first / block_bytes);
         return;
     }
-}
-
-std::vector<Reach> reach_of(const Window& window)
-{
-    Constraint c = constraint_of(window);
-    // Pieces as the lowest constrained byte of d2 and d3 makes them; d0 and d1 leave
-    // some place in every page or in every 64 KiB.
-    int shift = (c.mask & 4) != 0 ? 16 : 24;
-    unsigned high = c.mask & 12;
-    std::vector<Reach> out;
-    if (high == 0) {
-        if (c.from < c.to)
-            out.push_back({c.from, c.to});
-        return out;
-    }
-    for (std::int64_t d = next_legal(*c.next, high, c.from); d < c.to;) {
-        std::int64_t end = std::min(c.to, ((d >> shift) + 1) << shift);
-        if (!out.empty() && out.back().to == d)
-            out.back().to = end;
-        else
-            out.push_back({d, end});
-        d = next_legal(*c.next, high, end);
-    }
-    sort_by_distance(out);
-    return out;
-}
-
-std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end)
-{
-    const NextTrap& next = next_traps_of(arch);
-    constexpr unsigned highest = 8;
-    constexpr std::int64_t step = 1 << 24;
-    auto length = static_cast<std::int64_t>(end - begin);
-    auto jump = static_cast<std::int64_t>(arch.jump_bytes);
-    std::vector<Reach> out;
-    for (std::int64_t d = next_legal(next, highest, -farthest); d < farthest;) {
-        std::int64_t to = d + step;
-        while (next_legal(next, highest, to) == to)
-            to += step;
-        // From the last window's side, and from the first one's.
-        Reach reach{std::max(d, -farthest + slack) + length + jump,
-                    std::min(to, farthest - slack) + jump};
-        if (reach.from < reach.to)
-            out.push_back(reach);
-        d = next_legal(next, highest, to);
-    }
-    sort_by_distance(out);
-    return out;
 }
 
 } // namespace dt

@@ -37,6 +37,7 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
             site.arg0 = static_cast<std::uint64_t>(at.offset);
             site.first = at.first;
             site.end = at.end;
+            site.beyond = at.beyond;
             sites.push_back(site);
         }
     }

@@ -40,6 +40,7 @@ struct PidSite {
     // How far the bytes around may be moved (fasttrap/extents.hpp), once find_extents()
     // was called; both 0: not known.
     TargetAddr first, end;
+    TargetAddr beyond; // of what begins at `end`
 };
 
 struct PidProbe {

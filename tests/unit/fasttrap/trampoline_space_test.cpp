@@ -18,13 +18,13 @@ TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
     space.add_area(area, 65536);
     std::size_t n = trampoline_bytes(window);
     std::vector<TargetAddr> taken;
-    while (std::optional<TargetAddr> at = space.take(window, n)) {
-        Result<Patch> patch = build_patch(window, *at, *space.area_of(*at));
+    while (std::optional<Place> at = space.take(window, n)) {
+        Result<Patch> patch = build_patch(window, *at, *space.area_of(at->trampoline));
         ASSERT_TRUE(patch);
         EXPECT_LE(patch->code.size(), n);
         EXPECT_TRUE(x86_64.traps(patch->text[1]));
         EXPECT_TRUE(x86_64.traps(patch->text[4]));
-        taken.push_back(*at);
+        taken.push_back(at->trampoline);
     }
     EXPECT_GT(taken.size(), 65536 / n * 6 / 10);
     for (TargetAddr at : taken)
@@ -57,14 +57,14 @@ TEST(TrampolineSpace, ServesEveryCombinationOfTrappingBytes)
         start = TargetAddr{(start.value + 4095) & ~4095ULL};
         TrampolineSpace space;
         space.add_area(start, 65536);
-        std::optional<TargetAddr> at = space.take(window, trampoline_bytes(window));
+        std::optional<Place> at = space.take(window, trampoline_bytes(window));
         ASSERT_TRUE(at) << hex;
-        Result<Patch> patch = build_patch(window, *at, *space.area_of(*at));
+        Result<Patch> patch = build_patch(window, *at, *space.area_of(at->trampoline));
         ASSERT_TRUE(patch);
         for (unsigned k = 0; k < 4; ++k)
             EXPECT_TRUE((mask >> k & 1) == 0 || x86_64.traps(patch->text[k + 1]))
                 << hex;
-        auto distance = static_cast<std::int64_t>(*at - (window.at() + 5));
+        auto distance = static_cast<std::int64_t>(at->trampoline - (window.at() + 5));
         EXPECT_TRUE(std::any_of(reach.begin(), reach.end(), [&](const Reach& r) {
             return distance >= r.from && distance < r.to;
         }));
@@ -106,10 +106,10 @@ TEST(TrampolineSpace, KeepsDataInReach)
     space.add_area(TargetAddr{0x100000}, 65536);
     EXPECT_FALSE(space.take(window, trampoline_bytes(window)));
     space.add_area(TargetAddr{0x500000}, 65536);
-    std::optional<TargetAddr> at = space.take(window, trampoline_bytes(window));
+    std::optional<Place> at = space.take(window, trampoline_bytes(window));
     ASSERT_TRUE(at);
-    EXPECT_EQ(space.area_of(*at), TargetAddr{0x500000});
-    EXPECT_TRUE(build_patch(window, *at, *space.area_of(*at)));
+    EXPECT_EQ(space.area_of(at->trampoline), TargetAddr{0x500000});
+    EXPECT_TRUE(build_patch(window, *at, *space.area_of(at->trampoline)));
 }
 
 TEST(TrampolineSpace, NeverHandsOutAByteTwice)
@@ -142,10 +142,10 @@ TEST(TrampolineSpace, NeverHandsOutAByteTwice)
         }
         const Window& window = windows[(random >> 33) % windows.size()];
         std::size_t n = 20 + (random >> 50) % 60;
-        if (std::optional<TargetAddr> at = space.take(window, n)) {
-            EXPECT_GE(*at, area + 16);
-            mark(*at, n, 1);
-            taken.emplace_back(*at, n);
+        if (std::optional<Place> at = space.take(window, n)) {
+            EXPECT_GE(at->trampoline, area + 16);
+            mark(at->trampoline, n, 1);
+            taken.emplace_back(at->trampoline, n);
         }
     }
     EXPECT_GT(taken.size(), 3000U);

@@ -126,14 +126,16 @@ bool WindowRuns::patch(Sequence& s)
     std::memset(ft_window_sites, 0, sizeof ft_window_sites);
     for (const Window& window : plan.windows) {
         std::size_t n = trampoline_bytes(window);
-        std::optional<TargetAddr> to = space_.take(window, n);
+        std::optional<Place> to = space_.take(window, n);
         if (!to) {
             report_ = "no place for a trampoline";
             return false;
         }
         Result<Patch> built = build_patch(window, *to, TargetAddr{area_at});
         assert(built && built->code.size() <= n);
-        std::copy(built->code.begin(), built->code.end(), at(*to));
+        std::copy(built->code.begin(), built->code.end(), at(to->trampoline));
+        if (to->stub)
+            std::copy(built->stub_code.begin(), built->stub_code.end(), at(*to->stub));
         for (const Moved& moved : built->moved) {
             if (!moved.site)
                 continue;
@@ -149,7 +151,7 @@ bool WindowRuns::patch(Sequence& s)
 void WindowRuns::give_back(Sequence& s)
 {
     for (std::size_t i = 0; i < s.patches.size(); ++i)
-        space_.give_back(s.patches[i].trampoline, s.taken[i]);
+        space_.give_back({s.patches[i].trampoline, s.patches[i].stub}, s.taken[i]);
 }
 
 WindowRuns::Ended WindowRuns::fail(const Sequence& s, const std::string& what)

@@ -28,6 +28,13 @@ public:
     {
         return site(offset, number, 0, bytes_.size());
     }
+    // What the caller knows of the text behind the last site's extent.
+    Text& behind(std::uint64_t beyond, std::uint8_t n_steady)
+    {
+        sites_.back().beyond = at(beyond);
+        sites_.back().n_steady = n_steady;
+        return *this;
+    }
     WindowPlan plan() const
     {
         return plan_windows(x86_64, sites_, [this](TargetAddr from, std::size_t n) {

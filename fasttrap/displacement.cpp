@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "fasttrap/displacement.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace dt {
+
+namespace {
+
+constexpr std::byte jump_opcode{0xe9}; // the first byte of Arch::put_jump()
+
+NextTrap next_traps(const Arch& arch)
+{
+    NextTrap next{};
+    next[256] = no_byte;
+    for (unsigned b = 256; b-- > 0;)
+        next[b] = static_cast<std::uint16_t>(
+            arch.traps(static_cast<std::byte>(b)) ? b : next[b + 1]);
+    return next;
+}
+
+const NextTrap& next_traps_of(const Arch& arch)
+{
+    static const NextTrap x86 = next_traps(x86_64);
+    assert(&arch == &x86_64); // no other has instructions inside of a jump
+    return x86;
+}
+
+// Which bytes of a jump at `at` are the first of an instruction, of those that fill n bytes.
+unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
+{
+    unsigned mask = 0;
+    for (const WindowInsn& w : window.insns) {
+        std::uint64_t offset = w.insn.at - at;
+        if (offset > 0 && offset < n && offset < window.arch->jump_bytes)
+            mask |= 1U << (offset - 1);
+    }
+    return mask;
+}
+
+unsigned starts_in_second(const Window& window)
+{
+    return starts_in_jump(window, window.insns[window.second].insn.at,
+                          window.arch->jump_bytes);
+}
+
+// The displacement of a pair's first jump: its own bytes, the second jump's opcode, and the
+// first bytes of the second's displacement.
+void overlap_second_jump(const Window& window, Constraint& c)
+{
+    auto n = static_cast<unsigned>(window.own_bytes());
+    c.fix(n - 1, jump_opcode);
+    c.mask |= starts_in_second(window) << n & 15U;
+}
+
+void sort_by_distance(std::vector<Reach>& reaches)
+{
+    auto away = [](const Reach& r) { return r.from >= 0 ? r.from : 1 - r.to; };
+    std::sort(reaches.begin(), reaches.end(),
+              [&](const Reach& a, const Reach& b) { return away(a) < away(b); });
+}
+
+} // namespace
+
+std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d)
+{
+    for (int k = 3; k >= 0; --k) {
+        if ((mask >> k & 1U) == 0)
+            continue;
+        int shift = 8 * k;
+        auto byte = static_cast<unsigned>(d >> shift & 0xff);
+        unsigned next = rules.next(k, byte);
+        if (next == byte)
+            continue;
+        d = ((d >> shift) + next - byte) << shift; // no_byte carries into the next
+        k = 4;
+    }
+    return d;
+}
+
+Constraint constraint_of_stub(const Window& window, TargetAddr to)
+{
+    Constraint c;
+    c.traps = &next_traps_of(*window.arch);
+    c.from = -farthest_jump + jump_slack;
+    c.to = farthest_jump - jump_slack;
+    auto n = static_cast<unsigned>(window.own_bytes());
+    if (window.form == PatchForm::punned) {
+        c.origin = window.at() + window.arch->jump_bytes;
+        c.mask = trapping_bytes(window);
+        for (unsigned k = 0; k < window.n_kept; ++k)
+            c.fix(n - 1 + k, window.kept[k]);
+        return c;
+    }
+    c.origin = window.insns[window.second].insn.at + window.arch->jump_bytes;
+    c.mask = starts_in_second(window);
+    c.keep_in_reach(to);
+    std::uint64_t first = to - (window.at() + window.arch->jump_bytes);
+    for (unsigned k = n; k < 4; ++k)
+        c.fix(k - n, static_cast<std::byte>(first >> 8 * k));
+    return c;
+}
+
+Constraint constraint_of(const Window& window)
+{
+    const Arch& arch = *window.arch;
+    Constraint c;
+    c.traps = &next_traps_of(arch);
+    c.mask = trapping_bytes(window);
+    c.origin = window.at() + arch.jump_bytes;
+    c.from = -farthest_jump + jump_slack;
+    c.to = farthest_jump - jump_slack;
+    if (window.form == PatchForm::punned)
+        c.mask = 0; // the stub's
+    if (window.form == PatchForm::pair)
+        overlap_second_jump(window, c);
+    for (const WindowInsn& w : window.insns) {
+        if (!w.insn.rip_relative)
+            continue;
+        TargetAddr data =
+            w.insn.next() + static_cast<std::uint64_t>(w.insn.memory.disp);
+        c.keep_in_reach(data);
+    }
+    return c;
+}
+
+unsigned trapping_bytes(const Window& window)
+{
+    return starts_in_jump(window, window.at(), window.own_bytes());
+}
+
+std::vector<Reach> reach_of(const Window& window)
+{
+    if (window.form == PatchForm::punned) {
+        Constraint c = constraint_of_stub(window, {});
+        std::int64_t d = next_legal(c, c.fixed, c.from);
+        std::int64_t n = std::int64_t{1} << 8 * (window.own_bytes() - 1);
+        return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
+    }
+    Constraint c = constraint_of(window);
+    // Pieces as the lowest constrained byte of d2 and d3 makes them; d0 and d1 leave
+    // some place in every page or in every 64 KiB.
+    int shift = (c.mask & 4) != 0 ? 16 : 24;
+    unsigned high = c.mask & 12;
+    std::vector<Reach> out;
+    if (high == 0) {
+        if (c.from < c.to)
+            out.push_back({c.from, c.to});
+        return out;
+    }
+    for (std::int64_t d = next_legal(c, high, c.from); d < c.to;) {
+        std::int64_t end = std::min(c.to, ((d >> shift) + 1) << shift);
+        if (!out.empty() && out.back().to == d)
+            out.back().to = end;
+        else
+            out.push_back({d, end});
+        d = next_legal(c, high, end);
+    }
+    sort_by_distance(out);
+    return out;
+}
+
+std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end)
+{
+    Rules next;
+    next.traps = &next_traps_of(arch);
+    constexpr unsigned highest = 8;
+    constexpr std::int64_t step = 1 << 24;
+    auto length = static_cast<std::int64_t>(end - begin);
+    auto jump = static_cast<std::int64_t>(arch.jump_bytes);
+    std::vector<Reach> out;
+    for (std::int64_t d = next_legal(next, highest, -farthest_jump);
+         d < farthest_jump;) {
+        std::int64_t to = d + step;
+        while (next_legal(next, highest, to) == to)
+            to += step;
+        // From the last window's side, and from the first one's.
+        Reach reach{std::max(d, -farthest_jump + jump_slack) + length + jump,
+                    std::min(to, farthest_jump - jump_slack) + jump};
+        if (reach.from < reach.to)
+            out.push_back(reach);
+        d = next_legal(next, highest, to);
+    }
+    sort_by_distance(out);
+    return out;
+}
+
+} // namespace dt

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "fasttrap/patch_run.hpp"
+
+#include <algorithm>
+
+namespace dt {
+
+// The instruction at `at`, which ends at or before `end`.
+std::optional<Instruction> Run::decode(std::span<const std::byte> text, TargetAddr at,
+                                       TargetAddr end)
+{
+    Result<Instruction> insn = arch_.decode(text, at);
+    if (!insn) {
+        reason = "its bytes are no instruction that is known";
+        return std::nullopt;
+    }
+    if (insn->next() > end) {
+        reason = "an instruction goes beyond where the site's limits end";
+        return std::nullopt;
+    }
+    return std::move(*insn);
+}
+
+TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site)
+{
+    insns.clear();
+    padding = 0;
+    reason = "too few bytes before the next branch target";
+    std::size_t most = 2 * arch_.jump_bytes + 2 * max_insn_bytes;
+    std::span<const std::byte> text =
+        read_(start, limit <= start ? 0 : std::min<std::uint64_t>(most, limit - start));
+    TargetAddr end = start + text.size();
+    TargetAddr at = start;
+    while (at < end && at - start < arch_.jump_bytes) {
+        std::optional<Instruction> insn = decode(text.subspan(at - start), at, end);
+        if (!insn)
+            return start;
+        Moving moving = arch_.moving(*insn);
+        if (moving.how == Moving::stays && at == site) {
+            text = text.subspan(insn->length);
+            start = at = insn->next();
+            continue;
+        }
+        if (moving.how == Moving::stays || moving.how == Moving::refused) {
+            reason = moving.reason;
+            return start;
+        }
+        at = insn->next();
+        insns.push_back({*insn, std::nullopt});
+        if (moving.how == Moving::last) {
+            reason = "a call ends the window too early";
+            return start;
+        }
+        if (moving.how == Moving::ends) {
+            if (at - start < arch_.jump_bytes)
+                take_padding(text.subspan(at - start), at, end,
+                             arch_.jump_bytes - (at - start));
+            return start;
+        }
+    }
+    return start;
+}
+
+void Run::take_padding(std::span<const std::byte> text, TargetAddr at, TargetAddr end,
+                       std::size_t wanted)
+{
+    std::size_t n = 0;
+    while (n < wanted && n < text.size()) {
+        Result<Instruction> insn = arch_.decode(text.subspan(n), at + n);
+        if (!insn || !arch_.is_padding(*insn))
+            break;
+        n += insn->length;
+    }
+    n = std::min<std::size_t>(n, end - at);
+    padding = static_cast<std::uint8_t>(std::min(n, wanted));
+    std::copy_n(text.begin(), padding, padding_text.begin());
+    reason = "no padding behind it";
+}
+
+void Run::append_to(Window& window) const
+{
+    window.insns.insert(window.insns.end(), insns.begin(), insns.end());
+    window.padding = padding;
+    window.padding_text = padding_text;
+}
+
+std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head)
+{
+    auto found = std::find_if(window.insns.begin(), window.insns.end(),
+                              [&](const auto& w) { return w.insn.at == head; });
+    if (found == window.insns.end())
+        return head >= window.insns.back().insn.next()
+                   ? "it lies in padding that nobody runs"
+                   : "it is not the start of an instruction";
+    if (!found->site) {
+        found->site = site.site;
+        return {};
+    }
+    // Two sites on one instruction: one of them is an endbr64, before it.
+    if (*found->site == site.site || found->insn.length == 0)
+        return {};
+    WindowInsn bare;
+    bare.insn.at = head;
+    bare.site = found->site;
+    found->site = site.site;
+    if (window.second != 0 &&
+        found - window.insns.begin() < static_cast<std::ptrdiff_t>(window.second))
+        ++window.second;
+    window.insns.insert(found, bare);
+    return {};
+}
+
+// The caller's limits exclude that, but not every caller has seen every branch.
+bool leads_into_itself(const Window& window)
+{
+    return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {
+        TargetAddr to = w.insn.target;
+        bool jump_stands =
+            window.second != 0 && to == window.insns[window.second].insn.at;
+        return to > window.at() && to < window.end() && !jump_stands;
+    });
+}
+
+} // namespace dt

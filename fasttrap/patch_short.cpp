@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "fasttrap/patch_short.hpp"
+
+#include <algorithm>
+
+namespace dt {
+
+namespace {
+
+constexpr std::uint64_t lowest_address = 1 << 16;
+constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
+
+// With what is kept behind it.
+TargetAddr last_byte_of(const Window& window)
+{
+    return window.end() + window.n_kept;
+}
+
+// Some place that the jump can lead to is an address of user space.
+bool is_reachable(const Window& window)
+{
+    TargetAddr origin = window.at() + window.arch->jump_bytes;
+    std::vector<Reach> pieces = reach_of(window);
+    return std::any_of(pieces.begin(), pieces.end(), [&](const Reach& piece) {
+        auto from = static_cast<std::int64_t>(origin.value) + piece.from;
+        auto to = static_cast<std::int64_t>(origin.value) + piece.to;
+        return to > static_cast<std::int64_t>(lowest_address) &&
+               from < static_cast<std::int64_t>(highest_address);
+    });
+}
+
+} // namespace
+
+ShortWindows::ShortWindows(const Arch& arch, const ReadText& read,
+                           std::span<const PatchSite> sites, std::vector<Window> plain)
+    : arch_(arch), read_(read), sites_(sites), plain_(std::move(plain)),
+      merged_(plain_.size()), run_(arch, read), second_(arch, read)
+{
+}
+
+ShortWindows::Neighbours ShortWindows::around(TargetAddr at)
+{
+    Neighbours found;
+    auto after =
+        std::upper_bound(plain_.begin(), plain_.end(), at,
+                         [](TargetAddr a, const Window& w) { return a < w.at(); });
+    auto is_merged = [&](auto w) {
+        return merged_[static_cast<std::size_t>(w - plain_.begin())];
+    };
+    auto behind = after;
+    while (behind != plain_.end() && is_merged(behind))
+        ++behind;
+    if (behind != plain_.end())
+        found.behind = &*behind;
+    while (after != plain_.begin() && found.before == nullptr) {
+        if (!is_merged(--after))
+            found.before = &*after;
+    }
+    auto next = short_.upper_bound(at);
+    if (next != short_.end() &&
+        (found.behind == nullptr || next->first < found.behind->at()))
+        found.behind = &next->second;
+    if (next != short_.begin() &&
+        (found.before == nullptr || found.before->at() < std::prev(next)->first))
+        found.before = &std::prev(next)->second;
+    return found;
+}
+
+bool ShortWindows::is_free(TargetAddr from, TargetAddr to)
+{
+    Neighbours near = around(from);
+    return (near.before == nullptr || last_byte_of(*near.before) <= from) &&
+           (near.behind == nullptr || near.behind->at() >= to);
+}
+
+bool ShortWindows::has_site_in(TargetAddr from, TargetAddr to) const
+{
+    auto site =
+        std::lower_bound(sites_.begin(), sites_.end(), from,
+                         [](const PatchSite& s, TargetAddr a) { return s.at < a; });
+    return site != sites_.end() && site->at < to;
+}
+
+void ShortWindows::keep(Window window, const PatchSite& site, TargetAddr head)
+{
+    (void)probe_in(window, site, head); // it is one of its instructions
+    TargetAddr at = window.at();
+    short_.emplace(at, std::move(window));
+}
+
+std::string_view ShortWindows::place(const PatchSite& site, std::string_view reason)
+{
+    if (site.at < site.first || site.at >= site.end)
+        return reason;
+    TargetAddr head = run_.forward(site.at, site.end, site.at);
+    Window* before = around(head).before;
+    if (before != nullptr && head < before->end())
+        return probe_in(*before, site, head);
+    TargetAddr end = run_.end(head);
+    if (run_.insns.empty() || end - head >= arch_.jump_bytes || !is_free(head, end))
+        return reason;
+    if (pair(site, head) || pun(site, head))
+        return {};
+    return reason;
+}
+
+// The jump at head, and one at the end of run_.
+bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
+{
+    TargetAddr seam = run_.end(head);
+    TargetAddr limit = seam < site.end ? site.end : site.beyond;
+    Window window;
+    window.arch = &arch_;
+    window.form = PatchForm::pair;
+    window.insns = run_.insns;
+    window.n_gap = run_.padding;
+    std::copy_n(run_.padding_text.begin(), run_.padding, window.gap.begin());
+    window.second = window.insns.size();
+    Window* taken = around(seam).before;
+    bool is_there = taken != nullptr && taken->at() == seam;
+    if (is_there && taken->form != PatchForm::plain)
+        return false;
+    if (is_there) {
+        window.insns.insert(window.insns.end(), taken->insns.begin(),
+                            taken->insns.end());
+        window.padding = taken->padding;
+        window.padding_text = taken->padding_text;
+    } else {
+        second_.forward(seam, limit, {});
+        Window* behind = around(seam).behind;
+        bool joins = behind != nullptr && behind->at() < second_.end(seam);
+        taken = joins ? behind : nullptr;
+        if (joins && !behind_first(window, limit))
+            return false;
+        if (!joins) {
+            if (second_.end(seam) - seam < arch_.jump_bytes)
+                return false;
+            second_.append_to(window);
+        }
+    }
+    if (leads_into_itself(window) || !is_reachable(window))
+        return false;
+    if (taken != nullptr)
+        merged_[static_cast<std::size_t>(taken - plain_.data())] = true;
+    keep(std::move(window), site, head);
+    return true;
+}
+
+// second_ runs into a plain window: that becomes the second jump's end.
+bool ShortWindows::behind_first(Window& window, TargetAddr limit)
+{
+    const Window& other = *around(window.insns.back().insn.at).behind;
+    auto cut = std::find_if(second_.insns.begin(), second_.insns.end(),
+                            [&](const auto& w) { return w.insn.at >= other.at(); });
+    if (other.form != PatchForm::plain || cut == second_.insns.end() ||
+        cut->insn.at != other.at() || other.end() > limit)
+        return false;
+    window.insns.insert(window.insns.end(), second_.insns.begin(), cut);
+    window.insns.insert(window.insns.end(), other.insns.begin(), other.insns.end());
+    window.padding = other.padding;
+    window.padding_text = other.padding_text;
+    return true;
+}
+
+// run_ and, for as few kept bytes as can be, what may be moved before it.
+void ShortWindows::reach_back(const PatchSite& site, TargetAddr head, Window& window)
+{
+    if (head - site.first > arch_.jump_bytes)
+        return;
+    std::vector<WindowInsn> before;
+    std::span<const std::byte> text = read_(site.first, head - site.first);
+    for (TargetAddr at = site.first; at < head;) {
+        auto insn = at - site.first < text.size()
+                        ? arch_.decode(text.subspan(at - site.first), at)
+                        : Result<Instruction>(Error{Code::corrupt, ""});
+        if (!insn || insn->next() > head)
+            return;
+        if (arch_.moving(*insn).how == Moving::anywhere)
+            before.push_back({*insn, std::nullopt});
+        else
+            before.clear();
+        at = insn->next();
+    }
+    while (!before.empty() &&
+           (window.end() - before.front().insn.at >= arch_.jump_bytes ||
+            !is_free(before.front().insn.at, head)))
+        before.erase(before.begin());
+    window.insns.insert(window.insns.begin(), before.begin(), before.end());
+}
+
+bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
+{
+    Window window;
+    window.arch = &arch_;
+    window.form = PatchForm::punned;
+    run_.append_to(window);
+    TargetAddr end = window.end();
+    for (bool back : {true, false}) {
+        if (back)
+            reach_back(site, head, window);
+        else
+            window.insns = run_.insns;
+        std::size_t n = arch_.jump_bytes - (end - window.at());
+        std::span<const std::byte> text = read_(end, n);
+        if (text.size() < n || end + n > site.end + site.n_steady ||
+            !is_free(end, end + n) || has_site_in(end, end + n))
+            return false;
+        window.n_kept = static_cast<std::uint8_t>(n);
+        std::copy_n(text.begin(), n, window.kept.begin());
+        if (leads_into_itself(window) || !is_reachable(window))
+            continue;
+        keep(std::move(window), site, head);
+        return true;
+    }
+    return false;
+}
+
+std::vector<Window> ShortWindows::take()
+{
+    std::vector<Window> all;
+    all.reserve(plain_.size() + short_.size());
+    auto next = short_.begin();
+    for (std::size_t i = 0; i < plain_.size(); ++i) {
+        if (merged_[i])
+            continue;
+        for (; next != short_.end() && next->first < plain_[i].at(); ++next)
+            all.push_back(std::move(next->second));
+        all.push_back(std::move(plain_[i]));
+    }
+    for (; next != short_.end(); ++next)
+        all.push_back(std::move(next->second));
+    return all;
+}
+
+} // namespace dt
