@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/call_stub.hpp"
 
-extern "C" const std::byte dt_call_stub_begin[], dt_call_stub_block[], dt_call_stub_end[];
+extern "C" const std::byte dt_call_stub_begin[], dt_call_stub_block[],
+    dt_call_stub_end[];
 
 namespace dt::agent {
 
@@ -23,8 +24,9 @@ constexpr std::uint64_t syscall_bytes = 2;
 
 CallBlock block_for(const user_regs_struct& r, std::uint64_t mask)
 {
-    CallBlock block{mask,  r.r15, r.r14, r.r13, r.r12, r.rbp, r.rbx, r.r11, r.r10, r.r9,
-                    r.r8,  r.rax, r.rcx, r.rdx, r.rsi, r.rdi, r.rip, r.eflags, r.rsp};
+    CallBlock block{mask,  r.r15, r.r14, r.r13,    r.r12, r.rbp, r.rbx,
+                    r.r11, r.r10, r.r9,  r.r8,     r.rax, r.rcx, r.rdx,
+                    r.rsi, r.rdi, r.rip, r.eflags, r.rsp};
     auto result = static_cast<std::int64_t>(r.rax);
     bool in_call = static_cast<std::int64_t>(r.orig_rax) >= 0;
     if (in_call && result <= first_restart && result >= restart_block) {

@@ -85,7 +85,7 @@ struct Site {
 
 // How a site fires (dtrace -x mechanism).
 enum class Mechanism : std::uint8_t {
-    automatic, // a jump into the target's runtime; a breakpoint where that cannot be
+    automatic, // a jump into the target's runtime; breakpoints where that cannot be put
     jump,      // or not at all
     int3,      // a breakpoint that the agent serves
 };

@@ -16,7 +16,8 @@ constexpr std::uint64_t max_frames = 2048;
 constexpr std::uint64_t max_string = 64 << 10;
 constexpr std::uint64_t max_load = 16 << 20;
 
-static int give(AddressSpace& space, std::uint64_t to, const void* from, std::uint64_t n)
+static int give(AddressSpace& space, std::uint64_t to, const void* from,
+                std::uint64_t n)
 {
     auto* bytes = static_cast<const std::byte*>(from);
     return space.write({to}, {bytes, n}) ? 0 : -1;
@@ -34,15 +35,17 @@ void FiringHost::answer(dt_rt_upcall& call)
         break;
     case DT_RT_UP_VAR_STRING: {
         std::string text(std::min<std::uint64_t>(call.a[2], max_string), '\0');
-        value = var_string(static_cast<std::uint32_t>(call.a[0]), text.data(), text.size());
+        value =
+            var_string(static_cast<std::uint32_t>(call.a[0]), text.data(), text.size());
         call.result = give(space, call.a[1], text.data(), value);
         break;
     }
     case DT_RT_UP_USTACK: {
         std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));
         std::int64_t n = ustack(pcs.data(), static_cast<std::uint32_t>(pcs.size()));
-        call.result = n < 0 ? -1 : give(space, call.a[0], pcs.data(),
-                                        static_cast<std::uint64_t>(n) * 8);
+        call.result = n < 0 ? -1
+                            : give(space, call.a[0], pcs.data(),
+                                   static_cast<std::uint64_t>(n) * 8);
         value = static_cast<std::uint64_t>(n);
         break;
     }

@@ -70,13 +70,14 @@ public:
             return value;
         if (*value > ~4095ull)
             return Error{Code::unsupported,
-                         std::string(step) + ": " + std::strerror(-static_cast<int>(*value)),
+                         std::string(step) + ": " +
+                             std::strerror(-static_cast<int>(*value)),
                          -static_cast<int>(*value)};
         return value;
     }
 
-    Result<TargetAddr> map(TargetAddr at, std::uint64_t bytes, int protection, int flags,
-                           int fd, const char* step)
+    Result<TargetAddr> map(TargetAddr at, std::uint64_t bytes, int protection,
+                           int flags, int fd, const char* step)
     {
         auto mapped = call(SYS_mmap,
                            {at.value, bytes, static_cast<std::uint64_t>(protection),
@@ -91,8 +92,8 @@ public:
     // Reserved address space, unmapped again unless keep() is called.
     Result<TargetAddr> reserve(std::uint64_t bytes, const char* step)
     {
-        auto at = map({}, bytes, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, no_fd, step);
+        auto at = map({}, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                      no_fd, step);
         if (at)
             undone_.emplace_back(*at, bytes);
         return at;
@@ -138,8 +139,8 @@ Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
         return page.error();
     undone_.insert(undone_.begin(), {*page, scratch_bytes});
     TargetAddr at = *page;
-    auto made = call(SYS_socketpair,
-                     {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, at.value}, "make a socket");
+    auto made = call(SYS_socketpair, {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, at.value},
+                     "make a socket");
     if (!made)
         return made.error();
     Scratch scratch{};
@@ -147,15 +148,16 @@ Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
         return Error{Code::gone, "it ended"};
     fds_ = {scratch.pair[0], scratch.pair[1]};
     Fd process(static_cast<int>(syscall(SYS_pidfd_open, space_->owner(), 0)));
-    Fd end(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), scratch.pair[1], 0)));
+    Fd end(
+        static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), scratch.pair[1], 0)));
     if (!end)
         return errno_error("take a descriptor of it (pidfd_getfd)");
     if (auto sent = send_fds(end.get(), ours); !sent)
         return sent.error();
     auto inside = [at](const void* member, const Scratch& base) {
-        return reinterpret_cast<void*>(at.value +
-                                       (static_cast<const char*>(member) -
-                                        reinterpret_cast<const char*>(&base)));
+        return reinterpret_cast<void*>(
+            at.value +
+            (static_cast<const char*>(member) - reinterpret_cast<const char*>(&base)));
     };
     scratch.data = {inside(&scratch.byte, scratch), 1};
     scratch.message.msg_iov = static_cast<iovec*>(inside(&scratch.data, scratch));
@@ -174,8 +176,9 @@ Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
     std::array<int, 3> theirs{};
     Scratch after{};
     if (!space_->read_value(at, after) || (after.message.msg_flags & MSG_CTRUNC) != 0)
-        return Error{Code::unsupported, "receive the arena's descriptors: it may open no "
-                                        "more files (RLIMIT_NOFILE)"};
+        return Error{Code::unsupported,
+                     "receive the arena's descriptors: it may open no "
+                     "more files (RLIMIT_NOFILE)"};
     std::memcpy(theirs.data(), after.control + CMSG_LEN(0), sizeof theirs);
     fds_.insert(fds_.end(), theirs.begin(), theirs.end());
     return theirs;
@@ -241,7 +244,8 @@ void Agent::learn_thread(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     user_regs_struct user;
-    if (space.runtime.image.value == 0 || !thread.stopped || !get_regs(thread.tid, user))
+    if (space.runtime.image.value == 0 || !thread.stopped ||
+        !get_regs(thread.tid, user))
         return;
     space.runtime.add_thread(user.fs_base, thread.tid, thread.process->pid);
 }
@@ -275,7 +279,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
         return config_fd.error();
 
     Injection injection(*this, thread);
-    auto fds = injection.send({arena_.program_fd(), arena_.data_fd(), config_fd->get()});
+    auto fds =
+        injection.send({arena_.program_fd(), arena_.data_fd(), config_fd->get()});
     if (!fds)
         return fds.error();
     auto [program, data, config] = *fds;
@@ -286,7 +291,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     auto image = injection.reserve(region, "reserve address space for the runtime");
     if (!image)
         return image.error();
-    auto arena = injection.reserve(arena_.bytes(), "reserve address space for the arena");
+    auto arena =
+        injection.reserve(arena_.bytes(), "reserve address space for the arena");
     if (!arena)
         return arena.error();
     constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
@@ -300,8 +306,9 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     const Part parts[] = {
         {*image, header.image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
          "map the runtime"},
-        {*image + DT_RT_CONFIG, (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1),
-         PROT_READ, shared, config, "map the runtime's config"},
+        {*image + DT_RT_CONFIG,
+         (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ, shared,
+         config, "map the runtime's config"},
         {*image + DT_RT_STACKS, stack_bytes, PROT_READ | PROT_WRITE,
          own | MAP_NORESERVE, no_fd, "map the runtime's stacks"},
         {*arena, arena_.program_bytes(), PROT_READ, shared, program,
@@ -310,8 +317,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
          PROT_READ | PROT_WRITE, shared, data, "map the arena's data part"},
     };
     for (const Part& part : parts) {
-        if (auto mapped = injection.map(part.at, part.bytes, part.protection, part.flags,
-                                        part.fd, part.step);
+        if (auto mapped = injection.map(part.at, part.bytes, part.protection,
+                                        part.flags, part.fd, part.step);
             !mapped)
             return mapped.error();
     }

@@ -99,11 +99,11 @@ static std::optional<TargetAddr> find_room(const std::vector<Gap>& gaps,
         for (const Gap& gap : gaps) {
             std::uint64_t begin = std::max(low, gap.start.value);
             std::uint64_t end = std::min(high, gap.end.value);
-            if (gap.end - gap.start < bytes || begin >= end || end - begin < 2 * page_bytes)
+            if (gap.end - gap.start < bytes || begin >= end ||
+                end - begin < 2 * page_bytes)
                 continue;
             std::uint64_t last = gap.end.value - bytes;
-            std::uint64_t wanted =
-                reach.to <= 0 ? std::max(end, bytes) - bytes : begin;
+            std::uint64_t wanted = reach.to <= 0 ? std::max(end, bytes) - bytes : begin;
             std::uint64_t start = std::clamp(wanted, gap.start.value, last);
             return TargetAddr{(start + page_bytes - 1) & ~(page_bytes - 1)};
         }
@@ -127,11 +127,11 @@ std::optional<TargetAddr> Agent::map_area(StoppedWorld& world, const Window& win
         Thread* thread = world.any_thread();
         if (!room || thread == nullptr)
             continue;
-        auto mapped = inject(*thread, SYS_mmap,
-                             {room->value, bytes, PROT_READ | PROT_EXEC,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                                  MAP_FIXED_NOREPLACE,
-                              ~0ull, 0});
+        auto mapped =
+            inject(*thread, SYS_mmap,
+                   {room->value, bytes, PROT_READ | PROT_EXEC,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+                    ~0ull, 0});
         if (!mapped || *mapped > ~4095ull)
             continue;
         std::uint64_t enter = space.runtime.image.value + runtime_header().enter;
@@ -161,7 +161,8 @@ void Agent::map_stub_areas(StoppedWorld& world, const std::vector<Window>& windo
             continue;
         // The whole range where it is small, else a page of it.
         std::uint64_t at = clamp_add(window.at() + 5, reach.front().from);
-        std::uint64_t n = static_cast<std::uint64_t>(reach.front().to - reach.front().from);
+        std::uint64_t n =
+            static_cast<std::uint64_t>(reach.front().to - reach.front().from);
         std::uint64_t end = at + std::min(n - 1, page_bytes) + stub_bytes;
         wanted.push_back({TargetAddr{at & ~(page_bytes - 1)},
                           TargetAddr{(end + page_bytes - 1) & ~(page_bytes - 1)}});
@@ -178,19 +179,20 @@ void Agent::map_stub_areas(StoppedWorld& world, const std::vector<Window>& windo
     TargetAddr behind{0};
     for (Gap area : wanted) {
         area.start = std::max(area.start, behind);
-        auto gap = std::upper_bound(gaps.begin(), gaps.end(), area.start,
-                                    [](TargetAddr at, const Gap& g) { return at < g.end; });
+        auto gap =
+            std::upper_bound(gaps.begin(), gaps.end(), area.start,
+                             [](TargetAddr at, const Gap& g) { return at < g.end; });
         Thread* thread = world.any_thread();
         if (area.start >= area.end || gap == gaps.end() || gap->start > area.start ||
             gap->end < area.end || thread == nullptr || n_stub_areas == max_stub_areas)
             continue;
         behind = area.end;
         std::uint64_t bytes = area.end - area.start;
-        auto mapped = inject(*thread, SYS_mmap,
-                             {area.start.value, bytes, PROT_READ | PROT_EXEC,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                                  MAP_FIXED_NOREPLACE,
-                              ~0ull, 0});
+        auto mapped =
+            inject(*thread, SYS_mmap,
+                   {area.start.value, bytes, PROT_READ | PROT_EXEC,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+                    ~0ull, 0});
         if (!mapped || *mapped > ~4095ull)
             continue;
         if (*mapped != area.start.value) { // a kernel that does not know the flag
@@ -222,9 +224,9 @@ private:
     {
         from_ = TargetAddr{at.value & ~(page_bytes - 1)};
         std::size_t wanted = (at - from_) + n;
-        for (std::size_t bytes : {std::size_t(16 * page_bytes),
-                                  (wanted + page_bytes - 1) & ~(page_bytes - 1),
-                                  std::size_t(page_bytes)}) {
+        for (std::size_t bytes :
+             {std::size_t(16 * page_bytes),
+              (wanted + page_bytes - 1) & ~(page_bytes - 1), std::size_t(page_bytes)}) {
             text_.resize(std::max(bytes, std::size_t(page_bytes)));
             if (space_.read_original(from_, text_))
                 return;
@@ -269,9 +271,9 @@ static bool can_jump(const Tracepoint& tp)
         tp.insn.flow == ControlFlow::branch &&
         std::any_of(tp.firings.begin(), tp.firings.end(),
                     [](const Firing& f) { return f.kind == SiteKind::ret; });
-    return (tp.purpose == Tracepoint::fires || tp.purpose == Tracepoint::library_change) &&
-           tp.first.value != 0 &&
-           (!conditional_return || is_jcc(tp.insn));
+    return (tp.purpose == Tracepoint::fires ||
+            tp.purpose == Tracepoint::library_change) &&
+           tp.first.value != 0 && (!conditional_return || is_jcc(tp.insn));
 }
 
 // The extents end where another tracepoint's bytes begin. A window that stands over the
@@ -318,8 +320,10 @@ Tracepoint* Agent::linker_tracepoint(AddressSpace& space)
         tp->first = tp->at();
         tp->end = tp->insn.next();
         while (tp->end - tp->at() < text.size()) {
-            auto insn = x86_64.decode(std::span(text).subspan(tp->end - tp->at()), tp->end);
-            bool padding = insn && (is_padding(*insn) || insn->flow == ControlFlow::ret);
+            auto insn =
+                x86_64.decode(std::span(text).subspan(tp->end - tp->at()), tp->end);
+            bool padding =
+                insn && (is_padding(*insn) || insn->flow == ControlFlow::ret);
             if (!padding || tp->end - tp->at() + insn->length > text.size())
                 break;
             tp->end = insn->next();
@@ -397,8 +401,9 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
 }
 
 // Behind the site's own extent, too, what stands already stays.
-static void limit_behind(AddressSpace& space, const std::vector<TargetAddr>& breakpoints,
-                         TargetAddr end, PatchSite& site)
+static void limit_behind(AddressSpace& space,
+                         const std::vector<TargetAddr>& breakpoints, TargetAddr end,
+                         PatchSite& site)
 {
     if (site.end != end) {
         site.beyond = site.end;
@@ -436,7 +441,8 @@ std::vector<PatchSite> Agent::patch_sites(AddressSpace& space,
         site.end = tp.end;
         site.beyond = tp.beyond;
         site.site = static_cast<std::uint32_t>(i);
-        auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), site.first);
+        auto near =
+            std::lower_bound(breakpoints.begin(), breakpoints.end(), site.first);
         for (; near != breakpoints.end() && *near < site.end; ++near) {
             Tracepoint* other = space.find(*near);
             clip(site, *near, *near + (other != nullptr ? other->insn.length : 1));
@@ -480,7 +486,8 @@ std::unique_ptr<Planted> Agent::build(StoppedWorld& world, Window& window)
         insn.site = *number;
         planted->sites.push_back(*number);
     }
-    auto patch = build_patch(window, *at, *space.patches.space().area_of(at->trampoline));
+    auto patch =
+        build_patch(window, *at, *space.patches.space().area_of(at->trampoline));
     if (!patch) {
         space.patches.space().give_back(*at, bytes);
         return nullptr;
@@ -553,12 +560,13 @@ void Agent::remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& id
     std::vector<TargetAddr> useless;
     for (TargetAddr window : windows) {
         const Planted* planted = space.patches.at(window);
-        bool serves = std::any_of(
-            planted->patch.moved.begin(), planted->patch.moved.end(),
-            [&space](const Moved& moved) {
-                Tracepoint* tp = moved.site ? space.find(moved.from) : nullptr;
-                return tp != nullptr && tp->serves();
-            });
+        bool serves =
+            std::any_of(planted->patch.moved.begin(), planted->patch.moved.end(),
+                        [&space](const Moved& moved) {
+                            Tracepoint* tp =
+                                moved.site ? space.find(moved.from) : nullptr;
+                            return tp != nullptr && tp->serves();
+                        });
         if (!serves)
             useless.push_back(window);
     }

@@ -103,19 +103,34 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
     return {};
 }
 
-// The user wants jumps or nothing.
-static void refuse_breakpoints(Planting& work, std::vector<Tracepoint*>& fresh,
-                               const JumpReport& jumps)
+// A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
+// cannot have a jump gets one only when the user asks for it; a site of which the client
+// knew no surroundings was never to have a jump.
+// What was planted before and lost its jump to a neighbour is told by the notes.
+static std::vector<std::string> refuse_breakpoints(Planting& work,
+                                                   std::vector<Tracepoint*>& fresh,
+                                                   const JumpReport& jumps,
+                                                   Mechanism mechanism)
 {
-    for (Tracepoint* tp : fresh) {
+    std::vector<std::string> notes;
+    bool in_runtime = jumps.note.empty();
+    std::erase_if(fresh, [&](Tracepoint* tp) {
+        bool asked = tp->purpose != Tracepoint::fires || tp->first.value == 0;
+        if (mechanism == Mechanism::automatic && (asked || !in_runtime))
+            return false;
         auto why = jumps.reasons.find(tp->at());
+        std::string reason =
+            why != jumps.reasons.end() ? why->second : "no jump can stand there";
+        if (mechanism == Mechanism::automatic)
+            reason += "; -x mechanism=int3 sets a breakpoint";
         for (std::uint32_t index : work.sites_of[tp])
-            work.refused.emplace_back(
-                index, why != jumps.reasons.end() ? why->second
-                                                  : "no jump can stand there");
+            work.refused.emplace_back(index, reason);
+        if (work.sites_of[tp].empty() && !tp->firings.empty())
+            notes.push_back("a probe enabled before is gone: " + reason);
         work.space.forget(*tp);
-    }
-    fresh.clear();
+        return true;
+    });
+    return notes;
 }
 
 static bool has_execed(const std::vector<Thread*>& threads)
@@ -164,8 +179,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         event.pid = space->owner();
         send_event(std::move(event));
     }
-    Planting work{*space, mappings_of(space->speaker()), TextWindow(*space), {}, {},
-                  {}, {}};
+    Planting work{*space, mappings_of(space->speaker()), TextWindow(*space), {}, {}, {},
+                  {}};
     for (std::uint32_t index : order) {
         if (std::string why = place(work, index, sites[index]); !why.empty())
             work.refused.emplace_back(index, std::move(why));
@@ -174,15 +189,18 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     JumpReport jumps;
     if (mechanism != Mechanism::int3)
         jumps = plant_jumps(world, fresh);
-    if (!jumps.note.empty()) {
+    std::vector<std::string> notes;
+    if (mechanism != Mechanism::int3)
+        notes = refuse_breakpoints(work, fresh, jumps, mechanism);
+    if (!jumps.note.empty())
+        notes.push_back(jumps.note);
+    for (std::string& note : notes) {
         AgentEvent event;
         event.kind = AgentEvent::agent_error;
         event.pid = space->owner();
-        event.text = jumps.note;
+        event.text = std::move(note);
         send_event(std::move(event));
     }
-    if (mechanism == Mechanism::jump)
-        refuse_breakpoints(work, fresh, jumps);
     for (Tracepoint* tp : work.grown)
         update_jump(*space, *tp);
     // Only a breakpoint can do harm to what the program wants of SIGTRAP.

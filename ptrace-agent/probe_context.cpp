@@ -78,7 +78,8 @@ TargetAddr Agent::program_pc(AddressSpace& space, const user_regs_struct& user)
     return pc;
 }
 
-static bool put_on_program(AddressSpace& space, const PatchPlace& place, user_regs_struct& user);
+static bool put_on_program(AddressSpace& space, const PatchPlace& place,
+                           user_regs_struct& user);
 
 // One go of a thread that wants out of our code; false: it ended.
 bool Agent::go_towards_exit(Thread& thread, user_regs_struct& user)
@@ -182,7 +183,8 @@ bool Agent::show_as_program(Thread& thread, siginfo_t& info, user_regs_struct& u
 }
 
 // Out of the trampoline at once: where the program's text goes on from this place.
-static bool put_on_program(AddressSpace& space, const PatchPlace& place, user_regs_struct& user)
+static bool put_on_program(AddressSpace& space, const PatchPlace& place,
+                           user_regs_struct& user)
 {
     std::uint64_t rbx = 0;
     if (place.rbx_on_stack && !space.read_value(TargetAddr{user.rsp}, rbx))

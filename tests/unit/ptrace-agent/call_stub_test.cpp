@@ -59,7 +59,8 @@ static void call_and_leave(pid_t pid, TargetAddr stub, int n_stops)
     std::uint64_t mask = 0;
     ASSERT_TRUE(agent::get_regs(pid, before) && agent::get_mask(pid, mask));
     agent::CallBlock block = agent::block_for(before, mask);
-    ASSERT_TRUE(write_to(pid, agent::block_of(stub), std::as_bytes(std::span(&block, 1))));
+    ASSERT_TRUE(
+        write_to(pid, agent::block_of(stub), std::as_bytes(std::span(&block, 1))));
     user_regs_struct call = before;
     call.rip = stub.value;
     call.rax = SYS_getppid;
