@@ -160,7 +160,8 @@ private:
     std::optional<TargetAddr> map_area(StoppedWorld& world, const Window& window);
     void map_stub_areas(StoppedWorld& world, const std::vector<Window>& windows);
     Tracepoint* linker_tracepoint(AddressSpace& space);
-    void clear_way(AddressSpace& space, std::vector<Tracepoint*>& wanted);
+    void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
+                   std::vector<Tracepoint*>& wanted);
     void claim(AddressSpace& space, Planted& planted);
     bool update_jump(AddressSpace& space, const Tracepoint& tp);
     void move_into_copies(AddressSpace& space);

@@ -276,12 +276,15 @@ static bool can_jump(const Tracepoint& tp)
            tp.first.value != 0 && (!conditional_return || is_jcc(tp.insn));
 }
 
-// The extents end where another tracepoint's bytes begin. A window that stands over the
-// site itself is taken out, and its tracepoints are planned again.
-void Agent::clear_way(AddressSpace& space, std::vector<Tracepoint*>& wanted)
+// The extents end where another tracepoint's bytes begin. A window that stands over one of
+// the sites, or keeps its bytes, is taken out, and its tracepoints are planned again. Of
+// `fresh` are those, too, that will have a breakpoint.
+void Agent::clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
+                      std::vector<Tracepoint*>& wanted)
 {
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        Planted* over = space.patches.covering(wanted[i]->at());
+    for (std::size_t i = 0; i < wanted.size() + fresh.size(); ++i) {
+        Tracepoint* site = i < fresh.size() ? fresh[i] : wanted[i - fresh.size()];
+        Planted* over = space.patches.covering(site->at());
         if (over == nullptr)
             continue;
         TargetAddr from = over->patch.at;
@@ -364,7 +367,7 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
         fresh.push_back(linker);
     }
     reclaim_trampolines(space);
-    clear_way(space, wanted);
+    clear_way(space, fresh, wanted);
     std::vector<PatchSite> sites = patch_sites(space, wanted);
     OriginalText text(space);
     WindowPlan plan = plan_windows(
@@ -429,7 +432,7 @@ std::vector<PatchSite> Agent::patch_sites(AddressSpace& space,
 {
     std::vector<TargetAddr> breakpoints;
     for (Tracepoint* tp : space.tracepoints()) {
-        if (tp->written)
+        if (tp->written || (!tp->site && !can_jump(*tp))) // that stand or will
             breakpoints.push_back(tp->at());
     }
     std::vector<PatchSite> sites;
