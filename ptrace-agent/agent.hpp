@@ -13,7 +13,9 @@
 //
 // Files: agent.cpp loop and requests; stops.cpp what a stop means; hit.cpp tracepoints
 // being hit; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
-// release.cpp ending; inject.cpp system calls in a target; traps.cpp SIGTRAP repair;
+// release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
+// repair; inject_runtime.cpp, jumps.cpp, patches.cpp, runtime_map.cpp the fast path;
+// probe_context.cpp threads that stop in it; host_upcall.cpp what it asks;
 // linker.cpp the dynamic linker; profile.cpp sampling; host*.cpp what D programs ask; unwind.cpp ustack().
 #pragma once
 
