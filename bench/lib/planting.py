@@ -174,14 +174,13 @@ def all_of_node(args, table):
         if not node:
             raise Skip("no node")
         path, spent = os.path.realpath(node), []
-        names = [name for name in symbols(path) if name.startswith("uv_")][:40]
-        if not names:
+        if "uv_run" not in symbols(path):
             raise Skip(f"{path} has no symbols")
         for _ in range(args.runs):
             process = subprocess.Popen([path, "-e", "setTimeout(() => {}, 1e6)"])
             try:
                 time.sleep(1)
-                sites = [address(process.pid, path, name) for name in names[-8:]]
+                sites = [address(process.pid, path, "uv_run")]
                 tracer = Tracer(args, process.pid, "pid$target:node::entry { @ = count(); }", sites)
                 tracer.finish()
                 spent.append(tracer.armed_s)
