@@ -167,8 +167,12 @@ private:
     std::optional<Place> take_pair(const Window& window, std::size_t n_bytes);
     std::optional<Place> take_punned(const Window& window, std::size_t n_bytes);
     std::optional<TargetAddr> take_stub(const Window& window, TargetAddr trampoline);
-    std::vector<std::unique_ptr<Area>> areas_; // ascending
-    std::size_t recent_ = 0;                   // the one that was taken from last
+    Area* holding(TargetAddr at) const;
+
+    using Areas = std::vector<std::unique_ptr<Area>>; // ascending
+    Areas areas_;
+    Areas stub_areas_;       // small: for stubs of punned windows
+    std::size_t recent_ = 0; // of areas_: the one that was taken from last
 };
 
 // The highest byte of the jump's displacement must trap for some windows: the address

@@ -179,15 +179,25 @@ TrampolineSpace& TrampolineSpace::operator=(TrampolineSpace&&) noexcept = defaul
 
 void TrampolineSpace::add_area(TargetAddr start, std::uint64_t bytes)
 {
+    Areas& list = bytes > small_area ? areas_ : stub_areas_;
     auto at =
-        std::upper_bound(areas_.begin(), areas_.end(), start,
+        std::upper_bound(list.begin(), list.end(), start,
                          [](TargetAddr a, const auto& b) { return a < b->start; });
-    auto made = areas_.insert(at, std::make_unique<Area>(start, bytes));
-    auto index = static_cast<std::size_t>(made - areas_.begin());
-    if (bytes > small_area || areas_.size() == 1)
-        recent_ = index;
-    else if (index <= recent_)
-        ++recent_;
+    auto made = list.insert(at, std::make_unique<Area>(start, bytes));
+    if (&list == &areas_)
+        recent_ = static_cast<std::size_t>(made - list.begin());
+}
+
+TrampolineSpace::Area* TrampolineSpace::holding(TargetAddr at) const
+{
+    for (const Areas* list : {&areas_, &stub_areas_}) {
+        auto after =
+            std::upper_bound(list->begin(), list->end(), at,
+                             [](TargetAddr a, const auto& b) { return a < b->start; });
+        if (after != list->begin() && (*--after)->holds(at))
+            return after->get();
+    }
+    return nullptr;
 }
 
 template <class Find> std::optional<TargetAddr> TrampolineSpace::in_areas(Find find)
@@ -195,8 +205,6 @@ template <class Find> std::optional<TargetAddr> TrampolineSpace::in_areas(Find f
     for (std::size_t i = 0; i < areas_.size(); ++i) {
         // The one that served last, then the others.
         std::size_t at = i == 0 ? recent_ : i <= recent_ ? i - 1 : i;
-        if (areas_[at]->bytes <= small_area)
-            continue;
         if (std::optional<TargetAddr> found = find(*areas_[at])) {
             recent_ = at;
             return found;
@@ -235,7 +243,7 @@ std::optional<Place> TrampolineSpace::take_pair(const Window& window,
     std::optional<TargetAddr> stub;
     int n_tries = 0;
     auto with_stub = [&](Area& area, Area::Pass pass) -> std::optional<TargetAddr> {
-        for (std::uint64_t from = 0; n_tries < max_tries; ++n_tries) {
+        for (std::uint64_t from = 0; n_tries > 0; --n_tries) {
             auto at = area.search(c, n_bytes, from, area.bytes, pass);
             if (!at)
                 return std::nullopt;
@@ -251,12 +259,12 @@ std::optional<Place> TrampolineSpace::take_pair(const Window& window,
     };
     for (Area::Pass pass :
          {Area::Pass::used_pages, Area::Pass::roomy_pages, Area::Pass::everywhere}) {
+        n_tries = max_tries;
         auto found = in_areas([&](Area& area) {
             return area.bytes < n_bytes ? std::nullopt : with_stub(area, pass);
         });
         if (found)
             return Place{*found, stub};
-        n_tries = 0;
     }
     return std::nullopt;
 }
@@ -279,17 +287,29 @@ std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window,
                                                      TargetAddr to)
 {
     Constraint c = constraint_of_stub(window, to);
-    std::optional<TargetAddr> only; // all four bytes are fixed
-    if (c.fixed == 15)
-        only = c.origin + static_cast<std::uint64_t>(next_legal(c, c.mask, c.from));
-    for (const std::unique_ptr<Area>& area : areas_) {
-        if (only && !area->holds(*only))
-            continue;
-        auto at = area->search(c, stub_bytes, 0, area->bytes, Area::Pass::everywhere);
+    auto take_in = [&](Area& area) -> std::optional<TargetAddr> {
+        auto at = area.search(c, stub_bytes, 0, area.bytes, Area::Pass::everywhere);
         if (!at)
-            continue;
-        area->mark(*at, stub_bytes, true);
-        return area->start + *at;
+            return std::nullopt;
+        area.mark(*at, stub_bytes, true);
+        return area.start + *at;
+    };
+    for (const std::unique_ptr<Area>& area : areas_) {
+        if (std::optional<TargetAddr> at = take_in(*area))
+            return at;
+    }
+    if (window.form != PatchForm::punned)
+        return std::nullopt;
+    for (const Reach& reach : reach_of(window)) {
+        TargetAddr from = c.origin + static_cast<std::uint64_t>(reach.from);
+        TargetAddr end = c.origin + static_cast<std::uint64_t>(reach.to);
+        auto area = std::upper_bound(
+            stub_areas_.begin(), stub_areas_.end(), from,
+            [](TargetAddr a, const auto& b) { return a < b->start + b->bytes; });
+        for (; area != stub_areas_.end() && (*area)->start < end; ++area) {
+            if (std::optional<TargetAddr> at = take_in(**area))
+                return at;
+        }
     }
     return std::nullopt;
 }
@@ -313,26 +333,20 @@ void TrampolineSpace::give_back(const Place& place, std::size_t n_bytes)
 
 std::optional<TargetAddr> TrampolineSpace::area_of(TargetAddr at) const
 {
-    auto after =
-        std::upper_bound(areas_.begin(), areas_.end(), at,
-                         [](TargetAddr a, const auto& b) { return a < b->start; });
-    if (after == areas_.begin() || !(*--after)->holds(at))
-        return std::nullopt;
-    return (*after)->start;
+    Area* area = holding(at);
+    return area != nullptr ? std::optional(area->start) : std::nullopt;
 }
 
 void TrampolineSpace::give_back(TargetAddr at, std::size_t n_bytes)
 {
-    for (const std::unique_ptr<Area>& area : areas_) {
-        if (!area->holds(at))
-            continue;
-        std::uint64_t first = at - area->start;
-        area->mark(first, n_bytes, false);
-        area->n_full = std::numeric_limits<std::size_t>::max();
-        area->next = std::min(area->next, first);
-        area->next_block = std::min(area->next_block, first / block_bytes);
+    Area* area = holding(at);
+    if (area == nullptr)
         return;
-    }
+    std::uint64_t first = at - area->start;
+    area->mark(first, n_bytes, false);
+    area->n_full = std::numeric_limits<std::size_t>::max();
+    area->next = std::min(area->next, first);
+    area->next_block = std::min(area->next_block, first / block_bytes);
 }
 
 } // namespace dt

@@ -91,14 +91,14 @@ void WindowRuns::write_original(const Sequence& s)
     write_pad(at(TargetAddr{s.c.pads[1]}), Pad::target);
 }
 
-Outcome WindowRuns::run_original(Sequence& s)
+Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
 {
     Sandbox& sandbox = differential_.sandbox();
     write_original(s);
     // A first run of nothing: bits that the vector state cannot hold are dropped.
     write_pad(sandbox.slot(), Pad::behind);
     s.c.start.regs.rip = Sandbox::address(sandbox.slot());
-    native_run(s.c.start, {s.at.value, 0});
+    native_run(s.c.start, {entry.value, 0});
     s.c.start.regs.fs_base = own_fs_base();
     differential_.restore_data(s.c);
     Outcome native{s.c.start, {}};
@@ -108,16 +108,73 @@ Outcome WindowRuns::run_original(Sequence& s)
     return native;
 }
 
+// The sequence's start and end, and places in between that may be jumped to.
+std::vector<TargetAddr> WindowRuns::branch_targets(const Sequence& s)
+{
+    std::vector<TargetAddr> out = {s.at};
+    bool some = differential_.pick(60);
+    for (std::size_t i = 1; i < s.insns.size(); ++i) {
+        if (some && differential_.pick(40))
+            out.push_back(s.insns[i].at);
+    }
+    out.push_back(s.at + s.text.size());
+    return out;
+}
+
+void WindowRuns::map_for_stub(const Window& window)
+{
+    constexpr std::size_t most = 4000;
+    constexpr std::uint64_t page = 4096;
+    for (const Reach& reach : reach_of(window)) {
+        std::uint64_t place =
+            window.at().value + 5 + static_cast<std::uint64_t>(reach.from);
+        std::uint64_t start = place & ~(page - 1);
+        std::uint64_t n = ((place + stub_bytes - 1) & ~(page - 1)) - start + page;
+        if (n_stub_areas_ == most || space_.area_of(TargetAddr{start}) ||
+            space_.area_of(TargetAddr{start + n - 1}))
+            continue;
+        void* wanted = reinterpret_cast<void*>(start);
+        void* mapped = mmap(wanted, n, PROT_READ | PROT_WRITE | PROT_EXEC,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (mapped != wanted)
+            continue;
+        ++n_stub_areas_;
+        space_.add_area(TargetAddr{start}, n);
+    }
+}
+
+// Where a run begins: at the start, or where somebody jumps to behind a jump.
+TargetAddr WindowRuns::entry_of(const Sequence& s)
+{
+    for (const Patch& patch : s.patches) {
+        if (patch.form == PatchForm::plain || !differential_.pick(40))
+            continue;
+        TargetAddr entry = patch.end;
+        if (patch.form == PatchForm::pair) {
+            PatchPlace led = *place_of(patch, *patch.stub);
+            entry = patch.moved[led.index].from;
+        }
+        if (entry < s.at + s.text.size())
+            return entry;
+    }
+    return s.at;
+}
+
 // False when every site is refused.
 bool WindowRuns::patch(Sequence& s)
 {
     std::vector<PatchSite> sites;
     unsigned percent = differential_.pick(30) ? 100 : 35;
     std::size_t always = differential_.random()() % s.insns.size();
+    std::vector<TargetAddr> targets = branch_targets(s);
     for (std::size_t i = 0; i < s.insns.size(); ++i) {
-        if (i == always || differential_.pick(percent))
-            sites.push_back({s.insns[i].at, s.at, s.at + s.text.size(),
-                             static_cast<std::uint32_t>(i)});
+        if (i != always && !differential_.pick(percent))
+            continue;
+        TargetAddr at = s.insns[i].at;
+        auto end = std::upper_bound(targets.begin(), targets.end(), at);
+        sites.push_back({at, *std::prev(end), *end, static_cast<std::uint32_t>(i)});
+        if (end + 1 != targets.end() && differential_.pick(70))
+            sites.back().beyond = *(end + 1);
     }
     WindowPlan plan = plan_windows(x86_64, sites, [&](TargetAddr from, std::size_t n) {
         std::span<const std::byte> rest = std::span(s.text).subspan(from - s.at);
@@ -127,6 +184,12 @@ bool WindowRuns::patch(Sequence& s)
     for (const Window& window : plan.windows) {
         std::size_t n = trampoline_bytes(window);
         std::optional<Place> to = space_.take(window, n);
+        if (!to && window.form == PatchForm::punned) {
+            map_for_stub(window);
+            to = space_.take(window, n);
+            if (!to)
+                continue; // what is there is not free
+        }
         if (!to) {
             report_ = "no place for a trampoline";
             return false;
@@ -145,7 +208,7 @@ bool WindowRuns::patch(Sequence& s)
         s.taken.push_back(n);
         s.patches.push_back(std::move(*built));
     }
-    return !plan.windows.empty();
+    return !s.patches.empty();
 }
 
 void WindowRuns::give_back(Sequence& s)
@@ -189,6 +252,8 @@ bool WindowRuns::leave(Sequence& s, NativeState& ours, TargetAddr pc)
             std::memcpy(&ours.regs[Reg::rbx], at(TargetAddr{rsp}), 8);
             ft_window_sites[14].rsp = rsp;
         }
+        if (place->kind == PatchPlace::inside && place->rsp_add != 0)
+            ft_window_sites[13].rsp = rsp; // a call's return address was pushed there
         rsp += place->rsp_add;
         ours.regs.rip = place->on.value;
         return true;
@@ -201,10 +266,19 @@ WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
     differential_.restore_data(s.c);
     for (const Patch& patch : s.patches) {
         std::copy(patch.text.begin(), patch.text.end(), at(patch.at));
-        std::uint64_t end = std::min<std::uint64_t>(5, patch.text.size());
+        if (patch.form == PatchForm::punned &&
+            !std::equal(patch.text.begin() + (patch.end - patch.at), patch.text.end(),
+                        patch.original.begin() + (patch.end - patch.at)))
+            return fail(s, "a byte that is kept was changed");
+        TargetAddr second = patch.form == PatchForm::pair
+                                ? patch.moved[place_of(patch, *patch.stub)->index].from
+                                : patch.at;
+        std::uint64_t end =
+            std::min<std::uint64_t>(second - patch.at + 5, patch.text.size());
         for (const Moved& moved : patch.moved) {
             std::uint64_t offset = moved.from - patch.at;
-            if (offset > 0 && offset < end && !x86_64.traps(patch.text[offset]))
+            if (offset > 0 && offset < end && moved.from != second &&
+                !x86_64.traps(patch.text[offset]))
                 return fail(s, "a byte of the jump does not trap");
         }
     }
@@ -242,7 +316,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
     if (differential_.same(s.c, native, ours, 0, true))
         return native.state.signal != 0 ? faulted : same;
     Ended failed = fail(s, "with windows:");
-    return reads(s, native, below) ? skipped : failed;
+    return reads(s, s.entry, native, below) ? skipped : failed;
 }
 
 // Indices of the data that heads and stub wrote.
@@ -261,7 +335,7 @@ std::vector<std::size_t> WindowRuns::below_red_zones() const
 
 // Whether the original itself does something else with other values there, as no program
 // would.
-bool WindowRuns::reads(const Sequence& s, const Outcome& native,
+bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& native,
                        const std::vector<std::size_t>& indices)
 {
     Sequence other;
@@ -270,7 +344,7 @@ bool WindowRuns::reads(const Sequence& s, const Outcome& native,
     other.text = s.text;
     for (std::size_t i : indices)
         other.c.data[i] = s.c.data[i] ^ std::byte{0x5a};
-    Outcome again = run_original(other);
+    Outcome again = run_original(other, entry);
     for (std::size_t i : indices)
         differential_.sandbox().data()[i] = native.data[i];
     return !differential_.same(s.c, native, again.state, 0, true);
@@ -283,25 +357,29 @@ WindowRuns::Ended WindowRuns::run(const std::vector<std::vector<std::byte>>& seq
     if (!arranged)
         return skipped;
     Sequence& s = *arranged;
-    Outcome native = run_original(s);
     if (!patch(s)) {
         give_back(s);
         return refused;
     }
+    s.entry = entry_of(s);
+    Outcome native = run_original(s, s.entry);
     NativeState ours = s.c.start;
-    ours.regs.rip = s.at.value;
+    ours.regs.rip = s.entry.value;
     Ended ended = run_patched(s, ours);
     if (ended == same)
         ended = compare(s, native, ours);
     bool arrived_behind =
         native.state.signal == 0 && native.state.regs.rip == s.at.value + s.text.size();
     for (std::size_t i = 0; i < s.insns.size() && ended == same; ++i) {
-        if (s.placed[i] && ft_window_sites[i].n_fired != 1 &&
+        if (s.placed[i] && s.insns[i].at >= s.entry &&
+            ft_window_sites[i].n_fired != 1 &&
             (arrived_behind || ft_window_sites[i].n_fired > 1))
             ended = fail(s, "a site did not fire once");
     }
     if (ended == same || ended == faulted) {
         for (const Patch& patch : s.patches) {
+            ++n_forms[patch.form];
+            n_from_behind += s.entry != s.at ? 1 : 0;
             for (const Moved& moved : patch.moved)
                 for (const Instruction& insn : s.insns)
                     n_moved[insn.flow] += insn.at == moved.from ? 1 : 0;
@@ -319,11 +397,12 @@ WindowRuns::run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
     if (!arranged)
         return skipped;
     Sequence& s = *arranged;
-    Outcome native = run_original(s);
     if (!patch(s)) {
         give_back(s);
         return refused;
     }
+    s.entry = s.at;
+    Outcome native = run_original(s, s.entry);
     const Patch& patch = s.patches[differential_.random()() % s.patches.size()];
     std::vector<TargetAddr> places;
     for (std::size_t i = 0; i < patch.code.size(); ++i) {

@@ -4,7 +4,7 @@
 //
 //   arrange    one instruction, the key, gets the state that it needs (arrange.cpp); the
 //              others come before and behind it
-//   patch      random sites; plan_windows, TrampolineSpace, build_patch as they are used
+//   patch      random sites and branch targets; plan_windows, TrampolineSpace, build_patch as they are used
 //   runtime    a stub in the place of dt_rt_enter: counts, notes rsp, jumps to the tail
 //   compare    all that Differential compares, but for the words below the red zone that
 //              heads and stub write; and how often each site fired
@@ -43,18 +43,23 @@ public:
     const std::string& report() const { return report_; }
 
     std::map<ControlFlow, std::uint64_t> n_moved; // of windows that were run
-    std::uint64_t n_left[8] = {};                 // by PatchPlace::Kind
+    std::map<PatchForm, std::uint64_t> n_forms;
+    std::uint64_t n_from_behind = 0; // windows of runs that began behind a jump
+    std::uint64_t n_left[8] = {};    // by PatchPlace::Kind
 
 private:
     using Sequence = WindowSequence;
     void write_original(const Sequence& s);
-    Outcome run_original(Sequence& s);
+    Outcome run_original(Sequence& s, TargetAddr entry);
+    std::vector<TargetAddr> branch_targets(const Sequence& s);
+    void map_for_stub(const Window& window);
+    TargetAddr entry_of(const Sequence& s);
     bool patch(Sequence& s);
     void give_back(Sequence& s);
     Ended run_patched(Sequence& s, NativeState& ours);
     Ended compare(Sequence& s, const Outcome& native, NativeState& ours);
     std::vector<std::size_t> below_red_zones() const;
-    bool reads(const Sequence& s, const Outcome& native,
+    bool reads(const Sequence& s, TargetAddr entry, const Outcome& native,
                const std::vector<std::size_t>& indices);
     bool leave(Sequence& s, NativeState& ours, TargetAddr pc);
     Ended fail(const Sequence& s, const std::string& what);
@@ -63,6 +68,7 @@ private:
     Differential& differential_;
     std::byte* area_ = nullptr;
     TrampolineSpace space_;
+    std::size_t n_stub_areas_ = 0;
     std::string report_;
 };
 

@@ -16,6 +16,7 @@ constexpr std::size_t max_sequence = 14;
 struct WindowSequence {
     Case c;
     TargetAddr at;
+    TargetAddr entry; // where it is run from
     std::vector<Instruction> insns;
     std::vector<std::byte> text;    // with padding
     std::vector<std::size_t> sites; // indices of insns

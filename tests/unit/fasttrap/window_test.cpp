@@ -46,6 +46,10 @@ protected:
     {
         return counts_[ended];
     }
+    unsigned long long n(PatchForm form)
+    {
+        return runs_.n_forms[form];
+    }
     // False when the test should give up: the reports would only repeat themselves.
     bool add(WindowRuns::Ended ended)
     {
@@ -123,7 +127,13 @@ TEST_F(WindowTest, RandomSequencesDoTheSameInTrampolines)
     for (auto flow :
          {ControlFlow::next, ControlFlow::jump, ControlFlow::branch, ControlFlow::call,
           ControlFlow::jump_indirect, ControlFlow::call_indirect, ControlFlow::ret})
-        EXPECT_GT(runs_.n_moved[flow], n_cases_ / 200) << static_cast<int>(flow);
+        EXPECT_GT(runs_.n_moved[flow], n_cases_ / 400) << static_cast<int>(flow);
+    std::printf("%llu plain, %llu pairs, %llu punned; %llu from behind a jump\n",
+                n(PatchForm::plain), n(PatchForm::pair), n(PatchForm::punned),
+                static_cast<unsigned long long>(runs_.n_from_behind));
+    EXPECT_GT(n(PatchForm::pair), n_cases_ / 50);
+    EXPECT_GT(n(PatchForm::punned), n_cases_ / 500);
+    EXPECT_GT(runs_.n_from_behind, n_cases_ / 100);
 }
 
 TEST_F(WindowTest, AThreadCanLeaveATrampolineAnywhere)

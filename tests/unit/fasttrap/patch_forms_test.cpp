@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// Windows of one to four bytes: pairs, punned jumps, and what they must not touch.
+#include "window_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace dt;
+using namespace dt::test;
+
+namespace {
+
+// Where the jmp rel32 leads whose bytes begin at offset of code that stands at `at`.
+TargetAddr jump_at(const std::vector<std::byte>& code, TargetAddr at,
+                   std::size_t offset)
+{
+    std::int32_t distance = 0;
+    EXPECT_GE(code.size(), offset + 5);
+    EXPECT_EQ(code[offset], std::byte{0xe9});
+    std::memcpy(&distance, &code[offset + 1], 4);
+    return at + offset + 5 + static_cast<std::uint64_t>(std::int64_t{distance});
+}
+
+WindowPlan plan_of(const Text& text)
+{
+    WindowPlan plan = text.plan();
+    EXPECT_TRUE(plan.refused.empty());
+    return plan;
+}
+
+struct Built {
+    TrampolineSpace space;
+    Place place;
+    Patch patch;
+};
+
+std::unique_ptr<Built> build(const Window& window, TargetAddr start = area,
+                             std::uint64_t bytes = 16 << 20)
+{
+    auto built = std::make_unique<Built>();
+    built->space.add_area(start, bytes);
+    auto place = built->space.take(window, trampoline_bytes(window));
+    EXPECT_TRUE(place);
+    if (!place)
+        return nullptr;
+    built->place = *place;
+    Result<Patch> patch =
+        build_patch(window, *place, *built->space.area_of(place->trampoline));
+    EXPECT_TRUE(patch) << (patch ? "" : patch.error().text);
+    if (!patch)
+        return nullptr;
+    built->patch = std::move(*patch);
+    return built;
+}
+
+// Windows of n bytes with a target behind them, and mov %rdi,%rax; mov %rsi,%rdx there.
+TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
+{
+    for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390"}) {
+        std::size_t n = first.size() / 2;
+        Text text(first + "4889f8 4889f2 c3");
+        WindowPlan plan = plan_of(text.site(0, 7, 0, n).behind(n + 7, 0));
+        ASSERT_EQ(plan.windows.size(), 1U);
+        const Window& window = plan.windows[0];
+        EXPECT_EQ(window.form, PatchForm::pair);
+        EXPECT_EQ(window.own_bytes(), n);
+        EXPECT_EQ(window.end(), Text::at(n + 6));
+        auto built = build(window);
+        ASSERT_TRUE(built) << first;
+        const Patch& patch = built->patch;
+        EXPECT_EQ(patch.original, bytes_of(first + "4889f8 4889f2"));
+        EXPECT_EQ(patch.text.size(), patch.original.size());
+        EXPECT_EQ(jump_at(patch.text, patch.at, 0), patch.trampoline);
+        EXPECT_EQ(jump_at(patch.text, patch.at, n), *patch.stub);
+        const Moved& second = patch.moved[window.second];
+        EXPECT_EQ(second.from, Text::at(n));
+        EXPECT_EQ(jump_at(patch.stub_code, *patch.stub, 0), second.head);
+        for (const Moved& moved : patch.moved) {
+            std::uint64_t offset = moved.from - patch.at;
+            EXPECT_TRUE(offset == 0 || offset == n || offset >= n + 5 ||
+                        x86_64.traps(patch.text[offset]))
+                << first << " " << offset;
+        }
+        auto place = place_of(patch, *patch.stub);
+        ASSERT_TRUE(place);
+        EXPECT_EQ(place->kind, PatchPlace::head);
+        EXPECT_EQ(place->on, Text::at(n));
+        EXPECT_FALSE(place_of(patch, *patch.stub + 1));
+        place = place_of(patch, patch.trampoline + patch.code.size() - 5);
+        ASSERT_TRUE(place);
+        EXPECT_EQ(place->on, window.end());
+        built->space.give_back(built->place, trampoline_bytes(window));
+        EXPECT_TRUE(built->space.take(window, trampoline_bytes(window)));
+    }
+}
+
+TEST(PatchForms, APairOfFourBytesLeadsFarBelow)
+{
+    // The highest byte of its displacement is e9: 380 MB below, where this text is not.
+    WindowPlan plan =
+        Text("89c85dc3 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0).plan();
+    ASSERT_EQ(plan.refused.size(), 1U);
+    EXPECT_EQ(plan.refused[0].reason, "no padding behind it");
+}
+
+TEST(PatchForms, APairTakesInTheWindowBehindIt)
+{
+    // ret | mov %rdi,%rax; mov %rsi,%rdx; ret
+    Text text("c3 4889f8 4889f2 c3");
+    WindowPlan plan = plan_of(text.site(0, 1, 0, 1).behind(8, 0).site(1, 2, 1, 8));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    EXPECT_EQ(plan.windows[0].insns[0].site, 1U);
+    EXPECT_EQ(plan.windows[0].insns[1].site, 2U);
+    auto built = build(plan.windows[0]);
+    ASSERT_TRUE(built);
+    EXPECT_EQ(jump_at(built->patch.stub_code, *built->patch.stub, 0),
+              built->patch.moved[1].head);
+}
+
+TEST(PatchForms, APairReachesAWindowFurtherOn)
+{
+    // ret | push %rbx; mov $1,%eax; ret, whose ret's window begins at the mov
+    Text text("c3 53 b801000000 c3");
+    WindowPlan plan = plan_of(text.site(0, 1, 0, 1).behind(8, 0).site(7, 2, 1, 8));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    EXPECT_EQ(plan.windows[0].insns.size(), 4U);
+    EXPECT_EQ(plan.windows[0].insns[3].site, 2U);
+}
+
+TEST(PatchForms, AnInstructionOfAPairIsProbedInIt)
+{
+    // xor %eax,%eax; ret | ...: entry and return
+    Text text("31c0 c3 4889f8 4889f2 c3");
+    WindowPlan plan =
+        plan_of(text.site(0, 1, 0, 3).behind(10, 0).site(2, 2, 0, 3).behind(10, 0));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    EXPECT_EQ(plan.windows[0].insns[0].site, 1U);
+    EXPECT_EQ(plan.windows[0].insns[1].site, 2U);
+}
+
+TEST(PatchForms, ACallsReturnAddressIsThePlaceOfASecondJump)
+{
+    // call *%rax | mov %rax,%rbx; pop %rbx; ret
+    WindowPlan plan = plan_of(Text("ffd0 4889c3 5b c3").site(0));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    EXPECT_EQ(plan.windows[0].form, PatchForm::pair);
+    EXPECT_EQ(plan.windows[0].insns[plan.windows[0].second].insn.at, Text::at(2));
+}
+
+TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
+{
+    // ret, and 10 20 30 06 behind it
+    WindowPlan plan = plan_of(Text("c3 10203006").site(0, 7, 0, 1));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    const Window& window = plan.windows[0];
+    EXPECT_EQ(window.form, PatchForm::punned);
+    EXPECT_EQ(window.end(), Text::at(1));
+    std::vector<Reach> reach = reach_of(window);
+    ASSERT_EQ(reach.size(), 1U);
+    EXPECT_EQ(reach[0].from, 0x06302010);
+    EXPECT_EQ(reach[0].to, 0x06302011);
+
+    TargetAddr exact = Text::at(5) + 0x06302010;
+    TrampolineSpace space;
+    space.add_area(TargetAddr{0x2000000}, 1 << 20);
+    EXPECT_FALSE(space.take(window, trampoline_bytes(window)));
+    space.add_area(TargetAddr{exact.value & ~4095ULL}, 4096);
+    auto place = space.take(window, trampoline_bytes(window));
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->stub, exact);
+    EXPECT_EQ(space.area_of(place->trampoline), TargetAddr{0x2000000});
+    EXPECT_FALSE(space.take(window, trampoline_bytes(window))); // it is somebody's
+    Result<Patch> patch = build_patch(window, *place, TargetAddr{0x2000000});
+    ASSERT_TRUE(patch);
+    EXPECT_EQ(patch->original, bytes_of("c3 10203006"));
+    EXPECT_EQ(patch->text, bytes_of("e9 10203006"));
+    EXPECT_EQ(jump_at(patch->stub_code, exact, 0), patch->moved[0].head);
+    EXPECT_FALSE(place_of(*patch, Text::at(1))); // the program's own
+    EXPECT_EQ(place_of(*patch, exact)->on, Text::at(0));
+    space.give_back(*place, trampoline_bytes(window));
+    EXPECT_TRUE(space.take(window, trampoline_bytes(window)));
+}
+
+TEST(PatchForms, APunnedJumpTakesWhatItCanBeforeItself)
+{
+    // pop %rbp; mov %eax,%ecx; ret, and 10 behind: three bytes are free, two trap
+    WindowPlan plan = plan_of(Text("5d 89c1 c3 10").site(3, 7, 0, 4));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    const Window& window = plan.windows[0];
+    EXPECT_EQ(window.at(), Text::at(0));
+    EXPECT_EQ(trapping_bytes(window), 5U);
+    auto built = build(window, TargetAddr{0x10000000 + text_at}, 32 << 20);
+    ASSERT_TRUE(built);
+    EXPECT_TRUE(x86_64.traps(built->patch.text[1]));
+    EXPECT_TRUE(x86_64.traps(built->patch.text[3]));
+    EXPECT_EQ(built->patch.text[4], std::byte{0x10});
+}
+
+std::size_t n_refused(const Text& text)
+{
+    return text.plan().refused.size();
+}
+
+TEST(PatchForms, NothingThatChangesIsReliedOn)
+{
+    std::string hex = "c3 10203006 90909090";
+    EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1)), 0U);
+    // Something of ours stands three bytes behind it.
+    EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).behind(0, 3)), 1U);
+    // A site that may become a breakpoint (that of an unknown extent will).
+    EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).site(3, 8, 3, 3)), 2U);
+    // A plain window begins there: the ret is left, the window is not.
+    WindowPlan plan =
+        Text("c3 102030 b801000000").site(0, 1, 0, 1).site(4, 2, 4, 9).plan();
+    ASSERT_EQ(plan.refused.size(), 1U);
+    EXPECT_EQ(plan.refused[0].site, 1U);
+    ASSERT_EQ(plan.windows.size(), 1U);
+    EXPECT_EQ(plan.windows[0].form, PatchForm::plain);
+    // Text that cannot be read.
+    EXPECT_EQ(n_refused(Text("c3 102030").site(0, 7, 0, 1)), 1U);
+    // A place below address 0.
+    EXPECT_EQ(n_refused(Text("c3 102030f6").site(0, 7, 0, 1)), 1U);
+}
+
+TEST(PatchForms, OfTwoPunnedJumpsOneKeepsTheOthersPlace)
+{
+    // Two rets whose jumps would overlap: the first one's bytes are the second's.
+    WindowPlan plan = Text("c3 c3 203006 06").site(0, 1, 0, 1).site(1, 2, 1, 2).plan();
+    ASSERT_EQ(plan.windows.size(), 1U);
+    ASSERT_EQ(plan.refused.size(), 1U);
+    EXPECT_EQ(plan.refused[0].site, 1U);
+    EXPECT_EQ(plan.windows[0].at(), Text::at(1));
+}
+
+TEST(PatchForms, AWrongPlaceIsRefused)
+{
+    Window window = plan_of(Text("c3 10203006").site(0, 7, 0, 1)).windows[0];
+    TargetAddr exact = Text::at(5) + 0x06302010;
+    EXPECT_FALSE(build_patch(window, {area + 64, {}}, area));
+    EXPECT_FALSE(build_patch(window, {area + 64, exact + 1}, area));
+    EXPECT_TRUE(build_patch(window, {area + 64, exact}, area));
+}
+
+TEST(PatchForms, EachHasItsText)
+{
+    EXPECT_EQ(text_of(PatchForm::plain), "a jump");
+    EXPECT_NE(text_of(PatchForm::pair), text_of(PatchForm::punned));
+}
+
+} // namespace
