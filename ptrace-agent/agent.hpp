@@ -158,7 +158,8 @@ private:
     JumpReport plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh);
     std::vector<PatchSite> patch_sites(AddressSpace& space,
                                        const std::vector<Tracepoint*>& wanted);
-    std::unique_ptr<Planted> build(StoppedWorld& world, Window& window);
+    std::unique_ptr<Planted> build(StoppedWorld& world, Window window,
+                                   const std::vector<Tracepoint*>& wanted);
     std::optional<TargetAddr> map_area(StoppedWorld& world, const Window& window);
     void map_stub_areas(StoppedWorld& world, const std::vector<Window>& windows);
     Tracepoint* linker_tracepoint(AddressSpace& space);

@@ -276,6 +276,18 @@ static bool can_jump(const Tracepoint& tp)
            tp.first.value != 0 && (!conditional_return || is_jcc(tp.insn));
 }
 
+// The window that a site is in. An endbr64 stays in its place: the window with its probe
+// begins behind it.
+static Planted* window_over(const AddressSpace& space, const Tracepoint& tp)
+{
+    static constexpr std::array endbr64{std::byte{0xf3}, std::byte{0x0f},
+                                        std::byte{0x1e}, std::byte{0xfa}};
+    if (Planted* over = space.patches.covering(tp.at()))
+        return over;
+    bool stays = std::equal(endbr64.begin(), endbr64.end(), tp.insn.bytes.begin());
+    return stays ? space.patches.covering(tp.insn.next()) : nullptr;
+}
+
 // The extents end where another tracepoint's bytes begin. A window that stands over one of
 // the sites, or keeps its bytes, is taken out, and its tracepoints are planned again. Of
 // `fresh` are those, too, that will have a breakpoint.
@@ -284,15 +296,13 @@ void Agent::clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh
 {
     for (std::size_t i = 0; i < wanted.size() + fresh.size(); ++i) {
         Tracepoint* site = i < fresh.size() ? fresh[i] : wanted[i - fresh.size()];
-        Planted* over = space.patches.covering(site->at());
+        Planted* over = window_over(space, *site);
         if (over == nullptr)
             continue;
-        TargetAddr from = over->patch.at;
-        std::uint64_t n = over->patch.original.size();
-        space.patches.take_out(space, {from});
-        for (const Moved& moved : over->patch.moved) {
-            Tracepoint* tp = moved.site ? space.find(moved.from) : nullptr;
-            if (tp != nullptr && tp->site && moved.from - from < n) {
+        space.patches.take_out(space, {over->patch.at});
+        for (const Planted::Probed& probed : over->probed) {
+            Tracepoint* tp = space.find(probed.at);
+            if (tp != nullptr && tp->site == probed.site) {
                 tp->site.reset();
                 wanted.push_back(tp);
             }
@@ -377,13 +387,16 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
         report.reasons[wanted[refused.site]->at()] = refused.reason;
     map_stub_areas(world, plan.windows);
     for (Window& window : plan.windows) {
-        auto planted = build(world, window);
+        auto planted = build(world, window, wanted);
         if (planted) {
             all.push_back(std::move(planted));
             continue;
         }
-        for (const WindowInsn& insn : window.insns)
-            report.reasons[insn.insn.at] = "no room within a jump's reach";
+        for (const WindowInsn& insn : window.insns) {
+            if (insn.site)
+                report.reasons[wanted[*insn.site]->at()] =
+                    "no room within a jump's reach";
+        }
     }
     std::vector<Planted*> list;
     for (auto& planted : all)
@@ -466,7 +479,8 @@ std::vector<PatchSite> Agent::patch_sites(AddressSpace& space,
     return sites;
 }
 
-std::unique_ptr<Planted> Agent::build(StoppedWorld& world, Window& window)
+std::unique_ptr<Planted> Agent::build(StoppedWorld& world, Window window,
+                                      const std::vector<Tracepoint*>& wanted)
 {
     AddressSpace& space = world.space();
     std::size_t bytes = trampoline_bytes(window);
@@ -481,13 +495,14 @@ std::unique_ptr<Planted> Agent::build(StoppedWorld& world, Window& window)
     for (WindowInsn& insn : window.insns) {
         if (!insn.site)
             continue;
-        auto number = space.runtime.add_site(insn.insn.at);
+        TargetAddr site = wanted[*insn.site]->at(); // an endbr64, where there is one
+        auto number = space.runtime.add_site(site);
         if (!number) {
             space.patches.space().give_back(*at, bytes);
             return nullptr;
         }
         insn.site = *number;
-        planted->sites.push_back(*number);
+        planted->probed.push_back({*number, site});
     }
     auto patch =
         build_patch(window, *at, *space.patches.space().area_of(at->trampoline));
@@ -505,13 +520,13 @@ std::unique_ptr<Planted> Agent::build(StoppedWorld& world, Window& window)
 
 void Agent::claim(AddressSpace& space, Planted& planted)
 {
-    for (const Moved& moved : planted.patch.moved) {
-        Tracepoint* tp = moved.site ? space.find(moved.from) : nullptr;
+    for (const Planted::Probed& probed : planted.probed) {
+        Tracepoint* tp = space.find(probed.at);
         if (tp == nullptr)
             continue;
-        tp->site = *moved.site;
+        tp->site = probed.site;
         if (tp->insn.flow == ControlFlow::branch)
-            space.runtime.set_condition(*moved.site,
+            space.runtime.set_condition(probed.site,
                                         DT_RT_CONDITIONAL | tp->insn.condition);
         update_jump(space, *tp);
     }
@@ -553,7 +568,7 @@ void Agent::remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& id
 {
     std::vector<TargetAddr> windows;
     for (Tracepoint* tp : idle) {
-        if (Planted* planted = space.patches.covering(tp->at()))
+        if (Planted* planted = window_over(space, *tp))
             windows.push_back(planted->patch.at);
         if (tp->site)
             space.runtime.set_firings(*tp->site, {});
@@ -563,13 +578,11 @@ void Agent::remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& id
     std::vector<TargetAddr> useless;
     for (TargetAddr window : windows) {
         const Planted* planted = space.patches.at(window);
-        bool serves =
-            std::any_of(planted->patch.moved.begin(), planted->patch.moved.end(),
-                        [&space](const Moved& moved) {
-                            Tracepoint* tp =
-                                moved.site ? space.find(moved.from) : nullptr;
-                            return tp != nullptr && tp->serves();
-                        });
+        bool serves = std::any_of(planted->probed.begin(), planted->probed.end(),
+                                  [&space](const Planted::Probed& probed) {
+                                      Tracepoint* tp = space.find(probed.at);
+                                      return tp != nullptr && tp->serves();
+                                  });
         if (!serves)
             useless.push_back(window);
     }

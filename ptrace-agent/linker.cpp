@@ -191,12 +191,13 @@ static void forget_unmapped(AddressSpace& space)
             space.forget(*tp);
     }
     for (TargetAddr window : space.patches.windows()) {
-        const Patch& patch = space.patches.at(window)->patch;
+        const Planted& planted = *space.patches.at(window);
+        const Patch& patch = planted.patch;
         std::vector<std::byte> text(patch.text.size());
         if (space.read_text(window, text) && text == patch.text)
             continue;
-        for (const Moved& moved : patch.moved) {
-            if (Tracepoint* tp = moved.site ? space.find(moved.from) : nullptr)
+        for (const Planted::Probed& probed : planted.probed) {
+            if (Tracepoint* tp = space.find(probed.at))
                 space.forget(*tp);
         }
         space.patches.drop(window);

@@ -11,7 +11,7 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t span_gap = 4096;     // patches closer than this are one write
+constexpr std::uint64_t span_gap = 4096; // patches closer than this are one write
 constexpr std::size_t max_span = 1 << 20;
 
 // Bytes for many places of one memory, written in few calls.
@@ -49,7 +49,8 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     for (Planted* planted : list) {
         pieces.push_back({planted->patch.trampoline, &planted->patch.code, planted});
         if (planted->patch.stub)
-            pieces.push_back({*planted->patch.stub, &planted->patch.stub_code, planted});
+            pieces.push_back(
+                {*planted->patch.stub, &planted->patch.stub_code, planted});
     }
     std::sort(pieces.begin(), pieces.end(),
               [](const Piece& a, const Piece& b) { return a.at < b.at; });
@@ -61,7 +62,8 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
             bool ok = text.read_text(from, bytes);
             for (std::size_t i = first; i < last; ++i)
                 std::copy(pieces[i].code->begin(), pieces[i].code->end(),
-                          bytes.begin() + static_cast<std::ptrdiff_t>(pieces[i].at - from));
+                          bytes.begin() +
+                              static_cast<std::ptrdiff_t>(pieces[i].at - from));
             ok = ok && text.write_text(from, bytes);
             for (std::size_t i = first; i < last && !ok; ++i)
                 odd.push_back(pieces[i].planted);
@@ -70,15 +72,15 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     std::sort(list.begin(), list.end(),
               [](Planted* a, Planted* b) { return a->patch.at < b->patch.at; });
     in_spans(
-        list,
-        [](Planted* p) { return std::pair(p->patch.at, p->patch.text.size()); },
+        list, [](Planted* p) { return std::pair(p->patch.at, p->patch.text.size()); },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.resize(n);
             bool ok = text.read_text(from, bytes);
             std::vector<Planted*> changed;
             for (std::size_t i = first; i < last; ++i) {
                 Patch& patch = list[i]->patch;
-                auto here = bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
+                auto here =
+                    bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
                 if (!ok || std::count(odd.begin(), odd.end(), list[i]) != 0 ||
                     !std::equal(patch.original.begin(), patch.original.end(), here)) {
                     odd.push_back(list[i]);
@@ -123,7 +125,8 @@ static void put_back(std::vector<Planted*> list, Read read, Write write)
                 return;
             for (std::size_t i = first; i < last; ++i) {
                 const Patch& patch = list[i]->patch;
-                auto here = bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
+                auto here =
+                    bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
                 if (std::equal(patch.text.begin(), patch.text.end(), here))
                     std::copy(patch.original.begin(), patch.original.end(), here);
             }
@@ -139,7 +142,8 @@ void Patches::take_out(AddressSpace& text, const std::vector<TargetAddr>& window
             list.push_back(found->second.get());
     }
     put_back(
-        list, [&](TargetAddr at, std::span<std::byte> bytes) {
+        list,
+        [&](TargetAddr at, std::span<std::byte> bytes) {
             return text.read_text(at, bytes);
         },
         [&](TargetAddr at, std::span<std::byte> bytes) { text.write_text(at, bytes); });
@@ -187,7 +191,8 @@ std::vector<std::uint32_t> Patches::reclaim()
         if (patch.stub)
             by_trampoline_.erase(*patch.stub);
         space_.give_back({patch.trampoline, patch.stub}, patch.code.size());
-        sites.insert(sites.end(), planted->sites.begin(), planted->sites.end());
+        for (const Planted::Probed& probed : planted->probed)
+            sites.push_back(probed.site);
     }
     retired_.clear();
     return sites;

@@ -23,7 +23,13 @@ class AddressSpace;
 
 struct Planted {
     Patch patch;
-    std::vector<std::uint32_t> sites; // of the window, ascending by address
+    // The runtime's number of a site, and its tracepoint's address: where the patch has
+    // the probe, or the endbr64 before it.
+    struct Probed {
+        std::uint32_t site = 0;
+        TargetAddr at;
+    };
+    std::vector<Probed> probed; // ascending by address
     bool written = false;
 };
 
