@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <vector>
 
 namespace dt::agent {
@@ -21,6 +22,14 @@ static int give(AddressSpace& space, std::uint64_t to, const void* from,
 {
     auto* bytes = static_cast<const std::byte*>(from);
     return space.write({to}, {bytes, n}) ? 0 : -1;
+}
+
+static std::uint64_t now(clockid_t clock)
+{
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 void FiringHost::answer(dt_rt_upcall& call)
@@ -77,6 +86,12 @@ void FiringHost::answer(dt_rt_upcall& call)
     }
     case DT_RT_UP_TID:
         value = host_.thread_key;
+        break;
+    case DT_RT_UP_TIMESTAMP:
+        value = now(CLOCK_MONOTONIC);
+        break;
+    case DT_RT_UP_WALLTIME:
+        value = now(CLOCK_REALTIME);
         break;
     default:
         call.result = -1;
