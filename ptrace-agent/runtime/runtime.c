@@ -48,8 +48,10 @@ __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 {
 	const struct dt_rt_config *config = &dt_rt_config;
 	const struct dt_rt_site *site = &config->sites[frame->site];
-	const struct dt_rt_firing *firing =
-	    &config->firings[site->first_firing];
+	/* The agent replaces both numbers while threads stand anywhere. */
+	dt_u64 both =
+	    dt_once64((const dt_u64 *)(const void *)&site->first_firing);
+	const struct dt_rt_firing *firing = &config->firings[(dt_u32)both];
 	struct dt_rt_notes *notes = (struct dt_rt_notes *)(frame + 1);
 	struct dt_rt_run run;
 
@@ -66,6 +68,6 @@ __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)
 	run.frame = frame;
 	run.site = site;
 	run.notes = notes;
-	for (dt_u32 n = site->n_firings; n; n--)
+	for (dt_u32 n = (dt_u32)(both >> 32); n; n--)
 		dt_rt_fire_one(&run, firing++);
 }
