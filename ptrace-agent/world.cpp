@@ -215,6 +215,7 @@ StoppedWorld::StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space)
 StoppedWorld::~StoppedWorld()
 {
     agent_.stopping_ = nullptr;
+    space_->remove_stub(); // of calls that were made meanwhile
     agent_.release_all(*space_);
 }
 
