@@ -144,7 +144,8 @@ private:
     Result<Ok> step_to_main(Process& process, const std::string& name);
 
     // linker.cpp
-    bool watch_linker(StoppedWorld& world); // true: from now on
+    // True: from now on. With `later` the breakpoint is left to the caller.
+    bool watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
     bool handle_library_change(Thread& thread);
 
     // inject_runtime.cpp
@@ -167,7 +168,7 @@ private:
                    std::vector<Tracepoint*>& wanted);
     void claim(AddressSpace& space, Planted& planted);
     bool update_jump(AddressSpace& space, const Tracepoint& tp);
-    void move_into_copies(AddressSpace& space);
+    void move_into_copies(AddressSpace& space, std::span<Planted* const> windows);
     void reclaim_trampolines(AddressSpace& space);
     void remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& idle);
 
@@ -215,6 +216,7 @@ private:
 };
 
 bool in_our_code(const AddressSpace& space, TargetAddr pc); // probe_context.cpp
+void see_padding(const AddressSpace& space, Tracepoint& tp); // jumps.cpp
 Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config);
 
 } // namespace dt::agent

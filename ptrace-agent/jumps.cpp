@@ -327,23 +327,27 @@ Tracepoint* Agent::linker_tracepoint(AddressSpace& space)
     for (Tracepoint* tp : space.tracepoints()) {
         if (tp->purpose != Tracepoint::library_change || !tp->written)
             continue;
-        std::array<std::byte, 32> text{};
-        if (!space.read_original(tp->at(), text))
-            return nullptr;
-        tp->first = tp->at();
-        tp->end = tp->insn.next();
-        while (tp->end - tp->at() < text.size()) {
-            auto insn =
-                x86_64.decode(std::span(text).subspan(tp->end - tp->at()), tp->end);
-            bool padding =
-                insn && (is_padding(*insn) || insn->flow == ControlFlow::ret);
-            if (!padding || tp->end - tp->at() + insn->length > text.size())
-                break;
-            tp->end = insn->next();
-        }
+        see_padding(space, *tp);
         return tp;
     }
     return nullptr;
+}
+
+// Its surroundings are what is empty there.
+void see_padding(const AddressSpace& space, Tracepoint& tp)
+{
+    std::array<std::byte, 32> text{};
+    tp.first = tp.at();
+    tp.end = tp.insn.next();
+    if (!space.read_original(tp.at(), text))
+        return;
+    while (tp.end - tp.at() < text.size()) {
+        auto insn = x86_64.decode(std::span(text).subspan(tp.end - tp.at()), tp.end);
+        bool padding = insn && (is_padding(*insn) || insn->flow == ControlFlow::ret);
+        if (!padding || tp.end - tp.at() + insn->length > text.size())
+            break;
+        tp.end = insn->next();
+    }
 }
 
 static void clip(PatchSite& site, TargetAddr from, TargetAddr to)
@@ -361,7 +365,8 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
     std::vector<Tracepoint*> wanted;
     std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(wanted),
                  [](Tracepoint* tp) { return can_jump(*tp); });
-    if (wanted.empty())
+    if (std::none_of(wanted.begin(), wanted.end(),
+                     [](Tracepoint* tp) { return tp->purpose == Tracepoint::fires; }))
         return report;
     // No breakpoint of ours is to stand where a jump can.
     if (Tracepoint* linker = linker_tracepoint(space))
@@ -401,12 +406,13 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
     std::vector<Planted*> list;
     for (auto& planted : all)
         list.push_back(planted.get());
-    std::vector<Planted*> odd = space.patches.write(space, std::move(all));
+    space.patches.write(space, std::move(all), [&](std::span<Planted* const> windows) {
+        move_into_copies(space, windows);
+    });
     for (Planted* planted : list) {
         if (planted->written)
             claim(space, *planted);
     }
-    move_into_copies(space);
     // What did not get its jump gets a breakpoint.
     std::erase_if(fresh, [](const Tracepoint* tp) { return tp->site.has_value(); });
     for (Tracepoint* tp : wanted) {
@@ -533,15 +539,18 @@ void Agent::claim(AddressSpace& space, Planted& planted)
 }
 
 // A thread that stands in the middle of a window goes on in its copy.
-void Agent::move_into_copies(AddressSpace& space)
+void Agent::move_into_copies(AddressSpace& space, std::span<Planted* const> windows)
 {
     for (Thread* thread : threads_in(space)) {
         user_regs_struct user;
         if (!thread->stopped || !get_regs(thread->tid, user))
             continue;
-        Planted* planted = space.patches.covering({user.rip});
-        if (planted == nullptr || planted->patch.at.value == user.rip)
+        auto after = std::upper_bound(
+            windows.begin(), windows.end(), user.rip,
+            [](std::uint64_t pc, Planted* p) { return pc < p->patch.at.value; });
+        if (after == windows.begin() || (*std::prev(after))->patch.at.value == user.rip)
             continue;
+        Planted* planted = *std::prev(after);
         auto place = place_of(planted->patch, {user.rip});
         if (!place || place->kind != PatchPlace::window)
             continue;

@@ -141,7 +141,7 @@ static std::optional<TargetAddr> debug_of_program(AddressSpace& space)
     return TargetAddr{*debug};
 }
 
-bool Agent::watch_linker(StoppedWorld& world)
+bool Agent::watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later)
 {
     AddressSpace& space = world.space();
     if (space.link_debug.value != 0)
@@ -169,7 +169,10 @@ bool Agent::watch_linker(StoppedWorld& world)
         if (!insn || x86_64.plan_displaced(*insn).how == Displaced::refused)
             return false;
         tp = &space.add(*insn);
-        if (!space.write_breakpoints({tp}).empty()) {
+        see_padding(space, *tp);
+        if (later != nullptr)
+            later->push_back(tp);
+        else if (!space.write_breakpoints({tp}).empty()) {
             space.forget(*tp);
             return false;
         }

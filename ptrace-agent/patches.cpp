@@ -32,7 +32,8 @@ static void in_spans(const Items& items, At range, Put put)
 }
 
 std::vector<Planted*> Patches::write(AddressSpace& text,
-                                     std::vector<std::unique_ptr<Planted>> all)
+                                     std::vector<std::unique_ptr<Planted>> all,
+                                     const MoveThreads& move_threads)
 {
     std::vector<Planted*> odd;
     std::vector<Planted*> list;
@@ -71,6 +72,13 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
 
     std::sort(list.begin(), list.end(),
               [](Planted* a, Planted* b) { return a->patch.at < b->patch.at; });
+    std::sort(odd.begin(), odd.end());
+    odd.erase(std::unique(odd.begin(), odd.end()), odd.end());
+    std::erase_if(list, [&odd](Planted* planted) {
+        return std::binary_search(odd.begin(), odd.end(), planted);
+    });
+    // No moment in which somebody stands in a half of what was an instruction.
+    move_threads(list);
     in_spans(
         list, [](Planted* p) { return std::pair(p->patch.at, p->patch.text.size()); },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
@@ -81,7 +89,7 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
                 Patch& patch = list[i]->patch;
                 auto here =
                     bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
-                if (!ok || std::count(odd.begin(), odd.end(), list[i]) != 0 ||
+                if (!ok ||
                     !std::equal(patch.original.begin(), patch.original.end(), here)) {
                     odd.push_back(list[i]);
                     continue;

@@ -13,8 +13,10 @@
 
 #include "fasttrap/patch.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace dt::agent {
@@ -47,7 +49,11 @@ public:
 
     // Puts the trampoline's code and then the jump in place. Those whose text is not as
     // expected come back, unwritten.
-    std::vector<Planted*> write(AddressSpace& text, std::vector<std::unique_ptr<Planted>> all);
+    // In between, threads that stand in one of the windows are moved into its copy.
+    using MoveThreads = std::function<void(std::span<Planted* const> by_window)>;
+    std::vector<Planted*> write(AddressSpace& text,
+                                std::vector<std::unique_ptr<Planted>> all,
+                                const MoveThreads& move_threads);
     // The original bytes again, where our jumps still stand; the windows are retired.
     void take_out(AddressSpace& text, const std::vector<TargetAddr>& windows);
     // Into a copy of the memory.
@@ -59,8 +65,8 @@ public:
     std::vector<std::uint32_t> reclaim();
     void forget_all();
 
-    Planted* at(TargetAddr window) const;       // that begins there
-    Planted* covering(TargetAddr address) const; // whose window holds the address
+    Planted* at(TargetAddr window) const;           // that begins there
+    Planted* covering(TargetAddr address) const;    // whose window holds the address
     std::optional<Found> find(TargetAddr pc) const; // in a window or a trampoline
     bool empty() const { return planted_.empty(); }
     std::vector<TargetAddr> windows() const;

@@ -115,8 +115,10 @@ static std::vector<std::string> refuse_breakpoints(Planting& work,
     std::vector<std::string> notes;
     bool in_runtime = jumps.note.empty();
     std::erase_if(fresh, [&](Tracepoint* tp) {
-        bool asked = tp->purpose != Tracepoint::fires || tp->first.value == 0;
-        if (mechanism == Mechanism::automatic && (asked || !in_runtime))
+        if (tp->purpose != Tracepoint::fires)
+            return false; // ours
+        bool unknown = tp->first.value == 0;
+        if (mechanism == Mechanism::automatic && (unknown || !in_runtime))
             return false;
         auto why = jumps.reasons.find(tp->at());
         std::string reason =
@@ -171,7 +173,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         if (Thread* thread = world.any_thread())
             learn_trap_action(*thread->process, *thread);
     }
-    if (watch_linker(world) && space->text_seen != 0 &&
+    std::vector<Tracepoint*> linker;
+    if (watch_linker(world, &linker) && space->text_seen != 0 &&
         text_mappings(space->speaker()) != space->text_seen) {
         // Its libraries are others than when the client looked.
         AgentEvent event;
@@ -186,6 +189,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
             work.refused.emplace_back(index, std::move(why));
     }
     std::vector<Tracepoint*> fresh = work.fresh;
+    fresh.insert(fresh.end(), linker.begin(), linker.end());
     JumpReport jumps;
     if (mechanism != Mechanism::int3)
         jumps = plant_jumps(world, fresh);

@@ -23,6 +23,7 @@ struct ps_prochandle {
     bool created = false; // by dtrace_proc_create(): ours to start
     bool alive = true;
     bool implied = false; // grabbed because a description named it
+    bool watched = false; // its libraries, by the agent
     int status = 0;       // of waitpid(2), once it has ended; -1: nobody holds it
     std::unique_ptr<dt::ProcessSymbols> symbols;
     // (address, probe) of the sites that are in place.

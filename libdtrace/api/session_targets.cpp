@@ -51,11 +51,26 @@ static dt::Mechanism mechanism_of(const dt::Options& options)
     return options.mechanism == "jump" ? dt::Mechanism::jump : dt::Mechanism::automatic;
 }
 
+// Does an enabled description name the process?
+static bool describes(const dtrace_hdl& session, pid_t pid)
+{
+    std::string provider = "pid" + std::to_string(pid);
+    for (const dt::Enabling& each : session.enabled)
+        for (const auto& clause : each.prog->program->clauses)
+            for (const dt::ProbeSpec& spec : clause.probes)
+                if (spec.provider == provider)
+                    return true;
+    return false;
+}
+
 int dtrace_hdl::plant(ps_prochandle* process)
 {
     std::vector<dt::Site> sites = missing_sites(*this, *process);
-    if (sites.empty())
+    // The agent watches libraries from the first call on, also when nothing is there yet
+    // that a description could match.
+    if (sites.empty() && (process->watched || !describes(*this, process->pid)))
         return 0;
+    process->watched = true;
     auto planted = processes.agent()->plant(process->pid, sites, mechanism_of(options));
     if (!planted) {
         if (planted.error().code == dt::Code::gone)

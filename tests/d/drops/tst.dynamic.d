@@ -3,6 +3,7 @@
  * @flags: -q -x dynvarsize=4k
  * @stderr
  * @replace: dtrace: \d+ dynamic -> dtrace: N dynamic
+ * @replace: (dtrace: N dynamic variable drops\n)+ -> dtrace: N dynamic variable drops\n
  */
 int n;
 

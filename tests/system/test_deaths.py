@@ -1,0 +1,78 @@
+"""dtrace, its agent or both are killed by SIGKILL at any moment: the target finishes right
+(A1, A2 of the catalogue of faults)."""
+import os, pathlib, random, signal, subprocess, time
+
+from harness import equal, main, need
+
+PROBES = "pid$target:libc.so.6::entry,pid$target:libc.so.6::return { @[probefunc] = count(); }"
+
+# Four threads that allocate; what they compute is known.
+WORK = """
+import hashlib, threading
+results = []
+def run(n):
+    h = hashlib.md5()
+    for i in range(8000):
+        h.update(str([j * n for j in range(10)]).encode())
+    results.append(h.hexdigest())
+threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(sorted(results))
+"""
+
+def agent_of(dtrace):
+    """The child of a dtrace that holds its targets; 0: none yet, or no more."""
+    for folder in pathlib.Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            name, rest = (folder / "stat").read_text().rsplit(")", 1)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if name.endswith("(ptrace-agent") and int(rest.split()[1]) == dtrace.pid:
+            return int(folder.name)
+    return 0
+
+def kill_at_random_moments(t, victims):
+    need("python3")
+    command = ["python3", "-c", WORK]
+    right = subprocess.run(command, capture_output=True, text=True).stdout
+    rounds = 1000 if t.long else 25
+    n_agents = 0
+    for round in range(rounds):
+        target = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        dtrace = t.start("-Zqn", PROBES, "-p", str(target.pid))
+        time.sleep(random.random() * 0.2)
+        agent = agent_of(dtrace) if "agent" in victims else 0
+        if "dtrace" in victims:
+            dtrace.kill()
+        if agent:
+            n_agents += 1
+            try:
+                os.kill(agent, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            out, errors = target.communicate(timeout=60)
+        finally:
+            target.kill()
+            dtrace.kill()
+            dtrace.communicate()
+        equal((target.returncode, out), (0, right), f"round {round}: {errors[-300:]}")
+    if "agent" in victims and n_agents < rounds // 3:
+        raise AssertionError(f"only {n_agents} agents were there to be killed")
+
+def killing_dtrace_harms_no_target(t):
+    kill_at_random_moments(t, ("dtrace",))
+
+def killing_the_agent_harms_no_target(t):
+    kill_at_random_moments(t, ("agent",))
+
+def killing_both_harms_no_target(t):
+    kill_at_random_moments(t, ("agent", "dtrace"))
+
+TESTS = [killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target]
+
+if __name__ == "__main__":
+    main(TESTS)
