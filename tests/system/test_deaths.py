@@ -12,7 +12,7 @@ import hashlib, threading
 results = []
 def run(n):
     h = hashlib.md5()
-    for i in range(8000):
+    for i in range(30000):
         h.update(str([j * n for j in range(10)]).encode())
     results.append(h.hexdigest())
 threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
@@ -38,12 +38,12 @@ def kill_at_random_moments(t, victims):
     need("python3")
     command = ["python3", "-c", WORK]
     right = subprocess.run(command, capture_output=True, text=True).stdout
-    rounds = 1000 if t.long else 25
+    rounds = 1000 if t.long else 20
     n_agents = 0
     for round in range(rounds):
         target = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         dtrace = t.start("-Zqn", PROBES, "-p", str(target.pid))
-        time.sleep(random.random() * 0.2)
+        time.sleep(0.02 + random.random() * 0.2)
         agent = agent_of(dtrace) if "agent" in victims else 0
         if "dtrace" in victims:
             dtrace.kill()
