@@ -10,6 +10,7 @@
 
 #define DT_PART 65536ull
 #define DT_LIMIT_BYTES (1ull << 46)
+#define DT_MAX_CPUS 4096
 
 static dt_u64 dt_or(dt_u64 v, dt_u64 otherwise)
 {
@@ -106,6 +107,11 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	dt_table(&a->ecbs, &at, ecbs, sizeof(struct dt_ecb));
 	dt_table(&a->vars, &at, vars, sizeof(struct dt_var));
 	a->var_index = dt_take(&at, 3 * 65536 * sizeof(dt_u32), 64);
+	a->counters.n_cpus = (dt_u32)dt_clamp(
+	    dt_or(config->n_cpus, a->n_shards), 1, DT_MAX_CPUS);
+	a->counters.used = 64; /* 0 means none */
+	a->counters.seen = dt_take(
+	    &at, (a->counters.n_cpus + 1ull) << DT_COUNTERS_SHIFT, 4096);
 	a->heap_used = DT_ALIGN(at, 64ull);
 	at = a->heap_used + dt_or(config->heap_bytes, 16 << 20);
 	a->program_bytes = DT_ALIGN(at, DT_PART);
@@ -120,6 +126,8 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->dynvars = dt_take(&at, a->dynvars_bytes, 4096);
 	dt_dynvar_layout(a);
 	a->shards = dt_take(&at, a->n_shards * a->shard_bytes, 4096);
+	a->counters.sets = dt_take(
+	    &at, (a->counters.n_cpus + 1ull) << DT_COUNTERS_SHIFT, 4096);
 	a->locals_used = 0;
 	a->total_bytes = DT_ALIGN(at, DT_PART);
 	a->start_walltime = config->walltime;
@@ -209,6 +217,16 @@ static int dt_plan_ok(const struct dt_arena *a)
 	       dt_inside(p->spec_data, p->n_specs * p->spec_bytes, low, high);
 }
 
+static int dt_counters_ok(const struct dt_arena *a)
+{
+	const struct dt_counter_plan *c = &a->counters;
+	dt_u64 bytes = (c->n_cpus + 1ull) << DT_COUNTERS_SHIFT;
+
+	return c->n_cpus <= DT_MAX_CPUS && c->used <= DT_COUNTERS_BYTES &&
+	       dt_inside(c->seen, bytes, sizeof(*a), a->program_bytes) &&
+	       dt_inside(c->sets, bytes, a->program_bytes, a->total_bytes);
+}
+
 int dt_arena_check(const void *mem, dt_u64 bytes)
 {
 	const struct dt_arena *a = mem;
@@ -240,7 +258,8 @@ int dt_arena_check(const void *mem, dt_u64 bytes)
 	    !dt_dynvar_layout_ok(a) ||
 	    !dt_inside(a->shards, a->n_shards * a->shard_bytes, low,
 		       a->total_bytes) ||
-	    a->locals_used > a->plan.locals_bytes || !dt_plan_ok(a))
+	    a->locals_used > a->plan.locals_bytes || !dt_plan_ok(a) ||
+	    !dt_counters_ok(a))
 		return -1;
 	return 0;
 }

@@ -16,6 +16,10 @@
  * that (it is not canonical on x86-64, with four or five page table levels), so
  * the engine tells its own memory from the target's by the address alone.
  *
+ * Counters stand beside the shards: what native code (no shard, no lock) adds
+ * up for aggregations without a key. They only grow; the consumer remembers in
+ * the program part what it has seen of them (dif/counters.c).
+ *
  * The data part is writable by targets: the consumer copies what it reads
  * there, checks the bound, then uses the copy. All widths are fixed.
  */
@@ -28,7 +32,7 @@
 #include "dif/types.h"
 
 #define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
-#define DT_ARENA_VERSION 2
+#define DT_ARENA_VERSION 3
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 
@@ -52,7 +56,7 @@ enum dt_short_kind {
 	DT_SHORT_VAR, /* a builtin */
 	DT_SHORT_CONST,
 	DT_SHORT_COMPARE, /* is a builtin, by a branch's condition, a number? */
-	DT_SHORT_SELF, /* a thread-local variable */
+	DT_SHORT_SELF,	  /* a thread-local variable */
 	DT_SHORT_SET_VAR, /* stores a builtin in it */
 	DT_SHORT_SET_CONST,
 	DT_SHORT_SINCE, /* a builtin less a thread-local variable */
@@ -83,7 +87,7 @@ struct dt_action {
 	dt_u32 in_key;	    /* 1: part of the key of the next aggregation */
 	dt_u32 key_bytes;   /* aggregation: its whole key, 8-aligned */
 	dt_u32 value_bytes; /* aggregation: what it keeps per key */
-	dt_u32 pad;
+	dt_u32 counters;    /* aggregation without key: where in a set, or 0 */
 	struct dt_short brief; /* of difo */
 };
 
@@ -96,6 +100,8 @@ struct dt_clause {
 	dt_u32 line;	  /* in the source */
 	dt_u64 uarg;	  /* the compiler's number for it */
 	struct dt_short brief; /* of predicate */
+	dt_u32 epid;	       /* an ECB of it, 0: none yet */
+	dt_u32 pad;
 };
 #define DT_CLAUSE_RECORDS 0x1 /* has an action that records, or no action */
 #define DT_CLAUSE_COMMITS 0x2
@@ -116,6 +122,7 @@ struct dt_probe {
 	dt_u32 flags;			  /* DT_PROBE_* */
 };
 #define DT_PROBE_DTRACE 0x1 /* of provider dtrace: fires while BEGIN runs */
+#define DT_PROBE_MANY 0x2   /* has, or is about to have, several ECBs */
 
 /* Ids by convention: the consumer adds these three first. */
 #define DT_PROBE_BEGIN 1
@@ -177,6 +184,19 @@ struct dt_dyn_plan {
 	dt_u32 n_buckets, n_slots; /* powers of two */
 };
 
+/*
+ * Sets of counters, from the arena's start: the first is added to by locked
+ * instructions, each of the others only on one CPU, 0 and so on.
+ */
+struct dt_counter_plan {
+	dt_off sets; /* data part */
+	dt_off seen; /* program part: what the consumer had of each set */
+	dt_u32 n_cpus;
+	dt_u32 used; /* bytes of a set that actions have */
+};
+#define DT_COUNTERS_SHIFT 18
+#define DT_COUNTERS_BYTES (1u << DT_COUNTERS_SHIFT) /* of a set */
+
 struct dt_arena {
 	dt_u64 magic;
 	dt_u32 version;
@@ -199,6 +219,7 @@ struct dt_arena {
 	dt_u64 dynvars_bytes;
 	struct dt_dyn_plan dyn;
 	struct dt_shard_plan plan;
+	struct dt_counter_plan counters;
 };
 
 enum dt_activity {

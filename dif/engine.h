@@ -27,6 +27,7 @@ extern "C" {
 struct dt_arena_config {
 	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET: the default */
 	dt_u32 n_shards;
+	dt_u32 n_cpus; /* that can have counters; 0: as many as shards */
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
 	dt_u64 heap_bytes; /* program part: text, tables, strings */
 	dt_u64 globals_bytes;
@@ -113,6 +114,11 @@ dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 /* The same for aggregations; the copy is a sequence of struct dt_aggent. */
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 		    dt_u64 max, int (*alive)(dt_u32 owner));
+/*
+ * The same for one set of counters, 0 to arena->counters.n_cpus: what was added
+ * to them since. No lock is taken. Call it until it returns 0.
+ */
+dt_s64 dt_drain_counters(void *arena, dt_u32 set, void *to, dt_u64 max);
 /* Bytes waiting in a shard's active principal buffer; a hint, no lock taken. */
 dt_u64 dt_fill(const void *arena, dt_u32 shard);
 /* Moves parts of committed speculations, empties discarded ones, cleans dynamic

@@ -21,6 +21,7 @@ static void dt_load_begin(struct dt_loader *l, void *arena, const void *dof,
 	l->heap_used = l->arena->heap_used;
 	l->globals_used = l->arena->globals_used;
 	l->locals_used = l->arena->locals_used;
+	l->counters_used = l->arena->counters.used;
 	l->n_difos = l->arena->difos.n;
 	l->n_clauses = l->arena->clauses.n;
 	l->n_enablings = l->arena->enablings.n;
@@ -43,6 +44,7 @@ static void dt_load_publish(struct dt_loader *l)
 	a->heap_used = l->heap_used;
 	a->globals_used = l->globals_used;
 	a->locals_used = l->locals_used;
+	a->counters.used = l->counters_used;
 	dt_release32(&a->vars.n, l->n_vars);
 	dt_release32(&a->difos.n, l->n_difos);
 	dt_release32(&a->clauses.n, l->n_clauses);
@@ -222,6 +224,7 @@ dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause)
 {
 	struct dt_arena *a = arena;
 	struct dt_ecb *ecbs = dt_at(arena, a->ecbs.at), *e;
+	struct dt_clause *clauses = dt_at(arena, a->clauses.at);
 	struct dt_probe *p;
 	dt_u32 n = a->ecbs.n, *link;
 
@@ -234,12 +237,16 @@ dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause)
 		link = &ecbs[*link - 1].next;
 	if (*link && ecbs[*link - 1].clause == clause)
 		return *link;
+	if (p->first_ecb)
+		dt_release32(&p->flags, p->flags | DT_PROBE_MANY);
 	e = &ecbs[n];
 	e->probe = probe;
 	e->clause = clause;
 	e->next = *link;
 	e->pad = 0;
 	dt_release32(&a->ecbs.n, n + 1);
+	if (!clauses[clause].epid)
+		dt_release32(&clauses[clause].epid, n + 1);
 	dt_release32(link, n + 1);
 	return n + 1;
 }

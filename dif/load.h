@@ -24,6 +24,7 @@ struct dt_loader {
 	struct dt_load_error *error;
 
 	dt_u64 heap_used, globals_used, locals_used;
+	dt_u32 counters_used;
 	dt_u32 n_difos, n_clauses, n_enablings, n_vars;
 
 	/* Tables that were copied last: section and where. */
@@ -54,6 +55,9 @@ dt_off dt_heap_string(struct dt_loader *l, const char *s);
 int dt_load_difo(struct dt_loader *l, dt_u32 sec, dt_off *difo);
 int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 		   dt_u32 *clause);
+
+/* --- counters.c: a range of them for an aggregation, if it can have one --- */
+void dt_counters_take(struct dt_loader *l, struct dt_action *a);
 
 /* --- short.c: of a verified DIFO; 0 is none --- */
 void dt_short_make(const void *base, dt_off difo, struct dt_short *s);

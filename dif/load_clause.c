@@ -335,6 +335,8 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 		}
 		if (dt_load_key(l, actions, i) != 0)
 			return -1;
+		if (!i || actions[i - 1].ntuple != DT_NTUPLE_INCREMENT)
+			dt_counters_take(l, a);
 	}
 	for (dt_u32 i = 0; i < c->n_actions; i++) {
 		struct dt_action *a = &actions[i];

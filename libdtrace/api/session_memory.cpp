@@ -36,6 +36,7 @@ dt_arena_config arena_config(const dt::Options& options)
     for (int i = 0; i < DTRACEOPT_N; i++)
         config.options[i] = options.run_time_values()[static_cast<std::size_t>(i)];
     config.n_shards = n_shards();
+    config.n_cpus = static_cast<dt_u32>(::sysconf(_SC_NPROCESSORS_CONF));
     config.max_probes = 1u << 20;
     config.max_ecbs = 1u << 21;
     config.max_clauses = 1u << 18;

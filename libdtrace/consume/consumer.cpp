@@ -69,7 +69,8 @@ struct Consumer::Impl {
         X(aggsortkey)
         X(aggsortrev)
         X(agghist)
-        X(aggpack) X(aggzoom)
+        X(aggpack)
+        X(aggzoom)
 #undef X
             display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
         display.aggsortpos = option(arena, DTRACEOPT_aggsortpos, 0);
@@ -81,6 +82,7 @@ struct Consumer::Impl {
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max);
     Result<Ok> snapshot();
+    Result<Ok> snapshot_counters();
     void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes);
     Result<Ok> run(const RoundRecord& record, std::span<const RoundRecord> later,
                    Output& out, RecordSink& sink);
@@ -207,6 +209,21 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
     }
 }
 
+// What native code counted, without a shard.
+Result<Ok> Consumer::Impl::snapshot_counters()
+{
+    constexpr std::uint64_t room_bytes =
+        2 * DT_COUNTERS_BYTES; // the largest value fits
+    std::byte* to = agg_copy.room(room_bytes);
+    if (!to)
+        return Error{Code::limit, "snapshot of counters: out of memory", ENOMEM};
+    for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
+        while (dt_s64 n = dt_drain_counters(config.arena, set, to, room_bytes))
+            take_aggregations(0, {to, static_cast<std::uint64_t>(n)});
+    }
+    return Ok{};
+}
+
 Result<Ok> Consumer::Impl::snapshot()
 {
     const std::uint64_t room_bytes = arena->plan.agg_bytes;
@@ -220,7 +237,7 @@ Result<Ok> Consumer::Impl::snapshot()
             take_aggregations(
                 shard, {to, std::min(static_cast<std::uint64_t>(n), room_bytes)});
     }
-    return Ok{};
+    return snapshot_counters();
 }
 
 Result<Ok> Consumer::snapshot()

@@ -183,18 +183,21 @@ public:
             std::vector<char> copy(arena().plan.agg_bytes);
             std::int64_t got =
                 dt_drain_agg(memory_, n, 1, copy.data(), copy.size(), all_live);
-            for (std::int64_t at = 0; at < got;) {
-                dt_aggent e;
-                std::memcpy(&e, copy.data() + at, sizeof(e));
-                AggEntry entry{e.aggvar, e.epid,
-                               std::string(copy.data() + at + sizeof(e), e.key_bytes),
-                               std::vector<std::uint64_t>(e.value_bytes / 8)};
-                std::memcpy(entry.value.data(),
-                            copy.data() + at + sizeof(e) + e.key_bytes, e.value_bytes);
-                out.push_back(std::move(entry));
-                at += e.bytes;
-            }
+            decode_entries(copy.data(), got, out);
         }
+        for (auto& entry : counters())
+            out.push_back(std::move(entry));
+        return out;
+    }
+    // What native code counted.
+    std::vector<AggEntry> counters()
+    {
+        std::vector<AggEntry> out;
+        std::vector<char> copy(2 * DT_COUNTERS_BYTES);
+        for (unsigned set = 0; set <= arena().counters.n_cpus; set++)
+            while (std::int64_t got =
+                       dt_drain_counters(memory_, set, copy.data(), copy.size()))
+                decode_entries(copy.data(), got, out);
         return out;
     }
     std::uint64_t drops(dif_drop kind)
@@ -228,6 +231,21 @@ private:
         }
         return dt_probe_add(memory_, text(e.provider).c_str(), text(e.mod).c_str(),
                             text(e.func).c_str(), text(e.name).c_str());
+    }
+    static void decode_entries(const char* data, std::int64_t bytes,
+                               std::vector<AggEntry>& out)
+    {
+        for (std::int64_t at = 0; at < bytes;) {
+            dt_aggent e;
+            std::memcpy(&e, data + at, sizeof(e));
+            AggEntry entry{e.aggvar, e.epid,
+                           std::string(data + at + sizeof(e), e.key_bytes),
+                           std::vector<std::uint64_t>(e.value_bytes / 8)};
+            std::memcpy(entry.value.data(), data + at + sizeof(e) + e.key_bytes,
+                        e.value_bytes);
+            out.push_back(std::move(entry));
+            at += e.bytes;
+        }
     }
     void decode(const char* data, std::int64_t bytes, std::vector<Record>& out)
     {
