@@ -30,6 +30,7 @@
 namespace dt::agent {
 
 class Agent;
+struct PlacedWindow; // jump_plan.hpp
 
 // What became of tracepoints that were to have jumps.
 struct JumpReport {
@@ -157,12 +158,9 @@ private:
 
     // jumps.cpp
     JumpReport plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh);
-    std::vector<PatchSite> patch_sites(AddressSpace& space,
-                                       const std::vector<Tracepoint*>& wanted);
-    std::unique_ptr<Planted> build(StoppedWorld& world, Window window,
+    class MappedRoom;
+    std::unique_ptr<Planted> build(AddressSpace& space, PlacedWindow placed,
                                    const std::vector<Tracepoint*>& wanted);
-    std::optional<TargetAddr> map_area(StoppedWorld& world, const Window& window);
-    void map_stub_areas(StoppedWorld& world, const std::vector<Window>& windows);
     Tracepoint* linker_tracepoint(AddressSpace& space);
     void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
                    std::vector<Tracepoint*>& wanted);

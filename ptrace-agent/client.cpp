@@ -260,11 +260,34 @@ static Writer sites_of(pid_t pid, std::span<const Site> sites)
     return out;
 }
 
+Result<std::vector<SitePlan>> AgentClient::plan(pid_t pid, std::span<const Site> sites,
+                                                Mechanism mechanism)
+{
+    Writer out;
+    out.put(pid).put(mechanism).put(static_cast<std::uint32_t>(sites.size()));
+    out.raw(sites.data(), sites.size_bytes());
+    auto reply = call(request_plan, out.body());
+    if (!reply)
+        return reply.error();
+    Reader in(*reply);
+    std::vector<SitePlan> plans;
+    for (std::size_t i = 0; i < sites.size() && in.ok(); ++i) {
+        auto form = in.get<SitePlan::Form>();
+        plans.push_back({form, in.text()});
+    }
+    if (!in.ok())
+        return Error{Code::corrupt, "the ptrace-agent planned too little"};
+    return plans;
+}
+
 Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism)
 {
     Writer out;
-    out.put(pid).put(n_execs_[pid]).put(mechanism).put(static_cast<std::uint32_t>(sites.size()));
+    out.put(pid)
+        .put(n_execs_[pid])
+        .put(mechanism)
+        .put(static_cast<std::uint32_t>(sites.size()));
     out.raw(sites.data(), sites.size_bytes());
     auto reply = call(request_plant, out.body());
     if (!reply)

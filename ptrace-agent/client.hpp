@@ -90,6 +90,12 @@ enum class Mechanism : std::uint8_t {
     int3,      // a breakpoint that the agent serves
 };
 
+// What planting would make of a site.
+struct SitePlan {
+    enum Form : std::uint8_t { jump, breakpoint, refused } form = refused;
+    std::string text; // of a jump: which; else why there is none
+};
+
 struct Refusal {
     std::uint32_t site = 0; // index in the span given to plant()
     std::string reason;     // a sentence's end: "the instruction is int3"
@@ -150,6 +156,11 @@ public:
     // (zombie, ourselves).
     Result<Target> grab(pid_t pid);
 
+    // What plant() would do now with all these, in their order, by the same plan. The
+    // target runs on and nothing of it is changed. What only shows when the runtime is
+    // put into it (its limits, say) is not foreseen. Code::busy: probes are planted.
+    Result<std::vector<SitePlan>> plan(pid_t pid, std::span<const Site> sites,
+                                       Mechanism mechanism = Mechanism::automatic);
     // All threads stand still meanwhile. A refused site is no error of the call.
     // Code::gone when it ended, or runs another program than next_event() told of.
     Result<PlantReport> plant(pid_t pid, std::span<const Site> sites,

@@ -6,11 +6,13 @@
 // instruction cannot be run displaced, is refused and the rest go on.
 #include "ptrace-agent/agent.hpp"
 
+#include "ptrace-agent/jump_plan.hpp"
 #include "ptrace-agent/proc_files.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 namespace dt::agent {
 
@@ -106,6 +108,25 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
 // A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
 // cannot have a jump gets one only when the user asks for it; a site of which the client
 // knew no surroundings was never to have a jump.
+static SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
+                             Mechanism mechanism)
+{
+    if (mechanism == Mechanism::int3)
+        return {SitePlan::breakpoint, "-x mechanism=int3"};
+    bool unknown = tp.first.value == 0;
+    auto why = jumps.reasons.find(tp.at());
+    SitePlan plan{SitePlan::refused, why != jumps.reasons.end() ? why->second
+                                     : unknown ? "its surroundings are not known"
+                                               : "no jump can stand there"};
+    if (mechanism == Mechanism::automatic) {
+        if (unknown || !jumps.note.empty())
+            plan.form = SitePlan::breakpoint;
+        else
+            plan.text += "; -x mechanism=int3 sets a breakpoint";
+    }
+    return plan;
+}
+
 // What was planted before and lost its jump to a neighbour is told by the notes.
 static std::vector<std::string> refuse_breakpoints(Planting& work,
                                                    std::vector<Tracepoint*>& fresh,
@@ -113,22 +134,16 @@ static std::vector<std::string> refuse_breakpoints(Planting& work,
                                                    Mechanism mechanism)
 {
     std::vector<std::string> notes;
-    bool in_runtime = jumps.note.empty();
     std::erase_if(fresh, [&](Tracepoint* tp) {
         if (tp->purpose != Tracepoint::fires)
             return false; // ours
-        bool unknown = tp->first.value == 0;
-        if (mechanism == Mechanism::automatic && (unknown || !in_runtime))
+        SitePlan plan = without_jump(*tp, jumps, mechanism);
+        if (plan.form == SitePlan::breakpoint)
             return false;
-        auto why = jumps.reasons.find(tp->at());
-        std::string reason =
-            why != jumps.reasons.end() ? why->second : "no jump can stand there";
-        if (mechanism == Mechanism::automatic)
-            reason += "; -x mechanism=int3 sets a breakpoint";
         for (std::uint32_t index : work.sites_of[tp])
-            work.refused.emplace_back(index, reason);
+            work.refused.emplace_back(index, plan.text);
         if (work.sites_of[tp].empty() && !tp->firings.empty())
-            notes.push_back("a probe enabled before is gone: " + reason);
+            notes.push_back("a probe enabled before is gone: " + plan.text);
         work.space.forget(*tp);
         return true;
     });
@@ -143,6 +158,117 @@ static bool has_execed(const std::vector<Thread*>& threads)
     });
 }
 
+static void place_all(Planting& work, const std::vector<Site>& sites)
+{
+    std::vector<std::uint32_t> order(sites.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
+    for (std::uint32_t index : order) {
+        if (std::string why = place(work, index, sites[index]); !why.empty())
+            work.refused.emplace_back(index, std::move(why));
+    }
+}
+
+// For a listing: nothing is mapped, what would be is remembered.
+class ThoughtRoom : public Room {
+public:
+    explicit ThoughtRoom(pid_t pid) : mappings_(mappings_of(pid)) {}
+    std::vector<Mapping> mappings() override { return mappings_; }
+    bool map(TargetAddr at, std::uint64_t bytes, Holds) override
+    {
+        Mapping area;
+        area.start = at;
+        area.end = at + bytes;
+        mappings_.push_back(area);
+        return true;
+    }
+
+private:
+    std::vector<Mapping> mappings_;
+};
+
+// Only root may suspend a filter, as injection does; that it works is seen then.
+static std::string runtime_refusal(pid_t pid)
+{
+    std::string status = read_proc_file(pid, "status");
+    if (status_number(status, "Seccomp") == 0 || geteuid() == 0)
+        return {};
+    return "the runtime could not be put into it: it runs under seccomp, and only root "
+           "may suspend its filter";
+}
+
+// The jumps of all that are fresh, as plan_jumps() has them, into plans.
+static void plan_fresh(Planting& work, const JumpReport& jumps, JumpPlan& plan,
+                       const std::vector<Tracepoint*>& wanted, Mechanism mechanism,
+                       std::vector<SitePlan>& plans)
+{
+    auto tell = [&](Tracepoint* tp, const SitePlan& told) {
+        for (std::uint32_t index : work.sites_of[tp])
+            plans[index] = told;
+    };
+    for (Tracepoint* tp : work.fresh)
+        tell(tp, without_jump(*tp, jumps, mechanism));
+    for (const PlacedWindow& placed : plan.windows) {
+        auto patch = build_patch(work.space, placed);
+        if (!patch)
+            continue; // its sites have told the reason
+        for (const WindowInsn& insn : placed.window.insns) {
+            if (insn.site)
+                tell(wanted[*insn.site],
+                     {SitePlan::jump, std::string(text_of(patch->form))});
+        }
+    }
+}
+
+// The planning of do_plant(), in an address space that is like the target's and is
+// thrown away.
+Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>&)
+{
+    auto process = target(in.get<pid_t>(), "plan probes in");
+    if (!process)
+        return process.error();
+    auto mechanism = in.get<Mechanism>();
+    auto n_sites = in.get<std::uint32_t>();
+    auto sites = in.array<Site>(n_sites);
+    if (!in.ok())
+        return Error{Code::invalid, "plan probes: the request is cut short"};
+    AddressSpace& real = *(*process)->space;
+    if (real.n_tracepoints() != 0 || !real.patches.empty())
+        return Error{Code::busy, "plan probes: some are planted already"};
+
+    TracepointTable table;
+    AddressSpace space(real.owner(), table);
+    Planting work{space, mappings_of(space.speaker()), TextWindow(space), {}, {}, {},
+                  {}};
+    place_all(work, sites);
+    std::vector<Tracepoint*> wanted;
+    std::copy_if(work.fresh.begin(), work.fresh.end(), std::back_inserter(wanted),
+                 [](Tracepoint* tp) { return can_jump(*tp); });
+    JumpReport jumps;
+    JumpPlan plan;
+    if (mechanism != Mechanism::int3) {
+        jumps.note = runtime_refusal(space.speaker());
+        for (Tracepoint* tp : wanted)
+            jumps.reasons[tp->at()] = jumps.note.empty() ? no_room : jumps.note;
+    }
+    if (mechanism != Mechanism::int3 && jumps.note.empty()) {
+        ThoughtRoom room(space.speaker());
+        plan = plan_jumps(space, room, wanted);
+        for (auto& [at, reason] : plan.refused)
+            jumps.reasons[at] = reason;
+    }
+    std::vector<SitePlan> plans(sites.size());
+    plan_fresh(work, jumps, plan, wanted, mechanism, plans);
+    for (auto& [index, why] : work.refused)
+        plans[index] = {SitePlan::refused, why};
+
+    Writer out;
+    for (const SitePlan& each : plans)
+        out.put(each.form).text(each.text);
+    return Body(out.body());
+}
+
 Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
 {
     auto process = target(in.get<pid_t>(), "plant probes in");
@@ -155,11 +281,6 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     if (!in.ok())
         return Error{Code::invalid, "plant probes: the request is cut short"};
     std::shared_ptr<AddressSpace> space = (*process)->space;
-
-    std::vector<std::uint32_t> order(sites.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
 
     std::uint32_t n_execs_now = (*process)->n_execs;
 
@@ -184,10 +305,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     }
     Planting work{*space, mappings_of(space->speaker()), TextWindow(*space), {}, {}, {},
                   {}};
-    for (std::uint32_t index : order) {
-        if (std::string why = place(work, index, sites[index]); !why.empty())
-            work.refused.emplace_back(index, std::move(why));
-    }
+    place_all(work, sites);
     std::vector<Tracepoint*> fresh = work.fresh;
     fresh.insert(fresh.end(), linker.begin(), linker.end());
     JumpReport jumps;

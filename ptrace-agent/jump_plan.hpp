@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Which sites get a jump, of which form, and where its trampoline stands: what planting
+// does then, and what a listing only tells (jumps.cpp, plant.cpp).
+#pragma once
+
+#include "fasttrap/patch.hpp"
+#include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/proc_files.hpp"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace dt::agent {
+
+// Memory of a target for trampolines: mapped in it, or only thought of.
+class Room {
+public:
+    enum class Holds { trampolines, stubs };
+
+    virtual ~Room() = default;
+    virtual std::vector<Mapping> mappings() = 0;
+    // There or not at all.
+    virtual bool map(TargetAddr at, std::uint64_t bytes, Holds holds) = 0;
+};
+
+struct PlacedWindow {
+    Window window; // the numbers of its sites are indices of what was wanted
+    Place place;
+};
+
+struct JumpPlan {
+    std::vector<PlacedWindow> windows;                   // ascending
+    std::unordered_map<TargetAddr, std::string> refused; // by site: why it has no jump
+};
+
+inline constexpr const char* no_room = "no room within a jump's reach";
+
+bool can_jump(const Tracepoint& tp);
+// wanted: ascending, each can_jump(), no window stands over one. Takes room of the space's
+// TrampolineSpace for each window.
+JumpPlan plan_jumps(AddressSpace& space, Room& room,
+                    const std::vector<Tracepoint*>& wanted);
+Result<Patch> build_patch(AddressSpace& space, const PlacedWindow& placed);
+
+} // namespace dt::agent
