@@ -89,8 +89,13 @@ static void kill_and_reap(pid_t pid)
     }
 }
 
+struct Started {
+    pid_t pid;
+    int status; // of its stop
+};
+
 // Forks, seizes and waits for the exec. The child is stopped right behind it.
-static Result<pid_t> start_command(const Command& command)
+static Result<Started> start_command(const Command& command)
 {
     int go[2], failed[2];
     if (pipe2(go, O_CLOEXEC) != 0)
@@ -118,6 +123,7 @@ static Result<pid_t> start_command(const Command& command)
         return error;
     }
     go_write.reset();
+    bool execed = false;
     for (;;) {
         int status = 0;
         pid_t got = waitpid(pid, &status, __WALL);
@@ -129,8 +135,14 @@ static Result<pid_t> start_command(const Command& command)
                 return exec_error(command.argv[0], error);
             return Error{Code::invalid, command.argv[0] + ": it ended before its exec"};
         }
-        if (status >> 16 == PTRACE_EVENT_EXEC)
-            return pid;
+        if (execed && status >> 16 == PTRACE_EVENT_STOP)
+            return Started{pid, status};
+        if (status >> 16 == PTRACE_EVENT_EXEC) {
+            // The event stands inside execve(), where no other call can be made. The
+            // next stop is behind it, before the first instruction.
+            execed = true;
+            ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
+        }
         // A signal from outside on its way.
         resume_thread(PTRACE_CONT, pid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
     }
@@ -159,7 +171,7 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
     auto started = start_command(command);
     if (!started)
         return started.error().during("start");
-    pid_t pid = *started;
+    pid_t pid = started->pid;
     if (auto ok = refuse_32_bit(pid, name); !ok) {
         kill_and_reap(pid);
         return ok.error().during("start");
@@ -173,7 +185,7 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
     thread.fresh = false;
     thread.stopped = true;
     thread.held = true;
-    thread.status = PTRACE_EVENT_EXEC << 16 | SIGTRAP << 8 | 0x7f;
+    thread.status = started->status;
     learn_mask(thread);
     process.trap_action.known = true;
     std::string status = read_proc_file(pid, "status");
