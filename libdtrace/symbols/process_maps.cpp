@@ -122,12 +122,17 @@ Result<std::string> read_all(const std::string& path)
     }
 }
 
+constexpr int max_execs_met = 3;
+
 } // namespace
 
 Result<ProcessMaps> ProcessMaps::read(pid_t pid)
 {
     std::string path = "/proc/" + std::to_string(pid) + "/maps";
     auto text = read_all(path);
+    // An exec between opening the file and reading it: it shows the memory that ended.
+    for (int i = 0; i < max_execs_met && text && text->empty(); ++i)
+        text = read_all(path);
     if (!text) {
         Error error = text.error();
         if (error.sys == ENOENT || error.sys == ESRCH)
