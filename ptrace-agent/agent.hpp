@@ -16,7 +16,7 @@
 // release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
 // repair; inject_runtime.cpp, jumps.cpp, patches.cpp, runtime_map.cpp the fast path;
 // probe_context.cpp threads that stop in it; host_upcall.cpp what it asks;
-// linker.cpp the dynamic linker; profile.cpp sampling; host*.cpp what D programs ask; unwind.cpp ustack().
+// linker.cpp the dynamic linker; profile.cpp sampling; host*.cpp what D programs ask; unwind*.cpp ustack().
 #pragma once
 
 #include "ptrace-agent/arena_map.hpp"

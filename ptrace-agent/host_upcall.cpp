@@ -4,6 +4,7 @@
 // The thread stands still in the runtime. Addresses in the call are the target's, and the
 // numbers in it may be anything: they are bounded here.
 #include "ptrace-agent/host.hpp"
+#include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <algorithm>
@@ -50,6 +51,9 @@ void FiringHost::answer(dt_rt_upcall& call)
         break;
     }
     case DT_RT_UP_USTACK: {
+        // A new thread's stack: next time the runtime knows it.
+        if (!space.runtime.in_ranges({regs_[Reg::rsp]}))
+            space.runtime.set_ranges(mappings_of(space.speaker()));
         std::vector<std::uint64_t> pcs(std::min<std::uint64_t>(call.a[1], max_frames));
         std::int64_t n = ustack(pcs.data(), static_cast<std::uint32_t>(pcs.size()));
         call.result = n < 0 ? -1

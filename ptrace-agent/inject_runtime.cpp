@@ -195,25 +195,6 @@ static bool has_rdfsbase()
     return (getauxval(AT_HWCAP2) & 2) != 0; // HWCAP2_FSGSBASE
 }
 
-static void add_ranges(dt_rt_config& config, const std::vector<Mapping>& mappings)
-{
-    __atomic_store_n(&config.ranges_seq, config.ranges_seq + 1, __ATOMIC_SEQ_CST);
-    std::uint32_t n = 0;
-    for (const Mapping& m : mappings) {
-        if (!m.read || m.path == "[vvar]" || m.path == "[vsyscall]")
-            continue;
-        if (n != 0 && config.ranges[n - 1].end == m.start.value) {
-            config.ranges[n - 1].end = m.end.value;
-            continue;
-        }
-        if (n == DT_RT_MAX_RANGES)
-            break;
-        config.ranges[n++] = {m.start.value, m.end.value};
-    }
-    config.n_ranges = n;
-    __atomic_store_n(&config.ranges_seq, config.ranges_seq + 1, __ATOMIC_SEQ_CST);
-}
-
 void Agent::refresh_config(AddressSpace& space)
 {
     dt_rt_config& config = space.runtime.config();
@@ -237,7 +218,7 @@ void Agent::refresh_config(AddressSpace& space)
         learn_thread(*thread);
     }
     config.may_call = may_call ? 1 : 0;
-    add_ranges(config, mappings_of(space.speaker()));
+    space.runtime.set_ranges(mappings_of(space.speaker()));
 }
 
 void Agent::learn_thread(Thread& thread)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/runtime_map.hpp"
 
-#include "ptrace-agent/proc_files.hpp"
-
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
@@ -13,6 +12,9 @@
 #include <unistd.h>
 
 namespace dt::agent {
+
+// More make long searches.
+constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
 
 // The kernel's list of the futexes that a dying thread holds (set_robust_list(2)). Its
 // nodes lie in the configs, at one distance from their futex words.
@@ -71,6 +73,7 @@ void RuntimeMap::forget()
     image_bytes = region_bytes = arena_bytes = 0;
     n_sites_ = n_firings_ = n_threads_ = 0;
     free_sites_.clear();
+    rules_.clear();
 }
 
 Result<Ok> RuntimeMap::make(pid_t pid)
@@ -174,6 +177,87 @@ void RuntimeMap::add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid)
     thread->tid = static_cast<std::uint32_t>(tid);
     thread->pid = static_cast<std::uint32_t>(pid);
     __atomic_store_n(&thread->fs_base, fs_base, __ATOMIC_RELEASE);
+}
+
+// Odd while this exists: who reads meanwhile sees that what was read may be torn.
+class Rewriting {
+public:
+    explicit Rewriting(std::uint32_t& seq) : seq_(seq) { step(); }
+    ~Rewriting() { step(); }
+    Rewriting(const Rewriting&) = delete;
+    Rewriting& operator=(const Rewriting&) = delete;
+
+private:
+    void step() { __atomic_store_n(&seq_, seq_ + 1, __ATOMIC_SEQ_CST); }
+    std::uint32_t& seq_;
+};
+
+void RuntimeMap::set_ranges(const std::vector<Mapping>& mappings)
+{
+    Rewriting rewriting(config_->ranges_seq);
+    std::uint32_t n = 0;
+    for (const Mapping& m : mappings) {
+        if (!m.read || m.path == "[vvar]" || m.path == "[vsyscall]")
+            continue;
+        if (n != 0 && config_->ranges[n - 1].end == m.start.value) {
+            config_->ranges[n - 1].end = m.end.value;
+            continue;
+        }
+        if (n == DT_RT_MAX_RANGES)
+            break;
+        config_->ranges[n++] = {m.start.value, m.end.value};
+    }
+    config_->n_ranges = n;
+}
+
+bool RuntimeMap::in_ranges(TargetAddr at) const
+{
+    std::span<const dt_rt_range> ranges(config_->ranges, config_->n_ranges);
+    auto found = std::partition_point(
+        ranges.begin(), ranges.end(),
+        [at](const dt_rt_range& range) { return range.end <= at.value; });
+    return found != ranges.end() && found->start <= at.value;
+}
+
+dt_rt_rule* RuntimeMap::find_rule(std::uint64_t at) const
+{
+    std::uint32_t slot = dt_rt_rule_slot(at);
+    for (std::uint32_t i = 0; i < DT_RT_RULE_REACH; ++i) {
+        dt_rt_rule& rule = config_->rules[(slot + i) & (DT_RT_MAX_RULES - 1)];
+        if (rule.at == at || rule.at == 0)
+            return &rule;
+    }
+    return nullptr;
+}
+
+bool RuntimeMap::has_rule(TargetAddr at) const
+{
+    const dt_rt_rule* rule = find_rule(at.value);
+    return rule != nullptr && rule->at == at.value;
+}
+
+void RuntimeMap::add_rule(const dt_rt_rule& rule)
+{
+    if (rules_.size() >= max_rules)
+        forget_rules();
+    dt_rt_rule* entry = find_rule(rule.at);
+    if (entry == nullptr || entry->at != 0)
+        return;
+    dt_rt_rule unnamed = rule;
+    unnamed.at = 0;
+    *entry = unnamed;
+    __atomic_store_n(&entry->at, rule.at, __ATOMIC_RELEASE);
+    rules_.push_back(entry);
+}
+
+void RuntimeMap::forget_rules()
+{
+    if (rules_.empty())
+        return;
+    Rewriting rewriting(config_->rules_seq);
+    for (dt_rt_rule* rule : rules_)
+        __atomic_store_n(&rule->at, 0, __ATOMIC_RELAXED);
+    rules_.clear();
 }
 
 } // namespace dt::agent

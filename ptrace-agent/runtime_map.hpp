@@ -15,6 +15,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
+#include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <cstdint>
@@ -56,14 +57,25 @@ public:
 
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
 
+    // The memory that can be read now.
+    void set_ranges(const std::vector<Mapping>& mappings);
+    bool in_ranges(TargetAddr at) const;
+
+    // Rules of the stack; of a full table all others are forgotten first.
+    void add_rule(const dt_rt_rule& rule);
+    bool has_rule(TargetAddr at) const;
+    void forget_rules();
+
 private:
     dt_rt_thread* find_slot(std::uint64_t fs_base);
+    dt_rt_rule* find_rule(std::uint64_t at) const; // its entry or a free one
 
     Fd fd_;
     dt_rt_config* config_ = nullptr;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
     std::vector<std::uint32_t> free_sites_;
     std::uint32_t n_threads_ = 0;
+    std::vector<dt_rt_rule*> rules_; // entries in use
 };
 
 } // namespace dt::agent

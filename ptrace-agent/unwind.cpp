@@ -2,6 +2,7 @@
 #include "ptrace-agent/unwind.hpp"
 
 #include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/unwind_rules.hpp"
 
 #include <array>
 #include <cstring>
@@ -97,7 +98,8 @@ static int no_name(unw_addr_space_t, unw_word_t, char*, size_t, unw_word_t*, voi
 
 struct UnwindState {
     unw_addr_space_t space;
-    void* files; // libunwind's view of the process' mapped files
+    void* files;                        // libunwind's view of the process' mapped files
+    std::unique_ptr<UnwindRules> rules; // made when a runtime wants some
 };
 
 static UnwindState* state_of(Process& process)
@@ -111,13 +113,14 @@ static UnwindState* state_of(Process& process)
         if (made == nullptr)
             return nullptr;
         unw_set_caching_policy(made, UNW_CACHE_GLOBAL);
-        space.unwind = new UnwindState{made, _UPT_create(space.speaker())};
+        space.unwind = new UnwindState{made, _UPT_create(space.speaker()), nullptr};
     }
     return static_cast<UnwindState*>(space.unwind);
 }
 
 void forget_unwind(AddressSpace& space)
 {
+    space.runtime.forget_rules();
     auto* state = static_cast<UnwindState*>(space.unwind);
     if (state == nullptr)
         return;
@@ -127,27 +130,72 @@ void forget_unwind(AddressSpace& space)
     space.unwind = nullptr;
 }
 
-static std::uint32_t walk_frames(UnwindState& state, std::uint64_t* pcs,
-                                 std::uint32_t max)
+// The frames of one walk.
+struct Walked {
+    std::vector<StackPlace> places;
+    std::size_t n_calls = 0; // of them, those before the first signal frame
+    bool to_end = false;     // the last one has no caller
+};
+
+static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signals)
 {
+    Walked walked;
     unw_cursor_t cursor;
     if (unw_init_remote(&cursor, state.space, state.files) != 0)
-        return 0;
-    std::uint32_t n = 0;
-    unw_word_t last_sp = 0;
-    while (n < max) {
-        unw_word_t pc = 0, sp = 0;
-        if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 || pc == 0 ||
+        return walked;
+    std::vector<StackPlace>& places = walked.places;
+    bool signal = false;
+    while (places.size() < max) {
+        unw_word_t pc = 0, sp = 0, bp = 0;
+        if (unw_get_reg(&cursor, UNW_REG_IP, &pc) != 0 ||
             unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0)
             break;
-        if (n != 0 && sp <= last_sp && unw_is_signal_frame(&cursor) <= 0)
+        walked.to_end = pc == 0;
+        bool up = places.empty() || sp > places.back().sp;
+        if (pc == 0 || (!up && unw_is_signal_frame(&cursor) <= 0))
             break; // not up the stack: it would never end
-        last_sp = sp;
-        pcs[n++] = pc;
-        if (unw_step(&cursor) <= 0)
+        signal = signal || (want_signals && unw_is_signal_frame(&cursor) > 0);
+        unw_get_reg(&cursor, UNW_X86_64_RBP, &bp);
+        places.push_back({pc, sp, bp});
+        walked.n_calls += signal ? 0 : 1;
+        int step = unw_step(&cursor);
+        walked.to_end = step == 0;
+        if (step <= 0)
             break;
     }
-    return n;
+    return walked;
+}
+
+// For the runtime: what each frame's place says, where that is what the walk found.
+static void add_rules(UnwindState& state, AddressSpace& space, const Walked& walked)
+{
+    if (state.rules == nullptr)
+        state.rules = std::make_unique<UnwindRules>(space.speaker());
+    auto read = [](std::uint64_t at, std::uint64_t& value) {
+        return walk->memory.read(at, &value, sizeof value);
+    };
+    const std::vector<StackPlace>& places = walked.places;
+    for (std::size_t i = 0; i < walked.n_calls; ++i) {
+        bool last = i + 1 == places.size();
+        TargetAddr at{places[i].pc - (i == 0 ? 0 : 1)};
+        if ((last && !walked.to_end) || space.runtime.has_rule(at))
+            continue;
+        auto rule = state.rules->rule_at(at);
+        auto caller = rule ? caller_by(*rule, places[i], read) : std::nullopt;
+        if (caller && (last ? caller->pc == 0 : *caller == places[i + 1]))
+            space.runtime.add_rule(*rule);
+    }
+}
+
+// No frame was found. At a function's entry this is its caller.
+static std::uint64_t top_of_stack(AddressSpace& space, const Registers& regs)
+{
+    std::uint64_t caller = 0;
+    if (!space.read_value(TargetAddr{regs[Reg::rsp]}, caller))
+        return 0;
+    auto all = mappings_of(space.speaker());
+    const Mapping* text = find_mapping(all, {caller});
+    return text != nullptr && text->execute ? caller : 0;
 }
 
 std::int64_t unwind_user_stack(Process& process, const Registers& regs,
@@ -155,21 +203,25 @@ std::int64_t unwind_user_stack(Process& process, const Registers& regs,
 {
     if (max == 0)
         return 0;
-    Walk current{&regs, PageCache(*process.space)};
+    AddressSpace& space = *process.space;
+    bool runtime = space.runtime.image.value != 0;
+    Walk current{&regs, PageCache(space)};
     walk = &current;
     UnwindState* state = state_of(process);
-    std::uint32_t n = state == nullptr ? 0 : walk_frames(*state, pcs, max);
+    Walked walked;
+    if (state != nullptr)
+        walked = walk_frames(*state, max, runtime);
+    if (state != nullptr && runtime)
+        add_rules(*state, space, walked);
     walk = nullptr;
+    std::uint32_t n = 0;
+    for (const StackPlace& place : walked.places)
+        pcs[n++] = place.pc;
     if (n == 0)
         pcs[n++] = regs.rip;
-    std::uint64_t caller = 0;
-    if (n == 1 && max > 1 &&
-        process.space->read_value(TargetAddr{regs[Reg::rsp]}, caller)) {
-        // No frame was found. At a function's entry this is its caller.
-        auto all = mappings_of(process.space->speaker());
-        const Mapping* text = find_mapping(all, {caller});
-        if (text != nullptr && text->execute)
-            pcs[n++] = caller;
+    if (n == 1 && max > 1) {
+        pcs[n] = top_of_stack(space, regs);
+        n += pcs[n] != 0 ? 1 : 0;
     }
     return n;
 }

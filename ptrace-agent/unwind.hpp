@@ -6,6 +6,10 @@
 // address space. Where neither is right at a function's first instruction, the caller
 // is what stands at the top of the stack. Bounded: at most max frames, and a frame that
 // does not lead to a higher stack address ends the walk.
+//
+// Where there is a runtime it is given a rule (unwind_rules.hpp) for each frame met, if
+// there is one and it leads to just what libunwind found. The runtime then walks such
+// stacks itself, and asks for others. So what is walked here is what is right.
 #pragma once
 
 #include "fasttrap/registers.hpp"

@@ -36,12 +36,12 @@
 	.globl dt_rt_image, dt_rt_config
 	.globl dt_rt_enter, dt_rt_exit_trap, dt_rt_upcall, dt_rt_upcall_trap
 	.globl dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
-	.globl dt_rt_copy, dt_rt_copy_string
+	.globl dt_rt_peek, dt_rt_copy, dt_rt_copy_string
 	.globl dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_image, dt_rt_config
 	.hidden dt_rt_enter, dt_rt_exit_trap, dt_rt_upcall, dt_rt_upcall_trap
 	.hidden dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
-	.hidden dt_rt_copy, dt_rt_copy_string
+	.hidden dt_rt_peek, dt_rt_copy, dt_rt_copy_string
 	.hidden dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_fire
 
@@ -304,6 +304,13 @@ dt_rt_upcall_trap:
 	 */
 	.p2align 4
 dt_rt_load_begin:
+	/* The word at %rdi into %rax; %rdx: 0, or not when it cannot be had */
+dt_rt_peek:
+	mov	(%rdi), %rax
+	xor	%edx, %edx
+	ret
+
+	.p2align 4
 dt_rt_copy:
 	mov	%rdx, %rcx
 	jmp	2f

@@ -45,6 +45,17 @@ struct dt_rt_copied {
 	dt_u64 failed;
 	dt_u64 at; /* failed: the address; a string: its length */
 };
+/* A word that the stack's rules lead to: 0, or -1. Changes two registers only. */
+DT_INLINE int dt_rt_peek(dt_u64 addr, dt_u64 *value)
+{
+	dt_u64 failed;
+
+	__asm__ volatile("call dt_rt_peek"
+			 : "=a"(*value), "=d"(failed)
+			 : "D"(addr)
+			 : "memory");
+	return DT_UNLIKELY(failed) ? -1 : 0;
+}
 struct dt_rt_copied dt_rt_copy(void *to, const void *from, dt_u64 bytes);
 struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max);
 void dt_rt_upcall(struct dt_rt_upcall *call);
@@ -63,6 +74,8 @@ dt_u64 dt_rt_walltime(struct dt_host *host);
 dt_u64 dt_rt_vtimestamp(struct dt_host *host);
 
 /* --- memory.c --- */
+/* Readable bytes at addr, as far as the agent's table knows. */
+dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr);
 int dt_rt_load(struct dt_host *host, dt_u64 addr, void *to, dt_u64 bytes,
 	       dt_u64 *bad);
 dt_s64 dt_rt_load_string(struct dt_host *host, dt_u64 addr, char *to,
@@ -73,10 +86,12 @@ int dt_rt_store(struct dt_host *host, dt_u64 addr, const void *from,
 /* --- vars.c --- */
 int dt_rt_var(struct dt_host *host, dt_u32 id, dt_u32 index, dt_u64 *value);
 dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, char *to, dt_u64 max);
-dt_s64 dt_rt_ustack(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 int dt_rt_progenyof(struct dt_host *host, dt_u64 pid);
 int dt_rt_raise(struct dt_host *host, int sig);
 int dt_rt_stop(struct dt_host *host);
+
+/* --- ustack.c --- */
+dt_s64 dt_rt_ustack(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 
 /* --- system calls of this thread; only when config.may_call --- */
 

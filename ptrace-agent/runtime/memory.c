@@ -22,8 +22,7 @@ struct dt_rt_iovec {
 	dt_u64 at, bytes;
 };
 
-/* Readable bytes at addr, as far as the agent's table knows. */
-static dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr)
+dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr)
 {
 	const struct dt_rt_config *config = &dt_rt_config;
 	const struct dt_rt_range *r = config->ranges;

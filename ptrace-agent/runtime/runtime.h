@@ -114,6 +114,40 @@ struct dt_rt_range {
 };
 #define DT_RT_MAX_RANGES 4096
 
+/*
+ * How a frame of the stack leads to its caller's, at one place of the text: `at` is
+ * the pc of the innermost frame, of the others one less than the return address, since
+ * a call may be the last instruction that a rule holds for. The caller's pc is the word
+ * under the CFA, which is the caller's stack pointer.
+ *
+ * The agent writes those that it met when it walked a stack, and what they say is what
+ * its own walk found. A place without a rule: the agent is to be asked for the stack.
+ * Hash table by at, linear probing over DT_RT_RULE_REACH entries, 0: free, at is
+ * written last. Entries are taken out only all at once, under rules_seq.
+ */
+struct dt_rt_rule {
+	dt_u64 at;
+	dt_s32 cfa;    /* added to what `from` says */
+	dt_s16 rbp;    /* added to what `rbp_from` says: where it was saved */
+	dt_u8 from;    /* enum dt_rt_rule_from */
+	dt_u8 rbp_from; /* the same; DT_RT_FROM_NONE: it is the caller's still */
+};
+enum dt_rt_rule_from {
+	DT_RT_FROM_NONE, /* of the CFA: there is no caller */
+	DT_RT_FROM_RSP,
+	DT_RT_FROM_RBP,
+	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */
+	DT_RT_FROM_CFA,
+};
+#define DT_RT_MAX_RULES 65536 /* a power of two */
+#define DT_RT_RULE_REACH 16
+/* Where the search for a rule begins. */
+static inline dt_u32 dt_rt_rule_slot(dt_u64 at)
+{
+	return (dt_u32)(at * 0x9e3779b97f4a7c15ull >> 48) &
+	       (DT_RT_MAX_RULES - 1);
+}
+
 /* How to learn the number of the CPU. */
 enum dt_rt_cpu { DT_RT_CPU_RDPID, DT_RT_CPU_LSL };
 /* How to learn fs_base. */
@@ -138,11 +172,12 @@ struct dt_rt_config {
 	dt_u32 uid, gid, ppid, n_ranges;
 	char execname[64];
 	dt_u32 ranges_seq;    /* odd while the agent rewrites them */
-	dt_u32 ustack_by_frames; /* 1: ustack() follows %rbp, without the agent */
+	dt_u32 rules_seq;     /* odd while the agent forgets rules */
 	struct dt_rt_range ranges[DT_RT_MAX_RANGES];
 	struct dt_rt_thread threads[DT_RT_MAX_THREADS];
 	struct dt_rt_site sites[DT_RT_MAX_SITES];
 	struct dt_rt_firing firings[DT_RT_MAX_FIRINGS];
+	struct dt_rt_rule rules[DT_RT_MAX_RULES];
 };
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builtin variables, stacks and signals of a target, seen from inside it. What
+ * Builtin variables and signals of a target, seen from inside it. What
  * only a look at /proc can tell is asked of the agent.
  */
 #include "ptrace-agent/runtime/host.h"
@@ -131,41 +131,6 @@ dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, char *to, dt_u64 max)
 		      max, &n) != 0)
 		return 0;
 	return n < max ? n : max;
-}
-
-/*
- * By frame pointers: the site itself, then what each frame's second word
- * returns to. Where the first instructions of a function have not run, its
- * caller's frame is what %rbp points to, and the caller is missed; so the
- * agent's unwind tables are preferred.
- */
-static dt_s64 dt_rt_frames(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max)
-{
-	dt_u64 fp = run->frame->rbp, low = run->frame->rsp, words[2], bad;
-	dt_u32 n = 0;
-
-	if (max)
-		pcs[n++] = run->site->at;
-	while (n < max && fp >= low && !(fp & 7) &&
-	       dt_rt_load(&run->host, fp, words, sizeof(words), &bad) == 0 &&
-	       words[1]) {
-		pcs[n++] = words[1];
-		low = fp + sizeof(words);
-		fp = words[0];
-	}
-	return n;
-}
-
-dt_s64 dt_rt_ustack(struct dt_host *host, dt_u64 *pcs, dt_u32 max)
-{
-	struct dt_rt_run *run = dt_rt_run_of(host);
-	dt_u64 n = 0;
-
-	if (dt_rt_config.ustack_by_frames)
-		return dt_rt_frames(run, pcs, max);
-	if (dt_rt_ask(run, DT_RT_UP_USTACK, (dt_u64)pcs, max, 0, &n) != 0)
-		return -1;
-	return (dt_s64)(n < max ? n : max);
 }
 
 int dt_rt_progenyof(struct dt_host *host, dt_u64 pid)

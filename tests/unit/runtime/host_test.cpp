@@ -358,31 +358,6 @@ TEST(Runtime, AsksTheAgentForStacksAndWhatOnlyProcCanTell)
     EXPECT_EQ(runtime.n_upcalls, 3u);
 }
 
-TEST(Runtime, FollowsFramePointersWhenToldTo)
-{
-    InProcess runtime(on_entry("ustack(4);"));
-    Function probed = runtime.probed({entry}, work());
-    runtime.config().ustack_by_frames = 1;
-    std::uint64_t stack[64];
-    stack[40] = reinterpret_cast<std::uint64_t>(&stack[50]);
-    stack[41] = 0x3333;
-    stack[50] = 0;
-    stack[51] = 0x4444;
-    Registers registers{};
-    registers.rflags = 0x202;
-    registers.rbp = reinterpret_cast<std::uint64_t>(&stack[40]);
-    with_registers(&registers, probed);
-    auto record = runtime.session.records().at(0);
-    EXPECT_EQ(record.u64(8), reinterpret_cast<std::uint64_t>(probed_work));
-    EXPECT_EQ(record.u64(16), 0x3333u);
-    EXPECT_EQ(record.u64(24), 0x4444u);
-    EXPECT_EQ(record.u64(32), 0u);
-    registers.rbp = 1; // not a frame
-    with_registers(&registers, probed);
-    EXPECT_EQ(runtime.session.records().at(0).u64(16), 0u);
-    EXPECT_EQ(runtime.n_upcalls, 0u);
-}
-
 TEST(Runtime, RaisesASignalAtTheThreadThatFired)
 {
     static int n_signals;

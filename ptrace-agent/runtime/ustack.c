@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ustack(): a walk by the rules that the agent wrote down (struct dt_rt_rule).
+ *
+ *   site's pc ─ rule ─▶ CFA ─ the word under it ─▶ caller's pc - 1 ─ rule ─▶
+ * ...
+ *
+ * The agent's own walk is what is right, and the rules say what that does. So
+ * whatever is not plain - a place without a rule, a stack that does not ascend
+ * or leaves the memory it is in, rules that were forgotten meanwhile - is left
+ * to it as a whole: it answers, and writes down the rules that were missing.
+ *
+ * Every word is read within the range that the stack pointer is in, as it was
+ * found readable, by dt_rt_peek(), which may fail. Bounded by max: each step
+ * goes up.
+ */
+#include "ptrace-agent/runtime/host.h"
+
+static const struct dt_rt_rule *dt_rt_rule_of(dt_u64 at)
+{
+	const struct dt_rt_rule *rules = dt_rt_config.rules;
+	dt_u32 slot = dt_rt_rule_slot(at);
+
+	for (dt_u32 i = 0; i < DT_RT_RULE_REACH; i++) {
+		const struct dt_rt_rule *r =
+		    &rules[(slot + i) & (DT_RT_MAX_RULES - 1)];
+		dt_u64 key = __atomic_load_n(&r->at, __ATOMIC_ACQUIRE);
+
+		if (DT_LIKELY(key == at))
+			return r;
+		if (!key)
+			break;
+	}
+	return DT_NULL;
+}
+
+/* The registers of a frame that rules need; behind end no word can be read. */
+struct dt_rt_place {
+	dt_u64 sp, bp;
+	dt_u64 end;
+};
+
+DT_INLINE int dt_rt_stack_word(const struct dt_rt_place *p, dt_u64 addr,
+			       dt_u64 *value)
+{
+	if (DT_UNLIKELY(addr < p->sp || addr >= p->end))
+		return -1;
+	return dt_rt_peek(addr, value);
+}
+
+DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
+			const struct dt_rt_rule *rule, dt_u64 *cfa)
+{
+	dt_u64 offset = (dt_u64)(dt_s64)rule->cfa;
+
+	if (rule->from == DT_RT_FROM_RSP)
+		*cfa = p->sp + offset;
+	else if (DT_LIKELY(rule->from == DT_RT_FROM_RBP))
+		*cfa = p->bp + offset;
+	else
+		return dt_rt_stack_word(p, p->bp + offset, cfa);
+	return 0;
+}
+
+/* Up one frame: the return address; 0: the stack ends here. -1: ask. */
+DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
+			   dt_u64 *pc)
+{
+	dt_u64 cfa, base;
+
+	*pc = 0;
+	if (rule->from == DT_RT_FROM_NONE)
+		return 0;
+	if (dt_rt_cfa(p, rule, &cfa) != 0 || cfa <= p->sp ||
+	    dt_rt_stack_word(p, cfa - sizeof(*pc), pc) != 0)
+		return -1;
+	if (rule->rbp_from != DT_RT_FROM_NONE) {
+		base = rule->rbp_from == DT_RT_FROM_CFA ? cfa : p->bp;
+		if (dt_rt_stack_word(p, base + (dt_u64)(dt_s64)rule->rbp,
+				     &p->bp) != 0)
+			return -1;
+	}
+	p->sp = cfa;
+	return 0;
+}
+
+/* Frames stored; 0: the agent is to be asked. */
+static dt_u32 dt_rt_walk(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max)
+{
+	const struct dt_rt_frame *frame = run->frame;
+	dt_u32 n = 0, seq = dt_acquire32(&dt_rt_config.rules_seq);
+	struct dt_rt_place p = {frame->rsp, frame->rbp, frame->rsp};
+	dt_u64 pc = run->site->at, at = pc;
+
+	p.end += dt_rt_known(run, p.sp) - (sizeof(pc) - 1);
+	while (pc) {
+		const struct dt_rt_rule *rule;
+
+		pcs[n++] = pc;
+		if (n == max)
+			break;
+		rule = dt_rt_rule_of(at);
+		if (!rule || dt_rt_caller(&p, rule, &pc) != 0)
+			return 0;
+		at = pc - 1;
+	}
+	/* Of one frame alone the agent knows more: ptrace-agent/unwind.hpp. */
+	if (DT_UNLIKELY((seq & 1) || (n == 1 && max > 1)))
+		return 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return dt_once32(&dt_rt_config.rules_seq) == seq ? n : 0;
+}
+
+dt_s64 dt_rt_ustack(struct dt_host *host, dt_u64 *pcs, dt_u32 max)
+{
+	struct dt_rt_run *run = dt_rt_run_of(host);
+	dt_u64 n = 0;
+
+	if (!max)
+		return 0;
+	n = dt_rt_walk(run, pcs, max);
+	if (DT_LIKELY(n))
+		return (dt_s64)n;
+	if (dt_rt_ask(run, DT_RT_UP_USTACK, (dt_u64)pcs, max, 0, &n) != 0)
+		return -1;
+	return (dt_s64)(n < max ? n : max);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Rules of the stack, from the call frame information of real programs, against what
+// libunwind finds at the same instructions.
+#include "session.hpp"
+
+#include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "ptrace-agent/unwind.hpp"
+#include "ptrace-agent/unwind_rules.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace dt;
+using namespace dt::agent;
+using namespace dt::test;
+
+namespace {
+
+constexpr std::uint32_t max_frames = 64;
+using Pcs = std::vector<std::uint64_t>;
+
+// A program of our own, held by ptrace, that is looked at here and there.
+class Sampled {
+public:
+    explicit Sampled(const std::vector<std::string>& argv)
+    {
+        pid_ = fork();
+        if (pid_ == 0) {
+            int nowhere = open("/dev/null", O_RDWR);
+            for (int fd : {0, 1, 2})
+                dup2(nowhere, fd);
+            std::vector<char*> args;
+            for (const std::string& arg : argv)
+                args.push_back(const_cast<char*>(arg.c_str()));
+            args.push_back(nullptr);
+            execvp(args[0], args.data());
+            _exit(127);
+        }
+        usleep(300'000); // its libraries are mapped
+        ptrace(PTRACE_SEIZE, pid_, nullptr, nullptr);
+        process_.pid = pid_;
+        process_.space = std::make_shared<AddressSpace>(pid_, table_);
+    }
+    ~Sampled()
+    {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, __WALL);
+    }
+
+    // Every instruction of n_bursts runs of n_steps, at random moments.
+    template <class See> void sample(int n_bursts, int n_steps, See see)
+    {
+        std::mt19937 random(7);
+        for (int burst = 0; burst < n_bursts; ++burst) {
+            usleep(random() % 500);
+            int status = 0;
+            ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr);
+            ASSERT_EQ(waitpid(pid_, &status, __WALL), pid_);
+            std::size_t mapped = text_mappings(pid_);
+            if (mapped != mapped_) {
+                forget_unwind(*process_.space);
+                rules.emplace(pid_);
+            }
+            mapped_ = mapped;
+            for (int i = 0; i < n_steps; ++i) {
+                user_regs_struct user;
+                ASSERT_EQ(ptrace(PTRACE_GETREGS, pid_, nullptr, &user), 0);
+                see(from_user_regs(user));
+                ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr);
+                ASSERT_EQ(waitpid(pid_, &status, __WALL), pid_);
+                ASSERT_TRUE(WIFSTOPPED(status));
+            }
+            ptrace(PTRACE_CONT, pid_, nullptr, nullptr);
+        }
+    }
+
+    Pcs by_libunwind(const Registers& regs)
+    {
+        Pcs pcs(max_frames);
+        pcs.resize(static_cast<std::size_t>(
+            unwind_user_stack(process_, regs, pcs.data(), max_frames)));
+        return pcs;
+    }
+    // Nothing: some place has no rule.
+    std::optional<Pcs> by_rules(const Registers& regs)
+    {
+        auto read = [this](std::uint64_t at, std::uint64_t& value) {
+            return process_.space->read_value({at}, value);
+        };
+        StackPlace place{regs.rip, regs[Reg::rsp], regs[Reg::rbp]};
+        Pcs pcs;
+        while (place.pc != 0) {
+            pcs.push_back(place.pc);
+            if (pcs.size() == max_frames)
+                break;
+            auto rule = rules->rule_at({place.pc - (pcs.size() == 1 ? 0 : 1)});
+            auto caller = rule ? caller_by(*rule, place, read) : std::nullopt;
+            if (!caller)
+                return std::nullopt;
+            place = *caller;
+        }
+        return pcs.size() == 1 ? std::nullopt : std::optional(pcs);
+    }
+
+    std::optional<UnwindRules> rules;
+
+private:
+    pid_t pid_ = 0;
+    std::size_t mapped_ = 0;
+    TracepointTable table_;
+    Process process_;
+};
+
+struct Program {
+    const char* name;
+    std::vector<std::string> argv;
+};
+
+class RulesOf : public testing::TestWithParam<Program> {};
+
+} // namespace
+
+TEST_P(RulesOf, LeadToTheFramesThatLibunwindFinds)
+{
+    const Program& program = GetParam();
+    if (access(program.argv[0].c_str(), X_OK) != 0)
+        GTEST_SKIP() << program.argv[0] << " is not installed";
+    Sampled sampled(program.argv);
+    int n_walked = 0, n_asked = 0;
+    sampled.sample(60, 25, [&](const Registers& regs) {
+        auto walked = sampled.by_rules(regs);
+        n_walked += walked ? 1 : 0;
+        n_asked += walked ? 0 : 1;
+        if (walked) {
+            ASSERT_EQ(*walked, sampled.by_libunwind(regs));
+        }
+    });
+    RecordProperty("walked", n_walked);
+    RecordProperty("asked", n_asked);
+    EXPECT_GE(n_walked, 1000) << n_asked << " asked";
+}
+
+static std::uint64_t restorer;
+
+TEST(Rules, AreNotMadeOfSignalFrames)
+{
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+        restorer = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
+    };
+    sigaction(SIGUSR1, &action, nullptr);
+    raise(SIGUSR1);
+    ASSERT_NE(restorer, 0u);
+    UnwindRules own(getpid());
+    EXPECT_FALSE(own.rule_at({restorer}));
+    EXPECT_FALSE(own.rule_at({restorer - 1}));
+}
+
+TEST(Rules, AreNotMadeOfTextWithoutAFile)
+{
+    void* page =
+        mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    UnwindRules own(getpid());
+    EXPECT_FALSE(own.rule_at({reinterpret_cast<std::uint64_t>(page)}));
+    EXPECT_FALSE(own.rule_at({0}));
+    munmap(page, 4096);
+}
+
+// The first entry of libc's own PLT: `jmp *slot; push $n; jmp plt0`, six, five and five
+// bytes, whose unwind information is one expression for all of them.
+TEST(Rules, OfAPltCountWhatItPushed)
+{
+    Dl_info libc{};
+    ASSERT_NE(dladdr(reinterpret_cast<void*>(&qsort), &libc), 0);
+    elf_version(EV_CURRENT);
+    int fd = open(libc.dli_fname, O_RDONLY | O_CLOEXEC);
+    Elf* elf = elf_begin(fd, ELF_C_READ, nullptr);
+    std::size_t names = 0;
+    ASSERT_EQ(elf_getshdrstrndx(elf, &names), 0);
+    std::uint64_t plt = 0;
+    for (Elf_Scn* section = nullptr;
+         (section = elf_nextscn(elf, section)) != nullptr;) {
+        GElf_Shdr header;
+        gelf_getshdr(section, &header);
+        if (std::string(elf_strptr(elf, names, header.sh_name)) == ".plt")
+            plt = reinterpret_cast<std::uint64_t>(libc.dli_fbase) + header.sh_addr;
+    }
+    elf_end(elf);
+    close(fd);
+    if (plt == 0)
+        GTEST_SKIP() << libc.dli_fname << " has no .plt";
+    UnwindRules own(getpid());
+    for (auto [offset, cfa] : {std::pair{16, 8}, {22, 8}, {27, 16}}) {
+        auto rule = own.rule_at({plt + static_cast<unsigned>(offset)});
+        ASSERT_TRUE(rule) << offset;
+        EXPECT_EQ(rule->from, DT_RT_FROM_RSP) << offset;
+        EXPECT_EQ(rule->cfa, cfa) << offset;
+        EXPECT_EQ(rule->rbp_from, DT_RT_FROM_NONE) << offset;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, RulesOf,
+    testing::Values(
+        Program{"python3",
+                {"/usr/bin/python3", "-S", "-c",
+                 "import json,re\nwhile 1: re.sub('a+b','x',json.dumps([1,'aab']*9))"}},
+        Program{"openssl", {"/usr/bin/openssl", "speed", "-seconds", "60", "sha256"}},
+        Program{"perl", {"/usr/bin/perl", "-e", "while(1){@a=sort map{$_*7%5}0..99;}"}},
+        Program{"frame_pointers", {std::string(VICTIMS) + "/frames_fp"}},
+        Program{"no_frame_pointers", {std::string(VICTIMS) + "/frames_no_fp"}},
+        Program{"gawk",
+                {"/usr/bin/gawk", "BEGIN{while(1)s=sprintf(\"%d%s\",n++,\"x\")}"}}),
+    [](const auto& info) { return info.param.name; });

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Stacks by the agent's rules, and what is left to the agent.
+#include "tests/unit/runtime/in_process.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace runtime_test;
+
+namespace {
+
+// A site that is reached with %rbp in a stack of the test's making, whose callers are at
+// the addresses `first`, `second` and `third`.
+class Stack : public testing::Test {
+protected:
+    static constexpr std::uint64_t first = 0x11111, second = 0x22222, third = 0x33333;
+
+    void SetUp() override
+    {
+        runtime.upcall = [this](dt_rt_upcall& call) {
+            n_asked += call.op == DT_RT_UP_USTACK ? 1 : 0;
+            call.value = 0;
+            return 0;
+        };
+        char local;
+        auto page = reinterpret_cast<std::uint64_t>(&local) & ~0xfffull;
+        runtime.add_range(reinterpret_cast<void*>(page - 0x10000), 0x12000);
+    }
+
+    void add(dt_rt_rule rule)
+    {
+        std::uint32_t slot = dt_rt_rule_slot(rule.at);
+        while (runtime.config().rules[slot].at != 0)
+            slot = (slot + 1) & (DT_RT_MAX_RULES - 1);
+        runtime.config().rules[slot] = rule;
+    }
+    // `push %rbp; mov %rsp,%rbp` has run.
+    static dt_rt_rule by_frame_pointer(std::uint64_t at)
+    {
+        return {at, 16, -16, DT_RT_FROM_RBP, DT_RT_FROM_CFA};
+    }
+    static dt_rt_rule end_at(std::uint64_t at) { return {at, 0, 0, 0, 0}; }
+    static std::uint64_t site() { return reinterpret_cast<std::uint64_t>(probed_work); }
+
+    // The stack of one firing with %rbp at `rbp`.
+    std::vector<std::uint64_t> fire(const void* rbp)
+    {
+        Registers registers{};
+        registers.rflags = 0x202;
+        registers.rbp = reinterpret_cast<std::uint64_t>(rbp);
+        with_registers(&registers, probed);
+        auto record = runtime.session.records().at(0);
+        std::vector<std::uint64_t> pcs;
+        for (unsigned i = 1; i <= 4 && record.u64(8 * i) != 0; ++i)
+            pcs.push_back(record.u64(8 * i));
+        return pcs;
+    }
+
+    InProcess runtime{"pid1:a.out:work:entry { ustack(4); }"};
+    Function probed = runtime.probed({{"pid1:a.out:work:entry"}},
+                                     reinterpret_cast<const void*>(probed_work));
+    unsigned n_asked = 0;
+};
+
+std::uint64_t address(const void* at)
+{
+    return reinterpret_cast<std::uint64_t>(at);
+}
+
+using Pcs = std::vector<std::uint64_t>;
+
+} // namespace
+
+TEST_F(Stack, IsWalkedByTheRulesOfItsPlaces)
+{
+    std::uint64_t stack[64]{};
+    stack[10] = address(&stack[20]); // frame of the site's function
+    stack[11] = first;
+    stack[20] = address(&stack[40]); // of first's
+    stack[21] = second;
+    stack[23] = third; // of second's, 8 bytes and the return address
+    add(by_frame_pointer(site()));
+    add(by_frame_pointer(first - 1));
+    add({second - 1, 16, 0, DT_RT_FROM_RSP, DT_RT_FROM_NONE});
+    add(end_at(third - 1));
+    EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first, second, third}));
+    EXPECT_EQ(n_asked, 0u);
+}
+
+TEST_F(Stack, EndsAtAReturnAddressOfZero)
+{
+    std::uint64_t stack[64]{};
+    stack[10] = address(&stack[20]);
+    stack[11] = first;
+    add(by_frame_pointer(site()));
+    add(by_frame_pointer(first - 1));
+    EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first}));
+    EXPECT_EQ(n_asked, 0u);
+}
+
+TEST_F(Stack, IsNoDeeperThanWasAskedForAndNeedsNoRuleBehindThat)
+{
+    std::uint64_t stack[64]{};
+    for (int i = 10; i < 60; i += 10) {
+        stack[i] = address(&stack[i + 10]);
+        stack[i + 1] = first + static_cast<unsigned>(i);
+        add(by_frame_pointer(first + static_cast<unsigned>(i) - 1));
+    }
+    runtime.config().rules[dt_rt_rule_slot(first + 29)] = {}; // the fourth
+    add(by_frame_pointer(site()));
+    EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first + 10, first + 20, first + 30}));
+    EXPECT_EQ(n_asked, 0u);
+}
+
+TEST_F(Stack, FollowsACfaThatWasSavedAndAFramePointerSavedElsewhere)
+{
+    std::uint64_t stack[64]{};
+    stack[10] = address(&stack[30]); // what %rbp was, at %rbp itself
+    stack[8] = address(&stack[21]);  // the CFA, at %rbp - 16
+    stack[20] = first;               // under it
+    stack[31] = second;
+    add({site(), -16, 0, DT_RT_FROM_AT_RBP, DT_RT_FROM_RBP});
+    add(by_frame_pointer(first - 1));
+    add(end_at(second - 1));
+    EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first, second}));
+    EXPECT_EQ(n_asked, 0u);
+}
+
+TEST_F(Stack, IsAskedOfTheAgentWhereAPlaceHasNoRule)
+{
+    std::uint64_t stack[64]{};
+    stack[10] = address(&stack[20]);
+    stack[11] = first;
+    add(by_frame_pointer(site()));
+    runtime.upcall = [this](dt_rt_upcall& call) {
+        ++n_asked;
+        auto* pcs = reinterpret_cast<std::uint64_t*>(call.a[0]);
+        EXPECT_EQ(call.a[1], 4u);
+        pcs[0] = second;
+        pcs[1] = third;
+        call.value = 2;
+        return 0;
+    };
+    EXPECT_EQ(fire(&stack[10]), (Pcs{second, third}));
+    EXPECT_EQ(n_asked, 1u);
+}
+
+TEST_F(Stack, OfOneFrameAloneIsAskedOfTheAgent)
+{
+    add(end_at(site()));
+    std::uint64_t stack[4]{};
+    EXPECT_TRUE(fire(stack).empty());
+    EXPECT_EQ(n_asked, 1u);
+}
+
+TEST_F(Stack, IsAskedOfTheAgentWhileRulesAreForgotten)
+{
+    std::uint64_t stack[64]{};
+    stack[10] = address(&stack[20]);
+    stack[11] = first;
+    add(by_frame_pointer(site()));
+    add(end_at(first - 1));
+    runtime.config().rules_seq = 1;
+    EXPECT_TRUE(fire(&stack[10]).empty());
+    EXPECT_EQ(n_asked, 1u);
+    runtime.config().rules_seq = 2;
+    EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first}));
+    EXPECT_EQ(n_asked, 1u);
+}
+
+TEST_F(Stack, ThatLeavesItsMemoryOrGoesDownIsAskedOfTheAgent)
+{
+    static std::uint64_t elsewhere[64];
+    elsewhere[11] = first;
+    add(by_frame_pointer(site()));
+    add(end_at(first - 1));
+    EXPECT_TRUE(fire(&elsewhere[10]).empty());
+    EXPECT_TRUE(fire(nullptr).empty());
+    EXPECT_TRUE(fire(reinterpret_cast<void*>(~7ull)).empty());
+    char local; // with_registers() is below it, but not by so much
+    EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&local) - 0x8000)).empty());
+    EXPECT_EQ(n_asked, 4u);
+    EXPECT_EQ(runtime.n_faults, 0u);
+}
+
+TEST_F(Stack, OnAStackThatTheAgentDoesNotKnowIsAskedOfIt)
+{
+    std::uint64_t stack[64]{};
+    stack[11] = first;
+    add(by_frame_pointer(site()));
+    add(end_at(first - 1));
+    runtime.config().n_ranges = 0;
+    EXPECT_TRUE(fire(&stack[10]).empty());
+    EXPECT_EQ(n_asked, 1u);
+}
+
+TEST_F(Stack, WithAWordThatCannotBeReadIsAskedOfTheAgent)
+{
+    // A thread's stack: the range is there, a page of it is not.
+    constexpr std::size_t bytes = 1 << 20, page = 4096;
+    auto* memory = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(memory, MAP_FAILED);
+    ASSERT_EQ(mprotect(memory + bytes - page, page, PROT_NONE), 0);
+    runtime.config().n_ranges = 0;
+    runtime.add_range(memory, bytes);
+    add({site(), bytes / 2 - 64, 0, DT_RT_FROM_RSP, DT_RT_FROM_NONE});
+    add(end_at(first - 1));
+    with_stack_at(memory + bytes / 2, probed);
+    EXPECT_EQ(n_asked, 1u);
+    EXPECT_EQ(runtime.n_faults, 1u);
+    munmap(memory, bytes);
+}
+
+TEST_F(Stack, WithoutAnAgentThatAnswersIsAFault)
+{
+    runtime.upcall = [](dt_rt_upcall&) { return -1; };
+    std::uint64_t stack[4]{};
+    Registers registers{};
+    registers.rflags = 0x202;
+    registers.rbp = address(stack);
+    with_registers(&registers, probed);
+    auto record = runtime.session.records().at(0);
+    EXPECT_EQ(record.error().fault, std::uint32_t{DTRACEFLT_BADSTACK});
+}
