@@ -40,6 +40,16 @@ static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 	}
 }
 
+/*
+ * A key that is one stack, most of which is often zeros: then only what is used
+ * of it is written, and compared.
+ */
+DT_INLINE int dt_is_stack_key(const struct dt_action *a)
+{
+	return a->kind == DTRACEACT_USTACK && a->in_key &&
+	       a->key_bytes == 8 + 8ull * DTRACE_USTACK_NFRAMES(a->arg);
+}
+
 static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 			     dt_u8 *to)
 {
@@ -54,8 +64,14 @@ static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 		dt_fault(m, DTRACEFLT_BADSTACK, 0);
 		return;
 	}
-	if (n < (dt_s64)max)
-		dt_zero(pcs + n, (max - (dt_u64)n) * 8);
+	if (n >= (dt_s64)max)
+		return;
+	if (dt_is_stack_key(a)) {
+		pcs[n] = 0;
+		m->key_used = 8 + ((dt_u64)n + 1) * 8;
+		return;
+	}
+	dt_zero(pcs + n, (max - (dt_u64)n) * 8);
 }
 
 /*
@@ -147,7 +163,9 @@ static void dt_key_start(struct dt_mstate *m, const struct dt_action *a)
 	if (!at)
 		return;
 	m->key = dt_scratch(m, at);
-	dt_zero(m->key, a->key_bytes);
+	m->key_used = a->key_bytes;
+	if (!dt_is_stack_key(a))
+		dt_zero(m->key, a->key_bytes);
 }
 
 void dt_action_run(struct dt_mstate *m, const struct dt_action *a)
@@ -168,6 +186,7 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a)
 		}
 		dt_aggregate(m, a, value);
 		m->key = DT_NULL;
+		m->key_used = 0;
 		m->increment = 1;
 		return;
 	}

@@ -102,22 +102,27 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 		v[0] = a->arg;
 }
 
-/* The value of the entry at head, if that is this key's. */
+/*
+ * The value of the entry at head, if that is this key's. Behind a key's first
+ * zero word that need not be looked at an entry has zeros, too:
+ * dt_is_stack_key().
+ */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
-			       const struct dt_action *a, const dt_u8 *key)
+			       const struct dt_action *a,
+			       const struct dt_mstate *m)
 {
 	struct dt_aggent *e = (struct dt_aggent *)(buffer + head);
 	dt_u64 bytes = sizeof(*e) + a->key_bytes + (dt_u64)a->value_bytes;
 
 	if (e->aggvar == (dt_u32)a->uarg && e->key_bytes == a->key_bytes &&
 	    e->value_bytes == a->value_bytes && bytes <= size - head &&
-	    dt_same(e + 1, key, a->key_bytes))
+	    dt_same(e + 1, m->key, m->key_used))
 		return (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
 	return DT_NULL;
 }
 
 static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
-			   const struct dt_action *a, const dt_u8 *key,
+			   const struct dt_action *a, const struct dt_mstate *m,
 			   dt_u32 hash)
 {
 	dt_u32 head = *at;
@@ -129,7 +134,7 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 		if ((head & 7) || head > size - sizeof(*e))
 			return DT_NULL;
 		if (e->hash == hash) {
-			v = dt_agg_match(buffer, size, head, a, key);
+			v = dt_agg_match(buffer, size, head, a, m);
 			*at = head;
 			if (v)
 				return v;
@@ -141,7 +146,7 @@ static dt_u64 *dt_agg_find(dt_u8 *buffer, dt_u64 size, dt_u32 *at,
 
 static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 			     dt_u8 *buffer, const struct dt_action *a,
-			     const dt_u8 *key, dt_u32 hash)
+			     dt_u32 hash)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
@@ -169,7 +174,8 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 	e->action = m->action - 1;
 	e->key_bytes = a->key_bytes;
 	e->value_bytes = value_bytes;
-	dt_copy(e + 1, key, a->key_bytes);
+	dt_copy(e + 1, m->key, m->key_used);
+	dt_zero((dt_u8 *)(e + 1) + m->key_used, a->key_bytes - m->key_used);
 	dt_agg_start(value, a, value_bytes);
 	dt_release64(&b->used, used + bytes);
 	dt_release32(bucket, (dt_u32)used);
@@ -183,18 +189,27 @@ dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
-	dt_u32 hash = dt_hash(m->key, a->key_bytes, a->uarg + 1);
+	dt_u32 hash = dt_hash(m->key, m->key_used, a->uarg + 1);
 	dt_u32 *bucket = (dt_u32 *)buffer + (hash & (plan->agg_buckets - 1));
 	dt_u32 at = dt_once32(bucket);
-	dt_u64 *v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m->key, hash);
+	dt_u64 *v = dt_agg_find(buffer, plan->agg_bytes, &at, a, m, hash);
 
 	if (!v) {
-		v = dt_agg_insert(m, &m->shard->agg[active], buffer, a, m->key,
-				  hash);
+		v = dt_agg_insert(m, &m->shard->agg[active], buffer, a, hash);
 		at = v ? *bucket : 0;
 	}
 	*hint = at;
 	return v;
+}
+
+/* Of a key, for the choice of a hint: cheap, and most keys differ in it. */
+DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
+{
+	dt_u64 sum = 0;
+
+	for (dt_u64 at = 0; at < m->key_used; at += 8)
+		sum += dt_get64(m->key + at);
+	return sum;
 }
 
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
@@ -202,17 +217,17 @@ void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u32 active = dt_once32(&m->shard->agg_active) & 1;
 	dt_u8 *buffer = (dt_u8 *)m->shard + plan->agg[active];
-	dt_u64 first = a->key_bytes ? dt_get64(m->key) : 0, incr = m->increment;
-	dt_u32 slot = (dt_u32)((first + m->epid + m->action * 17) *
-				   0x9e3779b97f4a7c15ull >>
-			       58);
+	dt_u64 sum = dt_agg_sum_of(m), incr = m->increment;
+	dt_u32 slot =
+	    (dt_u32)((sum + m->epid + m->action * 17) * 0x9e3779b97f4a7c15ull >>
+		     58);
 	dt_u32 *hint = &m->shard->agg_hints[active].at[slot % DT_AGG_HINTS];
 	dt_u32 head = dt_once32(hint);
 	dt_u64 *v = DT_NULL;
 
 	if (DT_LIKELY(head && !(head & 7) &&
 		      head <= plan->agg_bytes - sizeof(struct dt_aggent)))
-		v = dt_agg_match(buffer, plan->agg_bytes, head, a, m->key);
+		v = dt_agg_match(buffer, plan->agg_bytes, head, a, m);
 	if (DT_UNLIKELY(!v))
 		v = dt_agg_lookup(m, active, a, hint);
 	if (!v)

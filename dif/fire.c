@@ -139,6 +139,7 @@ static void dt_run_clause(struct dt_mstate *m)
 	m->have_time = m->have_wall = 0;
 	m->record = DT_NULL;
 	m->key = DT_NULL;
+	m->key_used = 0;
 	m->increment = 1;
 	m->spec = 0;
 	m->skip = 0;

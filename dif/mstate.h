@@ -83,6 +83,7 @@ struct dt_mstate {
 	dt_u32 discard;	   /* the clause's record is not kept */
 
 	dt_u8 *key;	  /* of the aggregation being made */
+	dt_u64 key_used;  /* bytes of it that count: behind are zeros */
 	dt_u64 increment; /* of a distribution */
 };
 

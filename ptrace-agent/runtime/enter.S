@@ -36,12 +36,12 @@
 	.globl dt_rt_image, dt_rt_config
 	.globl dt_rt_enter, dt_rt_exit_trap, dt_rt_upcall, dt_rt_upcall_trap
 	.globl dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
-	.globl dt_rt_peek, dt_rt_copy, dt_rt_copy_string
+	.globl dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.globl dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_image, dt_rt_config
 	.hidden dt_rt_enter, dt_rt_exit_trap, dt_rt_upcall, dt_rt_upcall_trap
 	.hidden dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
-	.hidden dt_rt_peek, dt_rt_copy, dt_rt_copy_string
+	.hidden dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.hidden dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_fire
 
@@ -308,6 +308,30 @@ dt_rt_load_begin:
 dt_rt_peek:
 	mov	(%rdi), %rax
 	xor	%edx, %edx
+	ret
+
+	/*
+	 * dt_u64 dt_rt_changed(const struct dt_rt_noted *frames, dt_u64 n, dt_u64 *pcs)
+	 * 0: each word is as noted, and the return addresses are copied to pcs. n > 0
+	 */
+	.p2align 4
+dt_rt_changed:
+0:	mov	(%rdi), %rax
+	mov	16(%rdi), %rcx
+	mov	(%rax), %rax
+	mov	(%rcx), %rcx
+	cmp	8(%rdi), %rax
+	jne	9f
+	cmp	24(%rdi), %rcx
+	jne	9f
+	mov	%rax, (%rdx)
+	add	$32, %rdi
+	add	$8, %rdx
+	dec	%rsi
+	jnz	0b
+	xor	%eax, %eax
+	ret
+9:	mov	$1, %eax
 	ret
 
 	.p2align 4

@@ -12,6 +12,21 @@
 
 extern const struct dt_rt_config dt_rt_config;
 
+/* A frame of a stack that was walked: which words led to its caller. */
+struct dt_rt_noted {
+	dt_u64 pc_at, pc; /* the return address */
+	dt_u64 bp_at, bp; /* %rbp where it was saved, or the same again */
+};
+#define DT_RT_NOTED_FRAMES 24
+struct dt_rt_noted_stack {
+	dt_u64 at, sp, bp; /* where it begins; at is 0: nothing noted */
+	dt_u32 rules_seq, ranges_seq;
+	dt_u32 max; /* frames that were asked for */
+	dt_u32 n;   /* frames but the first */
+	struct dt_rt_noted frames[DT_RT_NOTED_FRAMES];
+};
+#define DT_RT_NOTED_STACKS 4 /* a power of two */
+
 /*
  * Above the frame on each shard's stack. Whoever holds the shard may write it;
  * the addresses in ops are this image's, written at the shard's first firing
@@ -22,6 +37,7 @@ struct dt_rt_notes {
 	dt_u32 range; /* where the last load was found */
 	dt_u32 thread; /* and the last thread */
 	struct dt_host_ops ops;
+	struct dt_rt_noted_stack stacks[DT_RT_NOTED_STACKS];
 };
 DT_STATIC_ASSERT(sizeof(struct dt_rt_notes) <= DT_RT_NOTES_BYTES, "notes fit");
 
@@ -56,6 +72,7 @@ DT_INLINE int dt_rt_peek(dt_u64 addr, dt_u64 *value)
 			 : "memory");
 	return DT_UNLIKELY(failed) ? -1 : 0;
 }
+dt_u64 dt_rt_changed(const struct dt_rt_noted *frames, dt_u64 n, dt_u64 *pcs);
 struct dt_rt_copied dt_rt_copy(void *to, const void *from, dt_u64 bytes);
 struct dt_rt_copied dt_rt_copy_string(char *to, const char *from, dt_u64 max);
 void dt_rt_upcall(struct dt_rt_upcall *call);

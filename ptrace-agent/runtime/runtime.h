@@ -200,7 +200,7 @@ struct dt_rt_frame {
  * What the runtime keeps from one firing of a shard to the next. Zero at first;
  * only hints and addresses in the image that it computed itself.
  */
-#define DT_RT_NOTES_BYTES 256
+#define DT_RT_NOTES_BYTES 4096
 /* The frame of a thread that runs on the stack whose lowest byte is at stack. */
 #define DT_RT_FRAME_AT(stack)                                                  \
 	((stack) + DT_RT_STACK_BYTES - DT_RT_NOTES_BYTES -                     \

@@ -10,6 +10,8 @@
  * or leaves the memory it is in, rules that were forgotten meanwhile - is left
  * to it as a whole: it answers, and writes down the rules that were missing.
  *
+ * What was read for a stack is noted per shard: see dt_rt_again().
+ *
  * Every word is read within the range that the stack pointer is in, as it was
  * found readable, by dt_rt_peek(), which may fail. Bounded by max: each step
  * goes up.
@@ -62,63 +64,110 @@ DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
 	return 0;
 }
 
-/* Up one frame: the return address; 0: the stack ends here. -1: ask. */
+/* Up one frame: its words. A pc of 0: the stack ends here. -1: ask. */
 DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
-			   dt_u64 *pc)
+			   struct dt_rt_noted *words)
 {
 	dt_u64 cfa, base;
 
-	*pc = 0;
+	words->pc = 0;
 	if (rule->from == DT_RT_FROM_NONE)
 		return 0;
-	if (dt_rt_cfa(p, rule, &cfa) != 0 || cfa <= p->sp ||
-	    dt_rt_stack_word(p, cfa - sizeof(*pc), pc) != 0)
+	if (dt_rt_cfa(p, rule, &cfa) != 0 || cfa <= p->sp)
 		return -1;
+	words->pc_at = words->bp_at = cfa - sizeof(words->pc);
+	if (dt_rt_stack_word(p, words->pc_at, &words->pc) != 0)
+		return -1;
+	words->bp = words->pc;
 	if (rule->rbp_from != DT_RT_FROM_NONE) {
 		base = rule->rbp_from == DT_RT_FROM_CFA ? cfa : p->bp;
-		if (dt_rt_stack_word(p, base + (dt_u64)(dt_s64)rule->rbp,
-				     &p->bp) != 0)
+		words->bp_at = base + (dt_u64)(dt_s64)rule->rbp;
+		if (dt_rt_stack_word(p, words->bp_at, &words->bp) != 0)
 			return -1;
+		p->bp = words->bp;
 	}
 	p->sp = cfa;
 	return 0;
 }
 
-/* Frames stored; 0: the agent is to be asked. */
-static dt_u32 dt_rt_walk(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max)
+/* Frames stored; 0: the agent is to be asked. Notes what it can in `to`. */
+static __attribute__((noinline)) dt_u32 dt_rt_walk(struct dt_rt_run *run,
+						   dt_u64 *pcs, dt_u32 max,
+						   struct dt_rt_noted_stack *to)
 {
 	const struct dt_rt_frame *frame = run->frame;
-	dt_u32 n = 0, seq = dt_acquire32(&dt_rt_config.rules_seq);
+	dt_u32 n = 0, seq = dt_acquire32(&dt_rt_config.rules_seq), plain = 1;
 	struct dt_rt_place p = {frame->rsp, frame->rbp, frame->rsp};
 	dt_u64 pc = run->site->at, at = pc;
 
+	to->at = 0;
+	to->ranges_seq = dt_acquire32(&dt_rt_config.ranges_seq);
 	p.end += dt_rt_known(run, p.sp) - (sizeof(pc) - 1);
 	while (pc) {
 		const struct dt_rt_rule *rule;
+		struct dt_rt_noted over, *words = &over;
 
 		pcs[n++] = pc;
 		if (n == max)
 			break;
+		if (DT_LIKELY(n <= DT_RT_NOTED_FRAMES))
+			words = &to->frames[n - 1];
 		rule = dt_rt_rule_of(at);
-		if (!rule || dt_rt_caller(&p, rule, &pc) != 0)
+		if (!rule || dt_rt_caller(&p, rule, words) != 0)
 			return 0;
+		plain &= rule->from != DT_RT_FROM_AT_RBP;
+		pc = words->pc;
 		at = pc - 1;
 	}
 	/* Of one frame alone the agent knows more: ptrace-agent/unwind.hpp. */
 	if (DT_UNLIKELY((seq & 1) || (n == 1 && max > 1)))
 		return 0;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return dt_once32(&dt_rt_config.rules_seq) == seq ? n : 0;
+	if (DT_UNLIKELY(dt_once32(&dt_rt_config.rules_seq) != seq))
+		return 0;
+	if (DT_LIKELY(plain && n > 1 && n <= DT_RT_NOTED_FRAMES)) {
+		to->sp = frame->rsp;
+		to->bp = frame->rbp;
+		to->rules_seq = seq;
+		to->max = max;
+		to->n = n - 1;
+		to->at = run->site->at;
+	}
+	return n;
+}
+
+/*
+ * A stack like the one before it, which is common: the words that were read
+ * then are where they were and the same, so that a walk would go the same way.
+ */
+DT_INLINE dt_u32 dt_rt_again(struct dt_rt_run *run, dt_u64 *pcs, dt_u32 max,
+			     const struct dt_rt_noted_stack *noted)
+{
+	const struct dt_rt_config *config = &dt_rt_config;
+	const struct dt_rt_frame *frame = run->frame;
+
+	if (noted->at != run->site->at || noted->sp != frame->rsp ||
+	    noted->bp != frame->rbp || noted->max != max ||
+	    noted->ranges_seq != dt_acquire32(&config->ranges_seq) ||
+	    noted->rules_seq != dt_acquire32(&config->rules_seq) ||
+	    dt_rt_changed(noted->frames, noted->n, pcs + 1))
+		return 0;
+	pcs[0] = noted->at;
+	return noted->n + 1;
 }
 
 dt_s64 dt_rt_ustack(struct dt_host *host, dt_u64 *pcs, dt_u32 max)
 {
 	struct dt_rt_run *run = dt_rt_run_of(host);
+	struct dt_rt_noted_stack *noted =
+	    &run->notes->stacks[run->frame->site & (DT_RT_NOTED_STACKS - 1)];
 	dt_u64 n = 0;
 
 	if (!max)
 		return 0;
-	n = dt_rt_walk(run, pcs, max);
+	n = dt_rt_again(run, pcs, max, noted);
+	if (DT_UNLIKELY(!n))
+		n = dt_rt_walk(run, pcs, max, noted);
 	if (DT_LIKELY(n))
 		return (dt_s64)n;
 	if (dt_rt_ask(run, DT_RT_UP_USTACK, (dt_u64)pcs, max, 0, &n) != 0)

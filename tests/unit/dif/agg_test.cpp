@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <map>
 
 #include "dif/distribution.h"
 #include "tests/unit/dif/session.hpp"
@@ -174,6 +176,37 @@ TEST(Aggregation, KeysOfSeveralPartsAreZeroPadded)
     EXPECT_EQ(entries[1].key.size(), 264u);
     EXPECT_EQ(entries[1].key,
               std::string("\1\0\0\0\0\0\0\0b", 9) + std::string(255, '\0'));
+}
+
+TEST(Aggregation, StacksAsKeysDifferByEachFrameAndAreZeroPadded)
+{
+    Session s;
+    s.host.numbers[DIF_VAR_pid] = 42;
+    DofBuilder dof;
+    dof.clause("p:m:f:n")
+        .action({DTRACEACT_USTACK, {}, 1, DTRACE_USTACK_ARG(4, 0)})
+        .aggregate(DTRACEAGG_count, 1, 1);
+    ASSERT_EQ(s.load(dof), "");
+
+    // A deep stack first: what it leaves behind in the key's memory must not be seen.
+    const std::vector<Words> stacks = {{1, 2, 3, 4}, {1, 2}, {1, 2, 3},    {},  {1},
+                                       {2, 1},       {1, 2}, {1, 2, 3, 4}, {1}, {1}};
+    for (const Words& stack : stacks) {
+        s.host.frames = stack;
+        s.fire("n");
+    }
+    std::map<Words, std::uint64_t> counts;
+    for (const auto& entry : s.aggregations()) {
+        Words key(entry.key.size() / 8);
+        std::memcpy(key.data(), entry.key.data(), entry.key.size());
+        counts[key] += entry.value[0];
+    }
+    EXPECT_EQ(counts, (std::map<Words, std::uint64_t>{{{42, 1, 2, 3, 4}, 2},
+                                                      {{42, 1, 2, 0, 0}, 2},
+                                                      {{42, 1, 2, 3, 0}, 1},
+                                                      {{42, 0, 0, 0, 0}, 1},
+                                                      {{42, 1, 0, 0, 0}, 3},
+                                                      {{42, 2, 1, 0, 0}, 1}}));
 }
 
 TEST(Aggregation, ClausesShareAnAggregationOfOneId)
