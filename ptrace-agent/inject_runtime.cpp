@@ -89,16 +89,33 @@ public:
         return TargetAddr{*mapped};
     }
 
-    // Reserved address space, unmapped again unless keep() is called.
+    // Reserved address space, unmapped again unless keep() is called. Not where
+    // trampolines may have to be, if the kernel agrees.
     Result<TargetAddr> reserve(std::uint64_t bytes, const char* step)
     {
-        auto at = map({}, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                      no_fd, step);
+        TargetAddr wanted = far_from_text(bytes);
+        auto at = map(wanted, bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, no_fd, step);
         if (at)
             undone_.emplace_back(*at, bytes);
         return at;
     }
     void keep() { undone_.erase(undone_.begin() + 1, undone_.end()); }
+
+    // A jump reaches 2 GiB, and a punned one leads to one place.
+    TargetAddr far_from_text(std::uint64_t bytes)
+    {
+        constexpr std::uint64_t distance = 16ull << 30;
+        if (far_.value == 0) {
+            for (const Mapping& m : mappings_of(space_->speaker()))
+                if (m.execute && !m.path.empty() && m.path[0] == '/')
+                    far_ = m.start; // the last one's: the libraries'
+        }
+        if (far_.value <= distance + bytes)
+            return {};
+        far_ = TargetAddr{(far_.value - distance - bytes) & ~(page_bytes - 1)};
+        return far_;
+    }
 
     // Three of ours as descriptors of the target.
     Result<std::array<int, 3>> send(std::array<int, 3> ours);
@@ -109,6 +126,7 @@ private:
     std::shared_ptr<AddressSpace> space_;
     std::vector<std::pair<TargetAddr, std::uint64_t>> undone_; // scratch is the first
     std::vector<int> fds_;
+    TargetAddr far_; // of what was reserved last
 };
 
 static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds)
