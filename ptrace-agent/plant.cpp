@@ -4,70 +4,13 @@
 // The agent trusts neither the client's nor the file's idea of the text: it decodes
 // what is in memory. A site that has other bytes than the client expects, or whose
 // instruction cannot be run displaced, is refused and the rest go on.
-#include "ptrace-agent/agent.hpp"
-
-#include "ptrace-agent/jump_plan.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/planting.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <sys/ptrace.h>
-#include <unistd.h>
 
 namespace dt::agent {
-
-// Text with our breakpoints taken out, a page at a time: sites come in ascending order.
-class TextWindow {
-public:
-    explicit TextWindow(const AddressSpace& space) : space_(space) {}
-
-    // Up to 15 bytes from at on; fewer where the mapping ends.
-    std::span<const std::byte> at(TargetAddr at)
-    {
-        if (!covers(at) && !fill(at))
-            return {};
-        std::size_t skip = at - from_;
-        return std::span(text_).subspan(skip, std::min<std::size_t>(15, n_ - skip));
-    }
-
-private:
-    static constexpr std::size_t page = 4096;
-
-    bool covers(TargetAddr at) const
-    {
-        return at >= from_ && at - from_ < n_ && (at - from_ + 15 <= n_ || short_);
-    }
-    bool fill(TargetAddr at)
-    {
-        from_ = TargetAddr{at.value & ~std::uint64_t(page - 1)};
-        short_ = false;
-        n_ = page + 16;
-        if (space_.read_original(from_, {text_.data(), n_}))
-            return true;
-        n_ = page; // the last page of its mapping
-        short_ = true;
-        if (space_.read_original(from_, {text_.data(), n_}))
-            return true;
-        n_ = 0;
-        return false;
-    }
-
-    const AddressSpace& space_;
-    TargetAddr from_;
-    std::size_t n_ = 0;
-    bool short_ = false;
-    std::array<std::byte, page + 16> text_;
-};
-
-struct Planting {
-    AddressSpace& space;
-    std::vector<Mapping> mappings;
-    TextWindow window;
-    std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
-    std::vector<Tracepoint*> fresh;
-    std::vector<Tracepoint*> grown; // jumps with one more probe
-    std::unordered_map<Tracepoint*, std::vector<std::uint32_t>> sites_of;
-};
 
 static std::string place(Planting& work, std::uint32_t index, const Site& site)
 {
@@ -93,7 +36,7 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
         tp->beyond = site.beyond;
         work.fresh.push_back(tp);
     }
-    if (!tp->written && !tp->site)
+    if (!tp->site && (!tp->written || tp->purpose != Tracepoint::fires))
         work.sites_of[tp].push_back(index);
     for (const Firing& firing : tp->firings) {
         if (firing.probe == site.probe && firing.kind == site.kind)
@@ -105,11 +48,8 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
     return {};
 }
 
-// A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
-// cannot have a jump gets one only when the user asks for it; a site of which the client
-// knew no surroundings was never to have a jump.
-static SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
-                             Mechanism mechanism)
+SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
+                      Mechanism mechanism)
 {
     if (mechanism == Mechanism::int3)
         return {SitePlan::breakpoint, "-x mechanism=int3"};
@@ -158,7 +98,7 @@ static bool has_execed(const std::vector<Thread*>& threads)
     });
 }
 
-static void place_all(Planting& work, const std::vector<Site>& sites)
+void place_all(Planting& work, const std::vector<Site>& sites)
 {
     std::vector<std::uint32_t> order(sites.size());
     std::iota(order.begin(), order.end(), 0u);
@@ -168,105 +108,6 @@ static void place_all(Planting& work, const std::vector<Site>& sites)
         if (std::string why = place(work, index, sites[index]); !why.empty())
             work.refused.emplace_back(index, std::move(why));
     }
-}
-
-// For a listing: nothing is mapped, what would be is remembered.
-class ThoughtRoom : public Room {
-public:
-    explicit ThoughtRoom(pid_t pid) : mappings_(mappings_of(pid)) {}
-    std::vector<Mapping> mappings() override { return mappings_; }
-    bool map(TargetAddr at, std::uint64_t bytes, Holds) override
-    {
-        Mapping area;
-        area.start = at;
-        area.end = at + bytes;
-        mappings_.push_back(area);
-        return true;
-    }
-
-private:
-    std::vector<Mapping> mappings_;
-};
-
-// Only root may suspend a filter, as injection does; that it works is seen then.
-static std::string runtime_refusal(pid_t pid)
-{
-    std::string status = read_proc_file(pid, "status");
-    if (status_number(status, "Seccomp") == 0 || geteuid() == 0)
-        return {};
-    return "the runtime could not be put into it: it runs under seccomp, and only root "
-           "may suspend its filter";
-}
-
-// The jumps of all that are fresh, as plan_jumps() has them, into plans.
-static void plan_fresh(Planting& work, const JumpReport& jumps, JumpPlan& plan,
-                       const std::vector<Tracepoint*>& wanted, Mechanism mechanism,
-                       std::vector<SitePlan>& plans)
-{
-    auto tell = [&](Tracepoint* tp, const SitePlan& told) {
-        for (std::uint32_t index : work.sites_of[tp])
-            plans[index] = told;
-    };
-    for (Tracepoint* tp : work.fresh)
-        tell(tp, without_jump(*tp, jumps, mechanism));
-    for (const PlacedWindow& placed : plan.windows) {
-        auto patch = build_patch(work.space, placed);
-        if (!patch)
-            continue; // its sites have told the reason
-        for (const WindowInsn& insn : placed.window.insns) {
-            if (insn.site)
-                tell(wanted[*insn.site],
-                     {SitePlan::jump, std::string(text_of(patch->form))});
-        }
-    }
-}
-
-// The planning of do_plant(), in an address space that is like the target's and is
-// thrown away.
-Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>&)
-{
-    auto process = target(in.get<pid_t>(), "plan probes in");
-    if (!process)
-        return process.error();
-    auto mechanism = in.get<Mechanism>();
-    auto n_sites = in.get<std::uint32_t>();
-    auto sites = in.array<Site>(n_sites);
-    if (!in.ok())
-        return Error{Code::invalid, "plan probes: the request is cut short"};
-    AddressSpace& real = *(*process)->space;
-    if (real.n_tracepoints() != 0 || !real.patches.empty())
-        return Error{Code::busy, "plan probes: some are planted already"};
-
-    TracepointTable table;
-    AddressSpace space(real.owner(), table);
-    Planting work{space, mappings_of(space.speaker()), TextWindow(space), {}, {}, {},
-                  {}};
-    place_all(work, sites);
-    std::vector<Tracepoint*> wanted;
-    std::copy_if(work.fresh.begin(), work.fresh.end(), std::back_inserter(wanted),
-                 [](Tracepoint* tp) { return can_jump(*tp); });
-    JumpReport jumps;
-    JumpPlan plan;
-    if (mechanism != Mechanism::int3) {
-        jumps.note = runtime_refusal(space.speaker());
-        for (Tracepoint* tp : wanted)
-            jumps.reasons[tp->at()] = jumps.note.empty() ? no_room : jumps.note;
-    }
-    if (mechanism != Mechanism::int3 && jumps.note.empty()) {
-        ThoughtRoom room(space.speaker());
-        plan = plan_jumps(space, room, wanted);
-        for (auto& [at, reason] : plan.refused)
-            jumps.reasons[at] = reason;
-    }
-    std::vector<SitePlan> plans(sites.size());
-    plan_fresh(work, jumps, plan, wanted, mechanism, plans);
-    for (auto& [index, why] : work.refused)
-        plans[index] = {SitePlan::refused, why};
-
-    Writer out;
-    for (const SitePlan& each : plans)
-        out.put(each.form).text(each.text);
-    return Body(out.body());
 }
 
 Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)

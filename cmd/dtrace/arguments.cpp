@@ -36,6 +36,11 @@ constexpr Flag flags[] = {
     {'Z', nullptr, "accept descriptions that match no probe"},
 };
 
+// A long one that no letter has; what it is to take().
+constexpr int flag_patches = 256;
+constexpr const char patches_help[] =
+    "list what of dtrace's is in the text of the processes of -p";
+
 std::string option_string()
 {
     std::string letters = "+:";
@@ -59,7 +64,7 @@ void take(Arguments& args, int flag, const char* value)
 {
     auto set_mode = [&](Mode mode) {
         if (args.mode != Mode::Trace && args.mode != mode)
-            args.wrong = "only one of -l, -V and -h may be used";
+            args.wrong = "only one of -l, -V, -h and --patches may be used";
         args.mode = mode;
     };
     switch (flag) {
@@ -88,6 +93,9 @@ void take(Arguments& args, int flag, const char* value)
         break;
     case 'V':
         set_mode(Mode::Version);
+        break;
+    case flag_patches:
+        set_mode(Mode::Patches);
         break;
     case 'o':
         args.output = value;
@@ -135,6 +143,17 @@ void take(Arguments& args, int flag, const char* value)
     }
 }
 
+// It only looks: there is nothing to enable, nor to start.
+std::string wrong_with_patches(const Arguments& args)
+{
+    if (args.targets.empty())
+        return "--patches needs a process: -p pid";
+    for (const TargetArgument& target : args.targets)
+        if (target.create)
+            return "--patches looks at running processes: -p, not -c";
+    return args.pieces.empty() ? "" : "--patches takes no probes";
+}
+
 } // namespace
 
 Arguments parse_arguments(int argc, char* argv[])
@@ -143,6 +162,7 @@ Arguments parse_arguments(int argc, char* argv[])
     const std::string letters = option_string();
     const option long_options[] = {{"help", no_argument, nullptr, 'h'},
                                    {"version", no_argument, nullptr, 'V'},
+                                   {"patches", no_argument, nullptr, flag_patches},
                                    {nullptr, 0, nullptr, 0}};
     opterr = 0;
     bool only_operands = false; // "--" was seen
@@ -174,6 +194,8 @@ Arguments parse_arguments(int argc, char* argv[])
     if (args.wrong.empty() && args.pieces.empty() &&
         (args.mode == Mode::Trace || args.mode == Mode::Compile))
         args.wrong = "no probes specified";
+    if (args.wrong.empty() && args.mode == Mode::Patches)
+        args.wrong = wrong_with_patches(args);
     return args;
 }
 
@@ -182,7 +204,8 @@ std::string usage_text()
     std::string text =
         "Usage: dtrace [-eFlqSvVwZ] [-b size] [-c command] [-o file] [-p pid]\n"
         "       [-x opt[=val]] [-P provider] [-m module] [-f func] [-n name]\n"
-        "       [-i id] [-s script] [args ...]\n\n"
+        "       [-i id] [-s script] [args ...]\n"
+        "       dtrace --patches -p pid [-o file]\n\n"
         "       predicate -> '/' D-expression '/'\n"
         "          action -> '{' D-statements '}'\n\n"
         "       -P, -m, -f, -n and -i take [[predicate] action] after the name\n\n";
@@ -193,6 +216,7 @@ std::string usage_text()
         left.resize(left.size() < 16 ? 16 : left.size() + 1, ' ');
         text += left + flag.help + "\n";
     }
+    text += std::string("  --patches      ") + patches_help + "\n";
     text +=
         "\nExample: count the calls of libc's functions that a command makes\n"
         "  dtrace -n 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c ls\n";

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-enum class Mode { Trace, List, Version, Help, Compile };
+enum class Mode { Trace, List, Patches, Version, Help, Compile };
 
 struct Piece {
     char flag = 'n'; // P m f n i s

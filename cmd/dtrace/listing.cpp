@@ -5,9 +5,11 @@
 #include "report.hpp"
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute)
 {
@@ -45,6 +47,30 @@ Listing::Listing(dtrace_hdl_t* session, FILE* out, bool verbose)
                  "NAME");
 }
 
+// What a probe of a process would be, at each of its places.
+static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
+                            FILE* out)
+{
+    struct Lines {
+        FILE* out;
+        bool any;
+    } lines{out, false};
+    auto line = [](dtrace_hdl_t*, const dtrace_sitedesc_t* site, void* arg) {
+        auto* lines = static_cast<Lines*>(arg);
+        if (!std::exchange(lines->any, true))
+            std::fputs("\n\tMechanism\n", lines->out);
+        bool before = site->dtsi_offset < 0; // in a part that was split off
+        std::fprintf(
+            lines->out, "\t\t%c0x%" PRIx64 ": %s\n", before ? '-' : '+',
+            static_cast<uint64_t>(before ? -site->dtsi_offset : site->dtsi_offset),
+            site->dtsi_text);
+        return 0;
+    };
+    if (dtrace_site_iter(session, probe, line, &lines) != 0)
+        std::fprintf(out, "\n\tMechanism\n\t\tUnknown: %s\n",
+                     dtrace_errmsg(session, dtrace_errno(session)));
+}
+
 int Listing::print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
                          void* arg)
 {
@@ -64,6 +90,7 @@ int Listing::print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
         std::fprintf(out, "\t\targs[%d]: %s\n", i, info.dtp_argt[i]);
     if (info.dtp_argc == 0)
         std::fputs("\t\tNone\n", out);
+    print_mechanism(session, probe, out);
     std::fputc('\n', out);
     return 0;
 }

@@ -2,7 +2,9 @@
 // dtrace(1): command line in, libdtrace's work out.
 //
 //   arguments -> options -> targets (-c, -p) -> compile -> enable, consume | list
+//                        -> --patches
 #include "arguments.hpp"
+#include "patches.hpp"
 #include "report.hpp"
 #include "tracing.hpp"
 
@@ -97,6 +99,11 @@ int main(int argc, char* argv[])
     set_options(session, args);
     FILE* out = open_output(args);
 
+    if (args.mode == Mode::Patches) {
+        int status = list_patches(session, args, out);
+        dtrace_close(session);
+        return status;
+    }
     Tracing tracing(session, args, out);
     tracing.take_targets();
     int status = 0;

@@ -58,6 +58,17 @@ bool set(dtrace_hdl_t* session, const char* option)
 
 } // namespace
 
+pid_t pid_of(const TargetArgument& target)
+{
+    char* end = nullptr;
+    errno = 0;
+    long pid = std::strtol(target.text.c_str(), &end, 10);
+    if (errno != 0 || end == target.text.c_str() || *end != '\0' || pid <= 0 ||
+        pid > INT32_MAX)
+        die(nullptr, "invalid pid: %s", target.text.c_str());
+    return static_cast<pid_t>(pid);
+}
+
 void catch_signals(dtrace_hdl_t* session)
 {
     interrupted_session = session;
@@ -91,15 +102,10 @@ void Tracing::take_targets()
             targets_.push_back(process);
             continue;
         }
-        char* end = nullptr;
-        errno = 0;
-        long pid = std::strtol(target.text.c_str(), &end, 10);
-        if (errno != 0 || end == target.text.c_str() || *end != '\0' || pid <= 0 ||
-            pid > INT32_MAX)
-            die(nullptr, "invalid pid: %s", target.text.c_str());
-        ps_prochandle* process = dtrace_proc_grab(session_, static_cast<pid_t>(pid), 0);
+        pid_t pid = pid_of(target);
+        ps_prochandle* process = dtrace_proc_grab(session_, pid, 0);
         if (process == nullptr)
-            die(session_, "failed to grab pid %ld", pid);
+            die(session_, "failed to grab pid %d", pid);
         targets_.push_back(process);
     }
 }

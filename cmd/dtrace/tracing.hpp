@@ -4,6 +4,9 @@
 
 #include "arguments.hpp"
 
+// Of -p. One that is none ends the command.
+pid_t pid_of(const TargetArgument& target);
+
 class Tracing {
 public:
     Tracing(dtrace_hdl_t* session, const Arguments& args, FILE* out)

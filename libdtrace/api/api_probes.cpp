@@ -153,6 +153,8 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
     }
     if (ids.empty())
         return dtp->fail(EDT_NOPROBE, "No probe matches description");
+    dtp->listed = ids;
+    dtp->plans.clear();
     int n_called = 0;
     for (std::uint32_t id : ids) {
         dtrace_probedesc_t desc{};

@@ -94,6 +94,17 @@ std::string lower(std::string_view text)
     return low;
 }
 
+// Words that are members of Options.
+struct ChoiceOption {
+    std::string_view name;
+    std::string Options::*field;
+    std::string_view allowed;
+};
+constexpr ChoiceOption choice_options[] = {
+    {"evaltime", &Options::evaltime, "exec|preinit|postinit|main"},
+    {"mechanism", &Options::mechanism, "auto|jump|int3"},
+};
+
 bool allowed(std::string_view choices, std::string_view value)
 {
     while (!choices.empty()) {
@@ -271,16 +282,12 @@ Options::Refused Options::set(std::string_view name, std::string_view value,
         text[std::string(name)] = value;
         return Refused::none;
     }
-    if (name == "evaltime") {
-        if (!allowed("exec|preinit|postinit|main", value))
+    for (const ChoiceOption& option : choice_options) {
+        if (option.name != name)
+            continue;
+        if (!allowed(option.allowed, value))
             return Refused::value;
-        evaltime = value;
-        return Refused::none;
-    }
-    if (name == "mechanism") {
-        if (!allowed("auto|jump|int3", value))
-            return Refused::value;
-        mechanism = value;
+        this->*option.field = value;
         return Refused::none;
     }
     struct Count {
@@ -334,9 +341,28 @@ std::optional<std::uint64_t> Options::get(std::string_view name) const
         return tregs;
     if (name == "pgmax")
         return pgmax;
-    if (name == "evaltime" || name == "mechanism")
-        return 1;
+    for (const ChoiceOption& option : choice_options)
+        if (option.name == name)
+            return 1;
     return std::nullopt;
+}
+
+std::string Options::choices(std::string_view name)
+{
+    std::string_view allowed;
+    for (const ChoiceOption& option : choice_options)
+        if (option.name == name)
+            allowed = option.allowed;
+    for (const TextOption& option : text_options)
+        if (option.name == name)
+            allowed = option.allowed;
+    std::string text;
+    for (std::size_t bar = allowed.find('|'); bar != std::string_view::npos;
+         bar = allowed.find('|')) {
+        text += (text.empty() ? "" : ", ") + std::string(allowed.substr(0, bar));
+        allowed.remove_prefix(bar + 1);
+    }
+    return (text.empty() ? "" : text + " or ") + std::string(allowed);
 }
 
 std::vector<std::string> Options::suggest(std::string_view name)
@@ -348,9 +374,10 @@ std::vector<std::string> Options::suggest(std::string_view name)
         suggestions.consider(option.name);
     for (const TextOption& option : text_options)
         suggestions.consider(option.name);
-    for (const char* other :
-         {"evaltime", "mechanism", "iregs", "tregs", "pgmax", "setenv", "unsetenv",
-          "define", "undef", "incdir", "libdir"})
+    for (const ChoiceOption& option : choice_options)
+        suggestions.consider(option.name);
+    for (const char* other : {"iregs", "tregs", "pgmax", "setenv", "unsetenv", "define",
+                              "undef", "incdir", "libdir"})
         suggestions.consider(other);
     return suggestions.nearest(1);
 }

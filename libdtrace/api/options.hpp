@@ -45,6 +45,9 @@ public:
     // The nearest option name; none when nothing is near.
     static std::vector<std::string> suggest(std::string_view name);
 
+    // "auto, jump or int3"; empty: an option whose values are no list.
+    static std::string choices(std::string_view name);
+
     std::uint64_t run_time(int number) const { return run_time_[number]; }
     bool is_set(int number) const
     {

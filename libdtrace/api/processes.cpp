@@ -81,6 +81,16 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
     return process->symbols.get();
 }
 
+Result<ProcessSymbols*> Processes::look_at(pid_t pid)
+{
+    auto& kept = visitors_[pid];
+    auto opened = ProcessSymbols::open(pid, images_);
+    if (!opened)
+        return without("symbols of " + std::to_string(pid), opened.error());
+    kept = std::move(*opened);
+    return kept.get();
+}
+
 void Processes::release(ps_prochandle* process)
 {
     if (process->alive && agent_) {

@@ -39,6 +39,8 @@ public:
     Result<ps_prochandle*> grab(pid_t pid);
     // The process with its symbols, grabbed if it is not yet (pid provider).
     Result<ProcessSymbols*> symbols_of(pid_t pid);
+    // Names alone, of a process that need not be grabbed.
+    Result<ProcessSymbols*> look_at(pid_t pid);
     void release(ps_prochandle* process);
 
     ps_prochandle* find(pid_t pid);

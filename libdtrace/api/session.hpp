@@ -46,6 +46,9 @@ struct Enabling {
     bool loaded = false;
 };
 
+Mechanism mechanism_of(const Options& options);
+Site site_of(std::uint32_t probe, const PidSite& at);
+
 // One of each, as the C API has it.
 template <class F> struct Handler {
     F* func = nullptr;
@@ -108,6 +111,9 @@ struct dtrace_hdl : dt::Events {
     void complain(std::string_view text) override;
     void report_process(ps_prochandle* process, const std::string& text);
 
+    // api_sites.cpp
+    int plan_listed(pid_t pid);
+
     dt::Options options;
     dt::Registry registry;
     dt::Processes processes;
@@ -119,6 +125,10 @@ struct dtrace_hdl : dt::Events {
     std::vector<std::unique_ptr<dtrace_prog>> programs;
     std::vector<dt::Enabling> enabled;             // in the order of exec
     std::map<std::string, dt::ProbeMatch> matches; // of the compilation under way
+    std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
+    std::map<std::uint32_t, std::vector<dt::SitePlan>> plans; // of each: its sites'
+    std::vector<std::string> patch_notes; // of the last dtrace_patch_iter()
+    std::vector<const char*> patch_note_texts;
     std::string error_quote; // source line and caret of the last compile error
 
     std::optional<dt::ArenaMemory> arena;

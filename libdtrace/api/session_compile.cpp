@@ -111,6 +111,8 @@ static std::string option_refusal(dt::Options::Refused refused, std::string_view
     case dt::Options::Refused::name:
         return "Invalid option name" + dt::did_you_mean(dt::Options::suggest(name));
     case dt::Options::Refused::value:
+        if (std::string choices = dt::Options::choices(name); !choices.empty())
+            return "Invalid value for specified option: it is " + choices;
         return "Invalid value for specified option";
     case dt::Options::Refused::context:
         return "Operation illegal when tracing is active";
@@ -133,7 +135,7 @@ int dtrace_hdl::set_option(const char* name, const char* value)
     case dt::Options::Refused::name:
         return fail(EDT_BADOPTNAME, option_refusal(refused, name));
     case dt::Options::Refused::value:
-        return fail(EDT_BADOPTVAL);
+        return fail(EDT_BADOPTVAL, option_refusal(refused, name));
     case dt::Options::Refused::unsupported:
         return fail(ENOTSUP, option_refusal(refused, name));
     case dt::Options::Refused::context:

@@ -8,15 +8,36 @@
 #include <sys/wait.h>
 #include <utility>
 
+dt::Site dt::site_of(std::uint32_t probe, const PidSite& at)
+{
+    Site site;
+    site.at = at.at;
+    site.probe = probe;
+    site.kind = at.kind == PidSiteKind::Entry    ? SiteKind::entry
+                : at.kind == PidSiteKind::Return ? SiteKind::ret
+                                                 : SiteKind::offset;
+    site.arg0 = static_cast<std::uint64_t>(at.offset);
+    site.first = at.first;
+    site.end = at.end;
+    site.beyond = at.beyond;
+    return site;
+}
+
+dt::Mechanism dt::mechanism_of(const Options& options)
+{
+    if (options.mechanism == "int3")
+        return Mechanism::int3;
+    return options.mechanism == "jump" ? Mechanism::jump : Mechanism::automatic;
+}
+
 // The sites of all enabled probes of a process that are not in place yet.
 static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
                                            const ps_prochandle& process)
 {
     std::vector<std::uint32_t> ids;
     for (std::uint32_t id = 1; id <= session.registry.size(); id++) {
-        const dt::PidProbe* probe = session.registry.at(id).enabled
-                                        ? session.pid_provider.probe(id)
-                                        : nullptr;
+        const dt::PidProbe* probe =
+            session.registry.at(id).enabled ? session.pid_provider.probe(id) : nullptr;
         if (probe != nullptr && probe->pid == process.pid)
             ids.push_back(id);
     }
@@ -25,30 +46,11 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
     std::vector<dt::Site> sites;
     for (std::uint32_t id : ids) {
         const dt::PidProbe* probe = session.pid_provider.probe(id);
-        for (const dt::PidSite& at : probe->sites) {
-            if (process.planted.count({at.at, id}) != 0)
-                continue;
-            dt::Site site;
-            site.at = at.at;
-            site.probe = id;
-            site.kind = at.kind == dt::PidSiteKind::Entry    ? dt::SiteKind::entry
-                        : at.kind == dt::PidSiteKind::Return ? dt::SiteKind::ret
-                                                             : dt::SiteKind::offset;
-            site.arg0 = static_cast<std::uint64_t>(at.offset);
-            site.first = at.first;
-            site.end = at.end;
-            site.beyond = at.beyond;
-            sites.push_back(site);
-        }
+        for (const dt::PidSite& at : probe->sites)
+            if (process.planted.count({at.at, id}) == 0)
+                sites.push_back(dt::site_of(id, at));
     }
     return sites;
-}
-
-static dt::Mechanism mechanism_of(const dt::Options& options)
-{
-    if (options.mechanism == "int3")
-        return dt::Mechanism::int3;
-    return options.mechanism == "jump" ? dt::Mechanism::jump : dt::Mechanism::automatic;
 }
 
 // Does an enabled description name the process?

@@ -238,6 +238,20 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
                       dtrace_probe_f* func, void* arg);
 int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
                       dtrace_probeinfo_t* info);
+/* The places where a probe of a process fires, and what would be put there if it were
+ * enabled now, together with all that the last dtrace_probe_iter() called for. Nothing is
+ * changed in the process. No place: not a probe of a process. */
+enum { DTRACE_SITE_JUMP, DTRACE_SITE_INT3, DTRACE_SITE_REFUSED };
+typedef struct dtrace_sitedesc {
+    uint64_t dtsi_addr;
+    int64_t dtsi_offset;    /* from the function's start */
+    int dtsi_mechanism;     /* DTRACE_SITE_* */
+    const char* dtsi_text;  /* "a jump", "none: REASON", ... */
+} dtrace_sitedesc_t;
+typedef int dtrace_site_f(dtrace_hdl_t*, const dtrace_sitedesc_t*, void*);
+int dtrace_site_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
+                     dtrace_site_f* func, void* arg);
+
 int dtrace_str2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text,
                     dtrace_probedesc_t* desc);
 int dtrace_xstr2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text,
@@ -260,6 +274,35 @@ void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /* As waitpid(2) tells, once it has ended; -1: it is not held any more, and may live. */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
+
+/* What is in a process: every place where its text is not that of its files, found by
+ * reading it, whether or not anybody traces it. */
+enum { DTRACE_PATCH_JUMP, DTRACE_PATCH_INT3, DTRACE_PATCH_UNKNOWN };
+typedef struct dtrace_patchdesc {
+    uint64_t dtpt_addr;
+    uint32_t dtpt_bytes;
+    int dtpt_kind;           /* DTRACE_PATCH_* */
+    int dtpt_live;           /* it fires; an int3: somebody takes it */
+    const char* dtpt_mod;
+    const char* dtpt_func;   /* "function+0x1f", or an address */
+    uint64_t dtpt_trampoline; /* of a jump */
+    uint32_t dtpt_firings;   /* of a jump: probes at its places */
+    const char* dtpt_text;   /* "a jump to 0x7f0000001000" */
+} dtrace_patchdesc_t;
+typedef struct dtrace_patchinfo {
+    uint32_t dtpi_jumps, dtpi_int3s, dtpi_unknown;
+    uint32_t dtpi_live;      /* of the jumps */
+    uint64_t dtpi_runtime;   /* where our runtime is mapped, 0: nowhere */
+    int dtpi_version;        /* 1: it is this version's, and jumps are explained by it */
+    pid_t dtpi_agent;        /* whose the runtime is, while it lives */
+    int dtpi_agent_lives;
+    pid_t dtpi_tracer;       /* who traces it, 0: nobody */
+    const char* const* dtpi_notes; /* what could not be looked at, null at its end */
+} dtrace_patchinfo_t;
+typedef int dtrace_patch_f(dtrace_hdl_t*, const dtrace_patchdesc_t*, void*);
+/* info may be null; what it points to is valid until the next call. */
+int dtrace_patch_iter(dtrace_hdl_t* dtp, pid_t pid, dtrace_patch_f* func, void* arg,
+                      dtrace_patchinfo_t* info);
 
 /* --- tracing --- */
 int dtrace_go(dtrace_hdl_t* dtp);

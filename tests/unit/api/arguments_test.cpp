@@ -65,6 +65,17 @@ TEST(Arguments, PiecesKeepTheOrderInWhichTheyStand)
     EXPECT_EQ(flags, "Pnfmi");
 }
 
+TEST(Arguments, PatchesAreOfRunningProcessesAndNeedNoProbes)
+{
+    Arguments args = parse({"--patches", "-p", "5", "-p", "6"});
+    EXPECT_EQ(args.wrong, "");
+    EXPECT_EQ(args.mode, Mode::Patches);
+    EXPECT_EQ(args.targets.size(), 2U);
+    EXPECT_NE(parse({"--patches"}).wrong, "");
+    EXPECT_NE(parse({"--patches", "-c", "true"}).wrong, "");
+    EXPECT_NE(parse({"--patches", "-p", "5", "-n", "BEGIN"}).wrong, "");
+}
+
 TEST(Arguments, WhatIsMissingUnknownOrContradictoryIsSaid)
 {
     EXPECT_EQ(parse({}).wrong, "no probes specified");

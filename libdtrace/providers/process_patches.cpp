@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// Differences of text explained: jumps against the runtime's sites.
+#include "libdtrace/providers/process_patches.hpp"
+
+#include "libdtrace/providers/text_differences.hpp"
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/runtime/image.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+namespace dt {
+
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::byte int3{0xcc}, jmp_rel32{0xe9};
+constexpr std::size_t jump_bytes = 5;
+constexpr std::uint64_t max_window_bytes = 64; // about what one patch can span
+constexpr std::uint64_t max_trampoline_bytes = 512;
+constexpr std::uint32_t owner_died = 0x40000000; // FUTEX_OWNER_DIED
+constexpr std::uint32_t owner_tid = 0x3fffffff;  // FUTEX_TID_MASK
+
+template <class Word> Word word_at(std::span<const std::byte> bytes, std::size_t at)
+{
+    Word word{};
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    return word;
+}
+
+std::string hex_text(std::uint64_t value)
+{
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+// The runtime in a process, and its sites by where their trampolines come back.
+class Runtime {
+public:
+    explicit Runtime(const ProcessMemory& memory) : memory_(memory) {}
+
+    void find(const ProcessMaps& maps, ProcessPatches& found)
+    {
+        for (const Mapping& mapping : maps.all()) {
+            if (!mapping.executable || mapping.writable || !mapping.path.empty())
+                continue;
+            // Not only at its beginning: another mapping of ours may be one with it.
+            for (TargetAddr at : memory_.own_pages(mapping)) {
+                if (memory_.value<std::uint64_t>(at) != DT_RT_MAGIC)
+                    continue;
+                found.runtime = at;
+                read_config(found);
+                return;
+            }
+        }
+    }
+
+    // Sites whose trampolines begin at or behind `from`, as far as `to`.
+    std::span<const dt_rt_site> between(TargetAddr from, TargetAddr to) const
+    {
+        auto before = [](const dt_rt_site& site, TargetAddr at) {
+            return site.back < at.value;
+        };
+        auto first = std::lower_bound(sites_.begin(), sites_.end(), from, before);
+        return {first, std::lower_bound(first, sites_.end(), to, before)};
+    }
+
+private:
+    void read_config(ProcessPatches& found)
+    {
+        std::span<const std::byte> image = runtime_image();
+        std::vector<std::byte> theirs(image.size());
+        TargetAddr at = found.runtime + DT_RT_CONFIG;
+        auto magic = memory_.value<std::uint64_t>(at + offsetof(dt_rt_config, magic));
+        found.other_version =
+            image.empty() || magic != DT_RT_MAGIC ||
+            !memory_.read(found.runtime, theirs) ||
+            std::memcmp(theirs.data(), image.data(), image.size()) != 0;
+        if (found.other_version)
+            return;
+        auto alive = memory_.value<dt_u32>(at + offsetof(dt_rt_config, alive));
+        auto enabled = memory_.value<dt_u32>(at + offsetof(dt_rt_config, enabled));
+        found.enabled = enabled.value_or(0) != 0;
+        found.agent = static_cast<pid_t>(alive.value_or(0) & owner_tid);
+        found.agent_lives = (alive.value_or(owner_died) & owner_died) == 0;
+        read_sites(at + offsetof(dt_rt_config, sites));
+    }
+
+    // Numbers are given in order, so the first piece without a site ends them. Pages
+    // behind that are not there, and reading them would make them.
+    void read_sites(TargetAddr at)
+    {
+        constexpr std::size_t n_at_once = page_bytes / sizeof(dt_rt_site);
+        std::vector<dt_rt_site> some(n_at_once);
+        for (std::size_t i = 0; i < DT_RT_MAX_SITES; i += n_at_once) {
+            if (!memory_.read(at + i * sizeof(dt_rt_site),
+                              std::as_writable_bytes(std::span(some))))
+                break;
+            auto used = [](const dt_rt_site& site) { return site.at != 0; };
+            if (std::none_of(some.begin(), some.end(), used))
+                break;
+            std::copy_if(some.begin(), some.end(), std::back_inserter(sites_), used);
+        }
+        std::sort(sites_.begin(), sites_.end(),
+                  [](const auto& a, const auto& b) { return a.back < b.back; });
+    }
+
+    const ProcessMemory& memory_;
+    std::vector<dt_rt_site> sites_; // ascending by back
+};
+
+// What the differences are.
+class Explain {
+public:
+    Explain(const ProcessMemory& memory, const ProcessMaps& maps,
+            const Runtime& runtime, ProcessPatches& found)
+        : memory_(memory), maps_(maps), runtime_(runtime), found_(found)
+    {
+    }
+
+    void all(const std::vector<Difference>& differences)
+    {
+        for (const Difference& difference : differences)
+            explain(difference);
+        count_firings();
+    }
+
+private:
+    bool is_ours(TargetAddr at) const
+    {
+        const Mapping* mapping = maps_.at(at);
+        return found_.runtime.value != 0 && mapping != nullptr && mapping->executable &&
+               mapping->path.empty();
+    }
+
+    // Where a jump at that address leads, when that is memory of ours.
+    std::optional<TargetAddr> jump_at(TargetAddr at) const
+    {
+        std::array<std::byte, jump_bytes> insn{};
+        if (!memory_.read(at, insn) || insn[0] != jmp_rel32)
+            return std::nullopt;
+        auto distance = static_cast<std::int64_t>(word_at<std::int32_t>(insn, 1));
+        TargetAddr to = at + jump_bytes + static_cast<std::uint64_t>(distance);
+        return is_ours(to) ? std::optional(to) : std::nullopt;
+    }
+
+    // A jump may begin before the first byte that differs: it was a jump already.
+    std::optional<TargetAddr> jump_over(TargetAddr at, TargetAddr from)
+    {
+        for (std::uint64_t back = 0; back < jump_bytes; back++) {
+            TargetAddr start{at.value - back};
+            if (start < from)
+                break;
+            if (jump_at(start))
+                return start;
+        }
+        return std::nullopt;
+    }
+
+    void explain(const Difference& difference)
+    {
+        for (TargetAddr at = std::max(difference.at, done_); at < difference.end();) {
+            std::size_t i = at - difference.at;
+            if (difference.now[i] == difference.file[i]) {
+                at = at + 1;
+                continue;
+            }
+            if (auto start = jump_over(at, done_))
+                add_jump(*start);
+            else if (difference.now[i] == int3)
+                add(ProcessPatch::breakpoint, at, 1, "a breakpoint (int3)");
+            else
+                add_unknown(difference, at);
+            at = done_;
+        }
+    }
+
+    void add(ProcessPatch::Kind kind, TargetAddr at, std::size_t n_bytes,
+             std::string text)
+    {
+        ProcessPatch patch;
+        patch.kind = kind;
+        patch.at = at;
+        patch.n_bytes = static_cast<std::uint32_t>(n_bytes);
+        patch.text = std::move(text);
+        patch.live = kind == ProcessPatch::breakpoint && found_.tracer != 0;
+        found_.patches.push_back(std::move(patch));
+        done_ = at + n_bytes;
+    }
+
+    void add_jump(TargetAddr at)
+    {
+        TargetAddr to = *jump_at(at);
+        std::size_t n_bytes = jump_bytes;
+        // The second jump of a pair overlaps the first, and leads by a stub into the same
+        // trampoline. A displacement may look like a jump.
+        for (std::size_t i = 1; i < jump_bytes; i++) {
+            auto stub = jump_at(at + i);
+            auto on = stub ? jump_at(*stub) : std::nullopt;
+            if (on && *on > to && *on - to < max_trampoline_bytes)
+                n_bytes = i + jump_bytes;
+        }
+        std::string text = "a jump to " + hex_text(to.value);
+        if (auto on = jump_at(to)) { // a stub
+            to = *on;
+            text += ", and on to " + hex_text(to.value);
+        }
+        if (n_bytes > jump_bytes)
+            text = "two overlapping jumps, the first to" +
+                   text.substr(sizeof "a jump to" - 1);
+        add(ProcessPatch::jump, at, n_bytes, std::move(text));
+        found_.patches.back().trampoline = to;
+    }
+
+    void add_unknown(const Difference& difference, TargetAddr at)
+    {
+        constexpr std::size_t n_shown = 8;
+        std::string now, file;
+        std::size_t n_bytes = 0;
+        for (std::size_t i = at - difference.at; i < difference.now.size(); i++) {
+            if (n_bytes++ >= n_shown)
+                continue;
+            char text[8];
+            std::snprintf(text, sizeof text, "%02x ",
+                          static_cast<unsigned>(difference.now[i]));
+            now += text;
+            std::snprintf(text, sizeof text, " %02x",
+                          static_cast<unsigned>(difference.file[i]));
+            file += text;
+        }
+        if (n_bytes > n_shown)
+            file += " ... (" + std::to_string(n_bytes) + " bytes)";
+        add(ProcessPatch::unknown, at, n_bytes,
+            "unknown: " + now + "instead of" + file);
+    }
+
+    void add_firings(const dt_rt_site& site, ProcessPatch& jump) const
+    {
+        TargetAddr list =
+            found_.runtime + DT_RT_CONFIG + offsetof(dt_rt_config, firings);
+        for (dt_u32 i = 0; i < site.n_firings; i++) {
+            std::uint64_t index = std::uint64_t{site.first_firing} + i;
+            if (index >= DT_RT_MAX_FIRINGS)
+                return; // not what an agent writes
+            auto firing =
+                memory_.value<dt_rt_firing>(list + index * sizeof(dt_rt_firing));
+            if (firing && firing->kind == DT_RT_LIBRARIES)
+                jump.for_libraries = true;
+            else
+                jump.n_firings++;
+        }
+    }
+
+    // A site belongs to the trampoline before the place where it comes back.
+    void count_firings()
+    {
+        std::vector<ProcessPatch*> jumps;
+        for (ProcessPatch& patch : found_.patches)
+            if (patch.kind == ProcessPatch::jump)
+                jumps.push_back(&patch);
+        std::sort(jumps.begin(), jumps.end(), [](const auto* a, const auto* b) {
+            return a->trampoline < b->trampoline;
+        });
+        for (std::size_t i = 0; i < jumps.size(); i++) {
+            ProcessPatch& jump = *jumps[i];
+            TargetAddr end = i + 1 < jumps.size() ? jumps[i + 1]->trampoline
+                                                  : TargetAddr{UINT64_MAX};
+            for (const dt_rt_site& site : runtime_.between(jump.trampoline, end))
+                if (site.at - jump.at.value + max_window_bytes < 2 * max_window_bytes)
+                    add_firings(site, jump);
+            bool serves = jump.n_firings != 0 || jump.for_libraries;
+            jump.live = found_.enabled && found_.agent_lives && serves;
+            if (jump.for_libraries)
+                jump.text += ", where libraries come and go";
+        }
+    }
+
+    const ProcessMemory& memory_;
+    const ProcessMaps& maps_;
+    const Runtime& runtime_;
+    ProcessPatches& found_;
+    TargetAddr done_;
+};
+
+} // namespace
+
+std::size_t ProcessPatches::count(ProcessPatch::Kind kind) const
+{
+    return static_cast<std::size_t>(std::count_if(
+        patches.begin(), patches.end(),
+        [kind](const ProcessPatch& patch) { return patch.kind == kind; }));
+}
+
+std::size_t ProcessPatches::n_live_jumps() const
+{
+    return static_cast<std::size_t>(
+        std::count_if(patches.begin(), patches.end(), [](const ProcessPatch& patch) {
+            return patch.kind == ProcessPatch::jump && patch.live;
+        }));
+}
+
+Result<ProcessPatches> find_patches(const ProcessSymbols& symbols)
+{
+    pid_t pid = symbols.pid();
+    ProcessMemory memory(pid);
+    if (!memory.opened())
+        return errno_error("read its memory");
+    ProcessPatches found;
+    found.tracer = static_cast<pid_t>(
+        agent::status_number(agent::read_proc_file(pid, "status"), "TracerPid"));
+    std::vector<Difference> differences =
+        text_differences(pid, memory, symbols.maps(), found.notes);
+    Runtime runtime(memory);
+    runtime.find(symbols.maps(), found);
+    Explain(memory, symbols.maps(), runtime, found).all(differences);
+    return found;
+}
+
+} // namespace dt

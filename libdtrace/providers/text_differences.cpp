@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Page by page, and only pages that were written to.
+#include "libdtrace/providers/text_differences.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dt {
+
+namespace {
+
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::size_t jump_bytes = 5;
+
+// The file that is mapped there, for its raw bytes.
+Fd open_mapped(pid_t pid, const Mapping& mapping)
+{
+    char range[64];
+    std::snprintf(range, sizeof range, "map_files/%llx-%llx",
+                  static_cast<unsigned long long>(mapping.begin.value),
+                  static_cast<unsigned long long>(mapping.end.value));
+    for (const std::string& path :
+         {agent::proc_path(pid, range), agent::proc_path(pid, "root" + mapping.path),
+          agent::proc_path(pid, "exe")}) {
+        Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        struct stat st {};
+        if (fd && ::fstat(fd.get(), &st) == 0 && st.st_ino == mapping.file.inode)
+            return fd;
+    }
+    return Fd();
+}
+
+class Differences {
+public:
+    explicit Differences(const ProcessMemory& memory) : memory_(memory) {}
+
+    // False: the file's bytes cannot be had.
+    bool add(const Mapping& mapping, const Fd& file)
+    {
+        std::array<std::byte, page_bytes> now{}, then{};
+        for (TargetAddr page : memory_.own_pages(mapping)) {
+            auto offset = static_cast<off_t>(mapping.offset + (page - mapping.begin));
+            ssize_t n = ::pread(file.get(), then.data(), then.size(), offset);
+            if (n < 0)
+                return false;
+            std::fill(then.begin() + n, then.end(), std::byte{0});
+            if (!memory_.read(page, now))
+                continue; // unmapped meanwhile
+            for (std::size_t i = 0; i < page_bytes; i++)
+                if (now[i] != then[i])
+                    add_byte(page, i, now, then);
+        }
+        return true;
+    }
+    std::vector<Difference> take() { return std::move(all_); }
+
+private:
+    using Page = std::array<std::byte, page_bytes>;
+
+    void add_byte(TargetAddr page, std::size_t i, const Page& now, const Page& then)
+    {
+        TargetAddr at = page + i;
+        if (all_.empty() || at < all_.back().at || at - all_.back().end() >= jump_bytes)
+            all_.push_back({at, {}, {}});
+        Difference& last = all_.back();
+        // The bytes between are alike; on the page before they are not at hand.
+        std::size_t n_between = at - last.end();
+        if (n_between > i) {
+            all_.push_back({at, {now[i]}, {then[i]}});
+            return;
+        }
+        last.now.insert(last.now.end(), now.data() + (i - n_between),
+                        now.data() + i + 1);
+        last.file.insert(last.file.end(), then.data() + (i - n_between),
+                         then.data() + i + 1);
+    }
+
+    const ProcessMemory& memory_;
+    std::vector<Difference> all_;
+};
+
+} // namespace
+
+ProcessMemory::ProcessMemory(pid_t pid)
+    : pages_(::open(agent::proc_path(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC))
+{
+    mem_ = Fd(::open(agent::proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+bool ProcessMemory::read(TargetAddr from, std::span<std::byte> into) const
+{
+    return ::pread(mem_.get(), into.data(), into.size(),
+                   static_cast<off_t>(from.value)) == static_cast<ssize_t>(into.size());
+}
+
+std::vector<TargetAddr> ProcessMemory::own_pages(const Mapping& mapping) const
+{
+    constexpr std::uint64_t present = 1ull << 63, swapped = 1ull << 62,
+                            of_file = 1ull << 61;
+    std::vector<std::uint64_t> entries((mapping.end - mapping.begin) / page_bytes);
+    std::size_t bytes = entries.size() * sizeof(std::uint64_t);
+    bool known = ::pread(pages_.get(), entries.data(), bytes,
+                         static_cast<off_t>(mapping.begin.value / page_bytes *
+                                            sizeof(std::uint64_t))) ==
+                 static_cast<ssize_t>(bytes);
+    std::vector<TargetAddr> pages;
+    for (std::size_t i = 0; i < entries.size(); i++) {
+        bool own = (entries[i] & swapped) != 0 ||
+                   ((entries[i] & present) != 0 && (entries[i] & of_file) == 0);
+        if (own || !known)
+            pages.push_back(mapping.begin + i * page_bytes);
+    }
+    return pages;
+}
+
+std::vector<Difference> text_differences(pid_t pid, const ProcessMemory& memory,
+                                         const ProcessMaps& maps,
+                                         std::vector<std::string>& notes)
+{
+    Differences differences(memory);
+    for (const Mapping& mapping : maps.all()) {
+        if (!mapping.executable || !mapping.is_file())
+            continue;
+        Fd file = open_mapped(pid, mapping);
+        if (!file || !differences.add(mapping, file))
+            notes.push_back(mapping.path + " cannot be compared with its file");
+    }
+    return differences.take();
+}
+
+} // namespace dt

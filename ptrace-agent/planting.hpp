@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// What plant.cpp and plan.cpp share: sites that a client sent become tracepoints.
+#pragma once
+
+#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/jump_plan.hpp"
+
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace dt::agent {
+
+// Text with our breakpoints taken out, a page at a time: sites come in ascending order.
+class TextWindow {
+public:
+    explicit TextWindow(const AddressSpace& space) : space_(space) {}
+
+    // Up to 15 bytes from at on; fewer where the mapping ends.
+    std::span<const std::byte> at(TargetAddr at)
+    {
+        if (!covers(at) && !fill(at))
+            return {};
+        std::size_t skip = at - from_;
+        return std::span(text_).subspan(skip, std::min<std::size_t>(15, n_ - skip));
+    }
+
+private:
+    static constexpr std::size_t page = 4096;
+
+    bool covers(TargetAddr at) const
+    {
+        return at >= from_ && at - from_ < n_ && (at - from_ + 15 <= n_ || short_);
+    }
+    bool fill(TargetAddr at)
+    {
+        from_ = TargetAddr{at.value & ~std::uint64_t(page - 1)};
+        short_ = false;
+        n_ = page + 16;
+        if (space_.read_original(from_, {text_.data(), n_}))
+            return true;
+        n_ = page; // the last page of its mapping
+        short_ = true;
+        if (space_.read_original(from_, {text_.data(), n_}))
+            return true;
+        n_ = 0;
+        return false;
+    }
+
+    const AddressSpace& space_;
+    TargetAddr from_;
+    std::size_t n_ = 0;
+    bool short_ = false;
+    std::array<std::byte, page + 16> text_;
+};
+
+struct Planting {
+    AddressSpace& space;
+    std::vector<Mapping> mappings;
+    TextWindow window;
+    std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
+    std::vector<Tracepoint*> fresh;
+    std::vector<Tracepoint*> grown; // jumps with one more probe
+    std::unordered_map<Tracepoint*, std::vector<std::uint32_t>> sites_of;
+};
+
+// The sites into tracepoints or refused, by address.
+void place_all(Planting& work, const std::vector<Site>& sites);
+
+// A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
+// cannot have a jump gets one only when the user asks for it; a site of which the client
+// knew no surroundings was never to have a jump.
+SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
+                      Mechanism mechanism);
+
+} // namespace dt::agent

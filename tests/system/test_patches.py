@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""dtrace --patches and the mechanism that -lv tells: what is, and would be, in a text."""
+import os, pathlib, re, signal, subprocess
+
+from harness import as_nobody, contains, equal, main, need, text_differs, tracer_of, wait_until
+
+ROW = re.compile(r"^ *(\d+) +0x([0-9a-f]+) +(\S+) +(\S+) +(\d+|-) +(live|inert|lethal|-) (.+)$", re.M)
+
+class Sleeper:
+    """A python3 that waits for the end of its input."""
+    def __init__(self, **more):
+        need("python3")
+        self.process = subprocess.Popen(
+            ["python3", "-c", "import sys; print('up', flush=True); sys.stdin.read()"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **more)
+        self.process.stdout.readline()
+        self.pid = self.process.pid
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+class Planted:
+    """dtrace with a program that has planted its probes."""
+    def __init__(self, t, pid, program, *flags):
+        began = t.scratch / f"began.{pid}.{os.urandom(4).hex()}"
+        self.process = t.start("-q", *flags, "-o", str(began), "-n",
+                               program + ' BEGIN { printf("BEGAN\\n"); }', "-p", str(pid))
+        def is_up():
+            if self.process.poll() is not None:
+                raise AssertionError(self.process.communicate()[1])
+            return began.exists() and "BEGAN" in began.read_text()
+        wait_until(is_up, what="tracing")
+    def finish(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.communicate(timeout=60)[1]
+
+def patches(t, pid, *flags):
+    done = t.run("--patches", "-p", str(pid), *flags)
+    equal((done.returncode, done.stderr), (0, ""), done.stdout)
+    return done.stdout
+
+def a_process_that_nobody_traced_has_no_patches(t):
+    with Sleeper() as target:
+        equal(patches(t, target.pid),
+              f"pid {target.pid}: no patches\npid {target.pid}: no runtime is mapped\n")
+
+def form_of(patch):
+    """As -lv names it, from what --patches prints."""
+    return ("a jump, and one over the instructions behind it" if patch.startswith("two ")
+            else "a jump that ends in the instructions behind it" if "and on to" in patch
+            else "a jump")
+
+def a_listing_foretells_what_is_planted(t):
+    # Entries and returns of libc in one description: no offset matches [er]*.
+    probes = "pid$target:libc.so.6::[er]*"
+    with Sleeper() as target:
+        listed = t.run("-lvn", probes, "-p", str(target.pid))
+        equal((listed.returncode, listed.stderr), (0, ""))
+        equal(text_differs(target.pid), [], "text after listing")
+        planned = re.findall(r"^\t\t[+-]0x[0-9a-f]+: (.+)$", listed.stdout, re.M)
+        jumps = [text for text in planned if text.startswith("a jump")]
+        refused = [text.removeprefix("none: ") for text in planned if text.startswith("none: ")]
+        equal(len(jumps) + len(refused), len(planned), "places that are neither")
+        if len(jumps) < 8000 or not any("behind it" in text for text in jumps):
+            raise AssertionError(f"{len(jumps)} jumps: no test of every form")
+        tracer = Planted(t, target.pid, probes + " { @ = count(); }")
+        rows = ROW.findall(patches(t, target.pid))
+        errors = tracer.finish()
+    equal(sum(int(row[4]) for row in rows), len(jumps), "probes that fire by a jump")
+    told = re.findall(r"cannot probe \S+ at \S+: (.+)$", errors, re.M)
+    more = re.search(r"and (\d+) more places", errors)
+    equal(len(told) + (int(more[1]) if more else 0), len(refused), errors)
+    equal([text for text in told if text not in refused], [], "reasons not foretold")
+    forms = [form_of(row[6]) for row in rows if "libraries" not in row[6]]
+    for form in set(forms):
+        if forms.count(form) > jumps.count(form):
+            raise AssertionError(f"{forms.count(form)} times {form!r}, foretold {jumps.count(form)}")
+
+def a_listing_tells_breakpoints_and_why(t):
+    with Sleeper() as target:
+        listed = t.run("-lvn", "pid$target:libc.so.6:malloc:entry", "-p", str(target.pid),
+                       "-x", "mechanism=int3")
+    contains(listed.stdout, "\n\tMechanism\n\t\t+0x0: a breakpoint: -x mechanism=int3\n\n")
+
+def a_listing_of_a_command_tells_the_mechanism(t):
+    listed = t.run("-lvn", "pid$target:a.out:work:return", "-c", t.victim("spin") + " 1 1")
+    equal(listed.returncode, 0, listed.stderr)
+    if not re.search(r"\n\tMechanism\n\t\t\+0x[0-9a-f]+: a jump\n\n", listed.stdout):
+        raise AssertionError(listed.stdout)
+
+def a_probe_of_dtrace_itself_has_no_mechanism(t):
+    listed = t.run("-lvn", "BEGIN")
+    contains(listed.stdout, "Argument Types\n\t\tNone\n\n")
+    if "Mechanism" in listed.stdout:
+        raise AssertionError(listed.stdout)
+
+def live_jumps_are_listed_with_their_function(t):
+    with Sleeper() as target:
+        tracer = Planted(t, target.pid, "pid$target:libc.so.6:malloc:entry,"
+                         "pid$target:libc.so.6:free:entry { @ = count(); }")
+        out = patches(t, target.pid)
+        tracer.finish()
+        after = patches(t, target.pid)
+    rows = [row for row in ROW.findall(out) if "libraries" not in row[6]]
+    functions = sorted(re.sub(r"^(__libc_|cfree$)", lambda m: "" if m[1] == "__libc_" else "free",
+                              row[3]).split("+")[0] for row in rows)
+    equal(functions, ["free", "malloc"], out)
+    equal([row[4:6] for row in rows], [("1", "live")] * 2)
+    if not all(re.fullmatch("a jump to 0x[0-9a-f]+", row[6]) for row in rows):
+        raise AssertionError(out)
+    contains(out, "jumps (3 live, 0 inert), 0 breakpoints, 0 unknown")
+    contains(out, f"pid {target.pid}: the runtime is mapped at 0x")
+    equal(after, f"pid {target.pid}: no patches\npid {target.pid}: no runtime is mapped\n")
+
+def jumps_of_a_killed_tracer_are_inert(t):
+    with Sleeper() as target:
+        tracer = Planted(t, target.pid, "pid$target:libc.so.6:malloc:entry { @ = count(); }")
+        agent = tracer_of(target.pid)
+        os.kill(agent, signal.SIGKILL)
+        tracer.process.kill()
+        tracer.process.communicate()
+        wait_until(lambda: tracer_of(target.pid) == 0, what="the end of the agent")
+        out = patches(t, target.pid)
+        rows = ROW.findall(out)
+        equal({row[5] for row in rows}, {"inert"}, out)
+        contains(out, "0 live, 2 inert")
+        contains(out, "; its agent is gone\n")
+
+def breakpoints_are_live_while_somebody_traces(t):
+    with Sleeper() as target:
+        tracer = Planted(t, target.pid, "pid$target:libc.so.6:qsort:entry { @ = count(); }",
+                         "-x", "mechanism=int3")
+        out = patches(t, target.pid)
+        tracer.finish()
+    rows = [row for row in ROW.findall(out) if row[3] == "qsort"]
+    equal([row[4:] for row in rows], [("-", "live", "a breakpoint (int3)")], out)
+    contains(out, "0 unknown\n")
+
+def bytes_of_others_are_unknown(t):
+    with Sleeper() as target:
+        maps = pathlib.Path(f"/proc/{target.pid}/maps").read_text()
+        text = next(line for line in maps.splitlines() if "r-xp" in line and "libc.so.6" in line)
+        at = int(text.split("-")[0], 16) + 64
+        with open(f"/proc/{target.pid}/mem", "r+b", buffering=0) as memory:
+            memory.seek(at)
+            was = memory.read(1)[0]
+            memory.seek(at)
+            memory.write(bytes([was ^ 1]))
+        out = patches(t, target.pid)
+    rows = ROW.findall(out)
+    equal([(row[1], row[5], row[6]) for row in rows],
+          [(f"{at:x}", "-", f"unknown: {was ^ 1:02x} instead of {was:02x}")], out)
+    contains(out, "0 jumps (0 live, 0 inert), 0 breakpoints, 1 unknown")
+
+def several_processes_are_told_apart(t):
+    with Sleeper() as one, Sleeper() as two:
+        out = patches(t, one.pid, "-p", str(two.pid))
+    contains(out, f"pid {one.pid}: no patches\n")
+    contains(out, f"pid {two.pid}: no patches\n")
+
+def a_process_of_another_user_is_refused(t):
+    user = as_nobody()
+    with Sleeper() as target:
+        done = subprocess.run([*user, t.dtrace, "--patches", "-p", str(target.pid)],
+                              capture_output=True, text=True)
+    equal((done.returncode, done.stdout), (1, ""))
+    contains(done.stderr, f"dtrace: failed to look at pid {target.pid}: ")
+    contains(done.stderr, "ermi")  # Permission denied, not permitted
+
+def a_process_that_is_not_there_is_refused(t):
+    done = t.run("--patches", "-p", "2147483646")
+    equal((done.returncode, done.stdout), (1, ""))
+    contains(done.stderr, "dtrace: failed to look at pid 2147483646: ")
+
+def wrong_uses_are_explained(t):
+    for flags, text in ((["--patches"], "--patches needs a process: -p pid"),
+                        (["--patches", "-c", "true"], "--patches looks at running processes: -p, not -c"),
+                        (["--patches", "-p", "1", "-n", "BEGIN"], "--patches takes no probes"),
+                        (["--patches", "-l"], "only one of -l, -V, -h and --patches may be used")):
+        done = t.run(*flags)
+        equal(done.returncode, 2, flags)
+        contains(done.stderr, "dtrace: " + text)
+
+def a_wrong_mechanism_is_refused_with_the_right_ones(t):
+    for value in ("=fast", ""):
+        done = t.run("-x", "mechanism" + value, "-n", "BEGIN")
+        equal((done.returncode, done.stderr),
+              (1, "dtrace: failed to set -x mechanism: Invalid value for specified option: "
+                  "it is auto, jump or int3\n"))
+
+def the_help_names_it(t):
+    contains(t.run("-h").stdout, "--patches      list what of dtrace's is in the text")
+
+TESTS = [
+    a_process_that_nobody_traced_has_no_patches, a_listing_foretells_what_is_planted,
+    a_listing_tells_breakpoints_and_why, a_listing_of_a_command_tells_the_mechanism,
+    a_probe_of_dtrace_itself_has_no_mechanism, live_jumps_are_listed_with_their_function,
+    jumps_of_a_killed_tracer_are_inert, breakpoints_are_live_while_somebody_traces,
+    bytes_of_others_are_unknown, several_processes_are_told_apart,
+    a_process_of_another_user_is_refused, a_process_that_is_not_there_is_refused,
+    wrong_uses_are_explained, a_wrong_mechanism_is_refused_with_the_right_ones,
+    the_help_names_it,
+]
+
+if __name__ == "__main__":
+    main(TESTS)
