@@ -126,7 +126,7 @@ void RuntimeMap::set_back(std::uint32_t site, TargetAddr tail)
 
 void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
 {
-    config_->sites[site].condition = condition;
+    config_->sites[site].taken = condition;
 }
 
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
@@ -137,6 +137,10 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
         return false;
     std::copy(firings.begin(), firings.end(), config_->firings + first);
     n_firings_ += static_cast<std::uint32_t>(firings.size());
+    bool returns = std::all_of(firings.begin(), firings.end(),
+                               [](const auto& f) { return f.kind == DT_RT_RETURN; });
+    if (!returns)
+        entry.condition = 0;
     // Both numbers at once: somebody may be reading them.
     std::uint32_t pair[2] = {first, static_cast<std::uint32_t>(firings.size())};
     std::uint64_t word = 0;
@@ -145,6 +149,8 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
                   offsetof(dt_rt_site, first_firing) + 4);
     __atomic_store_n(reinterpret_cast<std::uint64_t*>(&entry.first_firing), word,
                      __ATOMIC_RELEASE);
+    if (returns)
+        __atomic_store_n(&entry.condition, entry.taken, __ATOMIC_RELEASE);
     return true;
 }
 

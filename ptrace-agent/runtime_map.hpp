@@ -50,6 +50,7 @@ public:
     // A site without firings: its number, none when the table is full.
     std::optional<std::uint32_t> add_site(TargetAddr at);
     void set_back(std::uint32_t site, TargetAddr tail);
+    // Of a conditional jump, before its firings are set.
     void set_condition(std::uint32_t site, std::uint32_t condition);
     // False: no room. An empty list makes the site inert.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);

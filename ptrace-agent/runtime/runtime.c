@@ -17,6 +17,18 @@
 #endif
 DT_RT_OUTSIDE void dt_rt_fire(struct dt_rt_frame *frame);
 
+/* Is jcc with these low four bits of its opcode taken? */
+static int dt_rt_is_taken(dt_u32 condition, dt_u64 flags)
+{
+	dt_u64 carry = flags & 1, parity = flags >> 2 & 1;
+	dt_u64 zero = flags >> 6 & 1, sign = flags >> 7 & 1;
+	dt_u64 over = flags >> 11 & 1, less = sign ^ over;
+	dt_u64 holds[] = {over, carry,	zero, carry | zero,
+			  sign, parity, less, zero | less};
+
+	return (int)(holds[condition >> 1 & 7] ^ (condition & 1));
+}
+
 /* System V AMD64 ABI, 3.2.3. A return has the offset and the value. */
 static void dt_rt_fire_one(struct dt_rt_run *run,
 			   const struct dt_rt_firing *firing)
@@ -30,6 +42,9 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 		return;
 	}
 	if (firing->kind == DT_RT_RETURN) {
+		if (DT_UNLIKELY(run->site->taken) &&
+		    !dt_rt_is_taken(run->site->taken, f->rflags))
+			return;
 		args[0] = firing->arg0;
 		args[1] = f->rax;
 		dt_fire_held(&run->host, firing->probe, args, 2);

@@ -101,10 +101,11 @@ struct dt_rt_site {
 	dt_u32 n_firings;    /* replaced so while threads run; 0: inert */
 	/*
 	 * A conditional jump is a return only when it is taken: the low four bits
-	 * of jcc's opcode, plus DT_RT_CONDITIONAL.
+	 * of jcc's opcode, plus DT_RT_CONDITIONAL. `condition` is asked before all
+	 * else, of a site that has returns only; `taken` of each return.
 	 */
 	dt_u32 condition;
-	dt_u32 pad;
+	dt_u32 taken;
 };
 #define DT_RT_CONDITIONAL 0x10
 

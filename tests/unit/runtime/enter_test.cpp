@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <gtest/gtest.h>
+#include <map>
 #include <random>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -158,6 +159,30 @@ TEST(Enter, FiresAConditionalReturnOnlyWhenTheJumpIsTaken)
             with_registers(&registers, work);
             ASSERT_EQ(std::memcmp(&before, &registers, sizeof before), 0);
             EXPECT_EQ(counted(runtime), asked[cc / 2] != (cc % 2)) << cc << " " << bits;
+        }
+    }
+}
+
+TEST(Enter, FiresAnOffsetProbeOfAConditionalReturnInAnyCase)
+{
+    InProcess runtime("pid1:a.out:work:entry, pid1:a.out:work:return"
+                      "{ @[probename] = count(); }");
+    for (unsigned cc = 0; cc < 16; cc++) {
+        Function work = runtime.probed({{"pid1:a.out:work:entry", DT_RT_OFFSET},
+                                        {"pid1:a.out:work:return", DT_RT_RETURN}},
+                                       address(probed_work));
+        runtime.site_of(work).taken = DT_RT_CONDITIONAL | cc;
+        for (unsigned bits = 0; bits < 32; bits++) {
+            bool c = bits & 1, p = bits & 2, z = bits & 4, s = bits & 8, o = bits & 16;
+            const bool asked[] = {o, c, z, c || z, s, p, s != o, z || s != o};
+            Registers registers{};
+            registers.rflags = 0x202 | c | p << 2 | z << 6 | s << 7 | o << 11;
+            with_registers(&registers, work);
+            std::map<std::string, std::uint64_t> counts;
+            for (const auto& entry : runtime.session.aggregations())
+                counts[entry.key.c_str()] = entry.value[0];
+            EXPECT_EQ(counts["entry"], 1u) << cc << " " << bits;
+            EXPECT_EQ(counts["return"], asked[cc / 2] != (cc % 2)) << cc << " " << bits;
         }
     }
 }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Loads one plugin, calls it, unloads it, then another, which comes to lie at the same
+// place: replacer PLUGIN PLUGIN ROUNDS. Prints how often it did.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static volatile long sink;
+
+__attribute__((noinline)) long callback(long n)
+{
+    sink += n;
+    return n + 1;
+}
+
+static void *call(const char *path, long n)
+{
+    void *plugin = dlopen(path, RTLD_NOW);
+    long (*plugin_call)(long (*)(long), long) = NULL;
+    void *at;
+
+    if (plugin != NULL)
+        *(void **)&plugin_call = dlsym(plugin, "plugin_call");
+    if (plugin_call == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(2);
+    }
+    *(long (**)(long (*)(long), long))&at = plugin_call;
+    for (long i = 0; i < 10; ++i)
+        sink += plugin_call(callback, n + i);
+    dlclose(plugin);
+    return at;
+}
+
+int main(int argc, char **argv)
+{
+    long rounds = argc > 3 ? atol(argv[3]) : 10, same = 0;
+
+    for (long i = 0; i < rounds && argc > 2; ++i)
+        same += call(argv[1], i) == call(argv[2], i);
+    printf("same %ld\n", same);
+    return 0;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// A plugin of replacer. ROOM is the size of its frame: two of these are alike in all else,
+// so that the same place of the text belongs to another frame.
+long plugin_call(long (*callback)(long), long n)
+{
+    volatile char room[ROOM];
+
+    room[n & 63] = 1;
+    return callback(n) + room[n & 63];
+}
