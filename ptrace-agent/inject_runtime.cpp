@@ -12,6 +12,7 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "ptrace-agent/linker.hpp"
+#include "ptrace-agent/memory_limits.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 #include "ptrace-agent/tracing.hpp"
@@ -54,6 +55,8 @@ public:
             (void)call(SYS_close, {static_cast<std::uint64_t>(fd)});
         for (auto [at, bytes] : undone_)
             (void)call(SYS_munmap, {at.value, bytes});
+        if (locks_ == FutureLocks::at_once)
+            (void)call(SYS_mlockall, {MCL_FUTURE});
     }
     Injection(const Injection&) = delete;
     Injection& operator=(const Injection&) = delete;
@@ -117,6 +120,26 @@ public:
         return far_;
     }
 
+    // A program that locks all that it maps (mlockall) is not to have all of the arena in
+    // memory at once, and none of it locked. Now only what is touched, until the end.
+    Result<Ok> defer_locks()
+    {
+        if (locks_ != FutureLocks::at_once)
+            return Ok{};
+        auto deferred = call(SYS_mlockall, {MCL_FUTURE | MCL_ONFAULT},
+                             "map without locking (mlockall)");
+        if (!deferred)
+            return deferred.error();
+        return Ok{};
+    }
+    // Ours is not locked, and no part of the program's core.
+    void own(TargetAddr at, std::uint64_t bytes)
+    {
+        if (locks_ != FutureLocks::none)
+            (void)call(SYS_munlock, {at.value, bytes});
+        (void)call(SYS_madvise, {at.value, bytes, MADV_DONTDUMP});
+    }
+
     // Three of ours as descriptors of the target.
     Result<std::array<int, 3>> send(std::array<int, 3> ours);
 
@@ -126,6 +149,7 @@ private:
     std::shared_ptr<AddressSpace> space_;
     std::vector<std::pair<TargetAddr, std::uint64_t>> undone_; // scratch is the first
     std::vector<int> fds_;
+    FutureLocks locks_ = FutureLocks::none;
     TargetAddr far_; // of what was reserved last
 };
 
@@ -151,10 +175,12 @@ static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds)
 
 Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
 {
+    std::uint64_t locked = locked_kib(space_->owner());
     auto page = map({}, scratch_bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, no_fd, "map a scratch page");
     if (!page)
         return page.error();
+    locks_ = future_locks(space_->owner(), locked, *page);
     undone_.insert(undone_.begin(), {*page, scratch_bytes});
     TargetAddr at = *page;
     auto made = call(SYS_socketpair, {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, at.value},
@@ -284,9 +310,15 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
         return fds.error();
     auto [program, data, config] = *fds;
 
+    if (auto deferred = injection.defer_locks(); !deferred)
+        return deferred;
+
     const dt_rt_header& header = runtime_header();
     std::uint64_t stack_bytes = arena_.n_shards() * DT_RT_STACK_BYTES;
     std::uint64_t region = DT_RT_STACKS + stack_bytes + page_bytes;
+    if (std::string why = address_space_refusal(space.owner(), region + arena_.bytes());
+        !why.empty())
+        return Error{Code::unsupported, why};
     auto image = injection.reserve(region, "reserve address space for the runtime");
     if (!image)
         return image.error();
@@ -321,6 +353,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
             !mapped)
             return mapped.error();
     }
+    injection.own(*image + DT_RT_CONFIG, region - DT_RT_CONFIG);
+    injection.own(*arena, arena_.bytes());
     if (!space.write_text(*image, runtime_image()))
         return Error{Code::unsupported, "write the runtime into it"};
     injection.keep();
