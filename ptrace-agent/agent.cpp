@@ -48,6 +48,7 @@ void Agent::run()
         if (Mailbox::rang()) {
             serve_client();
             sample_if_due();
+            hear_all_bells();
         } else if (!ready_.empty()) {
             handle_ready();
         } else {

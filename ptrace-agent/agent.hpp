@@ -15,12 +15,14 @@
 // being hit; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
 // release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
 // repair; inject_runtime.cpp, jumps.cpp, patches.cpp, runtime_map.cpp the fast path;
-// probe_context.cpp threads that stop in it; host_upcall.cpp what it asks;
+// probe_context.cpp threads that stop in it, leave_code.cpp how they get out; answer.cpp,
+// host_upcall.cpp what it asks;
 // linker.cpp the dynamic linker; profile.cpp sampling; host*.cpp what D programs ask; unwind*.cpp ustack().
 #pragma once
 
 #include "ptrace-agent/arena_map.hpp"
 #include "ptrace-agent/mailbox.hpp"
+#include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/protocol.hpp"
 #include "ptrace-agent/target.hpp"
 
@@ -171,16 +173,30 @@ private:
     void remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& idle);
 
     // probe_context.cpp
-    enum class Leave { for_now, for_good }; // for good: back at the original text
     bool handle_in_our_code(Thread& thread, int signal);
-    bool run_out(Thread& thread, Leave leave); // false: it ended
-    bool go_towards_exit(Thread& thread, user_regs_struct& user);
-    bool leave_runtime(Thread& thread, user_regs_struct& user);
     bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
     bool show_as_program(Thread& thread, siginfo_t& info, user_regs_struct& user);
     bool into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user);
-    void answer_upcall(Thread& thread, TargetAddr at);
     TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user);
+
+    // answer.cpp
+    void hear_all_bells();
+    void hear_bells(const std::shared_ptr<AddressSpace>& space);
+    void answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring);
+    void answer_upcall(Thread& thread, TargetAddr at);
+    Thread* who_rang(AddressSpace& space, pid_t number);
+    bool stop_one(Thread& thread); // false: it ended
+
+    // leave_code.cpp
+    static void keep(Thread& thread, const siginfo_t& info);
+    static bool wants_out(const Thread& thread);
+    void restore_kept(Thread& thread, int signal);
+    void send_kept(Thread& thread);
+    void deliver_kept(Thread& thread);
+    bool run_a_moment(Thread& thread);
+    bool run_to_program(Thread& thread);
+    bool run_out(Thread& thread); // for good; false: it ended
+    bool run_to_gate(Thread& thread);
 
     // profile.cpp
     void set_sample_alarm();
@@ -213,8 +229,6 @@ private:
     Thread* last_ = nullptr;                     // of the last report
 };
 
-bool in_our_code(const AddressSpace& space, TargetAddr pc); // probe_context.cpp
 void see_padding(const AddressSpace& space, Tracepoint& tp); // jumps.cpp
-Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config);
 
 } // namespace dt::agent

@@ -31,6 +31,9 @@ namespace dt::agent {
 constexpr std::uint64_t scratch_bytes = 4096;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr int no_fd = -1;
+constexpr std::uint64_t bells_bytes = DT_RT_GATE + DT_RT_BELL_BYTES - DT_RT_BELLS;
+static_assert(DT_RT_CONFIG + sizeof(dt_rt_config) <= DT_RT_BELLS &&
+              DT_RT_BELLS + bells_bytes <= DT_RT_STACKS);
 
 // What recvmsg(2) needs, in the target's scratch page.
 struct Scratch {
@@ -142,6 +145,7 @@ public:
 
     // Three of ours as descriptors of the target.
     Result<std::array<int, 3>> send(std::array<int, 3> ours);
+    bool hang_bells(TargetAddr at); // false: this kernel has none, or none for it
 
 private:
     Agent& agent_;
@@ -228,6 +232,19 @@ Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
     return theirs;
 }
 
+bool Agent::Injection::hang_bells(TargetAddr at)
+{
+    static constexpr std::byte there[bells_bytes]{};
+    auto made = call(SYS_userfaultfd, {bells_flags()}, "make a userfaultfd");
+    if (!made)
+        return false;
+    fds_.push_back(static_cast<int>(*made));
+    Fd process(static_cast<int>(syscall(SYS_pidfd_open, space_->owner(), 0)));
+    Fd own(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), *made, 0)));
+    return own && space_->write(at, there) &&
+           space_->runtime.bells.hang(std::move(own), at);
+}
+
 static bool has_rdpid()
 {
     unsigned a = 0, b = 0, c = 0, d = 0;
@@ -254,7 +271,8 @@ void Agent::refresh_config(AddressSpace& space)
     auto offset = errno_offset(space);
     config.errno_known = offset ? 1 : 0;
     config.errno_offset = offset.value_or(0);
-    bool may_call = true;
+    // A filter may come at any time: with bells nothing needs a system call.
+    bool may_call = !space.runtime.bells.are_hung();
     for (Thread* thread : threads_in(space)) {
         std::string own = read_proc_file(
             thread->process->pid, "task/" + std::to_string(thread->tid) + "/status");
@@ -340,6 +358,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
         {*image + DT_RT_CONFIG,
          (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ, shared,
          config, "map the runtime's config"},
+        {*image + DT_RT_BELLS, bells_bytes, PROT_READ | PROT_WRITE, own, no_fd,
+         "map the runtime's bells"},
         {*image + DT_RT_STACKS, stack_bytes, PROT_READ | PROT_WRITE,
          own | MAP_NORESERVE, no_fd, "map the runtime's stacks"},
         {*arena, arena_.program_bytes(), PROT_READ, shared, program,
@@ -357,6 +377,7 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     injection.own(*arena, arena_.bytes());
     if (!space.write_text(*image, runtime_image()))
         return Error{Code::unsupported, "write the runtime into it"};
+    bool hung = injection.hang_bells(*image + DT_RT_BELLS);
     injection.keep();
 
     const auto* base = static_cast<const dt_arena*>(arena_.base());
@@ -368,6 +389,7 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     shared_config.stacks = image->value + DT_RT_STACKS;
     shared_config.cpu_method = has_rdpid() ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL;
     shared_config.fs_method = has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL;
+    shared_config.has_bells = hung ? 1 : 0;
     shared_config.enabled = 1;
     runtime.image = *image;
     runtime.image_bytes = header.image_bytes;

@@ -6,8 +6,11 @@
 #include <ctime>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <thread>
 #include <unistd.h>
 
 namespace dt::agent {
@@ -88,6 +91,35 @@ void Mailbox::ring_at(std::uint64_t when_ns)
     at.it_value.tv_sec = static_cast<time_t>(when_ns / 1'000'000'000);
     at.it_value.tv_nsec = static_cast<long>(when_ns % 1'000'000'000);
     timer_settime(*timer, TIMER_ABSTIME, &at, nullptr);
+}
+
+// waitpid() cannot wait for a descriptor, and userfaultfd(2) raises no signal. So a
+// second thread waits for those, and does nothing but ring.
+static void ring_for_all(int epoll, pid_t agent)
+{
+    epoll_event event{};
+    for (;;) {
+        if (epoll_wait(epoll, &event, 1, -1) == 1)
+            syscall(SYS_tgkill, agent, agent, SIGIO);
+        else if (errno != EINTR)
+            return;
+    }
+}
+
+void Mailbox::ring_for(int fd)
+{
+    static const int epoll = [] {
+        int made = epoll_create1(EPOLL_CLOEXEC);
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        std::thread(ring_for_all, made, getpid()).detach();
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        return made;
+    }();
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;
+    epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
 void Mailbox::receive()

@@ -37,6 +37,9 @@ public:
     // Rings once at this monotonic time, ns; 0: not at all.
     static void ring_at(std::uint64_t when_ns);
 
+    // Rings whenever there is something to read from this descriptor, until it is closed.
+    static void ring_for(int fd);
+
     void receive();                // what has arrived, without waiting
     std::optional<Request> next(); // a whole request
     bool closed() const;           // the client is gone, or SIGTERM came

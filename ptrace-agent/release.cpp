@@ -38,6 +38,7 @@ void Agent::let_go(Thread& thread, int signal)
 {
     pid_t tid = thread.tid;
     Process& process = *thread.process;
+    send_kept(thread);
     ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
     if (last_ == &thread)
         last_ = nullptr;
@@ -57,6 +58,7 @@ void Agent::remove_runtime(StoppedWorld& world)
     __atomic_store_n(&runtime.config().enabled, 0u, __ATOMIC_SEQ_CST);
     space.patches.take_out(space, space.patches.windows());
     bool all_out = true;
+    ShutGate gate(runtime);
     for (Thread* thread : threads_in(space)) {
         user_regs_struct user;
         if (!thread->stopped) {
@@ -68,7 +70,13 @@ void Agent::remove_runtime(StoppedWorld& world)
         pid_t tid = thread->tid;
         int status = thread->status;
         bool pending = thread->pending;
-        if (run_out(*thread, Leave::for_good)) {
+        siginfo_t info;
+        if (pending && thread->event() == 0 && get_siginfo(tid, info) &&
+            !is_synchronous(info)) {
+            keep(*thread, info);
+            pending = false;
+        }
+        if (run_out(*thread)) {
             thread->status = status; // what it had stopped for is still to be done
             thread->pending = pending;
             all_out = all_out && get_regs(tid, user) && !in_our_code(space, {user.rip});

@@ -68,6 +68,7 @@ void RuntimeMap::forget()
         munmap(config_, sizeof *config_);
     }
     fd_.reset();
+    bells.take_down();
     config_ = nullptr;
     image = arena = {};
     image_bytes = region_bytes = arena_bytes = 0;
@@ -223,6 +224,27 @@ bool RuntimeMap::in_ranges(TargetAddr at) const
         ranges.begin(), ranges.end(),
         [at](const dt_rt_range& range) { return range.end <= at.value; });
     return found != ranges.end() && found->start <= at.value;
+}
+
+static void gather(RuntimeMap& runtime, std::uint32_t on)
+{
+    __atomic_store_n(&runtime.config().gather, on, __ATOMIC_SEQ_CST);
+}
+
+ShutGate::ShutGate(RuntimeMap& runtime) : runtime_(runtime)
+{
+    if (!runtime_.bells.are_hung())
+        return;
+    runtime_.bells.shut_gate();
+    gather(runtime_, 1);
+}
+
+ShutGate::~ShutGate()
+{
+    if (!runtime_.bells.are_hung())
+        return;
+    gather(runtime_, 0);
+    runtime_.bells.open_gate();
 }
 
 dt_rt_rule* RuntimeMap::find_rule(std::uint64_t at) const

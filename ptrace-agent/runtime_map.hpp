@@ -15,6 +15,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
+#include "ptrace-agent/bells.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
@@ -36,8 +37,11 @@ public:
     Result<Ok> make(pid_t pid);
     void forget(); // nothing of it is in the target any more
     dt_rt_config& config() { return *config_; }
+    const dt_rt_config& config() const { return *config_; }
     // Opened for reading: what maps it can never make the mapping writable.
     Result<Fd> read_only_fd() const;
+
+    Bells bells; // may be none: then asking is a trap
 
     // Where the target has it, 0: not injected.
     TargetAddr image, arena;
@@ -77,6 +81,18 @@ private:
     std::vector<std::uint32_t> free_sites_;
     std::uint32_t n_threads_ = 0;
     std::vector<dt_rt_rule*> rules_; // entries in use
+};
+
+// While this exists, threads that leave the runtime wait at its gate, where it has one.
+class ShutGate {
+public:
+    explicit ShutGate(RuntimeMap& runtime);
+    ~ShutGate();
+    ShutGate(const ShutGate&) = delete;
+    ShutGate& operator=(const ShutGate&) = delete;
+
+private:
+    RuntimeMap& runtime_;
 };
 
 } // namespace dt::agent

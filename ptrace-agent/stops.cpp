@@ -68,10 +68,15 @@ void Agent::go_on(Thread& thread, int signal)
     }
     thread.stopped = false;
     resume_thread(PTRACE_CONT, thread.tid, signal);
+    if (wants_out(thread) && !thread.interrupted) {
+        thread.interrupted = true;
+        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    }
 }
 
 void Agent::handle_signal(Thread& thread, int signal)
 {
+    restore_kept(thread, signal);
     if (handle_in_our_code(thread, signal))
         return;
     if (signal != SIGTRAP) {
@@ -120,6 +125,8 @@ void Agent::handle_event(Thread& thread, int event, int signal)
         leave_copy(thread);
         if (signal == SIGTRAP) {
             take_sample(thread);
+            if (wants_out(thread))
+                return deliver_kept(thread);
             return go_on(thread);
         }
         // A group-stop: the thread stays stopped for the world, and tells us when that

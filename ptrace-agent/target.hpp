@@ -39,6 +39,12 @@ struct TrapHandler {
     std::uint64_t frame = 0;       // rsp at the handler's first instruction
 };
 
+// A signal that waits until its thread has left our code.
+struct KeptSignal {
+    siginfo_t info;
+    bool sent; // once more, by us: it will come with our siginfo
+};
+
 struct Thread {
     pid_t tid = 0;
     Process* process = nullptr;
@@ -55,7 +61,9 @@ struct Thread {
     bool reenter = false;    // goes on with the instruction at its pc, without firing
     std::uint8_t faults = 0; // emulations of one instruction that failed
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
-    std::uint32_t leaving_site = 0; // whose probe it is being run out of
+    bool running_out = false;           // of our code, by run_out()
+    pid_t number = 0; // its tid as its pid namespace counts, 0: not asked yet
+    std::vector<KeptSignal> kept; // that came while it was in our code
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
     std::vector<TrapHandler> trap_handlers; // of the program, entered, innermost last
@@ -81,12 +89,12 @@ struct Process {
     pid_t pid = 0;
     std::shared_ptr<AddressSpace> space;
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
-    bool is_target = false;  // the client asked for it; others share its memory
-    bool created = false;    // our child
-    bool started = true;     // resume() was called
-    bool to_preinit = false; // create() waits for the libraries to be mapped
-    bool arrived = false;    // at the point that create() runs it to
-    bool doomed = false;     // being killed: no event
+    bool is_target = false;    // the client asked for it; others share its memory
+    bool created = false;      // our child
+    bool started = true;       // resume() was called
+    bool to_preinit = false;   // create() waits for the libraries to be mapped
+    bool arrived = false;      // at the point that create() runs it to
+    bool doomed = false;       // being killed: no event
     std::uint32_t n_execs = 0; // the client was told of
     TrapAction trap_action;
     // Signal masks seen exactly, without their SIGTRAP bit -> was SIGTRAP blocked?

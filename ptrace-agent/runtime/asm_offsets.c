@@ -17,6 +17,7 @@ void dt_rt_offsets(void)
 {
 	CONSTANT(DT_RT_CONFIG);
 	CONSTANT(DT_RT_STACK_BYTES);
+	CONSTANT(DT_RT_GATE);
 	CONSTANT(DT_RT_NOTES_BYTES);
 	CONSTANT(DT_ACTIVITY_ACTIVE);
 	OFFSET(CONFIG_ARENA, dt_rt_config, arena);
@@ -28,6 +29,7 @@ void dt_rt_offsets(void)
 	OFFSET(CONFIG_CPU_METHOD, dt_rt_config, cpu_method);
 	OFFSET(CONFIG_ENABLED, dt_rt_config, enabled);
 	OFFSET(CONFIG_ALIVE, dt_rt_config, alive);
+	OFFSET(CONFIG_GATHER, dt_rt_config, gather);
 	OFFSET(CONFIG_SITES, dt_rt_config, sites);
 	OFFSET(SITE_BACK, dt_rt_site, back);
 	OFFSET(SITE_N_FIRINGS, dt_rt_site, n_firings);

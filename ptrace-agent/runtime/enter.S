@@ -34,16 +34,20 @@
 #define CPU_SEGMENT 0x7b /* Linux' __CPUNODE_SEG: its limit has the CPU's number */
 
 	.globl dt_rt_image, dt_rt_config
-	.globl dt_rt_enter, dt_rt_exit_trap, dt_rt_upcall, dt_rt_upcall_trap
+	.globl dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
 	.globl dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
 	.globl dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.globl dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_image, dt_rt_config
-	.hidden dt_rt_enter, dt_rt_exit_trap, dt_rt_upcall, dt_rt_upcall_trap
+	.hidden dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
 	.hidden dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
 	.hidden dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.hidden dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_fire
+	.globl dt_rt_leave3, dt_rt_leave2, dt_rt_leave1, dt_rt_leave0
+	.globl dt_rt_aside3, dt_rt_popped, dt_rt_aside_end, dt_rt_skip2, dt_rt_skip_end
+	.hidden dt_rt_leave3, dt_rt_leave2, dt_rt_leave1, dt_rt_leave0
+	.hidden dt_rt_aside3, dt_rt_popped, dt_rt_aside_end, dt_rt_skip2, dt_rt_skip_end
 
 	/* runtime.ld lays the header's words behind this label. */
 	.section .header, "a", @progbits
@@ -69,9 +73,10 @@ dt_rt_enter:
 	/* Nothing was changed but %rbx, %rcx, %rax; %rax: the site */
 .Lskip:
 	mov	SITE_BACK(%rax), %rbx
-	pop	%rax
-	pop	%rcx
-	jmp	*%rbx
+	mov	CONFIG(CONFIG_GATHER), %ecx
+dt_rt_skip2:
+	jmp	.Laside2
+dt_rt_skip_end:
 
 .Lfires:
 	pushfq
@@ -161,6 +166,10 @@ dt_rt_leave_begin:
 	movl	$0, (%rcx)
 	/* %rbx: where to go; on the stack flags, %rax, %rcx */
 .Lleave:
+	cmpl	$0, CONFIG(CONFIG_GATHER)
+dt_rt_leave3:
+	jne	dt_rt_aside3
+.Lflags:
 	mov	(%rsp), %ecx
 	test	$DF_OR_AC, %ecx
 	jnz	.Lpopfq
@@ -170,17 +179,29 @@ dt_rt_leave_begin:
 	add	$0x7f, %al			/* 1: overflows */
 	sahf
 	lea	8(%rsp), %rsp
+dt_rt_leave2:
 	pop	%rax
+dt_rt_leave1:
 	pop	%rcx
+dt_rt_leave0:
 	jmp	*%rbx
+dt_rt_leave_end:
+
+	/* The same, what seldom happens: three words on the stack, then two. */
+dt_rt_aside3:
+	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
+	jmp	.Lflags
 .Lpopfq:
 	movl	$0, 4(%rsp)
 	andl	$~TF, (%rsp)
 	popfq
-	pop	%rax
-	pop	%rcx
-	jmp	*%rbx
-dt_rt_leave_end:
+dt_rt_popped:
+	mov	$0, %ecx
+.Laside2:
+	jrcxz	dt_rt_leave2
+	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
+	jmp	dt_rt_leave2
+dt_rt_aside_end:
 
 	/* --- what seldom happens --- */
 
@@ -284,12 +305,7 @@ dt_rt_leave_end:
 4:	mov	SITE_BACK(%rbx), %rbx
 	jmp	.Lleave
 
-	/* --- traps --- */
-
-	.p2align 4
-dt_rt_exit_trap:
-	int3
-	ud2
+	/* --- where there are no bells --- */
 
 	/* void dt_rt_upcall(struct dt_rt_upcall *) */
 	.p2align 4

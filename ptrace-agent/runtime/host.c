@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime as a host of the engine: its table of operations, its way to the
- * agent, and who the thread is.
+ * The runtime as a host of the engine: its table of operations, and who the
+ * thread is.
  *
  * The table is made in the shard's notes, since an image that is not relocated
  * cannot hold addresses.
  */
 #include "ptrace-agent/runtime/host.h"
 
-#define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
 #define DT_ARCH_GET_FS 0x1003
 
 static dt_u64 dt_rt_arg(struct dt_host *host, dt_u32 n)
@@ -45,40 +44,6 @@ void dt_rt_notes_fill(struct dt_rt_notes *notes)
 	ops->stop = dt_rt_stop;
 	ops->identify = dt_rt_identify;
 	notes->ready = (dt_u64)&dt_rt_config;
-}
-
-/* A trap that nobody takes would kill the target. */
-static int dt_rt_agent_lives(struct dt_rt_run *run)
-{
-	const struct dt_arena *arena = run->host.arena;
-	const struct dt_session *session = dt_at(arena, arena->session);
-	dt_u64 lease = dt_once64(&session->lease_until);
-	const struct dt_shard *shard =
-	    dt_at(arena, arena->shards + run->host.shard * arena->shard_bytes);
-
-	if (dt_once32(&dt_rt_config.alive) & DT_OWNER_DIED)
-		return 0;
-	/* The shard's last time stands for now: asking may need the agent. */
-	return !lease || shard->last_timestamp <= lease;
-}
-
-int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,
-	      dt_u64 *value)
-{
-	struct dt_rt_upcall call;
-
-	if (!dt_rt_agent_lives(run))
-		return -1;
-	call.op = op;
-	call.result = -1;
-	call.frame = (dt_u64)run->frame;
-	call.a[0] = a0;
-	call.a[1] = a1;
-	call.a[2] = a2;
-	call.value = 0;
-	dt_rt_upcall(&call);
-	*value = call.value;
-	return call.result == 0 ? 0 : -1;
 }
 
 int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value)

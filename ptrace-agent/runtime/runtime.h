@@ -3,11 +3,11 @@
  * What the agent and the runtime agree on: the runtime is our code inside a
  * target, and this is everything that the two share.
  *
- *   image base                 + DT_RT_CONFIG             + DT_RT_STACKS
- *   | header, text, constants  | config (read-only here)  | a stack per shard
- *   | r-x, no writable data    | written by the agent     | rw-
+ *   image base                 + DT_RT_CONFIG             + DT_RT_BELLS  + DT_RT_STACKS
+ *   | header, text, constants  | config (read-only here)  | three pages  | a stack per shard
+ *   | r-x, no writable data    | written by the agent     | rw-, watched | rw-
  *
- * The three stand at fixed distances, so that the image needs no relocation and
+ * They stand at fixed distances, so that the image needs no relocation and
  * finds the config by its own pc. The arena is mapped elsewhere; the config says
  * where. A site's trampoline stands near the module that it patches:
  *
@@ -28,15 +28,28 @@
  * A shard's stack, from its highest address down: struct dt_rt_notes, the frame (so
  * that both are at known addresses: DT_RT_FRAME_AT), then what C needs.
  *
- * The agent may change frame->back of a thread that it stopped in here to
- * header->exit_trap: the thread then meets an int3 with everything restored but
- * %rbx, which is on its stack, and the agent decides where it goes on. The frame
- * counts while the thread's rsp is on a shard's stack and its rip outside
+ * The frame counts while the thread's rsp is on a shard's stack and its rip outside
  * [enter, frame_begin) and [leave_begin, leave_end). In these two ranges there is
- * nothing that waits; the agent steps the thread out of them, or, in
- * [leave_begin, leave_end), sets %rbx, where the way back then is.
+ * nothing that waits.
  *
- * No system call is made unless config->may_call; nothing here waits.
+ * A thread that is to leave for good is let run, with config->gather set: whoever comes
+ * to the way out then waits at the gate. From there on, which is header->leaves, its
+ * registers say where the program is: %rbx is the way back, and on its stack are
+ * flags, %rax, %rcx, %rbx, of which `depth` less one are left above %rbx.
+ *
+ * Asking the agent. Nothing that the runtime does may hurt when the agent died just
+ * before: no trap that nobody would take, no signal, and, unless config->may_call, no
+ * system call that a filter would punish. So there are three pages, two bells and the
+ * gate, that the agent write-protects by userfaultfd(2): who writes to one waits in
+ * the kernel until the agent lets it go on, or until the agent is gone, by whatever
+ * way. The gate is protected while gather is set, of the bells one is at any time. A shard's call stands at the lowest
+ * address of its stack; it writes to its own word of a bell, which is how the agent
+ * finds the call, and the kernel says which thread it is. A write that did not wait
+ * (a bell that was just let go for another thread, a forked child) leaves the call
+ * unanswered, and the other bell is tried. Without has_bells asking is an int3, and
+ * the gate holds nobody.
+ *
+ * No system call is made unless config->may_call.
  */
 #ifndef PTRACE_AGENT_RUNTIME_RUNTIME_H
 #define PTRACE_AGENT_RUNTIME_RUNTIME_H
@@ -45,19 +58,20 @@
 
 #define DT_RT_MAGIC 0x31545254444c4344ull
 #define DT_RT_CONFIG 0x100000ull  /* from the image base */
+#define DT_RT_BELLS 0x3ff0000ull  /* from the image base */
 #define DT_RT_STACKS 0x4000000ull /* from the image base */
 #define DT_RT_STACK_BYTES 0x8000ull
 #define DT_RT_MAX_SHARDS 256
 #define DT_RT_MAX_THREADS 65536 /* entries of the thread table: a power of two */
 #define DT_RT_MAX_SITES 524288
 #define DT_RT_MAX_FIRINGS 786432
+#define DT_RT_LEAVES 7
 
 /* At the image base. Offsets are from there. */
 struct dt_rt_header {
 	dt_u64 magic;
 	dt_u64 image_bytes; /* page multiple */
 	dt_u64 enter;	    /* where trampolines jump to */
-	dt_u64 exit_trap;   /* an int3: see above */
 	dt_u64 upcall_trap; /* an int3 with struct dt_rt_upcall * in %rdi */
 	/*
 	 * A fault (SIGSEGV, SIGBUS) of an instruction in [load_begin, load_end)
@@ -67,6 +81,10 @@ struct dt_rt_header {
 	/* Where a frame is not yet there, and where it was read already. */
 	dt_u64 frame_begin;
 	dt_u64 leave_begin, leave_end;
+	struct dt_rt_leave {
+		dt_u64 begin, end;
+		dt_u64 depth; /* words of the program on its stack, above %rbx */
+	} leaves[DT_RT_LEAVES];
 };
 
 /*
@@ -174,6 +192,8 @@ struct dt_rt_config {
 	char execname[64];
 	dt_u32 ranges_seq;    /* odd while the agent rewrites them */
 	dt_u32 rules_seq;     /* odd while the agent forgets rules */
+	dt_u32 gather;	      /* who leaves the runtime waits at the gate */
+	dt_u32 has_bells;     /* 0: this kernel has no such pages */
 	struct dt_rt_range ranges[DT_RT_MAX_RANGES];
 	struct dt_rt_thread threads[DT_RT_MAX_THREADS];
 	struct dt_rt_site sites[DT_RT_MAX_SITES];
@@ -230,6 +250,13 @@ struct dt_rt_upcall {
 	dt_u64 frame;  /* struct dt_rt_frame */
 	dt_u64 a[3];
 	dt_u64 value;
+	dt_u32 answered; /* 0: the bell was not heard */
+	dt_u32 pad;
 };
+#define DT_RT_BELL_BYTES 4096ull
+#define DT_RT_N_BELLS 2
+#define DT_RT_GATE (DT_RT_BELLS + DT_RT_N_BELLS * DT_RT_BELL_BYTES)
+/* A shard's word of a bell, from its start. */
+#define DT_RT_BELL_WORD(shard) ((shard) * (DT_RT_BELL_BYTES / DT_RT_MAX_SHARDS))
 
 #endif

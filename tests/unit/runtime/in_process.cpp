@@ -201,6 +201,7 @@ void InProcess::on_signal(int, siginfo_t* info, void* context)
         auto& call = *reinterpret_cast<dt_rt_upcall*>(regs[REG_RDI]);
         __atomic_fetch_add(&self.n_upcalls, 1, __ATOMIC_RELAXED);
         call.result = self.upcall ? self.upcall(call) : -1;
+        call.answered = 1;
         return;
     }
     if (info->si_signo != SIGTRAP && at >= header.load_begin && at < header.load_end) {

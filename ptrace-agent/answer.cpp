@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Threads that ask us from inside the runtime: by a bell, or, where there are none, by a
+// trap (serve_runtime() of probe_context.cpp).
+//
+// A thread that waits at a bell is in the kernel, not stopped. Most answers need no stop
+// of it; what reads or sets its registers, or keeps it, does.
+#include "ptrace-agent/agent.hpp"
+
+#include "ptrace-agent/host.hpp"
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <cstddef>
+#include <set>
+
+namespace dt::agent {
+
+// Its number in its innermost pid namespace, which is what the kernel calls it by there.
+static pid_t number_in_namespace(const Thread& thread)
+{
+    std::string status = read_proc_file(
+        thread.process->pid, "task/" + std::to_string(thread.tid) + "/status");
+    pid_t innermost = 0;
+    for (unsigned i = 0;; ++i) {
+        auto number = static_cast<pid_t>(status_number(status, "NSpid", i));
+        if (number <= 0)
+            return innermost;
+        innermost = number;
+    }
+}
+
+Thread* Agent::who_rang(AddressSpace& space, pid_t number)
+{
+    auto is_it = [number](Thread& thread) {
+        if (thread.number == 0)
+            thread.number = number_in_namespace(thread);
+        return thread.number == number;
+    };
+    Thread* likely = find_thread(number);
+    if (likely != nullptr && likely->process->space.get() == &space && is_it(*likely))
+        return likely;
+    for (Thread* thread : threads_in(space)) {
+        if (is_it(*thread))
+            return thread;
+    }
+    return nullptr;
+}
+
+// A running thread stops, with whatever else it had to stop for still to be handled.
+bool Agent::stop_one(Thread& thread)
+{
+    if (thread.stopped)
+        return true;
+    int status = 0;
+    if (!thread.interrupted)
+        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    if (!wait_for_stop(thread.tid, status)) {
+        drop_thread(thread, status);
+        return false;
+    }
+    thread.stopped = true;
+    thread.status = status;
+    thread.listening = false;
+    if (thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP) {
+        thread.interrupted = false;
+        take_sample(thread);
+        return true;
+    }
+    thread.interrupted = true; // ours is still to come
+    thread.pending = true;
+    ready_.push_back(thread.tid);
+    return true;
+}
+
+void Agent::hear_all_bells()
+{
+    std::set<std::shared_ptr<AddressSpace>> spaces;
+    for (auto& [pid, process] : processes_)
+        spaces.insert(process->space);
+    for (const std::shared_ptr<AddressSpace>& space : spaces)
+        hear_bells(space);
+}
+
+void Agent::hear_bells(const std::shared_ptr<AddressSpace>& space)
+{
+    while (auto ring = space->runtime.bells.next())
+        answer_ring(space, *ring);
+}
+
+static bool needs_stop(const dt_rt_upcall& call, const dt_rt_config& config)
+{
+    return call.op == DT_RT_UP_LIBRARIES ||
+           (call.op == DT_RT_UP_VAR && config.fs_method != DT_RT_FS_RDFSBASE);
+}
+
+void Agent::answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring)
+{
+    const dt_rt_config& config = space->runtime.config();
+    Thread* thread = who_rang(*space, ring.tid);
+    if (ring.bell == DT_RT_N_BELLS) {
+        // The others wait until the gate is open.
+        if (thread != nullptr && thread->running_out)
+            stop_one(*thread);
+        return;
+    }
+    TargetAddr at{config.stacks + ring.shard * DT_RT_STACK_BYTES};
+    dt_rt_upcall call{};
+    if (ring.shard >= config.n_shards || thread == nullptr ||
+        !space->read_value(at, call) || call.answered != 0)
+        return space->runtime.bells.let_go(ring.bell); // unanswered: it finds out
+    bool was_stopped = thread->stopped;
+    if (needs_stop(call, config) && !stop_one(*thread))
+        return space->runtime.bells.let_go(ring.bell);
+    answer_upcall(*thread, at);
+    space->runtime.bells.let_go(ring.bell);
+    if (!was_stopped && thread->stopped && !thread->pending)
+        go_on(*thread);
+}
+
+void Agent::answer_upcall(Thread& thread, TargetAddr at)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    dt_rt_upcall call{};
+    dt_rt_frame frame{};
+    if (!space->read_value(at, call) ||
+        !space->read_value(TargetAddr{call.frame}, frame))
+        return;
+    call.result = -1;
+    call.answered = 1;
+    if (frame.site < DT_RT_MAX_SITES) {
+        Registers regs = registers_of(frame, space->runtime.config());
+        user_regs_struct user;
+        if (thread.stopped && get_regs(thread.tid, user)) {
+            regs.fs_base = user.fs_base;
+            regs.gs_base = user.gs_base;
+        }
+        FiringHost host(arena_, thread, regs);
+        host.answer(call);
+    }
+    space->write(at, std::as_bytes(std::span(&call, 1)));
+    if (call.op == DT_RT_UP_LIBRARIES && handle_library_change(thread))
+        thread.held = true; // until the client has looked at the libraries
+}
+
+Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config)
+{
+    Registers regs;
+    regs[Reg::rax] = frame.rax;
+    regs[Reg::rcx] = frame.rcx;
+    regs[Reg::rdx] = frame.rdx;
+    regs[Reg::rbx] = frame.rbx;
+    regs[Reg::rsp] = frame.rsp;
+    regs[Reg::rbp] = frame.rbp;
+    regs[Reg::rsi] = frame.rsi;
+    regs[Reg::rdi] = frame.rdi;
+    regs[Reg::r8] = frame.r8;
+    regs[Reg::r9] = frame.r9;
+    regs[Reg::r10] = frame.r10;
+    regs[Reg::r11] = frame.r11;
+    regs[Reg::r12] = frame.r12;
+    regs[Reg::r13] = frame.r13;
+    regs[Reg::r14] = frame.r14;
+    regs[Reg::r15] = frame.r15;
+    regs.rflags = frame.rflags;
+    regs.rip = config.sites[frame.site].at;
+    return regs;
+}
+
+} // namespace dt::agent

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// A thread that has to leave our code: a signal came for it, or the code is to go.
+//
+// It is never stepped: the kernel would leave it with a trap that nobody takes if we
+// died then.
+//
+//   for a signal   The signal is kept, the thread goes on, and is stopped again and again
+//                  until it stands in the program. One that is hardly ever there is
+//                  caught at the gate, and what was moved is emulated. Then the signal is
+//                  sent once more, and gets its own siginfo back when it arrives, at this
+//                  very place.
+//   for good       With the gate shut the thread runs until it waits there, or stands on
+//                  the way behind it. What is left to do, its registers say.
+//
+// Kept signals are merged as the kernel merges blocked ones. A mask would do the same and
+// would stay for ever if we died meanwhile; a kept signal is lost then.
+#include "ptrace-agent/agent.hpp"
+
+#include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "ptrace-agent/runtime/image.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr int free_tries = 3; // without the gate
+constexpr int max_tries = 64; // then the others have a turn
+constexpr long try_ns = 20'000;
+constexpr std::uint64_t red_zone = 128;
+constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
+constexpr std::uint64_t trap_flag = 0x100;
+
+void Agent::keep(Thread& thread, const siginfo_t& info)
+{
+    auto same = [&info](const KeptSignal& kept) {
+        return kept.info.si_signo == info.si_signo;
+    };
+    if (info.si_signo >= SIGRTMIN ||
+        std::none_of(thread.kept.begin(), thread.kept.end(), same))
+        thread.kept.push_back({info, false});
+}
+
+bool Agent::wants_out(const Thread& thread)
+{
+    return std::any_of(thread.kept.begin(), thread.kept.end(),
+                       [](const KeptSignal& kept) { return !kept.sent; });
+}
+
+// A signal that we sent again has its own siginfo.
+void Agent::restore_kept(Thread& thread, int signal)
+{
+    auto sent = std::find_if(thread.kept.begin(), thread.kept.end(),
+                             [signal](const KeptSignal& kept) {
+                                 return kept.sent && kept.info.si_signo == signal;
+                             });
+    if (sent == thread.kept.end())
+        return;
+    siginfo_t now;
+    // Another one of the kind may have come first, and ours was merged with it.
+    if (get_siginfo(thread.tid, now) && now.si_code == SI_TKILL)
+        set_siginfo(thread.tid, sent->info);
+    thread.kept.erase(sent);
+}
+
+void Agent::send_kept(Thread& thread)
+{
+    pid_t pid = thread.process->pid;
+    auto queued = [&](KeptSignal& kept) {
+        int signal = kept.info.si_signo;
+        if (kept.sent)
+            return false;
+        // What a process may send as it is needs no second look.
+        if (kept.info.si_code < 0 && kept.info.si_code != SI_TKILL &&
+            syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &kept.info) == 0)
+            return true;
+        kept.sent = true;
+        syscall(SYS_tgkill, pid, thread.tid, signal);
+        return false;
+    };
+    auto& all = thread.kept;
+    all.erase(std::remove_if(all.begin(), all.end(), queued), all.end());
+}
+
+// Where the thread is between two instructions of the program, it stands there now.
+static bool step_aside(AddressSpace& space, const Thread& thread,
+                       user_regs_struct& user)
+{
+    auto found = space.patches.find({user.rip});
+    if (!found)
+        return false;
+    const PatchPlace& place = found->place;
+    // The program's pc may not be one in the middle of a jump.
+    bool before =
+        place.kind == PatchPlace::head && place.on == found->planted->patch.at;
+    return (before || place.kind == PatchPlace::leaving) &&
+           put_on_program(space, place, user) && set_regs(thread.tid, user);
+}
+
+// It runs for a moment. false: it ended, or stopped for something that comes first.
+bool Agent::run_a_moment(Thread& thread)
+{
+    thread.stopped = false;
+    resume_thread(PTRACE_CONT, thread.tid, 0);
+    timespec moment{0, try_ns};
+    nanosleep(&moment, nullptr);
+    hear_bells(thread.process->space);
+    return stop_one(thread);
+}
+
+// A thread on the way behind the gate stands at the moved instruction instead.
+static bool to_moved(AddressSpace& space, user_regs_struct& user)
+{
+    std::uint64_t pc = user.rip - space.runtime.image.value;
+    for (const auto& way : runtime_header().leaves) {
+        if (pc < way.begin || pc >= way.end)
+            continue;
+        std::array<std::uint64_t, 4> words{};
+        std::span used(words.data(), way.depth + 1);
+        auto found = space.patches.find(TargetAddr{user.rbx});
+        if (!found || !space.read({user.rsp}, std::as_writable_bytes(used)))
+            return false;
+        user.rsp += used.size_bytes() + red_zone;
+        user.rbx = words[way.depth];
+        if (way.depth >= 1)
+            user.rcx = words[way.depth - 1];
+        if (way.depth >= 2)
+            user.rax = words[way.depth - 2];
+        if (way.depth >= 3)
+            user.eflags = words[0] & flags_on_stack & ~trap_flag;
+        user.rip = found->planted->patch.moved[found->place.index].to.value;
+        user.orig_rax = ~0ull; // in no system call
+        return true;
+    }
+    return false;
+}
+
+// With the gate shut: until it stops by itself or waits at the gate. false: it ended.
+bool Agent::run_to_gate(Thread& thread)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    pid_t tid = thread.tid;
+    int status = 0;
+    thread.stopped = false;
+    thread.running_out = true;
+    bool runs = resume_thread(
+        space->runtime.bells.are_hung() ? PTRACE_CONT : PTRACE_SINGLESTEP, tid, 0);
+    while (runs) {
+        hear_bells(space);
+        if (find_thread(tid) != &thread)
+            return false;
+        if (thread.stopped) {
+            thread.running_out = false;
+            return true;
+        }
+        pid_t got = waitpid(tid, &status, __WALL);
+        if (got < 0 && errno == EINTR)
+            continue;
+        runs = got == tid && WIFSTOPPED(status);
+        if (runs)
+            break;
+    }
+    if (!runs) {
+        drop_thread(thread, status);
+        return false;
+    }
+    thread.running_out = false;
+    thread.stopped = true;
+    thread.status = status;
+    return true;
+}
+
+// What was moved is done here, as far as that can be; the thread is then at the next
+// moved instruction, or in the program.
+static void emulate_moved(AddressSpace& space, const Thread& thread,
+                          user_regs_struct& user)
+{
+    auto found = space.patches.find({user.rip});
+    if (!found || found->place.kind != PatchPlace::moved)
+        return;
+    const Patch& patch = found->planted->patch;
+    auto next = patch.moved.begin() + static_cast<std::ptrdiff_t>(found->place.index);
+    Registers regs = from_user_regs(user);
+    for (;;) {
+        std::array<std::byte, 15> text{};
+        regs.rip = next->from.value;
+        auto insn = space.read_original(next->from, text)
+                        ? x86_64.decode(text, next->from)
+                        : Result<Instruction>(Error{Code::gone, "unmapped"});
+        bool done = insn && x86_64.plan_displaced(*insn).how == Displaced::emulate &&
+                    x86_64.emulate(*insn, regs, space).outcome == Emulation::done;
+        if (!done) {
+            regs.rip = next->to.value;
+            break;
+        }
+        if (regs.rip <= patch.at.value || regs.rip >= patch.end.value)
+            break;
+        next =
+            std::find_if(patch.moved.begin(), patch.moved.end(),
+                         [&regs](const Moved& m) { return m.from.value == regs.rip; });
+        if (next == patch.moved.end())
+            break; // into an instruction's middle: as the program would
+        if (next->head != next->to) {
+            regs.rip = next->head.value; // a probe of its own
+            break;
+        }
+    }
+    to_user_regs(regs, user);
+    set_regs(thread.tid, user);
+}
+
+// By way of the gate. false: it ended, or stopped for something that comes first.
+bool Agent::run_to_program(Thread& thread)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    user_regs_struct user;
+    if (!get_regs(thread.tid, user))
+        return false;
+    if (space->runtime.in_image({user.rip}) && !to_moved(*space, user)) {
+        if (!space->runtime.bells.are_hung())
+            return run_a_moment(thread);
+        ShutGate gate(space->runtime);
+        if (!run_to_gate(thread))
+            return false;
+        bool interrupted =
+            thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP;
+        if (!interrupted && !thread.pending) {
+            thread.pending = true;
+            ready_.push_back(thread.tid);
+        }
+        if (!get_regs(thread.tid, user) || !to_moved(*space, user))
+            return true;
+    }
+    auto found = space->patches.find({user.rip});
+    if (found && found->place.kind == PatchPlace::tail) {
+        found->place.on = found->planted->patch.moved[found->place.index].to;
+        if (put_on_program(*space, found->place, user))
+            found->place.kind = PatchPlace::moved;
+    }
+    if (found && found->place.kind == PatchPlace::moved && set_regs(thread.tid, user)) {
+        emulate_moved(*space, thread, user);
+        return true;
+    }
+    return run_a_moment(thread);
+}
+
+// The thread is stopped, and signals for it are kept.
+void Agent::deliver_kept(Thread& thread)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    pid_t tid = thread.tid;
+    for (int i = 0; i < max_tries; ++i) {
+        user_regs_struct user;
+        siginfo_t info;
+        if (!get_regs(tid, user))
+            return; // its end is about to be reported
+        if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user)) {
+            send_kept(thread);
+            return go_on(thread);
+        }
+        if (i < free_tries ? !run_a_moment(thread) : !run_to_program(thread))
+            return;
+        if (!thread.pending)
+            continue;
+        // Not our interrupt's stop.
+        if (thread.event() != 0 || !get_siginfo(tid, info) || is_synchronous(info))
+            return; // handled in its turn; go_on() brings us back here
+        thread.pending = false;
+        restore_kept(thread, thread.signal());
+        if (get_siginfo(tid, info))
+            keep(thread, info);
+    }
+    go_on(thread);
+}
+
+// Back at the original text, in which no jump of ours is left; false: it ended. A fault
+// of a moved instruction stays as the thread's stop, already told as the program's.
+bool Agent::run_out(Thread& thread)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    bool in_group_stop = false;
+    for (;;) {
+        user_regs_struct user;
+        if (!get_regs(thread.tid, user))
+            return false;
+        if (!in_our_code(*space, {user.rip}))
+            break;
+        bool moved = to_moved(*space, user);
+        auto found = space->patches.find({user.rip});
+        if (found && put_on_program(*space, found->place, user)) {
+            set_regs(thread.tid, user);
+            break;
+        }
+        if (moved || found)
+            return true; // its stack cannot be read: it stays where it is
+        if (!run_to_gate(thread))
+            return false;
+        siginfo_t info;
+        if (thread.event() != 0) {
+            in_group_stop = in_group_stop || thread.signal() != SIGTRAP;
+            continue;
+        }
+        restore_kept(thread, thread.signal());
+        if (!get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
+            continue;
+        if (!is_synchronous(info))
+            keep(thread, info);
+        else if (!serve_runtime(thread, info, user) && info.si_signo != SIGTRAP &&
+                 show_as_program(thread, info, user))
+            break;
+    }
+    if (in_group_stop)
+        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr); // stops there again
+    return true;
+}
+
+} // namespace dt::agent

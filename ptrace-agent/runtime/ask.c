@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way to the agent, who can do what the runtime cannot: see "Asking the
+ * agent" in runtime.h.
+ */
+#include "ptrace-agent/runtime/host.h"
+
+#define DT_OWNER_DIED 0x40000000u /* FUTEX_OWNER_DIED */
+/* A ring that does not wait is tried again: more often than threads can ring. */
+#define DT_RT_RINGS 4096
+
+static int dt_rt_agent_died(void)
+{
+	return (dt_once32(&dt_rt_config.alive) & DT_OWNER_DIED) != 0;
+}
+
+/* Without bells a trap that nobody takes would kill the target. */
+static int dt_rt_may_trap(const struct dt_rt_run *run)
+{
+	const struct dt_arena *arena = run->host.arena;
+	const struct dt_session *session = dt_at(arena, arena->session);
+	dt_u64 lease = dt_once64(&session->lease_until);
+	const struct dt_shard *shard =
+	    dt_at(arena, arena->shards + run->host.shard * arena->shard_bytes);
+
+	/* The shard's last time stands for now: asking may need the agent. */
+	return !lease || shard->last_timestamp <= lease;
+}
+
+/* The call of a shard, at the bottom of its stack. */
+static struct dt_rt_upcall *dt_rt_call_of(const struct dt_rt_frame *frame)
+{
+	return (struct dt_rt_upcall *)(dt_rt_config.stacks +
+				       frame->shard * DT_RT_STACK_BYTES);
+}
+
+static void dt_rt_ring(const struct dt_rt_frame *frame,
+		       struct dt_rt_upcall *call)
+{
+	dt_u64 bells =
+	    (dt_u64)&dt_rt_config - DT_RT_CONFIG + DT_RT_BELLS;
+
+	if (!dt_rt_config.has_bells) {
+		dt_rt_upcall(call);
+		return;
+	}
+	for (dt_u32 i = 0; i < DT_RT_RINGS && !dt_rt_agent_died(); i++) {
+		dt_u64 bell = bells + (i & 1) * DT_RT_BELL_BYTES;
+
+		__atomic_store_n(
+		    (dt_u32 *)(bell + DT_RT_BELL_WORD(frame->shard)), i,
+		    __ATOMIC_SEQ_CST);
+		if (__atomic_load_n(&call->answered, __ATOMIC_ACQUIRE))
+			return;
+	}
+}
+
+int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,
+	      dt_u64 *value)
+{
+	struct dt_rt_frame *frame = run->frame;
+	struct dt_rt_upcall *call = dt_rt_call_of(frame);
+
+	if (dt_rt_agent_died() ||
+	    (!dt_rt_config.has_bells && !dt_rt_may_trap(run)))
+		return -1;
+	call->op = op;
+	call->result = -1;
+	call->frame = (dt_u64)frame;
+	call->a[0] = a0;
+	call->a[1] = a1;
+	call->a[2] = a2;
+	call->value = 0;
+	__atomic_store_n(&call->answered, 0, __ATOMIC_RELEASE);
+	dt_rt_ring(frame, call);
+	*value = call->value;
+	return call->result == 0 ? 0 : -1;
+}
