@@ -1,48 +1,227 @@
 # SPDX-License-Identifier: MIT
-"""The same work by peers on the same victim, for bench/fast_path. Debian's bpftrace and perf;
-what else bench/install-peers installs is not measured yet and said so."""
-import os, re, shutil, signal, subprocess, time
-from table import Skip
-from target import Timed
+"""The same work by peers on the same victim, for bench/fast_path: Debian's bpftrace, perf,
+uftrace, LTTng-UST and callgrind. Each is timed as we are: its calls minus the bare calls.
 
-BPFTRACE = [
-    ("entry, count()", "work", "uprobe:PATH:work { @ = count(); }", "work"),
-    ("entry, @[arg0 & 63] = count()", "work", "uprobe:PATH:work { @[arg0 & 63] = count(); }", "work"),
-    ("entry, @ = hist(arg0)", "work", "uprobe:PATH:work { @ = hist(arg0); }", "work"),
-    ("entry + return, latency into hist", "work",
-     "uprobe:PATH:work { @t[tid] = nsecs; } uretprobe:PATH:work /@t[tid]/ "
-     "{ @ = hist(nsecs - @t[tid]); delete(@t[tid]); }", "work"),
-    ("@[ustack(9)] = count()", "stack", "uprobe:PATH:frame9 { @[ustack(9)] = count(); }", "frame9"),
-]
+The kernel's uprobe has several prices: work() begins with an instruction that it must
+single-step, frame9() with `push %rbp`, which it emulates. Both are shown.
+"""
+import contextlib, functools, os, re, shutil, signal, subprocess, tempfile, time
+from table import Skip, peer
+from target import Timed, symbols
 
-def under(command, mode):
-    def one(args):
-        with Timed(args) as victim:
-            bare = victim.run(mode)
-            tool = subprocess.Popen([word.replace("PATH", victim.path).replace("PID", str(victim.pid))
-                                     for word in command],
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            try:
-                end = time.monotonic() + 10
-                while victim.run(mode, 1, 20000) < bare + 50:  # Until the probe is felt.
-                    if tool.poll() is not None or time.monotonic() > end:
-                        raise Skip("it does not attach here")
+def need(*programs, root=True):
+    for program in programs:
+        if not shutil.which(program):
+            raise Skip(f"{program} is not installed")
+    if root and os.geteuid() != 0:
+        raise Skip(f"{programs[0] if programs else 'this'} needs root")
+
+@contextlib.contextmanager
+def running(command, sig=signal.SIGINT):
+    tool = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield tool
+    finally:
+        if tool.poll() is None:
+            tool.send_signal(sig)
+        try:
+            tool.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            tool.kill()
+            tool.wait()
+
+def while_on(victim, mode, bare, tool=None):
+    """ns of a call, once the tool is felt."""
+    end = time.monotonic() + 15
+    while victim.run(mode, 1, 20000) < bare + 50:
+        if (tool and tool.poll() is not None) or time.monotonic() > end:
+            raise Skip("it does not attach here")
+        time.sleep(0.1)
+    return victim.run(mode, 3)
+
+def under(args, mode, *command):
+    """Attached to the victim by its pid."""
+    with Timed(args) as victim:
+        bare = victim.run(mode)
+        words = [word.replace("PATH", victim.path).replace("PID", str(victim.pid)) for word in command]
+        with running(words) as tool:
+            return while_on(victim, mode, bare, tool) - bare
+
+def bpftrace(args, mode, program):
+    need("bpftrace")
+    return under(args, mode, "bpftrace", "-p", "PID", "-e", program)
+
+TRACEFS = "/sys/kernel/tracing"
+
+@contextlib.contextmanager
+def uprobe(path, function, kinds="p"):
+    """Uprobe events of a function, as perf probe makes them; their names."""
+    if not os.access(f"{TRACEFS}/uprobe_events", os.W_OK):
+        raise Skip(f"{TRACEFS} cannot be written (bench/install-peers mounts it)")
+    names = []
+    def say(line):
+        events = os.open(f"{TRACEFS}/uprobe_events", os.O_WRONLY | os.O_APPEND)  # It cannot seek.
+        try:
+            os.write(events, line.encode() + b"\n")
+        finally:
+            os.close(events)
+    try:
+        for kind in kinds:
+            name = f"dtbench{os.getpid()}/{kind}_{function}"
+            fetch = " n=%di:u64" if kind == "p" else ""
+            say(f"{kind}:{name} {path}:{file_offset(path, function):#x}{fetch}")
+            names.append(name)
+        yield [name.replace("/", ":") for name in names]
+    finally:
+        for name in names:
+            for _ in range(50):  # The kernel lets go of them late.
+                try:
+                    say(f"-:{name}")
+                    break
+                except OSError:
                     time.sleep(0.1)
-                return victim.run(mode, 3) - bare
-            finally:
-                tool.send_signal(signal.SIGINT)
-                tool.wait()
-    return one
 
-def measure(args, table):
-    runs = min(args.runs, 3)
-    for work, mode, program, _ in BPFTRACE:
-        def cost():
-            if not shutil.which("bpftrace") or os.geteuid() != 0:
-                raise Skip("bpftrace needs to be installed, and root")
-            one = under(["bpftrace", "-p", "PID", "-e", program], mode)
-            return [one(args) for _ in range(runs)]
-        table.row(f"bpftrace: {work}", "ns", None, None, cost)
-    for tool in ("uftrace", "lttng"):
-        if table.wants(tool):
-            print(f"{tool:48} skipped: {'not measured by this script' if shutil.which(tool) else 'not installed'}")
+@functools.lru_cache(None)
+def file_offset(path, function):
+    at = symbols(path)[function]
+    said = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
+    for offset, addr, size in re.findall(r"LOAD\s+(0x\w+)\s+(0x\w+)\s+0x\w+\s+(0x\w+)", said):
+        if int(addr, 16) <= at < int(addr, 16) + int(size, 16):
+            return at - int(addr, 16) + int(offset, 16)
+    raise Skip(f"{function} is not in {path}")
+
+def perf(args, mode, function, *command, kinds="p"):
+    need("perf")
+    path = f"{args.build}/tests/victims/timed"
+    with tempfile.TemporaryDirectory() as folder, uprobe(path, function, kinds) as events:
+        return under(args, mode, "perf", *(word.replace("EVENTS", ",".join(events)).replace("DIR", folder)
+                                           for word in command), "-p", "PID")
+
+def ftrace(args, mode, function):
+    """Into the kernel's ring, which nobody reads."""
+    need()
+    path = f"{args.build}/tests/victims/timed"
+    with uprobe(path, function) as events, Timed(args) as victim:
+        bare = victim.run(mode)
+        switch = f"{TRACEFS}/events/{events[0].replace(':', '/')}/enable"
+        try:
+            with open(switch, "w") as file:
+                file.write("1")
+            return while_on(victim, mode, bare) - bare
+        finally:
+            with open(switch, "w") as file:
+                file.write("0")
+
+def bare_of(args, mode):
+    with Timed(args) as victim:
+        return victim.run(mode)
+
+def uftrace(args, mode, function):
+    """Entry and return recorded of a function that it patches before main()."""
+    need("uftrace", root=False)
+    with tempfile.TemporaryDirectory() as folder:
+        with Timed(args, ["uftrace", "record", "--no-libcall", "-P", f"^{function}$", "-b", "4M", "-d",
+                          f"{folder}/data"]) as victim:
+            traced = victim.run(mode, 5, 100000)
+            calls = victim.calls
+            victim.finish()
+        said = subprocess.run(["uftrace", "report", "-d", f"{folder}/data", "-f", "call", "--no-pager"],
+                              capture_output=True, text=True).stdout
+        seen = re.search(rf"(\d+)\s+{function}\s*$", said, re.M)
+        if not seen or int(seen[1]) == 0:
+            raise Skip("it records no call")
+        return traced - bare_of(args, mode), f"{int(seen[1]) / calls:.4f} of the calls seen"
+
+def callgrind(args, mode):
+    """The whole program slowed."""
+    need("valgrind", root=False)
+    with Timed(args, ["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=/dev/null"]) as victim:
+        traced = victim.run(mode, 5, 500000)
+    return traced - bare_of(args, mode)
+
+@contextlib.contextmanager
+def lttng_session(event):
+    """A session that overwrites its rings, which nobody reads; the environment for it."""
+    need("lttng", "lttng-sessiond", root=False)
+    with tempfile.TemporaryDirectory(prefix="bench-lttng") as home:
+        env = {**os.environ, "LTTNG_HOME": home}
+        def say(*words):
+            done = subprocess.run(["lttng", "--no-sessiond", *words], env=env, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise Skip(f"lttng {words[0]}: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+        daemon = subprocess.Popen(["lttng-sessiond", "--no-kernel", "--quiet"], env=env,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(1)
+            say("create", "bench", "--snapshot", f"--output={home}/out")
+            say("enable-channel", "-u", "rings", "--overwrite", "--subbuf-size=1M", "--num-subbuf=4")
+            say("enable-event", "-u", "-c", "rings", event)
+            say("start")
+            yield env
+            say("destroy", "bench")
+        finally:
+            daemon.send_signal(signal.SIGTERM)
+            try:
+                daemon.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+def lttng(args):
+    """A tracepoint that was compiled in."""
+    source, program = f"{args.here}/lib/lttng", f"{args.build}/bench/lttng_work"
+    timed = os.path.join(os.path.dirname(args.here), "tests/victims/timed.c")
+    os.makedirs(os.path.dirname(program), exist_ok=True)
+    if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(timed):
+        built = subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", f"-I{source}", f'-DTIMED="{timed}"', f"{source}/work.c", "-o",
+                                program, "-llttng-ust", "-ldl", "-lpthread"], capture_output=True, text=True)
+        if built.returncode != 0:
+            raise Skip(f"no liblttng-ust-dev? {built.stderr.strip().splitlines()[0]}")
+    with lttng_session("bench_work:entry") as env, Timed(args, path=program, env=env) as victim:
+        bare = victim.run("work")
+        recording = victim.run("tracepoint") - bare
+        if recording < 5:
+            raise Skip("its tracepoint is not on")
+        return recording
+
+def peers(args):
+    count, keyed, recorded = "entry, count()", "entry, @[arg0 & 63] = count()", "entry, trace(arg0) recorded"
+    latency, stack = "entry + return, latency into quantize", "@[ustack(9)] = count(), frame pointers"
+    found = []
+    def add(of, tool, once):
+        def measured(row):
+            value = once()
+            if isinstance(value, tuple):
+                row.note(value[1])
+                return value[0]
+            return value
+        found.append(peer(of, tool, measured))
+    for mode, function, how in (("stack", "frame9", "push %rbp"), ("work", "work", "single-stepped")):
+        at = f"uprobe:PATH:{function}"
+        add(count, f"bpftrace, {how}",
+            lambda mode=mode, at=at: bpftrace(args, mode, at + " { @ = count(); }"))
+        add(keyed, f"bpftrace, {how}",
+            lambda mode=mode, at=at: bpftrace(args, mode, at + " { @[arg0 & 63] = count(); }"))
+        add("entry, @ = quantize(arg0)", f"bpftrace hist, {how}",
+            lambda mode=mode, at=at: bpftrace(args, mode, at + " { @ = hist(arg0); }"))
+        add("return, count()", f"bpftrace, {how}",
+            lambda mode=mode, f=function: bpftrace(args, mode, f"uretprobe:PATH:{f} {{ @ = count(); }}"))
+        add("entry, false predicate /arg0 == -1/", f"bpftrace, {how}",
+            lambda mode=mode, at=at: bpftrace(args, mode, at + " /arg0 == 12345678901234/ { @ = count(); }"))
+        add(latency, f"bpftrace hist, {how}",
+            lambda mode=mode, f=function: bpftrace(
+                args, mode, f"uprobe:PATH:{f} {{ @t[tid] = nsecs; }} uretprobe:PATH:{f} /@t[tid]/ "
+                "{ @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"))
+    add(stack, "bpftrace, push %rbp",
+        lambda: bpftrace(args, "stack", "uprobe:PATH:frame9 { @[ustack(9)] = count(); }"))
+    add(count, "perf stat, push %rbp", lambda: perf(args, "stack", "frame9", "stat", "-e", "EVENTS"))
+    record = ["record", "-q", "-o", "DIR/data", "-e", "EVENTS"]
+    add(recorded, "perf record, push %rbp", lambda: perf(args, "stack", "frame9", *record))
+    add(latency, "perf record, push %rbp (records only)",
+        lambda: perf(args, "stack", "frame9", *record, kinds="pr"))
+    add(stack, "perf record -g, push %rbp", lambda: perf(args, "stack", "frame9", *record, "-g"))
+    add(recorded, "ftrace into its ring, push %rbp", lambda: ftrace(args, "stack", "frame9"))
+    add(count, "callgrind (the whole program)", lambda: callgrind(args, "work"))
+    add(latency, "uftrace -P (started under it; records only)", lambda: uftrace(args, "work", "work"))
+    add(recorded, "LTTng-UST into its ring (compiled in)", lambda: lttng(args))
+    return found

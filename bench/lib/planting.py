@@ -1,35 +1,48 @@
 # SPDX-License-Identifier: MIT
-"""What putting probes in and taking them out costs: time, stopped time, memory."""
-import os, re, statistics, subprocess, time
+"""What putting probes in and taking them out costs: time, stopped time, memory; and
+whether one of 50,000 costs more than one alone."""
+import os, re, shutil, signal, subprocess, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
-from table import Skip
-from target import Timed, Tracer, address, symbols
+from table import Row, Skip, Task, ours, peer
+from target import Timed, Tracer, address, numbers, symbols, text, wait_until
 
 FUNCTIONS, PARTS = 50000, 10
+ROUNDS, CALLS = 7, 4000000
 
 MAIN = r"""
 // Spins over the clock and sums the gaps in which it did not run; "ready PID", then each
-// line on stdin is answered with the sum and the longest of the gaps since the last one.
+// line on stdin is answered: a number, with the ns of CPU time that so many calls of
+// many_1() took, each; else with the sum and the longest of the gaps since the last answer.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-static double now(void)
+unsigned many_1(unsigned, unsigned *);
+static double clock_ms(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return t.tv_sec * 1e3 + t.tv_nsec * 1e-6;
+}
+static double call_ns(long calls)
+{
+    unsigned words[8] = {0};
+    double began = clock_ms(CLOCK_THREAD_CPUTIME_ID);
+    for (long i = 0; i < calls; ++i)
+        many_1((unsigned)i, words);
+    return (clock_ms(CLOCK_THREAD_CPUTIME_ID) - began) * 1e6 / (double)calls;
 }
 int main(void)
 {
-    char line[16];
+    char line[32];
     struct pollfd in = {0, POLLIN, 0};
-    double before = now(), sum = 0, longest = 0;
+    double before = clock_ms(CLOCK_MONOTONIC), sum = 0, longest = 0;
     printf("ready %d\n", (int)getpid());
     fflush(stdout);
     for (unsigned long n = 1;; ++n) {
-        double at = now(), gap = at - before;
+        double at = clock_ms(CLOCK_MONOTONIC), gap = at - before;
         before = at;
         if (gap > 0.2) {
             sum += gap;
@@ -38,10 +51,13 @@ int main(void)
         if (n % 1000 == 0 && poll(&in, 1, 0) == 1) {
             if (!fgets(line, sizeof(line), stdin))
                 return 0;
-            printf("%.3f %.3f\n", sum, longest);
+            if (atol(line) > 0)
+                printf("%.3f\n", call_ns(atol(line)));
+            else
+                printf("%.3f %.3f\n", sum, longest);
             fflush(stdout);
             sum = longest = 0;
-            before = now();
+            before = clock_ms(CLOCK_MONOTONIC);
         }
     }
 }
@@ -51,7 +67,7 @@ def many_functions(args):
     """A program of 50,000 functions, made once for a build directory."""
     folder = f"{args.build}/bench/many"
     program = f"{folder}/many"
-    if os.path.exists(program):
+    if os.path.exists(program) and os.path.getmtime(program) > os.path.getmtime(__file__):
         return program
     os.makedirs(folder, exist_ok=True)
     def compile_part(part):
@@ -81,10 +97,15 @@ class Many:
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
-    def gaps(self):
-        self.process.stdin.write("\n")
+    def ask(self, line=""):
+        self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        return [float(ms) for ms in self.process.stdout.readline().split()]
+        return [float(number) for number in self.process.stdout.readline().split()]
+    def gaps(self):
+        return self.ask()
+    def calls(self):
+        """ns of a call of many_1()."""
+        return sorted(self.ask(str(CALLS))[0] for _ in range(ROUNDS))[ROUNDS // 2]
 
 def ours_kib(pid):
     """Pss of each mapping of a process by name, KiB."""
@@ -105,92 +126,138 @@ def grown(before, after):
     return sum(more.values()) / 1024, ", ".join(
         f"{os.path.basename(name.split(' ')[-1])} {kib / 1024:.1f}" for name, kib in largest)
 
-def plant_many(args, table):
-    names = ["50,000 entries: start of dtrace to armed", "50,000 entries: beyond those of one",
-             "50,000 entries: target stopped, planting", "50,000 entries: longest stop, planting",
-             "50,000 entries: removing, all of ending", "50,000 entries: target stopped, removing",
-             "memory in the target, 50,000 probes"]
-    if not any(table.wants(name) for name in names):
-        return
-    runs, where = [], []
-    def measure():
-        path = many_functions(args)
-        for _ in range(args.runs):
-            with Many(path) as victim:
-                some = [address(victim.pid, path, f"many_{n}") for n in range(0, FUNCTIONS, 997)]
-                time.sleep(0.2)
-                one = Tracer(args, victim.pid, "pid$target:many:many_1:entry { @ = count(); }",
-                             [address(victim.pid, path, "many_1")])
-                one.finish()
-                before = ours_kib(victim.pid)
-                victim.gaps()
-                tracer = Tracer(args, victim.pid, "pid$target:many:many_*:entry { @ = count(); }", some)
-                planting = victim.gaps()
-                mib, what = grown(before, ours_kib(victim.pid))
-                where.append(what)
-                tracer.finish()
-                if tracer.errors.strip():
-                    where.append(tracer.errors.strip().splitlines()[0])
-                removing = victim.gaps()
-                runs.append([tracer.armed_s, tracer.armed_s - one.armed_s, *planting,
-                             tracer.finish_s, removing[0], mib])
-        return [run[0] for run in runs]
-    table.row(names[0], "s", 0.12, 0.05, measure)
-    def column(n):
-        if not runs:
-            raise Skip("no run")
-        return lambda: [run[n] for run in runs]
-    if runs:
-        table.row(names[1], "s", None, None, column(1))
-        table.row(names[2], "ms", 20, 5, column(2))
-        table.row(names[3], "ms", None, None, column(3))
-        table.row(names[4], "s", 0.1, 0.01, column(4))
-        table.row(names[5], "ms", None, None, column(5))
-        table.row(names[6], "MiB", 16, 6, column(6), lambda _: where[-1])
+def plant_many(args, rows):
+    """Planting and removing all of many's functions, once: the values of rows()."""
+    path = many_functions(args)
+    with Many(path) as victim:
+        some = [address(victim.pid, path, f"many_{n}") for n in range(0, FUNCTIONS, 997)]
+        time.sleep(0.2)
+        untraced = victim.calls()
+        one = Tracer(args, victim.pid, "pid$target:many:many_1:entry { @ = count(); }",
+                     [address(victim.pid, path, "many_1")])
+        alone = victim.calls() - untraced
+        one.finish()
+        before = ours_kib(victim.pid)
+        victim.gaps()
+        tracer = Tracer(args, victim.pid, "pid$target:many:many_*:entry { @ = count(); }", some)
+        planting = victim.gaps()
+        mib, what = grown(before, ours_kib(victim.pid))
+        among = victim.calls() - untraced
+        victim.gaps()
+        seen = sum(numbers(tracer.finish()))
+        removing = victim.gaps()
+    made = ROUNDS * CALLS
+    rows[-1].note(what)
+    rows[4].note("count exact" if seen == made else f"COUNT {seen} of {made}")
+    rows[4].note(f"{among:.2f} ns, alone {alone:.2f}")
+    if tracer.errors.strip():
+        rows[0].note(tracer.errors.strip().splitlines()[0])
+    return [tracer.armed_s, planting[0], planting[1], tracer.armed_s - one.armed_s,
+            among / max(alone, 0.5), tracer.finish_s, removing[0], mib]
 
-def one_probe(args, table):
-    spent, memory, where = [], [], []
-    def measure():
-        for _ in range(args.runs):
-            with Timed(args) as victim:
-                before = ours_kib(victim.pid)
-                tracer = Tracer(args, victim.pid, "pid$target:timed:work:entry { @ = count(); }",
-                                [victim.address("work")])
-                spent.append(tracer.armed_s * 1000)
-                mib, what = grown(before, ours_kib(victim.pid))
-                memory.append(mib)
-                where.append(what)
-                tracer.finish()
-        return spent
-    table.row("one probe, a running process: start to armed", "ms", 60, 20, measure)
-    if memory:
-        table.row("memory in the target, 1 probe", "MiB", 2, 1, lambda: memory,
-                  lambda _: f"buffers included; {where[-1]}")
+def many_rows():
+    return [Row("50,000 entries: start of dtrace to armed", "s", 0.12, 0.05),
+            Row("50,000 entries: target stopped, planting", "ms", 20, 5),
+            Row("50,000 entries: longest stop, planting", "ms"),
+            Row("50,000 entries: to armed, beyond one entry", "s"),
+            Row("one of 50,000 enabled, over one alone", "x", 1.1, 1.0),
+            Row("50,000 entries: removing, all of ending", "s", 0.1, 0.01),
+            Row("50,000 entries: target stopped, removing", "ms"),
+            Row("memory in the target, 50,000 probes", "MiB", 16, 6)]
 
-def all_of_node(args, table):
-    import shutil
+def one_probe(args, rows):
+    with Timed(args) as victim:
+        before = ours_kib(victim.pid)
+        tracer = Tracer(args, victim.pid, "pid$target:timed:work:entry { @ = count(); }",
+                        [victim.address("work")])
+        mib, what = grown(before, ours_kib(victim.pid))
+        tracer.finish()
+    rows[1].note(f"buffers included; {what}")
+    return [tracer.armed_s * 1000, mib]
+
+def all_of_node(args, row):
     node = shutil.which("node")
-    def measure():
-        if not node:
-            raise Skip("no node")
-        path, spent = os.path.realpath(node), []
-        if "uv_run" not in symbols(path):
-            raise Skip(f"{path} has no symbols")
-        for _ in range(args.runs):
-            process = subprocess.Popen([path, "-e", "setTimeout(() => {}, 1e6)"])
-            try:
-                time.sleep(1)
-                sites = [address(process.pid, path, "uv_run")]
-                tracer = Tracer(args, process.pid, "pid$target:node::entry { @ = count(); }", sites)
-                tracer.finish()
-                spent.append(tracer.armed_s)
-            finally:
-                process.kill()
-                process.wait()
-        return spent
-    table.row("pid$target:node::entry, start to armed", "s", 1.5, 0.3, measure)
+    if not node:
+        raise Skip("no node")
+    path = os.path.realpath(node)
+    if "uv_run" not in symbols(path):
+        raise Skip(f"{path} has no symbols")
+    process = subprocess.Popen([path, "-e", "setTimeout(() => {}, 1e6)"])
+    try:
+        time.sleep(1)
+        tracer = Tracer(args, process.pid, "pid$target:node::entry { @ = count(); }",
+                        [address(process.pid, path, "uv_run")])
+        tracer.finish()
+        if tracer.errors.strip():
+            row.note(tracer.errors.strip().splitlines()[0])
+        return tracer.armed_s
+    finally:
+        process.kill()
+        process.wait()
 
-def measure(args, table):
-    one_probe(args, table)
-    plant_many(args, table)
-    all_of_node(args, table)
+def tasks(args, table):
+    single = [Row("one probe, a running process: start to armed", "ms", 60, 20),
+              Row("memory in the target, 1 probe", "MiB", 2, 1)]
+    many = many_rows()
+    return [Task(single, lambda: one_probe(args, single)),
+            Task(many, lambda: plant_many(args, many)),
+            ours(lambda row: all_of_node(args, row), "pid$target:node::entry, start to armed", "s", 1.5, 0.3)]
+
+def bpftrace_armed(args):
+    """From its start until the kernel's breakpoint stands in the text."""
+    if not shutil.which("bpftrace") or os.geteuid() != 0:
+        raise Skip("bpftrace needs to be installed, and root")
+    with Timed(args) as victim:
+        at = victim.address("work")
+        original = text(victim.pid, at)
+        began = time.perf_counter()
+        tool = subprocess.Popen(["bpftrace", "-p", str(victim.pid), "-e",
+                                 f"uprobe:{victim.path}:work {{ @ = count(); }}"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until("bpftrace's breakpoint", lambda: text(victim.pid, at) != original, 20)
+            return (time.perf_counter() - began) * 1000
+        finally:
+            tool.send_signal(signal.SIGINT)
+            tool.wait()
+
+def bpftrace_ending(args, n=10):
+    """Its removing of n functions: more take it minutes."""
+    if not shutil.which("bpftrace") or os.geteuid() != 0:
+        raise Skip("bpftrace needs to be installed, and root")
+    path = many_functions(args)
+    with Many(path) as victim:
+        at = address(victim.pid, path, f"many_{n}")
+        original = text(victim.pid, at)
+        probes = ",".join(f"uprobe:{path}:many_{i}" for i in range(1, n + 1))
+        tool = subprocess.Popen(["bpftrace", "-p", str(victim.pid), "-e", probes + " { @ = count(); }"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_until("bpftrace's breakpoints", lambda: text(victim.pid, at) != original, 20)
+            time.sleep(0.5)
+            began = time.perf_counter()
+        finally:
+            tool.send_signal(signal.SIGINT)
+            tool.wait()
+        return time.perf_counter() - began
+
+def uftrace_whole(args):
+    """A whole run under uftrace with all functions patched; the program ends at once."""
+    if not shutil.which("uftrace"):
+        raise Skip("uftrace is not installed")
+    path = many_functions(args)
+    def run(*before):
+        began = time.perf_counter()
+        subprocess.run([*before, path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=True, timeout=100)
+        return time.perf_counter() - began
+    with tempfile.TemporaryDirectory() as folder:
+        return run("uftrace", "record", "-P", ".", "-d", f"{folder}/data") - run()
+
+def peers(args):
+    return [peer("one probe, a running process: start to armed", "bpftrace",
+                 lambda row: bpftrace_armed(args), "ms"),
+            peer("50,000 entries: start of dtrace to armed", "uftrace -P ., whole run beyond the bare",
+                 lambda row: uftrace_whole(args), "s"),
+            peer("50,000 entries: removing, all of ending", "bpftrace, 10 entries",
+                 lambda row: bpftrace_ending(args), "s", at_most=1)]

@@ -1,32 +1,34 @@
 # SPDX-License-Identifier: MIT
 """Real programs under the fast path: python3's allocations, pgbench, a million records."""
-import glob, os, pwd, re, shutil, statistics, subprocess, sys, tempfile, time
-from table import Skip
-from target import Tracer, address, numbers
+import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subprocess, sys, tempfile, time
+import peers as tools
+from table import Skip, ours, peer
+from target import Timed, Tracer, address, numbers, text, wait_until
 
 PYTHON = "/usr/bin/python3"
-OBJECTS = 268000  # 1.27 M mallocs a round.
 
-# Waits for a line, allocates, and says the CPU time of each round.
-SCRIPT = f"""
-import sys, time
-def allocate():
-    keep = [None] * 1024
-    for i in range({OBJECTS}):
-        keep[i & 1023] = str(i), object()
-allocate()
+# Waits for a line, makes 300,000 strings in memory that it never had before, by about
+# 1.2 M mallocs, and says the CPU time that it took.
+SCRIPT = """
+import gc, sys, time
+gc.disable()
 print("ready", flush=True)
-for line in sys.stdin:
-    began = time.thread_time()
-    allocate()
-    print(time.thread_time() - began, flush=True)
+sys.stdin.readline()
+keep, began = [], time.thread_time()
+for i in range(300000):
+    keep.append(str(i) * (1 + i % 40))
+print(time.thread_time() - began, flush=True)
+sys.stdin.read()
 """
+TIMES = 5  # of which the median is taken
 
 class Allocating:
-    def __init__(self):
+    def __init__(self, env=None):
+        if not os.path.exists(PYTHON):
+            raise Skip(f"no {PYTHON}")
         self.process = subprocess.Popen(
-            ["taskset", "-c", "0", PYTHON, "-c", SCRIPT], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONMALLOC": "malloc"})
+            ["taskset", "-c", "0", PYTHON, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, env={**(env or os.environ), "PYTHONMALLOC": "malloc"})
         self.process.stdout.readline()
         self.pid = self.process.pid
     def __enter__(self):
@@ -35,142 +37,179 @@ class Allocating:
         self.process.kill()
         self.process.wait()
     def run(self):
-        spent = []
-        for _ in range(7):
-            self.process.stdin.write("\n")
-            self.process.stdin.flush()
-            spent.append(float(self.process.stdout.readline()))
-        return statistics.median(spent)
+        """Once."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
     def libc(self):
         with open(f"/proc/{self.pid}/maps") as maps:
             return re.search(r"(/\S*/libc[.-]\S*)", maps.read())[1]
 
-def python(args, table):
-    said = []
-    def measure():
-        if not os.path.exists(PYTHON):
-            raise Skip(f"no {PYTHON}")
-        ratios = []
-        for _ in range(args.runs):
-            with Allocating() as victim:
-                bare = victim.run()
-                tracer = Tracer(args, victim.pid, "pid$target:libc.so.6:malloc:entry { @ = quantize(arg0); }",
-                                [address(victim.pid, victim.libc(), "malloc", dynamic=True)])
-                traced = victim.run()
-                seen = sum(numbers(tracer.finish())) / 7
-                ratios.append(traced / bare)
-                said.append(f"{bare:.3f} s untraced, {bare / max(seen, 1) * 1e9:.0f} ns a malloc; traced +{(traced - bare) / max(seen, 1) * 1e9:.1f} ns each of "
-                            f"{seen / 1e6:.2f} M")
-        return ratios
-    table.row("CPython, quantize of 1.27 M mallocs", "x", 1.35, 1.08, measure, lambda _: said[-1])
+MALLOC = "CPython, quantize of 1.27 M mallocs"
 
-class Postgres:
-    """A cluster of its own in a folder that goes away; run as `postgres` where we are root."""
-    def __init__(self):
-        places = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
-        if not places or not shutil.which("pgbench"):
-            raise Skip("no postgresql")
-        self.bin, self.as_user = places[-1], []
-        self.folder = tempfile.mkdtemp(prefix="bench-pg")
-        if os.geteuid() == 0:
-            user = pwd.getpwnam("postgres")
-            os.chown(self.folder, user.pw_uid, user.pw_gid)
-            self.as_user = ["runuser", "-u", "postgres", "--"]
-        self.call("initdb", "-D", f"{self.folder}/data", "-A", "trust", "-U", "postgres", "--no-sync")
-        self.call("pg_ctl", "-D", f"{self.folder}/data", "-w", "-l", f"{self.folder}/log", "-o",
-                  f"-c listen_addresses='' -c unix_socket_directories={self.folder} -c fsync=off", "start")
-        self.call("pgbench", "-h", self.folder, "-U", "postgres", "-i", "-s", "5", "-q", "postgres")
-    def __enter__(self):
-        return self
-    def __exit__(self, *_):
-        subprocess.run([*self.as_user, f"{self.bin}/pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate",
-                        "stop"], capture_output=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
-    def call(self, command, *words):
-        done = subprocess.run([*self.as_user, f"{self.bin}/{command}", *words], cwd=self.folder,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              text=True)
-        if done.returncode != 0:
-            raise RuntimeError(f"{command}: {done.stdout.strip()[-200:]}")
-        return done.stdout
-    def master(self):
-        with open(f"{self.folder}/data/postmaster.pid") as file:
-            return int(file.readline())
-    def bench(self, seconds=3):
-        """A pgbench that runs, and its backends."""
-        before = set(self.backends())
-        running = subprocess.Popen(
-            [*self.as_user, f"{self.bin}/pgbench", "-h", self.folder, "-U", "postgres", "-S", "-c", "2", "-j", "2",
-             "-T", str(seconds), "-P", "1", "postgres"], cwd=self.folder, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
-        return running, before
-    def backends(self):
-        said = subprocess.run(["pgrep", "-P", str(self.master()), "-f", "SELECT|postgres postgres|idle"],
-                              capture_output=True, text=True).stdout
-        return [int(pid) for pid in said.split()]
+def allocated(env=None, attach=None):
+    """The median time of processes of its own; attach(victim) gives what ends the tracing."""
+    spent = []
+    for _ in range(TIMES):
+        with Allocating(env) as victim:
+            detach = attach(victim) if attach else lambda: None
+            try:
+                spent.append(victim.run())
+            finally:
+                detach()
+    return statistics.median(spent)
 
-def per_second(said):
-    return [float(tps) for tps in re.findall(r"progress: .*?, ([\d.]+) tps", said)]
+def python(args, row):
+    counts = []
+    def attach(victim):
+        tracer = Tracer(args, victim.pid, "pid$target:libc.so.6:malloc:entry { @ = quantize(arg0); }",
+                        [address(victim.pid, victim.libc(), "malloc", dynamic=True)])
+        return lambda: counts.append(sum(numbers(tracer.finish())))
+    bare, traced = allocated(), allocated(attach=attach)
+    row.note(f"{counts[0] / 1e6:.2f} M mallocs in {bare:.3f} s, +{(traced - bare) / counts[0] * 1e9:.1f} ns each")
+    return traced / bare
 
-def pgbench(args, table):
-    """Both backends are traced in the middle of one run: its seconds before are the bare ones."""
-    said = []
-    def one(server):
-        running, before = server.bench(9)
+def python_bpftrace(args):
+    tools.need("bpftrace")
+    def attach(victim):
+        at = address(victim.pid, victim.libc(), "malloc", dynamic=True)
+        original = text(victim.pid, at)
+        tool = subprocess.Popen(["bpftrace", "-p", str(victim.pid), "-e",
+                                 f"uprobe:{victim.libc()}:malloc {{ @ = hist(arg0); }}"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        def detach():
+            tool.send_signal(signal.SIGINT)
+            tool.wait(timeout=60)
+        try:
+            wait_until("bpftrace's breakpoint", lambda: text(victim.pid, at) != original, 15)
+        except RuntimeError:
+            detach()
+            raise
+        time.sleep(0.2)
+        return detach
+    return allocated(attach=attach) / allocated()
+
+def python_lttng(args):
+    """Recorded by LTTng's wrapper of malloc, which must be preloaded."""
+    wrapper = glob.glob("/usr/lib/*/liblttng-ust-libc-wrapper.so*")
+    if not wrapper:
+        raise Skip("no liblttng-ust-libc-wrapper.so")
+    with tools.lttng_session("lttng_ust_libc:malloc") as env:
+        return allocated({**env, "LD_PRELOAD": wrapper[0]}) / allocated()
+
+@functools.lru_cache(None)
+def server():
+    """One cluster for all runs."""
+    made = Postgres()
+    atexit.register(made.__exit__)
+    return made
+
+PALLOC = "palloc, pfree counted, pgbench -S -c 2"
+
+def less(row, start_tools, seconds):
+    """% less of transactions while tools trace in the second half of a pgbench; its seconds
+    before are the bare ones."""
+    database = server()
+    running, before = database.bench(seconds)
+    try:
         time.sleep(3.5)
-        backends = [pid for pid in server.backends() if pid not in before]
+        backends = [pid for pid in database.backends() if pid not in before]
         if len(backends) < 2:
-            running.kill()
             raise Skip(f"{len(backends)} backends are seen")
-        postgres = f"{server.bin}/postgres"
+        finish = start_tools(database, backends[:2])
+        out = running.communicate(timeout=200)[0]
+    finally:
+        if running.poll() is None:
+            running.kill()
+    tps = per_second(out)
+    bare, traced = statistics.median(tps[:3]), statistics.median(tps[-3:])
+    row.note(f"{bare:,.0f} transactions/s bare" + finish())
+    return (1 - traced / bare) * 100
+
+def pgbench(args, row):
+    def start(database, backends):
+        program = f"{database.bin}/postgres"
         tracers = [Tracer(args, pid, "pid$target:postgres:palloc:entry, pid$target:postgres:pfree:entry"
-                          " { @ = count(); }", [address(pid, postgres, "palloc", dynamic=True)], settle=0)
-                   for pid in backends[:2]]
-        out = running.communicate()[0]
-        counts = sum(sum(numbers(tracer.finish())) for tracer in tracers)
-        tps = per_second(out)
-        bare, traced = statistics.median(tps[:3]), statistics.median(tps[5:])
-        said.append(f"{bare:,.0f} tps bare, {counts / 1e6:.1f} M counted")
-        return (1 - traced / bare) * 100
-    def measure():
-        with Postgres() as server:
-            return [one(server) for _ in range(args.runs)]
-    table.row("palloc, pfree counted, pgbench -S -c 2", "% less", 15, 5, measure, lambda _: said[-1])
+                          " { @ = count(); }", [address(pid, program, "palloc", dynamic=True)], settle=0)
+                   for pid in backends]
+        return lambda: f", {sum(sum(numbers(tracer.finish())) for tracer in tracers) / 1e6:.1f} M counted"
+    return less(row, start, 9)
 
-def million(args, table):
-    said = []
-    def measure():
-        pacer = f"{args.build}/tests/victims/pacer"
-        if not os.path.exists(pacer):
-            raise Skip(f"no {pacer}")
-        done = subprocess.run([sys.executable, f"{args.here}/no_drops", args.build, "5", str(args.runs)],
-                              capture_output=True, text=True)
-        lost = [int(calls) - int(lines) for calls, lines in
-                re.findall(r"(\d+) calls, (\d+) lines", done.stdout)]
-        said.append(done.stdout.strip().splitlines()[-1] if done.stdout else done.stderr.strip()[-200:])
-        if not lost:
-            raise RuntimeError(said[-1])
-        return lost
-    table.row("1 M records/s, printf to a file: lost", "", 0, 0, measure, lambda _: said[-1])
+def pgbench_bpftrace(args, row):
+    tools.need("bpftrace")
+    def start(database, backends):
+        program = f"{database.bin}/postgres"
+        tool = subprocess.Popen(["bpftrace", "-e", f"uprobe:{program}:palloc, uprobe:{program}:pfree "
+                                 "{ @ = count(); }"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        def finish():
+            tool.send_signal(signal.SIGINT)
+            tool.wait(timeout=60)
+            return ""
+        return finish
+    return less(row, start, 11)
 
-def share(args, table):
-    """bench/census says it of each file; its table is shown as it is."""
-    census = f"{args.build}/bench/census"
-    name = "share probed by a jump: must 99.9 %, 99 %"
-    if not table.wants(name):
-        return
-    if not os.path.exists(census):
-        print(f"{name:48} skipped: no {census}")
-        return
-    print(f"{name}: by bench/census", flush=True)
-    files = [found for pattern in ("/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-             "/usr/lib/postgresql/*/bin/postgres", "/usr/bin/python3.11", "/usr/bin/node",
-             "/usr/lib/gcc/x86_64-linux-gnu/*/cc1plus", "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1")
-             for found in glob.glob(pattern)]
-    print(subprocess.run([census, *files], capture_output=True, text=True).stdout, flush=True)
+def million(args, row):
+    pacer = f"{args.build}/tests/victims/pacer"
+    if not os.path.exists(pacer):
+        raise Skip(f"no {pacer}")
+    done = subprocess.run([sys.executable, f"{args.here}/no_drops", args.build, "5", "1"],
+                          capture_output=True, text=True)
+    lost = re.search(r"(\d+) calls, (\d+) lines", done.stdout)
+    if not lost:
+        raise RuntimeError(done.stderr.strip()[-200:])
+    row.note(done.stdout.strip().splitlines()[-1])
+    return int(lost[1]) - int(lost[2])
 
-def measure(args, table):
-    python(args, table)
-    million(args, table)
-    pgbench(args, table)
-    share(args, table)
+LINES = "lines/s while draining, printf of four values"
+
+def draining(args, row):
+    """What bench/consumer_format measures of the consumer: CPU time of one core."""
+    program = f"{args.build}/bench/consumer_format"
+    if not os.path.exists(program):
+        raise Skip(f"no {program}")
+    said = subprocess.run([program], capture_output=True, text=True).stdout
+    return float(re.search(r"drain, merge, format, write\s+([\d.]+) M", said)[1])
+
+def bpftrace_lines(args):
+    """printf at full speed, in M lines a second."""
+    tools.need("bpftrace")
+    with tempfile.NamedTemporaryFile("r") as out, Timed(args) as victim:
+        bare = victim.run("stack")
+        with tools.running(["bpftrace", "-o", out.name, "-p", str(victim.pid), "-e",
+                            f'uprobe:{victim.path}:frame9 {{ printf("%d %s: %d bytes\\n", pid, comm, arg0); }}'
+                            ]) as tool:
+            tools.while_on(victim, "stack", bare, tool)
+            time.sleep(1)
+            before, began = sum(1 for _ in open(out.name)), time.monotonic()
+            victim.run("stack", 1, 100000)
+            spent = time.monotonic() - began
+            time.sleep(1)
+        return (sum(1 for _ in open(out.name)) - before) / spent / 1e6
+
+def uftrace_lines(args):
+    tools.need("uftrace", root=False)
+    with tempfile.TemporaryDirectory() as folder:
+        data = f"{folder}/data"
+        with Timed(args, ["uftrace", "record", "--no-libcall", "-P", "^work$", "-b", "4M", "-d", data]) as victim:
+            victim.run("work", 5, 200000)
+            victim.finish()
+        began = time.monotonic()
+        replay = subprocess.run(["uftrace", "replay", "--no-pager", "-d", data], capture_output=True)
+        spent = time.monotonic() - began
+        lines = replay.stdout.count(b"\n")
+        if lines < 100000:
+            raise Skip("it records no call")
+        return lines / spent / 1e6
+
+def tasks(args, table):
+    return [ours(lambda row: python(args, row), MALLOC, "x", 1.35, 1.08),
+            ours(lambda row: million(args, row), "1 M records/s, printf to a file: lost", "", 0, 0),
+            ours(lambda row: draining(args, row), LINES, "M", 3, 20, most=False),
+            ours(lambda row: pgbench(args, row), PALLOC, "% less", 15, 5)]
+
+def peers(args):
+    return [peer(MALLOC, "bpftrace hist", lambda row: python_bpftrace(args), "x"),
+            peer(MALLOC, "LTTng-UST's malloc wrapper (preloaded)", lambda row: python_lttng(args), "x"),
+            peer(LINES, "bpftrace printf of three", lambda row: bpftrace_lines(args), "M"),
+            peer(LINES, "uftrace replay", lambda row: uftrace_lines(args), "M"),
+            peer(PALLOC, "bpftrace", lambda row: pgbench_bpftrace(args, row), "% less", at_most=1)]

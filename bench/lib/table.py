@@ -1,49 +1,132 @@
 # SPDX-License-Identifier: MIT
-"""The table that bench/fast_path prints: rows come out as soon as they are known."""
-import re, statistics, sys, traceback
+"""The table that bench/fast_path prints, and the order in which it is measured.
+
+A Row is a number that is asked for; a Task measures the rows of one experiment once. All
+tasks run once, then all once again: what else the machine does falls on everybody. The
+table comes at the end, each row with the medians of its runs and its peers below it.
+"""
+import os, re, statistics, sys, traceback
 
 class Skip(Exception):
     """What is missing for a row, in words."""
 
-class Table:
-    def __init__(self, only):
-        self.only = re.compile(only)
-        self.over = []
-        self.line("work", "measured", "least..most", "must", "aim", "holds?")
+class Row:
+    def __init__(self, work, unit="ns", must=None, aim=None, most=True, peer_of=None):
+        """must and aim bound from above, or from below where most is False."""
+        self.work, self.unit, self.must, self.aim, self.most = work, unit, must, aim, most
+        self.peer_of = peer_of  # the work of a row of ours
+        self.values, self.notes, self.missing = [], [], ""
 
-    def line(self, work, measured, spread, must, aim, holds, note=""):
-        print(f"{work:48} {measured:>14} {spread:>20} {must:>9} {aim:>9} {holds:7}{note}".rstrip(),
-              flush=True)
+    def note(self, text):
+        """Said behind the row; "" and what was said before are not."""
+        if text and text not in self.notes:
+            self.notes.append(text)
 
-    def wants(self, work):
-        return self.only.search(work)
+    def value(self):
+        return statistics.median(self.values)
 
-    def row(self, work, unit, must, aim, measure, note=None, most=True):
-        """measure() gives a list of numbers; must and aim are bounds from above, or from
-        below where most is False, or None. note(list) is said behind the row."""
-        if not self.wants(work):
-            return None
-        try:
-            values = measure()
-        except Skip as missing:
-            print(f"{work:48} skipped: {missing}", flush=True)
-            return None
-        except Exception as error:  # One row that cannot be had is not the others' end.
-            print(f"{work:48} failed: {type(error).__name__}: {error}", flush=True)
-            if "-v" in sys.argv:
-                traceback.print_exc()
-            return None
-        value = statistics.median(values)
+    def verdict(self):
+        if self.must is None or not self.values:
+            return ""
         def good(bound):
-            return value <= bound if most else value >= bound
-        holds = "" if must is None else "aim" if good(aim) else "yes" if good(must) else "NO"
-        if holds == "NO":
-            self.over.append(work)
-        def shown(bound):
-            return "" if bound is None else f"{'' if most else '>='}{bound:g}"
-        self.line(work, f"{value:.2f} {unit}", f"{min(values):.2f}..{max(values):.2f}",
-                  shown(must), shown(aim), holds, f" {note(values)}" if note else "")
-        return value
+            return self.value() <= bound if self.most else self.value() >= bound
+        return "aim" if good(self.aim) else "yes" if good(self.must) else "NO"
 
-    def finish(self):
-        print(f"not held: {', '.join(self.over) or 'none'}")
+class Task:
+    def __init__(self, rows, once, at_most=1000):
+        """once() gives the rows' values, one each (a number alone for one row)."""
+        self.rows, self.once, self.at_most = rows, once, at_most
+        self.n_failed = 0
+
+def ours(once, *words, **more):
+    row = Row(*words, **more)
+    return Task([row], lambda: once(row))
+
+def peer(of, tool, once, unit="ns", at_most=3):
+    row = Row(tool, unit, peer_of=of)
+    return Task([row], lambda: once(row), at_most)
+
+class Table:
+    def __init__(self, only, runs):
+        self.only, self.runs = re.compile(only), runs
+        self.tasks, self.details, self.loads = [], [], []
+
+    def add(self, *tasks):
+        for task in tasks:
+            if any(self.only.search(row.peer_of or row.work) for row in task.rows):
+                self.tasks.append(task)
+
+    def measure(self):
+        for run in range(self.runs):
+            for task in self.tasks:
+                if run < task.at_most and task.n_failed < 2:
+                    self.once(run, task)
+
+    def once(self, run, task):
+        self.loads.append(os.getloadavg()[0])
+        try:
+            values = task.once()
+        except Skip as missing:
+            task.n_failed = 2
+            values = str(missing)
+        except Exception as error:  # One row that cannot be had is not the others' end.
+            task.n_failed += 1
+            values = f"failed: {type(error).__name__}: {error}"
+            if os.environ.get("BENCH_TRACEBACK"):
+                traceback.print_exc()
+        if isinstance(values, str):
+            for row in task.rows:
+                row.missing = values
+            said = values
+        else:
+            values = values if isinstance(values, (list, tuple)) else [values]
+            for row, value in zip(task.rows, values):
+                row.values.append(value)
+            said = ", ".join(f"{value:.2f}" for value in values)
+        name = task.rows[0].work + (f" ({task.rows[0].peer_of})" if task.rows[0].peer_of else "")
+        print(f"  run {run + 1}: {name}: {said}", file=sys.stderr, flush=True)
+
+    def print_row(self, row, ours=None):
+        indent = "    " if row.peer_of else ""
+        if not row.values:
+            print(f"{indent + row.work:50} {'-':>14}  {row.missing}")
+            return
+        value = row.value()
+        def shown(bound):
+            return "" if bound is None else f"{'' if row.most else '>= '}{bound:g}"
+        spread = f"{min(row.values):.2f}..{max(row.values):.2f}" if len(row.values) > 1 else ""
+        notes = list(row.notes)
+        if ours and ours.values and ours.unit == row.unit == "ns":
+            notes.insert(0, f"{value / max(ours.value(), 0.5):,.0f} x")
+        if row.missing:
+            notes.append(f"{len(row.values)} runs; {row.missing}")
+        print(f"{indent + row.work:50} {f'{value:,.2f} {row.unit}':>14} {spread:>20} "
+              f"{shown(row.must):>8} {shown(row.aim):>8}  {row.verdict():7} {'; '.join(notes)}".rstrip())
+
+    def print(self):
+        print(f"{'work':50} {'median':>14} {'least..most':>20} {'must':>8} {'aim':>8}  holds?")
+        rows = [row for task in self.tasks for row in task.rows]
+        for row in rows:
+            if row.peer_of:
+                continue
+            self.print_row(row)
+            for other in rows:
+                if other.peer_of == row.work:
+                    self.print_row(other, row)
+        known = {row.work for row in rows if not row.peer_of}
+        for row in rows:
+            if row.peer_of and row.peer_of not in known:
+                self.print_row(row)
+        for line in self.details:
+            print(line)
+        judged = [row for row in rows if row.must is not None]
+        for word, text in (("NO", "not held"), ("yes", "held, short of the aim")):
+            names = [row.work for row in judged if row.verdict() == word]
+            print(f"{text}: {len(names)}{': ' if names else ''}{'; '.join(names)}")
+        unknown = [row.work for row in judged if not row.values]
+        if unknown:
+            print(f"not measured: {len(unknown)}: {'; '.join(unknown)}")
+        load, cpus = max(self.loads, default=0), os.cpu_count()
+        print(f"load {min(self.loads, default=0):.1f} to {load:.1f} on {cpus} CPUs" +
+              (": others wanted the CPUs; where the spread is wide believe the least"
+               if load > cpus + 0.5 else ""))

@@ -41,15 +41,25 @@ def text(pid, at, n=64):
         return memory.read(n)
 
 class Timed:
-    """tests/victims/timed, waiting for a word."""
-    def __init__(self, args):
-        self.path = f"{args.build}/tests/victims/timed"
+    """tests/victims/timed, waiting for a word; `under` is a command that runs it."""
+    def __init__(self, args, under=(), path="", env=None):
+        self.path = path or f"{args.build}/tests/victims/timed"
         if not os.path.exists(self.path):
             raise Skip(f"no {self.path}")
-        self.process = subprocess.Popen([self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-        self.pid = int(self.process.stdout.readline().split()[1])
+        self.process = subprocess.Popen([*under, self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, env=env)
+        ready = self.process.stdout.readline().split()
+        if len(ready) != 2:
+            self.process.kill()
+            self.process.wait()
+            raise Skip(f"{under[0] if under else self.path} does not start it")
+        self.pid = int(ready[1])
         self.calls = 0
+
+    def finish(self):
+        """By the end of its input, for tools that write at the end."""
+        self.process.stdin.close()
+        self.process.wait(timeout=100)
 
     def __enter__(self):
         return self

@@ -4,7 +4,7 @@
 //   timed            prints "ready PID", then obeys lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
 //                    ROUNDS rounds of CALLS calls by each of THREADS threads, thread N on
-//                    CPU N, PAUSE_MS between rounds; CALLS 0 chooses what takes 40 ms.
+//                    CPU N (modulo their number), PAUSE_MS between rounds; CALLS 0 chooses what takes 40 ms.
 //                    Prints "MODE calls=N ns..." with the ns per call of each round of the
 //                    slowest thread, in its own CPU time: what else the machine does at
 //                    that moment is not counted. N is every call made, those of choosing
@@ -93,6 +93,9 @@ static const struct mode {
 } modes[] = {
     {"work", work},
     {"stack", frame1},
+#ifdef EXTRA_MODES // of bench/lib/lttng
+    EXTRA_MODES
+#endif
 #ifdef __x86_64__
     {"limit_jump", limit_jump},
     {"limit_counted", limit_counted},
@@ -101,7 +104,7 @@ static const struct mode {
 #endif
 };
 
-enum { max_rounds = 200, max_threads = 64 };
+enum { max_rounds = 200, max_threads = 256 };
 
 struct run {
     pthread_t thread;

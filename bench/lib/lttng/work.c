@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// tests/victims/timed with an LTTng-UST tracepoint compiled into a second work(): the
+// modes `work`, as there, and `tracepoint`, which records its argument.
+#define LTTNG_UST_TRACEPOINT_DEFINE
+#define LTTNG_UST_TRACEPOINT_CREATE_PROBES
+#include "bench_work.h"
+
+static __thread volatile unsigned long sink;
+__attribute__((noinline, noclone)) static unsigned long tracepoint_work(unsigned long n)
+{
+    lttng_ust_tracepoint(bench_work, entry, n);
+    n *= 0x9e3779b97f4a7c15UL;
+    n ^= n >> 29;
+    sink = n;
+    return n;
+}
+
+#define EXTRA_MODES {"tracepoint", tracepoint_work},
+#define sink timed_sink
+#include TIMED
