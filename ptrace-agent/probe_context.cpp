@@ -4,6 +4,7 @@
 // The program never sees such a pc. What a stop there means:
 //
 //   a fault of a safe load           a fault of D: on at the load's fix-up
+//   rdtsc where that is forbidden    done here
 //   the runtime's upcall             answered (answer.cpp), and on
 //   a trap inside a window           a stray jump into it: on in the moved copy
 //   a fault of a moved instruction   delivered, at the address where the program has it
@@ -16,7 +17,9 @@
 #include "ptrace-agent/runtime/image.hpp"
 #include "ptrace-agent/tracing.hpp"
 
+#include <array>
 #include <cstddef>
+#include <x86intrin.h>
 
 namespace dt::agent {
 
@@ -102,6 +105,20 @@ bool put_on_program(AddressSpace& space, const PatchPlace& place,
     return true;
 }
 
+// rdtsc, which a thread in strict seccomp or after PR_SET_TSC may not execute.
+static bool read_counter(const AddressSpace& space, user_regs_struct& user)
+{
+    constexpr std::array rdtsc{std::byte{0x0f}, std::byte{0x31}};
+    std::array<std::byte, 2> text{};
+    if (!space.read_text({user.rip}, text) || text != rdtsc)
+        return false;
+    std::uint64_t counter = __rdtsc();
+    user.rax = counter & 0xffffffff;
+    user.rdx = counter >> 32;
+    user.rip += rdtsc.size();
+    return true;
+}
+
 // What the runtime asks for; true: the thread may go on as it stands now.
 bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user)
 {
@@ -116,6 +133,9 @@ bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struc
         user.rdx = reinterpret_cast<std::uint64_t>(info.si_addr);
         return set_regs(thread.tid, user);
     }
+    if (info.si_signo == SIGSEGV && info.si_code == SI_KERNEL &&
+        read_counter(space, user))
+        return set_regs(thread.tid, user);
     if (info.si_signo == SIGTRAP && info.si_code == SI_KERNEL &&
         offset - 1 == header.upcall_trap) {
         repair_after_trap(thread);
