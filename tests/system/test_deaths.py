@@ -21,6 +21,26 @@ threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
 print(sorted(results))
 """
 
+# The same under a thousand signals a second; a thread that is left with a mask is told.
+STORM = """
+import signal
+n_signals = 0
+def count(*_):
+    global n_signals
+    n_signals += 1
+signal.signal(signal.SIGALRM, count)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+""" + WORK + """
+signal.setitimer(signal.ITIMER_REAL, 0)
+import glob
+print([line for path in glob.glob("/proc/self/task/*/status") for line in open(path)
+       if line.startswith("SigBlk") and int(line.split()[1], 16)])
+print(n_signals > 5)
+"""
+# Each of these asks the agent.
+QUESTIONS = ("pid$target:libc.so.6:malloc:entry { @[ustack(5)] = count(); } "
+             "pid$target:libc.so.6:free:entry { @v = sum(vtimestamp > 0); }")
+
 def agent_of(dtrace):
     """The child of a dtrace that holds its targets; 0: none yet, or no more."""
     for folder in pathlib.Path("/proc").iterdir():
@@ -34,15 +54,15 @@ def agent_of(dtrace):
             return int(folder.name)
     return 0
 
-def kill_at_random_moments(t, victims):
+def kill_at_random_moments(t, victims, work=WORK, probes=PROBES):
     need("python3")
-    command = ["python3", "-c", WORK]
+    command = ["python3", "-c", work]
     right = subprocess.run(command, capture_output=True, text=True).stdout
     rounds = 1000 if t.long else 20
     n_agents = 0
     for round in range(rounds):
         target = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        dtrace = t.start("-Zqn", PROBES, "-p", str(target.pid))
+        dtrace = t.start("-Zqn", probes, "-p", str(target.pid))
         time.sleep(0.02 + random.random() * 0.2)
         agent = agent_of(dtrace) if "agent" in victims else 0
         if "dtrace" in victims:
@@ -72,7 +92,11 @@ def killing_the_agent_harms_no_target(t):
 def killing_both_harms_no_target(t):
     kill_at_random_moments(t, ("agent", "dtrace"))
 
-TESTS = [killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target]
+def killing_the_agent_in_a_storm_of_signals_harms_no_target(t):
+    kill_at_random_moments(t, ("agent",), STORM, QUESTIONS)
+
+TESTS = [killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
+         killing_the_agent_in_a_storm_of_signals_harms_no_target]
 
 if __name__ == "__main__":
     main(TESTS)
