@@ -12,7 +12,7 @@
 // an error: ESRCH means that its exit is about to be reported, and that ends it.
 //
 // Files: agent.cpp loop and requests; stops.cpp what a stop means; hit.cpp tracepoints
-// being hit; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
+// being hit; follow.cpp children; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
 // release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
 // repair; inject_runtime.cpp, jumps.cpp, patches.cpp, runtime_map.cpp the fast path;
 // probe_context.cpp threads that stop in it, leave_code.cpp how they get out; answer.cpp,
@@ -197,6 +197,11 @@ private:
     bool run_to_program(Thread& thread);
     bool run_out(Thread& thread); // for good; false: it ended
     bool run_to_gate(Thread& thread);
+
+    // follow.cpp
+    bool follow(const Process& parent, pid_t child, int status);
+    void begin_followed(Thread& newborn);
+    void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
     // profile.cpp
     void set_sample_alarm();

@@ -309,6 +309,11 @@ Result<Ok> AgentClient::remove(pid_t pid, std::span<const Site> sites)
     return call_ok(request_remove, sites_of(pid, sites).body());
 }
 
+Result<Ok> AgentClient::follow(pid_t pid)
+{
+    return call_ok(request_follow, Writer().put(pid).body());
+}
+
 Result<Ok> AgentClient::resume(pid_t pid)
 {
     return call_ok(request_resume, Writer().put(pid).body());

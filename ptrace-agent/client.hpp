@@ -112,13 +112,13 @@ struct AgentEvent {
         exited,            // status is as of waitpid(2); nothing is left to do
         execed,            // a new program: all its probes are gone, it runs on
         libraries_changed, // waits for resume_after_library_change()
-        forked,            // child runs with clean text and is not traced
+        forked,            // child runs with clean text, or is followed
         agent_error,       // text tells; pid may be 0
         agent_gone,        // the agent died; last event, fd() is closed
     } kind = exited;
     pid_t pid = 0;
     pid_t child = 0; // of forked
-    int status = 0;  // of exited
+    int status = 0;  // of exited; of forked: 1 when the child is a target from now on
     std::string text;
 };
 
@@ -168,6 +168,10 @@ public:
     // By address and probe; the last probe of a tracepoint restores the text. Sites
     // that are not planted are passed over.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
+
+    // From now on children of it that are forked while it has probes are targets with the
+    // same probes, and so are their children, each until it execs.
+    Result<Ok> follow(pid_t pid);
 
     Result<Ok> resume(pid_t pid); // a created target; no effect on a running one
     Result<Ok> resume_after_library_change(pid_t pid);

@@ -18,6 +18,8 @@ namespace dt::agent {
 
 void Agent::handle_stop(Thread& thread)
 {
+    if (thread.newborn)
+        return begin_followed(thread);
     thread.pending = false;
     thread.interrupted = false;
     if (thread.fresh) {
@@ -239,13 +241,16 @@ void Agent::forked(Thread& parent, pid_t child)
     parent.process->space->restore_copy(child);
     parent.process->space->patches.restore_in(child);
     parent.process->space->remove_stub_in(child);
-    ptrace(PTRACE_DETACH, child, nullptr, nullptr);
+    bool followed = parent.process->follow && follow(*parent.process, child, status);
+    if (!followed)
+        ptrace(PTRACE_DETACH, child, nullptr, nullptr);
     if (!parent.process->is_target)
         return;
     AgentEvent event;
     event.kind = AgentEvent::forked;
     event.pid = parent.process->pid;
     event.child = child;
+    event.status = followed ? 1 : 0;
     send_event(std::move(event));
 }
 
@@ -317,6 +322,12 @@ void Agent::handle_exec(Thread& thread)
     event.kind = AgentEvent::execed;
     event.pid = process.pid;
     send_event(std::move(event));
+    if (process.followed) {
+        process.doomed = true; // what it runs now is its own
+        ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
+        drop_thread(thread, 0);
+        return;
+    }
     go_on(thread);
 }
 

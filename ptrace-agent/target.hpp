@@ -64,6 +64,7 @@ struct Thread {
     bool running_out = false;           // of our code, by run_out()
     pid_t number = 0; // its tid as its pid namespace counts, 0: not asked yet
     std::vector<KeptSignal> kept; // that came while it was in our code
+    bool newborn = false;         // a followed child that has run nothing yet
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
     std::vector<TrapHandler> trap_handlers; // of the program, entered, innermost last
@@ -85,6 +86,18 @@ struct TrapAction {
     std::uint64_t handler = 0, flags = 0;
 };
 
+// A probed place of a parent, and what of ours its child has with its memory.
+struct InheritedSite {
+    Instruction insn;
+    std::vector<Firing> firings;
+    TargetAddr first, end, beyond;
+    bool jump = false;
+};
+struct Inheritance {
+    std::vector<InheritedSite> sites; // ascending by address
+    std::vector<std::pair<TargetAddr, std::uint64_t>> mappings;
+};
+
 struct Process {
     pid_t pid = 0;
     std::shared_ptr<AddressSpace> space;
@@ -96,6 +109,9 @@ struct Process {
     bool arrived = false;      // at the point that create() runs it to
     bool doomed = false;       // being killed: no event
     std::uint32_t n_execs = 0; // the client was told of
+    bool follow = false;       // its children will be targets, too
+    bool followed = false;     // and it is such a child
+    Inheritance inherited;     // until its probes are planted
     TrapAction trap_action;
     // Signal masks seen exactly, without their SIGTRAP bit -> was SIGTRAP blocked?
     std::unordered_map<std::uint64_t, bool> trap_blocked;

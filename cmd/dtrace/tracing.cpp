@@ -252,6 +252,13 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
     return DTRACE_HANDLE_OK;
 }
 
+// The targets, and children that were followed.
+bool Tracing::all_ended() const
+{
+    return !targets_.empty() && n_ended_ == targets_.size() &&
+           dtrace_proc_followed(session_) == 0;
+}
+
 void Tracing::process_ended(ps_prochandle* process)
 {
     for (ps_prochandle* target : targets_)
@@ -316,9 +323,9 @@ int Tracing::run()
 
     bool done = false, failed = false;
     while (!done) {
-        if (n_interrupts == 0 && (targets_.empty() || n_ended_ < targets_.size()))
+        if (n_interrupts == 0 && !all_ended())
             dtrace_sleep(session_);
-        if (n_interrupts > 0 || (!targets_.empty() && n_ended_ == targets_.size())) {
+        if (n_interrupts > 0 || all_ended()) {
             done = true;
             if (dtrace_stop(session_) != 0)
                 die(session_, "couldn't stop tracing");

@@ -36,6 +36,7 @@ private:
     static int on_setopt(const dtrace_setoptdata_t* data, void* arg);
     static void on_process(ps_prochandle* process, const char* message, void* arg);
     void process_ended(ps_prochandle* process);
+    bool all_ended() const;
 
     dtrace_hdl_t* session_;
     const Arguments& args_;

@@ -105,6 +105,11 @@ int dtrace_proc_status(dtrace_hdl_t*, ps_prochandle* proc)
     return proc->status;
 }
 
+int dtrace_proc_followed(dtrace_hdl_t* dtp)
+{
+    return dtp->processes.n_followed();
+}
+
 pid_t dtrace_proc_getpid(dtrace_hdl_t*, ps_prochandle* proc)
 {
     return proc->pid;

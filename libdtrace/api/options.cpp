@@ -103,6 +103,7 @@ struct ChoiceOption {
 constexpr ChoiceOption choice_options[] = {
     {"evaltime", &Options::evaltime, "exec|preinit|postinit|main"},
     {"mechanism", &Options::mechanism, "auto|jump|int3"},
+    {"follow", &Options::follow, "none|fork"},
 };
 
 bool allowed(std::string_view choices, std::string_view value)

@@ -66,6 +66,7 @@ public:
     int iregs = 8, tregs = 8, pgmax = 8;
     std::string evaltime = "postinit";
     std::string mechanism = "auto"; // how pid probes fire
+    std::string follow = "none";    // of children that are forked
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // the rest, by name
 

@@ -101,6 +101,25 @@ void Processes::release(ps_prochandle* process)
     process->alive = false;
 }
 
+void Processes::follow(pid_t parent, pid_t child)
+{
+    auto process = std::make_unique<ps_prochandle>();
+    process->pid = child;
+    process->followed = parent;
+    process->implied = true;
+    if (auto symbols = ProcessSymbols::open(child, images_))
+        process->symbols = std::move(*symbols);
+    processes_.push_back(std::move(process));
+}
+
+int Processes::n_followed() const
+{
+    int n = 0;
+    for (const auto& process : processes_)
+        n += process->followed != 0 && process->alive ? 1 : 0;
+    return n;
+}
+
 ps_prochandle* Processes::find(pid_t pid)
 {
     for (auto at = processes_.rbegin(); at != processes_.rend(); ++at)
@@ -117,7 +136,11 @@ ps_prochandle* Processes::first()
 ProcessSymbols* Processes::known_symbols(std::uint64_t pid)
 {
     auto id = static_cast<pid_t>(pid);
-    if (ps_prochandle* process = find(id))
+    ps_prochandle* process = find(id);
+    // One that ended before it was looked at had what its parent had.
+    while (process != nullptr && process->symbols == nullptr && process->followed != 0)
+        process = find(process->followed);
+    if (process != nullptr)
         return process->symbols.get();
     if (auto at = visitors_.find(id); at != visitors_.end())
         return at->second.get();

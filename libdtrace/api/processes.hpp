@@ -24,8 +24,9 @@ struct ps_prochandle {
     bool alive = true;
     bool implied = false; // grabbed because a description named it
     bool watched = false; // its libraries, by the agent
+    pid_t followed = 0;   // its parent, of a forked child that is traced for that
     int status = 0;       // of waitpid(2), once it has ended; -1: nobody holds it
-    std::unique_ptr<dt::ProcessSymbols> symbols;
+    std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
     // (address, probe) of the sites that are in place.
     std::set<std::pair<dt::TargetAddr, std::uint32_t>> planted;
 };
@@ -42,6 +43,9 @@ public:
     // Names alone, of a process that need not be grabbed.
     Result<ProcessSymbols*> look_at(pid_t pid);
     void release(ps_prochandle* process);
+    // A child that the agent holds already; it may have ended.
+    void follow(pid_t parent, pid_t child);
+    int n_followed() const; // that live
 
     ps_prochandle* find(pid_t pid);
     ps_prochandle* first(); // $target

@@ -73,6 +73,11 @@ int dtrace_hdl::plant(ps_prochandle* process)
     if (sites.empty() && (process->watched || !describes(*this, process->pid)))
         return 0;
     process->watched = true;
+    if (options.follow == "fork") {
+        auto followed = processes.agent()->follow(process->pid);
+        if (!followed && followed.error().code != dt::Code::gone)
+            return fail(followed.error());
+    }
     auto planted = processes.agent()->plant(process->pid, sites, mechanism_of(options));
     if (!planted) {
         if (planted.error().code == dt::Code::gone)
@@ -125,7 +130,7 @@ void dtrace_hdl::unplant(ps_prochandle* process)
 void dtrace_hdl::rematch(pid_t pid)
 {
     ps_prochandle* process = processes.find(pid);
-    if (process == nullptr || !process->alive)
+    if (process == nullptr || !process->alive || process->symbols == nullptr)
         return;
     if (!process->symbols->refresh())
         return;
@@ -202,6 +207,10 @@ void dtrace_hdl::handle_agent_events()
         case dt::AgentEvent::execed:
             if (process == nullptr)
                 break;
+            if (process->followed != 0) {
+                process->alive = false; // the agent let it go
+                break;
+            }
             pid_provider.forget_sites(event.pid);
             process->planted.clear();
             // Fails when it has ended since; its exited event is on the way, and is what
@@ -213,7 +222,7 @@ void dtrace_hdl::handle_agent_events()
                 rematch(event.pid);
                 if (process != nullptr && plant(process) != 0)
                     complain(error_text);
-            } else if (process != nullptr) {
+            } else if (process != nullptr && process->symbols != nullptr) {
                 (void)process->symbols->refresh();
             }
             if (auto resumed = agent->resume_after_library_change(event.pid); !resumed)
@@ -221,6 +230,8 @@ void dtrace_hdl::handle_agent_events()
             break;
         }
         case dt::AgentEvent::forked:
+            if (event.status != 0)
+                processes.follow(event.pid, event.child);
             break;
         case dt::AgentEvent::agent_error:
             report_process(process, event.text);

@@ -273,6 +273,8 @@ void dtrace_proc_continue(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /* As waitpid(2) tells, once it has ended; -1: it is not held any more, and may live. */
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
+/* Children that are traced because of -x follow=fork, and live. */
+int dtrace_proc_followed(dtrace_hdl_t* dtp);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 
 /* What is in a process: every place where its text is not that of its files, found by

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// -x follow=fork: a forked child has its parent's probes.
+//
+//   parent's fork ─ the child gets clean text, as ever ─ what the parent had is noted
+//   child's turn  ─ inherited mappings of ours go ─ its own runtime ─ planted ─ it runs
+//
+// The child is a target of its own from then on: a runtime that fires with its pid, its
+// own jumps and breakpoints, its exit reported. It has run nothing when its probes stand.
+// An exec drops the probes and lets it go. Planting takes the world of the child, which
+// cannot be taken while another is stopped: so it waits until the loop comes to it.
+#include "ptrace-agent/agent.hpp"
+
+#include "ptrace-agent/tracing.hpp"
+
+#include <sys/syscall.h>
+
+namespace dt::agent {
+
+Agent::Reply Agent::do_follow(Reader& in, const std::vector<Fd>&)
+{
+    auto process = target(in.get<pid_t>(), "follow the children of");
+    if (!process)
+        return process.error();
+    (*process)->follow = true;
+    return Body{};
+}
+
+static Inheritance inheritance_of(const AddressSpace& space)
+{
+    Inheritance all;
+    for (Tracepoint* tp : space.tracepoints()) {
+        if (!tp->firings.empty() && (tp->written || tp->site))
+            all.sites.push_back({tp->insn, tp->firings, tp->first, tp->end, tp->beyond,
+                                 tp->site.has_value()});
+    }
+    auto add = [&all](TargetAddr at, std::uint64_t bytes) {
+        if (at.value != 0)
+            all.mappings.emplace_back(at, bytes);
+    };
+    add(space.runtime.image, space.runtime.region_bytes);
+    add(space.runtime.arena, space.runtime.arena_bytes);
+    for (auto [at, bytes] : space.patches.areas)
+        add(at, bytes);
+    for (auto [at, bytes] : space.slot_pages)
+        add(at, bytes);
+    return all;
+}
+
+// The child is stopped at its first instruction, with clean text. False: there is
+// nothing to follow it with.
+bool Agent::follow(const Process& parent, pid_t child, int status)
+{
+    Inheritance inherited = inheritance_of(*parent.space);
+    if (inherited.sites.empty())
+        return false;
+    Process& process =
+        add_process(child, std::make_shared<AddressSpace>(child, table_));
+    process.is_target = process.follow = process.followed = true;
+    process.trap_action = parent.trap_action;
+    process.trap_blocked = parent.trap_blocked;
+    process.inherited = std::move(inherited);
+    Thread& thread = add_thread(process, child);
+    thread.stopped = thread.pending = thread.newborn = true;
+    thread.fresh = false;
+    thread.status = status;
+    learn_mask(thread);
+    ready_.push_back(child);
+    return true;
+}
+
+// Where the child does not stand itself.
+void Agent::drop_inherited(StoppedWorld& world, const Inheritance& inherited)
+{
+    for (auto [at, bytes] : inherited.mappings) {
+        user_regs_struct user;
+        Thread* thread = world.any_thread();
+        if (thread != nullptr && get_regs(thread->tid, user) &&
+            TargetAddr{user.rip} - at >= bytes)
+            (void)inject(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+    }
+}
+
+void Agent::begin_followed(Thread& newborn)
+{
+    newborn.newborn = newborn.pending = false;
+    std::shared_ptr<AddressSpace> space = newborn.process->space;
+    Inheritance inherited = std::move(newborn.process->inherited);
+    StoppedWorld world(*this, space);
+    drop_inherited(world, inherited);
+    if (Thread* thread = world.any_thread())
+        ensure_slots(*thread);
+    std::vector<Tracepoint*> fresh;
+    watch_linker(world, &fresh);
+    std::size_t n_jumps = 0;
+    for (const InheritedSite& site : inherited.sites) {
+        Tracepoint* tp = space->find(site.insn.at);
+        if (tp == nullptr)
+            fresh.push_back(tp = &space->add(site.insn));
+        tp->firings = site.firings;
+        if (!site.jump)
+            continue; // nor here: its surroundings are not told
+        tp->first = site.first;
+        tp->end = site.end;
+        tp->beyond = site.beyond;
+        ++n_jumps;
+    }
+    JumpReport jumps;
+    if (n_jumps != 0)
+        jumps = plant_jumps(world, fresh);
+    std::size_t n_lost = std::erase_if(fresh, [&](Tracepoint* tp) {
+        if (tp->purpose != Tracepoint::fires || tp->first.value == 0)
+            return false;
+        space->forget(*tp); // a breakpoint is not what it had
+        return true;
+    });
+    if (!fresh.empty())
+        watch_sigaction(world);
+    for (Tracepoint* odd : space->write_breakpoints(fresh)) {
+        space->forget(*odd);
+        ++n_lost;
+    }
+    if (n_lost == 0)
+        return;
+    AgentEvent event;
+    event.kind = AgentEvent::agent_error;
+    event.pid = space->owner();
+    event.text = std::to_string(n_lost) + " places of process " +
+                 std::to_string(space->owner()) +
+                 " cannot be probed as its parent's are" +
+                 (jumps.note.empty() ? "" : ": " + jumps.note);
+    send_event(std::move(event));
+}
+
+} // namespace dt::agent

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""-x follow=fork: forked children have the probes of their parents."""
+import re, signal, subprocess, time
+
+from harness import *
+
+CALLS = "pid$target:a.out:work:entry,pid$target:a.out:work:return"
+MECHANISMS = ("jump", "int3")
+
+def good(done):
+    equal(done.returncode, 0, done.stderr)
+    return done
+
+def counts(output):
+    return {" ".join(line.split()[:-1]): int(line.split()[-1])
+            for line in output.splitlines() if re.search(r"\s\d+$", line)}
+
+def followed(t, mechanism, command, program=None):
+    return good(t.run("-qn", program or CALLS + " { @[probename, pid == $target] = count(); }",
+                      "-x", "follow=fork", "-x", f"mechanism={mechanism}", "-c", command,
+                      timeout=300))
+
+def calls_of_children_are_counted_exactly(t):
+    for mechanism in MECHANISMS:
+        done = followed(t, mechanism, t.victim("forker") + " 50")
+        contains(done.stdout, "children 50 good 50\n")
+        equal(counts(done.stdout.split("\n", 1)[1]),
+              {"entry 1": 50, "return 1": 50, "entry 0": 5000, "return 0": 5000}, mechanism)
+
+def without_the_option_children_are_not_traced(t):
+    done = good(t.run("-qn", CALLS + " { @[probename, pid == $target] = count(); }",
+                      "-c", t.victim("forker") + " 50"))
+    equal(counts(done.stdout.split("\n", 1)[1]), {"entry 1": 50, "return 1": 50}, "calls")
+    done = good(t.run("-qn", CALLS + " { @[probename, pid == $target] = count(); }",
+                      "-x", "follow=none", "-c", t.victim("forker") + " 50"))
+    equal(counts(done.stdout.split("\n", 1)[1]), {"entry 1": 50, "return 1": 50}, "calls")
+
+def a_thousand_forks_are_followed(t):
+    for mechanism in MECHANISMS if t.long else MECHANISMS[:1]:
+        done = followed(t, mechanism, t.victim("forker") + " 1000",
+                        CALLS + " { @[probename] = count(); } "
+                        "pid$target:a.out:work:entry /!seen[pid]/ { seen[pid] = 1; @n = count(); }")
+        contains(done.stdout, "children 1000 good 1000\n")
+        contains(done.stdout, "101000")
+        equal(counts(done.stdout.split("\n", 1)[1]),
+              {"entry": 101000, "return": 101000, "": 1001}, mechanism)
+
+def forks_of_many_threads_are_followed(t):
+    for mechanism in MECHANISMS:
+        done = followed(t, mechanism, t.victim("family") + " threads 8 10")
+        equal(counts(done.stdout), {"entry 1": 10, "return 1": 10, "entry 0": 800,
+                                    "return 0": 800}, mechanism)
+
+def grandchildren_are_followed(t):
+    for mechanism in MECHANISMS:
+        done = followed(t, mechanism, t.victim("family") + " tree 5")
+        equal(counts(done.stdout), {"entry 1": 10, "return 1": 10, "entry 0": 620,
+                                    "return 0": 620}, mechanism)
+
+def a_child_that_execs_is_let_go(t):
+    for mechanism in MECHANISMS:
+        done = followed(t, mechanism, t.victim("family") + " exec 30")
+        equal(counts(done.stdout), {"entry 1": 10, "return 1": 10, "entry 0": 300,
+                                    "return 0": 300}, mechanism)
+
+def records_have_the_childs_ids_and_its_names(t):
+    for mechanism in MECHANISMS:
+        done = followed(t, mechanism, t.victim("forker") + " 1",
+                        "pid$target:a.out:work:entry /pid != $target/ "
+                        '{ printf("%d %d %d\\n", pid == tid, ppid == $target, arg0); }'
+                        "pid$target:a.out:work:return /pid != $target/ { @[ustack(2)] = count(); }")
+        lines = done.stdout.splitlines()
+        equal([line for line in lines if re.match(r"[01] [01] \d+$", line)],
+              [f"1 1 {n}" for n in range(100)], mechanism)
+        contains(done.stdout, "forker`work+0x")
+        contains(done.stdout, "forker`main+0x")
+
+def the_exit_of_a_followed_child_is_told(t):
+    done = good(t.run("-n", "pid$target:a.out:work:entry /pid != $target/ { ok = 1; }",
+                      "-x", "follow=fork", "-c", t.victim("forker") + " 3"))
+    equal(len(re.findall(r"pid \d+ exited with status 42", done.stderr)), 3, done.stderr)
+
+def a_daemon_is_followed_when_its_parents_have_ended(t):
+    for mechanism in MECHANISMS:
+        dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); }", "-x", "follow=fork",
+                         "-x", f"mechanism={mechanism}", "-c", t.victim("family") + " daemon",
+                         stdin=subprocess.PIPE)
+        daemon = int(dtrace.stdout.readline().split()[1])
+        time.sleep(0.3)
+        equal(dtrace.poll(), None, "dtrace goes on")
+        out, errors = dtrace.communicate(timeout=60)
+        equal(dtrace.returncode, 0, errors)
+        equal(out.split(), ["40"], mechanism)
+        equal(is_alive(daemon), False, "the daemon")
+
+def a_followed_child_outlives_dtrace_unharmed(t):
+    for mechanism in MECHANISMS:
+        for end in (signal.SIGINT, signal.SIGKILL):
+            dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); }", "-x",
+                             "follow=fork", "-x", f"mechanism={mechanism}", "-c",
+                             t.victim("family") + " daemon", stdin=subprocess.PIPE)
+            daemon = int(dtrace.stdout.readline().split()[1])
+            wait_until(lambda: text_differs(daemon) != [], what="probes in the child")
+            dtrace.send_signal(end)
+            wait_until(lambda: tracer_of(daemon) == 0, what="letting go")
+            equal(text_differs(daemon), [], "changed text")
+            equal(is_alive(daemon), True, "the daemon")
+            dtrace.stdin.close()
+            wait_until(lambda: not is_alive(daemon), what="its end")
+            dtrace.wait(timeout=20)
+
+main([
+    calls_of_children_are_counted_exactly,
+    without_the_option_children_are_not_traced,
+    a_thousand_forks_are_followed,
+    forks_of_many_threads_are_followed,
+    grandchildren_are_followed,
+    a_child_that_execs_is_let_go,
+    records_have_the_childs_ids_and_its_names,
+    the_exit_of_a_followed_child_is_told,
+    a_daemon_is_followed_when_its_parents_have_ended,
+    a_followed_child_outlives_dtrace_unharmed,
+])
