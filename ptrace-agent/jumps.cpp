@@ -157,12 +157,11 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
     std::vector<Tracepoint*> wanted;
     std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(wanted),
                  [](Tracepoint* tp) { return can_jump(*tp); });
-    if (std::none_of(wanted.begin(), wanted.end(),
-                     [](Tracepoint* tp) { return tp->purpose == Tracepoint::fires; }))
-        return report;
     // No breakpoint of ours is to stand where a jump can.
     if (Tracepoint* linker = linker_tracepoint(space))
         wanted.push_back(linker);
+    if (wanted.empty())
+        return report;
     if (auto ready = ensure_runtime(world); !ready) {
         report.note = "the runtime could not be put into it: " + ready.error().text;
         for (Tracepoint* tp : wanted)

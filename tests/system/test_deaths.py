@@ -2,7 +2,7 @@
 (A1, A2 of the catalogue of faults)."""
 import os, pathlib, random, signal, subprocess, time
 
-from harness import equal, main, need
+from harness import equal, main, need, text_differs, wait_until
 
 PROBES = "pid$target:libc.so.6::entry,pid$target:libc.so.6::return { @[probefunc] = count(); }"
 
@@ -95,7 +95,35 @@ def killing_both_harms_no_target(t):
 def killing_the_agent_in_a_storm_of_signals_harms_no_target(t):
     kill_at_random_moments(t, ("agent",), STORM, QUESTIONS)
 
+# Has no probes until it loads what D names; a breakpoint of ours would kill it now.
+LATER = """
+import sys
+print("ready", flush=True)
+sys.stdin.readline()
+import signal, zlib, ssl
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+print(zlib.crc32(b"x"))
+"""
+
+def killing_the_agent_before_a_library_comes_harms_no_target(t):
+    need("python3")
+    target = subprocess.Popen(["python3", "-c", LATER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+    equal(target.stdout.readline(), "ready\n", "the target")
+    dtrace = t.start("-Zqn", "pid$target:libssl*::entry { @ = count(); }", "-p", str(target.pid))
+    try:
+        wait_until(lambda: text_differs(target.pid), what="something of ours in its text")
+        time.sleep(0.1)
+        os.kill(agent_of(dtrace), signal.SIGKILL)
+        out, errors = target.communicate("go\n", timeout=20)
+    finally:
+        target.kill()
+        dtrace.kill()
+        dtrace.communicate()
+    equal((target.returncode, out), (0, "2363233923\n"), errors[-300:])
+
 TESTS = [killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
+         killing_the_agent_before_a_library_comes_harms_no_target,
          killing_the_agent_in_a_storm_of_signals_harms_no_target]
 
 if __name__ == "__main__":
