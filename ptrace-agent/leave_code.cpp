@@ -4,13 +4,13 @@
 // It is never stepped: the kernel would leave it with a trap that nobody takes if we
 // died then.
 //
-//   for a signal   The signal is kept, the thread goes on, and is stopped again and again
-//                  until it stands in the program. One that is hardly ever there is
-//                  caught at the gate, and what was moved is emulated. Then the signal is
-//                  sent once more, and gets its own siginfo back when it arrives, at this
-//                  very place.
-//   for good       With the gate shut the thread runs until it waits there, or stands on
-//                  the way behind it. What is left to do, its registers say.
+//   for a signal   The signal is kept. With the gate shut the thread runs until it waits
+//                  there, and what was moved is emulated; where that cannot be, it goes
+//                  on and is stopped again and again until it stands in the program.
+//                  Then the signal is sent once more, and gets its own siginfo back when
+//                  it arrives, at this very place.
+//   for good       From the gate to the original text: what is left to do, the registers
+//                  say.
 //
 // Kept signals are merged as the kernel merges blocked ones. A mask would do the same and
 // would stay for ever if we died meanwhile; a kept signal is lost then.
@@ -28,7 +28,6 @@
 
 namespace dt::agent {
 
-constexpr int free_tries = 3; // without the gate
 constexpr int max_tries = 64; // then the others have a turn
 constexpr long try_ns = 20'000;
 constexpr std::uint64_t red_zone = 128;
@@ -262,7 +261,7 @@ void Agent::deliver_kept(Thread& thread)
             send_kept(thread);
             return go_on(thread);
         }
-        if (i < free_tries ? !run_a_moment(thread) : !run_to_program(thread))
+        if (!run_to_program(thread))
             return;
         if (!thread.pending)
             continue;
