@@ -518,6 +518,7 @@ def ended_by(t, *signals):
         dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                          'END { printf("END ran\\n"); }', "-p", str(target.pid))
         tracing(dtrace, target.pid)
+        time.sleep(0.3) # until the target has called it
         for signum in signals:
             dtrace.send_signal(signum)
         began = time.monotonic()
