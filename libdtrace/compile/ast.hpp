@@ -44,18 +44,19 @@ enum class NodeKind {
     TypeName,   // decl_type, where a type stands in an argument list
 };
 
+#define D_OPERATORS(X) /* X(name, as it is written) */                                \
+    X(None, "=")                                                                       \
+    X(Add, "+") X(Sub, "-") X(Mul, "*") X(Div, "/") X(Mod, "%")                        \
+    X(Shl, "<<") X(Shr, ">>") X(And, "&") X(Or, "|") X(Xor, "^")                       \
+    X(Lt, "<") X(Le, "<=") X(Gt, ">") X(Ge, ">=") X(Eq, "==") X(Ne, "!=")              \
+    X(LogAnd, "&&") X(LogOr, "||") X(LogXor, "^^")                                     \
+    X(Comma, ",")                                                                      \
+    X(Not, "!") X(BitNot, "~") X(Neg, "-") X(Plus, "+") X(Deref, "*") X(AddrOf, "&")   \
+    X(Inc, "++") X(Dec, "--")
 enum class Op {
-    None,
-    Add, Sub, Mul, Div, Mod,
-    Shl, Shr, And, Or, Xor,
-    Lt, Le, Gt, Ge, Eq, Ne,
-    LogAnd, LogOr, LogXor,
-    Comma,
-    Not,      // !
-    BitNot,   // ~
-    Neg, Plus,
-    Deref, AddrOf,
-    Inc, Dec,
+#define X(name, text) name,
+    D_OPERATORS(X)
+#undef X
 };
 
 enum class Scope { Global, Self, This };

@@ -204,35 +204,13 @@ std::string node_type_text(const Node& node)
 
 std::string_view op_text(Op op)
 {
-    // clang-format off
     switch (op) {
-    case Op::None: return "=";
-    case Op::Add: case Op::Plus: return "+";
-    case Op::Sub: case Op::Neg: return "-";
-    case Op::Mul: case Op::Deref: return "*";
-    case Op::Div: return "/";
-    case Op::Mod: return "%";
-    case Op::Shl: return "<<";
-    case Op::Shr: return ">>";
-    case Op::And: case Op::AddrOf: return "&";
-    case Op::Or: return "|";
-    case Op::Xor: return "^";
-    case Op::Lt: return "<";
-    case Op::Le: return "<=";
-    case Op::Gt: return ">";
-    case Op::Ge: return ">=";
-    case Op::Eq: return "==";
-    case Op::Ne: return "!=";
-    case Op::LogAnd: return "&&";
-    case Op::LogOr: return "||";
-    case Op::LogXor: return "^^";
-    case Op::Comma: return ",";
-    case Op::Not: return "!";
-    case Op::BitNot: return "~";
-    case Op::Inc: return "++";
-    case Op::Dec: return "--";
+#define X(name, text)                                                                  \
+    case Op::name:                                                                     \
+        return text;
+        D_OPERATORS(X)
+#undef X
     }
-    // clang-format on
     return "?";
 }
 

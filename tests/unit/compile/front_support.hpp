@@ -2,6 +2,7 @@
 // Parses a D program, without check, and asks what came out.
 #pragma once
 
+#include "libdtrace/compile/conversions.hpp"
 #include "libdtrace/compile/passes.hpp"
 
 #include <gtest/gtest.h>
@@ -74,44 +75,24 @@ struct Parsed {
     std::string message() const { return error ? error->text : "no error"; }
 };
 
-// clang-format off
-inline const char* spelled(Op op)
+// As written, but unlike each other.
+inline std::string spelled(Op op)
 {
     switch (op) {
-    case Op::Add: return "+";
-    case Op::Sub: return "-";
-    case Op::Mul: return "*";
-    case Op::Div: return "/";
-    case Op::Mod: return "%";
-    case Op::Shl: return "<<";
-    case Op::Shr: return ">>";
-    case Op::And: return "&";
-    case Op::Or: return "|";
-    case Op::Xor: return "^";
-    case Op::Lt: return "<";
-    case Op::Le: return "<=";
-    case Op::Gt: return ">";
-    case Op::Ge: return ">=";
-    case Op::Eq: return "==";
-    case Op::Ne: return "!=";
-    case Op::LogAnd: return "&&";
-    case Op::LogOr: return "||";
-    case Op::LogXor: return "^^";
-    case Op::Comma: return ",";
-    case Op::Not: return "!";
-    case Op::BitNot: return "~";
-    case Op::Neg: return "neg";
-    case Op::Plus: return "plus";
-    case Op::Deref: return "deref";
-    case Op::AddrOf: return "addr";
-    case Op::Inc: return "++";
-    case Op::Dec: return "--";
-    case Op::None: return "";
+    case Op::None:
+        return "";
+    case Op::Neg:
+        return "neg";
+    case Op::Plus:
+        return "plus";
+    case Op::Deref:
+        return "deref";
+    case Op::AddrOf:
+        return "addr";
+    default:
+        return std::string(op_text(op));
     }
-    return "?";
 }
-
-// clang-format on
 
 // The tree as text with every bracket: "(a + (b * c))".
 inline std::string shape(const Node& node);
@@ -143,7 +124,7 @@ inline std::string shape(const Node& node)
     case NodeKind::Member: return shape(*node.left) + "." + node.text;
     case NodeKind::Arrow: return shape(*node.left) + "->" + node.text;
     case NodeKind::Unary:
-        return "(" + std::string(spelled(node.op)) + " " + shape(*node.left) + ")";
+        return "(" + spelled(node.op) + " " + shape(*node.left) + ")";
     case NodeKind::PostInc: return "(" + shape(*node.left) + spelled(node.op) + ")";
     case NodeKind::PreInc: return "(" + (spelled(node.op) + shape(*node.left)) + ")";
     case NodeKind::Binary:
