@@ -74,11 +74,6 @@ dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
  * pair twice gives the same EPID. */
 dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
 
-/* D's glob: * ? [a-z] [!a-z] backslash. An empty pattern matches anything. */
-int dt_glob(const char *pattern, const char *text);
-/* 1 when the text has glob characters. */
-int dt_is_glob(const char *text);
-
 /**
  * dt_fire - run every ECB of a probe
  * @args: the probe's arguments, n_args of them (at most 10); others are asked
