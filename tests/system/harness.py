@@ -4,7 +4,7 @@ A test is a function whose name is a sentence; main() runs all of a file's tests
 order and adds a line for each to --results. A test that lacks a program raises Skip
 with what is missing.
 """
-import argparse, os, pathlib, shutil, signal, subprocess, sys, tempfile, time, traceback
+import argparse, inspect, os, pathlib, shutil, signal, subprocess, sys, tempfile, time, traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -94,6 +94,12 @@ def text_differs(pid):
                 at = next(i for i in range(len(live)) if live[i] != disk[i])
                 differing.append(f"{fields[5]}+{int(fields[2], 16) + at:#x}")
     return differing
+
+def tests_in(names, *helpers):
+    """Every function of the calling file whose only parameter is the context t."""
+    return [value for value in list(names.values())
+            if getattr(value, "__module__", "") == "__main__" and value not in helpers and
+            str(getattr(value, "__code__", None) and inspect.signature(value)) == "(t)"]
 
 def main(tests):
     args = argparse.ArgumentParser()

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Scripts, flags, options and arguments."""
+import os, re, subprocess
+
+from harness import *
+from saying import *
+
+# Options, operands, scripts
+
+def a_missing_script_is_named(t):
+    done = fails_with(t.run("-s", "/no/such/script.d"))
+    equal(done.stderr, "dtrace: failed to open /no/such/script.d: No such file or directory\n",
+          "message")
+
+def wrong_options_are_named(t):
+    fails_with(t.run("-x", "nosuchoption", "-n", "BEGIN"), "failed to set -x nosuchoption: ")
+    for setting in ("bufsize=lots", "evaltime=soon", "strsize=-1", "quiet=maybe"):
+        fails_with(t.run("-x", setting, "-n", "BEGIN { exit(0); }"),
+                   f"failed to set -x {setting.split('=')[0]}: Invalid value for specified option")
+    done = fails_with(t.run("-b", "much", "-n", "BEGIN { exit(0); }"))
+    contains(done.stderr, "bufsize")
+
+def wrong_flags_are_usage_errors(t):
+    for flags in (["-y"], ["-n"], ["-l", "-V"], [], ["-q"]):
+        done = t.run(*flags)
+        equal(done.returncode, 2, f"status of {flags}: {done.stderr}")
+        contains(done.stderr, "Usage: dtrace ")
+
+def help_and_version_are_answers(t):
+    for flag in ("-h", "--help"):
+        done = t.run(flag)
+        equal((done.returncode, done.stderr), (0, ""), flag)
+        contains(done.stdout, "Usage: dtrace ")
+    done = t.run("-V")
+    equal(done.returncode, 0, "-V")
+    if not re.fullmatch(r"dtrace: .*\d+\.\d+.*\n", done.stdout):
+        raise AssertionError(done.stdout)
+
+def executable_scripts_take_combined_flags_and_operands(t):
+    place = t.scratch / "scripts"
+    place.mkdir(exist_ok=True)
+    path = place / "hash-bang"
+    path.write_text(f"#!{t.dtrace} -qs\n"
+                    'BEGIN { printf("%d %s %s\\n", $1, $$2, $$0); exit($1); }\n')
+    path.chmod(0o755)
+    done = subprocess.run([str(path), "7", "word"], capture_output=True, text=True, timeout=20)
+    equal(done.returncode, 7, done.stderr)
+    equal(done.stdout.splitlines()[0], f"7 word {path}", "output")
+    path.write_text(f"#!{t.dtrace} -Zqs\n"
+                    "pid$target:a.out:work:entry { @ = count(); }\n"
+                    'END { printa("%@d calls\\n", @); }\n')
+    done = subprocess.run([str(path), "-c", t.victim("spin") + " 30 2"],
+                          capture_output=True, text=True, timeout=20)
+    equal(done.returncode, 0, done.stderr)
+    contains(done.stdout, "60 calls\n")
+
+def macro_arguments_are_numbers_and_strings(t):
+    done = t.run("-qn", 'BEGIN { printf("%d %s %s\\n", $1 + 1, $$1, $$2); exit(0); }', "41", "two")
+    equal(done.returncode, 0, done.stderr)
+    contains(done.stdout, "42 41 two\n")
+    done = t.run("-qn", 'BEGIN { printf("%d %d %d %d\\n", $pid, $ppid, $uid, $gid); exit(0); }')
+    fields = list(map(int, done.stdout.split()))
+    equal(fields[1:], [os.getpid(), os.geteuid(), os.getegid()] if os.getuid() == os.geteuid()
+          else fields[1:], "$ppid $uid $gid")
+
+def missing_and_extraneous_arguments_are_errors(t):
+    fails_with(t.run("-n", "BEGIN { trace($1); exit(0); }"), "$1")
+    fails_with(t.run("-xerrtags", "-n", "BEGIN { trace($1); exit(0); }"), "[D_MACRO_UNDEF]")
+    fails_with(t.run("-n", "BEGIN { exit(0); }", "extra"),
+               "extraneous argument 'extra' ($1 is not referenced)")
+    equal(t.run("-xargref", "-qn", "BEGIN { exit(0); }", "extra").returncode, 0, "-xargref")
+    done = t.run("-xdefaultargs", "-qn", 'BEGIN { printf("[%d%s]", $1, $$2); exit(0); }')
+    contains(done.stdout, "[0]")
+
+def options_come_from_the_environment_too(t):
+    done = t.run("-n", 'BEGIN { printf("here"); exit(0); }',
+                 env=dict(os.environ, DTRACE_OPT_QUIET="1"))
+    equal(done.stdout, "here\n", "quiet output")
+
+def output_is_appended(t):
+    path = t.scratch / "appended"
+    path.write_text("before\n")
+    for word in ("first", "second"):
+        done = t.run("-qo", str(path), "-n", f'BEGIN {{ printf("{word}\\n"); exit(0); }}')
+        equal((done.returncode, done.stdout), (0, ""), done.stderr)
+    equal([line for line in path.read_text().splitlines() if line],
+          ["before", "first", "second"], "the file")
+
+def the_pieces_of_a_description_may_be_flags(t):
+    for flags in (["-P", "dtrace"], ["-P", "dtrace { }"], ["-i", "1"], ["-n", "BEGIN"],
+                  ["-n", "dtrace:::BEGIN /1/ { }"]):
+        done = t.run(*flags, "-n", "tick-10ms { exit(0); }")
+        equal(done.returncode, 0, f"{flags}: {done.stderr}")
+        if not re.search(r"^  *\d+ +1 +:BEGIN", done.stdout, re.M):
+            raise AssertionError(f"no BEGIN by {flags}:\n{done.stdout}")
+    done = t.run("-Zq", "-m", "pid$target:nolibrary", "-f", "pid$target:a.out:work { @ = count(); }",
+                 "-b", "64k", "-n", "END { }", "-c", t.victim("spin") + " 1 1")
+    equal(done.returncode, 0, done.stderr)
+
+def a_script_is_read_from_standard_input(t):
+    for name in ("-", "/dev/stdin"):
+        done = t.run("-qs", name, stdin='BEGIN { printf("read\\n"); exit(0); }\n')
+        equal((done.returncode, done.stdout), (0, "read\n\n"), done.stderr)
+
+def several_programs_are_enabled_in_order(t):
+    path = script(t, 'BEGIN { printf("two "); }\n')
+    done = t.run("-qn", 'BEGIN { printf("one "); }', "-s", path,
+                 "-n", 'BEGIN { printf("three"); exit(0); }')
+    equal((done.returncode, done.stdout), (0, "one two three\n"), done.stderr)
+
+TESTS = tests_in(globals())
+
+if __name__ == "__main__":
+    main(TESTS)

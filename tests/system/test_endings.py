@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""The ways in which a run ends: interrupts, being killed, errors on the way."""
+import os, re, signal, subprocess, time
+
+from harness import *
+from saying import *
+
+# Endings
+
+def ended_by(t, *signals):
+    """Traces a target, sends signals to dtrace, and returns status and output."""
+    with Target(t) as target:
+        dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
+                         'END { printf("END ran\\n"); }', "-p", str(target.pid))
+        tracing(dtrace, target.pid)
+        time.sleep(0.3) # until the target has called it
+        for signum in signals:
+            dtrace.send_signal(signum)
+        began = time.monotonic()
+        out, errors = dtrace.communicate(timeout=20)
+        if time.monotonic() - began > 5:
+            raise AssertionError(f"{signals}: ended after {time.monotonic() - began:.1f} s")
+        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+        target.is_unharmed()
+        return dtrace.returncode, out, errors
+
+def one_interrupt_ends_with_END_and_results(t):
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        status, out, errors = ended_by(t, signum)
+        equal(status, 0, errors)
+        contains(out, "END ran\n")
+        if not re.search(r"^ +\d+$", out, re.M):
+            raise AssertionError(f"no result after {signum!r}:\n{out}")
+
+def two_interrupts_end_at_once(t):
+    """A consumer that is kept busy drops all and goes; the target is let go."""
+    with Target(t, 8) as target:
+        reader, writer = os.pipe()
+        dtrace = subprocess.Popen([t.dtrace, "-qn", "pid$target:a.out::entry { printf(\"%d\\n\", arg0); } "
+                                   'END { printf("END ran\\n"); }', "-p", str(target.pid)],
+                                  stdout=writer, stderr=subprocess.PIPE, text=True)
+        os.close(writer)
+        tracing(dtrace, target.pid)
+        time.sleep(1)  # nobody reads: it waits in write()
+        dtrace.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        dtrace.send_signal(signal.SIGINT)
+        try:
+            dtrace.wait(timeout=10)
+        finally:
+            dtrace.kill()
+            os.close(reader)
+            dtrace.communicate()
+        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+        target.is_unharmed()
+
+def an_interrupt_without_a_target_runs_END(t):
+    dtrace = t.start("-qn", 'BEGIN { printf("up\\n"); } END { printf("down\\n"); }')
+    time.sleep(0.5)
+    dtrace.send_signal(signal.SIGINT)
+    out, errors = dtrace.communicate(timeout=10)
+    equal((dtrace.returncode, out), (0, "up\ndown\n\n"), errors)
+
+def an_interrupt_from_the_terminal_ends_command_and_trace(t):
+    """The terminal sends it to the whole group: the command dies of it, and its counts
+    are printed."""
+    dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
+                     'END { printf("END ran\\n"); }', "-c", t.victim("waiter") + " 2",
+                     stdin=subprocess.PIPE, start_new_session=True)
+    pid = int(dtrace.stdout.readline().split()[1])
+    time.sleep(0.3)
+    os.killpg(dtrace.pid, signal.SIGINT)
+    out, errors = dtrace.communicate(timeout=20)
+    equal(dtrace.returncode, 0, errors)
+    contains(out, "END ran\n")
+    wait_until(lambda: not is_alive(pid), what="the command's end")
+
+def an_ignored_signal_stays_ignored(t):
+    dtrace = subprocess.Popen([t.dtrace, "-qn", "tick-1s { exit(6); }"],
+                              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    time.sleep(0.3)
+    dtrace.send_signal(signal.SIGHUP)
+    equal(dtrace.wait(timeout=10), 6, "status")
+
+def a_killed_dtrace_lets_its_target_go(t):
+    with Target(t) as target:
+        dtrace = t.start("-qn", "pid$target:a.out::entry { @ = count(); }", "-p", str(target.pid))
+        tracing(dtrace, target.pid)
+        dtrace.kill()
+        dtrace.communicate()
+        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+        target.is_unharmed()
+
+def an_error_after_the_grab_leaves_the_target_unharmed(t):
+    with Target(t) as target:
+        for program in ("pid$target:a.out:work:entry { trace(nothing); }",
+                        "pid$target:a.out:none:entry", "syntax ( error",
+                        'pid$target:a.out:work:entry { system("true"); }'):
+            fails_with(t.run("-n", program, "-p", str(target.pid)))
+            wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+            target.is_unharmed()
+
+def a_failed_compile_ends_the_command_it_started(t):
+    marker = t.scratch / "ran"
+    path = script(t, f"#!/bin/sh\ntouch {marker}\n", "toucher")
+    os.chmod(path, 0o755)
+    fails_with(t.run("-n", "BEGIN { trace(nothing); }", "-c", path))
+    time.sleep(0.2)
+    equal(marker.exists(), False, "the command ran although nothing was traced")
+
+TESTS = tests_in(globals())
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Static, stripped and 32-bit programs."""
+import re, struct, subprocess, time
+
+from harness import *
+from traced import *
+
+# Images
+
+def static_programs_are_probed_by_name(t):
+    done = good(t.run("-qn", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
+                      "{ @[probename] = count(); }", "-c", t.victim("static_spin") + " 300 4"))
+    equal(table(done.stdout), {"entry": 1200, "return": 1200}, "calls")
+
+def static_cxx_programs_are_probed_by_name(t):
+    done = good(t.run("-qn", "pid$target:a.out:shapes??Circle??area*:entry { @ = count(); }",
+                      "-c", t.victim("static_shapes")))
+    equal(numbers(done.stdout)[-1], 12, "calls")
+
+def stripped_programs_are_probed_by_their_unwind_tables(t):
+    for name in ("stripped_spin", "static_stripped_spin"):
+        done = good(t.run("-qn", "pid$target:a.out::entry { @ = count(); @n[probefunc] = count(); } "
+                          'END { printa("all %@d\\n", @); }', "-c", t.victim(name) + " 100 2"))
+        contains(done.stdout, "calls 200 ")
+        # work() and outer(), 200 times each, whatever they are called now.
+        if list(table(done.stdout).values()).count(200) < 2:
+            raise AssertionError(done.stdout)
+
+def a_stripped_program_says_that_it_has_no_such_name(t):
+    done = t.run("-qn", "pid$target:a.out:work:entry { @ = count(); }",
+                 "-c", t.victim("stripped_spin") + " 100 2")
+    equal(done.returncode, 1, done.stderr)
+    contains(done.stderr, "no function 'work' in stripped_spin")
+    contains(done.stderr, "stripped_spin is stripped: ")
+    # What it says works, works.
+    listed = t.run("-ln", "pid$target:a.out:fde.*:entry", "-c", t.victim("stripped_spin") + " 1 1")
+    names = re.findall(r" (fde\.[0-9a-f]+) entry$", listed.stdout, re.M)
+    program = ",".join(f"pid$target:a.out:{name}:entry" for name in names)
+    done = good(t.run("-qn", program + " { @[probefunc] = count(); }",
+                      "-c", t.victim("stripped_spin") + " 100 2"))
+    # work() and outer(), 200 times each.
+    equal(sorted(table(done.stdout).values())[-2:], [200, 200], "calls")
+
+def libraries_of_a_stripped_program_are_probed(t):
+    done = good(t.run("-qn", "pid$target:libc.so.6:pthread_create*:entry { @ = count(); }",
+                      "-c", t.victim("stripped_spin") + " 10 7"))
+    equal(numbers(done.stdout)[-1], 7, "threads")
+
+def tiny_elf32():
+    """A 32-bit program that waits: mov eax, 29; int 0x80 (pause); jmp back."""
+    code = bytes.fromhex("b81d000000" "cd80" "ebf7")
+    base, header = 0x08048000, 52 + 32
+    size = header + len(code)
+    return (b"\x7fELF\x01\x01\x01" + bytes(9) +
+            struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + header, 52, 0, 0, 52, 32, 1, 0, 0, 0) +
+            struct.pack("<IIIIIIII", 1, 0, base, base, size, size, 5, 0x1000) + code)
+
+def a_32_bit_target_is_refused_by_name(t):
+    program = t.scratch / "tiny32"
+    program.write_bytes(tiny_elf32())
+    program.chmod(0o755)
+    try:
+        target = subprocess.Popen([str(program)])
+    except OSError as error:
+        raise Skip(f"this kernel runs no 32-bit programs: {error.strerror}")
+    try:
+        time.sleep(0.2)
+        if target.poll() is not None:
+            raise Skip("this kernel runs no 32-bit programs")
+        done = t.run("-n", "pid$target:a.out::entry", "-p", str(target.pid))
+        equal(done.returncode, 1, done.stderr)
+        contains(done.stderr, f"failed to grab pid {target.pid}: ")
+        contains(done.stderr, "tiny32 is a 32-bit program")
+        equal(tracer_of(target.pid), 0, "TracerPid")
+        equal(is_alive(target.pid), True, "alive")
+    finally:
+        target.kill()
+        target.wait()
+    done = t.run("-n", "pid$target:a.out::entry", "-c", str(program), timeout=20)
+    equal(done.returncode, 1, done.stderr)
+    contains(done.stderr, "32-bit")
+
+TESTS = tests_in(globals())
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Signals, exceptions, jumps, the ends of targets and agents, while probed."""
+import os, pathlib, re, signal, time
+
+from harness import *
+from traced import *
+
+# Signals, and frames that are left otherwise than by ret
+
+def alarms_at_a_kilohertz_are_all_handled_while_probed(t):
+    done = good(t.run("-qn", "pid$target:a.out:work:entry { @ = count(); } "
+                      "pid$target:a.out:work:return { @r = count(); } "
+                      "pid$target:a.out:handled:entry { @h = count(); } "
+                      'END { printa("work %@d ", @); printa("%@d ", @r); printa("handled %@d\\n", @h); }',
+                      "-c", t.victim("alarms") + " 20000"))
+    calls, _, handled, odd = numbers(re.search(r"calls .*", done.stdout).group())
+    equal(calls, 20000, "calls")
+    equal(odd, 0, "odd signals")
+    contains(done.stdout, f"work 20000 20000 handled {handled}\n")
+
+def alarms_at_a_kilohertz_do_no_harm_where_every_instruction_is_probed(t):
+    done = good(t.run("-qn", "pid$target:a.out:work:,pid$target:a.out:handled:,"
+                      "pid$target:a.out:on_alarm: { @[probefunc, probename] = count(); }",
+                      "-c", t.victim("alarms") + " 3000"))
+    calls, _, handled, odd = numbers(re.search(r"calls .*", done.stdout).group())
+    counts = table(done.stdout)
+    equal((calls, odd), (3000, 0), "calls, odd signals")
+    equal(counts["work entry"], 3000, "entries")
+    equal(counts["work 0"], 3000, "first instruction")
+    equal(counts["handled return"], handled, "returns of the handler's function")
+    equal(counts["on_alarm return"], handled, "returns of the handler")
+
+def exceptions_pass_through_probed_frames(t):
+    done = good(t.run("-qn", "pid$target:a.out::return,pid$target:a.out::entry "
+                      "{ @[probefunc, probename] = count(); }",
+                      "-c", t.victim("thrower") + " 3000"))
+    contains(done.stdout, "calls 3000 caught 1000 sum 3002000\n")
+    counts = table(done.stdout)
+    for name, called in (("_Z4workl", 3000), ("_Z6middlel", 3000)):
+        equal(counts[f"{name} entry"], called, f"entries of {name}")
+        equal(counts[f"{name} return"], 2000, f"returns of {name}")
+
+def exceptions_pass_where_libstdcxx_is_probed_too(t):
+    done = good(t.run("-qn", "pid$target:a.out::entry,pid$target:a.out::return,"
+                      "pid$target:libstdc++:__cxa_throw:entry,"
+                      "pid$target:libgcc_s:_Unwind_*:entry,pid$target:libgcc_s:_Unwind_*:return "
+                      "{ @[probefunc, probename] = count(); }",
+                      "-c", t.victim("thrower") + " 300"))
+    contains(done.stdout, "calls 300 caught 100 sum 30200\n")
+    equal(table(done.stdout)["__cxa_throw entry"], 100, "throws")
+    equal(table(done.stdout)["_Unwind_RaiseException entry"], 100, "raised")
+
+def longjmp_leaves_probed_frames(t):
+    done = good(t.run("-qn", "pid$target:a.out:work:,pid$target:a.out:middle:,"
+                      "pid$target:a.out:interrupted: { @[probefunc, probename] = count(); }",
+                      "-c", t.victim("jumper") + " 500"))
+    contains(done.stdout, "calls 500 landed 250 handler 500 ")
+    counts = table(done.stdout)
+    equal(counts["work entry"], 500, "entries")
+    equal(counts["middle return"], 250, "returns")
+    equal(counts["interrupted entry"], 500, "entries of the interrupted function")
+    equal("interrupted return" in counts, False, "returns of the interrupted function")
+
+def a_target_that_uses_sigtrap_itself_gets_each(t):
+    done = good(t.run("-qn", "pid$target:a.out:work:entry { @ = count(); } "
+                      "pid$target:a.out:on_trap:entry { @t = count(); } "
+                      'END { printa("work %@d ", @); printa("traps %@d\\n", @t); }',
+                      "-c", t.victim("sigtrap") + " 200"))
+    calls = numbers(re.search(r"kernel .*", done.stdout).group())
+    equal(calls, [200, 200, 800], "traps of the kernel, of kill(), calls")
+    contains(done.stdout, "work 800 traps 400\n")
+
+def signal_masks_and_handlers_stay_the_targets(t):
+    for how in ("blocked", "ignored", "handled"):
+        done = good(t.run("-qn", "pid$target:a.out:work:entry,pid$target:a.out:work:return "
+                          "{ @[probename] = count(); }",
+                          "-c", t.victim("blocked") + " 200 " + how))
+        contains(done.stdout, "calls 200 mask kept action kept\n")
+        equal(table(done.stdout), {"entry": 200, "return": 200}, f"calls, {how}")
+
+def stop_and_continue_signals_work_while_probed(t):
+    target = victim(t, "waiter", "4")
+    ready(target)
+    traced = Traced(t, "pid$target:a.out:work:entry { @ = count(); }", target.pid)
+    def state():
+        return pathlib.Path(f"/proc/{target.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    for _ in range(3):
+        target.send_signal(signal.SIGSTOP)
+        wait_until(lambda: state() in "Tt", what="stopped")
+        target.send_signal(signal.SIGCONT)
+        wait_until(lambda: state() in "SR", what="running")
+    traced.finish(signal.SIGINT)
+    released(target.pid)
+    target.communicate(timeout=20)
+    equal(target.returncode, 0, "exit status")
+
+def a_killed_target_is_reported_with_its_signal(t):
+    target = victim(t, "waiter", "4")
+    ready(target)
+    dtrace = t.start("-n", "pid$target:a.out:work:entry { @ = count(); }", "-p", str(target.pid))
+    wait_until(lambda: tracer_of(target.pid) != 0, what="tracing")
+    time.sleep(0.5)
+    target.kill()
+    target.wait()
+    _, errors = dtrace.communicate(timeout=20)
+    contains(errors, f"pid {target.pid} terminated by SIGKILL")
+    equal(dtrace.returncode, 0, errors)
+
+def a_target_that_its_parent_has_not_reaped_has_exited(t):
+    target = victim(t, "waiter", "2")
+    ready(target)
+    dtrace = t.start("-n", "pid$target:a.out:work:entry { @ = count(); }", "-p", str(target.pid))
+    wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="tracing")
+    target.stdin.close()  # ends it; nobody waits for it until dtrace has ended
+    try:
+        _, errors = dtrace.communicate(timeout=20)
+    finally:
+        dtrace.kill()
+        target.wait()
+    equal(dtrace.returncode, 0, errors)
+    contains(errors, f"pid {target.pid} has exited")
+
+def dtrace_ends_when_its_agent_is_killed(t):
+    target = victim(t, "waiter", "2")
+    ready(target)
+    dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
+                     'END { printa("%@d calls\\n", @); }', "-p", str(target.pid))
+    wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="tracing")
+    time.sleep(0.3)
+    os.kill(tracer_of(target.pid), signal.SIGKILL)
+    try:
+        out, errors = dtrace.communicate(timeout=20)
+    finally:
+        dtrace.kill()
+        # Its breakpoints stay without their keeper, so it may not have lived on.
+        target.kill()
+        target.communicate()
+    equal(dtrace.returncode, 1, errors)
+    contains(errors, "the process that holds the targets died")
+    if not re.search(r"^\d+ calls$", out, re.M):
+        raise AssertionError(out)
+
+TESTS = tests_in(globals())
+
+if __name__ == "__main__":
+    main(TESTS)
