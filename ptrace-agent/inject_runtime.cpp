@@ -313,7 +313,9 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
 {
     AddressSpace& space = world.space();
     RuntimeMap& runtime = space.runtime;
-    if (arena_.base() == nullptr || arena_.n_shards() > DT_RT_MAX_SHARDS)
+    const auto* base = static_cast<const dt_arena*>(arena_.base());
+    if (base == nullptr || base->magic != DT_ARENA_MAGIC ||
+        arena_.n_shards() > DT_RT_MAX_SHARDS)
         return Error{Code::unsupported, "there is no arena that it could map"};
     if (auto made = runtime.make(space.owner()); !made)
         return made;
@@ -380,7 +382,6 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     bool hung = injection.hang_bells(*image + DT_RT_BELLS);
     injection.keep();
 
-    const auto* base = static_cast<const dt_arena*>(arena_.base());
     dt_rt_config& shared_config = runtime.config();
     shared_config.arena = arena->value;
     shared_config.shards = arena->value + base->shards;

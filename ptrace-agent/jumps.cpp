@@ -163,9 +163,13 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
     if (wanted.empty())
         return report;
     if (auto ready = ensure_runtime(world); !ready) {
-        report.note = "the runtime could not be put into it: " + ready.error().text;
-        for (Tracepoint* tp : wanted)
-            report.reasons[tp->at()] = report.note;
+        std::string why =
+            "the runtime could not be put into it: " + ready.error().text;
+        for (Tracepoint* tp : wanted) {
+            report.reasons[tp->at()] = why;
+            if (tp->purpose == Tracepoint::fires)
+                report.note = why;
+        }
         return report;
     }
     if (Tracepoint* linker = linker_tracepoint(space)) {
