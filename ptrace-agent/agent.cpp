@@ -128,6 +128,8 @@ Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
     if (p.started)
         return Body{};
     p.started = true;
+    if (!p.planted)
+        forget_linker(*p.space);
     for (auto& [tid, thread] : p.threads) {
         thread->held = false;
         if (thread->stopped && !thread->pending)

@@ -149,6 +149,7 @@ private:
     // linker.cpp
     // True: from now on. With `later` the breakpoint is left to the caller.
     bool watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later = nullptr);
+    static void forget_linker(AddressSpace& space); // until the next plant
     bool handle_library_change(Thread& thread);
 
     // inject_runtime.cpp

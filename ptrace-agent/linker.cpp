@@ -183,6 +183,18 @@ bool Agent::watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later)
     return true;
 }
 
+// Nobody asked for it: the breakpoint that showed the way to the command's start goes.
+void Agent::forget_linker(AddressSpace& space)
+{
+    for (Tracepoint* tp : space.tracepoints()) {
+        if (tp->purpose != Tracepoint::library_change || tp->site)
+            continue;
+        space.restore_originals({tp});
+        space.forget(*tp);
+    }
+    space.link_debug = TargetAddr{};
+}
+
 // An unmapped object took its breakpoints along; what is mapped there now is not ours.
 static void forget_unmapped(AddressSpace& space)
 {

@@ -122,6 +122,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     if (!in.ok())
         return Error{Code::invalid, "plant probes: the request is cut short"};
     std::shared_ptr<AddressSpace> space = (*process)->space;
+    (*process)->planted = true;
 
     std::uint32_t n_execs_now = (*process)->n_execs;
 

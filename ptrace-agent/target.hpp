@@ -108,6 +108,7 @@ struct Process {
     bool to_preinit = false;   // create() waits for the libraries to be mapped
     bool arrived = false;      // at the point that create() runs it to
     bool doomed = false;       // being killed: no event
+    bool planted = false;      // the client wants to hear of its libraries
     std::uint32_t n_execs = 0; // the client was told of
     bool follow = false;       // its children will be targets, too
     bool followed = false;     // and it is such a child
