@@ -213,8 +213,16 @@ std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& pl
                                     const ReadWord& read)
 {
     StackPlace caller;
-    if (rule.from == DT_RT_FROM_NONE)
+    if (rule.from == DT_RT_FROM_NONE ||
+        (rule.from == DT_RT_FROM_GUESS && place.bp == 0))
         return caller;
+    if (rule.from == DT_RT_FROM_GUESS) {
+        caller.sp = place.sp + 16;
+        if (!read(place.bp, caller.bp) || !read(place.bp + 8, caller.pc) ||
+            place.bp - place.sp > DT_RT_GUESS_REACH)
+            return std::nullopt;
+        return caller;
+    }
     auto offset = static_cast<std::uint64_t>(std::int64_t{rule.cfa});
     std::uint64_t cfa = (rule.from == DT_RT_FROM_RSP ? place.sp : place.bp) + offset;
     if (rule.from == DT_RT_FROM_AT_RBP && !read(cfa, cfa))
@@ -285,16 +293,19 @@ UnwindRules::~UnwindRules() = default;
 std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
 {
     const Mapping* text = find_mapping(mappings_, at);
-    if (text == nullptr || !text->execute || text->path.empty() || text->path[0] != '/')
+    if (text == nullptr || !text->execute)
         return std::nullopt;
+    dt_rt_rule guess{};
+    guess.at = at.value;
+    guess.from = DT_RT_FROM_GUESS;
+    if (text->path.empty() || text->path[0] != '/')
+        return guess;
     std::unique_ptr<Object>& object = objects_[text->path];
     if (object == nullptr)
         object = std::make_unique<Object>(proc_path(pid_, "root") + text->path);
     auto address = object->address_of(at - text->start + text->offset);
-    if (!address)
-        return std::nullopt;
-    FrameHandle frame = object->frame_at(*address);
-    return frame == nullptr ? std::nullopt : rule_of(frame.get(), at);
+    FrameHandle frame = address ? object->frame_at(*address) : nullptr;
+    return frame == nullptr ? guess : rule_of(frame.get(), at);
 }
 
 } // namespace dt::agent

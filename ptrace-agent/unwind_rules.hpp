@@ -5,8 +5,8 @@
 // A rule has room for what nearly all code does: the CFA is %rsp or %rbp plus a number,
 // or a word on the stack; %rbp is untouched or saved on the stack; the return address is
 // under the CFA. Expressions that come down to this at one place (those of a PLT) are
-// worked out. Anything else has no rule: signal frames, a CFA by another register, text
-// without a file or without .eh_frame.
+// worked out. Text that has none, as of code made at run time or of Go, has the rule that
+// libunwind falls back to. Anything else has no rule: signal frames, a CFA by another register.
 //
 // What was opened is kept; whoever knows that mappings changed makes a new one of these.
 #pragma once

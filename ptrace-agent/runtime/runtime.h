@@ -157,7 +157,15 @@ enum dt_rt_rule_from {
 	DT_RT_FROM_RBP,
 	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */
 	DT_RT_FROM_CFA,
+	/*
+	 * Text without unwind information: what a frame pointer leads to, as
+	 * libunwind guesses. %rbp is 0: no caller. Else it points to the caller's and
+	 * the return address behind that, and the stack pointer is taken to be 16 higher.
+	 */
+	DT_RT_FROM_GUESS,
 };
+/* How far a guessed %rbp may be above the stack pointer. */
+#define DT_RT_GUESS_REACH 0x4000
 #define DT_RT_MAX_RULES 65536 /* a power of two */
 #define DT_RT_RULE_REACH 16
 /* Where the search for a rule begins. */

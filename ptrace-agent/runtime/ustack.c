@@ -64,6 +64,22 @@ DT_INLINE int dt_rt_cfa(const struct dt_rt_place *p,
 	return 0;
 }
 
+/* Text without unwind information. */
+DT_INLINE int dt_rt_guess(struct dt_rt_place *p, struct dt_rt_noted *words)
+{
+	if (!p->bp)
+		return 0;
+	words->bp_at = p->bp;
+	words->pc_at = p->bp + sizeof(words->bp);
+	if (p->bp - p->sp > DT_RT_GUESS_REACH ||
+	    dt_rt_stack_word(p, words->bp_at, &words->bp) != 0 ||
+	    dt_rt_stack_word(p, words->pc_at, &words->pc) != 0)
+		return -1;
+	p->bp = words->bp;
+	p->sp += sizeof(words->bp) + sizeof(words->pc);
+	return 0;
+}
+
 /* Up one frame: its words. A pc of 0: the stack ends here. -1: ask. */
 DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 			   struct dt_rt_noted *words)
@@ -73,6 +89,8 @@ DT_INLINE int dt_rt_caller(struct dt_rt_place *p, const struct dt_rt_rule *rule,
 	words->pc = 0;
 	if (rule->from == DT_RT_FROM_NONE)
 		return 0;
+	if (DT_UNLIKELY(rule->from == DT_RT_FROM_GUESS))
+		return dt_rt_guess(p, words);
 	if (dt_rt_cfa(p, rule, &cfa) != 0 || cfa <= p->sp)
 		return -1;
 	words->pc_at = words->bp_at = cfa - sizeof(words->pc);

@@ -165,13 +165,15 @@ TEST(Rules, AreNotMadeOfSignalFrames)
     EXPECT_FALSE(own.rule_at({restorer - 1}));
 }
 
-TEST(Rules, AreNotMadeOfTextWithoutAFile)
+TEST(Rules, OfTextWithoutAFileAreAGuessByTheFramePointer)
 {
     void* page =
         mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(page, MAP_FAILED);
     UnwindRules own(getpid());
-    EXPECT_FALSE(own.rule_at({reinterpret_cast<std::uint64_t>(page)}));
+    auto guess = own.rule_at({reinterpret_cast<std::uint64_t>(page)});
+    ASSERT_TRUE(guess);
+    EXPECT_EQ(guess->from, DT_RT_FROM_GUESS);
     EXPECT_FALSE(own.rule_at({0}));
     munmap(page, 4096);
 }

@@ -127,6 +127,27 @@ TEST_F(Stack, FollowsACfaThatWasSavedAndAFramePointerSavedElsewhere)
     EXPECT_EQ(n_asked, 0u);
 }
 
+TEST_F(Stack, WithoutUnwindInformationFollowsTheFramePointerForABit)
+{
+    std::uint64_t stack[64]{};
+    auto guess = [](std::uint64_t at) {
+        return dt_rt_rule{at, 0, 0, DT_RT_FROM_GUESS, DT_RT_FROM_NONE};
+    };
+    stack[10] = address(&stack[20]);
+    stack[11] = first;
+    stack[20] = 0;
+    stack[21] = second;
+    add(guess(site()));
+    add(guess(first - 1));
+    add(guess(second - 1));
+    EXPECT_EQ(fire(&stack[10]), (Pcs{site(), first, second}));
+    EXPECT_EQ(n_asked, 0u);
+    // Further than the agent goes, or below.
+    EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) + 0x6000)).empty());
+    EXPECT_TRUE(fire(reinterpret_cast<void*>(address(&stack[0]) - 0x6000)).empty());
+    EXPECT_EQ(n_asked, 2u);
+}
+
 TEST_F(Stack, IsAskedOfTheAgentWhereAPlaceHasNoRule)
 {
     std::uint64_t stack[64]{};
