@@ -55,12 +55,21 @@ dt_u64 dt_rt_known(struct dt_rt_run *run, dt_u64 addr)
 	return dt_once32(&config->ranges_seq) == seq ? left : 0;
 }
 
+/*
+ * The processor tells no address of one that is not canonical: then it is the
+ * one that was asked for.
+ */
+static dt_u64 dt_rt_bad(struct dt_rt_copied copied, dt_u64 addr)
+{
+	return copied.at ? copied.at : addr;
+}
+
 static int dt_rt_direct(dt_u64 addr, void *to, dt_u64 bytes, dt_u64 *bad)
 {
 	struct dt_rt_copied copied = dt_rt_copy(to, (const void *)addr, bytes);
 
 	if (copied.failed)
-		*bad = copied.at;
+		*bad = dt_rt_bad(copied, addr);
 	return copied.failed ? -1 : 0;
 }
 
@@ -139,7 +148,7 @@ dt_s64 dt_rt_load_string(struct dt_host *host, dt_u64 addr, char *to,
 			    to + length, (const char *)(addr + length), n);
 
 			if (c.failed) {
-				*bad = c.at;
+				*bad = dt_rt_bad(c, addr + length);
 				return -1;
 			}
 			length += c.at;
@@ -198,7 +207,7 @@ int dt_rt_store(struct dt_host *host, dt_u64 addr, const void *from,
 			    dt_rt_copy((void *)addr, bytes_from, n);
 
 			if (c.failed) {
-				*bad = c.at;
+				*bad = dt_rt_bad(c, addr);
 				return -1;
 			}
 		} else if (result < 0) {
