@@ -3,7 +3,7 @@
 uftrace, LTTng-UST and callgrind. Each is timed as we are: its calls minus the bare calls.
 
 The kernel's uprobe has several prices: work() begins with an instruction that it must
-single-step, frame9() with `push %rbp`, which it emulates. Both are shown.
+single-step, frame8() with `push %rbp`, which it emulates. Both are shown.
 """
 import contextlib, functools, os, re, shutil, signal, subprocess, tempfile, time
 from table import Skip, peer
@@ -196,7 +196,7 @@ def peers(args):
                 return value[0]
             return value
         found.append(peer(of, tool, measured))
-    for mode, function, how in (("stack", "frame9", "push %rbp"), ("work", "work", "single-stepped")):
+    for mode, function, how in (("stack", "frame8", "push %rbp"), ("work", "work", "single-stepped")):
         at = f"uprobe:PATH:{function}"
         add(count, f"bpftrace, {how}",
             lambda mode=mode, at=at: bpftrace(args, mode, at + " { @ = count(); }"))
@@ -213,14 +213,14 @@ def peers(args):
                 args, mode, f"uprobe:PATH:{f} {{ @t[tid] = nsecs; }} uretprobe:PATH:{f} /@t[tid]/ "
                 "{ @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"))
     add(stack, "bpftrace, push %rbp",
-        lambda: bpftrace(args, "stack", "uprobe:PATH:frame9 { @[ustack(9)] = count(); }"))
-    add(count, "perf stat, push %rbp", lambda: perf(args, "stack", "frame9", "stat", "-e", "EVENTS"))
+        lambda: bpftrace(args, "stack", "uprobe:PATH:frame8 { @[ustack(8)] = count(); }"))
+    add(count, "perf stat, push %rbp", lambda: perf(args, "stack", "frame8", "stat", "-e", "EVENTS"))
     record = ["record", "-q", "-o", "DIR/data", "-e", "EVENTS"]
-    add(recorded, "perf record, push %rbp", lambda: perf(args, "stack", "frame9", *record))
+    add(recorded, "perf record, push %rbp", lambda: perf(args, "stack", "frame8", *record))
     add(latency, "perf record, push %rbp (records only)",
-        lambda: perf(args, "stack", "frame9", *record, kinds="pr"))
-    add(stack, "perf record -g, push %rbp", lambda: perf(args, "stack", "frame9", *record, "-g"))
-    add(recorded, "ftrace into its ring, push %rbp", lambda: ftrace(args, "stack", "frame9"))
+        lambda: perf(args, "stack", "frame8", *record, kinds="pr"))
+    add(stack, "perf record -g, push %rbp", lambda: perf(args, "stack", "frame8", *record, "-g"))
+    add(recorded, "ftrace into its ring, push %rbp", lambda: ftrace(args, "stack", "frame8"))
     add(count, "callgrind (the whole program)", lambda: callgrind(args, "work"))
     add(latency, "uftrace -P (started under it; records only)", lambda: uftrace(args, "work", "work"))
     add(recorded, "LTTng-UST into its ring (compiled in)", lambda: lttng(args))

@@ -176,7 +176,7 @@ def bpftrace_lines(args):
     with tempfile.NamedTemporaryFile("r") as out, Timed(args) as victim:
         bare = victim.run("stack")
         with tools.running(["bpftrace", "-o", out.name, "-p", str(victim.pid), "-e",
-                            f'uprobe:{victim.path}:frame9 {{ printf("%d %s: %d bytes\\n", pid, comm, arg0); }}'
+                            f'uprobe:{victim.path}:frame8 {{ printf("%d %s: %d bytes\\n", pid, comm, arg0); }}'
                             ]) as tool:
             tools.while_on(victim, "stack", bare, tool)
             time.sleep(1)

@@ -4,11 +4,11 @@
 //   timed            prints "ready PID", then obeys lines on stdin:
 //   MODE ROUNDS CALLS THREADS PAUSE_MS
 //                    ROUNDS rounds of CALLS calls by each of THREADS threads, thread N on
-//                    CPU N (modulo their number), PAUSE_MS between rounds; CALLS 0 chooses what takes 40 ms.
-//                    Prints "MODE calls=N ns..." with the ns per call of each round of the
-//                    slowest thread, in its own CPU time: what else the machine does at
-//                    that moment is not counted. N is every call made, those of choosing
-//                    included.
+//                    CPU N (modulo their number), PAUSE_MS between rounds; CALLS 0 chooses
+//                    what takes 40 ms. Prints "MODE calls=N ns..." with the ns per call of
+//                    each round, the mean of the threads, each in its own CPU time: what
+//                    else the machine does at that moment is not counted. N is every call
+//                    made, those of choosing included.
 //
 // The modes that start with limit_ are the same function with the jump and the work
 // already in it, made by hand: what this machine allows. End of input ends it.
@@ -181,11 +181,10 @@ static void obey(const struct mode *mode, long rounds, long calls, long threads,
     pthread_barrier_destroy(&gate);
     printf("%s calls=%ld", mode->name, made + calls * rounds * threads);
     for (long i = 0; i < rounds; ++i) {
-        double slowest = 0;
+        double sum = 0;
         for (long t = 0; t < threads; ++t)
-            if (runs[t].ns[i] > slowest)
-                slowest = runs[t].ns[i];
-        printf(" %.3f", slowest);
+            sum += runs[t].ns[i];
+        printf(" %.3f", sum / (double)threads);
     }
     printf("\n");
 }
