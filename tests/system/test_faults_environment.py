@@ -1,0 +1,197 @@
+"""Where a target can be that makes it hard to put something into it (E of the catalogue of
+faults): sandboxes, limits, namespaces, other C libraries, before anything was linked."""
+import os, pathlib, re, shutil, signal, subprocess, tempfile
+
+from faults import *
+from harness import *
+
+# mmap, mprotect, write, futex, clock_gettime, membarrier, getpid, gettid, process_vm_readv
+NUMBERS = (9, 10, 1, 202, 228, 324, 39, 186, 310)
+
+def told(errors, note):
+    """Nothing, or only that note."""
+    if not note:
+        equal(errors, "", "what dtrace said")
+    contains(errors, note)
+
+def both_ways(t, how, note="", **more):
+    """With jumps and with breakpoints; the note is said when there can be no jumps."""
+    for flags in BOTH:
+        errors, _ = traced_calls(t, how, flags=flags, **more)
+        told(errors, "" if flags else note)
+
+class Users:
+    """An ordinary user, and what it needs in a folder that it may enter."""
+    def __init__(self, t):
+        self.before = as_nobody() if os.geteuid() == 0 else []
+        self.folder = t.scratch / "user"
+        self.folder.mkdir(exist_ok=True)
+        t.scratch.chmod(0o777)
+        self.folder.chmod(0o777)
+        for path in (t.dtrace, t.victim("paced")):
+            subprocess.run(["install", "-m", "755", path, str(self.folder)], check=True)
+        self.t = t.__class__.__new__(t.__class__)
+        self.t.__dict__.update(t.__dict__, dtrace=str(self.folder / "dtrace"))
+
+    def both_ways(self, how, note=""):
+        both_ways(self.t, how, note, user=self.before, path=str(self.folder / "paced"))
+
+# Sandboxes
+
+def a_target_in_strict_seccomp_is_traced_by_root(t):
+    """E1"""
+    if os.geteuid() != 0:
+        raise Skip("only root may suspend a filter")
+    # Strict mode takes the processor's clock away, which jumps read.
+    both_ways(t, "strict", n=20000)
+
+def a_target_under_any_filter_is_traced_by_root(t):
+    """E2: each call alone, all of them, and all but three."""
+    if os.geteuid() != 0:
+        raise Skip("only root may suspend a filter")
+    for numbers in [*((number,) for number in NUMBERS), NUMBERS]:
+        errors, _ = traced_calls(t, "deny=" + ",".join(map(str, numbers)))
+        equal(errors, "", f"without {numbers}")
+    both_ways(t, "allow")
+
+def the_filter_of_a_traced_target_stays_in_force(t):
+    """E2"""
+    with Paced(t, "deny=39", more=("39",)) as target:
+        tracer = Tracer(t, LOOKS + ENDS, target.pid)
+        target.call()
+        equal(target.process.wait(timeout=20), -signal.SIGSYS, "status after the forbidden call")
+        tracer.finish(None)
+
+def an_ordinary_user_traces_sandboxed_targets_by_breakpoints(t):
+    """E1, E2, E11"""
+    note = "it runs under seccomp, and only root may suspend its filter"
+    for how in ("strict", "allow", "deny=9"):
+        Users(t).both_ways(how, note)
+
+def a_target_that_gains_no_executable_memory_is_traced(t):
+    """E6"""
+    both_ways(t, "mdwe")
+    Users(t).both_ways("mdwe")
+
+# Limits
+
+def targets_with_tiny_limits_are_traced(t):
+    """E18, E19: no memory or file to be had is said, and breakpoints used."""
+    notes = {"as": "(RLIMIT_AS)", "nofile": "Too many open files"}
+    for how in ("as", "nofile", "memlock", "stack", "fsize", "mlockall"):
+        both_ways(t, how, notes.get(how, ""))
+        if how != "mlockall":
+            Users(t).both_ways(how, notes.get(how, ""))
+
+def a_target_with_a_thousand_threads_is_traced(t):
+    """C2, E18"""
+    both_ways(t, "free", n=100, threads=1000)
+
+def a_target_that_locks_its_memory_keeps_its_size(t):
+    """E19"""
+    with Paced(t, "mlockall") as target:
+        tracer = Tracer(t, LOOKS + ENDS, target.pid)
+        status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
+        kib = int(re.search(r"VmRSS:\s+(\d+)", status).group(1))
+        equal(kib < 16384, True, f"{kib} KiB in memory")
+        target.call()
+        tracer.finish()
+        untouched(target.pid)
+        target.end()
+
+def nothing_is_left_open_in_a_target(t):
+    """E14: no descriptor more, no memory that is writable and executable, nothing writable of
+    what the agent writes."""
+    with Paced(t, "free") as target:
+        files = sorted(os.listdir(f"/proc/{target.pid}/fd"))
+        tracer = Tracer(t, LOOKS + ENDS, target.pid)
+        equal(sorted(os.listdir(f"/proc/{target.pid}/fd")), files, "descriptors while traced")
+        maps = pathlib.Path(f"/proc/{target.pid}/maps").read_text()
+        equal(re.findall(r".* .wx. .*", maps), [], "memory writable and executable")
+        ours = [line for line in maps.splitlines() if "dtrace-" in line]
+        equal(len(ours) >= 3, True, "the arena and the config are mapped")
+        for line in ours:
+            contains(line, "/memfd:")
+            if "dtrace-data" not in line:
+                contains(line, " r--s ")
+        target.call()
+        tracer.finish()
+        equal(sorted(os.listdir(f"/proc/{target.pid}/fd")), files, "descriptors afterwards")
+        target.end()
+
+# Namespaces
+
+def inner_pid_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+def a_target_in_other_namespaces_is_traced_from_outside(t):
+    """E8, E9, B18: it is the first process of its pid namespace and has its own mounts."""
+    need("unshare")
+    unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
+    if os.geteuid() != 0:
+        unshare.insert(1, "--map-root-user")
+    if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
+        raise Skip("no namespaces can be made here")
+    for flags in BOTH:
+        with Paced(t, "free", 1000, 5, before=unshare) as target:
+            equal(target.inner_pid, 1, "its pid as it sees it")
+            target.pid = inner_pid_of(target.pid)
+            tracer = Tracer(t, LOOKS + ENDS + " pid$target:a.out:work:entry { @p[pid] = count(); }",
+                            target.pid, flags=flags)
+            target.call()
+            out = tracer.finish()
+            equal((found(out, "entries"), found(out, "returns"), found(out, "odd")),
+                  (5000, 5000, 0), "firings")
+            equal(rows(out)[str(target.pid)], 5000, "firings by pid")
+            untouched(target.pid)
+            target.end()
+
+def dtrace_works_in_a_pid_namespace_of_its_own(t):
+    """E9"""
+    need("unshare")
+    unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
+    if os.geteuid() != 0:
+        unshare.insert(1, "--map-root-user")
+    if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
+        raise Skip("no namespaces can be made here")
+    done = subprocess.run([*unshare, t.dtrace, "-qn", "pid$target:a.out:work:entry "
+                           '{ @[pid == $target] = count(); } END { printa("%d %@d\\n", @); }',
+                           "-c", t.victim("spin") + " 100 4"],
+                          capture_output=True, text=True, timeout=60)
+    equal((done.returncode, done.stderr), (0, ""))
+    contains(done.stdout, "1 400\n")
+
+# Programs of other kinds
+
+def compiled(t, name, *command):
+    need(command[0])
+    path = t.scratch / name
+    source = pathlib.Path(__file__).resolve().parent.parent / "victims/paced.c"
+    subprocess.run([*command, "-O1", "-g", "-fno-optimize-sibling-calls", "-o", str(path),
+                    str(source), "-lpthread"], check=True, capture_output=True)
+    return str(path)
+
+def programs_linked_in_any_way_are_traced(t):
+    """I10: static, static-pie, at a fixed address"""
+    for option in ("-static", "-static-pie", "-no-pie"):
+        both_ways(t, "free", threads=4, path=compiled(t, "paced" + option, "gcc", option))
+
+def programs_of_musl_are_traced(t):
+    """I10"""
+    both_ways(t, "free", threads=4, path=compiled(t, "musl", "musl-gcc"))
+    both_ways(t, "free", threads=4, path=compiled(t, "musl-static", "musl-gcc", "-static"))
+
+def probes_are_planted_before_the_dynamic_linker_ran(t):
+    """I9"""
+    for name in ("spin", "static_spin"):
+        for flags in BOTH:
+            done = t.run("-x", "evaltime=exec", *flags, "-qn", "pid$target:a.out:work:entry "
+                         '{ @ = count(); } END { printa("entries %@d\\n", @); }',
+                         "-c", t.victim(name) + " 1000 4")
+            equal((done.returncode, done.stderr), (0, ""), name)
+            equal(found(done.stdout, "entries"), 4000, name)
+
+TESTS = tests_of(globals())
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,135 @@
+"""Instructions and registers that are hard to leave as they are (F and G of the catalogue of
+faults)."""
+import hashlib, os, pathlib, re, signal, subprocess, time
+
+from faults import *
+from harness import *
+
+OWN = "pid$target:a.out::entry,pid$target:a.out::return "
+STATES = ("pid$target:a.out:pa*:entry,pid$target:a.out:pa*:return,pid$target:a.out:probed:return "
+          "{ @[probefunc] = count(); }",
+          "pid$target:a.out:probed:entry,pid$target:a.out:probed:return "
+          "{ @[tid] = max(timestamp); @s[execname, errno] = max(ustackdepth); }",
+          "pid$target:a.out:probed: { @[probefunc] = count(); }",
+          "pid$target:a.out:probed:,pid$target:a.out:pass: { @[probename] = count(); }")
+
+def victim_of(t, name):
+    if not os.path.exists(t.victim(name)):
+        raise Skip("its machine code is x86-64's")
+    return t.victim(name)
+
+def registers_are_the_same_behind_any_probe(t):
+    """G1 to G6, G8, G9, G11: random states of all of them, DF set, any alignment of the
+    stack pointer, fs and gs elsewhere, x87 full, MXCSR of all kinds"""
+    rounds = 100000 if t.long else 2000
+    for program in STATES:
+        for flags in BOTH:
+            said, _ = traced_command(t, program, f"{victim_of(t, 'regs')} {rounds // len(flags or '1')} 77",
+                                     flags)
+            contains(said, " odd 0\n")
+
+def registers_are_the_same_where_a_probe_faults(t):
+    """G1, J1: addresses that are random numbers"""
+    for flags in BOTH:
+        said, _ = traced_command(t, "pid$target:a.out:probed: { trace(copyinstr(arg0)); } ERROR { @ = count(); }",
+                                 f"{victim_of(t, 'regs')} 300 5", flags, complaints=True)
+        contains(said, "rounds 300 odd 0\n")
+
+def corpus(t, rounds):
+    done = subprocess.run([victim_of(t, "corpus"), str(rounds)], capture_output=True, text=True)
+    equal(done.returncode, 0, done.stdout)
+    contains(done.stdout, " odd 0\n")
+    return done.stdout
+
+def every_form_of_instruction_does_what_it_did(t):
+    """F4 to F17, F19, F20, F22: short functions, branches into windows, calls that pop, the stack
+    pointer, string operations, flags, locked, vectors, faults at their own address"""
+    want = corpus(t, 20)
+    for probes in (OWN, "pid$target:a.out::entry ", "pid$target:a.out::return ", "pid$target:a.out:: "):
+        for flags in BOTH:
+            said, _ = traced_command(t, probes + "{ @[probefunc, probename] = count(); }",
+                                     victim_of(t, "corpus") + " 20", flags)
+            equal(said, want, f"{probes}{flags}")
+
+def entries_and_returns_of_every_form_are_counted_alike(t):
+    """F21, F22: a jump fires as often as a breakpoint does"""
+    got = [rows(traced_command(t, OWN + "{ @[probefunc, probename] = count(); }",
+                               victim_of(t, "corpus") + " 3", flags)[1]) for flags in BOTH]
+    for name, count in got[0].items():
+        equal(count, got[1][name], name)
+    # Only what no jump can be planted on may be missing, and it was told.
+    equal(len(got[1]) - len(got[0]) <= 6, True, f"{set(got[1]) - set(got[0])}")
+
+# Files, and bytes that are not ours
+
+def digest(path):
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+def neither_the_file_nor_another_process_is_patched(t):
+    """F25"""
+    path = t.victim("paced")
+    before = digest(path)
+    with Paced(t, "free") as target, Paced(t, "free") as other:
+        tracer = Tracer(t, LOOKS + ENDS, target.pid)
+        equal(text_differs(target.pid) != [], True, "the target is patched")
+        untouched(other.pid)
+        equal(digest(path), before, "the file")
+        target.call()
+        other.call()
+        equal(found(tracer.finish(), "entries"), target.n, "firings")
+        target.end()
+        other.end()
+    equal(digest(path), before, "the file")
+
+def offsets_that_are_no_instructions_are_refused(t):
+    """F3: of every byte of a function the starts of instructions, and no other, have a probe"""
+    need("objdump")
+    text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", t.victim("spin")],
+                          capture_output=True, text=True).stdout
+    body = re.search(r"^([0-9a-f]+) <work>:\n((?: .*\n)+)", text, re.M)
+    base = int(body.group(1), 16)
+    starts = [int(at, 16) - base for at in re.findall(r"^ *([0-9a-f]+):\t", body.group(2), re.M)]
+    for offset in range(starts[-1] + 1):
+        done = t.run("-n", f"pid$target:a.out:work:{offset:x} {{ @ = count(); }}",
+                     "-c", t.victim("spin") + " 1 1")
+        if offset in starts:
+            equal((done.returncode, offset), (0, offset), done.stderr)
+        else:
+            equal((done.returncode, offset), (1, offset), done.stderr)
+            contains(done.stderr, "work")
+
+def a_uprobe_that_is_there_stays(t):
+    """F32: the kernel's breakpoint is neither moved nor taken away"""
+    events = pathlib.Path("/sys/kernel/tracing/uprobe_events")
+    if not os.access(events, os.W_OK):
+        raise Skip("no uprobes can be set here")
+    need("nm")
+    symbols = subprocess.run(["nm", t.victim("paced")], capture_output=True, text=True).stdout
+    at = int(re.search(r"^([0-9a-f]+) T work$", symbols, re.M).group(1), 16)
+    def change(text):
+        fd = os.open(events, os.O_WRONLY | os.O_APPEND)  # truncated, it loses those of others
+        try:
+            os.write(fd, text.encode() + b"\n")
+        finally:
+            os.close(fd)
+    change(f"p:faults/work {t.victim('paced')}:{at:#x}")
+    enable = events.parent / "events/faults/work/enable"
+    try:
+        enable.write_text("1")
+        with Paced(t, "free") as target:
+            before = text_differs(target.pid)
+            done = t.start("-qn", LOOKS + ENDS, "-p", str(target.pid))
+            time.sleep(0.5)
+            target.call()
+            done.send_signal(signal.SIGINT)
+            done.communicate(timeout=30)
+            equal(text_differs(target.pid), before, "text beside the kernel's breakpoint")
+            target.end()
+    finally:
+        enable.write_text("0")
+        change("-:faults/work")
+
+TESTS = tests_of(globals())
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,234 @@
+"""The ends and beginnings of dtrace and of its targets (A and B of the catalogue of faults)."""
+import os, pathlib, pty, re, resource, signal, subprocess, time
+
+from faults import *
+from harness import *
+
+WORK = "pid$target:a.out:work:entry,pid$target:a.out:work:return { @[probename] = count(); }"
+
+def lives(t, way, flags=(), want=0, complaints=False):
+    """What it printed, and what was counted."""
+    out = t.scratch / f"recorded.{time.monotonic_ns()}"
+    done = t.run("-q", *flags, "-o", str(out), "-n", WORK, "-c", f"{t.victim('lives')} {way}", timeout=100)
+    equal(done.returncode, want, done.stderr)
+    if "terminated" in done.stderr and not complaints:
+        raise AssertionError(done.stderr)
+    counts = rows(out.read_text())
+    equal(sorted(counts), ["entry", "return"], "probes that fired")
+    return done.stdout, counts["entry"], counts["return"]
+
+def calls(said):
+    return int(re.search(r"calls (\d+)", said).group(1))
+
+# The target
+
+def a_program_that_runs_itself_again_is_traced_once(t):
+    """B5: each exec ends the probes of the one before, and it ends right"""
+    for flags in BOTH:
+        for n in (1000,) if t.long else (100,):
+            equal(lives(t, f"exec {n}", flags), ("the last of them\n", 100, 100))
+
+def an_exec_that_fails_leaves_the_probes(t):
+    """B7"""
+    for flags in BOTH:
+        said, entries, returns = lives(t, "badexec 5", flags)
+        contains(said, "failed 10 calls 1000\n")
+        equal((entries, returns), (1001, 1001), "firings")  # a destructor has one more
+
+def a_daemon_runs_on_unprobed(t):
+    """B8, B13: double fork and setsid; what it computes is right"""
+    for flags in BOTH:
+        path = t.scratch / "sum"
+        path.unlink(missing_ok=True)
+        _, entries, _ = lives(t, f"daemon {path}", flags)
+        equal(entries, 101, "entries")
+        wait_until(lambda: path.exists() and path.read_text() != "", what="the daemon's file")
+        equal(path.read_text(), "sum 14850\n")
+
+def a_target_may_close_every_descriptor(t):
+    """B15, B16: tracing goes on, nothing of ours is written into what it opens then"""
+    for flags in BOTH:
+        _, entries, returns = lives(t, f"closes {t.scratch}/own", flags)
+        equal((entries, returns), (300, 300), "firings")
+        for i in range(10):
+            equal((t.scratch / f"own.{i}").read_text(), "mine\n", f"its file {i}")
+
+def forks_while_threads_are_in_probes_do_no_harm(t):
+    """B8, B10: the children run the functions that the parent's threads were in"""
+    for flags, n in zip(BOTH, (300, 50)):
+        said, entries, _ = lives(t, f"forks {n}", flags)
+        contains(said, f"good {n} ")
+        equal(entries, calls(said) + 1, "entries")
+
+def tasks_made_by_clone_are_traced_where_they_share_memory(t):
+    """B11, B12: with own memory or ours, without thread-locals, while the parent waits"""
+    for flags in BOTH:
+        said, entries, returns = lives(t, "clones 30", flags)
+        contains(said, "good 150 ")
+        equal((entries, returns), (calls(said) + 1, calls(said) + 1), "firings")
+
+def tasks_that_no_tracer_is_told_of_run_through_jumps(t):
+    """B12: CLONE_UNTRACED. With breakpoints they die, which the README says."""
+    said, entries, _ = lives(t, "untraced 30")
+    contains(said, "good 150 ")
+    # Those with memory of their own fire as well: nobody could put their text back.
+    equal(entries in (calls(said) + 1, calls(said) + 3001), True, f"{entries} entries, {said}")
+
+def an_exit_while_threads_are_in_probes_loses_nothing(t):
+    """B1, B4: of four threads each may be between its probe and its own count"""
+    for flags in BOTH:
+        path = t.scratch / "count"
+        path.unlink(missing_ok=True)
+        _, entries, returns = lives(t, f"exits {path}", flags, complaints=True)
+        own = int.from_bytes(path.read_bytes()[:8], "little")
+        equal(0 <= entries - own <= 4 and 0 <= entries - returns <= 4, True,
+              f"{entries} entries, {returns} returns, {own} calls")
+
+def exit_handlers_run_under_probes(t):
+    """B24"""
+    for flags in BOTH:
+        said, entries, _ = lives(t, "atexit", flags)
+        contains(said, "exit handler, calls 200\n")
+        equal(entries, 201, "entries")
+
+def the_core_of_a_crash_is_the_programs(t):
+    """B22: its own handler runs first; the core is small, and a debugger finds the place"""
+    need("gdb")
+    if pathlib.Path("/proc/sys/kernel/core_pattern").read_text().strip() not in ("core", "core.%p"):
+        raise Skip("cores do not go into the current folder here")
+    folder = t.scratch / "core"
+    folder.mkdir(exist_ok=True)
+    for flags in BOTH:
+        done = subprocess.run(
+            [t.dtrace, *flags, "-n", WORK.replace("work:return", "crash:return"), "-c", t.victim("lives") + " crash"],
+            cwd=folder, capture_output=True, text=True, timeout=60,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+        contains(done.stdout, "handler 11 calls 100\n")
+        contains(done.stderr, "terminated by SIGSEGV")
+        cores = list(folder.glob("core*"))
+        equal(len(cores), 1, "cores")
+        equal(cores[0].stat().st_blocks * 512 < 8 << 20, True, f"{cores[0].stat().st_blocks} blocks")
+        gdb = subprocess.run(["gdb", "-q", "-batch", "-ex", "bt", t.victim("lives"), str(cores[0])],
+                             capture_output=True, text=True)
+        contains(gdb.stdout, "#0  crash (")
+        contains(gdb.stdout, "in main (")
+        cores[0].unlink()
+
+# The tracer
+
+def a_terminal_that_goes_away_is_a_hangup(t):
+    """A11"""
+    with Paced(t, "free") as target:
+        master, slave = pty.openpty()
+        out = t.scratch / "hangup"
+        dtrace = subprocess.Popen(
+            [t.dtrace, "-qn", LOOKS + ENDS + ' BEGIN { printf("BEGAN\\n"); }', "-o", str(out),
+             "-p", str(target.pid)], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+            preexec_fn=lambda: os.close(os.open(os.ttyname(0), os.O_RDWR)))  # its controlling one
+        os.close(slave)
+        try:
+            wait_until(lambda: out.exists() and "BEGAN" in out.read_text(), what="tracing")
+            target.call()
+            os.close(master)
+            dtrace.wait(timeout=20)
+        finally:
+            dtrace.kill()
+            dtrace.wait()
+        contains(out.read_text(), "entries 1000\n")
+        untouched(target.pid)
+        target.end()
+
+def an_interrupt_while_ten_thousand_probes_are_planted_undoes_all(t):
+    """A6: one, and a second at once"""
+    with Paced(t, "free", threads=3) as target:
+        for again in (False, True):
+            for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
+                dtrace = t.start("-qn", "pid$target:::entry,pid$target:::return { @ = count(); }",
+                                 "-p", str(target.pid))
+                time.sleep(delay)
+                dtrace.send_signal(signal.SIGINT)
+                if again:
+                    dtrace.send_signal(signal.SIGINT)
+                try:
+                    dtrace.communicate(timeout=20)
+                finally:
+                    dtrace.kill()
+                    dtrace.wait()
+                wait_until(lambda: tracer_of(target.pid) == 0, what="release")
+                untouched(target.pid)
+        target.call()
+        target.end()
+
+def a_tracer_killed_at_any_of_its_calls_leaves_the_target_whole(t):
+    """A2, A3: dtrace and its agent, at the Nth call of a kind that they make"""
+    need("strace")
+    steps = [(call, n) for call in ("ptrace", "pwrite64", "process_vm_readv,pread64", "mmap", "sendmsg,sendto")
+             for n in ((1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233) if t.long else (2, 5, 13, 34, 89))]
+    n_killed = 0
+    for call, n in steps:
+        with Paced(t, "free", threads=2) as target:
+            done = subprocess.Popen(
+                ["strace", "-f", "-qq", "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={n}",
+                 "-o", "/dev/null", t.dtrace, "-qn", LOOKS + "tick-200ms { exit(0); }", "-p", str(target.pid)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            try:
+                done.communicate(timeout=30)
+            finally:
+                done.kill()
+                done.wait()
+            n_killed += done.returncode != 0
+            wait_until(lambda: tracer_of(target.pid) == 0, what=f"release after {call} {n}")
+            target.call()
+            target.end()
+    equal(n_killed >= len(steps) // 2, True, f"only {n_killed} of {len(steps)} were killed")
+
+def two_tracers_take_turns(t):
+    """A9, A10: the second is told who the first is, and works when that was killed"""
+    with Paced(t, "free", threads=2) as target:
+        first = Tracer(t, LOOKS + ENDS, target.pid)
+        second = t.run("-n", "BEGIN { exit(0); }", "-p", str(target.pid))
+        equal(second.returncode, 1, second.stderr)
+        contains(second.stderr, f"it is being traced by process {tracer_of(target.pid)}")
+        first.process.kill()
+        first.process.communicate(timeout=20)
+        wait_until(lambda: tracer_of(target.pid) == 0, what="release")
+        third = Tracer(t, LOOKS + ENDS, target.pid)
+        target.call()
+        out = third.finish()
+        equal((found(out, "entries"), found(out, "returns")), (target.n, target.n), "firings")
+        untouched(target.pid)
+        target.end()
+
+def a_command_is_not_left_stopped(t):
+    """A13: dtrace or its agent is killed before or after the command begins"""
+    marker = t.scratch / "ran"
+    for delay in (0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2):
+        for who in ("dtrace", "agent"):
+            dtrace = t.start("-qn", WORK, "-c", t.victim("spin") + " 3000000 2")
+            time.sleep(delay)
+            children = pathlib.Path(f"/proc/{dtrace.pid}/task/{dtrace.pid}/children").read_text().split()
+            commands = [int(pid) for child in children for pid in
+                        pathlib.Path(f"/proc/{child}/task/{child}/children").read_text().split()]
+            os.kill(dtrace.pid if who == "dtrace" or not children else int(children[0]), signal.SIGKILL)
+            dtrace.communicate(timeout=30)
+            def ended():
+                return all(not is_alive(pid) for pid in commands)
+            wait_until(ended, what=f"the end of the command, {who} killed after {delay} s")
+
+def a_helper_of_system_does_not_hold_the_output(t):
+    """A14: what system() started lives on when dtrace is killed, and holds no pipe of its"""
+    path = t.scratch / "helper"
+    dtrace = t.start("-w", "-qn", f'BEGIN {{ system("echo $$ >{path}; exec sleep 30 >/dev/null 2>&1 </dev/null"); }}')
+    try:
+        wait_until(lambda: path.exists() and path.read_text().strip(), what="the helper")
+        dtrace.kill()
+        began = time.monotonic()
+        dtrace.communicate(timeout=20)
+        equal(time.monotonic() - began < 10, True, "its output ends with it")
+    finally:
+        os.kill(int(path.read_text()), signal.SIGKILL)
+
+TESTS = tests_of(globals())
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,73 @@
+"""Stacks that are left, switched, walked or nearly full while their functions are probed,
+and storms of signals (D and H of the catalogue of faults)."""
+import re
+
+from faults import *
+from harness import *
+
+OWN = "pid$target:a.out::entry,pid$target:a.out::return "
+ALL = "pid$target:::entry,pid$target:::return "
+
+def coroutines_longjmp_and_backtrace_work_a_thousand_times(t):
+    """H3, H4, H7: on stacks of 16 KiB between guard pages"""
+    for probes in (OWN, "pid$target:a.out:: ", ALL):
+        # Breakpoints in all of libc and libstdc++ take long.
+        for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
+            said, out = traced_command(t, probes + "{ @ = count(); }",
+                                       t.victim("coroutines") + " 1000", flags)
+            contains(said, "switched 8000 jumped 1000 deep 1000 wrong 0 ")
+            equal(int(out) > 40000, True, f"{out} firings")
+
+def exceptions_and_cancelled_threads_unwind_a_thousand_times(t):
+    """H1, H2: nested, rethrown, out of a call in a window, forced"""
+    for probes in (OWN, "pid$target:a.out:: ", ALL):
+        for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
+            said, out = traced_command(t, probes + "{ @ = count(); }",
+                                       t.victim("unwinder") + " 1000", flags)
+            contains(said, "good 1000 unwound 100\n")
+            equal(int(out) > 10000, True, f"{out} firings")
+
+def counts_of_frames_that_exceptions_leave_are_exact(t):
+    """H1, F22: each entry fires, and a return only where there is one"""
+    for flags in BOTH:
+        _, out = traced_command(t, OWN + "{ @[probefunc, probename] = count(); }",
+                                t.victim("unwinder") + " 1000", flags)
+        counts = rows(out)
+        for name, entries in (("thrower", 2000), ("through", 2000), ("again", 1000),
+                              ("nested", 1000), ("cancelled", 100)):
+            equal(counts.get(f"{name} entry"), entries, f"entries of {name}")
+        equal(counts.get("nested return"), 1000, "returns of nested")
+        for name in ("thrower", "through", "again", "cancelled"):
+            equal(counts.get(f"{name} return"), None, f"returns of {name}")
+
+# Signals
+
+def storm(text):
+    values = dict(re.findall(r"(\w+) (\d+)", text))
+    return {name: int(value) for name, value in values.items()}
+
+def right_storm(text, n):
+    got = storm(text)
+    equal([got[name] for name in
+           ("signals", "twice", "odd", "strange", "wrong", "masked", "handled")],
+          [n, 0, 0, 0, 0, 0, n], "signals of the storm")
+    return got
+
+def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
+    """D1, D6, D8: the handler's functions are probed too, at every instruction"""
+    for probes, n in (("pid$target:a.out:work:entry,pid$target:a.out:work:return,"
+                       "pid$target:a.out:handled:entry,pid$target:a.out:on_signal:return ", 50000),
+                      ("pid$target:a.out:work:,pid$target:a.out:handled:,"
+                       "pid$target:a.out:on_signal: ", 3000)):
+        for flags in BOTH:
+            said, out = traced_command(t, probes + "{ @[probefunc, probename] = count(); }",
+                                       f"{t.victim('storm')} {n} 3", flags)
+            got, counts = right_storm(said, n), rows(out)
+            for name, called in (("work entry", got["work"]), ("work return", got["work"]),
+                                 ("handled entry", n), ("on_signal return", n)):
+                equal(counts.get(name, 0), called, name)
+
+TESTS = tests_of(globals())
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,127 @@
+"""Threads that are anywhere while probes are planted, fire and are removed (C of the
+catalogue of faults)."""
+import os, pathlib, signal, subprocess, time
+
+from faults import *
+from harness import *
+
+def state_of(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+def traced_from(t, k, program, flags):
+    """A process that stands at its Kth instruction when dtrace comes. What was recorded,
+    and the offset; nothing: there is no Kth instruction."""
+    parent = subprocess.Popen([t.victim("placed"), str(k)], stdout=subprocess.PIPE, text=True)
+    words = parent.stdout.readline().split()
+    if words[0] == "ended":
+        parent.wait()
+        parent.stdout.close()
+        return None
+    pid = int(words[1])
+    try:
+        wait_until(lambda: state_of(pid) == "T", what="stopped")
+        tracer = Tracer(t, program, pid, flags=flags)
+        equal(state_of(pid) in "Tt", True, "stays stopped while it is traced")
+        os.kill(pid, signal.SIGCONT)
+        said, _ = parent.communicate(timeout=60)
+        equal(said, "status 42 signal 0\n", f"at instruction {k}, +0x{words[2]}")
+        return rows(tracer.finish(None)), int(words[2], 16)
+    finally:
+        parent.kill()
+        if is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
+
+def a_thread_may_stand_at_any_instruction_of_a_window(t):
+    """C3, B20: placed there by single steps, before the probes are planted"""
+    entry_and_return = "pid$target:a.out:stepped:entry,pid$target:a.out:stepped:return "
+    last = 60
+    every_instruction = "pid$target:a.out:stepped: "
+    for probes, flags in ((entry_and_return, BOTH[0]), (every_instruction, BOTH[0]),
+                          (every_instruction, BOTH[1])):
+        for k in range(last):
+            got = traced_from(t, k, probes + "{ @[probename] = count(); }", flags)
+            if got is None:
+                break
+            counts, offset = got
+            # The call that it stands in, and 999 more; two returns each.
+            equal(counts["entry"], 1000 if offset == 0 else 999, f"entries, from +{offset:#x}")
+            equal(counts["return"] in (1999, 2000), True, f"returns, from +{offset:#x}")
+        equal(k > 15, True, f"only {k} instructions")
+
+def threads_are_made_and_end_while_probes_come_and_go(t):
+    """C1: twenty thousand threads, in a program that prints what they computed"""
+    need("python3")
+    script = ("import threading\n"
+              "done = []\n"
+              "def run(n): done.append(n * 3)\n"
+              "for i in range(2000):\n"
+              "    all = [threading.Thread(target=run, args=(i + k,)) for k in range(10)]\n"
+              "    [x.start() for x in all]; [x.join() for x in all]\n"
+              "print(len(done), sum(done))\n")
+    target = subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, text=True)
+    n_rounds = 0
+    try:
+        while target.poll() is None:
+            tracer = Tracer(t, "pid$target:libc.so.6:pthread*:entry,pid$target:libc.so.6::return "
+                            "{ @ = count(); }", target.pid, wait=False)
+            try:
+                tracer.wait()
+                time.sleep(0.05)
+                tracer.finish()
+                n_rounds += 1
+            except AssertionError:
+                if is_alive(target.pid):
+                    raise
+            finally:
+                tracer.process.kill()
+                tracer.process.communicate()
+        said = target.communicate(timeout=60)[0]
+    finally:
+        target.kill()
+        target.wait()
+    equal((target.returncode, said), (0, f"20000 {sum(3 * (i + k) for i in range(2000) for k in range(10))}\n"))
+    equal(n_rounds >= 2, True, f"only {n_rounds} rounds")
+
+def one_probe_is_toggled_while_threads_run_through_it(t):
+    """C7: in ten thousand steps with --long"""
+    n_toggles = 10000 if t.long else 15
+    with Paced(t, "free", 2000000000, 3) as target:
+        os.write(target.process.stdin.fileno(), b"x")
+        total = 0
+        for _ in range(n_toggles):
+            tracer = Tracer(t, "pid$target:a.out:work:entry,pid$target:a.out:work:return { @ = count(); } "
+                            'END { printa("entries %@d\\n", @); }', target.pid)
+            total += found(tracer.finish(), "entries")
+            untouched(target.pid)
+        equal(is_alive(target.pid), True, "alive")
+        equal(total > n_toggles, True, f"only {total} firings")
+
+def a_spinning_real_time_thread_is_no_obstacle(t):
+    """C8"""
+    need("chrt")
+    if subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode != 0:
+        raise Skip("no real-time priority can be had here")
+    with Paced(t, "free", 200000000, 1, before=["chrt", "-f", "1"]) as target:
+        os.write(target.process.stdin.fileno(), b"x")
+        time.sleep(0.1)
+        tracer = Tracer(t, "pid$target:a.out:work:entry { @ = count(); } "
+                        'END { printa("entries %@d\\n", @); }', target.pid)
+        time.sleep(0.2)
+        equal(found(tracer.finish(), "entries") > 1000, True, "firings")
+        untouched(target.pid)
+
+def probes_on_what_the_runtime_might_use_do_not_recurse(t):
+    """C10: memory, time, files and locks of libc, every function of the loader"""
+    program = ",".join(f"pid$target:libc.so.6:{name}:entry,pid$target:libc.so.6:{name}:return" for name in
+                       ("mem*", "str*", "clock_*", "*alloc", "free", "write", "read", "pthread_*"))
+    for flags in BOTH:
+        said, out = traced_command(t, program + ",pid$target:ld-linux-x86-64.so.2::entry "
+                                   "{ @[timestamp > 0, execname] = count(); @s = max(ustackdepth); }",
+                                   t.victim("spin") + " 100 4", flags)
+        contains(said, "calls 400 ")
+        equal(rows(out)["1 spin"] > 20, True, "firings")
+
+TESTS = tests_of(globals())
+
+if __name__ == "__main__":
+    main(TESTS)
