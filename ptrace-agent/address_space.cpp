@@ -117,10 +117,12 @@ Tracepoint& AddressSpace::add(const Instruction& insn)
     return added;
 }
 
+// They mostly are: planting adds them in this order.
 static void sort_by_address(std::vector<Tracepoint*>& all)
 {
-    std::sort(all.begin(), all.end(),
-              [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); });
+    auto before = [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); };
+    if (!std::is_sorted(all.begin(), all.end(), before))
+        std::sort(all.begin(), all.end(), before);
 }
 
 std::vector<Tracepoint*> AddressSpace::tracepoints() const
@@ -201,7 +203,7 @@ void AddressSpace::forget_all()
     common_areas.clear();
     forget_unwind(*this);
     no_injection.clear();
-    stub = syscall_insn = link_debug = TargetAddr{};
+    stub = syscall_insn = link_debug = linker_stop = TargetAddr{};
     linker_deleted = errno_sought = sigaction_watched = false;
     errno_at.reset();
     mem_ = open_mem(owner_);

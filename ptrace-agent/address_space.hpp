@@ -65,7 +65,7 @@ public:
     Displaced plan;
     std::vector<Firing> firings;
     Purpose purpose = fires;
-    bool written = false;     // the breakpoint stands in the text
+    bool written = false;              // the breakpoint stands in the text
     std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
     TargetAddr first, end, beyond;     // how far its surroundings may be moved
     bool uses_memory = false; // its emulation reads or writes the target's memory
@@ -129,13 +129,14 @@ public:
     Patches patches;
     RuntimeMap runtime;
     std::set<TargetAddr> common_areas; // text whose windows have one area
-    std::string no_runtime;   // why it cannot be put into it; "" when it can
-    std::string no_injection;    // why no system call can be made in it; "" when it can
+    std::string no_runtime;            // why it cannot be put into it; "" when it can
+    std::string no_injection; // why no system call can be made in it; "" when it can
     TargetAddr stub;          // where call_stub() was written, 0: nowhere
     void remove_stub();       // the zeros again
     void remove_stub_in(pid_t child) const;
     TargetAddr syscall_insn;     // an existing `syscall` instruction, 0: not looked for
     TargetAddr link_debug;       // the dynamic linker's struct r_debug, 0: none
+    TargetAddr linker_stop;      // its r_brk, as far as it was watched
     std::size_t text_seen = 0;   // text_mappings() when the target was grabbed
     bool linker_deleted = false; // dlclose() is under way
     bool sigaction_watched = false;

@@ -38,6 +38,7 @@ struct PlacedWindow; // jump_plan.hpp
 struct JumpReport {
     std::string note; // why there are none at all; "" when there are
     std::unordered_map<TargetAddr, std::string> reasons; // of those without one
+    std::shared_ptr<void> spent; // freed when the threads run again: that takes a while
 };
 
 // All threads that share an address space stand still while this exists. Taken once at

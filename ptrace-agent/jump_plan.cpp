@@ -247,10 +247,8 @@ static void limit_behind(AddressSpace& space,
     auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
     if (near != breakpoints.end())
         first = std::min(first, *near);
-    for (TargetAddr at = end; at < first; at = at + 1) {
-        if (space.patches.covering(at) != nullptr)
-            first = at;
-    }
+    if (const Planted* other = space.patches.first_from(end))
+        first = std::min(first, std::max(end, other->patch.at));
     site.beyond = std::min(site.beyond, first);
     site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
 }
@@ -279,11 +277,9 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
             clip(site, *near, *near + (other != nullptr ? other->insn.length : 1));
         }
         for (TargetAddr at = site.first; at < site.end;) {
-            Planted* other = space.patches.covering(at);
-            if (other == nullptr) {
-                at = at + 1;
-                continue;
-            }
+            const Planted* other = space.patches.first_from(at);
+            if (other == nullptr || other->patch.at >= site.end)
+                break;
             TargetAddr end = other->patch.at + other->patch.original.size();
             clip(site, other->patch.at, end);
             at = end;

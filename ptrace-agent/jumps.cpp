@@ -124,13 +124,11 @@ static bool is_padding(const Instruction& insn)
 // padding behind it where it can have a jump.
 Tracepoint* Agent::linker_tracepoint(AddressSpace& space)
 {
-    for (Tracepoint* tp : space.tracepoints()) {
-        if (tp->purpose != Tracepoint::library_change || !tp->written)
-            continue;
-        see_padding(space, *tp);
-        return tp;
-    }
-    return nullptr;
+    Tracepoint* tp = space.find(space.linker_stop);
+    if (tp == nullptr || tp->purpose != Tracepoint::library_change || !tp->written)
+        return nullptr;
+    see_padding(space, *tp);
+    return tp;
 }
 
 // Its surroundings are what is empty there.
@@ -163,8 +161,7 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
     if (wanted.empty())
         return report;
     if (auto ready = ensure_runtime(world); !ready) {
-        std::string why =
-            "the runtime could not be put into it: " + ready.error().text;
+        std::string why = "the runtime could not be put into it: " + ready.error().text;
         for (Tracepoint* tp : wanted) {
             report.reasons[tp->at()] = why;
             if (tp->purpose == Tracepoint::fires)
@@ -204,6 +201,7 @@ JumpReport Agent::plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fre
     }
     // What did not get its jump gets a breakpoint.
     std::erase_if(fresh, [](const Tracepoint* tp) { return tp->site.has_value(); });
+    report.spent = std::make_shared<JumpPlan>(std::move(plan));
     for (Tracepoint* tp : wanted) {
         if (!tp->site && std::find(fresh.begin(), fresh.end(), tp) == fresh.end())
             fresh.push_back(tp);

@@ -179,6 +179,7 @@ bool Agent::watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later)
     }
     tp->purpose = Tracepoint::library_change;
     space.link_debug = *debug;
+    space.linker_stop = *stop;
     update_jump(space, *tp);
     return true;
 }
@@ -192,7 +193,7 @@ void Agent::forget_linker(AddressSpace& space)
         space.restore_originals({tp});
         space.forget(*tp);
     }
-    space.link_debug = TargetAddr{};
+    space.link_debug = space.linker_stop = TargetAddr{};
 }
 
 // An unmapped object took its breakpoints along; what is mapped there now is not ours.

@@ -231,6 +231,14 @@ Planted* Patches::covering(TargetAddr address) const
     return inside ? planted : nullptr;
 }
 
+Planted* Patches::first_from(TargetAddr address) const
+{
+    if (Planted* over = covering(address))
+        return over;
+    auto next = planted_.lower_bound(address);
+    return next == planted_.end() ? nullptr : next->second.get();
+}
+
 std::optional<Found> Patches::find(TargetAddr pc) const
 {
     Planted* planted = covering(pc);

@@ -67,6 +67,7 @@ public:
 
     Planted* at(TargetAddr window) const;           // that begins there
     Planted* covering(TargetAddr address) const;    // whose window holds the address
+    Planted* first_from(TargetAddr address) const;  // ends behind it; covers it or not
     std::optional<Found> find(TargetAddr pc) const; // in a window or a trampoline
     bool empty() const { return planted_.empty(); }
     std::vector<TargetAddr> windows() const;

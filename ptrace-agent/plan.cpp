@@ -42,7 +42,7 @@ static void plan_fresh(Planting& work, const JumpReport& jumps, JumpPlan& plan,
                        std::vector<SitePlan>& plans)
 {
     auto tell = [&](Tracepoint* tp, const SitePlan& told) {
-        for (std::uint32_t index : work.sites_of[tp])
+        for (std::uint32_t index : work.sites_of(*tp))
             plans[index] = told;
     };
     for (Tracepoint* tp : work.fresh) {

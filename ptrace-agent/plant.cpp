@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <sys/ptrace.h>
 
 namespace dt::agent {
@@ -37,7 +38,7 @@ static std::string place(Planting& work, std::uint32_t index, const Site& site)
         work.fresh.push_back(tp);
     }
     if (!tp->site && (!tp->written || tp->purpose != Tracepoint::fires))
-        work.sites_of[tp].push_back(index);
+        work.sites.emplace_back(site.at, index);
     for (const Firing& firing : tp->firings) {
         if (firing.probe == site.probe && firing.kind == site.kind)
             return {}; // planted before
@@ -80,9 +81,9 @@ static std::vector<std::string> refuse_breakpoints(Planting& work,
         SitePlan plan = without_jump(*tp, jumps, mechanism);
         if (plan.form == SitePlan::breakpoint)
             return false;
-        for (std::uint32_t index : work.sites_of[tp])
+        for (std::uint32_t index : work.sites_of(*tp))
             work.refused.emplace_back(index, plan.text);
-        if (work.sites_of[tp].empty() && !tp->firings.empty())
+        if (work.sites_of(*tp).empty() && !tp->firings.empty())
             notes.push_back("a probe enabled before is gone: " + plan.text);
         work.space.forget(*tp);
         return true;
@@ -126,7 +127,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
 
     std::uint32_t n_execs_now = (*process)->n_execs;
 
-    StoppedWorld world(*this, space);
+    std::optional<StoppedWorld> stopped(std::in_place, *this, space);
+    StoppedWorld& world = *stopped;
     // The addresses are those of the program that it ran before.
     if (n_execs != n_execs_now || has_execed(threads_in(*space)))
         return Error{Code::gone, "plant probes: the process runs another program now"};
@@ -171,10 +173,11 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     if (!fresh.empty())
         watch_sigaction(world);
     for (Tracepoint* odd : space->write_breakpoints(fresh)) {
-        for (std::uint32_t index : work.sites_of[odd])
+        for (std::uint32_t index : work.sites_of(*odd))
             work.refused.emplace_back(index, "the text cannot be written");
         space->forget(*odd);
     }
+    stopped.reset(); // what is left, and the freeing of it all, need no stop
     std::sort(work.refused.begin(), work.refused.end());
 
     Writer out;
@@ -197,7 +200,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>&)
         return Error{Code::invalid, "remove probes: the request is cut short"};
     std::shared_ptr<AddressSpace> space = (*process)->space;
 
-    StoppedWorld world(*this, space);
+    std::optional<StoppedWorld> stopped(std::in_place, *this, space);
     std::vector<Tracepoint*> idle;
     for (const Site& site : sites) {
         Tracepoint* tp = space->find(site.at);
@@ -221,6 +224,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>&)
     remove_jumps(*space, idle);
     for (Tracepoint* tp : idle)
         space->forget(*tp);
+    stopped.reset(); // the freeing needs no stop
     table_.reclaim();
     return Body{};
 }

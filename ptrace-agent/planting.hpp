@@ -5,9 +5,9 @@
 #include "ptrace-agent/agent.hpp"
 #include "ptrace-agent/jump_plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -63,7 +63,19 @@ struct Planting {
     std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
     std::vector<Tracepoint*> fresh;
     std::vector<Tracepoint*> grown; // jumps with one more probe
-    std::unordered_map<Tracepoint*, std::vector<std::uint32_t>> sites_of;
+    // Ascending, with their index in the request.
+    std::vector<std::pair<TargetAddr, std::uint32_t>> sites;
+
+    // Those that a tracepoint serves and that were not planted before.
+    std::vector<std::uint32_t> sites_of(const Tracepoint& tp) const
+    {
+        std::vector<std::uint32_t> indices;
+        auto first = std::lower_bound(sites.begin(), sites.end(),
+                                      std::pair(tp.at(), std::uint32_t(0)));
+        for (; first != sites.end() && first->first == tp.at(); ++first)
+            indices.push_back(first->second);
+        return indices;
+    }
 };
 
 // The sites into tracepoints or refused, by address.
