@@ -60,10 +60,12 @@ void Agent::restore_kept(Thread& thread, int signal)
     if (sent == thread.kept.end())
         return;
     siginfo_t now;
-    // Another one of the kind may have come first, and ours was merged with it.
-    if (get_siginfo(thread.tid, now) && now.si_code == SI_TKILL)
+    bool ours = get_siginfo(thread.tid, now) && now.si_code == SI_TKILL;
+    if (ours)
         set_siginfo(thread.tid, sent->info);
-    thread.kept.erase(sent);
+    // Another one of the kind may have come first: ours was merged with it, or is behind it.
+    if (ours || signal < SIGRTMIN)
+        thread.kept.erase(sent);
 }
 
 void Agent::send_kept(Thread& thread)
@@ -77,8 +79,8 @@ void Agent::send_kept(Thread& thread)
         if (kept.info.si_code < 0 && kept.info.si_code != SI_TKILL &&
             syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &kept.info) == 0)
             return true;
-        kept.sent = true;
-        syscall(SYS_tgkill, pid, thread.tid, signal);
+        // Where the queue is full it stays here, to be sent later.
+        kept.sent = syscall(SYS_tgkill, pid, thread.tid, signal) == 0 || errno == ESRCH;
         return false;
     };
     auto& all = thread.kept;
