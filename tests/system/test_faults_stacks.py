@@ -1,6 +1,6 @@
 """Stacks that are left, switched, walked or nearly full while their functions are probed,
 and storms of signals (D and H of the catalogue of faults)."""
-import re
+import random, re, subprocess, time
 
 from faults import *
 from harness import *
@@ -66,6 +66,24 @@ def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
             for name, called in (("work entry", got["work"]), ("work return", got["work"]),
                                  ("handled entry", n), ("on_signal return", n)):
                 equal(counts.get(name, 0), called, name)
+
+def a_storm_meets_a_killed_dtrace(t):
+    """A1, D1"""
+    n = 100000
+    for _ in range(100 if t.long else 5):
+        target = subprocess.Popen([t.victim("storm"), str(n), "3", "1000"], stdout=subprocess.PIPE,
+                                  text=True)
+        tracer = Tracer(t, OWN + "{ @ = count(); }", target.pid)
+        try:
+            time.sleep(random.random() * 0.05)
+            tracer.process.kill()
+            said = target.communicate(timeout=60)[0]
+        finally:
+            target.kill()
+            target.wait()
+            tracer.process.communicate()
+        equal(target.returncode, 0, said)
+        right_storm(said, n)
 
 TESTS = tests_of(globals())
 

@@ -1,6 +1,6 @@
 """Every entry and every return of every module, in real programs at their own work: the
 output and the exit status are those of the untraced run."""
-import subprocess
+import os, subprocess
 
 from harness import equal, main, need
 
@@ -23,6 +23,11 @@ SCRIPTS = {
     "work.awk": "BEGIN { for (i = 0; i < 100000; i++) s += i % 7; print s }",
     "work.c": "#include <stdio.h>\n" +
               "\n".join(f"int f{i}(int x) {{ return x * {i} + 1; }}" for i in range(200)),
+    # Stacks that grow and move while a thousand goroutines run.
+    "work.go": "package main\nimport \"fmt\"\n"
+               "func deep(n int) int { var a [64]int; if n == 0 { return 1 }; a[n%64] = n; return deep(n-1) + a[n%64] - n }\n"
+               "func main() { done := make(chan int); for i := 0; i < 1000; i++ { go func() { done <- deep(200) }() }\n"
+               "sum := 0; for i := 0; i < 1000; i++ { sum += <-done }; fmt.Println(sum) }\n",
     "Work.java": "public class Work { public static void main(String[] a) { try { Object o "
                  "= null; o.toString(); } catch (NullPointerException e) { "
                  "System.out.println(java.util.stream.IntStream.range(0, 9999).sum()); } } }",
@@ -53,6 +58,13 @@ def java_works_the_same_with_every_module_probed(t):
     subprocess.run(["javac", "Work.java"], cwd=t.scratch, check=True, capture_output=True)
     same_as_untraced(t, "java", "Work")
 
+def go_works_the_same_with_every_module_probed(t):
+    need("go")
+    (t.scratch / "work.go").write_text(SCRIPTS["work.go"])
+    subprocess.run(["go", "build", "-o", "work", "work.go"], cwd=t.scratch, check=True, capture_output=True,
+                   env=dict(os.environ, GOCACHE=str(t.scratch / "go"), HOME=str(t.scratch)))
+    same_as_untraced(t, str(t.scratch / "work"))
+
 TESTS = [
     test_of("perl", "perl", "work.pl"), test_of("python3", "python3", "work.py"),
     test_of("node", "node", "work.js"), test_of("gcc", "gcc", "-O1", "-c", "work.c", "-o", "work.o"),
@@ -63,6 +75,8 @@ TESTS = [
     test_of("gawk", "gawk", "-f", "work.awk"), test_of("sort", "sort", "-k2", "work.c"),
     test_of("tar", "tar", "cf", "-", "work.c"), test_of("find", "find", "/usr/share/doc", "-name", "copyright"),
     java_works_the_same_with_every_module_probed,
+    test_of("busybox", "busybox", "sh", "work.sh"),
+    go_works_the_same_with_every_module_probed,
 ]
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // N numbered signals from another process, as fast as they are taken, to THREADS threads
 // that call work(). The handler runs on the smallest alternate stack, between guard pages,
-// and calls handled(). storm N THREADS; prints what came, and what came wrong:
+// and calls handled(). storm N THREADS [FLIGHT]: no more than FLIGHT are on their way; prints what came, and what came wrong:
 //   twice    numbers that came more than once
 //   odd      a siginfo that is not what was sent
 //   strange  interrupted at an address that is in no code of the program's
@@ -31,7 +31,8 @@ static struct {
 } code[256];
 static int n_code;
 static unsigned char seen[max_signals];
-static long n_signals, n_taken, n_twice, n_odd, n_strange, n_wrong, n_masked, n_calls,
+static long* n_taken; // the sender looks at it
+static long n_signals, n_flight, n_twice, n_odd, n_strange, n_wrong, n_masked, n_calls,
     n_handled;
 static pid_t sender;
 static volatile int stop;
@@ -70,7 +71,7 @@ static void on_signal(int number, siginfo_t* info, void* context)
     if (!found)
         add(&n_strange);
     handled(value);
-    add(&n_taken);
+    add(n_taken);
 }
 
 static void learn_code(void)
@@ -122,6 +123,8 @@ static void send_all(pid_t to)
 {
     for (int i = 0; i < n_signals;) {
         union sigval value = {.sival_int = i};
+        while (i - __atomic_load_n(n_taken, __ATOMIC_RELAXED) >= n_flight)
+            sched_yield();
         if (sigqueue(to, SIGRTMIN, value) == 0)
             ++i;
         else if (errno == EAGAIN)
@@ -141,6 +144,9 @@ int main(int argc, char** argv)
     int status = 0;
 
     n_signals = argc > 1 ? atol(argv[1]) : 10000;
+    n_flight = argc > 3 ? atol(argv[3]) : n_signals;
+    n_taken =
+        mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     learn_code();
     sigset_t taken;
     sigemptyset(&taken);
@@ -166,13 +172,13 @@ int main(int argc, char** argv)
     while (waitpid(sender, &status, 0) < 0 && errno == EINTR) {
     }
     // All were sent: what has not come a second later is lost.
-    for (int i = 0; i < 100 && __atomic_load_n(&n_taken, __ATOMIC_RELAXED) < n_signals;
+    for (int i = 0; i < 100 && __atomic_load_n(n_taken, __ATOMIC_RELAXED) < n_signals;
          ++i)
         usleep(10000);
     stop = 1;
     for (long i = 0; i < n_threads; ++i)
         pthread_join(threads[i], NULL);
-    printf("signals %ld twice %ld odd %ld strange %ld wrong %ld\n", n_taken, n_twice,
+    printf("signals %ld twice %ld odd %ld strange %ld wrong %ld\n", *n_taken, n_twice,
            n_odd, n_strange, n_wrong);
     printf("work %ld handled %ld masked %ld\n", n_calls, n_handled, n_masked);
     return status != 0;
