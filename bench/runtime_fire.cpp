@@ -4,7 +4,7 @@
 // The runtime's image is mapped into this process as the agent maps it into a target, a
 // trampoline stands before a function that only returns, and the function is called in a
 // loop. A line is the loop with the probe less the loop without, in CPU time of this
-// thread: median of 15 rounds, and the spread.
+// thread: median of 15 rounds, and the spread; interpreted, then compiled if it can be.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <algorithm>
@@ -62,10 +62,21 @@ void report(const char* what, const char* program, int inert = 0)
     runtime.set_clock();
     runtime.config().enabled = inert != 1;
     if (inert == 2)
-        runtime.site_of(calls[0]).n_firings = 0;
+        runtime.set_inert(calls[0]);
     Spread without = measure(nullptr, bare), with = measure(&runtime, calls);
-    std::printf("%-44s %7.1f ns  (%.1f .. %.1f)\n", what, with.median - without.median,
+    std::printf("%-40s %7.1f ns  (%5.1f .. %5.1f)", what, with.median - without.median,
                 with.least - without.median, with.most - without.median);
+    std::string why;
+    for (Function call : calls)
+        why += runtime.compile(call);
+    if (inert != 0 || !why.empty()) {
+        std::printf("  %s\n", why.c_str());
+    } else {
+        Spread compiled = measure(&runtime, calls);
+        std::printf("  compiled %7.1f ns  (%5.1f .. %5.1f)\n",
+                    compiled.median - without.median, compiled.least - without.median,
+                    compiled.most - without.median);
+    }
     for (auto kind : {DTRACEDROP_PRINCIPAL, DTRACEDROP_NOSHARD, DTRACEDROP_AGGREGATION,
                       DTRACEDROP_DYNAMIC, DTRACEDROP_LEASE})
         if (runtime.session.drops(kind) != 0)

@@ -18,6 +18,7 @@
 #include "dif/engine.h"
 #include "dif/mem.h"
 #include "dif/ops.h"
+#include "dif/slots.h"
 #include "dif/subrs.h"
 #include "dif/vars.h"
 
@@ -161,10 +162,6 @@ dt_u64 dt_pid(struct dt_mstate *m);
 dt_u64 dt_static_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id);
 void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v);
 /* --- slots.c --- */
-struct dt_slot {
-	dt_u64 key; /* thread and variable; 0: never used */
-	dt_u64 value;
-};
 #define DT_MIN_SLOTS 32
 /* Looks at some slots, from *next on. */
 void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,

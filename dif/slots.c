@@ -17,18 +17,9 @@
 /* Thread and variable in one word; 0: they do not fit. */
 DT_INLINE dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
 {
-	dt_u64 thread = dt_thread_key(m->host);
-	dt_u64 pid = thread >> 32, tid = (dt_u32)thread;
+	dt_u64 key = dt_slot_key_of(dt_thread_key(m->host));
 
-	if (DT_UNLIKELY(pid >= 1 << 22 || tid >= 1 << 22 || id > 0xffff))
-		return 0;
-	return 1ull << 60 | pid << 38 | tid << 16 | id;
-}
-
-/* Where the search for a key begins. */
-DT_INLINE dt_u32 dt_slot_hash(dt_u64 key)
-{
-	return (dt_u32)(key ^ key >> 13 ^ key >> 34);
+	return DT_LIKELY(key && id <= 0xffff) ? key | id : 0;
 }
 
 DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
@@ -36,7 +27,7 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 	const struct dt_dyn_plan *p = &m->arena->dyn;
 
 	return (struct dt_slot *)dt_at(m->base, p->slots) +
-	       (dt_slot_hash(key) & (p->n_slots - 1));
+	       (dt_slot_hash_of(key) & (p->n_slots - 1));
 }
 
 /*
@@ -48,7 +39,7 @@ static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 {
 	const struct dt_dyn_plan *p = &m->arena->dyn;
 	struct dt_slot *slots = dt_at(m->base, p->slots);
-	dt_u32 at = dt_slot_hash(key);
+	dt_u32 at = dt_slot_hash_of(key);
 
 	*empty = DT_NULL;
 	*elsewhere = 0;

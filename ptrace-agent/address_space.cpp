@@ -199,6 +199,7 @@ void AddressSpace::forget_all()
     copied_.clear();
     patches.forget_all();
     runtime.forget();
+    native.forget();
     no_runtime.clear();
     common_areas.clear();
     forget_unwind(*this);

@@ -25,6 +25,7 @@
 #include "fasttrap/memory.hpp"
 #include "fasttrap/tracepoint_table.hpp"
 #include "ptrace-agent/client.hpp"
+#include "ptrace-agent/native_code.hpp"
 #include "ptrace-agent/patches.hpp"
 #include "ptrace-agent/runtime_map.hpp"
 
@@ -128,6 +129,7 @@ public:
 
     Patches patches;
     RuntimeMap runtime;
+    NativeCode native;
     std::set<TargetAddr> common_areas; // text whose windows have one area
     std::string no_runtime;            // why it cannot be put into it; "" when it can
     std::string no_injection; // why no system call can be made in it; "" when it can

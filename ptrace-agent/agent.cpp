@@ -221,6 +221,7 @@ void Agent::drop_thread(Thread& thread, int status)
     bool tell = process.is_target && !process.doomed;
     ended_ = process.space;
     processes_.erase(process.pid);
+    allow_rseq(*ended_);
     std::vector<pid_t> unannounced;
     for (auto& [orphan, stop] : early_stops_)
         unannounced.push_back(orphan);

@@ -15,6 +15,7 @@
 // being hit; follow.cpp children; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
 // release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
 // repair; inject_runtime.cpp, jumps.cpp, patches.cpp, runtime_map.cpp the fast path;
+// native_code.cpp, rseq.cpp compiled clauses in it;
 // probe_context.cpp threads that stop in it, leave_code.cpp how they get out; answer.cpp,
 // host_upcall.cpp what it asks;
 // linker.cpp the dynamic linker; profile.cpp sampling; host*.cpp what D programs ask; unwind*.cpp ustack().
@@ -159,6 +160,13 @@ private:
     Result<Ok> inject_runtime(StoppedWorld& world, Thread& thread);
     void refresh_config(AddressSpace& space);
     void learn_thread(Thread& thread);
+
+    // native_code.cpp, rseq.cpp
+    void compile_site(AddressSpace& space, std::uint32_t site,
+                      const std::vector<dt_rt_firing>& firings);
+    void learn_rseq(AddressSpace& space);
+    void allow_rseq(AddressSpace& space);
+    void begin_rseq(Thread& thread);
 
     // jumps.cpp
     JumpReport plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh);

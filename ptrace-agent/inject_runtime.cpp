@@ -357,6 +357,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     const Part parts[] = {
         {*image, header.image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
          "map the runtime"},
+        {*image + DT_RT_CODE, DT_RT_CODE_BYTES, PROT_READ | PROT_EXEC,
+         own | MAP_NORESERVE, no_fd, "map room for compiled code"},
         {*image + DT_RT_CONFIG,
          (sizeof(dt_rt_config) + page_bytes - 1) & ~(page_bytes - 1), PROT_READ, shared,
          config, "map the runtime's config"},
@@ -398,6 +400,7 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     runtime.arena = *arena;
     runtime.arena_bytes = arena_.bytes();
     refresh_config(space);
+    learn_rseq(space);
     return Ok{};
 }
 

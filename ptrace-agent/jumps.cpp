@@ -73,7 +73,13 @@ std::vector<dt_rt_firing> firings_of(const Tracepoint& tp)
 // A jump stands for the tracepoint already, and its list of probes changed.
 bool Agent::update_jump(AddressSpace& space, const Tracepoint& tp)
 {
-    return tp.site && space.runtime.set_firings(*tp.site, firings_of(tp));
+    if (!tp.site)
+        return false;
+    std::vector<dt_rt_firing> firings = firings_of(tp);
+    if (!space.runtime.set_firings(*tp.site, firings))
+        return false;
+    compile_site(space, *tp.site, firings);
+    return true;
 }
 
 // The window that a site is in. An endbr64 stays in its place: the window with its probe

@@ -69,6 +69,11 @@ TargetAddr Agent::program_pc(AddressSpace& space, const user_regs_struct& user)
         auto at = frame_of(space, user);
         if (at && space.read_value(*at, frame) && frame.site < DT_RT_MAX_SITES)
             return {space.runtime.config().sites[frame.site].at};
+        // Compiled code has its site's address in %rbx, from its first instruction on.
+        std::uint64_t site = user.rbx - space.runtime.image.value - DT_RT_CONFIG -
+                             offsetof(dt_rt_config, sites);
+        if (space.runtime.in_code(pc) && site / sizeof(dt_rt_site) < DT_RT_MAX_SITES)
+            return {space.runtime.config().sites[site / sizeof(dt_rt_site)].at};
         return pc;
     }
     if (auto found = space.patches.find(pc))
@@ -136,6 +141,11 @@ bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struc
     if (info.si_signo == SIGSEGV && info.si_code == SI_KERNEL &&
         read_counter(space, user))
         return set_regs(thread.tid, user);
+    if (fault) {
+        auto on = space.native.after_fault({user.rip});
+        user.rip = on ? on->value : user.rip;
+        return on && set_regs(thread.tid, user);
+    }
     if (info.si_signo == SIGTRAP && info.si_code == SI_KERNEL &&
         offset - 1 == header.upcall_trap) {
         repair_after_trap(thread);

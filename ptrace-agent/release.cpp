@@ -103,6 +103,7 @@ void Agent::forget_jumps(AddressSpace& space)
     }
     space.patches.forget_all();
     space.runtime.forget();
+    space.native.forget();
 }
 
 void Agent::release(std::shared_ptr<AddressSpace> space)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/runtime_map.hpp"
 
+#include "dif/slots.h"
+#include "ptrace-agent/runtime/image.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -117,6 +120,7 @@ std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
     }
     config_->sites[site] = dt_rt_site{};
     config_->sites[site].at = at.value;
+    set_code(config_->sites[site], image.value + runtime_header().skip);
     return site;
 }
 
@@ -130,10 +134,44 @@ void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
     config_->sites[site].taken = condition;
 }
 
+// Threads read it at any time.
+void RuntimeMap::set_code(dt_rt_site& site, std::uint64_t code)
+{
+    __atomic_store_n(&site.code, code, __ATOMIC_RELEASE);
+}
+
+// The way through the engine, for any list of firings.
+std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
+{
+    const dt_rt_header& header = runtime_header();
+    if (site.n_firings == 0)
+        return image.value + header.skip;
+    if (site.condition == 0)
+        return image.value + header.generic;
+    return image.value + header.conditions +
+           std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
+}
+
+void RuntimeMap::set_compiled(std::uint32_t number, const Compiled& compiled)
+{
+    dt_rt_site& site = config_->sites[number];
+    // A thread may be between the code and what it reads here.
+    if (site.probe != 0 && (site.probe != compiled.probe.value ||
+                            site.arg0 != compiled.arg0 || site.epid != compiled.epid))
+        return;
+    if (site.condition != 0 || site.n_firings != 1)
+        return;
+    site.probe = compiled.probe.value;
+    site.arg0 = compiled.arg0;
+    site.epid = compiled.epid;
+    set_code(site, compiled.code.value);
+}
+
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
 {
     dt_rt_site& entry = config_->sites[site];
-    std::uint32_t first = n_firings_;
+    // A thread that is on its way sees an end of the list that it had, not of another's.
+    std::uint32_t first = firings.empty() ? entry.first_firing : n_firings_;
     if (firings.size() > DT_RT_MAX_FIRINGS - n_firings_)
         return false;
     std::copy(firings.begin(), firings.end(), config_->firings + first);
@@ -152,6 +190,7 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
                      __ATOMIC_RELEASE);
     if (returns)
         __atomic_store_n(&entry.condition, entry.taken, __ATOMIC_RELEASE);
+    set_code(entry, plain_code(entry));
     return true;
 }
 
@@ -183,6 +222,9 @@ void RuntimeMap::add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid)
     n_threads_ += thread->fs_base == 0 ? 1 : 0;
     thread->tid = static_cast<std::uint32_t>(tid);
     thread->pid = static_cast<std::uint32_t>(pid);
+    thread->slot_key = dt_slot_key_of(static_cast<std::uint64_t>(pid) << 32 |
+                                      static_cast<std::uint32_t>(tid));
+    thread->slot_hash = dt_slot_hash_of(thread->slot_key);
     __atomic_store_n(&thread->fs_base, fs_base, __ATOMIC_RELEASE);
 }
 
@@ -286,6 +328,14 @@ void RuntimeMap::forget_rules()
     for (dt_rt_rule* rule : rules_)
         __atomic_store_n(&rule->at, 0, __ATOMIC_RELAXED);
     rules_.clear();
+}
+
+pid_t RuntimeMap::tid_of(std::uint64_t fs_base)
+{
+    const dt_rt_thread* thread = find_slot(fs_base);
+    return thread != nullptr && thread->fs_base == fs_base
+               ? static_cast<pid_t>(thread->tid)
+               : 0;
 }
 
 } // namespace dt::agent

@@ -48,7 +48,12 @@ public:
     std::uint64_t image_bytes = 0, region_bytes = 0, arena_bytes = 0;
     bool in_image(TargetAddr at) const
     {
-        return image.value != 0 && at - image < image_bytes;
+        return image.value != 0 && (at - image < image_bytes || in_code(at));
+    }
+    bool in_code(TargetAddr at) const
+    {
+        return image.value != 0 &&
+               at - (image + DT_RT_CODE) < std::uint64_t{DT_RT_CODE_BYTES};
     }
 
     // A site without firings: its number, none when the table is full.
@@ -58,9 +63,19 @@ public:
     void set_condition(std::uint32_t site, std::uint32_t condition);
     // False: no room. An empty list makes the site inert.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
+    // After set_firings(): the site's one firing is done by compiled code. What it
+    // needs to know of the probe is written once in a site's life.
+    struct Compiled {
+        TargetAddr code;
+        TargetAddr probe; // its struct dt_probe
+        std::uint64_t arg0 = 0;
+        std::uint32_t epid = 0;
+    };
+    void set_compiled(std::uint32_t site, const Compiled& compiled);
     void free_site(std::uint32_t site);
 
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
+    pid_t tid_of(std::uint64_t fs_base); // 0: not seen
 
     // The memory that can be read now.
     void set_ranges(const std::vector<Mapping>& mappings);
@@ -72,6 +87,8 @@ public:
     void forget_rules();
 
 private:
+    void set_code(dt_rt_site& site, std::uint64_t code);
+    std::uint64_t plain_code(const dt_rt_site& site) const;
     dt_rt_thread* find_slot(std::uint64_t fs_base);
     dt_rt_rule* find_rule(std::uint64_t at) const; // its entry or a free one
 

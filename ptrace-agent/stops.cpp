@@ -25,6 +25,7 @@ void Agent::handle_stop(Thread& thread)
     if (thread.fresh) {
         thread.fresh = false;
         learn_mask(thread);
+        begin_rseq(thread);
         learn_thread(thread);
     }
     int event = thread.event();
@@ -208,6 +209,7 @@ void Agent::handle_new_task(Thread& parent)
     }
     Process& guest = add_process(child, process.space);
     guest.trap_action = process.trap_action;
+    allow_rseq(*guest.space);
     adopt(guest, child);
 }
 

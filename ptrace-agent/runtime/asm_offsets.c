@@ -33,7 +33,7 @@ void dt_rt_offsets(void)
 	OFFSET(CONFIG_SITES, dt_rt_config, sites);
 	OFFSET(SITE_BACK, dt_rt_site, back);
 	OFFSET(SITE_N_FIRINGS, dt_rt_site, n_firings);
-	OFFSET(SITE_CONDITION, dt_rt_site, condition);
+	OFFSET(SITE_CODE, dt_rt_site, code);
 	OFFSET(FRAME_R11, dt_rt_frame, r11);
 	OFFSET(FRAME_R10, dt_rt_frame, r10);
 	OFFSET(FRAME_R9, dt_rt_frame, r9);

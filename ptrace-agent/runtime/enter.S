@@ -35,11 +35,13 @@
 
 	.globl dt_rt_image, dt_rt_config
 	.globl dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
+	.globl dt_rt_generic, dt_rt_skip, dt_rt_conditions
 	.globl dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
 	.globl dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.globl dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
 	.hidden dt_rt_image, dt_rt_config
 	.hidden dt_rt_enter, dt_rt_upcall, dt_rt_upcall_trap
+	.hidden dt_rt_generic, dt_rt_skip, dt_rt_conditions
 	.hidden dt_rt_frame_begin, dt_rt_leave_begin, dt_rt_leave_end
 	.hidden dt_rt_peek, dt_rt_changed, dt_rt_copy, dt_rt_copy_string
 	.hidden dt_rt_load_begin, dt_rt_load_end, dt_rt_load_fixup
@@ -61,24 +63,20 @@ dt_rt_enter:
 	push	%rax
 	lea	(, %rbx, 8), %rax
 	lea	CONFIG(CONFIG_SITES), %rcx
-	lea	(%rcx, %rax, 4), %rax		/* the site */
+	lea	(%rcx, %rax, 8), %rax		/* the site */
 	mov	CONFIG(CONFIG_ENABLED), %ecx
-	jrcxz	.Lskip
-	mov	SITE_N_FIRINGS(%rax), %ecx
-	jrcxz	.Lskip
-	mov	SITE_CONDITION(%rax), %ecx
-	jrcxz	.Lfires
-	jmp	.Lcondition
+	jrcxz	dt_rt_skip
+	jmp	*SITE_CODE(%rax)
 
 	/* Nothing was changed but %rbx, %rcx, %rax; %rax: the site */
-.Lskip:
+dt_rt_skip:
 	mov	SITE_BACK(%rax), %rbx
 	mov	CONFIG(CONFIG_GATHER), %ecx
 dt_rt_skip2:
 	jmp	.Laside2
 dt_rt_skip_end:
 
-.Lfires:
+dt_rt_generic:
 	pushfq
 	testl	$OWNER_DIED, CONFIG(CONFIG_ALIVE)
 	jnz	.Ldead
@@ -124,7 +122,7 @@ dt_rt_skip_end:
 	push	%rcx				/* site */
 	push	%rax				/* user_rsp */
 	push	%rbx				/* lock */
-	shl	$5, %rcx
+	shl	$6, %rcx
 	lea	CONFIG(CONFIG_SITES), %rbx
 	push	SITE_BACK(%rcx, %rbx)		/* back */
 	lea	160(%rax), %rcx
@@ -227,28 +225,14 @@ dt_rt_aside_end:
 	sub	CONFIG(CONFIG_N_SHARDS), %ecx
 	jmp	.Lmodulo_again
 
-	/* %ecx: opcode's four bits + 16; the flags are the program's */
-.Lcondition:
-	lea	.Lconditions - 16 * 4(%rip), %rax
-	lea	(%rax, %rcx, 4), %rax
-	jmp	*%rax
-	.p2align 2
-.Lconditions:
+	/* A conditional jump's: the flags are the program's. */
+	.p2align 4
+dt_rt_conditions:
 	.irp	cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
-	.p2align 2
-	j\cc	.Ltaken
-	jmp	.Lnot_taken
+	.p2align 4
+	j\cc	dt_rt_generic
+	jmp	dt_rt_skip
 	.endr
-.Ltaken:
-	lea	(, %rbx, 8), %rax
-	lea	CONFIG(CONFIG_SITES), %rcx
-	lea	(%rcx, %rax, 4), %rax
-	jmp	.Lfires
-.Lnot_taken:
-	lea	(, %rbx, 8), %rax
-	lea	CONFIG(CONFIG_SITES), %rcx
-	lea	(%rcx, %rax, 4), %rax
-	jmp	.Lskip
 
 	/* The first choice is held: the others, in order, from the byte over the flags. */
 .Lsearch:
@@ -293,7 +277,7 @@ dt_rt_aside_end:
 	movb	$0, 3(%rsp)
 	mov	4(%rsp), %ebx
 	and	$SITE_MASK, %ebx
-	shl	$5, %ebx
+	shl	$6, %ebx
 	lea	CONFIG(CONFIG_SITES), %rax
 	add	%rax, %rbx
 	mov	CONFIG(CONFIG_ARENA), %rax

@@ -3,9 +3,9 @@
  * What the agent and the runtime agree on: the runtime is our code inside a
  * target, and this is everything that the two share.
  *
- *   image base                 + DT_RT_CONFIG             + DT_RT_BELLS  + DT_RT_STACKS
- *   | header, text, constants  | config (read-only here)  | three pages  | a stack per shard
- *   | r-x, no writable data    | written by the agent     | rw-, watched | rw-
+ *   image base                 + DT_RT_CODE        + DT_RT_CONFIG             + DT_RT_BELLS  + DT_RT_STACKS
+ *   | header, text, constants  | compiled clauses  | config (read-only here)  | three pages  | a stack per shard
+ *   | r-x, no writable data    | r-x, the agent's  | written by the agent     | rw-, watched | rw-
  *
  * They stand at fixed distances, so that the image needs no relocation and
  * finds the config by its own pc. The arena is mapped elsewhere; the config says
@@ -32,6 +32,15 @@
  * [enter, frame_begin) and [leave_begin, leave_end). In these two ranges there is
  * nothing that waits.
  *
+ * Compiled code. dt_rt_enter goes on at site->code: the generic way that is told above,
+ * or what the agent made of the one clause that the site's one probe has
+ * (ptrace-agent/native). %rax: the site, %ebx: its index; flags and all else are the
+ * program's; on the stack as above %rbx, %rcx, %rax. It uses up to four words more,
+ * so that 184 bytes of the target's stack may be used. Whatever is out of the
+ * ordinary makes it put back what it changed, with nothing done, and jump to
+ * header->generic with these registers; else it goes to header->skip, with the site
+ * in %rax. There is no frame, and nothing in it waits.
+ *
  * A thread that is to leave for good is let run, with config->gather set: whoever comes
  * to the way out then waits at the gate. From there on, which is header->leaves, its
  * registers say where the program is: %rbx is the way back, and on its stack are
@@ -57,6 +66,8 @@
 #include "dif/types.h"
 
 #define DT_RT_MAGIC 0x31545254444c4344ull
+#define DT_RT_CODE 0x80000ull     /* from the image base */
+#define DT_RT_CODE_BYTES 0x80000ull
 #define DT_RT_CONFIG 0x100000ull  /* from the image base */
 #define DT_RT_BELLS 0x3ff0000ull  /* from the image base */
 #define DT_RT_STACKS 0x4000000ull /* from the image base */
@@ -81,11 +92,17 @@ struct dt_rt_header {
 	/* Where a frame is not yet there, and where it was read already. */
 	dt_u64 frame_begin;
 	dt_u64 leave_begin, leave_end;
+	/*
+	 * What site->code may be, beside compiled code: fire; fire nothing; fire if
+	 * jcc's condition holds, DT_RT_CONDITION_BYTES from one to the next.
+	 */
+	dt_u64 generic, skip, conditions;
 	struct dt_rt_leave {
 		dt_u64 begin, end;
 		dt_u64 depth; /* words of the program on its stack, above %rbx */
 	} leaves[DT_RT_LEAVES];
 };
+#define DT_RT_CONDITION_BYTES 16
 
 /*
  * A thread of the target. Hash table by fs_base, linear probing, 0: free. An ended
@@ -95,6 +112,9 @@ struct dt_rt_thread {
 	dt_u64 fs_base;
 	dt_u32 tid;
 	dt_u32 pid; /* differs for a vfork child that runs on this fs_base */
+	/* dif/slots.c: the key of its variables without their id, 0: no slots. */
+	dt_u64 slot_key;
+	dt_u64 slot_hash; /* of slot_key; that of a key is this ^ its id */
 };
 /* Where the search for a thread begins. */
 static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
@@ -116,7 +136,12 @@ struct dt_rt_site {
 	dt_u64 at;   /* the instruction's address, which D sees as the pc */
 	dt_u64 back; /* the trampoline's tail */
 	dt_u32 first_firing; /* read both at once, as one dt_u64: they are */
-	dt_u32 n_firings;    /* replaced so while threads run; 0: inert */
+	dt_u32 n_firings;    /* replaced so while threads run */
+	dt_u64 code;	     /* where dt_rt_enter goes on */
+	/* Of the one firing, when the code was compiled; never changed then. */
+	dt_u64 probe; /* address of its struct dt_probe */
+	dt_u64 arg0;
+	dt_u32 epid;
 	/*
 	 * A conditional jump is a return only when it is taken: the low four bits
 	 * of jcc's opcode, plus DT_RT_CONDITIONAL. `condition` is asked before all
@@ -124,7 +149,8 @@ struct dt_rt_site {
 	 */
 	dt_u32 condition;
 	dt_u32 taken;
-};
+	dt_u32 pad;
+} __attribute__((aligned(64)));
 #define DT_RT_CONDITIONAL 0x10
 
 /* A range of addresses that were readable when the agent looked. Ascending. */
@@ -196,6 +222,11 @@ struct dt_rt_config {
 	dt_u32 errno_known;
 	dt_u64 robust_next;   /* the agent's: its list of such words */
 	dt_s64 errno_offset;  /* from fs_base */
+	/*
+	 * 1: every thread has its struct rseq where compiled code looks for it, and
+	 * what that says about the CPU holds for the thread that reads it.
+	 */
+	dt_u32 rseq, rseq_pad;
 	dt_u32 uid, gid, ppid, n_ranges;
 	char execname[64];
 	dt_u32 ranges_seq;    /* odd while the agent rewrites them */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/unit/runtime/in_process.hpp"
 
+#include "dif/slots.h"
 #include "libdtrace/compile/compiler.hpp"
 
 #include <cpuid.h>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -39,13 +41,16 @@ InProcess::InProcess(const std::string& program, unsigned n_shards)
     base_ = static_cast<std::byte*>(all);
     code_ = static_cast<std::byte*>(code);
     std::memcpy(base_, image.data(), image.size());
-    if (mprotect(base_, image.size(), PROT_READ | PROT_EXEC) != 0)
+    if (mprotect(base_, image.size(), PROT_READ | PROT_EXEC) != 0 ||
+        mprotect(base_ + DT_RT_CODE, DT_RT_CODE_BYTES,
+                 PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
         throw std::runtime_error("mprotect");
     const std::uint64_t enter = reinterpret_cast<std::uint64_t>(base_) + header().enter;
     std::memcpy(code_, &enter, sizeof enter);
     code_used_ = trampoline_bytes;
 
     session.config.n_shards = n_shards;
+    session.config.n_cpus = static_cast<dt_u32>(sysconf(_SC_NPROCESSORS_CONF));
     session.config.options[DTRACEOPT_bufsize] = 1 << 20;
     session.config.options[DTRACEOPT_aggsize] = 1 << 20;
     session.config.options[DTRACEOPT_destructive] = 1;
@@ -65,6 +70,7 @@ InProcess::InProcess(const std::string& program, unsigned n_shards)
     c.fs_method = b & bit_FSGSBASE ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL;
     c.may_call = 1;
     c.enabled = 1;
+    c.rseq = __rseq_size != 0;
     c.uid = geteuid();
     c.gid = getegid();
     c.ppid = static_cast<dt_u32>(getppid());
@@ -138,12 +144,56 @@ Function InProcess::probed(std::vector<Probe> probes, const void* target,
     site.first_firing = n_firings_;
     site.n_firings = static_cast<dt_u32>(probes.size());
     site.condition = condition;
+    site.code = reinterpret_cast<std::uint64_t>(base_) +
+                (condition != 0
+                     ? header().conditions + DT_RT_CONDITION_BYTES * (condition & 0xf)
+                     : header().generic);
     for (const Probe& probe : probes) {
         std::uint32_t id = session.probe_named(probe.name);
         config_->firings[n_firings_++] = {id, static_cast<dt_u32>(probe.kind),
                                           probe.arg0};
     }
     return reinterpret_cast<Function>(at);
+}
+
+std::string InProcess::compile(Function trampoline)
+{
+    dt_rt_site& site = site_of(trampoline);
+    const dt_rt_firing& firing = config_->firings[site.first_firing];
+    const dt_probe& probe = session.probes()[firing.probe - 1];
+    const auto* ecbs =
+        static_cast<dt_ecb*>(dt_at(session.memory(), session.arena().ecbs.at));
+    auto plan = dt::native::plan_clause(
+        session.memory(), ecbs[probe.first_ecb - 1].clause,
+        firing.kind == DT_RT_RETURN ? dt::native::Arguments::of_return
+                                    : dt::native::Arguments::of_call);
+    if (!plan)
+        return plan.error().text;
+    dt::native::Target target;
+    target.image = reinterpret_cast<std::uint64_t>(base_);
+    target.arena = config_->arena;
+    target.has_rdfsbase = config_->fs_method == DT_RT_FS_RDFSBASE;
+    if (use_rseq && __rseq_size != 0)
+        target.rseq = dt::native::RseqArea{__rseq_offset, RSEQ_SIG};
+    auto code = dt::native::compile(*plan, target, native_used_);
+    if (!code)
+        return code.error().text;
+    const auto& bytes = code->bytes;
+    std::memcpy(base_ + native_used_, bytes.data(), bytes.size());
+    site.probe = reinterpret_cast<std::uint64_t>(&probe);
+    site.arg0 = firing.arg0;
+    site.epid = probe.first_ecb;
+    site.code = reinterpret_cast<std::uint64_t>(base_) + native_used_;
+    native_used_ +=
+        (bytes.size() + dt::native::code_align - 1) & ~(dt::native::code_align - 1);
+    return "";
+}
+
+void InProcess::set_inert(Function trampoline)
+{
+    dt_rt_site& site = site_of(trampoline);
+    site.n_firings = 0;
+    site.code = reinterpret_cast<std::uint64_t>(base_) + header().skip;
 }
 
 dt_rt_site& InProcess::site_of(Function trampoline)
@@ -158,7 +208,10 @@ void InProcess::add_thread()
     std::uint32_t slot = dt_rt_thread_slot(fs_base());
     while (config_->threads[slot].fs_base != 0)
         slot = (slot + 1) & (DT_RT_MAX_THREADS - 1);
-    config_->threads[slot] = {fs_base(), static_cast<dt_u32>(gettid()), config_->pid};
+    const auto tid = static_cast<dt_u32>(gettid());
+    const std::uint64_t key =
+        dt_slot_key_of(static_cast<std::uint64_t>(config_->pid) << 32 | tid);
+    config_->threads[slot] = {fs_base(), tid, config_->pid, key, dt_slot_hash_of(key)};
 }
 
 void InProcess::add_range(const void* start, std::uint64_t bytes)

@@ -4,6 +4,7 @@
 // agent: they fix up faulting loads and answer upcalls.
 #pragma once
 
+#include "ptrace-agent/native/native.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 #include "tests/unit/dif/session.hpp"
 
@@ -35,6 +36,10 @@ public:
     };
     Function probed(std::vector<Probe> probes, const void* target,
                     std::uint32_t condition = 0);
+    // The site's probe and clause, compiled: "" or why it is left to the engine.
+    std::string compile(Function trampoline);
+    void set_inert(Function trampoline);
+    bool use_rseq = true; // by what is compiled from now on
     dt_rt_site& site_of(Function trampoline);
 
     dif_test::Session session;
@@ -56,6 +61,7 @@ private:
     std::size_t code_used_ = 0;
     dt_rt_config* config_ = nullptr;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
+    std::uint64_t native_used_ = DT_RT_CODE;
 
     static void on_signal(int signal, siginfo_t* info, void* context);
 };

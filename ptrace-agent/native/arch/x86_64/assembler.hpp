@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Encoding, by xbyak, of code that will stand at a known distance from the runtime's image.
+// Only files of this folder include this.
+#pragma once
+
+#define XBYAK_NO_EXCEPTION
+#define XBYAK64
+#include <xbyak/xbyak.h>
+
+#include "ptrace-agent/runtime/runtime.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace dt::native::x86 {
+
+class Assembler : public Xbyak::CodeGenerator {
+public:
+    // at: from the image's base.
+    Assembler(std::uint64_t image, std::uint64_t at)
+        : Xbyak::CodeGenerator(buffer_bytes, buffer()), image_(image), at_(at)
+    {
+        setDefaultJmpNEAR(true);
+    }
+
+    // Of the image and the config, whose distance never changes.
+    const void* image_at(std::uint64_t offset) const
+    {
+        return getCode() + static_cast<std::int64_t>(offset - at_);
+    }
+    Xbyak::RegRip config(std::uint64_t member) const
+    {
+        return rip + image_at(DT_RT_CONFIG + member);
+    }
+    // A label's address in the target.
+    std::uint64_t address_of(const Xbyak::Label& label) const
+    {
+        return image_ + at_ + offset_of(label);
+    }
+    std::uint64_t offset_of(const Xbyak::Label& label) const
+    {
+        return static_cast<std::uint64_t>(label.getAddress() - getCode());
+    }
+
+    // An eight-byte constant behind the code.
+    Xbyak::Address literal(std::uint64_t value)
+    {
+        for (auto& [known, label] : literals_)
+            if (known == value)
+                return qword[rip + label];
+        literals_.emplace_back();
+        literals_.back().first = value;
+        return qword[rip + literals_.back().second];
+    }
+    void place_literals()
+    {
+        align(8, false);
+        for (auto& [value, label] : literals_) {
+            L(label);
+            dq(value);
+        }
+    }
+
+    // Of the thread's own area, at an offset from fs_base.
+    Xbyak::Address fs(const Xbyak::AddressFrame& frame, std::int64_t offset)
+    {
+        db(0x64);
+        return frame[reinterpret_cast<const void*>(offset)];
+    }
+    void rdfsbase_r10()
+    {
+        for (int byte : {0xf3, 0x49, 0x0f, 0xae, 0xc2}) // rdfsbase %r10
+            db(byte);
+    }
+
+    std::span<const std::byte> bytes() const
+    {
+        return {reinterpret_cast<const std::byte*>(getCode()), getSize()};
+    }
+
+private:
+    static constexpr std::size_t buffer_bytes = 16384;
+    static void* buffer()
+    {
+        thread_local std::array<std::uint8_t, buffer_bytes> bytes;
+        return bytes.data();
+    }
+
+    std::uint64_t image_, at_;
+    std::vector<std::pair<std::uint64_t, Xbyak::Label>> literals_;
+};
+
+} // namespace dt::native::x86

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/native/arch/x86_64/routine.hpp"
+
+#include "dif/actions.h"
+#include "ptrace-agent/runtime/image.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace dt::native::x86 {
+
+using namespace Xbyak::util;
+
+constexpr std::uint32_t owner_died = 0x40000000; // FUTEX_OWNER_DIED
+
+Routine::Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
+                 std::vector<Reg64> save)
+    : plan_(plan), target_(target), a_(target.image, at), save_(std::move(save))
+{
+    bool time = plan.for_predicate.time || plan.for_steps.time;
+    std::vector<std::uint32_t> ids = plan.for_predicate.self;
+    ids.insert(ids.end(), plan.for_steps.self.begin(), plan.for_steps.self.end());
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    one_variable_ = ids.size() == 1;
+    flags_ =
+        time || !ids.empty() || plan.n_registers > 2 ? Flags::on_stack : Flags::in_ax;
+    if (flags_ == Flags::on_stack)
+        pool_.push_back(rax);
+    pool_.push_back(rdx);
+    if (ids.empty())
+        pool_.push_back(r10);
+    if (!time)
+        pool_.push_back(r11);
+}
+
+Reg64 Routine::use(Reg64 reg)
+{
+    if (reg.getIdx() != rax.getIdx() && reg.getIdx() != rcx.getIdx() &&
+        std::none_of(used_.begin(), used_.end(),
+                     [&](const Reg64& r) { return r.getIdx() == reg.getIdx(); }))
+        used_.push_back(reg);
+    return reg;
+}
+
+bool Routine::in_pool(Reg64 reg) const
+{
+    return std::any_of(pool_.begin(), pool_.end(),
+                       [&](const Reg64& r) { return r.getIdx() == reg.getIdx(); });
+}
+
+Reg64 Routine::temporary(std::initializer_list<Reg64> but)
+{
+    for (const Reg64& reg : pool_)
+        if (std::none_of(but.begin(), but.end(),
+                         [&](const Reg64& r) { return r.getIdx() == reg.getIdx(); }))
+            return use(reg);
+    fail("it needs more registers");
+    return rdx;
+}
+
+Xbyak::Address Routine::saved(unsigned word) const
+{
+    std::size_t above = save_.size() + (flags_ == Flags::on_stack ? 1 : 0);
+    return qword[rsp + 8 * (above + word)];
+}
+
+void Routine::enter()
+{
+    a_.mov(rbx, rax);
+    a_.lahf();
+    a_.seto(al);
+    if (flags_ == Flags::on_stack)
+        a_.push(rax);
+    for (const Reg64& reg : save_)
+        a_.push(reg);
+    a_.test(dword[a_.config(offsetof(dt_rt_config, alive))], owner_died);
+    a_.jnz(leave_); // the engine would do nothing, too
+    // Another clause may have been added to the probe since.
+    a_.mov(rcx, ptr[rbx + offsetof(dt_rt_site, probe)]);
+    a_.test(dword[rcx + offsetof(dt_probe, flags)], DT_PROBE_MANY);
+    a_.jnz(bail_);
+}
+
+// All but the flags, which are in %ax then, and what dt_rt_enter pushed.
+void Routine::restore()
+{
+    for (std::size_t i = save_.size(); i-- > 0;)
+        a_.pop(save_[i]);
+    if (flags_ == Flags::on_stack)
+        a_.pop(rax);
+}
+
+void Routine::leave()
+{
+    a_.L(leave_);
+    restore();
+    a_.add(al, 0x7f); // 1: overflows
+    a_.sahf();
+    a_.mov(rax, rbx);
+    a_.jmp(a_.image_at(runtime_header().skip), Assembler::T_NEAR);
+}
+
+// The generic way, with %rax, %rbx and the flags as they were at first.
+void Routine::bail()
+{
+    a_.L(bail_);
+    restore();
+    static_assert(sizeof(dt_rt_site) == 64);
+    a_.lea(rcx, ptr[a_.config(offsetof(dt_rt_config, sites))]);
+    a_.sub(rbx, rcx);
+    a_.shr(rbx, 6);
+    a_.add(al, 0x7f);
+    a_.sahf();
+    a_.lea(rax, ptr[rbx * 8]);
+    a_.lea(rcx, ptr[a_.config(offsetof(dt_rt_config, sites))]);
+    a_.lea(rax, ptr[rcx + rax * 8]);
+    a_.jmp(a_.image_at(runtime_header().generic), Assembler::T_NEAR);
+}
+
+void Routine::check_session()
+{
+    a_.mov(rcx, a_.literal(target_.arena + arena().session));
+    a_.cmp(dword[rcx + offsetof(dt_session, activity)], DT_ACTIVITY_ACTIVE);
+    a_.jne(bail_);
+}
+
+void Routine::step(const Step& step)
+{
+    if (step.action->kind == DTRACEAGG_count) {
+        if (step.value.difo != nullptr)
+            value(step.value);
+        return count(*step.action);
+    }
+    if (step.value.difo == nullptr)
+        return fail("it has an action without a value");
+    Reg64 v = value(step.value);
+    if (step.action->kind == DTRACEAGG_sum)
+        sum(*step.action, v);
+    else if (step.action->kind == DTRACEAGG_quantize)
+        quantize(*step.action, v);
+}
+
+Result<Compiled> Routine::emit()
+{
+    enter();
+    if (plan_.predicate.difo != nullptr) {
+        need(plan_.for_predicate, {}, leave_);
+        predicate();
+    }
+    check_session();
+    need(plan_.for_steps, plan_.for_predicate, bail_);
+    for (const Step& each : plan_.steps)
+        step(each);
+    leave();
+    bail();
+    place_sections();
+    a_.place_literals();
+    if (!failed_.empty())
+        return Error{Code::unsupported, failed_};
+    if (Xbyak::GetError() != Xbyak::ERR_NONE) {
+        Xbyak::ClearError();
+        return Error{Code::unsupported, "it is long"};
+    }
+    auto bytes = a_.bytes();
+    Compiled compiled{{bytes.begin(), bytes.end()}, {}};
+    for (auto& section : sections_)
+        compiled.fixups.push_back({a_.offset_of(section->access),
+                                   a_.offset_of(section->accessed),
+                                   a_.offset_of(section->abort)});
+    return compiled;
+}
+
+} // namespace dt::native::x86
+
+namespace dt::native {
+
+Result<Compiled> compile(const ClausePlan& plan, const Target& target, std::uint64_t at)
+{
+    bool self = !plan.for_predicate.self.empty() || !plan.for_steps.self.empty();
+    if (self && !target.has_rdfsbase)
+        return Error{Code::unsupported, "the thread cannot be told without the engine"};
+    // Once to see which registers have to be saved.
+    x86::Routine sketch(plan, target, at, {});
+    if (auto code = sketch.emit(); !code)
+        return code;
+    return x86::Routine(plan, target, at, sketch.used()).emit();
+}
+
+} // namespace dt::native

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// One clause's routine, in the registers that it may use.
+//
+//   %rbx  the site, from the first instruction on
+//   %rcx  scratch, never kept
+//   pool  rdx r10 r11: saved on the target's stack when the routine uses them; and rax,
+//         when the flags are on the stack (`Flags::on_stack`), else they are in %ax
+//
+// Clauses that ask for the time keep it in r11, those with thread-local variables the
+// thread's slot or hash in r10; the rest of the pool holds DIF's registers.
+//
+// In order: is there one clause? predicate; is the session active? time and variables;
+// then the steps, which cannot fail. Before them anything odd goes to `bail`.
+#pragma once
+
+#include "ptrace-agent/native/arch/x86_64/assembler.hpp"
+#include "ptrace-agent/native/native.hpp"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace dt::native::x86 {
+
+using Xbyak::Label;
+using Xbyak::Reg32;
+using Xbyak::Reg64;
+
+class Routine {
+public:
+    // save: of the pool, what emit() found to be used the first time.
+    Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
+            std::vector<Reg64> save);
+    Result<Compiled> emit();
+    const std::vector<Reg64>& used() const { return used_; }
+
+private:
+    enum class Flags { in_ax, on_stack };
+
+    // routine.cpp
+    void enter();
+    void restore();
+    void leave();
+    void bail();
+    void check_session();
+    void step(const Step& step);
+
+    // value.cpp: where the value is; one of the pool, or an argument's register.
+    Reg64 value(const Value& value);
+    Reg64 text(const Value& value);
+    bool insn(const dt_difo& difo, std::uint32_t pc, std::vector<Label>& labels);
+    void arithmetic(std::uint32_t insn);
+    void shift(std::uint32_t insn);
+    void load_builtin(Reg64 to, std::uint32_t id);
+    void predicate();
+    Reg64 source(std::uint32_t reg); // of DIF; r0 is in rcx
+    Reg64 destination(std::uint32_t reg);
+    std::optional<Reg64> argument_register(std::uint32_t n) const;
+
+    // state.cpp: what is asked of the thread and the clock.
+    void find_thread();
+    void find_variable(std::uint32_t id, Label& absent);
+    void need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
+              Label& absent);
+    void sample_time();
+    Xbyak::Address variable(std::uint32_t id); // may use rcx and the flags
+
+    // counters.cpp
+    void count(const dt_action& action);
+    void sum(const dt_action& action, Reg64 value);
+    void quantize(const dt_action& action, Reg64 value);
+    // add(address of the CPU's or the shared set, is it shared?)
+    template <class Add> void add_on_cpu(Add add);
+    void place_sections();
+
+    Reg64 use(Reg64 reg); // it is to be saved
+    bool in_pool(Reg64 reg) const;
+    Reg64 temporary(std::initializer_list<Reg64> but);
+    Xbyak::Address saved(unsigned word) const; // 0: the program's rax, 1: rcx
+    void fail(const char* why)
+    {
+        if (failed_.empty())
+            failed_ = why;
+    }
+    const dt_arena& arena() const { return *static_cast<const dt_arena*>(plan_.arena); }
+
+    const ClausePlan& plan_;
+    const Target& target_;
+    Assembler a_;
+    Flags flags_;
+    std::vector<Reg64> save_, used_, pool_;
+    std::map<std::uint32_t, Reg64> registers_;         // DIF's
+    std::map<std::uint32_t, std::uint64_t> constants_; // of those that are known
+    bool condition_ = false; // the flags are those of DIF's last comparison
+    bool one_variable_ = false;
+    bool have_thread_ = false, have_time_ = false;
+    Label leave_, bail_;
+    struct Section {
+        Label descriptor, start, end, abort, done;
+        Label foreign;          // armed on a CPU that has no set
+        Label access, accessed; // where the area is first looked at
+        std::function<void()> shared, disarm;
+    };
+    std::vector<std::unique_ptr<Section>> sections_;
+    std::string failed_;
+};
+
+} // namespace dt::native::x86

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Clauses as machine code that runs in a target, instead of the engine.
+//
+//   dt_clause ──plan_clause()──> ClausePlan ──compile()──> bytes for DT_RT_CODE
+//                   │
+//                   └─ refused: by reason, and the engine interprets it
+//
+// What is compiled is straight on: a predicate and actions made of arguments, constants,
+// `timestamp` and thread-local integers, which count, sum or quantize without a key. Such
+// a clause needs no shard, no frame and no stack of ours. The engine stays what decides:
+// code that meets anything out of the ordinary has done nothing yet, and goes to it.
+//
+// The code of a clause is one for all its probes: what differs from probe to probe is in
+// the site (struct dt_rt_site). It is made for one target, whose addresses it holds.
+#pragma once
+
+#include "base/result.hpp"
+#include "dif/arena.h"
+#include "ptrace-agent/runtime/runtime.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace dt::native {
+
+// What a site's registers and stack mean to D's arguments.
+enum class Arguments : std::uint8_t { of_call, of_return };
+
+// Where a thread's struct rseq is, if threads of this target have one.
+struct RseqArea {
+    std::int64_t offset = 0; // from fs_base
+    std::uint32_t signature = 0;
+};
+
+struct Target {
+    std::uint64_t image = 0; // of the runtime
+    std::uint64_t arena = 0; // where the target has it
+    bool has_rdfsbase = false;
+    std::optional<RseqArea> rseq;
+};
+
+struct Value {
+    const dt_difo* difo = nullptr; // null: there is none
+    const dt_short* brief = nullptr;
+};
+
+struct Step {
+    const dt_action* action = nullptr;
+    Value value;
+};
+
+// A clause that can be compiled.
+struct ClausePlan {
+    const void* arena = nullptr; // here
+    Arguments arguments = Arguments::of_call;
+    Value predicate;
+    std::vector<Step> steps;
+    struct Needs {
+        bool time = false;
+        std::vector<std::uint32_t> self; // ids, ascending
+    };
+    Needs for_predicate, for_steps;
+    unsigned n_registers = 0; // of DIF, in the value that has most
+};
+
+// Code::unsupported with the reason why it is left to the engine.
+Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
+                               Arguments arguments);
+
+// Code that stands at this distance from the image, a multiple of code_align.
+constexpr std::uint64_t code_align = 64;
+struct Compiled {
+    std::vector<std::byte> bytes;
+    // Offsets: a thread that faults at [begin, end) has no struct rseq where the others
+    // have theirs, and goes on at `to` without it.
+    struct Fixup {
+        std::uint64_t begin, end, to;
+    };
+    std::vector<Fixup> fixups;
+};
+Result<Compiled> compile(const ClausePlan& plan, const Target& target,
+                         std::uint64_t at);
+
+} // namespace dt::native

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// Which clauses can be compiled, and what they need. Knows DIF, not the machine.
+#include "ptrace-agent/native/native.hpp"
+
+#include "dif/actions.h"
+#include "dif/ops.h"
+#include "dif/slots.h"
+#include "dif/vars.h"
+
+#include <algorithm>
+
+namespace dt::native {
+
+namespace {
+
+constexpr std::uint32_t max_insns = 64;
+
+Error refuse(std::string_view why)
+{
+    return Error{Code::unsupported, std::string(why)};
+}
+
+class Planner {
+public:
+    Planner(const void* base, ClausePlan& plan)
+        : base_(base), arena_(static_cast<const dt_arena*>(base)), plan_(plan)
+    {
+    }
+
+    Result<Ok> value(dt_off at, const dt_short& brief, ClausePlan::Needs& needs,
+                     Value& out);
+    Result<Ok> action(const dt_action& action);
+
+private:
+    Result<Ok> builtin(std::uint32_t id, ClausePlan::Needs& needs);
+    bool has_slot(std::uint32_t id) const;
+    Result<Ok> self(std::uint32_t id, ClausePlan::Needs& needs);
+    Result<Ok> insn(std::uint32_t insn, ClausePlan::Needs& needs);
+    void uses(std::uint32_t reg) { registers_ |= 1u << reg; }
+
+    const void* base_;
+    const dt_arena* arena_;
+    ClausePlan& plan_;
+    std::uint32_t registers_ = 0; // of the value under way
+};
+
+Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
+{
+    if (id == DIF_VAR_timestamp) {
+        needs.time = true;
+        return Ok{};
+    }
+    if (id >= DIF_VAR_arg0 && id <= DIF_VAR_arg0 + 5)
+        return Ok{};
+    return refuse("it uses a builtin that is not an argument in a register");
+}
+
+// As dif/slots.c has it.
+bool Planner::has_slot(std::uint32_t id) const
+{
+    if (id >= DT_SLOT_EASY_IDS)
+        return false;
+    const auto* index = static_cast<const dt_u32*>(dt_at(base_, arena_->var_index));
+    std::uint32_t n = index[DIFV_SCOPE_THREAD << 16 | id];
+    if (n == 0)
+        return false;
+    const auto& var = static_cast<const dt_var*>(dt_at(base_, arena_->vars.at))[n - 1];
+    return var.type.kind != DIF_TYPE_STRING && (var.type.flags & DIF_TF_BYREF) == 0;
+}
+
+Result<Ok> Planner::self(std::uint32_t id, ClausePlan::Needs& needs)
+{
+    if (!has_slot(id))
+        return refuse("it uses a thread-local variable that is not an integer");
+    auto at = std::lower_bound(needs.self.begin(), needs.self.end(), id);
+    if (at == needs.self.end() || *at != id)
+        needs.self.insert(at, id);
+    return Ok{};
+}
+
+Result<Ok> Planner::insn(std::uint32_t insn, ClausePlan::Needs& needs)
+{
+    switch (DIF_INSTR_OP(insn)) {
+    case DIF_OP_OR:
+    case DIF_OP_XOR:
+    case DIF_OP_AND:
+    case DIF_OP_SUB:
+    case DIF_OP_ADD:
+    case DIF_OP_MUL:
+    case DIF_OP_SLL: // by a constant; the emitter sees to it
+    case DIF_OP_SRL:
+    case DIF_OP_SRA:
+        uses(DIF_INSTR_R2(insn));
+        [[fallthrough]];
+    case DIF_OP_NOT:
+    case DIF_OP_MOV:
+        uses(DIF_INSTR_R1(insn));
+        uses(DIF_INSTR_RD(insn));
+        return Ok{};
+    case DIF_OP_CMP:
+        uses(DIF_INSTR_R2(insn));
+        [[fallthrough]];
+    case DIF_OP_TST:
+        uses(DIF_INSTR_R1(insn));
+        return Ok{};
+    case DIF_OP_NOP:
+    case DIF_OP_BA:
+    case DIF_OP_BE:
+    case DIF_OP_BNE:
+    case DIF_OP_BG:
+    case DIF_OP_BGU:
+    case DIF_OP_BGE:
+    case DIF_OP_BGEU:
+    case DIF_OP_BL:
+    case DIF_OP_BLU:
+    case DIF_OP_BLE:
+    case DIF_OP_BLEU:
+        return Ok{};
+    case DIF_OP_RET:
+    case DIF_OP_SETX:
+        uses(DIF_INSTR_RD(insn));
+        return Ok{};
+    case DIF_OP_LDGS:
+        uses(DIF_INSTR_RD(insn));
+        return builtin(DIF_INSTR_IDX(insn), needs);
+    case DIF_OP_LDTS:
+    case DIF_OP_STTS:
+        uses(DIF_INSTR_RD(insn));
+        return self(DIF_INSTR_IDX(insn), needs);
+    default:
+        return refuse("it has an instruction that needs the engine");
+    }
+}
+
+Result<Ok> Planner::value(dt_off at, const dt_short& brief, ClausePlan::Needs& needs,
+                          Value& out)
+{
+    if (at == 0)
+        return Ok{};
+    const auto* difo = static_cast<const dt_difo*>(dt_at(base_, at));
+    const auto* text = static_cast<const dt_u32*>(dt_at(base_, difo->text));
+    if (difo->n_text > max_insns)
+        return refuse("it is long");
+    if (difo->rtype.kind == DIF_TYPE_STRING || difo->rtype.flags != 0)
+        return refuse("its value is not an integer");
+    registers_ = 0;
+    for (std::uint32_t pc = 0; pc < difo->n_text; ++pc)
+        if (auto ok = insn(text[pc], needs); !ok)
+            return ok;
+    registers_ &= ~1u; // r0 is zero
+    plan_.n_registers = std::max(plan_.n_registers,
+                                 static_cast<unsigned>(__builtin_popcount(registers_)));
+    out = {difo, &brief};
+    return Ok{};
+}
+
+Result<Ok> Planner::action(const dt_action& action)
+{
+    switch (action.kind) {
+    case DTRACEAGG_count:
+    case DTRACEAGG_sum:
+    case DTRACEAGG_quantize:
+        if (action.counters == 0)
+            return refuse("it has an aggregation with a key");
+        break;
+    case DTRACEACT_DIFEXPR:
+        if (action.rec_size != 0)
+            return refuse("it records");
+        break;
+    default:
+        return refuse("it has an action that needs the engine");
+    }
+    Step step{&action, {}};
+    if (auto ok = value(action.difo, action.brief, plan_.for_steps, step.value); !ok)
+        return ok;
+    plan_.steps.push_back(step);
+    return Ok{};
+}
+
+} // namespace
+
+Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
+                               Arguments arguments)
+{
+    const auto* arena = static_cast<const dt_arena*>(base);
+    if (clause >= arena->clauses.n)
+        return refuse("there is no such clause");
+    const auto& c =
+        static_cast<const dt_clause*>(dt_at(base, arena->clauses.at))[clause];
+    if (arena->options[DTRACEOPT_cpu] != DT_OPT_UNSET)
+        return refuse("only one CPU is traced");
+    if (c.flags != 0)
+        return refuse("it records");
+    ClausePlan plan;
+    plan.arena = base;
+    plan.arguments = arguments;
+    Planner planner(base, plan);
+    if (auto ok =
+            planner.value(c.predicate, c.brief, plan.for_predicate, plan.predicate);
+        !ok)
+        return ok.error();
+    const auto* actions = static_cast<const dt_action*>(dt_at(base, c.actions));
+    for (std::uint32_t i = 0; i < c.n_actions; ++i)
+        if (auto ok = planner.action(actions[i]); !ok)
+            return ok.error();
+    return plan;
+}
+
+} // namespace dt::native

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// Random clauses, compiled and interpreted: the same registers, the same state, the same
+// aggregations, variables and drops.
+#include "tests/unit/runtime/in_process.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <sys/rseq.h>
+
+using namespace runtime_test;
+
+namespace {
+
+const InProcess::Probe entry{"pid1:a.out:work:entry"};
+const InProcess::Probe ret{"pid1:a.out:work:return", DT_RT_RETURN, 0x17};
+constexpr std::uint64_t arithmetic = 0x8d5, direction = 0x400, alignment = 0x40000;
+
+class Generator {
+public:
+    explicit Generator(std::uint64_t seed) : random_(seed) {}
+
+    std::string clause(bool of_return)
+    {
+        n_args_ = of_return ? 2 : 6;
+        std::string out = of_return ? "pid1:a.out:work:return " : "pid1:a.out:work:entry ";
+        if (one_in(2))
+            out += "/" + (one_in(3) ? "self->x" : expression(one_in(2) ? 1 : 2)) + "/ ";
+        out += "{ ";
+        unsigned n = 1 + below(3);
+        for (unsigned i = 0; i < n; i++)
+            out += action(i);
+        return out + "}";
+    }
+    unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
+    bool one_in(unsigned n) { return below(n) == 0; }
+    // Small ones, near ends, and any.
+    std::uint64_t number()
+    {
+        static constexpr std::uint64_t ends[] = {0, 1, 1ull << 63, ~0ull, ~0ull >> 1,
+                                                 0x7fffffff, 0x80000000, 0xffffffff};
+        switch (below(4)) {
+        case 0:
+            return ends[below(std::size(ends))];
+        case 1:
+            return random_();
+        case 2:
+            return random_() >> below(64);
+        default:
+            return 0 - static_cast<std::uint64_t>(below(1000));
+        }
+    }
+
+private:
+    std::string action(unsigned n)
+    {
+        std::string name = "@a" + std::to_string(n);
+        switch (below(6)) {
+        case 0:
+            return name + " = count(); ";
+        case 1:
+            return name + " = sum(" + expression(2) + "); ";
+        case 2:
+        case 3:
+            return name + " = quantize(" + expression(2) + "); ";
+        default:
+            return std::string(one_in(3) ? "self->y" : "self->x") + " = " +
+                   expression(2) + "; ";
+        }
+    }
+    std::string leaf()
+    {
+        switch (below(8)) {
+        case 0:
+            return "timestamp";
+        case 1:
+        case 2:
+            return one_in(4) ? "self->y" : "self->x";
+        case 3:
+            return std::to_string(below(100));
+        case 4:
+            return "(int64_t)0x" + hex(number());
+        default:
+            return "arg" + std::to_string(below(n_args_));
+        }
+    }
+    static std::string hex(std::uint64_t n)
+    {
+        char text[20];
+        std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(n));
+        return text;
+    }
+    std::string expression(unsigned depth)
+    {
+        static const char* const binary[] = {"+",  "-", "*", "&",  "|",  "^",  "==",
+                                             "!=", "<", ">", "<=", ">=", "&&", "||"};
+        if (depth == 0)
+            return leaf();
+        switch (below(8)) {
+        case 0:
+            return leaf();
+        case 1:
+            return "(~" + expression(depth - 1) + ")";
+        case 2:
+            return "(" + expression(depth - 1) + (one_in(2) ? " << " : " >> ") +
+                   std::to_string(below(64)) + ")";
+        case 3: {
+            static const char* const casts[] = {"int", "unsigned char", "short",
+                                                "uint64_t"};
+            return "((" + std::string(casts[below(4)]) + ")" + expression(depth - 1) + ")";
+        }
+        case 4:
+            return "(" + expression(depth - 1) + " ? " + expression(depth - 1) + " : " +
+                   expression(depth - 1) + ")";
+        default:
+            return "(" + expression(depth - 1) + " " + binary[below(14)] + " " +
+                   expression(depth - 1) + ")";
+        }
+    }
+
+    std::mt19937_64 random_;
+    unsigned n_args_ = 6;
+};
+
+// What can be out of the ordinary at a firing.
+void disturb(Generator& random, InProcess& runtime)
+{
+    dt_session& session = runtime.session.session();
+    runtime.config().alive = random.one_in(20) ? 0x40000000 : 1;
+    runtime.config().rseq = !random.one_in(5) && __rseq_size != 0;
+    session.activity = random.one_in(20) ? random.below(7) : 0u + DT_ACTIVITY_ACTIVE;
+    session.clock.mono_ns += random.below(1000);
+}
+
+struct Outcome {
+    std::map<std::uint32_t, std::vector<std::uint64_t>> aggregations;
+    std::vector<std::uint64_t> slots;
+    std::uint64_t drops = 0;
+    bool counted = false; // by compiled code
+};
+
+std::string shown(const Outcome& outcome)
+{
+    std::string out = "drops " + std::to_string(outcome.drops) + "\n";
+    for (const auto& [id, words] : outcome.aggregations) {
+        out += "@" + std::to_string(id) + ":";
+        for (std::size_t i = 0; i < words.size(); i++)
+            if (words[i] != 0)
+                out += " " + std::to_string(i) + "=" + std::to_string(words[i]);
+        out += "\n";
+    }
+    for (std::uint64_t word : outcome.slots)
+        out += " " + std::to_string(word);
+    return out;
+}
+
+Outcome outcome_of(InProcess& runtime)
+{
+    Outcome out;
+    auto entries = runtime.session.counters();
+    out.counted = !entries.empty();
+    for (auto& each : runtime.session.aggregations())
+        entries.push_back(std::move(each));
+    for (const auto& each : entries) {
+        auto& words = out.aggregations[each.aggvar];
+        words.resize(each.value.size());
+        for (std::size_t i = 0; i < words.size(); i++)
+            words[i] += each.value[i];
+    }
+    const dt_dyn_plan& plan = runtime.session.arena().dyn;
+    const auto* slots = static_cast<std::uint64_t*>(
+        dt_at(runtime.session.memory(), plan.slots));
+    for (std::uint32_t i = 0; i < 2 * plan.n_slots; i++)
+        if (slots[i] != 0)
+            out.slots.push_back(slots[i]);
+    for (auto kind : {DTRACEDROP_NOSHARD, DTRACEDROP_DYNAMIC, DTRACEDROP_LEASE,
+                      DTRACEDROP_AGGREGATION})
+        out.drops += runtime.session.drops(kind);
+    return out;
+}
+
+TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
+{
+    constexpr unsigned n_programs = 500, n_firings = 50;
+    unsigned n_counting = 0, n_cases = 0;
+    std::map<std::string, unsigned> refused;
+    for (unsigned seed = 0; seed < n_programs && !testing::Test::HasFailure(); seed++) {
+        bool of_return = seed % 3 == 2;
+        std::string text = "pid1:a.out:other:entry"
+                           "{ self->x = (int64_t)0; self->y = (int64_t)0; } " +
+                           Generator(seed).clause(of_return);
+        Outcome outcomes[2];
+        bool compiled = false;
+        for (int native = 0; native < 2; native++) {
+            InProcess runtime(text, 1);
+            dt_clock& clock = runtime.session.session().clock;
+            clock.seq = 2; // stands still but for disturb()
+            clock.shift = 32;
+            clock.mono_ns = 1000000;
+            if (seed % 7 != 0)
+                runtime.add_thread();
+            Function work = runtime.probed({of_return ? ret : entry},
+                                           reinterpret_cast<const void*>(probed_work));
+            if (native != 0) {
+                std::string why = runtime.compile(work);
+                compiled = why.empty();
+                refused[why]++;
+            }
+            Generator random(seed + 1000000);
+            for (unsigned i = 0; i < n_firings; i++) {
+                Registers before;
+                auto* words = reinterpret_cast<std::uint64_t*>(&before);
+                for (unsigned n = 0; n < sizeof before / 8; n++)
+                    words[n] = random.number();
+                before.rflags = 0x202 | (random.number() & arithmetic);
+                before.rflags |= random.one_in(5) ? direction : 0;
+                before.rflags |= random.one_in(5) ? alignment : 0;
+                disturb(random, runtime);
+                Registers after = before;
+                with_registers(&after, work);
+                ASSERT_EQ(std::memcmp(&before, &after, sizeof before), 0) << text;
+            }
+            outcomes[native] = outcome_of(runtime);
+            n_cases += native != 0 && compiled ? n_firings : 0;
+        }
+        n_counting += outcomes[1].counted;
+        EXPECT_FALSE(outcomes[0].counted);
+        EXPECT_EQ(shown(outcomes[0]), shown(outcomes[1])) << text;
+    }
+    EXPECT_GE(n_cases, 10000u);
+    EXPECT_GE(n_counting, 100u);
+    for (const auto& [why, n] : refused)
+        std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());
+}
+
+} // namespace
