@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 // A thread that has to leave our code: a signal came for it, or the code is to go.
 //
-// It is never stepped: the kernel would leave it with a trap that nobody takes if we
-// died then.
-//
 //   for a signal   The signal is kept. With the gate shut the thread runs until it waits
-//                  there, and what was moved is emulated; where that cannot be, it goes
-//                  on and is stopped again and again until it stands in the program.
+//                  there, and what was moved is emulated, or stepped where that cannot be.
 //                  Then the signal is sent once more, and gets its own siginfo back when
 //                  it arrives, at this very place.
 //   for good       From the gate to the original text: what is left to do, the registers
 //                  say.
 //
-// Kept signals are merged as the kernel merges blocked ones. A mask would do the same and
-// would stay for ever if we died meanwhile; a kept signal is lost then.
+// Signals that arrive meanwhile are kept, too, merged as the kernel merges blocked ones. In
+// a flood of them the thread would get nowhere: from the eighth on they are blocked
+// while it runs in our code. If we die in those microseconds, kept signals are lost, and
+// after a flood the mask stays.
 #include "ptrace-agent/agent.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -22,14 +20,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
+#include <optional>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace dt::agent {
 
 constexpr int max_tries = 64; // then the others have a turn
-constexpr long try_ns = 20'000;
+constexpr std::size_t many_kept = 8;
 constexpr std::uint64_t red_zone = 128;
 constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
 constexpr std::uint64_t trap_flag = 0x100;
@@ -87,6 +85,22 @@ void Agent::send_kept(Thread& thread)
     all.erase(std::remove_if(all.begin(), all.end(), queued), all.end());
 }
 
+// In the program at last, and what the kernel's queue had no room for is still kept:
+// it comes first, and the one that came now is kept instead.
+int Agent::take_kept(Thread& thread, int signal)
+{
+    auto first = std::find_if(thread.kept.begin(), thread.kept.end(),
+                              [](const KeptSignal& kept) { return !kept.sent; });
+    siginfo_t now;
+    if (first == thread.kept.end() || !get_siginfo(thread.tid, now) ||
+        is_synchronous(now) || !set_siginfo(thread.tid, first->info))
+        return signal;
+    int taken = first->info.si_signo;
+    thread.kept.erase(first);
+    keep(thread, now);
+    return taken;
+}
+
 // Where the thread is between two instructions of the program, it stands there now.
 static bool step_aside(AddressSpace& space, const Thread& thread,
                        user_regs_struct& user)
@@ -102,16 +116,26 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
            put_on_program(space, place, user) && set_regs(thread.tid, user);
 }
 
-// It runs for a moment. false: it ended, or stopped for something that comes first.
-bool Agent::run_a_moment(Thread& thread)
-{
-    thread.stopped = false;
-    resume_thread(PTRACE_CONT, thread.tid, 0);
-    timespec moment{0, try_ns};
-    nanosleep(&moment, nullptr);
-    hear_bells(thread.process->space);
-    return stop_one(thread);
-}
+// Of a thread that runs in our code and nowhere else.
+class Masked {
+public:
+    explicit Masked(pid_t tid) : tid_(tid)
+    {
+        known_ = get_mask(tid, mask_) && set_mask(tid, mask_ | asynchronous_signals);
+    }
+    ~Masked()
+    {
+        if (known_)
+            set_mask(tid_, mask_);
+    }
+    Masked(const Masked&) = delete;
+    Masked& operator=(const Masked&) = delete;
+
+private:
+    pid_t tid_;
+    std::uint64_t mask_ = 0;
+    bool known_;
+};
 
 // A thread on the way behind the gate stands at the moved instruction instead.
 static bool to_moved(AddressSpace& space, user_regs_struct& user)
@@ -140,16 +164,18 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
     return false;
 }
 
-// With the gate shut: until it stops by itself or waits at the gate. false: it ended.
-bool Agent::run_to_gate(Thread& thread)
+// Until it stops by itself or waits at the gate. false: it ended.
+bool Agent::run_in_our_code(Thread& thread, int request)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
     int status = 0;
     thread.stopped = false;
     thread.running_out = true;
-    bool runs = resume_thread(
-        space->runtime.bells.are_hung() ? PTRACE_CONT : PTRACE_SINGLESTEP, tid, 0);
+    std::optional<Masked> masked;
+    if (thread.kept.size() >= many_kept)
+        masked.emplace(tid);
+    bool runs = resume_thread(request, tid, 0);
     while (runs) {
         hear_bells(space);
         if (find_thread(tid) != &thread)
@@ -176,16 +202,17 @@ bool Agent::run_to_gate(Thread& thread)
 }
 
 // What was moved is done here, as far as that can be; the thread is then at the next
-// moved instruction, or in the program.
-static void emulate_moved(AddressSpace& space, const Thread& thread,
+// moved instruction, or in the program. false: it is where it was.
+static bool emulate_moved(AddressSpace& space, const Thread& thread,
                           user_regs_struct& user)
 {
     auto found = space.patches.find({user.rip});
     if (!found || found->place.kind != PatchPlace::moved)
-        return;
+        return false;
     const Patch& patch = found->planted->patch;
     auto next = patch.moved.begin() + static_cast<std::ptrdiff_t>(found->place.index);
     Registers regs = from_user_regs(user);
+    bool any = false;
     for (;;) {
         std::array<std::byte, 15> text{};
         regs.rip = next->from.value;
@@ -198,6 +225,7 @@ static void emulate_moved(AddressSpace& space, const Thread& thread,
             regs.rip = next->to.value;
             break;
         }
+        any = true;
         if (regs.rip <= patch.at.value || regs.rip >= patch.end.value)
             break;
         next =
@@ -211,10 +239,17 @@ static void emulate_moved(AddressSpace& space, const Thread& thread,
         }
     }
     to_user_regs(regs, user);
-    set_regs(thread.tid, user);
+    return any && set_regs(thread.tid, user);
 }
 
-// By way of the gate. false: it ended, or stopped for something that comes first.
+// With the gate shut.
+bool Agent::run_to_gate(Thread& thread)
+{
+    bool has_gate = thread.process->space->runtime.bells.are_hung();
+    return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP);
+}
+
+// Nearer to the program. false: it ended.
 bool Agent::run_to_program(Thread& thread)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -222,19 +257,8 @@ bool Agent::run_to_program(Thread& thread)
     if (!get_regs(thread.tid, user))
         return false;
     if (space->runtime.in_image({user.rip}) && !to_moved(*space, user)) {
-        if (!space->runtime.bells.are_hung())
-            return run_a_moment(thread);
         ShutGate gate(space->runtime);
-        if (!run_to_gate(thread))
-            return false;
-        bool interrupted =
-            thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP;
-        if (!interrupted && !thread.pending) {
-            thread.pending = true;
-            ready_.push_back(thread.tid);
-        }
-        if (!get_regs(thread.tid, user) || !to_moved(*space, user))
-            return true;
+        return run_to_gate(thread);
     }
     auto found = space->patches.find({user.rip});
     if (found && found->place.kind == PatchPlace::tail) {
@@ -242,11 +266,10 @@ bool Agent::run_to_program(Thread& thread)
         if (put_on_program(*space, found->place, user))
             found->place.kind = PatchPlace::moved;
     }
-    if (found && found->place.kind == PatchPlace::moved && set_regs(thread.tid, user)) {
-        emulate_moved(*space, thread, user);
+    if (found && found->place.kind == PatchPlace::moved && set_regs(thread.tid, user) &&
+        emulate_moved(*space, thread, user))
         return true;
-    }
-    return run_a_moment(thread);
+    return run_in_our_code(thread, PTRACE_SINGLESTEP);
 }
 
 // The thread is stopped, and signals for it are kept.
@@ -265,15 +288,23 @@ void Agent::deliver_kept(Thread& thread)
         }
         if (!run_to_program(thread))
             return;
-        if (!thread.pending)
+        if (thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP)
             continue;
-        // Not our interrupt's stop.
-        if (thread.event() != 0 || !get_siginfo(tid, info) || is_synchronous(info))
-            return; // handled in its turn; go_on() brings us back here
+        bool step = thread.event() == 0 && get_siginfo(tid, info) &&
+                    info.si_signo == SIGTRAP && info.si_code == TRAP_TRACE;
+        if (step)
+            continue;
         thread.pending = false;
-        restore_kept(thread, thread.signal());
-        if (get_siginfo(tid, info))
-            keep(thread, info);
+        if (thread.event() == 0 && !is_synchronous(info)) {
+            restore_kept(thread, thread.signal());
+            if (get_siginfo(tid, info))
+                keep(thread, info);
+            continue;
+        }
+        // Its own stop comes first; go_on() brings us back here.
+        thread.pending = true;
+        ready_.push_back(tid);
+        return;
     }
     go_on(thread);
 }

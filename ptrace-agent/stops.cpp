@@ -82,6 +82,7 @@ void Agent::handle_signal(Thread& thread, int signal)
     restore_kept(thread, signal);
     if (handle_in_our_code(thread, signal))
         return;
+    signal = take_kept(thread, signal);
     if (signal != SIGTRAP) {
         leave_copy(thread);
         return go_on(thread, signal);
