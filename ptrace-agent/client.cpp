@@ -309,6 +309,18 @@ Result<Ok> AgentClient::remove(pid_t pid, std::span<const Site> sites)
     return call_ok(request_remove, sites_of(pid, sites).body());
 }
 
+Result<Ok> AgentClient::put_back(pid_t pid, std::span<const LeftText> texts)
+{
+    Writer out;
+    out.put(pid).put(static_cast<std::uint32_t>(texts.size()));
+    for (const LeftText& text : texts) {
+        out.put(text.at).put(static_cast<std::uint32_t>(text.now.size()));
+        out.raw(text.now.data(), text.now.size());
+        out.raw(text.before.data(), text.before.size());
+    }
+    return call_ok(request_put_back, out.body());
+}
+
 Result<Ok> AgentClient::follow(pid_t pid)
 {
     return call_ok(request_follow, Writer().put(pid).body());

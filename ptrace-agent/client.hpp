@@ -107,6 +107,11 @@ struct PlantReport {
     std::vector<Refusal> refused;    // ascending by site
 };
 
+struct LeftText {
+    TargetAddr at;
+    std::vector<std::byte> now, before; // as many of each
+};
+
 struct AgentEvent {
     enum Kind : std::uint8_t {
         exited,            // status is as of waitpid(2); nothing is left to do
@@ -172,6 +177,10 @@ public:
     // From now on children of it that are forked while it has probes are targets with the
     // same probes, and so are their children, each until it execs.
     Result<Ok> follow(pid_t pid);
+
+    // Text that a tracer which died left behind, and what belongs there. What is no longer
+    // `now` is left alone.
+    Result<Ok> put_back(pid_t pid, std::span<const LeftText> texts);
 
     Result<Ok> resume(pid_t pid); // a created target; no effect on a running one
     Result<Ok> resume_after_library_change(pid_t pid);

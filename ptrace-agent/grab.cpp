@@ -220,4 +220,28 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
     return Body{};
 }
 
+// A thread in what the dead tracer left goes on there, and comes out into whole text: its
+// trampolines stay.
+Agent::Reply Agent::do_put_back(Reader& in, const std::vector<Fd>&)
+{
+    auto process = target(in.get<pid_t>(), "put back the text of");
+    if (!process)
+        return process.error();
+    auto n_texts = in.get<std::uint32_t>();
+    std::shared_ptr<AddressSpace> space = (*process)->space;
+    StoppedWorld world(*this, space);
+    for (std::uint32_t i = 0; i < n_texts; ++i) {
+        auto at = in.get<TargetAddr>();
+        auto n = in.get<std::uint32_t>();
+        std::vector<std::byte> now = in.array<std::byte>(n);
+        std::vector<std::byte> before = in.array<std::byte>(n);
+        std::vector<std::byte> text(n);
+        if (!in.ok())
+            return Error{Code::invalid, "put back text: the request is cut short"};
+        if (space->read_text(at, text) && text == now && !space->write_text(at, before))
+            return Error{Code::io, "put back what a tracer left in its text"};
+    }
+    return Body{};
+}
+
 } // namespace dt::agent

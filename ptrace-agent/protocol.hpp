@@ -24,7 +24,7 @@ namespace dt::agent {
 // clang-format off
 #define AGENT_REQUESTS(X) /* X(name): Agent::do_<name>() answers it */ \
     X(set_arena) X(create) X(grab) X(plan) X(plant) X(remove) X(resume) \
-    X(resume_libraries) X(detach) X(kill) X(profile) X(follow)
+    X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back)
 // clang-format on
 
 enum Word : std::uint32_t {

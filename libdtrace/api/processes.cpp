@@ -2,6 +2,8 @@
 // Grabbing, creating and naming.
 #include "libdtrace/api/processes.hpp"
 
+#include "libdtrace/providers/process_patches.hpp"
+
 namespace dt {
 
 static std::string hex_text(std::uint64_t addr)
@@ -65,7 +67,16 @@ Result<ps_prochandle*> Processes::grab(pid_t pid)
     auto target = agent_->grab(pid);
     if (!target)
         return without("grab process " + std::to_string(pid), target.error());
-    return adopt(*target);
+    auto adopted = adopt(*target);
+    if (!adopted)
+        return adopted;
+    // Another tracer's jumps are no text to plan for, and were not taken out by it.
+    auto left = left_text(*(*adopted)->symbols);
+    if (left && !left->empty()) {
+        if (auto put = agent_->put_back(pid, *left); !put)
+            return without("grab process " + std::to_string(pid), put.error());
+    }
+    return adopted;
 }
 
 Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)

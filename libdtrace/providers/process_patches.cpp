@@ -321,4 +321,42 @@ Result<ProcessPatches> find_patches(const ProcessSymbols& symbols)
     return found;
 }
 
+// What of a difference lies in a patch.
+static void add_left(const Difference& difference, const ProcessPatch& patch,
+                     std::vector<LeftText>& left)
+{
+    TargetAddr from = std::max(difference.at, patch.at);
+    TargetAddr to = std::min(difference.end(), patch.at + patch.n_bytes);
+    if (from >= to)
+        return;
+    auto part = [&](const std::vector<std::byte>& bytes) {
+        auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(from - difference.at);
+        return std::vector(begin, begin + static_cast<std::ptrdiff_t>(to - from));
+    };
+    left.push_back({from, part(difference.now), part(difference.file)});
+}
+
+Result<std::vector<LeftText>> left_text(const ProcessSymbols& symbols)
+{
+    std::vector<LeftText> left;
+    ProcessMemory memory(symbols.pid());
+    if (!memory.opened())
+        return errno_error("read its memory");
+    ProcessPatches found;
+    Runtime runtime(memory);
+    runtime.find(symbols.maps(), found);
+    if (found.runtime.value == 0)
+        return left;
+    std::vector<Difference> differences =
+        text_differences(symbols.pid(), memory, symbols.maps(), found.notes);
+    Explain(memory, symbols.maps(), runtime, found).all(differences);
+    for (const ProcessPatch& patch : found.patches) {
+        if (patch.kind == ProcessPatch::unknown)
+            continue;
+        for (const Difference& difference : differences)
+            add_left(difference, patch, left);
+    }
+    return left;
+}
+
 } // namespace dt

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
+#include "ptrace-agent/client.hpp"
 
 #include <cstdint>
 #include <string>
@@ -52,5 +53,9 @@ struct ProcessPatches {
 
 // gone, permission: its memory cannot be read.
 Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
+
+// Text that a tracer of ours left in a process that nobody else can be tracing now, and what
+// the file has there. Quick where no runtime was ever put.
+Result<std::vector<LeftText>> left_text(const ProcessSymbols& symbols);
 
 } // namespace dt

@@ -183,21 +183,27 @@ def a_tracer_killed_at_any_of_its_calls_leaves_the_target_whole(t):
     equal(n_killed >= len(steps) // 2, True, f"only {n_killed} of {len(steps)} were killed")
 
 def two_tracers_take_turns(t):
-    """A9, A10: the second is told who the first is, and works when that was killed"""
-    with Paced(t, "free", threads=2) as target:
-        first = Tracer(t, LOOKS + ENDS, target.pid)
-        second = t.run("-n", "BEGIN { exit(0); }", "-p", str(target.pid))
-        equal(second.returncode, 1, second.stderr)
-        contains(second.stderr, f"it is being traced by process {tracer_of(target.pid)}")
-        first.process.kill()
-        first.process.communicate(timeout=20)
-        wait_until(lambda: tracer_of(target.pid) == 0, what="release")
-        third = Tracer(t, LOOKS + ENDS, target.pid)
-        target.call()
-        out = third.finish()
-        equal((found(out, "entries"), found(out, "returns")), (target.n, target.n), "firings")
-        untouched(target.pid)
-        target.end()
+    """A9, A10, A12: the second is told who the first is; after a kill the next one finds a clean
+    target, or cleans it"""
+    for victim in ("dtrace", "agent", "both"):
+        with Paced(t, "free", threads=2) as target:
+            first = Tracer(t, LOOKS + ENDS, target.pid)
+            second = t.run("-n", "BEGIN { exit(0); }", "-p", str(target.pid))
+            equal(second.returncode, 1, second.stderr)
+            contains(second.stderr, "it is being traced by process")
+            agent = tracer_of(target.pid)
+            if victim in ("agent", "both"):
+                os.kill(agent, signal.SIGKILL)
+            if victim in ("dtrace", "both"):
+                first.process.kill()
+            first.process.communicate(timeout=20)
+            wait_until(lambda: tracer_of(target.pid) == 0, what="release")
+            third = Tracer(t, LOOKS + ENDS, target.pid)
+            target.call()
+            out = third.finish()
+            equal((found(out, "entries"), found(out, "returns")), (target.n, target.n), f"after {victim}")
+            untouched(target.pid)
+            target.end()
 
 def a_command_is_not_left_stopped(t):
     """A13: dtrace or its agent is killed before or after the command begins"""
