@@ -21,7 +21,7 @@ def victim_of(t, name):
 def registers_are_the_same_behind_any_probe(t):
     """G1 to G6, G8, G9, G11: random states of all of them, DF set, any alignment of the
     stack pointer, fs and gs elsewhere, x87 full, MXCSR of all kinds"""
-    rounds = 100000 if t.long else 2000
+    rounds = 20000 if t.long else 2000
     for program in STATES:
         for flags in BOTH:
             said, _ = traced_command(t, program, f"{victim_of(t, 'regs')} {rounds // len(flags or '1')} 77",
