@@ -83,7 +83,7 @@ def threads_are_made_and_end_while_probes_come_and_go(t):
     equal(n_rounds >= 1, True, "not one round")
 
 def one_probe_is_toggled_while_threads_run_through_it(t):
-    """C7: in ten thousand steps with --long"""
+    """C7: three hundred times with --long"""
     n_toggles = 300 if t.long else 15
     with Paced(t, "free", 2000000000, 3) as target:
         os.write(target.process.stdin.fileno(), b"x")
