@@ -205,7 +205,7 @@ private:
     void deliver_kept(Thread& thread);
     bool run_in_our_code(Thread& thread, int request);
     int take_kept(Thread& thread, int signal);
-    bool run_to_program(Thread& thread);
+    bool run_to_program(Thread& thread, bool& ran);
     bool run_out(Thread& thread); // for good; false: it ended
     bool run_to_gate(Thread& thread);
 

@@ -249,9 +249,10 @@ bool Agent::run_to_gate(Thread& thread)
     return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP);
 }
 
-// Nearer to the program. false: it ended.
-bool Agent::run_to_program(Thread& thread)
+// Nearer to the program, by running or by registers alone. false: it ended.
+bool Agent::run_to_program(Thread& thread, bool& ran)
 {
+    ran = true;
     std::shared_ptr<AddressSpace> space = thread.process->space;
     user_regs_struct user;
     if (!get_regs(thread.tid, user))
@@ -267,8 +268,10 @@ bool Agent::run_to_program(Thread& thread)
             found->place.kind = PatchPlace::moved;
     }
     if (found && found->place.kind == PatchPlace::moved && set_regs(thread.tid, user) &&
-        emulate_moved(*space, thread, user))
+        emulate_moved(*space, thread, user)) {
+        ran = false;
         return true;
+    }
     return run_in_our_code(thread, PTRACE_SINGLESTEP);
 }
 
@@ -286,8 +289,11 @@ void Agent::deliver_kept(Thread& thread)
             send_kept(thread);
             return go_on(thread);
         }
-        if (!run_to_program(thread))
+        bool ran = false;
+        if (!run_to_program(thread, ran))
             return;
+        if (!ran)
+            continue; // the stop is still the one that was looked at
         if (thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP)
             continue;
         bool step = thread.event() == 0 && get_siginfo(tid, info) &&
