@@ -13,7 +13,8 @@ namespace dt::x86 {
 namespace {
 
 constexpr std::size_t near_jump_bytes = 5;
-constexpr std::size_t far_jump_bytes = 14; // jmp *0(%rip), and the literal
+constexpr std::size_t literal_bytes = 7 + 8; // with what aligns it
+constexpr std::size_t far_jump_bytes = 6 + literal_bytes; // jmp *N(%rip)
 constexpr std::size_t near_branch_bytes = 6;
 constexpr std::size_t far_branch_bytes = near_branch_bytes + far_jump_bytes;
 constexpr std::size_t short_jump_bytes = 2;
@@ -29,8 +30,15 @@ bool near_jump_reaches(TargetAddr from, TargetAddr to)
     return fits_32(distance(from + near_jump_bytes, to));
 }
 
+// Bytes in front of a literal: a program that set AC must be able to read it.
+std::uint64_t padding_at(TargetAddr at)
+{
+    return -at.value & 7;
+}
+
 void put_literal(CodeBuffer& out, std::uint64_t value)
 {
+    out.bytes.resize(out.bytes.size() + padding_at(out.here()), std::byte{0xcc});
     out.append(std::as_bytes(std::span(&value, 1)));
 }
 
@@ -41,7 +49,8 @@ void put_any_jump(TargetAddr to, CodeBuffer& out)
         assemble(out, [&](Assembler& a) { a.jmp(a.away(d), a.T_NEAR); });
         return;
     }
-    assemble(out, [&](Assembler& a) { a.jmp(a.qword[a.rip + 0]); });
+    auto padding = static_cast<int>(padding_at(out.here() + 6));
+    assemble(out, [&](Assembler& a) { a.jmp(a.qword[a.rip + padding]); });
     put_literal(out, to.value);
 }
 
@@ -70,10 +79,12 @@ void put_branch(const Instruction& insn, CodeBuffer& out)
         assemble(out, [&](Assembler& a) { put_jcc(a, insn.condition, a.away(d)); });
         return;
     }
-    assemble(out, [&](Assembler& a) {
-        put_jcc(a, insn.condition ^ 1U, a.away(far_branch_bytes));
-    });
-    put_any_jump(insn.target, out);
+    CodeBuffer jump{out.here() + near_branch_bytes, {}};
+    put_any_jump(insn.target, jump);
+    auto over = static_cast<std::int64_t>(near_branch_bytes + jump.bytes.size());
+    assemble(
+        out, [&](Assembler& a) { put_jcc(a, insn.condition ^ 1U, a.away(over)); });
+    out.append(jump.bytes);
 }
 
 // The last byte of every loop and jrcxz is its displacement.
@@ -102,12 +113,13 @@ std::size_t push_bytes(TargetAddr value)
 // What follows the push, and then the literal that it may need.
 void put_push_and(TargetAddr value, const CodeBuffer& jump, CodeBuffer& out)
 {
-    auto behind = static_cast<std::int64_t>(jump.bytes.size());
+    auto behind = static_cast<int>(jump.bytes.size() +
+                                   padding_at(jump.at + jump.bytes.size()));
     assemble(out, [&](Assembler& a) {
         if (push_takes(value))
             a.push(static_cast<std::size_t>(value.value));
         else
-            a.push(a.qword[a.rip + static_cast<int>(behind)]);
+            a.push(a.qword[a.rip + behind]);
     });
     assert(out.here() == jump.at);
     out.append(jump.bytes);
@@ -197,7 +209,7 @@ Moving refuse(std::string_view reason)
 
 Moving moving_call(const Instruction& insn)
 {
-    constexpr std::uint8_t push_and_literal = 6 + 8;
+    constexpr std::uint8_t push_and_literal = 6 + literal_bytes;
     if (insn.flow == ControlFlow::call)
         return {Moving::last, {}, push_and_literal + far_jump_bytes};
     if (insn.operands[0].kind == Operand::reg && insn.operands[0].number == Reg::rsp)

@@ -2,6 +2,7 @@
 // Every form of an instruction that changes when it moves, near and far.
 #include "bytes.hpp"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace dt;
@@ -85,7 +86,7 @@ TEST(Relocate, JumpsToTheOriginalTarget)
     EXPECT_EQ(moved("eb10"), bytes_of("e9 0d00f0ff")); // to 0x401012
     EXPECT_EQ(moved("e900010000"), bytes_of("e9 0001f0ff"));
     EXPECT_EQ(moved("f2e900010000"), bytes_of("e9 0101f0ff")); // bnd
-    EXPECT_EQ(moved("eb10", far_to), bytes_of("ff2500000000 1210400000000000"));
+    EXPECT_EQ(moved("eb10", far_to), bytes_of("ff2502000000 cccc 1210400000000000"));
 }
 
 TEST(Relocate, BranchesOnTheSameCondition)
@@ -97,13 +98,13 @@ TEST(Relocate, BranchesOnTheSameCondition)
         EXPECT_EQ(near[1], static_cast<std::byte>(0x80 | condition));
         std::vector<std::byte> far = moved(insn, far_to);
         EXPECT_EQ(far[1], static_cast<std::byte>(0x80 | (condition ^ 1)));
-        EXPECT_EQ(far.size(), 20U);
+        EXPECT_EQ(far.size(), 24U);
     }
     EXPECT_EQ(moved("7510"), bytes_of("0f85 0c00f0ff"));
     EXPECT_EQ(moved("2e7510"), bytes_of("0f85 0d00f0ff")); // a hint that nobody takes
     EXPECT_EQ(moved("0f8500010000"), bytes_of("0f85 0001f0ff"));
     EXPECT_EQ(moved("7510", far_to),
-              bytes_of("0f840e000000 ff2500000000 1210400000000000"));
+              bytes_of("0f8412000000 ff2504000000 cccccccc 1210400000000000"));
 }
 
 TEST(Relocate, TakesLoopsOverAJump)
@@ -113,7 +114,7 @@ TEST(Relocate, TakesLoopsOverAJump)
     EXPECT_EQ(moved("e310"), bytes_of("e302 eb05 e9 0900f0ff"));
     EXPECT_EQ(moved("67e310"), bytes_of("67e302 eb05 e9 0900f0ff")); // jecxz
     EXPECT_EQ(moved("e210", far_to),
-              bytes_of("e202 eb0e ff2500000000 1210400000000000"));
+              bytes_of("e202 eb14 ff2506000000 cccccccccccc 1210400000000000"));
 }
 
 TEST(Relocate, PushesTheOriginalReturnAddress)
@@ -121,9 +122,27 @@ TEST(Relocate, PushesTheOriginalReturnAddress)
     EXPECT_EQ(moved("e800010000"), bytes_of("68 05104000 e9 fb00f0ff"));
     // An address that push cannot extend is a literal behind the jump.
     EXPECT_EQ(moved(instruction("e800010000", far_to), far_to + 0x1000),
-              bytes_of("ff3505000000 e9 faf0ffff 05000000007f0000"));
+              bytes_of("ff350a000000 e9 faf0ffff cccccccccc 05000000007f0000"));
     EXPECT_EQ(moved("e800010000", far_to),
-              bytes_of("68 05104000 ff2500000000 0511400000000000"));
+              bytes_of("68 05104000 ff2505000000 cccccccccc 0511400000000000"));
+}
+
+// A program that set AC gets SIGBUS for a literal that is not.
+TEST(Relocate, AlignsLiterals)
+{
+    const std::uint64_t address = 0x401005;
+    for (unsigned i = 0; i < 8; ++i) {
+        std::vector<std::byte> jump = moved("eb03", far_to + i);
+        std::size_t at = jump.size() - sizeof address;
+        EXPECT_EQ((i + at) % 8, 0U);
+        EXPECT_EQ(std::memcmp(&jump[at], &address, sizeof address), 0);
+        EXPECT_EQ(jump[2], static_cast<std::byte>(at - 6));
+        std::vector<std::byte> call =
+            moved(instruction("e800010000", far_to), far_to + 0x1000 + i);
+        at = call.size() - sizeof address;
+        EXPECT_EQ((i + at) % 8, 0U);
+        EXPECT_EQ(call[2], static_cast<std::byte>(at - 6));
+    }
 }
 
 TEST(Relocate, CallsThroughRegistersAndMemory)

@@ -7,6 +7,7 @@
 #define XBYAK64
 #include <xbyak/xbyak.h>
 
+#include "ptrace-agent/native/native.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <array>
@@ -86,7 +87,8 @@ private:
     static constexpr std::size_t buffer_bytes = 16384;
     static void* buffer()
     {
-        thread_local std::array<std::uint8_t, buffer_bytes> bytes;
+        // What is aligned here is aligned there: literals are, for programs that set AC.
+        alignas(code_align) thread_local std::array<std::uint8_t, buffer_bytes> bytes;
         return bytes.data();
     }
 
