@@ -42,6 +42,12 @@ struct JumpReport {
     std::shared_ptr<void> spent; // freed when the threads run again: that takes a while
 };
 
+struct JumpWork {
+    std::vector<Tracepoint*> wanted;    // ascending
+    std::vector<Tracepoint*> displaced; // that had a jump before
+    JumpReport report;
+};
+
 // All threads that share an address space stand still while this exists. Taken once at
 // a time. Destruction lets those go on that are not held otherwise.
 class StoppedWorld {
@@ -168,17 +174,34 @@ private:
     void allow_rseq(AddressSpace& space);
     void begin_rseq(Thread& thread);
 
-    // jumps.cpp
-    JumpReport plant_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh);
+    // plant.cpp
+    void tell_libraries_changed(pid_t pid);
+    Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,
+                              std::vector<Tracepoint*>& linker);
+
+    // plant_jumps.cpp
+    JumpReport plant_jumps(StoppedWorld& world,
+                           const std::shared_ptr<AddressSpace>& space,
+                           std::vector<Tracepoint*>& fresh);
+    // Everything but the jumps themselves. Without a world the target runs meanwhile, and
+    // no window that stands is over one of the sites. ready: what ensure_runtime() said.
+    void prepare_jumps(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
+                       const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
+                       JumpWork& work);
+    // Those without a jump stay in fresh.
+    void write_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
+                     JumpWork& work);
     class MappedRoom;
-    std::unique_ptr<Planted> build(AddressSpace& space, PlacedWindow placed,
-                                   const std::vector<Tracepoint*>& wanted);
-    Tracepoint* linker_tracepoint(AddressSpace& space);
-    void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh,
-                   std::vector<Tracepoint*>& wanted);
-    void claim(AddressSpace& space, Planted& planted);
-    bool update_jump(AddressSpace& space, const Tracepoint& tp);
+    std::unique_ptr<Planted> build(AddressSpace& space, PlacedWindow& placed,
+                                   JumpWork& work);
+    bool claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp);
+    void unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
+                 JumpReport& report);
     void move_into_copies(AddressSpace& space, std::span<Planted* const> windows);
+
+    // jumps.cpp
+    Tracepoint* linker_tracepoint(AddressSpace& space);
+    bool update_jump(AddressSpace& space, const Tracepoint& tp);
     void reclaim_trampolines(AddressSpace& space);
     void remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& idle);
 

@@ -106,7 +106,7 @@ void Agent::begin_followed(Thread& newborn)
     }
     JumpReport jumps;
     if (n_jumps != 0)
-        jumps = plant_jumps(world, fresh);
+        jumps = plant_jumps(world, space, fresh);
     std::size_t n_lost = std::erase_if(fresh, [&](Tracepoint* tp) {
         if (tp->purpose != Tracepoint::fires || tp->first.value == 0)
             return false;

@@ -257,8 +257,12 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
                                           const std::vector<Tracepoint*>& wanted)
 {
     std::vector<TargetAddr> breakpoints;
+    auto before = [](const Tracepoint* a, const Tracepoint* b) {
+        return a->at() < b->at();
+    };
     for (Tracepoint* tp : space.tracepoints()) {
-        if (tp->written || (!tp->site && !can_jump(*tp))) // that stand or will
+        if (tp->written ? !std::binary_search(wanted.begin(), wanted.end(), tp, before)
+                        : !tp->site && !can_jump(*tp)) // that stand or will
             breakpoints.push_back(tp->at());
     }
     std::vector<PatchSite> sites;

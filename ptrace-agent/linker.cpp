@@ -206,6 +206,7 @@ static void forget_unmapped(AddressSpace& space)
         if (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc})
             space.forget(*tp);
     }
+    std::vector<TargetAddr> gone;
     for (TargetAddr window : space.patches.windows()) {
         const Planted& planted = *space.patches.at(window);
         const Patch& patch = planted.patch;
@@ -216,8 +217,9 @@ static void forget_unmapped(AddressSpace& space)
             if (Tracepoint* tp = space.find(probed.at))
                 space.forget(*tp);
         }
-        space.patches.drop(window);
+        gone.push_back(window);
     }
+    space.patches.drop(gone);
 }
 
 bool Agent::handle_library_change(Thread& thread)
@@ -242,10 +244,7 @@ bool Agent::handle_library_change(Thread& thread)
     }
     if (!process.is_target || !process.started)
         return false;
-    AgentEvent event;
-    event.kind = AgentEvent::libraries_changed;
-    event.pid = process.pid;
-    send_event(std::move(event));
+    tell_libraries_changed(process.pid);
     return true;
 }
 

@@ -31,30 +31,47 @@ static void in_spans(const Items& items, At range, Put put)
     }
 }
 
-std::vector<Planted*> Patches::write(AddressSpace& text,
-                                     std::vector<std::unique_ptr<Planted>> all,
-                                     const MoveThreads& move_threads)
+static void sort_unique(std::vector<Planted*>& all)
 {
-    std::vector<Planted*> odd;
-    std::vector<Planted*> list;
-    for (auto& planted : all)
-        list.push_back(planted.get());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+}
 
-    // Trampolines and stubs first: a jump never leads to what is not there yet.
+// Those of `of` that are in `some`, which is sorted.
+void Patches::retire(const std::vector<Planted*>& some,
+                     std::vector<std::unique_ptr<Planted>>& of)
+{
+    if (some.empty())
+        return;
+    auto gone = std::stable_partition(of.begin(), of.end(), [&some](const auto& each) {
+        return !std::binary_search(some.begin(), some.end(), each.get());
+    });
+    retired_.insert(retired_.end(), std::make_move_iterator(gone),
+                    std::make_move_iterator(of.end()));
+    of.erase(gone, of.end());
+}
+
+// A jump never leads to what is not there yet.
+std::vector<Planted*> Patches::prepare(AddressSpace& text,
+                                       std::vector<std::unique_ptr<Planted>> all)
+{
     struct Piece {
         TargetAddr at;
         const std::vector<std::byte>* code;
         Planted* planted;
     };
+    auto before = [](const auto& a, const auto& b) { return a.at < b.at; };
     std::vector<Piece> pieces;
-    for (Planted* planted : list) {
-        pieces.push_back({planted->patch.trampoline, &planted->patch.code, planted});
-        if (planted->patch.stub)
-            pieces.push_back(
-                {*planted->patch.stub, &planted->patch.stub_code, planted});
+    pieces.reserve(all.size());
+    for (const auto& planted : all) {
+        const Patch& patch = planted->patch;
+        pieces.push_back({patch.trampoline, &patch.code, planted.get()});
+        if (patch.stub)
+            pieces.push_back({*patch.stub, &patch.stub_code, planted.get()});
     }
-    std::sort(pieces.begin(), pieces.end(),
-              [](const Piece& a, const Piece& b) { return a.at < b.at; });
+    if (!std::is_sorted(pieces.begin(), pieces.end(), before))
+        std::sort(pieces.begin(), pieces.end(), before);
+    std::vector<Planted*> odd;
     std::vector<std::byte> bytes;
     in_spans(
         pieces, [](const Piece& p) { return std::pair(p.at, p.code->size()); },
@@ -69,16 +86,29 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
             for (std::size_t i = first; i < last && !ok; ++i)
                 odd.push_back(pieces[i].planted);
         });
+    auto n_known = static_cast<std::ptrdiff_t>(trampolines_.size());
+    for (const Piece& piece : pieces)
+        trampolines_.push_back({piece.at, piece.planted});
+    std::inplace_merge(trampolines_.begin(), trampolines_.begin() + n_known,
+                       trampolines_.end(), before);
+    std::move(prepared_.begin(), prepared_.end(), std::back_inserter(retired_));
+    prepared_ = std::move(all);
+    sort_unique(odd);
+    retire(odd, prepared_);
+    return odd;
+}
 
-    std::sort(list.begin(), list.end(),
-              [](Planted* a, Planted* b) { return a->patch.at < b->patch.at; });
-    std::sort(odd.begin(), odd.end());
-    odd.erase(std::unique(odd.begin(), odd.end()), odd.end());
-    std::erase_if(list, [&odd](Planted* planted) {
-        return std::binary_search(odd.begin(), odd.end(), planted);
-    });
+std::vector<Planted*> Patches::write(AddressSpace& text,
+                                     const MoveThreads& move_threads)
+{
+    std::vector<Planted*> list;
+    list.reserve(prepared_.size());
+    for (const auto& planted : prepared_)
+        list.push_back(planted.get());
     // No moment in which somebody stands in a half of what was an instruction.
     move_threads(list);
+    std::vector<Planted*> odd;
+    std::vector<std::byte> bytes;
     in_spans(
         list, [](Planted* p) { return std::pair(p->patch.at, p->patch.text.size()); },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
@@ -104,19 +134,17 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
                     odd.push_back(planted);
             }
         });
-
-    std::sort(odd.begin(), odd.end());
-    odd.erase(std::unique(odd.begin(), odd.end()), odd.end());
-    for (auto& planted : all) {
-        by_trampoline_[planted->patch.trampoline] = planted.get();
-        if (planted->patch.stub)
-            by_trampoline_[*planted->patch.stub] = planted.get();
+    sort_unique(odd);
+    retire(odd, prepared_);
+    auto n_stood = static_cast<std::ptrdiff_t>(standing_.size());
+    standing_.reserve(standing_.size() + prepared_.size());
+    for (auto& planted : prepared_) {
         TargetAddr window = planted->patch.at;
-        if (planted->written)
-            planted_[window] = std::move(planted);
-        else
-            retired_.push_back(std::move(planted));
+        standing_.push_back({window, std::move(planted)});
     }
+    prepared_.clear();
+    std::inplace_merge(standing_.begin(), standing_.begin() + n_stood, standing_.end(),
+                       [](const Standing& a, const Standing& b) { return a.at < b.at; });
     return odd;
 }
 
@@ -146,8 +174,8 @@ void Patches::take_out(AddressSpace& text, const std::vector<TargetAddr>& window
 {
     std::vector<Planted*> list;
     for (TargetAddr window : windows) {
-        if (auto found = planted_.find(window); found != planted_.end())
-            list.push_back(found->second.get());
+        if (Planted* planted = at(window))
+            list.push_back(planted);
     }
     put_back(
         list,
@@ -155,8 +183,7 @@ void Patches::take_out(AddressSpace& text, const std::vector<TargetAddr>& window
             return text.read_text(at, bytes);
         },
         [&](TargetAddr at, std::span<std::byte> bytes) { text.write_text(at, bytes); });
-    for (TargetAddr window : windows)
-        drop(window);
+    drop(windows);
 }
 
 void Patches::restore_in(pid_t child) const
@@ -165,8 +192,8 @@ void Patches::restore_in(pid_t child) const
     if (!mem)
         return;
     std::vector<Planted*> list;
-    for (const auto& [at, planted] : planted_)
-        list.push_back(planted.get());
+    for (const Standing& each : standing_)
+        list.push_back(each.planted.get());
     put_back(
         list,
         [&](TargetAddr at, std::span<std::byte> bytes) {
@@ -180,72 +207,96 @@ void Patches::restore_in(pid_t child) const
         });
 }
 
-void Patches::drop(TargetAddr window)
+void Patches::drop(const std::vector<TargetAddr>& windows)
 {
-    auto found = planted_.find(window);
-    if (found == planted_.end())
-        return;
-    found->second->written = false;
-    retired_.push_back(std::move(found->second));
-    planted_.erase(found);
+    for (TargetAddr window : windows) {
+        auto after = behind(window);
+        if (after == standing_.begin() || std::prev(after)->at != window)
+            continue;
+        Standing& each =
+            standing_[static_cast<std::size_t>(after - standing_.begin()) - 1];
+        if (each.planted == nullptr)
+            continue; // named twice
+        each.planted->written = false;
+        retired_.push_back(std::move(each.planted));
+    }
+    std::erase_if(standing_, [](const Standing& each) { return !each.planted; });
 }
 
 std::vector<std::uint32_t> Patches::reclaim()
 {
     std::vector<std::uint32_t> sites;
+    std::vector<Planted*> gone;
     for (auto& planted : retired_) {
         const Patch& patch = planted->patch;
-        by_trampoline_.erase(patch.trampoline);
-        if (patch.stub)
-            by_trampoline_.erase(*patch.stub);
         space_.give_back({patch.trampoline, patch.stub}, patch.code.size());
         for (const Planted::Probed& probed : planted->probed)
             sites.push_back(probed.site);
+        gone.push_back(planted.get());
     }
+    std::sort(gone.begin(), gone.end());
+    std::erase_if(trampolines_, [&gone](const Trampoline& each) {
+        return std::binary_search(gone.begin(), gone.end(), each.planted);
+    });
     retired_.clear();
     return sites;
 }
 
 void Patches::forget_all()
 {
-    planted_.clear();
-    by_trampoline_.clear();
+    standing_.clear();
+    prepared_.clear();
     retired_.clear();
+    trampolines_.clear();
     areas.clear();
     space_ = TrampolineSpace();
 }
 
-Planted* Patches::at(TargetAddr window) const
+Patches::AllStanding::const_iterator Patches::behind(TargetAddr address) const
 {
-    auto found = planted_.find(window);
-    return found == planted_.end() ? nullptr : found->second.get();
+    return std::upper_bound(
+        standing_.begin(), standing_.end(), address,
+        [](TargetAddr at, const Standing& each) { return at < each.at; });
 }
 
-Planted* Patches::covering(TargetAddr address) const
+Planted* Patches::at(TargetAddr window) const
 {
-    auto after = planted_.upper_bound(address);
-    if (after == planted_.begin())
+    auto after = behind(window);
+    bool begins = after != standing_.begin() && std::prev(after)->at == window;
+    return begins ? std::prev(after)->planted.get() : nullptr;
+}
+
+Planted* Patches::covering(AllStanding::const_iterator behind, TargetAddr address) const
+{
+    if (behind == standing_.begin())
         return nullptr;
-    Planted* planted = std::prev(after)->second.get();
+    Planted* planted = std::prev(behind)->planted.get();
     bool inside = address - planted->patch.at < planted->patch.original.size();
     return inside ? planted : nullptr;
 }
 
+Planted* Patches::covering(TargetAddr address) const
+{
+    return covering(behind(address), address);
+}
+
 Planted* Patches::first_from(TargetAddr address) const
 {
-    if (Planted* over = covering(address))
+    auto after = behind(address);
+    if (Planted* over = covering(after, address))
         return over;
-    auto next = planted_.lower_bound(address);
-    return next == planted_.end() ? nullptr : next->second.get();
+    return after == standing_.end() ? nullptr : after->planted.get();
 }
 
 std::optional<Found> Patches::find(TargetAddr pc) const
 {
     Planted* planted = covering(pc);
     if (planted == nullptr && in_areas(pc)) {
-        auto after = by_trampoline_.upper_bound(pc);
-        if (after != by_trampoline_.begin())
-            planted = std::prev(after)->second;
+        auto after = std::upper_bound(
+            trampolines_.begin(), trampolines_.end(), pc,
+            [](TargetAddr at, const Trampoline& each) { return at < each.at; });
+        if (after != trampolines_.begin())
+            planted = std::prev(after)->planted;
     }
     if (planted == nullptr)
         return std::nullopt;
@@ -258,18 +309,19 @@ std::optional<Found> Patches::find(TargetAddr pc) const
 std::vector<TargetAddr> Patches::windows() const
 {
     std::vector<TargetAddr> all;
-    for (const auto& [at, planted] : planted_)
-        all.push_back(at);
+    all.reserve(standing_.size());
+    for (const Standing& each : standing_)
+        all.push_back(each.at);
     return all;
 }
 
 void Patches::overlay_original(TargetAddr from, std::span<std::byte> bytes) const
 {
-    auto at = planted_.upper_bound(from);
-    if (at != planted_.begin())
-        --at;
-    for (; at != planted_.end() && at->first < from + bytes.size(); ++at) {
-        const Patch& patch = at->second->patch;
+    auto each = behind(from);
+    if (each != standing_.begin())
+        --each;
+    for (; each != standing_.end() && each->at < from + bytes.size(); ++each) {
+        const Patch& patch = each->planted->patch;
         for (std::size_t i = 0; i < patch.original.size(); ++i) {
             std::uint64_t offset = patch.at + i - from;
             if (patch.at + i >= from && offset < bytes.size() &&

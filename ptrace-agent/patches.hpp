@@ -3,7 +3,8 @@
 //
 //   window start ──▶ Planted ──▶ Patch (original bytes, jump, moved copy)
 //
-// A planted patch stands in the text. One that was taken out is retired: its trampoline
+// A prepared patch has its trampoline in the target, and no jump leads there yet. That takes
+// most of the time, and needs nobody to stand still. A planted one stands in the text. One that was taken out is retired: its trampoline
 // stays as it is until it is known that no thread is in there. An address in a
 // trampoline is therefore explained for as long as somebody can have it as a pc.
 //
@@ -14,7 +15,6 @@
 #include "fasttrap/patch.hpp"
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -47,19 +47,20 @@ public:
     std::vector<std::pair<TargetAddr, std::uint64_t>> areas; // mapped for trampolines
     bool in_areas(TargetAddr at) const { return space_.area_of(at).has_value(); }
 
-    // Puts the trampoline's code and then the jump in place. Those whose text is not as
-    // expected come back, unwritten.
-    // In between, threads that stand in one of the windows are moved into its copy.
+    // Trampolines and stubs; all: ascending by window. Those that cannot be written come
+    // back, and are retired, as are those that were prepared before and never written.
+    std::vector<Planted*> prepare(AddressSpace& text,
+                                  std::vector<std::unique_ptr<Planted>> all);
+    // The jumps to what is prepared. Those whose text is not as expected come back,
+    // unwritten. Before, threads that stand in one of the windows are moved into its copy.
     using MoveThreads = std::function<void(std::span<Planted* const> by_window)>;
-    std::vector<Planted*> write(AddressSpace& text,
-                                std::vector<std::unique_ptr<Planted>> all,
-                                const MoveThreads& move_threads);
+    std::vector<Planted*> write(AddressSpace& text, const MoveThreads& move_threads);
     // The original bytes again, where our jumps still stand; the windows are retired.
     void take_out(AddressSpace& text, const std::vector<TargetAddr>& windows);
     // Into a copy of the memory.
     void restore_in(pid_t child) const;
-    // The mapping went away.
-    void drop(TargetAddr window);
+    // The mappings went away.
+    void drop(const std::vector<TargetAddr>& windows);
     // Nobody's pc is in a trampoline or in the runtime: room and the numbers of sites
     // that may be used again.
     std::vector<std::uint32_t> reclaim();
@@ -69,16 +70,30 @@ public:
     Planted* covering(TargetAddr address) const;    // whose window holds the address
     Planted* first_from(TargetAddr address) const;  // ends behind it; covers it or not
     std::optional<Found> find(TargetAddr pc) const; // in a window or a trampoline
-    bool empty() const { return planted_.empty(); }
+    bool empty() const { return standing_.empty(); }
     std::vector<TargetAddr> windows() const;
 
     // Our jumps in bytes read from `from` on become the original text.
     void overlay_original(TargetAddr from, std::span<std::byte> bytes) const;
 
 private:
-    std::map<TargetAddr, std::unique_ptr<Planted>> planted_;
-    std::map<TargetAddr, Planted*> by_trampoline_; // planted and retired
+    struct Standing {
+        TargetAddr at; // patch->patch.at
+        std::unique_ptr<Planted> planted;
+    };
+    struct Trampoline {
+        TargetAddr at; // of the code or the stub
+        Planted* planted;
+    };
+    using AllStanding = std::vector<Standing>;
+    AllStanding::const_iterator behind(TargetAddr address) const; // the first that is
+    Planted* covering(AllStanding::const_iterator behind, TargetAddr address) const;
+    void retire(const std::vector<Planted*>& some, std::vector<std::unique_ptr<Planted>>& of);
+
+    AllStanding standing_;                           // ascending
+    std::vector<std::unique_ptr<Planted>> prepared_; // ascending
     std::vector<std::unique_ptr<Planted>> retired_;
+    std::vector<Trampoline> trampolines_; // of all of these, ascending
     TrampolineSpace space_;
 };
 

@@ -102,8 +102,7 @@ Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>&)
     std::vector<Tracepoint*> standing;
     if (!copy_breakpoints(real, space, standing))
         return Error{Code::busy, "plan probes: some are planted already"};
-    Planting work{space, mappings_of(space.speaker()), TextWindow(space), {}, {}, {},
-                  {}};
+    Planting work(space);
     place_all(work, sites);
     work.fresh.insert(work.fresh.end(), standing.begin(), standing.end());
     std::vector<Tracepoint*> wanted;

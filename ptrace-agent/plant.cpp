@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Probes into the text of a target, and out of it again: thousands in one stop.
+// Probes into the text of a target, and out of it again: thousands in one short stop.
+//
+// Planting stops the target twice. First for the runtime, and what else system calls of the
+// target put into it; then, when all is planned and built, for the text. If the target has
+// loaded or unloaded text in between, all is planned again in the second stop.
 //
 // The agent trusts neither the client's nor the file's idea of the text: it decodes
 // what is in memory. A site that has other bytes than the client expects, or whose
@@ -68,27 +72,24 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
     return plan;
 }
 
-// What was planted before and lost its jump to a neighbour is told by the notes.
-static std::vector<std::string> refuse_breakpoints(Planting& work,
-                                                   std::vector<Tracepoint*>& fresh,
-                                                   const JumpReport& jumps,
-                                                   Mechanism mechanism)
+// What was planted before and lost its jump to a neighbour is told by a note.
+static void refuse_breakpoints(Planting& work, const JumpReport& jumps,
+                               Mechanism mechanism)
 {
-    std::vector<std::string> notes;
-    std::erase_if(fresh, [&](Tracepoint* tp) {
-        if (tp->purpose != Tracepoint::fires)
-            return false; // ours
+    std::erase_if(work.fresh, [&](Tracepoint* tp) {
+        if (tp->purpose != Tracepoint::fires || tp->site)
+            return false; // ours, or one that has its jump
         SitePlan plan = without_jump(*tp, jumps, mechanism);
         if (plan.form == SitePlan::breakpoint)
             return false;
-        for (std::uint32_t index : work.sites_of(*tp))
+        std::vector<std::uint32_t> indices = work.sites_of(*tp);
+        for (std::uint32_t index : indices)
             work.refused.emplace_back(index, plan.text);
-        if (work.sites_of(*tp).empty() && !tp->firings.empty())
-            notes.push_back("a probe enabled before is gone: " + plan.text);
+        if (indices.empty() && !tp->firings.empty())
+            work.notes.push_back("a probe enabled before is gone: " + plan.text);
         work.space.forget(*tp);
         return true;
     });
-    return notes;
 }
 
 static bool has_execed(const std::vector<Thread*>& threads)
@@ -101,6 +102,7 @@ static bool has_execed(const std::vector<Thread*>& threads)
 
 void place_all(Planting& work, const std::vector<Site>& sites)
 {
+    work.mappings = mappings_of(work.space.speaker());
     std::vector<std::uint32_t> order(sites.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(),
@@ -111,9 +113,62 @@ void place_all(Planting& work, const std::vector<Site>& sites)
     }
 }
 
+void Agent::tell_libraries_changed(pid_t pid)
+{
+    AgentEvent event;
+    event.kind = AgentEvent::libraries_changed;
+    event.pid = pid;
+    send_event(std::move(event));
+}
+
+// What needs system calls of the target; ready: whether the runtime is in it.
+Result<Ok> Agent::prepare_target(StoppedWorld& world, Mechanism mechanism,
+                                 std::vector<Tracepoint*>& linker)
+{
+    AddressSpace& space = world.space();
+    if (space.slot_pages.empty()) {
+        if (Thread* thread = world.any_thread())
+            ensure_slots(*thread);
+        if (Thread* thread = world.any_thread())
+            learn_trap_action(*thread->process, *thread);
+    }
+    if (watch_linker(world, &linker) && space.text_seen != 0 &&
+        text_mappings(space.speaker()) != space.text_seen) {
+        tell_libraries_changed(space.owner()); // since the client looked
+    }
+    reclaim_trampolines(space);
+    if (mechanism == Mechanism::int3)
+        return Error{Code::unsupported, "-x mechanism=int3"};
+    return ensure_runtime(world);
+}
+
+static bool any_window_over(const Planting& work)
+{
+    return !work.space.patches.empty() &&
+           std::any_of(work.fresh.begin(), work.fresh.end(), [&](const Tracepoint* tp) {
+               return window_over(work.space, *tp) != nullptr;
+           });
+}
+
+// Planned by a text that is not there any more.
+static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
+{
+    for (Tracepoint* tp : work.fresh) {
+        tp->site.reset();
+        if (std::find(linker.begin(), linker.end(), tp) == linker.end())
+            work.space.forget(*tp);
+    }
+    work.fresh.clear();
+    work.refused.clear();
+    work.sites.clear();
+    work.window.forget();
+    work.space.patches.prepare(work.space, {});
+}
+
 Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
 {
-    auto process = target(in.get<pid_t>(), "plant probes in");
+    auto pid = in.get<pid_t>();
+    auto process = target(pid, "plant probes in");
     if (!process)
         return process.error();
     auto n_execs = in.get<std::uint32_t>();
@@ -124,62 +179,75 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         return Error{Code::invalid, "plant probes: the request is cut short"};
     std::shared_ptr<AddressSpace> space = (*process)->space;
     (*process)->planted = true;
-
-    std::uint32_t n_execs_now = (*process)->n_execs;
+    // The addresses are those of the program that it ran before.
+    const Error another{Code::gone,
+                        "plant probes: the process runs another program now"};
+    if (n_execs != (*process)->n_execs)
+        return another;
 
     std::optional<StoppedWorld> stopped(std::in_place, *this, space);
-    StoppedWorld& world = *stopped;
-    // The addresses are those of the program that it ran before.
-    if (n_execs != n_execs_now || has_execed(threads_in(*space)))
-        return Error{Code::gone, "plant probes: the process runs another program now"};
-    if (space->slot_pages.empty()) {
-        if (Thread* thread = world.any_thread())
-            ensure_slots(*thread);
-        if (Thread* thread = world.any_thread())
-            learn_trap_action(*thread->process, *thread);
-    }
+    if (has_execed(threads_in(*space)))
+        return another;
     std::vector<Tracepoint*> linker;
-    if (watch_linker(world, &linker) && space->text_seen != 0 &&
-        text_mappings(space->speaker()) != space->text_seen) {
-        // Its libraries are others than when the client looked.
-        AgentEvent event;
-        event.kind = AgentEvent::libraries_changed;
-        event.pid = space->owner();
-        send_event(std::move(event));
+    Result<Ok> ready = prepare_target(*stopped, mechanism, linker);
+    std::size_t text = text_mappings(space->speaker());
+    stopped.reset();
+
+    Planting work(*space);
+    auto place = [&] {
+        place_all(work, sites);
+        work.fresh.insert(work.fresh.end(), linker.begin(), linker.end());
+    };
+    JumpWork jumps;
+    auto plan = [&](StoppedWorld* world) {
+        if (mechanism == Mechanism::int3)
+            return;
+        jumps = {};
+        prepare_jumps(space, world, ready, work.fresh, jumps);
+        refuse_breakpoints(work, jumps.report, mechanism);
+    };
+    place();
+    bool planned = !any_window_over(work);
+    if (planned)
+        plan(nullptr);
+    stopped.emplace(*this, space);
+    if (has_execed(threads_in(*space)))
+        return another;
+    if (text_mappings(space->speaker()) != text) {
+        if (!linker.empty()) // nothing stands there yet to notice it
+            tell_libraries_changed(space->owner());
+        forget_plan(work, linker);
+        place();
+        planned = false;
     }
-    Planting work{*space, mappings_of(space->speaker()), TextWindow(*space), {}, {}, {},
-                  {}};
-    place_all(work, sites);
-    std::vector<Tracepoint*> fresh = work.fresh;
-    fresh.insert(fresh.end(), linker.begin(), linker.end());
-    JumpReport jumps;
-    if (mechanism != Mechanism::int3)
-        jumps = plant_jumps(world, fresh);
-    std::vector<std::string> notes;
-    if (mechanism != Mechanism::int3)
-        notes = refuse_breakpoints(work, fresh, jumps, mechanism);
-    if (!jumps.note.empty())
-        notes.push_back(jumps.note);
-    for (std::string& note : notes) {
+    if (!planned)
+        plan(&*stopped);
+    if (mechanism != Mechanism::int3) {
+        write_jumps(*stopped, work.fresh, jumps);
+        refuse_breakpoints(work, jumps.report, mechanism);
+    }
+    for (Tracepoint* tp : work.grown)
+        update_jump(*space, *tp);
+    // Only a breakpoint can do harm to what the program wants of SIGTRAP.
+    if (!work.fresh.empty())
+        watch_sigaction(*stopped);
+    for (Tracepoint* odd : space->write_breakpoints(work.fresh)) {
+        for (std::uint32_t index : work.sites_of(*odd))
+            work.refused.emplace_back(index, "the text cannot be written");
+        space->forget(*odd);
+    }
+    stopped.reset(); // what is left, and the freeing of it all, need no stop
+
+    if (!jumps.report.note.empty())
+        work.notes.push_back(jumps.report.note);
+    for (std::string& note : work.notes) {
         AgentEvent event;
         event.kind = AgentEvent::agent_error;
         event.pid = space->owner();
         event.text = std::move(note);
         send_event(std::move(event));
     }
-    for (Tracepoint* tp : work.grown)
-        update_jump(*space, *tp);
-    // Only a breakpoint can do harm to what the program wants of SIGTRAP.
-    if (!fresh.empty())
-        watch_sigaction(world);
-    for (Tracepoint* odd : space->write_breakpoints(fresh)) {
-        for (std::uint32_t index : work.sites_of(*odd))
-            work.refused.emplace_back(index, "the text cannot be written");
-        space->forget(*odd);
-    }
-    stopped.reset(); // what is left, and the freeing of it all, need no stop
     std::sort(work.refused.begin(), work.refused.end());
-
     Writer out;
     out.put(static_cast<std::uint32_t>(sites.size() - work.refused.size()));
     out.put(static_cast<std::uint32_t>(space->n_tracepoints()));

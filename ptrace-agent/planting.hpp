@@ -27,6 +27,8 @@ public:
         return std::span(text_).subspan(skip, std::min<std::size_t>(15, n_ - skip));
     }
 
+    void forget() { n_ = 0; }
+
 private:
     static constexpr std::size_t page = 4096;
 
@@ -57,10 +59,13 @@ private:
 };
 
 struct Planting {
+    explicit Planting(AddressSpace& target) : space(target), window(target) {}
+
     AddressSpace& space;
     std::vector<Mapping> mappings;
     TextWindow window;
     std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
+    std::vector<std::string> notes;                             // for the user
     std::vector<Tracepoint*> fresh;
     std::vector<Tracepoint*> grown; // jumps with one more probe
     // Ascending, with their index in the request.
@@ -80,6 +85,10 @@ struct Planting {
 
 // The sites into tracepoints or refused, by address.
 void place_all(Planting& work, const std::vector<Site>& sites);
+
+// The window that a site is in; null: none. An endbr64 stays in its place: the window with
+// its probe begins behind it.
+Planted* window_over(const AddressSpace& space, const Tracepoint& tp); // plant_jumps.cpp
 
 // A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
 // cannot have a jump gets one only when the user asks for it; a site of which the client
