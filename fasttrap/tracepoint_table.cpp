@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fasttrap/tracepoint_table.hpp"
 
+#include <bit>
 #include <cassert>
 #include <cstdint>
 
@@ -85,6 +86,20 @@ static TableEntry* look_up(cds_lfht* buckets, pid_t pid, TargetAddr at)
     return node == nullptr ? nullptr : entry_of(node);
 }
 
+void TracepointTable::grow_to(std::size_t n)
+{
+    if (n <= n_buckets_)
+        return;
+    n_buckets_ = std::bit_ceil(n);
+    cds_lfht_resize(buckets_, n_buckets_);
+}
+
+void TracepointTable::expect(std::size_t n_more)
+{
+    std::lock_guard lock(mutex_);
+    grow_to(n_entries_ + n_more);
+}
+
 Result<Ok> TracepointTable::add(std::unique_ptr<TableEntry> entry)
 {
     std::lock_guard lock(mutex_);
@@ -92,19 +107,17 @@ Result<Ok> TracepointTable::add(std::unique_ptr<TableEntry> entry)
     Key key{added->pid_, added->at_};
     {
         ReadLock rcu;
-        if (look_up(buckets_, key.pid, key.at) != nullptr)
-            return Error{Code::busy, "add a tracepoint: the address has one already"};
         cds_lfht_node_init(&added->link_.node);
         added->link_.entry = added;
-        cds_lfht_add(buckets_, hash_of(key.pid, key.at), &added->link_.node);
+        if (cds_lfht_add_unique(buckets_, hash_of(key.pid, key.at), matches, &key,
+                                &added->link_.node) != &added->link_.node)
+            return Error{Code::busy, "add a tracepoint: the address has one already"};
     }
     std::vector<TableEntry*>& own = by_process_[added->pid_];
     added->index_ = own.size();
     own.push_back(entry.release());
-    if (++n_entries_ > n_buckets_) {
-        n_buckets_ *= 4;
-        cds_lfht_resize(buckets_, n_buckets_);
-    }
+    if (++n_entries_ > n_buckets_)
+        grow_to(4 * n_buckets_);
     return Ok{};
 }
 

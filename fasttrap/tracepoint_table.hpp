@@ -79,6 +79,9 @@ public:
     // Code::busy when the address has one already.
     Result<Ok> add(std::unique_ptr<TableEntry> entry);
 
+    // So many more are coming: the buckets grow once.
+    void expect(std::size_t n_more);
+
     // Under a ReadLock, or where nobody removes. Null when there is none.
     TableEntry* find(pid_t pid, TargetAddr at) const;
 
@@ -97,6 +100,7 @@ public:
 
 private:
     void unlink(TableEntry& entry); // mutex_ held
+    void grow_to(std::size_t n);    // mutex_ held
 
     cds_lfht* buckets_;
     mutable std::mutex mutex_;

@@ -46,7 +46,7 @@ struct Firing {
 class Tracepoint : public TableEntry {
 public:
     Tracepoint(pid_t pid, TargetAddr at, const Instruction& insn)
-        : TableEntry(pid, at), insn(insn), plan(x86_64.plan_displaced(insn))
+        : TableEntry(pid, at), insn(insn)
     {
     }
 
@@ -63,7 +63,6 @@ public:
     bool serves() const { return !firings.empty() || purpose != fires; }
 
     Instruction insn;
-    Displaced plan;
     std::vector<Firing> firings;
     Purpose purpose = fires;
     bool written = false;              // the breakpoint stands in the text
@@ -100,6 +99,7 @@ public:
     Tracepoint* find(TargetAddr at) const;
     // Not yet written. The space's own, as Tracepoint::written says.
     Tracepoint& add(const Instruction& insn);
+    void expect(std::size_t n_more) { table_.expect(n_more); } // adding is faster then
     std::size_t n_tracepoints() const { return table_.size(owner_); }
     std::vector<Tracepoint*> tracepoints() const; // ascending by address
 

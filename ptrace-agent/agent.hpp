@@ -268,6 +268,8 @@ private:
     Thread* last_ = nullptr;                     // of the last report
 };
 
+// In its innermost pid namespace, which is what the kernel calls it by there.
+pid_t number_of(Thread& thread); // answer.cpp
 void see_padding(const AddressSpace& space, Tracepoint& tp); // jumps.cpp
 
 } // namespace dt::agent

@@ -15,27 +15,23 @@
 
 namespace dt::agent {
 
-// Its number in its innermost pid namespace, which is what the kernel calls it by there.
-static pid_t number_in_namespace(const Thread& thread)
+pid_t number_of(Thread& thread)
 {
+    if (thread.number != 0)
+        return thread.number;
     std::string status = read_proc_file(
         thread.process->pid, "task/" + std::to_string(thread.tid) + "/status");
-    pid_t innermost = 0;
     for (unsigned i = 0;; ++i) {
         auto number = static_cast<pid_t>(status_number(status, "NSpid", i));
         if (number <= 0)
-            return innermost;
-        innermost = number;
+            return thread.number;
+        thread.number = number;
     }
 }
 
 Thread* Agent::who_rang(AddressSpace& space, pid_t number)
 {
-    auto is_it = [number](Thread& thread) {
-        if (thread.number == 0)
-            thread.number = number_in_namespace(thread);
-        return thread.number == number;
-    };
+    auto is_it = [number](Thread& thread) { return number_of(thread) == number; };
     Thread* likely = find_thread(number);
     if (likely != nullptr && likely->process->space.get() == &space && is_it(*likely))
         return likely;

@@ -116,8 +116,8 @@ void Agent::leave_copy(Thread& thread)
 
 void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
-    if (tp.plan.how != Displaced::emulate)
-        return run_in_slot(thread, tp, tp.plan, user);
+    if (Displaced plan = x86_64.plan_displaced(tp.insn); plan.how != Displaced::emulate)
+        return run_in_slot(thread, tp, plan, user);
     AddressSpace& space = *thread.process->space;
     if (tp.uses_memory && (tp.copy.value != 0 || space.make_copy(tp))) {
         user.rip = tp.copy.value;

@@ -11,10 +11,12 @@
 // Signals that arrive meanwhile are kept, too, merged as the kernel merges blocked ones. In
 // a flood of them the thread would get nowhere: from the eighth on they are blocked
 // while it runs in our code. If we die in those microseconds, kept signals are lost, and
-// after a flood the mask stays.
+// the thread itself puts its mask back on its way out (runtime.h, masked_tid), unless a
+// filter forbids to rely on system calls.
 #include "ptrace-agent/agent.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 #include "ptrace-agent/tracing.hpp"
 
@@ -119,22 +121,39 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
 // Of a thread that runs in our code and nowhere else.
 class Masked {
 public:
-    explicit Masked(pid_t tid) : tid_(tid)
+    explicit Masked(Thread& thread)
+        : tid_(thread.tid), config_(thread.process->space->runtime.config())
     {
-        known_ = get_mask(tid, mask_) && set_mask(tid, mask_ | asynchronous_signals);
+        if (!get_mask(tid_, mask_))
+            return;
+        config_.mask_before = mask_;
+        config_.mask_now = (mask_ | asynchronous_signals) &
+                           ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+        std::string status = read_proc_file(
+            thread.process->pid, "task/" + std::to_string(tid_) + "/status");
+        if (status_number(status, "Seccomp") == 0)
+            announce(static_cast<std::uint32_t>(number_of(thread)));
+        known_ = set_mask(tid_, mask_ | asynchronous_signals);
     }
     ~Masked()
     {
         if (known_)
             set_mask(tid_, mask_);
+        announce(0);
     }
     Masked(const Masked&) = delete;
     Masked& operator=(const Masked&) = delete;
 
 private:
+    void announce(std::uint32_t number)
+    {
+        __atomic_store_n(&config_.masked_tid, number, __ATOMIC_SEQ_CST);
+    }
+
     pid_t tid_;
+    dt_rt_config& config_;
     std::uint64_t mask_ = 0;
-    bool known_;
+    bool known_ = false;
 };
 
 // A thread on the way behind the gate stands at the moved instruction instead.
@@ -174,7 +193,7 @@ bool Agent::run_in_our_code(Thread& thread, int request)
     thread.running_out = true;
     std::optional<Masked> masked;
     if (thread.kept.size() >= many_kept)
-        masked.emplace(tid);
+        masked.emplace(thread);
     bool runs = resume_thread(request, tid, 0);
     while (runs) {
         hear_bells(space);

@@ -103,6 +103,7 @@ static bool has_execed(const std::vector<Thread*>& threads)
 void place_all(Planting& work, const std::vector<Site>& sites)
 {
     work.mappings = mappings_of(work.space.speaker());
+    work.space.expect(sites.size());
     std::vector<std::uint32_t> order(sites.size());
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(),

@@ -30,6 +30,9 @@ void dt_rt_offsets(void)
 	OFFSET(CONFIG_ENABLED, dt_rt_config, enabled);
 	OFFSET(CONFIG_ALIVE, dt_rt_config, alive);
 	OFFSET(CONFIG_GATHER, dt_rt_config, gather);
+	OFFSET(CONFIG_MASKED_TID, dt_rt_config, masked_tid);
+	OFFSET(CONFIG_MASK_NOW, dt_rt_config, mask_now);
+	OFFSET(CONFIG_MASK_BEFORE, dt_rt_config, mask_before);
 	OFFSET(CONFIG_SITES, dt_rt_config, sites);
 	OFFSET(SITE_BACK, dt_rt_site, back);
 	OFFSET(SITE_N_FIRINGS, dt_rt_site, n_firings);

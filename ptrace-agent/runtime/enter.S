@@ -17,6 +17,8 @@
  * never changed by the fast way. The slow one clears it: what pushfq saw may have been a
  * debugger's single step, and written back it would be a trap that nobody asked for.
  *
+ * Behind the gate, when the agent is dead, up to nine words more are used for once.
+ *
  * No word on the stack is read in another width than it was written in: the processor
  * would wait for the store. Only the search for a shard that is free does it.
  */
@@ -30,7 +32,9 @@
 #define DF_OR_AC 0x40400
 #define OF_BIT 11
 #define TF 0x100
-#define OWNER_DIED 0x40000000
+#define OWNER_DIED 0x40000000 /* of the highest byte nothing else is set */
+#define SYS_rt_sigprocmask 14
+#define SYS_gettid 186
 #define CPU_SEGMENT 0x7b /* Linux' __CPUNODE_SEG: its limit has the CPU's number */
 
 	.globl dt_rt_image, dt_rt_config
@@ -188,6 +192,9 @@ dt_rt_leave_end:
 	/* The same, what seldom happens: three words on the stack, then two. */
 dt_rt_aside3:
 	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
+	testl	$OWNER_DIED, CONFIG(CONFIG_ALIVE)
+	jz	.Lflags
+	call	.Lunmask
 	jmp	.Lflags
 .Lpopfq:
 	movl	$0, 4(%rsp)
@@ -198,10 +205,57 @@ dt_rt_popped:
 .Laside2:
 	jrcxz	dt_rt_leave2
 	movl	$1, dt_rt_image + ASM_DT_RT_GATE(%rip)
-	jmp	dt_rt_leave2
+	movzbl	CONFIG(CONFIG_ALIVE + 3), %ecx	/* the flags are the program's */
+	jrcxz	dt_rt_leave2
 dt_rt_aside_end:
+	pushfq
+	call	.Lunmask
+	andl	$~TF, (%rsp)
+	popfq
+	jmp	dt_rt_leave2
 
 	/* --- what seldom happens --- */
+
+	/*
+	 * The agent is dead. If it had blocked this thread's signals, which it does for
+	 * as long as the thread needs to come here, they are as they were before.
+	 * Changes %rax, %rcx and flags.
+	 */
+.Lunmask:
+	cmpl	$0, CONFIG(CONFIG_MASKED_TID)
+	je	.Lunmasked
+	push	%rdi
+	push	%rsi
+	push	%rdx
+	push	%r10
+	push	%r11
+	mov	$SYS_gettid, %eax
+	syscall
+	cmp	CONFIG(CONFIG_MASKED_TID), %eax
+	jne	.Lnot_masked
+	push	%rax
+	xor	%edi, %edi
+	xor	%esi, %esi
+	mov	%rsp, %rdx
+	mov	$8, %r10d
+	mov	$SYS_rt_sigprocmask, %eax
+	syscall					/* which are blocked now? */
+	pop	%rcx
+	cmp	CONFIG(CONFIG_MASK_NOW), %rcx
+	jne	.Lnot_masked
+	mov	$2, %edi			/* SIG_SETMASK */
+	lea	CONFIG(CONFIG_MASK_BEFORE), %rsi
+	xor	%edx, %edx
+	mov	$SYS_rt_sigprocmask, %eax
+	syscall
+.Lnot_masked:
+	pop	%r11
+	pop	%r10
+	pop	%rdx
+	pop	%rsi
+	pop	%rdi
+.Lunmasked:
+	ret
 
 .Lclear:
 	pushfq

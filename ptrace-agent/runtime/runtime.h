@@ -58,7 +58,7 @@
  * unanswered, and the other bell is tried. Without has_bells asking is an int3, and
  * the gate holds nobody.
  *
- * No system call is made unless config->may_call.
+ * No system call is made unless config->may_call, or config->masked_tid of a dead agent.
  */
 #ifndef PTRACE_AGENT_RUNTIME_RUNTIME_H
 #define PTRACE_AGENT_RUNTIME_RUNTIME_H
@@ -233,6 +233,13 @@ struct dt_rt_config {
 	dt_u32 rules_seq;     /* odd while the agent forgets rules */
 	dt_u32 gather;	      /* who leaves the runtime waits at the gate */
 	dt_u32 has_bells;     /* 0: this kernel has no such pages */
+	/*
+	 * The thread whose signals the agent has blocked, as its own namespace numbers
+	 * it, 0: none. gather is set meanwhile. Once the agent is dead, that thread itself
+	 * puts its mask back on its way out, if it is still mask_now: a system call.
+	 */
+	dt_u32 masked_tid, masked_pad;
+	dt_u64 mask_now, mask_before;
 	struct dt_rt_range ranges[DT_RT_MAX_RANGES];
 	struct dt_rt_thread threads[DT_RT_MAX_THREADS];
 	struct dt_rt_site sites[DT_RT_MAX_SITES];

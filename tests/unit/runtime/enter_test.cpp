@@ -9,6 +9,7 @@
 #include <random>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -91,6 +92,52 @@ TEST(Enter, KeepsRegistersOfASiteThatFiresNothing)
             EXPECT_EQ(std::memcmp(&before, &after, sizeof before), 0);
         }
         EXPECT_EQ(counted(runtime), 0u);
+    }
+}
+
+std::uint64_t blocked_signals(const std::uint64_t* set = nullptr)
+{
+    std::uint64_t before = 0;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, &before, sizeof before);
+    return before;
+}
+
+// The agent died while it had a thread's signals blocked: the thread sees to that.
+TEST(Enter, PutsBackTheMaskThatADeadAgentLeftBehind)
+{
+    const std::uint64_t mine = 1ull << (SIGUSR2 - 1);
+    const std::uint64_t theirs = ~0ull << 40;
+    struct {
+        bool fires, gathered, dead, same_thread, same_mask;
+    } const cases[] = {{true, true, true, true, true},   {false, true, true, true, true},
+                       {true, true, true, false, true},  {false, true, true, false, true},
+                       {true, true, true, true, false},  {false, true, true, true, false},
+                       {true, true, false, true, true},  {false, true, false, true, true},
+                       {true, false, true, true, true}};
+    for (const auto& c : cases) {
+        InProcess runtime(count);
+        Function work = runtime.probed({entry}, address(probed_work));
+        if (!c.fires)
+            runtime.set_inert(work);
+        dt_rt_config& config = runtime.config();
+        config.gather = c.gathered;
+        config.alive = c.dead ? 0x40000000 : 1;
+        config.masked_tid = static_cast<dt_u32>(gettid() + (c.same_thread ? 0 : 1));
+        config.mask_before = mine;
+        config.mask_now = c.same_mask ? theirs : theirs << 1;
+        for (std::uint64_t flags : {0x202ul, 0x202 | arithmetic, 0x602ul, 0x40202ul}) {
+            std::uint64_t before = blocked_signals(&theirs);
+            Registers registers;
+            std::memset(&registers, 0x5a, sizeof registers);
+            registers.rflags = flags;
+            Registers after = registers;
+            with_registers(&after, work);
+            std::uint64_t left = blocked_signals(&before);
+            EXPECT_EQ(std::memcmp(&registers, &after, sizeof registers), 0);
+            bool put_back = c.gathered && c.dead && c.same_thread && c.same_mask;
+            EXPECT_EQ(left, put_back ? mine : theirs)
+                << c.fires << c.gathered << c.dead << c.same_thread << c.same_mask;
+        }
     }
 }
 

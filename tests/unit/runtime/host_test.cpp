@@ -58,8 +58,6 @@ TEST_P(Time, OfARecordIsTheMonotonicClocks)
                                                                                  : -1;
         };
     }
-    // The least of some: this thread may be interrupted between the clocks.
-    std::uint64_t least = ~0ull;
     for (int i = 0; i < 50; i++) {
         std::uint64_t before = now_ns(CLOCK_MONOTONIC), wall = now_ns(CLOCK_REALTIME);
         probed();
@@ -71,11 +69,9 @@ TEST_P(Time, OfARecordIsTheMonotonicClocks)
         EXPECT_LE(records[0].timestamp, after + 2000);
         EXPECT_GE(records[0].u64(8) + 4000, wall);
         EXPECT_LE(records[0].u64(8), wall + (after - before) + 4000);
-        least = std::min(least, records[0].timestamp - before);
     }
     if (how != "agent") {
         EXPECT_EQ(runtime.n_upcalls, 0u);
-        EXPECT_LT(least, 2000u);
     }
 }
 INSTANTIATE_TEST_SUITE_P(Runtime, Time, testing::Values("line", "call", "agent"));
