@@ -11,10 +11,9 @@ void PidProvider::find_extents(ProcessSymbols& symbols,
     const Module* module = nullptr; // of the site before: mostly the same
     const ExtentMap* extents = nullptr;
     for (std::uint32_t id : ids) {
-        auto probe = probes_.find(id);
-        if (probe == probes_.end() || probe->second.pid != symbols.pid())
+        if (id >= probes_.size() || probes_[id].pid != symbols.pid())
             continue;
-        for (PidSite& site : probe->second.sites) {
+        for (PidSite& site : probes_[id].sites) {
             if (site.end != TargetAddr{})
                 continue;
             if (module == nullptr || !module->contains(site.at)) {

@@ -109,13 +109,19 @@ ProviderAttributes PidProvider::attributes() const
 
 const PidProbe* PidProvider::probe(std::uint32_t id) const
 {
-    auto at = probes_.find(id);
-    return at == probes_.end() ? nullptr : &at->second;
+    return id < probes_.size() && probes_[id].pid != 0 ? &probes_[id] : nullptr;
+}
+
+PidProbe& PidProvider::of(std::uint32_t id)
+{
+    if (id >= probes_.size())
+        probes_.resize(id + 1);
+    return probes_[id];
 }
 
 void PidProvider::forget_sites(pid_t pid)
 {
-    for (auto& [id, probe] : probes_)
+    for (PidProbe& probe : probes_)
         if (probe.pid == pid)
             probe.sites.clear();
 }
@@ -132,8 +138,12 @@ std::uint32_t PidProvider::add(pid_t pid, const FunctionAt& at, const std::strin
     std::uint32_t id =
         registry_.add(this, "pid" + std::to_string(pid), excerpt(at.module->name, 64),
                       excerpt(table.name(*at.function), 192), name);
-    PidProbe& probe = probes_[id];
+    PidProbe& probe = of(id);
     probe.pid = pid;
+    if (probe.sites.empty() && sites.size() == 1) {
+        probe.sites = std::move(sites);
+        return id;
+    }
     // Static functions may share a name: the probe has the sites of all of them.
     for (const PidSite& site : sites) {
         bool known = std::any_of(probe.sites.begin(), probe.sites.end(),
@@ -203,13 +213,13 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                                    const FunctionAt& at,
                                                    std::vector<std::uint32_t>& ids)
 {
-    const Module& module = *at.module;
-    std::string function(module.image->functions().name(*at.function));
     if (wanted.entry)
         ids.push_back(
             add(wanted.pid, at, "entry", {PidSite{at.addr, PidSiteKind::Entry, 0}}));
     if (!wanted.returns && !wanted.every_offset && !wanted.offset)
         return std::nullopt;
+    const Module& module = *at.module;
+    std::string function(module.image->functions().name(*at.function));
 
     if (wanted.offset && *wanted.offset >= at.function->n_bytes) {
         if (wanted.many)
@@ -300,7 +310,7 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
                           main->name);
     std::uint32_t id =
         registry_.add(this, spec.provider, excerpt(main->name, 64), "-", spec.name);
-    probes_[id] = PidProbe{pid, {PidSite{at, PidSiteKind::Offset, 0}}};
+    of(id) = PidProbe{pid, {PidSite{at, PidSiteKind::Offset, 0}}};
     Outcome outcome;
     outcome.mine = true;
     outcome.provided.ids.push_back(id);
@@ -379,6 +389,7 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
                 did_you_mean(symbols.suggest_functions(spec.module, spec.function)) +
                 where);
     }
+    registry_.expect(functions.size());
     for (const FunctionAt& at : functions) {
         if (at.function->n_bytes == 0)
             continue;

@@ -84,7 +84,8 @@ private:
 
     Registry& registry_;
     FindProcess find_process_;
-    std::unordered_map<std::uint32_t, PidProbe> probes_;
+    PidProbe& of(std::uint32_t id);
+    std::vector<PidProbe> probes_; // by id; pid 0: another provider's
     std::vector<std::string> notes_;
     // By image, which several processes may share; null: it has none.
     std::map<std::shared_ptr<ElfImage>, std::unique_ptr<ExtentMap>> extents_;

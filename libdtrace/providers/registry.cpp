@@ -4,6 +4,8 @@
 
 #include "libdtrace/symbols/glob.hpp"
 
+#include <algorithm>
+
 namespace dt {
 
 Registry::Hash Registry::hash(const std::string& provider, const std::string& module,
@@ -13,6 +15,15 @@ Registry::Hash Registry::hash(const std::string& provider, const std::string& mo
     for (const std::string* part : {&provider, &module, &function, &name})
         hash = hash * 0x9e3779b97f4a7c15 + std::hash<std::string_view>{}(*part);
     return hash;
+}
+
+void Registry::expect(std::size_t n_more)
+{
+    std::size_t n = probes_.size() + n_more;
+    if (n <= probes_.capacity())
+        return;
+    probes_.reserve(std::max(n, 2 * probes_.capacity()));
+    by_name_.reserve(probes_.capacity());
 }
 
 std::uint32_t Registry::add(Provider* owner, std::string provider, std::string module,

@@ -37,6 +37,8 @@ public:
     // The existing id when all four names are known already.
     std::uint32_t add(Provider* owner, std::string provider, std::string module,
                       std::string function, std::string name);
+    // So many more are coming: adding them is faster then.
+    void expect(std::size_t n_more);
     std::uint32_t find(const std::string& provider, const std::string& module,
                        const std::string& function, const std::string& name) const;
     std::size_t size() const { return probes_.size(); }

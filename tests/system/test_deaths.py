@@ -21,20 +21,18 @@ threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
 print(sorted(results))
 """
 
-# The same under a thousand signals a second; a thread that is left with a mask is told.
+# The same under a thousand signals a second; masks that threads end with are told.
 STORM = """
 import signal
-n_signals = 0
+n_signals, masks = 0, []
 def count(*_):
     global n_signals
     n_signals += 1
 signal.signal(signal.SIGALRM, count)
 signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-""" + WORK + """
+""" + WORK.replace("results.append", "masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, [])); results.append") + """
 signal.setitimer(signal.ITIMER_REAL, 0)
-import glob
-print([line for path in glob.glob("/proc/self/task/*/status") for line in open(path)
-       if line.startswith("SigBlk") and int(line.split()[1], 16)])
+print(len(masks), [mask for mask in masks if mask], signal.pthread_sigmask(signal.SIG_BLOCK, []))
 print(n_signals > 5)
 """
 # Each of these asks the agent.
