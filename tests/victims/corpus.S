@@ -402,6 +402,14 @@ FAULT 1f
 1:	add $2, %rax
 	ret
 END undefined
+FUNC unreachable
+FAULT reached
+	ud2
+END unreachable
+	.p2align 4
+reached:
+	lea 6(%rdi), %rax
+	ret
 FUNC halts
 	mov %rdi, %rax
 FAULT 1f

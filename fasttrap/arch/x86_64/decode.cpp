@@ -295,6 +295,10 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.writes = syscall_writes;
         return;
     }
+    if (layout.map == 1 && layout.opcode == 0x0b) { // ud2
+        insn.flow = ControlFlow::stop;
+        return;
+    }
     Row row = rows()[layout.map][layout.opcode][ext];
     if (layout.map == 0 && layout.opcode == 0x90 && !layout.b)
         row = Row{Op::nop, Form::none, Size::b};

@@ -144,7 +144,8 @@ Displaced plan_displaced(const Instruction& insn)
         plan.how = Displaced::emulate;
         return plan;
     }
-    if (insn.flow != ControlFlow::next && insn.flow != ControlFlow::syscall)
+    if (insn.flow != ControlFlow::next && insn.flow != ControlFlow::syscall &&
+        insn.flow != ControlFlow::stop) // ud2
         return refuse(insn, "a branch in an encoding that is not modelled");
     return plan_copy(insn);
 }

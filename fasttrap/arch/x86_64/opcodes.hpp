@@ -189,7 +189,6 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(0, 0xc7, 1,  7, 0xf8, other, "transaction")                              \
     X(1, 0x01, 1,  2, 0xd5, other, "transaction")                              \
     X(1, 0x07, 1, -1,   -1, other, "sysret is privileged")                     \
-    X(1, 0x0b, 1, -1,   -1, stop,  "ud2 raises an exception")                  \
     X(1, 0x34, 2, -1,   -1, other, "sysenter and sysexit change the mode")     \
     X(1, 0xb9, 1, -1,   -1, stop,  "ud1 raises an exception")                  \
     X(1, 0xff, 1, -1,   -1, stop,  "ud0 raises an exception")

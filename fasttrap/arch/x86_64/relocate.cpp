@@ -240,7 +240,8 @@ Moving moving(const Instruction& insn)
 {
     if (std::string_view reason = refusal_of(insn); !reason.empty())
         return refuse(reason);
-    if (insn.flow != ControlFlow::next && operation_of(insn) == Op::unmodelled)
+    if (insn.flow != ControlFlow::next && insn.flow != ControlFlow::stop &&
+        operation_of(insn) == Op::unmodelled)
         return refuse(insn.flow == ControlFlow::syscall
                           ? "a system call stays where it is"
                           : "a branch in an encoding that is not modelled");
@@ -262,6 +263,7 @@ Moving moving(const Instruction& insn)
         return {Moving::ends, {}, far_jump_bytes};
     case ControlFlow::jump_indirect:
     case ControlFlow::ret:
+    case ControlFlow::stop: // ud2, whose exception is told at the program's address
         return {Moving::ends, {}, insn.length};
     case ControlFlow::call:
     case ControlFlow::call_indirect:

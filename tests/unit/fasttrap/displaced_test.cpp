@@ -18,7 +18,6 @@ TEST(Displaced, RefusesByNameWhatCannotRunElsewhere)
         {"cd80", "int n"},
         {"f1", "int1"},
         {"f4", "hlt"},
-        {"0f0b", "ud2"},
         {"0fb9c0", "ud1"},
         {"ec", "port"},
         {"6c", "port"},
@@ -103,6 +102,11 @@ TEST(Displaced, CopiesStoresThatOtherThreadsMaySee)
     for (const char* hex :
          {"890500000000", "48894708", "f00fb10f", "4801 07", "ff07", "87 07"})
         EXPECT_EQ(plan(hex).how, Displaced::out_of_line) << hex;
+}
+
+TEST(Displaced, CopiesTheTrapThatCompilersWrite)
+{
+    EXPECT_EQ(plan("0f0b").how, Displaced::out_of_line); // ud2: told at its own address
 }
 
 TEST(Displaced, GivesRipRelativeCopiesASpareRegister)

@@ -145,6 +145,19 @@ TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
     EXPECT_EQ(place_of(*patch, Text::at(4))->index, 0U);
 }
 
+TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
+{
+    // ud2, and padding: nothing behind it is reached
+    Window window = window_of(Text("0f0b 6690 6690 55 c3").site(0, 3, 0, 6));
+    EXPECT_EQ(shape(window), (Shape{0, 5, {0}}));
+    auto patch = build_patch(window, {area + 64, std::nullopt}, area);
+    ASSERT_TRUE(patch) << patch.error().text;
+    EXPECT_FALSE(patch->leaves);
+    EXPECT_EQ(part(*patch, patch->moved[0].to, 2), bytes_of("0f0b"));
+    // Its exception is told at its own address.
+    EXPECT_EQ(place_of(*patch, patch->moved[0].to)->on, Text::at(0));
+}
+
 TEST(PatchPlan, TakesSitesOfOneAddressOnce)
 {
     EXPECT_EQ(shape(window_of(Text("b801000000 c3").site(0, 3).site(0, 3))),
@@ -155,7 +168,6 @@ TEST(PatchPlan, RefusesByName)
 {
     EXPECT_EQ(reason_of(Text("0f05 4889c3 c3").site(0)),
               "a system call stays where it is");
-    EXPECT_EQ(reason_of(Text("55 0f0b 909090").site(0)), "ud2 raises an exception");
     EXPECT_EQ(reason_of(Text("55 0fff00 909090").site(0)), "ud0 raises an exception");
     EXPECT_EQ(reason_of(Text("06 5548 89e5").site(0)),
               "its bytes are no instruction that is known");

@@ -40,7 +40,7 @@ TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
 {
     for (const char* hex : {"55", "4889e5", "c3", "f3c3", "c21000", "ffe0", "3effe0",
                             "ff6008", "9c", "9d", "f348ab", "6548330425280000 00",
-                            "62f17c48100411", "c5f877", "0f1f4000"})
+                            "62f17c48100411", "c5f877", "0f1f4000", "0f0b"})
         EXPECT_EQ(moved(hex), bytes_of(hex)) << hex;
 }
 
@@ -169,7 +169,7 @@ TEST(Relocate, RefusesByName)
     EXPECT_EQ(refused("0f05"), "a system call stays where it is");
     EXPECT_EQ(refused("0f34"), "sysenter and sysexit change the mode");
     EXPECT_EQ(refused("c7f800000000"), "transaction");
-    EXPECT_EQ(refused("0f0b"), "ud2 raises an exception");
+    EXPECT_EQ(refused("0fffc0"), "ud0 raises an exception");
     EXPECT_EQ(refused("cc"), "int3 is a breakpoint of somebody else");
     EXPECT_EQ(refused("cd80"), "int n enters the kernel by a gate");
     EXPECT_EQ(x86_64.moving(instruction("f30f1efa")).how, Moving::stays);
