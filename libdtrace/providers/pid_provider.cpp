@@ -63,6 +63,12 @@ std::string excerpt(std::string_view name, std::size_t max)
 
 } // namespace
 
+// Its target is known.
+static bool is_direct(const ReturnSite& site)
+{
+    return site.kind == ReturnSite::tail_jump || site.kind == ReturnSite::tail_branch;
+}
+
 // What the name part of a description asks for.
 struct PidProvider::Wanted {
     bool entry = false, returns = false, every_offset = false;
@@ -154,41 +160,66 @@ std::uint32_t PidProvider::add(pid_t pid, const FunctionAt& at, const std::strin
     return id;
 }
 
+struct PidProvider::Part {
+    const Function* function;
+    TargetAddr start;
+    std::vector<ReturnSite> returns;
+};
+
+// The function, and what was split off from it: by name, or by where it jumps to.
+std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
+                                                     const FunctionSites& sites,
+                                                     const ReadModule& read)
+{
+    ElfImage& image = *at.module->image;
+    const FunctionTable& table = image.functions();
+    std::vector<Part> parts;
+    parts.push_back({at.function, at.addr, sites.returns});
+    auto add = [&](const Function* part) {
+        bool known = std::any_of(parts.begin(), parts.end(),
+                                 [&](const Part& p) { return p.function == part; });
+        auto text = known ? Result<std::span<const std::byte>>(Error{})
+                          : image.bytes(part->addr, part->n_bytes);
+        if (known || !text)
+            return;
+        TargetAddr start = at.module->target_addr(part->addr);
+        if (auto found = analyze_function(x86_64, *text, start, read))
+            parts.push_back({part, start, std::move(found->returns)});
+    };
+    for (const Function* cold :
+         table.find_all(std::string(table.name(*at.function)) + ".cold"))
+        add(cold);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        std::vector<std::uint64_t> targets;
+        for (const ReturnSite& site : parts[i].returns)
+            if (is_direct(site))
+                targets.push_back(at.module->link_addr(site.target));
+        for (std::uint64_t target : targets)
+            if (const Function* to = table.at(target);
+                to != nullptr && table.names(*to).front().split_off)
+                add(to);
+    }
+    return parts;
+}
+
 std::vector<PidSite> PidProvider::return_sites(const FunctionAt& at,
                                                const FunctionSites& sites,
                                                const ReadModule& read)
 {
-    ElfImage& image = *at.module->image;
-    const FunctionTable& table = image.functions();
-    std::vector<const Function*> parts =
-        table.find_all(std::string(table.name(*at.function)) + ".cold");
-    parts.push_back(at.function);
-    auto stays_inside = [&](const ReturnSite& site) {
-        if (site.kind != ReturnSite::tail_jump && site.kind != ReturnSite::tail_branch)
-            return false;
-        return std::any_of(parts.begin(), parts.end(), [&](const Function* part) {
-            return part->contains(at.module->link_addr(site.target));
-        });
-    };
+    std::vector<Part> parts = parts_of(at, sites, read);
     std::vector<PidSite> returns;
-    auto take = [&](const FunctionSites& from, TargetAddr start) {
-        for (const ReturnSite& site : from.returns) {
-            TargetAddr place = start + site.offset;
-            if (!stays_inside(site))
+    for (const Part& part : parts) {
+        for (const ReturnSite& site : part.returns) {
+            bool stays =
+                is_direct(site) &&
+                std::any_of(parts.begin(), parts.end(), [&](const Part& other) {
+                    return other.function->contains(at.module->link_addr(site.target));
+                });
+            TargetAddr place = part.start + site.offset;
+            if (!stays)
                 returns.push_back({place, PidSiteKind::Return,
                                    static_cast<std::int64_t>(place - at.addr)});
         }
-    };
-    take(sites, at.addr);
-    for (const Function* part : parts) {
-        if (part == at.function)
-            continue;
-        TargetAddr start = at.module->target_addr(part->addr);
-        auto text = image.bytes(part->addr, part->n_bytes);
-        if (!text)
-            continue;
-        if (auto cold = analyze_function(x86_64, *text, start, read))
-            take(*cold, start);
     }
     return returns;
 }
@@ -201,8 +232,11 @@ static bool has_nameless(const FunctionTable& table)
     });
 }
 
-static bool is_split_off(std::string_view name)
+static bool is_split_off(const FunctionName& function)
 {
+    std::string_view name = function.text;
+    if (function.split_off)
+        return true;
     std::size_t cold = name.rfind(".cold");
     return cold != std::string_view::npos && cold > 0 &&
            (name.size() == cold + 5 || name[cold + 5] == '.');
@@ -394,8 +428,9 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
         if (at.function->n_bytes == 0)
             continue;
         if (by_glob) {
-            std::string_view name = at.module->image->functions().name(*at.function);
-            if (name == "_init" || name == "_fini" || is_split_off(name))
+            const FunctionName& name =
+                at.module->image->functions().names(*at.function).front();
+            if (name.text == "_init" || name.text == "_fini" || is_split_off(name))
                 continue;
         }
         if (auto refused = make_probes(spec, wanted, at, outcome.provided.ids)) {

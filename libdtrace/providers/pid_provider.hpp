@@ -76,6 +76,9 @@ private:
     std::optional<Diagnostic> make_probes(const ProbeSpec& spec, const Wanted& wanted,
                                           const FunctionAt& at,
                                           std::vector<std::uint32_t>& ids);
+    struct Part;
+    std::vector<Part> parts_of(const FunctionAt& at, const FunctionSites& sites,
+                               const ReadModule& read);
     std::vector<PidSite> return_sites(const FunctionAt& at, const FunctionSites& sites,
                                       const ReadModule& read);
     std::uint32_t add(pid_t pid, const FunctionAt& at, const std::string& name,

@@ -10,6 +10,7 @@
 #include "libdtrace/symbols/elf_sections.hpp"
 #include "libdtrace/symbols/frame_functions.hpp"
 #include "libdtrace/symbols/function_symbols.hpp"
+#include "libdtrace/symbols/split_off.hpp"
 #include "libdtrace/symbols/unxz.hpp"
 
 #include <algorithm>
@@ -234,8 +235,8 @@ void ElfImage::State::load_functions()
 // its stubs and is no function.
 void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
 {
-    if (!frames)
-        frames = read_frame_functions(*file);
+    std::vector<Frame> found = read_frames(*file);
+    find_split_off(*file, found);
     std::vector<AddressRange> covered;
     for (const FunctionSymbol& symbol : symbols)
         covered.push_back({symbol.addr, symbol.n_bytes});
@@ -247,7 +248,7 @@ void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
         [](const AddressRange& a, const AddressRange& b) { return a.addr < b.addr; });
     std::size_t next = 0;
     std::uint64_t covered_to = 0;
-    for (const AddressRange& range : *frames) {
+    for (const auto& [range, table, index, split_off] : found) {
         for (; next < covered.size() && covered[next].addr <= range.addr; next++)
             covered_to =
                 std::max(covered_to, covered[next].addr + covered[next].n_bytes);
@@ -266,6 +267,7 @@ void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
         symbol.n_bytes = range.n_bytes;
         symbol.name.text = frame_names.emplace_back(name);
         symbol.name.from_frame = true;
+        symbol.name.split_off = split_off;
         symbols.push_back(symbol);
     }
 }

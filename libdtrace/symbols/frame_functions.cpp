@@ -6,6 +6,8 @@
 // language's table for the function.
 #include "libdtrace/symbols/frame_functions.hpp"
 
+#include "libdtrace/symbols/split_off.hpp"
+
 #include <algorithm>
 #include <elfutils/libdw.h>
 #include <map>
@@ -23,6 +25,14 @@ constexpr unsigned char pe_omit = 0xff, pe_unknown = 0xff;
 struct Encodings {
     unsigned char start = pe_absptr; // pe_unknown: the augmentation is not understood
     unsigned char table = pe_omit;
+};
+
+// What the FDEs of one CIE have in common.
+struct Common {
+    Encodings encodings{pe_unknown, pe_omit};
+    bool has_data = false; // augmentation data, whose length comes first
+    std::int64_t data_factor = 1;
+    CanonicalFrame at_call;
 };
 
 Encodings encodings_of(const Dwarf_CIE& cie)
@@ -120,8 +130,10 @@ public:
         Dwarf_CFI_Entry entry;
         while (next_entry(at, next, entry)) {
             if (!dwarf_cfi_cie_p(&entry))
-                if (auto frame = frame_of(entry.fde))
+                if (auto frame = frame_of(entry.fde)) {
+                    frame->index = static_cast<std::uint32_t>(frames.size());
                     frames.push_back(*frame);
+                }
             if (next <= at || frames.size() >= elf_limits::functions)
                 break;
             at = next;
@@ -138,21 +150,39 @@ private:
                    &data_, true, at, &next, &entry) == 0;
     }
 
-    Encodings encodings_at(Dwarf_Off cie)
+    const Common& common_at(Dwarf_Off cie)
     {
-        if (auto known = encodings_.find(cie); known != encodings_.end())
+        if (auto known = common_.find(cie); known != common_.end())
             return known->second;
         Dwarf_Off next = 0;
         Dwarf_CFI_Entry entry;
-        Encodings found{pe_unknown, pe_omit};
-        if (next_entry(cie, next, entry) && dwarf_cfi_cie_p(&entry))
-            found = encodings_of(entry.cie);
-        return encodings_[cie] = found;
+        Common& found = common_[cie];
+        if (next_entry(cie, next, entry) && dwarf_cfi_cie_p(&entry)) {
+            found.encodings = encodings_of(entry.cie);
+            found.has_data = entry.cie.augmentation[0] == 'z';
+            found.data_factor = entry.cie.data_alignment_factor;
+            found.at_call =
+                at_first_address({},
+                                 between(entry.cie.initial_instructions,
+                                         entry.cie.initial_instructions_end),
+                                 found.data_factor);
+        }
+        return found;
+    }
+
+    // What libdw points to, within bytes_.
+    Bytes between(const std::uint8_t* from, const std::uint8_t* to) const
+    {
+        const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
+        auto first = static_cast<std::size_t>(from - begin);
+        auto last = std::min(static_cast<std::size_t>(to - begin), bytes_.size());
+        return first < last ? bytes_.subspan(first, last - first) : Bytes{};
     }
 
     std::optional<Frame> frame_of(const Dwarf_FDE& fde)
     {
-        Encodings encodings = encodings_at(fde.CIE_pointer);
+        const Common& common = common_at(fde.CIE_pointer);
+        const Encodings& encodings = common.encodings;
         unsigned char encoding = encodings.start;
         unsigned char application = encoding & pe_application;
         if (encoding == pe_unknown || (application != 0 && application != pe_pcrel))
@@ -166,13 +196,33 @@ private:
         if (!length || length->value == 0)
             return std::nullopt;
         std::uint64_t addr = start->value + (application == pe_pcrel ? addr_ + at : 0);
-        for (const ElfSegment& segment : file_.segments())
-            if (segment.executable && segment.contains(addr))
-                return Frame{
-                    {addr,
-                     std::min(length->value, segment.addr + segment.mem_bytes - addr)},
-                    table_at(encodings.table, at + start->n_bytes + length->n_bytes)};
+        for (const ElfSegment& segment : file_.segments()) {
+            if (!segment.executable || !segment.contains(addr))
+                continue;
+            Frame frame;
+            frame.range = {
+                addr, std::min(length->value, segment.addr + segment.mem_bytes - addr)};
+            std::size_t behind = at + start->n_bytes + length->n_bytes;
+            frame.table = table_at(encodings.table, behind);
+            frame.split_off = frame_at_start(common, fde, behind) != common.at_call;
+            return frame;
+        }
         return std::nullopt;
+    }
+
+    // at: behind the range.
+    CanonicalFrame frame_at_start(const Common& common, const Dwarf_FDE& fde,
+                                  std::size_t at) const
+    {
+        const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
+        if (common.has_data) { // its length, and so it is in one byte
+            if (at >= bytes_.size() || (bytes_[at] & std::byte{0x80}) != std::byte{0})
+                return common.at_call;
+            at += 1 + std::to_integer<std::size_t>(bytes_[at]);
+        }
+        return at_first_address(common.at_call,
+                                between(begin + std::min(at, bytes_.size()), fde.end),
+                                common.data_factor);
     }
 
     // at: of the augmentation data, which starts with its length.
@@ -194,7 +244,7 @@ private:
     Bytes bytes_;
     std::uint64_t addr_; // link-time address of bytes_[0]
     Elf_Data data_{};
-    std::map<Dwarf_Off, Encodings> encodings_;
+    std::map<Dwarf_Off, Common> common_;
 };
 
 } // namespace

@@ -39,6 +39,7 @@ struct FunctionName {
     bool indirect = false;    // GNU_IFUNC: the address is the resolver's
     bool old_version = false; // name@VERSION: not what a new program would link to
     bool from_frame = false;  // no symbol: fde.ADDRESS, made up from .eh_frame
+    bool split_off = false;   // from_frame, and a part of a function as NAME.cold is
 };
 
 struct Function {

@@ -26,6 +26,17 @@ def stripped_programs_are_probed_by_their_unwind_tables(t):
         if list(table(done.stdout).values()).count(200) < 2:
             raise AssertionError(done.stdout)
 
+def parts_of_stripped_functions_are_no_functions(t):
+    """What the compiler split off has no entry, and jumping there is no return"""
+    for kind in ("entry", "return"):
+        done = good(t.run("-qn", f"pid$target:a.out::{kind} {{ @[probefunc] = count(); }}",
+                          "-c", t.victim("stripped_parts") + " 100"))
+        contains(done.stdout, "calls 100 unlikely 50")
+        # with_a_frame(), without_a_frame(), returns_there(); and report(), called by their halves.
+        counts = sorted(table(done.stdout).values())
+        equal(counts[-4:], [100, 100, 100, 150], f"{kind}: {done.stdout}")
+        equal([n for n in counts[:-4] if n > 1], [], f"{kind}: {done.stdout}")
+
 def a_stripped_program_says_that_it_has_no_such_name(t):
     done = t.run("-qn", "pid$target:a.out:work:entry { @ = count(); }",
                  "-c", t.victim("stripped_spin") + " 100 2")
