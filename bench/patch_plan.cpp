@@ -130,7 +130,7 @@ public:
     // Where an area would be mapped for this window; nothing: nowhere.
     std::optional<TargetAddr> map_for(const Window& window)
     {
-        TargetAddr origin = window.at() + 5;
+        TargetAddr origin = window.origin();
         for (const Reach& reach : reach_of(window)) {
             auto low = (origin.value + static_cast<std::uint64_t>(reach.from) + 4095) &
                        ~4095ULL;
@@ -150,7 +150,7 @@ public:
     {
         for (const Reach& reach : reach_of(window)) {
             std::uint64_t place =
-                window.at().value + 5 + static_cast<std::uint64_t>(reach.from);
+                window.origin().value + static_cast<std::uint64_t>(reach.from);
             std::uint64_t start = (place - 16) & ~4095ULL;
             std::uint64_t end = (place + stub_bytes + 4095) & ~4095ULL;
             if (place < load_at / 2 || !is_free(start, end - start))

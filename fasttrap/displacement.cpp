@@ -27,6 +27,12 @@ const NextTrap& next_traps_of(const Arch& arch)
     return x86;
 }
 
+// Of the first jump's displacement and opcode: those that no other jump has.
+unsigned own_jump_bytes(const Window& window)
+{
+    return static_cast<unsigned>(window.own_bytes() - window.n_prefix);
+}
+
 // Which bytes of a jump at `at` are the first of an instruction, of those that fill n bytes.
 unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
 {
@@ -49,7 +55,7 @@ unsigned starts_in_second(const Window& window)
 // first bytes of the second's displacement.
 void overlap_second_jump(const Window& window, Constraint& c)
 {
-    auto n = static_cast<unsigned>(window.own_bytes());
+    unsigned n = own_jump_bytes(window);
     c.fix(n - 1, jump_opcode);
     c.mask |= starts_in_second(window) << n & 15U;
 }
@@ -85,9 +91,9 @@ Constraint constraint_of_stub(const Window& window, TargetAddr to)
     c.traps = &next_traps_of(*window.arch);
     c.from = -farthest_jump + jump_slack;
     c.to = farthest_jump - jump_slack;
-    auto n = static_cast<unsigned>(window.own_bytes());
+    unsigned n = own_jump_bytes(window);
     if (window.form == PatchForm::punned) {
-        c.origin = window.at() + window.arch->jump_bytes;
+        c.origin = window.origin();
         c.mask = trapping_bytes(window);
         for (unsigned k = 0; k < window.n_kept; ++k)
             c.fix(n - 1 + k, window.kept[k]);
@@ -96,7 +102,7 @@ Constraint constraint_of_stub(const Window& window, TargetAddr to)
     c.origin = window.insns[window.second].insn.at + window.arch->jump_bytes;
     c.mask = starts_in_second(window);
     c.keep_in_reach(to);
-    std::uint64_t first = to - (window.at() + window.arch->jump_bytes);
+    std::uint64_t first = to - window.origin();
     for (unsigned k = n; k < 4; ++k)
         c.fix(k - n, static_cast<std::byte>(first >> 8 * k));
     return c;
@@ -108,7 +114,7 @@ Constraint constraint_of(const Window& window)
     Constraint c;
     c.traps = &next_traps_of(arch);
     c.mask = trapping_bytes(window);
-    c.origin = window.at() + arch.jump_bytes;
+    c.origin = window.origin();
     c.from = -farthest_jump + jump_slack;
     c.to = farthest_jump - jump_slack;
     if (window.form == PatchForm::punned)
@@ -127,7 +133,8 @@ Constraint constraint_of(const Window& window)
 
 unsigned trapping_bytes(const Window& window)
 {
-    return starts_in_jump(window, window.at(), window.own_bytes());
+    return starts_in_jump(window, window.at() + window.n_prefix,
+                          own_jump_bytes(window));
 }
 
 std::vector<Reach> reach_of(const Window& window)
@@ -135,7 +142,7 @@ std::vector<Reach> reach_of(const Window& window)
     if (window.form == PatchForm::punned) {
         Constraint c = constraint_of_stub(window, {});
         std::int64_t d = next_legal(c, c.fixed, c.from);
-        std::int64_t n = std::int64_t{1} << 8 * (window.own_bytes() - 1);
+        std::int64_t n = std::int64_t{1} << 8 * (own_jump_bytes(window) - 1);
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the displacement of a window's jump may be.
 //
-//   d = trampoline - (window + 5)     four bytes d0 d1 d2 d3
+//   d = trampoline - (jump + 5)     four bytes d0 d1 d2 d3
 //
-// An instruction that starts k + 1 bytes into the window wants byte k of d to be one that
+// An instruction that starts k + 1 bytes into the jump wants byte k of d to be one that
 // traps. Bytes that are not the jump's own are fixed: those of a punned jump are kept
 // text; those of a pair's first jump are the second jump's opcode and displacement.
 //

@@ -27,6 +27,10 @@
 //           places; the trampoline is anywhere. Nobody may change what is kept, so it counts as
 //           the patch's: `original` and `text` hold it, alike.
 //
+// Where that leads out of user space, prefixes without a meaning stand before such a jump:
+// other bytes are then the highest of its displacement. (A pair of four own bytes would
+// have the second jump's opcode there.)
+//
 // Invariants
 //   - The first byte of every instruction of the window but the first is, while the jump
 //     stands, a byte that traps (int3, or an opcode that is undefined or privileged in
@@ -99,9 +103,12 @@ struct Window {
     std::array<std::byte, 4> gap{};
     std::uint8_t n_kept = 0; // punned: of the bytes behind the window
     std::array<std::byte, 4> kept{};
+    std::uint8_t n_prefix = 0; // before the first jump
     // Bytes from one jump to the next, or of the jump's own.
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
+    // What the first jump's displacement counts from.
+    TargetAddr origin() const { return at() + n_prefix + arch->jump_bytes; }
     TargetAddr end() const { return insns.back().insn.next() + padding; }
 };
 
@@ -176,7 +183,7 @@ private:
 };
 
 // The highest byte of the jump's displacement must trap for some windows: the address
-// ranges, relative to the window's end of jump (at + 5), in which the window's trampoline may stand, nearest
+// ranges, relative to the window's origin(), in which the window's trampoline may stand, nearest
 // first. What the caller uses to choose where to map an area. Of a punned window it is one
 // range, perhaps of one byte, for the start of its stub.
 struct Reach {

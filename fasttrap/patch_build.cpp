@@ -105,12 +105,13 @@ void put_stub(Patch& patch, TargetAddr to)
     patch.stub_code = std::move(jump.bytes);
 }
 
-// The jump at the window's start, of which n bytes are its own: the others must be there.
-Result<Patch> with_jump(Patch patch, TargetAddr to, std::size_t n)
+// The window's first jump, of whose bytes own_bytes() are its own: the others must be there.
+Result<Patch> with_jump(Patch patch, TargetAddr to, const Window& window)
 {
     std::vector<std::byte> text = patch.text;
-    put_jump_over(patch, 0, to);
-    auto own = static_cast<std::ptrdiff_t>(n);
+    std::fill_n(patch.text.begin(), window.n_prefix, patch.arch->jump_prefix);
+    put_jump_over(patch, window.n_prefix, to);
+    auto own = static_cast<std::ptrdiff_t>(window.own_bytes());
     if (!std::equal(patch.text.begin() + own, patch.text.end(), text.begin() + own))
         return Error{Code::invalid,
                      "the place does not suit the bytes behind the window"};
@@ -163,7 +164,7 @@ Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr a
     patch.end = window.end();
     patch.form = window.form;
     patch.trampoline = trampoline;
-    if (!is_within_2_gib(window.at() + arch.jump_bytes, trampoline))
+    if (!is_within_2_gib(window.origin(), trampoline))
         return Error{Code::invalid, "the trampoline is out of the jump's reach"};
     if ((window.form != PatchForm::plain) != place.stub.has_value())
         return Error{Code::invalid, "the place is not one for this form of window"};
@@ -203,11 +204,11 @@ Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr a
         // The second jump first: the first one's displacement ends in its bytes.
         put_jump_over(patch, window.own_bytes(), *place.stub);
         put_stub(patch, patch.moved[window.second].head);
-        return with_jump(std::move(patch), trampoline, window.own_bytes());
+        return with_jump(std::move(patch), trampoline, window);
     }
     if (window.form == PatchForm::punned) {
         put_stub(patch, patch.moved.front().head);
-        return with_jump(std::move(patch), *place.stub, window.own_bytes());
+        return with_jump(std::move(patch), *place.stub, window);
     }
     put_jump_over(patch, 0, trampoline);
     return patch;

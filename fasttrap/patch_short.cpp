@@ -19,7 +19,7 @@ TargetAddr last_byte_of(const Window& window)
 // Some place that the jump can lead to is an address of user space.
 bool is_reachable(const Window& window)
 {
-    TargetAddr origin = window.at() + window.arch->jump_bytes;
+    TargetAddr origin = window.origin();
     std::vector<Reach> pieces = reach_of(window);
     return std::any_of(pieces.begin(), pieces.end(), [&](const Reach& piece) {
         auto from = static_cast<std::int64_t>(origin.value) + piece.from;
@@ -27,6 +27,14 @@ bool is_reachable(const Window& window)
         return to > static_cast<std::int64_t>(lowest_address) &&
                from < static_cast<std::int64_t>(highest_address);
     });
+}
+
+// No instruction begins in or behind that many prefixes, but the first: a jump to there
+// would not be caught.
+bool may_prefix(const Window& window, std::size_t n)
+{
+    return std::none_of(window.insns.begin(), window.insns.end(),
+                        [&](const auto& w) { return w.insn.at - window.at() - 1 < n; });
 }
 
 } // namespace
@@ -138,6 +146,9 @@ bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
             second_.append_to(window);
         }
     }
+    // The highest byte of the displacement is the second jump's opcode otherwise.
+    if (window.own_bytes() + 1 == arch_.jump_bytes)
+        window.n_prefix = may_prefix(window, 2) ? 2 : may_prefix(window, 1) ? 1 : 0;
     if (leads_into_itself(window) || !is_reachable(window))
         return false;
     if (taken != nullptr)
@@ -194,25 +205,38 @@ bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
     window.arch = &arch_;
     window.form = PatchForm::punned;
     run_.append_to(window);
-    TargetAddr end = window.end();
     for (bool back : {true, false}) {
         if (back)
             reach_back(site, head, window);
         else
             window.insns = run_.insns;
-        std::size_t n = arch_.jump_bytes - (end - window.at());
-        std::span<const std::byte> text = read_(end, n);
-        if (text.size() < n || end + n > site.end + site.n_steady ||
-            !is_free(end, end + n) || has_site_in(end, end + n))
-            return false;
-        window.n_kept = static_cast<std::uint8_t>(n);
-        std::copy_n(text.begin(), n, window.kept.begin());
-        if (leads_into_itself(window) || !is_reachable(window))
+        if (leads_into_itself(window))
             continue;
-        keep(std::move(window), site, head);
-        return true;
+        for (std::size_t n = 0; n < window.own_bytes() && may_prefix(window, n); ++n) {
+            window.n_prefix = static_cast<std::uint8_t>(n);
+            if (!keep_behind(site, window))
+                break;
+            if (!is_reachable(window))
+                continue;
+            keep(std::move(window), site, head);
+            return true;
+        }
     }
     return false;
+}
+
+// What the jump's displacement ends in; false: it may not be relied on.
+bool ShortWindows::keep_behind(const PatchSite& site, Window& window)
+{
+    TargetAddr end = window.end();
+    std::size_t n = window.origin() - end;
+    std::span<const std::byte> text = read_(end, n);
+    if (text.size() < n || end + n > site.end + site.n_steady ||
+        !is_free(end, end + n) || has_site_in(end, end + n))
+        return false;
+    window.n_kept = static_cast<std::uint8_t>(n);
+    std::copy_n(text.begin(), n, window.kept.begin());
+    return true;
 }
 
 std::vector<Window> ShortWindows::take()

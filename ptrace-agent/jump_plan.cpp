@@ -121,7 +121,7 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
             at = find_room(gaps, text.start, common_reach(x86_64, text.start, text.end),
                            bytes);
         if (!at)
-            at = find_room(gaps, window.at() + 5, reach_of(window), bytes);
+            at = find_room(gaps, window.origin(), reach_of(window), bytes);
         if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines))
             return true;
     }
@@ -141,7 +141,7 @@ static void map_stub_areas(AddressSpace& space, Room& room,
         if (reach.empty())
             continue;
         // The whole range where it is small, else a page of it.
-        std::uint64_t at = clamp_add(window.at() + 5, reach.front().from);
+        std::uint64_t at = clamp_add(window.origin(), reach.front().from);
         std::uint64_t n =
             static_cast<std::uint64_t>(reach.front().to - reach.front().from);
         std::uint64_t end = at + std::min(n - 1, page_bytes) + stub_bytes;

@@ -102,6 +102,7 @@ struct Arch {
 
     // Patching with jumps: patch.hpp. Total functions, any thread.
     std::size_t jump_bytes; // of the jump over a window
+    std::byte jump_prefix;  // any number of which may stand before it, for nothing
     std::size_t head_bytes;
     std::size_t tail_bytes;
     // Whether a byte, executed as an instruction's first, raises an exception in user

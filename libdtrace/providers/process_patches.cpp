@@ -19,7 +19,9 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::byte int3{0xcc}, jmp_rel32{0xe9};
+constexpr std::byte jump_prefix{0x48}; // that may stand before it
 constexpr std::size_t jump_bytes = 5;
+constexpr std::size_t max_prefixes = 3;
 constexpr std::uint64_t max_window_bytes = 64; // about what one patch can span
 constexpr std::uint64_t max_trampoline_bytes = 512;
 constexpr std::uint32_t owner_died = 0x40000000; // FUTEX_OWNER_DIED
@@ -162,6 +164,18 @@ private:
         return std::nullopt;
     }
 
+    // The jump behind the prefixes that begin there.
+    std::optional<TargetAddr> jump_behind(TargetAddr at) const
+    {
+        std::array<std::byte, max_prefixes> bytes{};
+        if (!memory_.read(at, bytes))
+            return std::nullopt;
+        for (std::size_t n = 0; n < bytes.size() && bytes[n] == jump_prefix; n++)
+            if (jump_at(at + n + 1))
+                return at + n + 1;
+        return std::nullopt;
+    }
+
     void explain(const Difference& difference)
     {
         for (TargetAddr at = std::max(difference.at, done_); at < difference.end();) {
@@ -171,7 +185,9 @@ private:
                 continue;
             }
             if (auto start = jump_over(at, done_))
-                add_jump(*start);
+                add_jump(*start, *start);
+            else if (auto behind = jump_behind(at))
+                add_jump(at, *behind);
             else if (difference.now[i] == int3)
                 add(ProcessPatch::breakpoint, at, 1, "a breakpoint (int3)");
             else
@@ -193,14 +209,15 @@ private:
         done_ = at + n_bytes;
     }
 
-    void add_jump(TargetAddr at)
+    // What was written begins at `at`.
+    void add_jump(TargetAddr at, TargetAddr jump)
     {
-        TargetAddr to = *jump_at(at);
+        TargetAddr to = *jump_at(jump);
         std::size_t n_bytes = jump_bytes;
         // The second jump of a pair overlaps the first, and leads by a stub into the same
         // trampoline. A displacement may look like a jump.
         for (std::size_t i = 1; i < jump_bytes; i++) {
-            auto stub = jump_at(at + i);
+            auto stub = jump_at(jump + i);
             auto on = stub ? jump_at(*stub) : std::nullopt;
             if (on && *on > to && *on - to < max_trampoline_bytes)
                 n_bytes = i + jump_bytes;
@@ -213,7 +230,7 @@ private:
         if (n_bytes > jump_bytes)
             text = "two overlapping jumps, the first to" +
                    text.substr(sizeof "a jump to" - 1);
-        add(ProcessPatch::jump, at, n_bytes, std::move(text));
+        add(ProcessPatch::jump, at, jump - at + n_bytes, std::move(text));
         found_.patches.back().trampoline = to;
     }
 

@@ -57,7 +57,7 @@ std::unique_ptr<Built> build(const Window& window, TargetAddr start = area,
 // Windows of n bytes with a target behind them, and mov %rdi,%rax; mov %rsi,%rdx there.
 TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
 {
-    for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390"}) {
+    for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390", "89c85dc3"}) {
         std::size_t n = first.size() / 2;
         Text text(first + "4889f8 4889f2 c3");
         WindowPlan plan = plan_of(text.site(0, 7, 0, n).behind(n + 7, 0));
@@ -71,7 +71,7 @@ TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
         const Patch& patch = built->patch;
         EXPECT_EQ(patch.original, bytes_of(first + "4889f8 4889f2"));
         EXPECT_EQ(patch.text.size(), patch.original.size());
-        EXPECT_EQ(jump_at(patch.text, patch.at, 0), patch.trampoline);
+        EXPECT_EQ(jump_at(patch.text, patch.at, window.n_prefix), patch.trampoline);
         EXPECT_EQ(jump_at(patch.text, patch.at, n), *patch.stub);
         const Moved& second = patch.moved[window.second];
         EXPECT_EQ(second.from, Text::at(n));
@@ -95,11 +95,28 @@ TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
     }
 }
 
-TEST(PatchForms, APairOfFourBytesLeadsFarBelow)
+TEST(PatchForms, APairOfFourBytesHasAPrefix)
 {
-    // The highest byte of its displacement is e9: 380 MB below, where this text is not.
+    // mov %ecx,%eax; pop %rbp; ret | mov %rdi,%rax; mov %rsi,%rdx; ret
     WindowPlan plan =
-        Text("89c85dc3 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0).plan();
+        plan_of(Text("89c85dc3 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    EXPECT_EQ(plan.windows[0].n_prefix, 1U);
+    EXPECT_EQ(plan.windows[0].origin(), Text::at(6));
+    auto built = build(plan.windows[0]);
+    ASSERT_TRUE(built);
+    EXPECT_EQ(built->patch.text[0], std::byte{0x48});
+    // A thread in the middle is taken to the copy of where it stands.
+    EXPECT_EQ(place_of(built->patch, Text::at(2))->index, 1U);
+    EXPECT_FALSE(place_of(built->patch, Text::at(1)));
+}
+
+TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
+{
+    // pop %rbp; mov %ecx,%eax; ret: a jump to the mov would not be caught. Without a
+    // prefix the pair's first jump leads 380 MB below, where this text is not.
+    WindowPlan plan =
+        Text("5d89c8c3 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].reason, "no padding behind it");
 }
@@ -180,6 +197,30 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
     EXPECT_EQ(place_of(*patch, exact)->on, Text::at(0));
     space.give_back(*place, trampoline_bytes(window));
     EXPECT_TRUE(space.take(window, trampoline_bytes(window)));
+}
+
+TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
+{
+    // jmp *%rax, and 20 30 f6 05 behind it: f6 would be the highest byte
+    WindowPlan plan = plan_of(Text("ffe0 2030f605").site(0, 7, 0, 2));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    const Window& window = plan.windows[0];
+    EXPECT_EQ(window.n_prefix, 1U);
+    EXPECT_EQ(window.n_kept, 4U);
+    std::vector<Reach> reach = reach_of(window);
+    ASSERT_EQ(reach.size(), 1U);
+    EXPECT_EQ(reach[0].from, 0x05f63020);
+    EXPECT_EQ(reach[0].to, 0x05f63021);
+    TargetAddr exact = window.origin() + 0x05f63020;
+    Result<Patch> patch = build_patch(window, {area + 64, exact}, area);
+    ASSERT_TRUE(patch);
+    EXPECT_EQ(patch->text, bytes_of("48e9 2030f605"));
+    EXPECT_EQ(patch->original, bytes_of("ffe0 2030f605"));
+    // One byte less is not touched.
+    EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
+              1U);
+    // pop %rbp; ret: a jump to the ret would not be caught.
+    EXPECT_EQ(Text("5dc3 2030f605").site(0, 7, 0, 2).plan().refused.size(), 1U);
 }
 
 TEST(PatchForms, APunnedJumpTakesWhatItCanBeforeItself)

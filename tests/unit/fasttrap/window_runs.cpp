@@ -127,7 +127,7 @@ void WindowRuns::map_for_stub(const Window& window)
     constexpr std::uint64_t page = 4096;
     for (const Reach& reach : reach_of(window)) {
         std::uint64_t place =
-            window.at().value + 5 + static_cast<std::uint64_t>(reach.from);
+            window.origin().value + static_cast<std::uint64_t>(reach.from);
         std::uint64_t start = place & ~(page - 1);
         std::uint64_t n = ((place + stub_bytes - 1) & ~(page - 1)) - start + page;
         if (n_stub_areas_ == most || space_.area_of(TargetAddr{start}) ||
@@ -287,6 +287,19 @@ WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
     return same;
 }
 
+// enter with a level copies words from where rbp points to: text with jumps in it, here.
+static bool copies_text(const std::vector<Instruction>& insns, const Registers& start,
+                        const std::byte* code)
+{
+    constexpr std::size_t most = 32 * 8; // below rbp
+    bool in_text =
+        start[Reg::rbp] - Sandbox::address(code) < Sandbox::code_bytes + most;
+    return in_text && std::any_of(insns.begin(), insns.end(), [](const auto& insn) {
+               return insn.opcode_map == 0 && insn.opcode == 0xc8 &&
+                      (insn.bytes[insn.length - 1U] & std::byte{31}) != std::byte{0};
+           });
+}
+
 WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
                                       NativeState& ours)
 {
@@ -310,6 +323,8 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
         if (added != 0) // the return address that the original did not push
             ft_window_sites[15] = {0, 0, before};
     }
+    if (copies_text(s.insns, s.c.start.regs, differential_.sandbox().code()))
+        return skipped;
     std::vector<std::size_t> below = below_red_zones();
     for (std::size_t i : below)
         differential_.sandbox().data()[i] = native.data[i];
@@ -379,6 +394,10 @@ WindowRuns::Ended WindowRuns::run(const std::vector<std::vector<std::byte>>& seq
     if (ended == same || ended == faulted) {
         for (const Patch& patch : s.patches) {
             ++n_forms[patch.form];
+            n_prefixed += patch.form != PatchForm::plain &&
+                                  patch.text.front() == patch.arch->jump_prefix
+                              ? 1
+                              : 0;
             n_from_behind += s.entry != s.at ? 1 : 0;
             for (const Moved& moved : patch.moved)
                 for (const Instruction& insn : s.insns)

@@ -44,6 +44,7 @@ public:
 
     std::map<ControlFlow, std::uint64_t> n_moved; // of windows that were run
     std::map<PatchForm, std::uint64_t> n_forms;
+    std::uint64_t n_prefixed = 0;    // windows whose jump has a prefix
     std::uint64_t n_from_behind = 0; // windows of runs that began behind a jump
     std::uint64_t n_left[8] = {};    // by PatchPlace::Kind
 

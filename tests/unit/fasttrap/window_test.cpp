@@ -128,11 +128,14 @@ TEST_F(WindowTest, RandomSequencesDoTheSameInTrampolines)
          {ControlFlow::next, ControlFlow::jump, ControlFlow::branch, ControlFlow::call,
           ControlFlow::jump_indirect, ControlFlow::call_indirect, ControlFlow::ret})
         EXPECT_GT(runs_.n_moved[flow], n_cases_ / 400) << static_cast<int>(flow);
-    std::printf("%llu plain, %llu pairs, %llu punned; %llu from behind a jump\n",
-                n(PatchForm::plain), n(PatchForm::pair), n(PatchForm::punned),
-                static_cast<unsigned long long>(runs_.n_from_behind));
+    std::printf(
+        "%llu plain, %llu pairs, %llu punned; %llu prefixed; %llu from behind a jump\n",
+        n(PatchForm::plain), n(PatchForm::pair), n(PatchForm::punned),
+        static_cast<unsigned long long>(runs_.n_prefixed),
+        static_cast<unsigned long long>(runs_.n_from_behind));
     EXPECT_GT(n(PatchForm::pair), n_cases_ / 50);
     EXPECT_GT(n(PatchForm::punned), n_cases_ / 500);
+    EXPECT_GT(runs_.n_prefixed, n_cases_ / 1000);
     EXPECT_GT(runs_.n_from_behind, n_cases_ / 100);
 }
 
