@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Counters: aggregations without a key that native code adds to.
+ * Counters: what native code adds to, for aggregations without a key and for
+ * the first keys of those whose keys are integers.
  *
  *   set 0         whoever cannot be sure of its CPU, by locked instructions
  *   set 1 + CPU   who runs on that CPU, by one instruction that nothing divides
@@ -18,15 +19,39 @@
  */
 #include "dif/load.h"
 
-static int dt_counts(const struct dt_action *a)
+/* Places that a hash can say: what a key has is a word or two, or a
+ * distribution. */
+#define DT_COUNTED_SMALL 1024
+#define DT_COUNTED_LARGE 128
+
+/* Integers alone, that fit a table's entry. */
+static int dt_key_counts(const dt_u8 *base, const struct dt_action *a)
+{
+	if (a->key_bytes > DT_COUNTED_MAX_KEY)
+		return 0;
+	for (dt_u32 i = 1; i <= a->ntuple; i++) {
+		const struct dt_action *part = a - i;
+		const struct dt_difo *d = dt_at(base, part->difo);
+
+		if (part->kind != DTRACEACT_DIFEXPR || !part->difo ||
+		    d->rtype.kind == DIF_TYPE_STRING || d->rtype.flags ||
+		    part->rec_size > 8 ||
+		    (part->rec_size & (part->rec_size - 1)))
+			return 0;
+	}
+	return 1;
+}
+
+static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 {
 	switch (a->kind) {
 	case DTRACEAGG_count:
 	case DTRACEAGG_sum:
 	case DTRACEAGG_quantize:
+		return !a->key_bytes || dt_key_counts(base, a);
 	case DTRACEAGG_lquantize:
 	case DTRACEAGG_llquantize:
-		return !a->key_bytes && a->ntuple != DT_NTUPLE_INCREMENT;
+		return !a->key_bytes;
 	default:
 		return 0; /* is more than a sum of what happened */
 	}
@@ -40,12 +65,23 @@ static dt_u32 dt_touched_bytes(const struct dt_action *a)
 
 void dt_counters_take(struct dt_loader *l, struct dt_action *a)
 {
-	dt_u32 bytes = a->value_bytes + dt_touched_bytes(a);
+	dt_u64 bytes = a->value_bytes + dt_touched_bytes(a);
+	dt_u32 keys = 0;
 
-	if (!dt_counts(a) || bytes > DT_COUNTERS_BYTES - l->counters_used)
+	if (a->ntuple == DT_NTUPLE_INCREMENT || !dt_counts(l->base, a))
+		return;
+	if (a->key_bytes) {
+		keys = dt_counted_shift(a) > 5 ? DT_COUNTED_LARGE
+					       : DT_COUNTED_SMALL;
+		keys += DT_COUNTED_REACH - 1;
+		bytes = ((dt_u64)keys << dt_counted_shift(a)) +
+			((keys + 1ull) << dt_counted_key_shift(a));
+	}
+	if (bytes > DT_COUNTERS_BYTES - l->counters_used)
 		return;
 	a->counters = l->counters_used;
-	l->counters_used += DT_ALIGN(bytes, 8u);
+	a->counted_keys = keys;
+	l->counters_used += (dt_u32)DT_ALIGN(bytes, 64ull);
 }
 
 /* The words of a value that are not counted: the parameters in front. */
@@ -83,31 +119,69 @@ struct dt_counters_out {
 	dt_u64 max, used;
 };
 
+/* What an entry is about. */
+struct dt_counted {
+	const struct dt_action *action;
+	dt_u32 epid, index; /* of the action */
+	const dt_u64 *key;  /* null: it has none */
+	dt_u64 at;	    /* of the value, in sets and seen */
+};
+
 /* -1: no room, call again. */
-static int dt_counters_action(dt_u8 *base, const struct dt_arena *arena,
-			      dt_u64 set, dt_u32 epid,
-			      const struct dt_action *a, dt_u32 index,
-			      struct dt_counters_out *out)
+static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
+			     const struct dt_counted *what,
+			     struct dt_counters_out *out)
 {
-	dt_u64 at = (set << DT_COUNTERS_SHIFT) + a->counters;
+	const struct dt_action *a = what->action;
 	struct dt_aggent *e = (struct dt_aggent *)(out->to + out->used);
-	dt_u64 bytes = sizeof(*e) + (dt_u64)a->value_bytes;
+	dt_u64 *key = (dt_u64 *)(e + 1), *value = key + a->key_bytes / 8;
+	dt_u64 bytes = sizeof(*e) + a->key_bytes + (dt_u64)a->value_bytes;
 
 	if (bytes > out->max - out->used)
 		return -1;
-	if (!dt_counters_since(a, dt_at(base, arena->counters.sets + at),
-			       dt_at(base, arena->counters.seen + at),
-			       (dt_u64 *)(e + 1)))
+	if (!dt_counters_since(a, dt_at(base, arena->counters.sets + what->at),
+			       dt_at(base, arena->counters.seen + what->at),
+			       value))
 		return 0;
 	e->next = 0;
 	e->hash = 0;
 	e->bytes = (dt_u32)bytes;
-	e->epid = epid;
+	e->epid = what->epid;
 	e->aggvar = (dt_u32)a->uarg;
-	e->action = index;
-	e->key_bytes = 0;
+	e->action = what->index;
+	e->key_bytes = a->key_bytes;
 	e->value_bytes = a->value_bytes;
+	for (dt_u32 i = 0; i < a->key_bytes / 8; i++)
+		key[i] = dt_once64(&what->key[i]);
 	out->used += bytes;
+	return 0;
+}
+
+static int dt_counters_keys(dt_u8 *base, const struct dt_arena *arena,
+			    struct dt_counted *what,
+			    struct dt_counters_out *out)
+{
+	const struct dt_action *a = what->action;
+	const dt_u8 *table =
+	    dt_at(base, arena->counters.sets + dt_counted_at(a));
+	dt_u32 shift = dt_counted_key_shift(a);
+	dt_u64 at = what->at;
+
+	if (!dt_once64(
+		(const dt_u64 *)(table + ((dt_u64)a->counted_keys << shift))))
+		return 0;
+	for (dt_u64 i = 0; i < a->counted_keys; i++) {
+		const struct dt_counted_key *k =
+		    (const struct dt_counted_key *)(table + (i << shift));
+
+		if (__atomic_load_n(&k->state, __ATOMIC_ACQUIRE) !=
+		    DT_COUNTED_KNOWN)
+			continue;
+		what->key = k->key;
+		what->at = at + (i << dt_counted_shift(a));
+		if (dt_counters_entry(base, arena, what, out) != 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -125,9 +199,16 @@ dt_s64 dt_drain_counters(void *mem, dt_u32 set, void *to, dt_u64 max)
 		dt_u32 epid = dt_acquire32(&clauses[i].epid);
 
 		for (dt_u32 k = 0; epid && k < clauses[i].n_actions; k++) {
-			if (a[k].counters &&
-			    dt_counters_action(mem, arena, set, epid, &a[k], k,
-					       &out) != 0)
+			struct dt_counted what = {
+			    &a[k], epid, k, DT_NULL,
+			    ((dt_u64)set << DT_COUNTERS_SHIFT) + a[k].counters};
+
+			if (!a[k].counters)
+				continue;
+			if ((a[k].counted_keys
+				 ? dt_counters_keys(mem, arena, &what, &out)
+				 : dt_counters_entry(mem, arena, &what,
+						     &out)) != 0)
 				return (dt_s64)out.used;
 		}
 	}

@@ -56,7 +56,10 @@ int dt_load_difo(struct dt_loader *l, dt_u32 sec, dt_off *difo);
 int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 		   dt_u32 *clause);
 
-/* --- counters.c: a range of them for an aggregation, if it can have one --- */
+/*
+ * --- counters.c: a range of them for an aggregation, if it can have one; its
+ * key's parts are before it ---
+ */
 void dt_counters_take(struct dt_loader *l, struct dt_action *a);
 
 /* --- short.c: of a verified DIFO; 0 is none --- */

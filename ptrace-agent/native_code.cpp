@@ -27,6 +27,7 @@ std::optional<TargetAddr> NativeCode::routine(AddressSpace& space, const void* a
     const RuntimeMap& runtime = space.runtime;
     const native::Target target{runtime.image.value, runtime.arena.value,
                                 space.runtime.config().fs_method == DT_RT_FS_RDFSBASE,
+                                space.runtime.config().cpu_method == DT_RT_CPU_RDPID,
                                 rseq};
     auto code = native::compile(*plan, target, DT_RT_CODE + used_bytes_);
     if (!code || code->bytes.size() > DT_RT_CODE_BYTES - used_bytes_)

@@ -6,9 +6,10 @@
 //                   └─ refused: by reason, and the engine interprets it
 //
 // What is compiled is straight on: a predicate and actions made of arguments, constants,
-// `timestamp` and thread-local integers, which count, sum or quantize without a key. Such
-// a clause needs no shard, no frame and no stack of ours. The engine stays what decides:
-// code that meets anything out of the ordinary has done nothing yet, and goes to it.
+// `timestamp` and thread-local integers, which count, sum, quantize or record. Such a
+// clause needs no frame and no stack of ours, and a shard only if it records. The engine
+// stays what decides: code that meets anything out of the ordinary has done nothing yet,
+// and goes to it.
 //
 // The code of a clause is one for all its probes: what differs from probe to probe is in
 // the site (struct dt_rt_site). It is made for one target, whose addresses it holds.
@@ -39,6 +40,7 @@ struct Target {
     std::uint64_t image = 0; // of the runtime
     std::uint64_t arena = 0; // where the target has it
     bool has_rdfsbase = false;
+    bool has_rdpid = false;
     std::optional<RseqArea> rseq;
 };
 
@@ -50,6 +52,11 @@ struct Value {
 struct Step {
     const dt_action* action = nullptr;
     Value value;
+    struct Part {
+        const dt_action* action = nullptr;
+        Value value;
+    };
+    std::vector<Part> key; // of an aggregation
 };
 
 // A clause that can be compiled.
@@ -58,12 +65,14 @@ struct ClausePlan {
     Arguments arguments = Arguments::of_call;
     Value predicate;
     std::vector<Step> steps;
+    std::uint32_t record_bytes = 0; // with its header; 0: it makes none
     struct Needs {
         bool time = false;
         std::vector<std::uint32_t> self; // ids, ascending
     };
     Needs for_predicate, for_steps;
-    unsigned n_registers = 0; // of DIF, in the value that has most
+    std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg5
+    unsigned n_registers = 0;         // of DIF, in the value that has most
 };
 
 // Code::unsupported with the reason why it is left to the engine.

@@ -36,12 +36,18 @@ private:
     bool has_slot(std::uint32_t id) const;
     Result<Ok> self(std::uint32_t id, ClausePlan::Needs& needs);
     Result<Ok> insn(std::uint32_t insn, ClausePlan::Needs& needs);
+    Result<Ok> part_of_key(const dt_action& action);
+    Result<Ok> aggregation(const dt_action& action, Step& step);
     void uses(std::uint32_t reg) { registers_ |= 1u << reg; }
 
     const void* base_;
     const dt_arena* arena_;
     ClausePlan& plan_;
     std::uint32_t registers_ = 0; // of the value under way
+    bool stores_ = false;         // one of the values so far
+    bool reads_self_ = false;     // the value under way
+    std::vector<Step::Part> key_; // of the aggregation that comes
+    bool key_is_stale_ = false;   // a value before it may change it
 };
 
 Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
@@ -50,8 +56,10 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
         needs.time = true;
         return Ok{};
     }
-    if (id >= DIF_VAR_arg0 && id <= DIF_VAR_arg0 + 5)
+    if (id >= DIF_VAR_arg0 && id <= DIF_VAR_arg0 + 5) {
+        plan_.arguments_read |= 1u << (id - DIF_VAR_arg0);
         return Ok{};
+    }
     return refuse("it uses a builtin that is not an argument in a register");
 }
 
@@ -125,6 +133,8 @@ Result<Ok> Planner::insn(std::uint32_t insn, ClausePlan::Needs& needs)
         return builtin(DIF_INSTR_IDX(insn), needs);
     case DIF_OP_LDTS:
     case DIF_OP_STTS:
+        stores_ |= DIF_INSTR_OP(insn) == DIF_OP_STTS;
+        reads_self_ = true;
         uses(DIF_INSTR_RD(insn));
         return self(DIF_INSTR_IDX(insn), needs);
     default:
@@ -144,6 +154,7 @@ Result<Ok> Planner::value(dt_off at, const dt_short& brief, ClausePlan::Needs& n
     if (difo->rtype.kind == DIF_TYPE_STRING || difo->rtype.flags != 0)
         return refuse("its value is not an integer");
     registers_ = 0;
+    reads_self_ = false;
     for (std::uint32_t pc = 0; pc < difo->n_text; ++pc)
         if (auto ok = insn(text[pc], needs); !ok)
             return ok;
@@ -154,26 +165,60 @@ Result<Ok> Planner::value(dt_off at, const dt_short& brief, ClausePlan::Needs& n
     return Ok{};
 }
 
+bool is_word(const dt_action& action)
+{
+    return action.difo != 0 && action.rec_size <= 8 &&
+           (action.rec_size & (action.rec_size - 1)) == 0;
+}
+
+Result<Ok> Planner::part_of_key(const dt_action& action)
+{
+    if (action.kind != DTRACEACT_DIFEXPR || !is_word(action))
+        return refuse("it has a key that is not made of integers");
+    Step::Part part{&action, {}};
+    bool stored = stores_;
+    if (auto ok = value(action.difo, action.brief, plan_.for_steps, part.value); !ok)
+        return ok;
+    // Keys are looked for before anything is done.
+    key_is_stale_ |= stores_ != stored || (stored && reads_self_);
+    key_.push_back(part);
+    return Ok{};
+}
+
+Result<Ok> Planner::aggregation(const dt_action& action, Step& step)
+{
+    if (action.counters == 0 || (action.key_bytes != 0) != (action.counted_keys != 0))
+        return refuse("it has an aggregation that has no counters");
+    if (key_is_stale_)
+        return refuse("it has a key of what it stores");
+    step.key = std::move(key_);
+    key_.clear();
+    return Ok{};
+}
+
 Result<Ok> Planner::action(const dt_action& action)
 {
+    if (action.in_key != 0)
+        return part_of_key(action);
+    Step step{&action, {}, {}};
     switch (action.kind) {
     case DTRACEAGG_count:
     case DTRACEAGG_sum:
     case DTRACEAGG_quantize:
-        if (action.counters == 0)
-            return refuse("it has an aggregation with a key");
+        if (auto ok = aggregation(action, step); !ok)
+            return ok;
         break;
     case DTRACEACT_DIFEXPR:
-        if (action.rec_size != 0)
-            return refuse("it records");
+    case DTRACEACT_PRINTF:
+        if (action.rec_size != 0 && !is_word(action))
+            return refuse("it records what is not an integer");
         break;
     default:
         return refuse("it has an action that needs the engine");
     }
-    Step step{&action, {}};
     if (auto ok = value(action.difo, action.brief, plan_.for_steps, step.value); !ok)
         return ok;
-    plan_.steps.push_back(step);
+    plan_.steps.push_back(std::move(step));
     return Ok{};
 }
 
@@ -189,11 +234,17 @@ Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
         static_cast<const dt_clause*>(dt_at(base, arena->clauses.at))[clause];
     if (arena->options[DTRACEOPT_cpu] != DT_OPT_UNSET)
         return refuse("only one CPU is traced");
-    if (c.flags != 0)
-        return refuse("it records");
+    if ((c.flags & ~std::uint32_t{DT_CLAUSE_RECORDS}) != 0)
+        return refuse("it speculates, exits or is destructive");
     ClausePlan plan;
     plan.arena = base;
     plan.arguments = arguments;
+    if (c.flags != 0) {
+        if (arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_RING)
+            return refuse("its records go to a ring");
+        plan.record_bytes = c.rec_bytes;
+        plan.for_steps.time = true;
+    }
     Planner planner(base, plan);
     if (auto ok =
             planner.value(c.predicate, c.brief, plan.for_predicate, plan.predicate);

@@ -35,11 +35,11 @@
  * Compiled code. dt_rt_enter goes on at site->code: the generic way that is told above,
  * or what the agent made of the one clause that the site's one probe has
  * (ptrace-agent/native). %rax: the site, %ebx: its index; flags and all else are the
- * program's; on the stack as above %rbx, %rcx, %rax. It uses up to four words more,
- * so that 184 bytes of the target's stack may be used. Whatever is out of the
+ * program's; on the stack as above %rbx, %rcx, %rax. It uses up to eight words more,
+ * so that 216 bytes of the target's stack may be used. Whatever is out of the
  * ordinary makes it put back what it changed, with nothing done, and jump to
  * header->generic with these registers; else it goes to header->skip, with the site
- * in %rax. There is no frame, and nothing in it waits.
+ * in %rax. There is no frame, and nothing in it waits; it may hold a shard meanwhile.
  *
  * A thread that is to leave for good is let run, with config->gather set: whoever comes
  * to the way out then waits at the gate. From there on, which is header->leaves, its

@@ -83,6 +83,107 @@ TEST(Counters, TellASumOfZerosAndOneThatWentBack)
     EXPECT_EQ(entries[0].value[0], -7ull);
 }
 
+namespace {
+
+dt_counted_key& table(Session& s, const dt_action& a, unsigned n)
+{
+    return *static_cast<dt_counted_key*>(
+        dt_at(s.memory(), s.arena().counters.sets + dt_counted_at(&a) +
+                              (std::uint64_t{n} << dt_counted_key_shift(&a))));
+}
+
+// As native code does it.
+std::uint64_t* known(Session& s, unsigned set, const dt_action& a, unsigned n,
+                     std::vector<std::uint64_t> key)
+{
+    table(s, a, a.counted_keys).state = 1;
+    std::copy(key.begin(), key.end(), table(s, a, n).key);
+    table(s, a, n).state = DT_COUNTED_KNOWN;
+    return words(s, set, a) + (n << dt_counted_shift(&a)) / 8;
+}
+
+std::string bytes_of(const std::vector<std::uint64_t>& words)
+{
+    return {reinterpret_cast<const char*>(words.data()), words.size() * 8};
+}
+
+} // namespace
+
+TEST(Counters, OfKeysAreToldWithThem)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:n")
+        .key(builtin(DIF_VAR_arg0))
+        .key(builtin(DIF_VAR_arg1))
+        .aggregate(DTRACEAGG_sum, 1, 2, builtin(DIF_VAR_arg2));
+    dof.clause("p:m:f:n")
+        .key(builtin(DIF_VAR_arg0))
+        .aggregate(DTRACEAGG_quantize, 2, 1, builtin(DIF_VAR_arg2));
+    ASSERT_EQ(s.load(dof), "");
+    const dt_action &sum = action(s, 0, 2), &quantize = action(s, 1, 1);
+    ASSERT_GT(sum.counted_keys, 1000u);
+    ASSERT_GT(quantize.counted_keys, 100u);
+    EXPECT_EQ(s.counters().size(), 0u);
+    std::uint64_t* last = known(s, 2, sum, sum.counted_keys - 1, {7, 8});
+    last[1] = 1;
+    known(s, 1, sum, 0, {0, 0})[0] = 5;
+    known(s, 0, sum, 1, {1, 1}); // claimed and not counted
+    table(s, sum, 3).state = DT_COUNTED_CLAIMED;
+    words(s, 1, sum)[3 * 4] = 9;
+    known(s, 1, quantize, quantize.counted_keys - 1, {~0ull})[126] = 3;
+    auto entries = s.counters();
+    ASSERT_EQ(entries.size(), 3u);
+    EXPECT_EQ(entries[0].key, bytes_of({0, 0}));
+    EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{5});
+    EXPECT_EQ(entries[1].key, bytes_of({~0ull}));
+    EXPECT_EQ(entries[1].aggvar, 2u);
+    EXPECT_EQ(entries[1].value[126], 3u);
+    EXPECT_EQ(entries[2].key, bytes_of({7, 8}));
+    EXPECT_EQ(entries[2].value, std::vector<std::uint64_t>{0});
+    EXPECT_EQ(s.counters().size(), 0u);
+    last[0] += 4;
+    entries = s.counters();
+    ASSERT_EQ(entries.size(), 1u);
+    EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{4});
+}
+
+TEST(Counters, OfKeysThatFitNoBufferComeByTheNextCalls)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:n")
+        .key(builtin(DIF_VAR_arg0))
+        .aggregate(DTRACEAGG_count, 1, 1, {});
+    ASSERT_EQ(s.load(dof), "");
+    for (unsigned i = 0; i < 5; i++)
+        *known(s, 0, action(s, 0, 1), i, {i}) = 1;
+    std::vector<char> copy(2 * (sizeof(dt_aggent) + 16) + 4);
+    for (int bytes : {96, 96, 48, 0})
+        EXPECT_EQ(dt_drain_counters(s.memory(), 0, copy.data(), copy.size()), bytes);
+}
+
+TEST(Counters, AreNotForKeysThatAreNotAFewIntegers)
+{
+    Session s;
+    DofBuilder dof;
+    dof.clause("p:m:f:n")
+        .key(builtin(DIF_VAR_execname).returns_string())
+        .aggregate(DTRACEAGG_count, 1, 1, {});
+    dof.clause("p:m:f:n")
+        .key(builtin(DIF_VAR_arg0))
+        .key(builtin(DIF_VAR_arg1))
+        .key(builtin(DIF_VAR_arg2))
+        .aggregate(DTRACEAGG_count, 2, 3, {});
+    dof.clause("p:m:f:n")
+        .key(builtin(DIF_VAR_arg0))
+        .aggregate(DTRACEAGG_max, 3, 1, builtin(DIF_VAR_arg1));
+    ASSERT_EQ(s.load(dof), "");
+    EXPECT_EQ(action(s, 0, 1).counters, 0u);
+    EXPECT_EQ(action(s, 1, 3).counters, 0u);
+    EXPECT_EQ(action(s, 2, 1).counters, 0u);
+}
+
 TEST(Counters, OfALinearDistributionCarryItsParameters)
 {
     Session s;

@@ -28,7 +28,8 @@ static std::uint64_t fs_base()
     return base;
 }
 
-InProcess::InProcess(const std::string& program, unsigned n_shards)
+InProcess::InProcess(const std::string& program, unsigned n_shards,
+                     const Configure& configure)
 {
     const auto image = dt::runtime_image();
     const std::size_t bytes = DT_RT_STACKS + DT_RT_MAX_SHARDS * DT_RT_STACK_BYTES;
@@ -54,6 +55,8 @@ InProcess::InProcess(const std::string& program, unsigned n_shards)
     session.config.options[DTRACEOPT_bufsize] = 1 << 20;
     session.config.options[DTRACEOPT_aggsize] = 1 << 20;
     session.config.options[DTRACEOPT_destructive] = 1;
+    if (configure)
+        configure(session.config);
     session.start();
     config_ = reinterpret_cast<dt_rt_config*>(base_ + DT_RT_CONFIG);
     dt_rt_config& c = *config_;
@@ -173,6 +176,7 @@ std::string InProcess::compile(Function trampoline)
     target.image = reinterpret_cast<std::uint64_t>(base_);
     target.arena = config_->arena;
     target.has_rdfsbase = config_->fs_method == DT_RT_FS_RDFSBASE;
+    target.has_rdpid = config_->cpu_method == DT_RT_CPU_RDPID;
     if (use_rseq && __rseq_size != 0)
         target.rseq = dt::native::RseqArea{__rseq_offset, RSEQ_SIG};
     auto code = dt::native::compile(*plan, target, native_used_);

@@ -21,7 +21,9 @@ using Function = void (*)();
 class InProcess {
 public:
     // Loads the program when it is given; more can come by load().
-    explicit InProcess(const std::string& program = "", unsigned n_shards = 4);
+    using Configure = std::function<void(dt_arena_config&)>;
+    explicit InProcess(const std::string& program = "", unsigned n_shards = 4,
+                       const Configure& configure = {});
     ~InProcess();
     InProcess(const InProcess&) = delete;
 

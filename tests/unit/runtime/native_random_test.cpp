@@ -22,9 +22,12 @@ public:
 
     std::string clause(bool of_return)
     {
+        records = has_predicate = false;
         n_args_ = of_return ? 2 : 6;
-        std::string out = of_return ? "pid1:a.out:work:return " : "pid1:a.out:work:entry ";
-        if (one_in(2))
+        std::string out =
+            of_return ? "pid1:a.out:work:return " : "pid1:a.out:work:entry ";
+        has_predicate = one_in(2);
+        if (has_predicate)
             out += "/" + (one_in(3) ? "self->x" : expression(one_in(2) ? 1 : 2)) + "/ ";
         out += "{ ";
         unsigned n = 1 + below(3);
@@ -32,13 +35,14 @@ public:
             out += action(i);
         return out + "}";
     }
+    bool records = false, has_predicate = false; // the last clause
     unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
     bool one_in(unsigned n) { return below(n) == 0; }
     // Small ones, near ends, and any.
     std::uint64_t number()
     {
-        static constexpr std::uint64_t ends[] = {0, 1, 1ull << 63, ~0ull, ~0ull >> 1,
-                                                 0x7fffffff, 0x80000000, 0xffffffff};
+        static constexpr std::uint64_t ends[] = {
+            0, 1, 1ull << 63, ~0ull, ~0ull >> 1, 0x7fffffff, 0x80000000, 0xffffffff};
         switch (below(4)) {
         case 0:
             return ends[below(std::size(ends))];
@@ -55,6 +59,10 @@ private:
     std::string action(unsigned n)
     {
         std::string name = "@a" + std::to_string(n);
+        if (one_in(3))
+            return record();
+        if (one_in(2))
+            name += "[" + key() + (one_in(2) ? ", " + key() : "") + "]";
         switch (below(6)) {
         case 0:
             return name + " = count(); ";
@@ -67,6 +75,30 @@ private:
             return std::string(one_in(3) ? "self->y" : "self->x") + " = " +
                    expression(2) + "; ";
         }
+    }
+    // Most are few, as keys are; some are not of eight bytes.
+    std::string key()
+    {
+        static const char* const casts[] = {"(char)", "(short)", "(int)", "(int64_t)"};
+        std::string value = expression(1 + below(2));
+        if (!one_in(3))
+            value = "(" + value + " & " + std::to_string(below(8)) + ")";
+        return (one_in(3) ? casts[below(4)] : "") + value;
+    }
+    std::string record()
+    {
+        records = true;
+        if (one_in(2))
+            return "trace(" + std::string(one_in(2) ? "(char)" : "") + expression(2) +
+                   "); ";
+        std::string format = one_in(8) ? "x" : "", values;
+        for (unsigned i = below(3) + format.empty(); i > 0; i--) {
+            static const char* const casts[] = {"(char)", "(short)", "(int)",
+                                                "(int64_t)"};
+            format += " %d";
+            values += std::string(", ") + casts[below(4)] + expression(1);
+        }
+        return "printf(\"" + format + "\"" + values + "); ";
     }
     std::string leaf()
     {
@@ -92,8 +124,8 @@ private:
     }
     std::string expression(unsigned depth)
     {
-        static const char* const binary[] = {"+",  "-", "*", "&",  "|",  "^",  "==",
-                                             "!=", "<", ">", "<=", ">=", "&&", "||"};
+        static const char* const binary[] = {
+            "+", "-", "*", "&", "|", "^", "==", "!=", "<", ">", "<=", ">=", "&&", "||"};
         if (depth == 0)
             return leaf();
         switch (below(8)) {
@@ -107,7 +139,8 @@ private:
         case 3: {
             static const char* const casts[] = {"int", "unsigned char", "short",
                                                 "uint64_t"};
-            return "((" + std::string(casts[below(4)]) + ")" + expression(depth - 1) + ")";
+            return "((" + std::string(casts[below(4)]) + ")" + expression(depth - 1) +
+                   ")";
         }
         case 4:
             return "(" + expression(depth - 1) + " ? " + expression(depth - 1) + " : " +
@@ -122,77 +155,128 @@ private:
     unsigned n_args_ = 6;
 };
 
-// What can be out of the ordinary at a firing.
-void disturb(Generator& random, InProcess& runtime)
+// What can be out of the ordinary at a firing. Without its shard a clause that only
+// counts goes on counting, and so does one that records nothing when the lease is over.
+void disturb(Generator& random, InProcess& runtime, bool shard_is_needed)
 {
     dt_session& session = runtime.session.session();
     runtime.config().alive = random.one_in(20) ? 0x40000000 : 1;
     runtime.config().rseq = !random.one_in(5) && __rseq_size != 0;
     session.activity = random.one_in(20) ? random.below(7) : 0u + DT_ACTIVITY_ACTIVE;
     session.clock.mono_ns += random.below(1000);
+    bool busy = random.one_in(20), over = random.one_in(20);
+    runtime.session.shard(0).lock = shard_is_needed && busy;
+    session.lease_until = shard_is_needed && over ? 1 : 0;
 }
 
 struct Outcome {
-    std::map<std::uint32_t, std::vector<std::uint64_t>> aggregations;
+    std::map<std::pair<std::uint32_t, std::string>, std::vector<std::uint64_t>>
+        aggregations;
+    std::vector<std::string> records;
     std::vector<std::uint64_t> slots;
     std::uint64_t drops = 0;
-    bool counted = false; // by compiled code
+    std::uint64_t fired = 0; // by the engine
+    bool counted = false;    // by compiled code
 };
+
+std::string hex(const std::string& bytes)
+{
+    std::string out;
+    for (unsigned char byte : bytes) {
+        char text[4];
+        std::snprintf(text, sizeof text, "%02x", byte);
+        out += text;
+    }
+    return out;
+}
 
 std::string shown(const Outcome& outcome)
 {
     std::string out = "drops " + std::to_string(outcome.drops) + "\n";
     for (const auto& [id, words] : outcome.aggregations) {
-        out += "@" + std::to_string(id) + ":";
+        out += "@" + std::to_string(id.first) + "[" + hex(id.second) + "]:";
         for (std::size_t i = 0; i < words.size(); i++)
             if (words[i] != 0)
                 out += " " + std::to_string(i) + "=" + std::to_string(words[i]);
         out += "\n";
     }
+    for (const std::string& record : outcome.records)
+        out += record + "\n";
     for (std::uint64_t word : outcome.slots)
         out += " " + std::to_string(word);
+    return out;
+}
+
+// What the clause recorded; between the values there is anything.
+std::string shown(InProcess& runtime, const dif_test::Record& record)
+{
+    const auto* ecbs = static_cast<dt_ecb*>(
+        dt_at(runtime.session.memory(), runtime.session.arena().ecbs.at));
+    const dt_clause& clause = runtime.session.clause(ecbs[record.epid - 1].clause);
+    const auto* actions =
+        static_cast<dt_action*>(dt_at(runtime.session.memory(), clause.actions));
+    std::string out = std::to_string(record.epid) + " flags " +
+                      std::to_string(record.flags) + " at " +
+                      std::to_string(record.timestamp);
+    for (std::uint32_t i = 0; i < clause.n_actions; i++)
+        if (actions[i].rec_size != 0 && actions[i].in_key == 0)
+            out += " " +
+                   hex(record.payload.substr(actions[i].rec_offset - sizeof(dt_rechdr),
+                                             actions[i].rec_size));
     return out;
 }
 
 Outcome outcome_of(InProcess& runtime)
 {
     Outcome out;
+    runtime.session.shard(0).lock = 0;
     auto entries = runtime.session.counters();
     out.counted = !entries.empty();
     for (auto& each : runtime.session.aggregations())
         entries.push_back(std::move(each));
     for (const auto& each : entries) {
-        auto& words = out.aggregations[each.aggvar];
+        auto& words = out.aggregations[{each.aggvar, each.key}];
         words.resize(each.value.size());
         for (std::size_t i = 0; i < words.size(); i++)
             words[i] += each.value[i];
     }
+    for (const auto& record : runtime.session.records())
+        out.records.push_back(shown(runtime, record));
     const dt_dyn_plan& plan = runtime.session.arena().dyn;
-    const auto* slots = static_cast<std::uint64_t*>(
-        dt_at(runtime.session.memory(), plan.slots));
+    const auto* slots =
+        static_cast<std::uint64_t*>(dt_at(runtime.session.memory(), plan.slots));
     for (std::uint32_t i = 0; i < 2 * plan.n_slots; i++)
         if (slots[i] != 0)
             out.slots.push_back(slots[i]);
     for (auto kind : {DTRACEDROP_NOSHARD, DTRACEDROP_DYNAMIC, DTRACEDROP_LEASE,
-                      DTRACEDROP_AGGREGATION})
-        out.drops += runtime.session.drops(kind);
+                      DTRACEDROP_AGGREGATION, DTRACEDROP_PRINCIPAL})
+        out.drops += runtime.session.drops(kind) << (8 * (kind % 8));
+    out.drops += std::uint64_t{runtime.session.session().filled} << 63;
+    out.fired = runtime.session.shard(0).fired;
     return out;
 }
 
 TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
 {
-    constexpr unsigned n_programs = 500, n_firings = 50;
-    unsigned n_counting = 0, n_cases = 0;
+    constexpr unsigned n_programs = 1500, n_firings = 50;
+    unsigned n_counting = 0, n_recording = 0, n_cases = 0;
     std::map<std::string, unsigned> refused;
     for (unsigned seed = 0; seed < n_programs && !testing::Test::HasFailure(); seed++) {
         bool of_return = seed % 3 == 2;
+        Generator program(seed);
         std::string text = "pid1:a.out:other:entry"
                            "{ self->x = (int64_t)0; self->y = (int64_t)0; } " +
-                           Generator(seed).clause(of_return);
+                           program.clause(of_return);
+        bool shard_is_needed = program.records && !program.has_predicate;
         Outcome outcomes[2];
         bool compiled = false;
         for (int native = 0; native < 2; native++) {
-            InProcess runtime(text, 1);
+            InProcess runtime(text, 1, [seed](dt_arena_config& config) {
+                if (seed % 5 == 0)
+                    config.options[DTRACEOPT_bufsize] = 1024;
+                if (seed % 4 == 0)
+                    config.options[DTRACEOPT_bufpolicy] = DT_BUFPOLICY_FILL;
+            });
             dt_clock& clock = runtime.session.session().clock;
             clock.seq = 2; // stands still but for disturb()
             clock.shift = 32;
@@ -215,7 +299,7 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
                 before.rflags = 0x202 | (random.number() & arithmetic);
                 before.rflags |= random.one_in(5) ? direction : 0;
                 before.rflags |= random.one_in(5) ? alignment : 0;
-                disturb(random, runtime);
+                disturb(random, runtime, shard_is_needed);
                 Registers after = before;
                 with_registers(&after, work);
                 ASSERT_EQ(std::memcmp(&before, &after, sizeof before), 0) << text;
@@ -224,11 +308,14 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
             n_cases += native != 0 && compiled ? n_firings : 0;
         }
         n_counting += outcomes[1].counted;
+        n_recording +=
+            !outcomes[1].records.empty() && outcomes[1].fired < outcomes[0].fired;
         EXPECT_FALSE(outcomes[0].counted);
         EXPECT_EQ(shown(outcomes[0]), shown(outcomes[1])) << text;
     }
-    EXPECT_GE(n_cases, 10000u);
+    EXPECT_GE(n_cases, 30000u);
     EXPECT_GE(n_counting, 100u);
+    EXPECT_GE(n_recording, 100u);
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Compiled clauses count exactly, whatever happens to their threads, and the program
-// notices nothing.
+// Compiled clauses count exactly and record whole records, whatever happens to their
+// threads, and the program notices nothing.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <gtest/gtest.h>
 #include <linux/rseq.h>
+#include <map>
 #include <random>
 #include <sched.h>
 #include <sys/mman.h>
@@ -51,7 +53,8 @@ Counted counted(InProcess& runtime)
 {
     Counted n;
     std::vector<char> copy(2 * DT_COUNTERS_BYTES);
-    dt_s64 bytes = dt_drain_counters(runtime.session.memory(), 0, copy.data(), copy.size());
+    dt_s64 bytes =
+        dt_drain_counters(runtime.session.memory(), 0, copy.data(), copy.size());
     for (dt_s64 at = 0; at < bytes;) {
         dt_aggent e;
         std::memcpy(&e, copy.data() + at, sizeof e);
@@ -65,6 +68,28 @@ Counted counted(InProcess& runtime)
     n.on_cpus = sum_of(runtime.session.counters());
     n.by_engine = sum_of(runtime.session.aggregations());
     return n;
+}
+
+void call(Function function, unsigned long argument)
+{
+    reinterpret_cast<void (*)(unsigned long)>(function)(argument);
+}
+
+// Of the first clause.
+const dt_action& aggregation(InProcess& runtime)
+{
+    dt_clause& clause = runtime.session.clause(0);
+    auto* actions =
+        static_cast<dt_action*>(dt_at(runtime.session.memory(), clause.actions));
+    return actions[clause.n_actions - 1];
+}
+
+dt_counted_key& counted_key(InProcess& runtime, const dt_action& action, unsigned n)
+{
+    return *static_cast<dt_counted_key*>(
+        dt_at(runtime.session.memory(), runtime.session.arena().counters.sets +
+                                            dt_counted_at(&action) +
+                                            (n << dt_counted_key_shift(&action))));
 }
 
 bool has_rseq()
@@ -100,7 +125,8 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
     for (int how = 0; how < 4; how++) {
         InProcess runtime(count);
         runtime.use_rseq = how != 0;
-        runtime.session.arena().counters.n_cpus = how == 1 ? 0 : 64; // none for this CPU
+        runtime.session.arena().counters.n_cpus =
+            how == 1 ? 0 : 64; // none for this CPU
         Function work = runtime.probed({entry}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
         runtime.config().rseq = how != 2;
@@ -128,20 +154,19 @@ TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
 }
 
 // Fifty threads on two CPUs that are moved, interrupted, and some of which give their
-// registration up.
-TEST(Native, CountsExactlyWhateverHappensToItsThreads)
+// registration up: how many calls they made.
+std::uint64_t call_from_many_threads(Function function, unsigned n_calls,
+                                     const std::function<void()>& meanwhile = {})
 {
-    constexpr unsigned n_threads = 50, n_calls = 400000;
-    InProcess runtime("pid1:a.out:work:entry { @a = count(); @b = quantize(arg0); }");
+    constexpr unsigned n_threads = 50;
     static Function work;
     static std::atomic<std::uint64_t> n_handled;
-    work = runtime.probed({entry}, address(probed_work));
-    ASSERT_EQ(runtime.compile(work), "");
+    work = function;
     n_handled = 0;
     struct sigaction action {};
     action.sa_handler = [](int) {
         n_handled++;
-        reinterpret_cast<void (*)(unsigned long)>(work)(7);
+        call(work, 7);
     };
     action.sa_flags = SA_RESTART;
     sigaction(SIGUSR1, &action, nullptr);
@@ -155,7 +180,7 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
             for (unsigned i = 0; i < n_calls; i++) {
                 if (t % 5 == 0 && i == n_calls / 2 && has_rseq())
                     syscall(SYS_rseq, &own_rseq(), 32, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
-                reinterpret_cast<void (*)(unsigned long)>(work)(i & 7);
+                call(work, i & 7);
             }
             n_done++;
             while (go_on)
@@ -163,6 +188,8 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
         });
     std::mt19937 random(1);
     for (unsigned i = 0; n_done < n_threads; i++) {
+        if (meanwhile)
+            meanwhile();
         unsigned t = random() % n_threads;
         if (tids[t] == 0)
             continue;
@@ -176,26 +203,44 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
     for (auto& thread : threads)
         thread.join();
     signal(SIGUSR1, SIG_DFL);
-    Counted n = counted(runtime);
-    EXPECT_EQ(n.all(), 2 * (std::uint64_t{n_threads} * n_calls + n_handled));
-    EXPECT_EQ(n.by_engine, 0u);
-    EXPECT_GT(n.shared, 0u);
-    if (has_rseq()) {
-        EXPECT_GT(n.on_cpus, n.shared);
+    return std::uint64_t{n_threads} * n_calls + n_handled;
+}
+
+TEST(Native, CountsExactlyWhateverHappensToItsThreads)
+{
+    for (const char* actions :
+         {"@a = count(); @b = quantize(arg0);",
+          "@a[arg0] = count(); @b[arg0 & 3, (char)arg0] = quantize(arg0);"}) {
+        InProcess runtime("pid1:a.out:work:entry { " + std::string(actions) + " }");
+        Function work = runtime.probed({entry}, address(probed_work));
+        ASSERT_EQ(runtime.compile(work), "");
+        for (unsigned i = 0; i < 16; i++)
+            call(work, i & 7); // so that the keys are known
+        counted(runtime);
+        std::uint64_t n_calls = call_from_many_threads(work, 400000);
+        Counted n = counted(runtime);
+        EXPECT_EQ(n.all(), 2 * n_calls) << actions;
+        EXPECT_EQ(n.by_engine, 0u) << actions;
+        EXPECT_GT(n.shared, 0u);
+        if (has_rseq()) {
+            EXPECT_GT(n.on_cpus, n.shared);
+        }
     }
 }
 
 // Each step takes the CPU away: a sequence that began anew would never end.
 TEST(Native, ComesToAnEndUnderADebuggersSteps)
 {
-    InProcess runtime("pid1:a.out:work:entry { @a = count(); @b = sum(arg0); }");
+    InProcess runtime("pid1:a.out:work:entry { @a = count(); @b[arg0] = sum(arg0); }");
     Function work = runtime.probed({entry}, address(probed_work));
     ASSERT_EQ(runtime.compile(work), "");
+    call(work, 41);
+    counted(runtime);
     pid_t child = fork();
     if (child == 0) {
         ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
         raise(SIGSTOP);
-        reinterpret_cast<void (*)(unsigned long)>(work)(41);
+        call(work, 41);
         _exit(7);
     }
     int status = 0;
@@ -219,24 +264,253 @@ TEST(Native, ComesToAnEndUnderADebuggersSteps)
     }
 }
 
-TEST(Native, UsesAtMost184BytesOfTheStackItCameOn)
+TEST(Native, UsesAtMost216BytesOfTheStackItCameOn)
 {
-    InProcess runtime("pid1:a.out:work:entry { self->t = timestamp - arg0; }"
-                      "pid1:a.out:work:return /self->t/"
-                      "{ @ = quantize(timestamp - self->t); self->t = 0; }");
+    InProcess runtime("pid1:a.out:work:entry"
+                      "{ self->t = timestamp - arg0; self->k = (int64_t)1; }"
+                      "pid1:a.out:work:return /self->t && self->k/"
+                      "{ @[self->k, arg1 + arg0] = quantize(timestamp - self->t);"
+                      "trace(self->k); self->t = 0; }");
     runtime.set_clock();
     runtime.add_thread();
     auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    Function begins = runtime.probed({entry}, address(probed_work));
+    begins(); // the engine makes the slots
     for (const InProcess::Probe& probe : {entry, ret}) {
         Function work = runtime.probed({probe}, address(probed_work));
-        work(); // the engine makes the slot
         ASSERT_EQ(runtime.compile(work), "");
-        mprotect(page, 4096, PROT_NONE);
-        with_stack_at(page + 4096 + 184 + 8, work); // 8 for the call's return address
-        mprotect(page, 4096, PROT_READ | PROT_WRITE);
+        for (int i = 0; i < 3; i++) { // absent, then known
+            begins();
+            mprotect(page, 4096, PROT_NONE);
+            with_stack_at(page + 4096 + 216 + 8, work); // 8 for the return address
+            mprotect(page, 4096, PROT_READ | PROT_WRITE);
+        }
     }
     munmap(page, 8192);
+}
+
+TEST(Native, CountsAKeyFromItsSecondTimeOn)
+{
+    InProcess runtime("pid1:a.out:work:entry { @[arg0 & 63, arg0] = sum(arg0); }");
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    for (int i = 0; i < 5; i++)
+        call(work, 67);
+    auto entries = runtime.session.aggregations(); // the engine's are first
+    ASSERT_GE(entries.size(), 2u);
+    EXPECT_EQ(entries[0].value[0], 67u);
+    std::uint64_t sum = 0;
+    for (const auto& each : entries) {
+        std::uint64_t key[2];
+        ASSERT_EQ(each.key.size(), sizeof key);
+        std::memcpy(key, each.key.data(), sizeof key);
+        EXPECT_EQ(key[0], 3u);
+        EXPECT_EQ(key[1], 67u);
+        sum += each.value[0];
+    }
+    EXPECT_EQ(sum, 5u * 67);
+}
+
+TEST(Native, LeavesKeysForWhichThereIsNoPlaceToTheEngine)
+{
+    constexpr std::uint64_t n_keys = 5000;
+    InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); }");
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    for (int round = 0; round < 3; round++)
+        for (std::uint64_t key = 0; key < n_keys; key++)
+            call(work, key * 0x1001);
+    std::map<std::string, std::uint64_t> counts;
+    std::uint64_t by_engine = 0;
+    for (const auto& each : runtime.session.counters())
+        counts[each.key] += each.value[0];
+    EXPECT_GT(counts.size(), 900u);
+    EXPECT_LE(counts.size(), aggregation(runtime).counted_keys);
+    for (const auto& each : runtime.session.aggregations()) {
+        counts[each.key] += each.value[0];
+        by_engine += each.value[0];
+    }
+    EXPECT_GT(by_engine, n_keys);
+    EXPECT_EQ(counts.size(), n_keys);
+    for (const auto& [key, n] : counts)
+        EXPECT_EQ(n, 3u);
+}
+
+// Whoever claimed a place and died there leaves it to nobody.
+TEST(Native, WaitsForNoPlaceThatIsClaimed)
+{
+    InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); }");
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    const dt_action& action = aggregation(runtime);
+    for (unsigned i = 0; i < action.counted_keys; i++)
+        counted_key(runtime, action, i).state = DT_COUNTED_CLAIMED;
+    for (unsigned i = 0; i < 100; i++)
+        call(work, i & 3);
+    Counted n = counted(runtime);
+    EXPECT_EQ(n.by_engine, 100u);
+    EXPECT_EQ(n.all(), 100u);
+}
+
+const char* const records_two = "pid1:a.out:work:entry"
+                                "{ printf(\"%d %d\", arg0, ~arg0); }";
+
+std::uint64_t fired_by_engine(InProcess& runtime)
+{
+    std::uint64_t n = 0;
+    for (unsigned i = 0; i < runtime.session.arena().n_shards; i++)
+        n += runtime.session.shard(i).fired;
+    return n;
+}
+
+TEST(Native, RecordsWhatTheEngineWouldRecord)
+{
+    InProcess runtime("pid1:a.out:work:entry"
+                      "{ trace((char)arg0); trace(timestamp); trace((short)arg0);"
+                      " trace(arg0); trace((int)arg0); }");
+    runtime.set_clock();
+    Function work = runtime.probed({entry}, address(probed_work));
+    call(work, 0xfedcba9876543210);
+    ASSERT_EQ(runtime.compile(work), "");
+    call(work, 0xfedcba9876543210);
+    EXPECT_EQ(fired_by_engine(runtime), 1u);
+    auto records = runtime.session.records();
+    ASSERT_EQ(records.size(), 2u);
+    EXPECT_EQ(records[0].epid, records[1].epid);
+    EXPECT_EQ(records[1].flags, 0u);
+    EXPECT_LT(records[1].cpu, sysconf(_SC_NPROCESSORS_CONF));
+    EXPECT_GT(records[1].timestamp, records[0].timestamp);
+    for (const auto& record : records) {
+        EXPECT_EQ(record.u64(8), record.timestamp);
+        EXPECT_EQ(record.payload[0], 0x10);
+        EXPECT_EQ(record.payload.substr(16, 2), "\x10\x32");
+        EXPECT_EQ(record.u64(24), 0xfedcba9876543210);
+        EXPECT_EQ(record.payload.substr(32, 4), "\x10\x32\x54\x76");
+    }
+}
+
+// No record's time is before that of the one before it in the shard.
+TEST(Native, RecordsNoTimeBeforeTheShardsLast)
+{
+    InProcess runtime(records_two, 1);
+    runtime.set_clock();
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    const std::uint64_t far = runtime.session.session().clock.mono_ns << 1;
+    runtime.session.shard(0).last_timestamp = far;
+    work();
+    auto records = runtime.session.records();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].timestamp, far);
+    EXPECT_EQ(fired_by_engine(runtime), 0u);
+}
+
+TEST(Native, LeavesABusyShardAndAFullBufferToTheEngine)
+{
+    InProcess runtime(records_two, 2, [](dt_arena_config& config) {
+        config.options[DTRACEOPT_bufsize] = 10 * 32;
+    });
+    runtime.set_clock();
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    for (unsigned n = 0; n < 2; n++)
+        runtime.session.shard(n).lock = 1;
+    work();
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 1u);
+    for (unsigned n = 0; n < 2; n++)
+        runtime.session.shard(n).lock = 0;
+    for (unsigned i = 0; i < 100; i++)
+        work();
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_PRINCIPAL) +
+                  runtime.session.records().size(),
+              100u);
+    EXPECT_GE(runtime.session.drops(DTRACEDROP_PRINCIPAL), 80u);
+    for (unsigned n = 0; n < 2; n++)
+        EXPECT_EQ(runtime.session.shard(n).lock, 0u);
+    // Scribbled over: not believed.
+    for (unsigned n = 0; n < 2; n++) {
+        runtime.session.shard(n).active = 0xffffffff;
+        for (auto& buffer : runtime.session.shard(n).principal)
+            buffer.used = 0x7ffffffffffffff8;
+    }
+    const std::uint64_t n_drops = runtime.session.drops(DTRACEDROP_PRINCIPAL);
+    work();
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_PRINCIPAL), n_drops + 1);
+}
+
+TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
+{
+    InProcess runtime(records_two);
+    runtime.set_clock();
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    std::uint64_t n_records = 0, n_bad = 0;
+    auto drain = [&] {
+        for (const auto& record : runtime.session.records()) {
+            n_records++;
+            n_bad += record.u64(8) != ~record.u64(0) || record.u64(0) > 7;
+        }
+    };
+    std::uint64_t n_calls = call_from_many_threads(work, 100000, drain);
+    drain();
+    EXPECT_EQ(n_bad, 0u);
+    EXPECT_EQ(n_records + runtime.session.drops(DTRACEDROP_PRINCIPAL) +
+                  runtime.session.drops(DTRACEDROP_NOSHARD),
+              n_calls);
+    EXPECT_LT(fired_by_engine(runtime), n_calls / 2);
+}
+
+// At each instruction once. What it did not publish nobody sees, and its shard goes on.
+TEST(Native, WhoIsKilledInItLeavesWholeRecordsAndNoShardBehind)
+{
+    InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); trace(arg0); }", 1);
+    runtime.set_clock();
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    call(work, 5); // so that the key is known
+    ASSERT_EQ(runtime.session.records().size(), 1u);
+    counted(runtime);
+    const auto code = reinterpret_cast<std::uint64_t>(runtime.base()) + DT_RT_CODE;
+    unsigned n_held = 0, n_published = 0, n_inside = 0;
+    for (bool all = false; !all && n_inside < 1000; n_inside++) {
+        pid_t child = fork();
+        if (child == 0) {
+            ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+            raise(SIGSTOP);
+            call(work, 5);
+            raise(SIGSTOP);
+            _exit(0);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        for (unsigned steps = 0; steps <= n_inside;) {
+            user_regs_struct regs{};
+            ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr);
+            ASSERT_EQ(waitpid(child, &status, 0), child);
+            ptrace(PTRACE_GETREGS, child, nullptr, &regs);
+            steps += regs.rip - code < DT_RT_CODE_BYTES;
+            all = WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP;
+            if (all)
+                break;
+        }
+        kill(child, SIGKILL);
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        n_held += runtime.session.shard(0).lock != 0;
+        dt_clean(runtime.session.memory(), 1, 0, dif_test::Session::nobody_lives);
+        EXPECT_EQ(runtime.session.shard(0).lock, 0u);
+        auto records = runtime.session.records();
+        ASSERT_LE(records.size(), 1u);
+        n_published += !records.empty();
+        for (const auto& record : records)
+            EXPECT_EQ(record.u64(), 5u);
+        call(work, 5);
+        EXPECT_EQ(runtime.session.records().size(), 1u);
+    }
+    EXPECT_GT(n_held, 15u);
+    EXPECT_GT(n_published, 2u);
+    EXPECT_LT(n_inside, 1000u);
+    EXPECT_GE(counted(runtime).all(), n_inside + n_published);
 }
 
 TEST(Native, TakesTheRedZoneForTheProgramsOwn)
@@ -261,11 +535,19 @@ TEST(Native, LeavesAProbeThatGotASecondClauseToTheEngine)
     EXPECT_EQ(n.all(), 3u);
 }
 
-TEST(Native, IsForOneClauseThatRecordsNothing)
+TEST(Native, IsForOneClauseOfIntegers)
 {
     const char* const texts[] = {
-        "{ @[arg0] = count(); }",
-        "{ trace(arg0); }",
+        "{ @[probefunc] = count(); }",
+        "{ @[arg0, arg1, arg2] = count(); }",
+        "{ @[arg0] = max(arg1); }",
+        "{ @[arg0] = lquantize(arg1, 0, 10); }",
+        "{ self->k = arg0; @[self->k] = count(); }",
+        "{ @[self->k = arg0] = count(); }",
+        "{ trace(execname); }",
+        "{ trace(arg0); exit(0); }",
+        "{ @[arg0] = avg(arg1); }",
+        "{ speculate(arg0); trace(arg0); }",
         "{ exit(0); }",
         "{ @ = quantize(*(int *)arg0); }",
         "{ this->x = arg0; @ = sum(this->x); }",
@@ -278,6 +560,11 @@ TEST(Native, IsForOneClauseThatRecordsNothing)
         Function work = runtime.probed({entry}, address(probed_work));
         EXPECT_NE(runtime.compile(work), "") << text;
     }
+    InProcess ring("pid1:a.out:work:entry { trace(arg0); }", 1,
+                   [](dt_arena_config& config) {
+                       config.options[DTRACEOPT_bufpolicy] = DT_BUFPOLICY_RING;
+                   });
+    EXPECT_NE(ring.compile(ring.probed({entry}, address(probed_work))), "");
 }
 
 } // namespace

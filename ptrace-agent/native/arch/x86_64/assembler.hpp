@@ -78,6 +78,17 @@ public:
             db(byte);
     }
 
+    void rdpid_rax()
+    {
+        for (int byte : {0xf3, 0x0f, 0xc7, 0xf8}) // rdpid %rax
+            db(byte);
+    }
+    void lsl_eax()
+    {
+        for (int byte : {0x0f, 0x03, 0xc0}) // lsl %eax, %eax
+            db(byte);
+    }
+
     std::span<const std::byte> bytes() const
     {
         return {reinterpret_cast<const std::byte*>(getCode()), getSize()};

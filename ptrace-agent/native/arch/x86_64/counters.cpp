@@ -24,12 +24,14 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-template <class Add> void Routine::add_on_cpu(Add add)
+template <class Add> void Routine::add_on_cpu(std::optional<Reg64> key, Add add)
 {
     const dt_counter_plan& counters = arena().counters;
     const std::uint64_t sets = target_.arena + counters.sets;
     if (!target_.rseq) {
         a_.mov(rcx, a_.literal(sets));
+        if (key)
+            a_.add(rcx, *key);
         add(true);
         return;
     }
@@ -51,12 +53,16 @@ template <class Add> void Routine::add_on_cpu(Add add)
     a_.jae(section->foreign);
     a_.shl(rcx, DT_COUNTERS_SHIFT);
     a_.add(rcx, a_.literal(sets + DT_COUNTERS_BYTES));
+    if (key)
+        a_.add(rcx, *key);
     add(false);
     a_.L(section->end);
     a_.mov(a_.fs(qword, armed), 0);
     a_.L(section->done);
-    section->shared = [this, add, sets] {
+    section->shared = [this, key, add, sets] {
         a_.mov(rcx, a_.literal(sets));
+        if (key)
+            a_.add(rcx, *key);
         add(true);
     };
     section->disarm = [this, armed] { a_.mov(a_.fs(qword, armed), 0); };
@@ -94,18 +100,18 @@ void Routine::place_sections()
     }
 }
 
-void Routine::count(const dt_action& action)
+void Routine::count(const dt_action& action, std::optional<Reg64> key)
 {
-    add_on_cpu([this, &action](bool shared) {
+    add_on_cpu(key, [this, &action](bool shared) {
         if (shared)
             a_.lock();
         a_.inc(qword[rcx + action.counters]);
     });
 }
 
-void Routine::sum(const dt_action& action, Reg64 value)
+void Routine::sum(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
-    add_on_cpu([this, &action, value](bool shared) {
+    add_on_cpu(key, [this, &action, value](bool shared) {
         // That there was something: also when it is 0. Set twice it says no more.
         a_.mov(qword[rcx + action.counters + 8], 1);
         if (shared)
@@ -116,7 +122,7 @@ void Routine::sum(const dt_action& action, Reg64 value)
 
 // dif/distribution.h: 63 is zero, 64 + log2 a positive value, 62 - log2 a negative one. With
 // the sign (0 or -1) that is 64 + sign + (log2 of the size ^ sign), log2 of 0 being -1.
-void Routine::quantize(const dt_action& action, Reg64 value)
+void Routine::quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value)
 {
     Reg64 size = in_pool(value) ? value : temporary({value}); // it is not used again
     Reg64 sign = temporary({value, size});
@@ -133,7 +139,7 @@ void Routine::quantize(const dt_action& action, Reg64 value)
     a_.cmovz(size, rcx);
     a_.xor_(size, sign);
     a_.add(size, sign);
-    add_on_cpu([this, &action, size](bool shared) {
+    add_on_cpu(key, [this, &action, size](bool shared) {
         if (shared)
             a_.lock();
         a_.inc(qword[rcx + size * 8 + action.counters +

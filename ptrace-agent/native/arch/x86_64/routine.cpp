@@ -23,8 +23,10 @@ Routine::Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     one_variable_ = ids.size() == 1;
-    flags_ =
-        time || !ids.empty() || plan.n_registers > 2 ? Flags::on_stack : Flags::in_ax;
+    bool keyed = std::any_of(plan.steps.begin(), plan.steps.end(),
+                             [](const Step& step) { return !step.key.empty(); });
+    flags_ = time || keyed || !ids.empty() || plan.n_registers > 2 ? Flags::on_stack
+                                                                   : Flags::in_ax;
     if (flags_ == Flags::on_stack)
         pool_.push_back(rax);
     pool_.push_back(rdx);
@@ -32,6 +34,12 @@ Routine::Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
         pool_.push_back(r10);
     if (!time)
         pool_.push_back(r11);
+    static constexpr std::pair<int, Reg64> of_arguments[] = {
+        {4, r8}, {5, r9}, {1, rsi}, {0, rdi}};
+    for (const auto& [n, reg] : of_arguments)
+        if (plan.arguments == Arguments::of_return ||
+            (plan.arguments_read & 1u << n) == 0)
+            pool_.push_back(reg);
 }
 
 Reg64 Routine::use(Reg64 reg)
@@ -47,6 +55,21 @@ bool Routine::in_pool(Reg64 reg) const
 {
     return std::any_of(pool_.begin(), pool_.end(),
                        [&](const Reg64& r) { return r.getIdx() == reg.getIdx(); });
+}
+
+void Routine::hold(Reg64 reg)
+{
+    pool_.erase(std::remove(pool_.begin(), pool_.end(), reg), pool_.end());
+    held_.push_back(use(reg));
+}
+
+void Routine::release(Reg64 reg)
+{
+    auto held = std::find(held_.begin(), held_.end(), reg);
+    if (held == held_.end())
+        return;
+    pool_.insert(pool_.begin(), reg);
+    held_.erase(held);
 }
 
 Reg64 Routine::temporary(std::initializer_list<Reg64> but)
@@ -125,20 +148,33 @@ void Routine::check_session()
     a_.jne(bail_);
 }
 
-void Routine::step(const Step& step)
+void Routine::find_keys()
 {
-    if (step.action->kind == DTRACEAGG_count) {
-        if (step.value.difo != nullptr)
-            value(step.value);
-        return count(*step.action);
+    for (const Step& step : plan_.steps) {
+        keys_.emplace_back();
+        if (!step.key.empty())
+            keys_.back() = find_key(step);
     }
-    if (step.value.difo == nullptr)
-        return fail("it has an action without a value");
-    Reg64 v = value(step.value);
-    if (step.action->kind == DTRACEAGG_sum)
-        sum(*step.action, v);
-    else if (step.action->kind == DTRACEAGG_quantize)
-        quantize(*step.action, v);
+}
+
+void Routine::step(const Step& step, std::optional<Reg64> key)
+{
+    const dt_action& action = *step.action;
+    std::optional<Reg64> v;
+    if (step.value.difo != nullptr)
+        v = value(step.value);
+    if (action.kind == DTRACEAGG_count)
+        count(action, key);
+    else if (!v && (action.kind != DTRACEACT_PRINTF || action.rec_size != 0))
+        fail("it has an action without a value");
+    else if (action.kind == DTRACEAGG_sum)
+        sum(action, key, *v);
+    else if (action.kind == DTRACEAGG_quantize)
+        quantize(action, key, *v);
+    else if (action.rec_size != 0)
+        record(action, *v);
+    if (key)
+        release(*key);
 }
 
 Result<Compiled> Routine::emit()
@@ -150,10 +186,19 @@ Result<Compiled> Routine::emit()
     }
     check_session();
     need(plan_.for_steps, plan_.for_predicate, bail_);
-    for (const Step& each : plan_.steps)
-        step(each);
+    if (plan_.record_bytes != 0)
+        hold(rax);
+    find_keys();
+    if (plan_.record_bytes != 0)
+        take_shard();
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i)
+        step(plan_.steps[i], keys_[i]);
+    if (plan_.record_bytes != 0)
+        publish();
     leave();
     bail();
+    place_searches();
+    place_shard_ends();
     place_sections();
     a_.place_literals();
     if (!failed_.empty())
@@ -184,6 +229,8 @@ Result<Compiled> compile(const ClausePlan& plan, const Target& target, std::uint
     x86::Routine sketch(plan, target, at, {});
     if (auto code = sketch.emit(); !code)
         return code;
+    if (sketch.used().size() + 1 > x86::Routine::max_words)
+        return Error{Code::unsupported, "it uses too much of the stack"};
     return x86::Routine(plan, target, at, sketch.used()).emit();
 }
 

@@ -3,14 +3,17 @@
 //
 //   %rbx  the site, from the first instruction on
 //   %rcx  scratch, never kept
-//   pool  rdx r10 r11: saved on the target's stack when the routine uses them; and rax,
-//         when the flags are on the stack (`Flags::on_stack`), else they are in %ax
+//   pool  rdx r10 r11, and registers of arguments that the clause does not read: saved
+//         on the target's stack when the routine uses them; and rax, when the flags are
+//         on the stack (`Flags::on_stack`), else they are in %ax
 //
 // Clauses that ask for the time keep it in r11, those with thread-local variables the
-// thread's slot or hash in r10; the rest of the pool holds DIF's registers.
+// thread's slot or hash in r10; where keys' counters are, the shard and the record are in
+// registers that are held, that is, taken from the pool. The rest is for DIF's registers.
 //
 // In order: is there one clause? predicate; is the session active? time and variables;
-// then the steps, which cannot fail. Before them anything odd goes to `bail`.
+// keys; the shard, if it records; then the steps, which cannot fail. Before them anything
+// odd goes to `bail`.
 #pragma once
 
 #include "ptrace-agent/native/arch/x86_64/assembler.hpp"
@@ -32,6 +35,7 @@ public:
     // save: of the pool, what emit() found to be used the first time.
     Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
             std::vector<Reg64> save);
+    static constexpr std::size_t max_words = 8; // that it pushes
     Result<Compiled> emit();
     const std::vector<Reg64>& used() const { return used_; }
 
@@ -44,7 +48,8 @@ private:
     void leave();
     void bail();
     void check_session();
-    void step(const Step& step);
+    void find_keys();
+    void step(const Step& step, std::optional<Reg64> counters);
 
     // value.cpp: where the value is; one of the pool, or an argument's register.
     Reg64 value(const Value& value);
@@ -66,16 +71,32 @@ private:
     void sample_time();
     Xbyak::Address variable(std::uint32_t id); // may use rcx and the flags
 
-    // counters.cpp
-    void count(const dt_action& action);
-    void sum(const dt_action& action, Reg64 value);
-    void quantize(const dt_action& action, Reg64 value);
-    // add(address of the CPU's or the shared set, is it shared?)
-    template <class Add> void add_on_cpu(Add add);
+    // keys.cpp
+    void low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes);
+    std::vector<Reg64> key_words(const std::vector<Step::Part>& parts);
+    Reg64 find_key(const Step& step);
+    void place_searches();
+
+    // record.cpp
+    void active_buffer();
+    Xbyak::Address used_bytes();
+    void take_shard();
+    void record(const dt_action& action, Reg64 value);
+    void publish();
+    void place_shard_ends();
+
+    // counters.cpp; of a key: where from the action's counters
+    void count(const dt_action& action, std::optional<Reg64> key);
+    void sum(const dt_action& action, std::optional<Reg64> key, Reg64 value);
+    void quantize(const dt_action& action, std::optional<Reg64> key, Reg64 value);
+    // add(is the set shared?), with the set's or the key's address in rcx
+    template <class Add> void add_on_cpu(std::optional<Reg64> key, Add add);
     void place_sections();
 
     Reg64 use(Reg64 reg); // it is to be saved
     bool in_pool(Reg64 reg) const;
+    void hold(Reg64 reg);    // of the pool
+    void release(Reg64 reg); // which may never have been held
     Reg64 temporary(std::initializer_list<Reg64> but);
     Xbyak::Address saved(unsigned word) const; // 0: the program's rax, 1: rcx
     void fail(const char* why)
@@ -89,13 +110,21 @@ private:
     const Target& target_;
     Assembler a_;
     Flags flags_;
-    std::vector<Reg64> save_, used_, pool_;
+    std::vector<Reg64> save_, used_, pool_, held_;
     std::map<std::uint32_t, Reg64> registers_;         // DIF's
     std::map<std::uint32_t, std::uint64_t> constants_; // of those that are known
     bool condition_ = false; // the flags are those of DIF's last comparison
     bool one_variable_ = false;
     bool have_thread_ = false, have_time_ = false;
     Label leave_, bail_;
+    std::vector<std::optional<Reg64>> keys_; // of the steps
+    struct Search {
+        Label empty, other, found;
+        std::function<void()> rest;
+    };
+    std::vector<std::unique_ptr<Search>> searches_;
+    Reg64 shard_;
+    Label beyond_, within_, full_;
     struct Section {
         Label descriptor, start, end, abort, done;
         Label foreign;          // armed on a CPU that has no set

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Keys of aggregations: where their counters are, found before anything is done.
+//
+//   key ──hash──> place in the table ──known, and this key?──> offset of its counters
+//                     │ another's: the next place, a few times; then the engine
+//                     └ empty: claimed for this key, and the engine for this once
+//
+// The table is dif/arena.h's struct dt_counted_key. Entries never go, so that what was
+// found stays right without a lock. Who dies after claiming leaves a place that no key has.
+#include "ptrace-agent/native/arch/x86_64/routine.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace dt::native::x86 {
+
+using namespace Xbyak::util;
+
+// The low bytes of a value, as they stand in a record or a key; the rest is zero.
+void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
+{
+    switch (n_bytes) {
+    case 1:
+        return a_.movzx(to.cvt32(), from.cvt8());
+    case 2:
+        return a_.movzx(to.cvt32(), from.cvt16());
+    case 4:
+        return a_.mov(to.cvt32(), from.cvt32());
+    default:
+        if (to.getIdx() != from.getIdx())
+            a_.mov(to, from);
+    }
+}
+
+// The key's words. Those of the pool are held.
+std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
+{
+    std::vector<Reg64> words;
+    for (const Step::Part& part : parts) {
+        const std::uint32_t at = part.action->rec_offset, bytes = part.action->rec_size;
+        Reg64 word = value(part.value);
+        if (bytes != 8) {
+            Reg64 all = word;
+            word = in_pool(all) ? all : temporary({all});
+            low_bytes(word, all, bytes);
+            if (at % 8 != 0)
+                a_.shl(word, static_cast<int>(at % 8 * 8));
+        }
+        if (at / 8 < words.size()) {
+            a_.or_(words.back(), word);
+            continue;
+        }
+        if (in_pool(word))
+            hold(word);
+        words.push_back(word);
+    }
+    return words;
+}
+
+// In bytes from the action's counters in any set; the register is held.
+Reg64 Routine::find_key(const Step& step)
+{
+    const dt_action& action = *step.action;
+    std::vector<Reg64> words = key_words(step.key);
+    const std::uint32_t shift = dt_counted_key_shift(&action);
+    const std::uint32_t places = dt_counted_places(&action);
+    const std::uint64_t table =
+        target_.arena + arena().counters.sets + dt_counted_at(&action);
+    if (words.size() * 8 != action.key_bytes) {
+        fail("it has an odd key");
+        words.resize(1, rdx);
+    }
+    Reg64 at = temporary({});
+    hold(at);
+    a_.mov(at, DT_COUNTED_HASH);
+    a_.imul(at, words[0]);
+    if (words.size() > 1) {
+        a_.mov(rcx, DT_COUNTED_HASH);
+        a_.add(at, words[1]);
+        a_.imul(at, rcx);
+    }
+    a_.shr(at, 64 - __builtin_ctz(places) - static_cast<int>(shift));
+    a_.and_(at, static_cast<std::uint32_t>(-(1 << shift)));
+    a_.mov(rcx, a_.literal(table));
+    a_.add(rcx, at);
+
+    auto search = std::make_unique<Search>();
+    auto compare = [this, words](Label& empty, Label& other) {
+        static_assert(offsetof(dt_counted_key, key) == 8);
+        a_.cmp(qword[rcx], DT_COUNTED_KNOWN); // first: then its key does not change
+        a_.jne(empty);
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            a_.cmp(ptr[rcx + 8 * (i + 1)], words[i]);
+            a_.jne(other);
+        }
+    };
+    compare(search->empty, search->other);
+    a_.L(search->found);
+    if (dt_counted_shift(&action) != shift)
+        a_.shl(at, static_cast<int>(dt_counted_shift(&action) - shift));
+    Search& out = *search;
+    search->rest = [this, &out, compare, at, words, table, shift, &action] {
+        a_.L(out.other);
+        for (int i = 1; i < DT_COUNTED_REACH; ++i) {
+            Label next;
+            a_.add(rcx, 1 << shift);
+            a_.add(at, 1 << shift);
+            compare(out.empty, next);
+            a_.jmp(out.found);
+            a_.L(next);
+        }
+        a_.jmp(bail_);
+        a_.L(out.empty);
+        a_.mov(rcx, a_.literal(table + (std::uint64_t{action.counted_keys} << shift)));
+        a_.mov(qword[rcx], 1);
+        a_.mov(rcx, a_.literal(table));
+        a_.add(rcx, at);
+        static_assert(DT_COUNTED_CLAIMED == 1);
+        a_.lock();
+        a_.bts(qword[rcx], 0);
+        a_.jc(bail_); // it is known by now, or its owner died
+        for (std::size_t i = 0; i < words.size(); ++i)
+            a_.mov(ptr[rcx + 8 * (i + 1)], words[i]);
+        a_.mov(qword[rcx], DT_COUNTED_KNOWN);
+        a_.jmp(bail_);
+    };
+    searches_.push_back(std::move(search));
+    for (const Reg64& word : words)
+        release(word);
+    return at;
+}
+
+// Behind the routine: what is seldom needed.
+void Routine::place_searches()
+{
+    for (auto& search : searches_)
+        search->rest();
+}
+
+} // namespace dt::native::x86

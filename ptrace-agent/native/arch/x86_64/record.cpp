@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Records: dif/fire.c and dif/buffer.c for a clause whose values are integers.
+//
+// The CPU's shard is taken as dt_rt_enter takes it, by the process' id, so that whoever
+// finds it held by the dead does the same as ever. A shard that is busy and a buffer that
+// is full are the engine's. What is built is behind `used`, and published by moving that.
+//
+//   %rax  the record, from take_shard() on; before that the CPU's number
+//
+// Another register is held for the shard.
+#include "ptrace-agent/native/arch/x86_64/routine.hpp"
+
+#include <cstddef>
+
+namespace dt::native::x86 {
+
+using namespace Xbyak::util;
+
+constexpr std::uint32_t cpu_mask = 0xfff; // enter.S, CPU_MASK
+constexpr std::uint32_t cpu_segment = 0x7b;
+
+// ecx: 0 or 1.
+void Routine::active_buffer()
+{
+    a_.mov(ecx, ptr[shard_ + offsetof(dt_shard, active)]);
+    a_.and_(ecx, 1);
+}
+
+// ecx: the same.
+Xbyak::Address Routine::used_bytes()
+{
+    static_assert(sizeof(dt_buffer) == 32);
+    a_.shl(ecx, 5);
+    return qword[shard_ + rcx + offsetof(dt_shard, principal) +
+                 offsetof(dt_buffer, used)];
+}
+
+// r11: the time, which becomes the shard's. %rax is held already.
+void Routine::take_shard()
+{
+    const dt_shard_plan& plan = arena().plan;
+    shard_ = temporary({});
+    hold(shard_);
+    Reg64 cpu = temporary({});
+    hold(cpu);
+    Reg64 used = temporary({});
+    if (target_.has_rdpid) {
+        a_.rdpid_rax();
+    } else {
+        a_.mov(eax, cpu_segment);
+        a_.lsl_eax();
+    }
+    a_.and_(eax, cpu_mask);
+    a_.mov(cpu.cvt32(), eax);
+    a_.cmp(eax, arena().n_shards);
+    a_.jae(beyond_);
+    a_.L(within_);
+    a_.mov(shard_, rax);
+    a_.imul(shard_, a_.literal(arena().shard_bytes));
+    a_.add(shard_, a_.literal(target_.arena + arena().shards));
+    a_.xor_(eax, eax);
+    a_.mov(ecx, ptr[a_.config(offsetof(dt_rt_config, pid))]);
+    static_assert(offsetof(dt_shard, lock) == 0);
+    a_.lock();
+    a_.cmpxchg(ptr[shard_], ecx);
+    a_.jne(bail_);
+    active_buffer();
+    a_.mov(eax, ecx);
+    a_.imul(rax, a_.literal(plan.principal[1] - plan.principal[0]));
+    a_.mov(used, used_bytes());
+    a_.cmp(used, a_.literal(plan.principal_bytes - plan_.record_bytes));
+    a_.ja(full_);
+    a_.test(used.cvt8(), 7);
+    a_.jnz(full_); // scribbled over
+    a_.add(rax, used);
+    a_.add(rax, shard_);
+    a_.add(rax, a_.literal(plan.principal[0]));
+    // As dt_now() has it.
+    Xbyak::Address last = qword[shard_ + offsetof(dt_shard, last_timestamp)];
+    a_.cmp(r11, last);
+    a_.cmovb(r11, last);
+    a_.mov(last, r11);
+    a_.mov(ecx, ptr[rbx + offsetof(dt_rt_site, epid)]);
+    a_.mov(ptr[rax + offsetof(dt_rechdr, epid)], ecx);
+    static_assert(offsetof(dt_rechdr, flags) == offsetof(dt_rechdr, cpu) + 2);
+    a_.mov(ptr[rax + offsetof(dt_rechdr, cpu)], cpu.cvt32()); // no flags
+    a_.mov(ptr[rax + offsetof(dt_rechdr, timestamp)], r11);
+    release(cpu);
+}
+
+void Routine::record(const dt_action& action, Reg64 value)
+{
+    switch (action.rec_size) {
+    case 1:
+        return a_.mov(ptr[rax + action.rec_offset], value.cvt8());
+    case 2:
+        return a_.mov(ptr[rax + action.rec_offset], value.cvt16());
+    case 4:
+        return a_.mov(ptr[rax + action.rec_offset], value.cvt32());
+    default:
+        return a_.mov(ptr[rax + action.rec_offset], value);
+    }
+}
+
+void Routine::publish()
+{
+    active_buffer();
+    a_.add(used_bytes(), plan_.record_bytes);
+    a_.mov(dword[shard_ + offsetof(dt_shard, lock)], 0);
+}
+
+// Behind the routine: more CPUs than shards, and no room.
+void Routine::place_shard_ends()
+{
+    if (plan_.record_bytes == 0)
+        return;
+    a_.L(beyond_);
+    a_.sub(eax, arena().n_shards);
+    a_.cmp(eax, arena().n_shards);
+    a_.jae(beyond_);
+    a_.jmp(within_);
+    a_.L(full_);
+    a_.mov(dword[shard_ + offsetof(dt_shard, lock)], 0);
+    a_.jmp(bail_);
+}
+
+} // namespace dt::native::x86
