@@ -93,6 +93,10 @@ int main()
     std::printf("machine: %s %s\n", machine.machine, machine.release);
     report("count()", "pid1:a.out:work:entry { @ = count(); }");
     report("@[arg0] = count()", "pid1:a.out:work:entry { @[arg0] = count(); }");
+    report("@[probefunc] = count()",
+           "pid1:a.out:work:entry { @[probefunc] = count(); }");
+    report("@[tid, arg0] = sum(arg0)",
+           "pid1:a.out:work:entry { @[tid, arg0] = sum(arg0); }");
     report("@ = quantize(arg0)", "pid1:a.out:work:entry { @ = quantize(arg0); }");
     report("trace(arg0)", "pid1:a.out:work:entry { trace(arg0); }");
     report("entry and return, latency to quantize",

@@ -81,16 +81,16 @@ struct dt_action {
 	dt_u32 ntuple;
 	dt_off difo; /* 0: none */
 	dt_u64 arg;
-	dt_u64 uarg;	     /* aggregation: variable id; else source line */
-	dt_off format;	     /* string or 0 */
-	dt_u32 rec_offset;   /* from the record's header, or in the key */
-	dt_u32 rec_size;     /* 0: records nothing */
-	dt_u32 in_key;	     /* 1: part of the key of the next aggregation */
-	dt_u32 key_bytes;    /* aggregation: its whole key, 8-aligned */
-	dt_u32 value_bytes;  /* aggregation: what it keeps per key */
-	dt_u32 counters;     /* aggregation: where in a set, or 0 */
-	dt_u32 counted_keys; /* entries of its table of keys, 0: it has none */
-	dt_u32 pad;
+	dt_u64 uarg;	      /* aggregation: variable id; else source line */
+	dt_off format;	      /* string or 0 */
+	dt_u32 rec_offset;    /* from the record's header, or in the key */
+	dt_u32 rec_size;      /* 0: records nothing */
+	dt_u32 in_key;	      /* 1: part of the key of the next aggregation */
+	dt_u32 key_bytes;     /* aggregation: its whole key, 8-aligned */
+	dt_u32 value_bytes;   /* aggregation: what it keeps per key */
+	dt_u32 counters;      /* aggregation: where in a set, or 0 */
+	dt_u32 counted_keys;  /* entries of its table of keys, 0: it has none */
+	dt_u32 counted_words; /* of a key there: dif/counters.h */
 	struct dt_short brief; /* of difo */
 };
 
@@ -199,42 +199,6 @@ struct dt_counter_plan {
 };
 #define DT_COUNTERS_SHIFT 20
 #define DT_COUNTERS_BYTES (1u << DT_COUNTERS_SHIFT) /* of a set */
-
-/*
- * Keys that have counters: a table behind the action's values, in set 0 alone.
- * The n-th entry's counters are the n-th of every set; both are powers of two
- * in size. A key is put where its hash says or in the next places, by whoever
- * claims an empty entry first, and stays. The word behind the last entry is set
- * before there is any.
- */
-enum { DT_COUNTED_CLAIMED = 1, DT_COUNTED_KNOWN = 3 };
-struct dt_counted_key {
-	dt_u64 state;  /* KNOWN: its key is there */
-	dt_u64 key[1]; /* 8 or 16 bytes of it */
-};
-#define DT_COUNTED_MAX_KEY 16
-#define DT_COUNTED_REACH 8 /* places that a key may have */
-#define DT_COUNTED_HASH 0x9e3779b97f4a7c15ull
-
-/* log2 of an entry's size, and of what an action has per key in a set. */
-static inline dt_u32 dt_counted_key_shift(const struct dt_action *a)
-{
-	return a->key_bytes > 8 ? 5 : 4;
-}
-static inline dt_u32 dt_counted_shift(const struct dt_action *a)
-{
-	return a->value_bytes > 32 ? 10 : dt_counted_key_shift(a);
-}
-/* How many places a hash can say: a power of two. */
-static inline dt_u32 dt_counted_places(const struct dt_action *a)
-{
-	return a->counted_keys - (DT_COUNTED_REACH - 1);
-}
-/* Where the table is, from the start of a set. */
-static inline dt_u64 dt_counted_at(const struct dt_action *a)
-{
-	return a->counters + ((dt_u64)a->counted_keys << dt_counted_shift(a));
-}
 
 struct dt_arena {
 	dt_u64 magic;

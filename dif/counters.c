@@ -17,29 +17,35 @@
  * A target that scribbles over counters spoils its own trace: they are numbers,
  * and no place is computed from them.
  */
+#include "dif/counters.h"
 #include "dif/load.h"
 
 /* Places that a hash can say: what a key has is a word or two, or a
- * distribution. */
-#define DT_COUNTED_SMALL 1024
+ * distribution. Fewer where there is no room. */
+#define DT_COUNTED_SMALL 4096
 #define DT_COUNTED_LARGE 128
+#define DT_COUNTED_LEAST 32
 
-/* Integers alone, that fit a table's entry. */
-static int dt_key_counts(const dt_u8 *base, const struct dt_action *a)
+/* How many words keep a key; 0: it cannot be kept. */
+static dt_u32 dt_key_words(const dt_u8 *base, const struct dt_action *a)
 {
-	if (a->key_bytes > DT_COUNTED_MAX_KEY)
-		return 0;
-	for (dt_u32 i = 1; i <= a->ntuple; i++) {
-		const struct dt_action *part = a - i;
+	dt_u32 named = 0, integers = 0;
+
+	for (const struct dt_action *part = a - a->ntuple; part < a; part++) {
 		const struct dt_difo *d = dt_at(base, part->difo);
 
+		if (dt_is_probe_name(part)) {
+			named = 1;
+			continue;
+		}
 		if (part->kind != DTRACEACT_DIFEXPR || !part->difo ||
 		    d->rtype.kind == DIF_TYPE_STRING || d->rtype.flags ||
 		    part->rec_size > 8 ||
 		    (part->rec_size & (part->rec_size - 1)))
 			return 0;
+		integers++;
 	}
-	return 1;
+	return integers <= DT_COUNTED_WORDS - named ? named + integers : 0;
 }
 
 static int dt_counts(const dt_u8 *base, const struct dt_action *a)
@@ -48,7 +54,7 @@ static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 	case DTRACEAGG_count:
 	case DTRACEAGG_sum:
 	case DTRACEAGG_quantize:
-		return !a->key_bytes || dt_key_counts(base, a);
+		return !a->key_bytes || dt_key_words(base, a);
 	case DTRACEAGG_lquantize:
 	case DTRACEAGG_llquantize:
 		return !a->key_bytes;
@@ -63,21 +69,32 @@ static dt_u32 dt_touched_bytes(const struct dt_action *a)
 	return a->kind == DTRACEAGG_sum ? 8 : 0;
 }
 
+/* Bytes that so many keys need, and the word that says that there is one. */
+static dt_u64 dt_counted_bytes(const struct dt_action *a, dt_u64 n_keys)
+{
+	return (n_keys << dt_counted_shift(a)) +
+	       ((n_keys + 1) << dt_counted_key_shift(a));
+}
+
 void dt_counters_take(struct dt_loader *l, struct dt_action *a)
 {
 	dt_u64 bytes = a->value_bytes + dt_touched_bytes(a);
-	dt_u32 keys = 0;
+	dt_u64 room = DT_COUNTERS_BYTES - l->counters_used;
+	dt_u32 places, keys = 0;
 
 	if (a->ntuple == DT_NTUPLE_INCREMENT || !dt_counts(l->base, a))
 		return;
 	if (a->key_bytes) {
-		keys = dt_counted_shift(a) > 5 ? DT_COUNTED_LARGE
-					       : DT_COUNTED_SMALL;
-		keys += DT_COUNTED_REACH - 1;
-		bytes = ((dt_u64)keys << dt_counted_shift(a)) +
-			((keys + 1ull) << dt_counted_key_shift(a));
+		a->counted_words = dt_key_words(l->base, a);
+		places =
+		    a->value_bytes > 32 ? DT_COUNTED_LARGE : DT_COUNTED_SMALL;
+		do {
+			keys = places + DT_COUNTED_REACH - 1;
+			bytes = dt_counted_bytes(a, keys);
+			places /= 2;
+		} while (bytes > room && places >= DT_COUNTED_LEAST);
 	}
-	if (bytes > DT_COUNTERS_BYTES - l->counters_used)
+	if (bytes > room)
 		return;
 	a->counters = l->counters_used;
 	a->counted_keys = keys;
@@ -127,6 +144,49 @@ struct dt_counted {
 	dt_u64 at;	    /* of the value, in sets and seen */
 };
 
+/* A name of the EPID's probe, as it stands in a key; the EPID is anybody's. */
+static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
+			    const struct dt_action *part, dt_u64 epid,
+			    dt_u8 *to)
+{
+	const struct dt_ecb *ecbs = dt_at(base, arena->ecbs.at);
+	const struct dt_probe *probes = dt_at(base, arena->probes.at), *p;
+	const dt_u8 *from;
+	dt_off at;
+
+	if (!epid || epid > dt_acquire32(&arena->ecbs.n))
+		return;
+	p = &probes[ecbs[epid - 1].probe - 1];
+	at = part->brief.var == DIF_VAR_probeprov   ? p->provider
+	     : part->brief.var == DIF_VAR_probemod  ? p->mod
+	     : part->brief.var == DIF_VAR_probefunc ? p->func
+						    : p->name;
+	from = dt_at(base, at);
+	dt_copy(to, from, dt_strnlen(from, part->rec_size - 1));
+}
+
+/* The key that the engine would have made, of the words that were kept. */
+static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
+			   const struct dt_counted *what, dt_u8 *key)
+{
+	const struct dt_action *a = what->action, *first = a - a->ntuple;
+	const dt_u64 *word = what->key;
+	dt_u64 epid = 0;
+
+	dt_zero(key, a->key_bytes);
+	for (const struct dt_action *part = first; part < a && !epid; part++)
+		if (dt_is_probe_name(part))
+			epid = dt_once64(word++);
+	for (const struct dt_action *part = first; part < a; part++) {
+		if (dt_is_probe_name(part))
+			dt_counted_name(base, arena, part, epid,
+					key + part->rec_offset);
+		else
+			dt_put_uint(key + part->rec_offset, dt_once64(word++),
+				    part->rec_size);
+	}
+}
+
 /* -1: no room, call again. */
 static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 			     const struct dt_counted *what,
@@ -134,7 +194,7 @@ static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 {
 	const struct dt_action *a = what->action;
 	struct dt_aggent *e = (struct dt_aggent *)(out->to + out->used);
-	dt_u64 *key = (dt_u64 *)(e + 1), *value = key + a->key_bytes / 8;
+	dt_u64 *value = (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
 	dt_u64 bytes = sizeof(*e) + a->key_bytes + (dt_u64)a->value_bytes;
 
 	if (bytes > out->max - out->used)
@@ -151,8 +211,8 @@ static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 	e->action = what->index;
 	e->key_bytes = a->key_bytes;
 	e->value_bytes = a->value_bytes;
-	for (dt_u32 i = 0; i < a->key_bytes / 8; i++)
-		key[i] = dt_once64(&what->key[i]);
+	if (what->key)
+		dt_counted_key(base, arena, what, (dt_u8 *)(e + 1));
 	out->used += bytes;
 	return 0;
 }

@@ -54,7 +54,7 @@ struct Step {
     Value value;
     struct Part {
         const dt_action* action = nullptr;
-        Value value;
+        Value value; // none: a name of the probe
     };
     std::vector<Part> key; // of an aggregation
 };
@@ -68,6 +68,7 @@ struct ClausePlan {
     std::uint32_t record_bytes = 0; // with its header; 0: it makes none
     struct Needs {
         bool time = false;
+        bool thread = false;             // its ids
         std::vector<std::uint32_t> self; // ids, ascending
     };
     Needs for_predicate, for_steps;

@@ -3,6 +3,7 @@
 #include "ptrace-agent/native/native.hpp"
 
 #include "dif/actions.h"
+#include "dif/counters.h"
 #include "dif/ops.h"
 #include "dif/slots.h"
 #include "dif/vars.h"
@@ -60,7 +61,11 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
         plan_.arguments_read |= 1u << (id - DIF_VAR_arg0);
         return Ok{};
     }
-    return refuse("it uses a builtin that is not an argument in a register");
+    if (id == DIF_VAR_pid || id == DIF_VAR_tid) {
+        needs.thread = true;
+        return Ok{};
+    }
+    return refuse("it uses a builtin that needs the engine");
 }
 
 // As dif/slots.c has it.
@@ -173,9 +178,13 @@ bool is_word(const dt_action& action)
 
 Result<Ok> Planner::part_of_key(const dt_action& action)
 {
+    Step::Part part{&action, {}};
+    if (dt_is_probe_name(&action)) {
+        key_.push_back(part);
+        return Ok{};
+    }
     if (action.kind != DTRACEACT_DIFEXPR || !is_word(action))
         return refuse("it has a key that is not made of integers");
-    Step::Part part{&action, {}};
     bool stored = stores_;
     if (auto ok = value(action.difo, action.brief, plan_.for_steps, part.value); !ok)
         return ok;

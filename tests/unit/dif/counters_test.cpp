@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Counters: what native code adds to them is what the consumer gets, once.
+#include <algorithm>
 #include <gtest/gtest.h>
 
+#include "dif/counters.h"
 #include "tests/unit/dif/session.hpp"
 
 using namespace dif_test;
@@ -122,7 +124,7 @@ TEST(Counters, OfKeysAreToldWithThem)
         .aggregate(DTRACEAGG_quantize, 2, 1, builtin(DIF_VAR_arg2));
     ASSERT_EQ(s.load(dof), "");
     const dt_action &sum = action(s, 0, 2), &quantize = action(s, 1, 1);
-    ASSERT_GT(sum.counted_keys, 1000u);
+    ASSERT_GT(sum.counted_keys, 4000u);
     ASSERT_GT(quantize.counted_keys, 100u);
     EXPECT_EQ(s.counters().size(), 0u);
     std::uint64_t* last = known(s, 2, sum, sum.counted_keys - 1, {7, 8});
@@ -146,6 +148,56 @@ TEST(Counters, OfKeysAreToldWithThem)
     entries = s.counters();
     ASSERT_EQ(entries.size(), 1u);
     EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{4});
+}
+
+// The table is the target's to write; a name that it asks for may not exist.
+TEST(Counters, OfNamesOfAProbeAreToldAsTheEngineTellsThem)
+{
+    Session s;
+    s.config.options[DTRACEOPT_strsize] = 8;
+    DofBuilder dof;
+    dof.clause("p:m:function:n")
+        .key(builtin(DIF_VAR_arg0, 2))
+        .key(builtin(DIF_VAR_probefunc).returns_string())
+        .key(builtin(DIF_VAR_arg1, 1))
+        .key(builtin(DIF_VAR_probename).returns_string())
+        .aggregate(DTRACEAGG_count, 1, 4, {});
+    ASSERT_EQ(s.load(dof), "");
+    const dt_action& count = action(s, 0, 4);
+    ASSERT_EQ(count.counted_words, 3u);
+    s.fire("n", {0x12345, 0x678});
+    auto by_engine = s.aggregations();
+    ASSERT_EQ(by_engine.size(), 1u);
+    known(s, 1, count, 0, {1, 0x12345, 0x678})[0] = 2;
+    auto entries = s.counters();
+    ASSERT_EQ(entries.size(), 1u);
+    EXPECT_EQ(entries[0].key, by_engine[0].key);
+    EXPECT_EQ(entries[0].key.substr(8, 8), std::string("functio\0", 8));
+    for (std::uint64_t epid : {std::uint64_t{0}, std::uint64_t{2}, ~std::uint64_t{0}}) {
+        known(s, 1, count, 0, {epid, 0x12345, 0x678})[0]++;
+        entries = s.counters();
+        ASSERT_EQ(entries.size(), 1u);
+        EXPECT_EQ(entries[0].key.substr(8, 8), std::string(8, '\0'));
+    }
+}
+
+TEST(Counters, TablesAreSmallerWhereThereIsLessRoom)
+{
+    Session s;
+    DofBuilder dof;
+    for (unsigned i = 0; i < 100; i++)
+        dof.clause("p:m:f:n")
+            .key(builtin(DIF_VAR_arg0))
+            .aggregate(DTRACEAGG_quantize, 1 + i, 1, builtin(DIF_VAR_arg1));
+    ASSERT_EQ(s.load(dof), "");
+    std::uint32_t least = ~0u, n = 0;
+    for (; n < 100 && action(s, n, 1).counters != 0; n++)
+        least = std::min(least, action(s, n, 1).counted_keys);
+    EXPECT_GE(n, 5u);
+    EXPECT_LT(n, 100u);
+    EXPECT_EQ(least, 32u + DT_COUNTED_REACH - 1);
+    EXPECT_EQ(action(s, 0, 1).counted_keys, 128u + DT_COUNTED_REACH - 1);
+    EXPECT_LE(s.arena().counters.used, DT_COUNTERS_BYTES);
 }
 
 TEST(Counters, OfKeysThatFitNoBufferComeByTheNextCalls)
@@ -174,13 +226,14 @@ TEST(Counters, AreNotForKeysThatAreNotAFewIntegers)
         .key(builtin(DIF_VAR_arg0))
         .key(builtin(DIF_VAR_arg1))
         .key(builtin(DIF_VAR_arg2))
-        .aggregate(DTRACEAGG_count, 2, 3, {});
+        .key(builtin(DIF_VAR_arg3))
+        .aggregate(DTRACEAGG_count, 2, 4, {});
     dof.clause("p:m:f:n")
         .key(builtin(DIF_VAR_arg0))
         .aggregate(DTRACEAGG_max, 3, 1, builtin(DIF_VAR_arg1));
     ASSERT_EQ(s.load(dof), "");
     EXPECT_EQ(action(s, 0, 1).counters, 0u);
-    EXPECT_EQ(action(s, 1, 3).counters, 0u);
+    EXPECT_EQ(action(s, 1, 4).counters, 0u);
     EXPECT_EQ(action(s, 2, 1).counters, 0u);
 }
 

@@ -62,7 +62,8 @@ private:
         if (one_in(3))
             return record();
         if (one_in(2))
-            name += "[" + key() + (one_in(2) ? ", " + key() : "") + "]";
+            name += "[" + key() + (one_in(2) ? ", " + key() : "") +
+                    (one_in(4) ? ", " + key() : "") + "]";
         switch (below(6)) {
         case 0:
             return name + " = count(); ";
@@ -79,6 +80,10 @@ private:
     // Most are few, as keys are; some are not of eight bytes.
     std::string key()
     {
+        static const char* const names[] = {"probeprov", "probemod", "probefunc",
+                                            "probename"};
+        if (one_in(4))
+            return names[below(4)];
         static const char* const casts[] = {"(char)", "(short)", "(int)", "(int64_t)"};
         std::string value = expression(1 + below(2));
         if (!one_in(3))
@@ -102,7 +107,9 @@ private:
     }
     std::string leaf()
     {
-        switch (below(8)) {
+        switch (below(9)) {
+        case 8:
+            return one_in(2) ? "tid" : "pid";
         case 0:
             return "timestamp";
         case 1:

@@ -3,6 +3,8 @@
 // threads, and the program notices nothing.
 #include "tests/unit/runtime/in_process.hpp"
 
+#include "dif/counters.h"
+
 #include <atomic>
 #include <csignal>
 #include <functional>
@@ -90,6 +92,14 @@ dt_counted_key& counted_key(InProcess& runtime, const dt_action& action, unsigne
         dt_at(runtime.session.memory(), runtime.session.arena().counters.sets +
                                             dt_counted_at(&action) +
                                             (n << dt_counted_key_shift(&action))));
+}
+
+std::uint64_t fired_by_engine(InProcess& runtime)
+{
+    std::uint64_t n = 0;
+    for (unsigned i = 0; i < runtime.session.arena().n_shards; i++)
+        n += runtime.session.shard(i).fired;
+    return n;
 }
 
 bool has_rseq()
@@ -312,9 +322,55 @@ TEST(Native, CountsAKeyFromItsSecondTimeOn)
     EXPECT_EQ(sum, 5u * 67);
 }
 
+// Two probes of one clause, each with its name; what the engine made of it and what was
+// counted are one key to the consumer.
+TEST(Native, CountsByTheNamesOfTheProbeAndWhoTheThreadIs)
+{
+    InProcess runtime("pid1:a.out::entry"
+                      "{ @[probefunc, tid, probemod] = count(); trace(pid); }");
+    runtime.set_clock();
+    runtime.add_thread();
+    auto* enablings = static_cast<dt_enabling*>(
+        dt_at(runtime.session.memory(), runtime.session.arena().enablings.at));
+    const char* const functions[] = {"one", "the_other"};
+    for (const char* function : functions) {
+        std::uint32_t probe =
+            dt_probe_add(runtime.session.memory(), "pid1", "a.out", function, "entry");
+        ASSERT_NE(dt_ecb_add(runtime.session.memory(), probe, enablings[0].clause), 0u);
+    }
+    for (const char* function : functions) {
+        Function work = runtime.probed(
+            {{"pid1:a.out:" + std::string(function) + ":entry"}}, address(probed_work));
+        ASSERT_EQ(runtime.compile(work), "");
+        for (int i = 0; i < 5; i++)
+            work();
+    }
+    EXPECT_EQ(fired_by_engine(runtime), 2u);
+    std::map<std::string, std::uint64_t> counts;
+    for (const auto& each : runtime.session.aggregations())
+        counts[each.key] += each.value[0];
+    EXPECT_EQ(counts.size(), 2u);
+    const std::uint64_t strsize = runtime.session.arena().options[DTRACEOPT_strsize];
+    for (const char* function : functions) {
+        std::string key = function;
+        key.resize(strsize);
+        const auto tid = static_cast<std::uint32_t>(gettid());
+        key.append(reinterpret_cast<const char*>(&tid), sizeof tid);
+        key.resize(strsize + 8);
+        key += "a.out";
+        key.resize(2 * strsize + 8);
+        EXPECT_EQ(counts[key], 5u) << function;
+    }
+    for (const auto& record : runtime.session.records()) {
+        std::uint32_t pid;
+        std::memcpy(&pid, record.payload.data(), sizeof pid);
+        EXPECT_EQ(pid, runtime.config().pid);
+    }
+}
+
 TEST(Native, LeavesKeysForWhichThereIsNoPlaceToTheEngine)
 {
-    constexpr std::uint64_t n_keys = 5000;
+    constexpr std::uint64_t n_keys = 15000;
     InProcess runtime("pid1:a.out:work:entry { @[arg0] = count(); }");
     Function work = runtime.probed({entry}, address(probed_work));
     ASSERT_EQ(runtime.compile(work), "");
@@ -325,7 +381,7 @@ TEST(Native, LeavesKeysForWhichThereIsNoPlaceToTheEngine)
     std::uint64_t by_engine = 0;
     for (const auto& each : runtime.session.counters())
         counts[each.key] += each.value[0];
-    EXPECT_GT(counts.size(), 900u);
+    EXPECT_GT(counts.size(), 4000u);
     EXPECT_LE(counts.size(), aggregation(runtime).counted_keys);
     for (const auto& each : runtime.session.aggregations()) {
         counts[each.key] += each.value[0];
@@ -355,14 +411,6 @@ TEST(Native, WaitsForNoPlaceThatIsClaimed)
 
 const char* const records_two = "pid1:a.out:work:entry"
                                 "{ printf(\"%d %d\", arg0, ~arg0); }";
-
-std::uint64_t fired_by_engine(InProcess& runtime)
-{
-    std::uint64_t n = 0;
-    for (unsigned i = 0; i < runtime.session.arena().n_shards; i++)
-        n += runtime.session.shard(i).fired;
-    return n;
-}
 
 TEST(Native, RecordsWhatTheEngineWouldRecord)
 {
@@ -538,8 +586,10 @@ TEST(Native, LeavesAProbeThatGotASecondClauseToTheEngine)
 TEST(Native, IsForOneClauseOfIntegers)
 {
     const char* const texts[] = {
-        "{ @[probefunc] = count(); }",
-        "{ @[arg0, arg1, arg2] = count(); }",
+        "{ @[execname] = count(); }",
+        "{ @[strlen(probefunc)] = count(); }",
+        "{ @[arg0, arg1, arg2, arg4] = count(); }",
+        "{ @[probename, arg0, arg1, arg2] = count(); }",
         "{ @[arg0] = max(arg1); }",
         "{ @[arg0] = lquantize(arg1, 0, 10); }",
         "{ self->k = arg0; @[self->k] = count(); }",

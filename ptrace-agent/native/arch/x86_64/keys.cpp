@@ -5,9 +5,11 @@
 //                     │ another's: the next place, a few times; then the engine
 //                     └ empty: claimed for this key, and the engine for this once
 //
-// The table is dif/arena.h's struct dt_counted_key. Entries never go, so that what was
+// The table is dif/counters.h's. Entries never go, so that what was
 // found stays right without a lock. Who dies after claiming leaves a place that no key has.
 #include "ptrace-agent/native/arch/x86_64/routine.hpp"
+
+#include "dif/counters.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,39 +18,36 @@ namespace dt::native::x86 {
 
 using namespace Xbyak::util;
 
-// The low bytes of a value, as they stand in a record or a key; the rest is zero.
+// The low bytes of a value, as they stand in a key; the rest is zero.
 void Routine::low_bytes(Reg64 to, Reg64 from, std::uint32_t n_bytes)
 {
-    switch (n_bytes) {
-    case 1:
-        return a_.movzx(to.cvt32(), from.cvt8());
-    case 2:
-        return a_.movzx(to.cvt32(), from.cvt16());
-    case 4:
-        return a_.mov(to.cvt32(), from.cvt32());
-    default:
-        if (to.getIdx() != from.getIdx())
-            a_.mov(to, from);
-    }
+    if (n_bytes == 1)
+        a_.movzx(to.cvt32(), from.cvt8());
+    else if (n_bytes == 2)
+        a_.movzx(to.cvt32(), from.cvt16());
+    else
+        a_.mov(to.cvt32(), from.cvt32());
 }
 
-// The key's words. Those of the pool are held.
+// dif/counters.h: the EPID, if a name is asked for, then each integer. Those of the pool
+// are held.
 std::vector<Reg64> Routine::key_words(const std::vector<Step::Part>& parts)
 {
     std::vector<Reg64> words;
+    auto is_name = [](const Step::Part& part) { return part.value.difo == nullptr; };
+    if (std::any_of(parts.begin(), parts.end(), is_name)) {
+        words.push_back(temporary({}));
+        hold(words.back());
+        a_.mov(words.back().cvt32(), ptr[rbx + offsetof(dt_rt_site, epid)]);
+    }
     for (const Step::Part& part : parts) {
-        const std::uint32_t at = part.action->rec_offset, bytes = part.action->rec_size;
+        if (is_name(part))
+            continue;
         Reg64 word = value(part.value);
-        if (bytes != 8) {
+        if (part.action->rec_size != 8) {
             Reg64 all = word;
             word = in_pool(all) ? all : temporary({all});
-            low_bytes(word, all, bytes);
-            if (at % 8 != 0)
-                a_.shl(word, static_cast<int>(at % 8 * 8));
-        }
-        if (at / 8 < words.size()) {
-            a_.or_(words.back(), word);
-            continue;
+            low_bytes(word, all, part.action->rec_size);
         }
         if (in_pool(word))
             hold(word);
@@ -66,17 +65,13 @@ Reg64 Routine::find_key(const Step& step)
     const std::uint32_t places = dt_counted_places(&action);
     const std::uint64_t table =
         target_.arena + arena().counters.sets + dt_counted_at(&action);
-    if (words.size() * 8 != action.key_bytes) {
-        fail("it has an odd key");
-        words.resize(1, rdx);
-    }
     Reg64 at = temporary({});
     hold(at);
     a_.mov(at, DT_COUNTED_HASH);
     a_.imul(at, words[0]);
-    if (words.size() > 1) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
         a_.mov(rcx, DT_COUNTED_HASH);
-        a_.add(at, words[1]);
+        a_.add(at, words[i]);
         a_.imul(at, rcx);
     }
     a_.shr(at, 64 - __builtin_ctz(places) - static_cast<int>(shift));

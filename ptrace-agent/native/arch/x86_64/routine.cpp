@@ -25,8 +25,12 @@ Routine::Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
     one_variable_ = ids.size() == 1;
     bool keyed = std::any_of(plan.steps.begin(), plan.steps.end(),
                              [](const Step& step) { return !step.key.empty(); });
-    flags_ = time || keyed || !ids.empty() || plan.n_registers > 2 ? Flags::on_stack
-                                                                   : Flags::in_ax;
+    bool thread = plan.for_predicate.thread || plan.for_steps.thread;
+    has_variables_ = !ids.empty();
+    asks_who_ = thread;
+    flags_ = time || keyed || thread || !ids.empty() || plan.n_registers > 2
+                 ? Flags::on_stack
+                 : Flags::in_ax;
     if (flags_ == Flags::on_stack)
         pool_.push_back(rax);
     pool_.push_back(rdx);
@@ -222,8 +226,10 @@ namespace dt::native {
 
 Result<Compiled> compile(const ClausePlan& plan, const Target& target, std::uint64_t at)
 {
-    bool self = !plan.for_predicate.self.empty() || !plan.for_steps.self.empty();
-    if (self && !target.has_rdfsbase)
+    const auto &before = plan.for_predicate, &after = plan.for_steps;
+    bool asks =
+        !before.self.empty() || !after.self.empty() || before.thread || after.thread;
+    if (asks && !target.has_rdfsbase)
         return Error{Code::unsupported, "the thread cannot be told without the engine"};
     // Once to see which registers have to be saved.
     x86::Routine sketch(plan, target, at, {});

@@ -114,7 +114,8 @@ private:
     std::map<std::uint32_t, Reg64> registers_;         // DIF's
     std::map<std::uint32_t, std::uint64_t> constants_; // of those that are known
     bool condition_ = false; // the flags are those of DIF's last comparison
-    bool one_variable_ = false;
+    bool one_variable_ = false, has_variables_ = false, asks_who_ = false;
+    Reg64 thread_; // its struct dt_rt_thread, when the clause asks who it is
     bool have_thread_ = false, have_time_ = false;
     Label leave_, bail_;
     std::vector<std::optional<Reg64>> keys_; // of the steps

@@ -14,7 +14,7 @@ using namespace Xbyak::util;
 constexpr unsigned clock_shift =
     32; // the consumer's, so far; another goes the generic way
 
-// r10: the hash of the thread's slots, rax: their key.
+// r10: the hash of the thread's slots, rax: their key; thread_: its entry.
 void Routine::find_thread()
 {
     static_assert(DT_RT_MAX_THREADS == 1 << 16 && sizeof(dt_rt_thread) == 32);
@@ -28,6 +28,13 @@ void Routine::find_thread()
     a_.add(rcx, rax);
     a_.cmp(r10, ptr[rcx + offsetof(dt_rt_thread, fs_base)]);
     a_.jne(bail_);
+    if (asks_who_) {
+        thread_ = temporary({r10, rax, rdx}); // which the clock needs
+        hold(thread_);
+        a_.mov(thread_, rcx);
+    }
+    if (!has_variables_)
+        return;
     a_.mov(rax, ptr[rcx + offsetof(dt_rt_thread, slot_key)]);
     a_.test(rax, rax);
     a_.jz(bail_);
@@ -85,7 +92,7 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
             ids.push_back(id);
     if (!ids.empty() && have_thread_)
         return fail("it asks for another thread-local variable later");
-    if (!ids.empty()) {
+    if (!have_thread_ && (needs.thread || !ids.empty())) {
         find_thread();
         have_thread_ = true;
     }

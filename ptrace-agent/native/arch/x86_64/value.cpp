@@ -135,6 +135,12 @@ void Routine::load_builtin(Reg64 to, std::uint32_t id)
         a_.mov(to, r11);
         return;
     }
+    if (id == DIF_VAR_pid || id == DIF_VAR_tid) {
+        auto member = id == DIF_VAR_pid ? offsetof(dt_rt_thread, pid)
+                                        : offsetof(dt_rt_thread, tid);
+        a_.mov(to.cvt32(), ptr[thread_ + member]);
+        return;
+    }
     std::uint32_t n = id - DIF_VAR_arg0;
     if (plan_.arguments == Arguments::of_return) {
         if (n == 0)
