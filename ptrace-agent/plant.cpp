@@ -17,9 +17,11 @@
 
 namespace dt::agent {
 
-static std::string place(Planting& work, std::uint32_t index, const Site& site)
+// known: the tracepoint that is there already, or null.
+static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
+                         const Site& site)
 {
-    Tracepoint* tp = work.space.find(site.at);
+    Tracepoint* tp = known;
     if (tp == nullptr) {
         const Mapping* mapping = find_mapping(work.mappings, site.at);
         if (mapping == nullptr || !mapping->execute)
@@ -108,8 +110,18 @@ void place_all(Planting& work, const std::vector<Site>& sites)
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(),
                      [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
+    std::vector<Tracepoint*> standing = work.space.tracepoints();
+    auto next = standing.begin();
     for (std::uint32_t index : order) {
-        if (std::string why = place(work, index, sites[index]); !why.empty())
+        TargetAddr at = sites[index].at;
+        while (next != standing.end() && (*next)->at() < at)
+            ++next;
+        Tracepoint* known = nullptr;
+        if (next != standing.end() && (*next)->at() == at)
+            known = *next;
+        else if (!work.fresh.empty() && work.fresh.back()->at() == at)
+            known = work.fresh.back();
+        if (std::string why = place(work, known, index, sites[index]); !why.empty())
             work.refused.emplace_back(index, std::move(why));
     }
 }
