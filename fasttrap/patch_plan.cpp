@@ -19,6 +19,7 @@ public:
     Planner(const Arch& arch, std::span<const PatchSite> sites, const ReadText& read)
         : arch_(arch), read_(read), run_(arch, read), sites_(sites)
     {
+        plan_.windows.reserve(sites.size());
     }
 
     void add(const PatchSite& site)

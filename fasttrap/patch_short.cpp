@@ -241,6 +241,8 @@ bool ShortWindows::keep_behind(const PatchSite& site, Window& window)
 
 std::vector<Window> ShortWindows::take()
 {
+    if (short_.empty() && std::find(merged_.begin(), merged_.end(), true) == merged_.end())
+        return std::move(plain_);
     std::vector<Window> all;
     all.reserve(plain_.size() + short_.size());
     auto next = short_.begin();

@@ -266,6 +266,7 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
             breakpoints.push_back(tp->at());
     }
     std::vector<PatchSite> sites;
+    sites.reserve(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const Tracepoint& tp = *wanted[i];
         PatchSite site;
@@ -305,6 +306,7 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     for (const Refused& refused : plan.refused)
         result.refused[wanted[refused.site]->at()] = refused.reason;
     map_stub_areas(space, room, plan.windows);
+    result.windows.reserve(plan.windows.size());
     for (Window& window : plan.windows) {
         std::size_t bytes = trampoline_bytes(window);
         auto at = space.patches.space().take(window, bytes);

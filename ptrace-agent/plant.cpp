@@ -110,6 +110,8 @@ void place_all(Planting& work, const std::vector<Site>& sites)
     std::iota(order.begin(), order.end(), 0u);
     std::stable_sort(order.begin(), order.end(),
                      [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
+    work.fresh.reserve(sites.size());
+    work.sites.reserve(sites.size());
     std::vector<Tracepoint*> standing = work.space.tracepoints();
     auto next = standing.begin();
     for (std::uint32_t index : order) {

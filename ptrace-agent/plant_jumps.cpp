@@ -132,6 +132,8 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
             if (moved.site)
                 runtime.set_back(*moved.site, moved.tail);
         }
+        // What comes next may have their place in memory.
+        std::vector<WindowInsn>().swap(placed.window.insns);
         return planted;
     }
     for (const Planted::Probed& probed : planted->probed)
@@ -151,6 +153,7 @@ void Agent::prepare_jumps(const std::shared_ptr<AddressSpace>& target,
     AddressSpace& space = *target;
     JumpReport& report = work.report;
     std::vector<Tracepoint*>& wanted = work.wanted;
+    wanted.reserve(fresh.size() + 1);
     std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(wanted),
                  [](Tracepoint* tp) { return can_jump(*tp); });
     // No breakpoint of ours is to stand where a jump can.

@@ -192,6 +192,13 @@ void Agent::settle(Thread& thread)
     leave_copy(thread);
 }
 
+// It stopped because we asked for it, and nothing else is to be done about it.
+static bool is_only_interrupted(const Thread& thread)
+{
+    return thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP &&
+           !thread.newborn && !thread.leaving && !thread.step.active;
+}
+
 void Agent::release_all(AddressSpace& space)
 {
     // Going on may end others: each is looked up again.
@@ -200,8 +207,12 @@ void Agent::release_all(AddressSpace& space)
         tids.push_back(thread->tid);
     for (pid_t tid : tids) {
         Thread* thread = find_thread(tid);
-        if (thread != nullptr && thread->stopped && !thread->pending && !thread->held)
+        if (thread == nullptr || !thread->stopped || thread->held)
+            continue;
+        if (!thread->pending)
             go_on(*thread);
+        else if (is_only_interrupted(*thread))
+            handle_stop(*thread); // not when all that is under way is done
     }
 }
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <malloc.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -81,6 +82,9 @@ FILE* open_output(const Arguments& args)
 int main(int argc, char* argv[])
 {
     hold_standard_descriptors();
+    // Tables of all probes grow in the heap: each step mapped anew would cost more.
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
     Arguments args = parse_arguments(argc, argv);
     if (!args.wrong.empty()) {
         say("%s", args.wrong.c_str());
