@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Libraries that come and go while they are probed (I of the catalogue of faults)."""
+import subprocess, time
+
+from faults import *
+from harness import *
+
+# Three threads load a library, use it, and let it go again: so many times.
+STORM = """
+import ctypes, _ctypes, sys, threading
+def use(name, function, said):
+    library = ctypes.CDLL(name)
+    for _ in range(20):
+        said.append(function(library))
+    _ctypes.dlclose(library._handle)
+text = b"what goes up comes down" * 50
+def packed(library):
+    into, n = ctypes.create_string_buffer(3000), ctypes.c_uint(3000)
+    library.BZ2_bzBuffToBuffCompress(into, ctypes.byref(n), text, len(text), 9, 0, 0)
+    return into.raw[:n.value].hex()
+uses = [("liblzma.so.5", lambda library: library.lzma_crc32(text, len(text), 0)),
+        ("libbz2.so.1.0", packed),
+        ("libzstd.so.1", lambda library: library.ZSTD_compressBound(len(text)))]
+said = [[], [], []]
+print("ready", flush=True)
+sys.stdin.readline()
+def run(k):
+    for _ in range(int(sys.argv[1])):
+        use(*uses[k], said[k])
+threads = [threading.Thread(target=run, args=(k,)) for k in range(3)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print([(len(one), sorted(set(one))) for one in said])
+"""
+
+class Storm:
+    def __init__(self, n):
+        self.process = subprocess.Popen(["python3", "-c", STORM, str(n)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        equal(self.process.stdout.readline(), "ready\n", "the target")
+    def go(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+    def end(self):
+        out, errors = self.process.communicate(timeout=120)
+        equal(self.process.returncode, 0, errors[-500:])
+        return out
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+def untraced(n):
+    with Storm(n) as storm:
+        storm.go()
+        return storm.end()
+
+def libraries_come_and_go_while_probes_do(t):
+    """I2, I3: every entry and return is planted, by one tracer after the other, meanwhile"""
+    need("python3")
+    n = 400 if t.long else 60
+    right = untraced(n)
+    with Storm(n) as storm:
+        storm.go()
+        n_rounds = 0
+        while storm.process.poll() is None:
+            tracer = Tracer(t, "pid$target:::entry,pid$target:::return { @ = count(); }", storm.process.pid,
+                            flags=("-Z",), wait=False)
+            try:
+                tracer.wait()
+                time.sleep(0.2)
+                tracer.finish()
+                n_rounds += 1
+            except AssertionError:
+                if is_alive(storm.process.pid):
+                    raise
+            finally:
+                tracer.process.kill()
+                tracer.process.communicate()
+        equal(storm.end(), right)
+    equal(n_rounds >= 1, True, "not one round")
+
+def a_library_that_is_loaded_again_is_probed_again(t):
+    """I2: at whatever address it comes to stand; each call is counted once"""
+    need("python3")
+    n = 100 if t.long else 20
+    for flags in BOTH:
+        with Storm(n) as storm:
+            tracer = Tracer(t, "pid$target:liblzma.so.5:lzma_crc32:entry { @[probefunc] = count(); } "
+                            "pid$target:libbz2.so.1.0:BZ2_bzBuffToBuffCompress:return { @[probefunc] = count(); }",
+                            storm.process.pid, flags=("-Z", *flags), wait=False)
+            try:
+                wait_until(lambda: text_differs(storm.process.pid), what="something of ours in its text")
+                storm.go()
+                storm.end()
+                counts = rows(tracer.finish(None))
+            finally:
+                tracer.process.kill()
+                tracer.process.communicate()
+        equal(counts, {"lzma_crc32": 20 * n, "BZ2_bzBuffToBuffCompress": 20 * n}, str(flags))
+
+TESTS = [libraries_come_and_go_while_probes_do, a_library_that_is_loaded_again_is_probed_again]
+
+if __name__ == "__main__":
+    main(TESTS)
