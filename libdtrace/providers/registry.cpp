@@ -5,6 +5,7 @@
 #include "libdtrace/symbols/glob.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace dt {
 
@@ -20,19 +21,49 @@ Registry::Hash Registry::hash(const std::string& provider, const std::string& mo
 void Registry::expect(std::size_t n_more)
 {
     std::size_t n = probes_.size() + n_more;
-    if (n <= probes_.capacity())
-        return;
-    probes_.reserve(std::max(n, 2 * probes_.capacity()));
-    by_name_.reserve(probes_.capacity());
+    if (n > probes_.capacity())
+        probes_.reserve(std::max(n, 2 * probes_.capacity()));
+    if (2 * n > slots_.size())
+        index(n);
+}
+
+void Registry::index(std::size_t n_probes)
+{
+    slots_.assign(std::bit_ceil(std::max<std::size_t>(2 * n_probes, 64)), 0);
+    for (const ProbeInfo& probe : probes_) {
+        std::size_t slot =
+            slot_of(hash(probe.provider, probe.module, probe.function, probe.name),
+                    probe.provider, probe.module, probe.function, probe.name);
+        slots_[slot] = probe.id;
+    }
+}
+
+std::size_t Registry::slot_of(Hash hash, const std::string& provider,
+                              const std::string& module, const std::string& function,
+                              const std::string& name) const
+{
+    std::size_t mask = slots_.size() - 1;
+    for (std::size_t slot = (hash ^ hash >> 32) & mask;; slot = (slot + 1) & mask) {
+        if (slots_[slot] == 0)
+            return slot;
+        const ProbeInfo& probe = at(slots_[slot]);
+        if (probe.name == name && probe.function == function &&
+            probe.module == module && probe.provider == provider)
+            return slot;
+    }
 }
 
 std::uint32_t Registry::add(Provider* owner, std::string provider, std::string module,
                             std::string function, std::string name)
 {
-    if (std::uint32_t known = find(provider, module, function, name); known != 0)
-        return known;
+    if (2 * (probes_.size() + 1) > slots_.size())
+        index(2 * (probes_.size() + 1));
+    std::size_t slot = slot_of(hash(provider, module, function, name), provider, module,
+                               function, name);
+    if (slots_[slot] != 0)
+        return slots_[slot];
     auto next = static_cast<std::uint32_t>(probes_.size() + 1);
-    by_name_.emplace(hash(provider, module, function, name), next);
+    slots_[slot] = next;
     ProbeInfo info;
     info.id = next;
     info.provider = std::move(provider);
@@ -47,14 +78,10 @@ std::uint32_t Registry::add(Provider* owner, std::string provider, std::string m
 std::uint32_t Registry::find(const std::string& provider, const std::string& module,
                              const std::string& function, const std::string& name) const
 {
-    auto [from, to] = by_name_.equal_range(hash(provider, module, function, name));
-    for (; from != to; ++from) {
-        const ProbeInfo& probe = at(from->second);
-        if (probe.name == name && probe.function == function &&
-            probe.module == module && probe.provider == provider)
-            return probe.id;
-    }
-    return 0;
+    if (slots_.empty())
+        return 0;
+    return slots_[slot_of(hash(provider, module, function, name), provider, module,
+                          function, name)];
 }
 
 static bool part_matches(const std::string& pattern, bool pattern_is_glob,

@@ -14,7 +14,6 @@
 #include <functional>
 #include <string>
 #include <sys/types.h>
-#include <unordered_map>
 #include <vector>
 
 namespace dt {
@@ -57,9 +56,16 @@ private:
     using Hash = std::uint64_t;
     static Hash hash(const std::string& provider, const std::string& module,
                      const std::string& function, const std::string& name);
+    // The place of the names, or the free one where they would be.
+    std::size_t slot_of(Hash hash, const std::string& provider,
+                        const std::string& module, const std::string& function,
+                        const std::string& name) const;
+    void index(std::size_t n_probes);
+
     std::vector<ProbeInfo> probes_;
-    // The names are in probes_ alone: a process has a hundred thousand functions.
-    std::unordered_multimap<Hash, std::uint32_t> by_name_;
+    // Ids by the hash of their names, 0: free; open addressing, at most half full. A process
+    // has a hundred thousand functions: nodes of a map are a miss of the cache each.
+    std::vector<std::uint32_t> slots_;
 };
 
 } // namespace dt
