@@ -104,6 +104,10 @@ int main()
            "pid1:a.out:work:return /self->ts/"
            "{ @ = quantize(timestamp - self->ts); self->ts = 0; }");
     report("return, count()", "pid1:a.out:work:return { @ = count(); }");
+    report("three clauses: count(), @[arg0], false",
+           "pid1:a.out:work:entry { @ = count(); }"
+           "pid1:a.out:work:entry { @k[arg0] = count(); }"
+           "pid1:a.out:work:entry /arg0 == -1/ { @ = count(); }");
     report("false predicate /arg0 == -1/",
            "pid1:a.out:work:entry /arg0 == -1/ { @ = count(); }");
     report("inert, enabled = 0", "pid1:a.out:work:entry { @ = count(); }", 1);

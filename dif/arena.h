@@ -124,8 +124,9 @@ struct dt_probe {
 	dt_u32 first_ecb;		  /* EPID, 0: none */
 	dt_u32 flags;			  /* DT_PROBE_* */
 };
-#define DT_PROBE_DTRACE 0x1 /* of provider dtrace: fires while BEGIN runs */
-#define DT_PROBE_MANY 0x2   /* has, or is about to have, several ECBs */
+#define DT_PROBE_DTRACE 0x1   /* of provider dtrace: fires while BEGIN runs */
+#define DT_PROBE_MANY 0x2     /* has, or is about to have, several ECBs */
+#define DT_PROBE_ECBS_SHIFT 8 /* from there on: how many */
 
 /* Ids by convention: the consumer adds these three first. */
 #define DT_PROBE_BEGIN 1

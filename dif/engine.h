@@ -85,9 +85,12 @@ dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
 void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 	     dt_u32 n_args);
 
-/* The same by a host that holds host->shard already, and goes on holding it. */
-void dt_fire_held(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
-		  dt_u32 n_args);
+/*
+ * The same by a host that holds host->shard already, and goes on holding it.
+ * @from: the EPID where to begin, of one who ran those before it; 0: the first
+ */
+void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
+		  const dt_u64 *args, dt_u32 n_args);
 
 /* Activity: changes only forward; returns 1 when this call made the change. */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);

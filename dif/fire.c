@@ -214,12 +214,15 @@ static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
 		dt_count(&m->session->drops[DTRACEDROP_LEASE]);
 }
 
-void dt_fire_held(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
-		  dt_u32 n_args)
+void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
+		  const dt_u64 *args, dt_u32 n_args)
 {
+	const struct dt_arena *arena = host->arena;
 	struct dt_mstate m;
 	dt_u32 epid = dt_fire_start(&m, host, probe);
 
+	if (DT_UNLIKELY(from) && epid)
+		epid = from <= dt_acquire32(&arena->ecbs.n) ? from : 0;
 	if (epid)
 		dt_fire_run(&m, host, epid, args, n_args);
 }

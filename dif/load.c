@@ -237,8 +237,9 @@ dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause)
 		link = &ecbs[*link - 1].next;
 	if (*link && ecbs[*link - 1].clause == clause)
 		return *link;
-	if (p->first_ecb)
-		dt_release32(&p->flags, p->flags | DT_PROBE_MANY);
+	dt_release32(&p->flags,
+		     (p->flags | (p->first_ecb ? DT_PROBE_MANY : 0)) +
+			 (1u << DT_PROBE_ECBS_SHIFT));
 	e = &ecbs[n];
 	e->probe = probe;
 	e->clause = clause;

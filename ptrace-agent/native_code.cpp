@@ -15,13 +15,14 @@ void NativeCode::forget()
 
 std::optional<TargetAddr> NativeCode::routine(AddressSpace& space, const void* arena,
                                               std::uint32_t clause,
-                                              native::Arguments arguments)
+                                              native::Arguments arguments,
+                                              native::Place place)
 {
     auto [known, fresh] =
-        routines_.try_emplace(std::pair(clause, arguments), std::nullopt);
+        routines_.try_emplace(std::tuple(clause, arguments, place), std::nullopt);
     if (!fresh)
         return known->second;
-    auto plan = native::plan_clause(arena, clause, arguments);
+    auto plan = native::plan_clause(arena, clause, arguments, place);
     if (!plan)
         return std::nullopt;
     const RuntimeMap& runtime = space.runtime;
@@ -52,7 +53,29 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
     return pc < fixup.end ? std::optional(fixup.to) : std::nullopt;
 }
 
-// A site with one probe that has one clause.
+constexpr std::size_t max_clauses = 8; // of a probe: the rest is not worth the code
+
+// Of a probe, in program order; none: too many, or it is not one that a target fires.
+static std::vector<std::uint32_t> ecbs_of(const dt_arena* arena, const dt_probe& probe)
+{
+    const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
+    std::vector<std::uint32_t> all;
+    std::uint32_t epid = __atomic_load_n(&probe.first_ecb, __ATOMIC_ACQUIRE);
+    if ((probe.flags & DT_PROBE_DTRACE) != 0)
+        return all;
+    for (; epid != 0; epid = __atomic_load_n(&ecbs[epid - 1].next, __ATOMIC_ACQUIRE)) {
+        if (all.size() == max_clauses)
+            return {};
+        all.push_back(epid);
+    }
+    // Another is about to come.
+    if (probe.flags >> DT_PROBE_ECBS_SHIFT != all.size())
+        all.clear();
+    return all;
+}
+
+// A site with one probe: its clauses one after the other, up to the first that is the
+// engine's, which then does the rest.
 void Agent::compile_site(AddressSpace& space, std::uint32_t site,
                          const std::vector<dt_rt_firing>& firings)
 {
@@ -65,17 +88,22 @@ void Agent::compile_site(AddressSpace& space, std::uint32_t site,
         return;
     std::uint64_t at = arena->probes.at + (firing.probe - 1) * sizeof(dt_probe);
     const auto& probe = *static_cast<const dt_probe*>(dt_at(arena, at));
-    std::uint32_t epid = __atomic_load_n(&probe.first_ecb, __ATOMIC_ACQUIRE);
-    if (epid == 0 || (probe.flags & (DT_PROBE_DTRACE | DT_PROBE_MANY)) != 0)
-        return;
     const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
-    auto code =
-        space.native.routine(space, arena, ecbs[epid - 1].clause,
-                             firing.kind == DT_RT_RETURN ? native::Arguments::of_return
-                                                         : native::Arguments::of_call);
-    if (code)
-        space.runtime.set_compiled(
-            site, {*code, space.runtime.arena + at, firing.arg0, epid});
+    const auto arguments = firing.kind == DT_RT_RETURN ? native::Arguments::of_return
+                                                       : native::Arguments::of_call;
+    std::vector<RuntimeMap::Compiled> chain;
+    const std::vector<std::uint32_t> epids = ecbs_of(arena, probe);
+    for (std::uint32_t epid : epids) {
+        const native::Place place{static_cast<std::uint32_t>(epids.size()),
+                                  epid == epids.back()};
+        auto code =
+            space.native.routine(space, arena, ecbs[epid - 1].clause, arguments, place);
+        chain.push_back(
+            {code.value_or(TargetAddr{}), space.runtime.arena + at, firing.arg0, epid});
+        if (!code)
+            break;
+    }
+    space.runtime.set_compiled(site, chain);
 }
 
 } // namespace dt::agent

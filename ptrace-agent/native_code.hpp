@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace dt::agent {
@@ -25,14 +25,15 @@ public:
 
     // Where the clause's routine is, written there the first time.
     std::optional<TargetAddr> routine(AddressSpace& space, const void* arena,
-                                      std::uint32_t clause,
-                                      native::Arguments arguments);
+                                      std::uint32_t clause, native::Arguments arguments,
+                                      native::Place place);
     // A thread that faulted there has no struct rseq after all: where it goes on.
     std::optional<TargetAddr> after_fault(TargetAddr pc) const;
     void forget();
 
 private:
-    std::map<std::pair<std::uint32_t, native::Arguments>, std::optional<TargetAddr>>
+    std::map<std::tuple<std::uint32_t, native::Arguments, native::Place>,
+             std::optional<TargetAddr>>
         routines_;
     struct Fixup {
         TargetAddr end, to;

@@ -18,6 +18,8 @@ namespace dt::agent {
 
 // More make long searches.
 constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
+// Beyond, sites are for probes alone, whose other clauses are then the engine's.
+constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
 
 // The kernel's list of the futexes that a dying thread holds (set_robust_list(2)). Its
 // nodes lie in the configs, at one distance from their futex words.
@@ -77,6 +79,7 @@ void RuntimeMap::forget()
     image_bytes = region_bytes = arena_bytes = 0;
     n_sites_ = n_firings_ = n_threads_ = 0;
     free_sites_.clear();
+    behind_.clear();
     rules_.clear();
 }
 
@@ -127,11 +130,16 @@ std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
 void RuntimeMap::set_back(std::uint32_t site, TargetAddr tail)
 {
     config_->sites[site].back = tail.value;
+    auto all = behind_.find(site);
+    if (all == behind_.end())
+        return;
+    for (std::uint32_t behind : all->second)
+        config_->sites[behind].back = tail.value;
 }
 
 void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
 {
-    config_->sites[site].taken = condition;
+    config_->sites[site].taken = static_cast<std::uint16_t>(condition);
 }
 
 // Threads read it at any time.
@@ -152,19 +160,67 @@ std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
            std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
 }
 
-void RuntimeMap::set_compiled(std::uint32_t number, const Compiled& compiled)
+// False: a thread may be between code and what it reads here, which is another's.
+bool RuntimeMap::tell(dt_rt_site& site, const Compiled& compiled)
 {
-    dt_rt_site& site = config_->sites[number];
-    // A thread may be between the code and what it reads here.
     if (site.probe != 0 && (site.probe != compiled.probe.value ||
                             site.arg0 != compiled.arg0 || site.epid != compiled.epid))
-        return;
-    if (site.condition != 0 || site.n_firings != 1)
-        return;
+        return false;
     site.probe = compiled.probe.value;
     site.arg0 = compiled.arg0;
     site.epid = compiled.epid;
-    set_code(site, compiled.code.value);
+    return true;
+}
+
+// For a clause and those after it; one that is there already, or a new one.
+std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
+                                                     const Compiled& compiled,
+                                                     std::uint32_t next)
+{
+    const std::uint64_t code = compiled.code.value != 0
+                                   ? compiled.code.value
+                                   : image.value + runtime_header().generic;
+    const dt_rt_firing& firing = config_->firings[config_->sites[site].first_firing];
+    for (std::uint32_t other : behind_[site]) {
+        const dt_rt_site& known = config_->sites[other];
+        const dt_rt_firing& its = config_->firings[known.first_firing];
+        if (known.from == compiled.epid && known.next == next && known.code == code &&
+            its.probe == firing.probe && its.kind == firing.kind &&
+            its.arg0 == firing.arg0)
+            return other;
+    }
+    if (free_sites_.empty() && n_sites_ >= max_sites_with_code)
+        return std::nullopt;
+    auto made = add_site({config_->sites[site].at});
+    if (!made)
+        return std::nullopt;
+    behind_[site].push_back(*made);
+    dt_rt_site& behind = config_->sites[*made];
+    behind.back = config_->sites[site].back;
+    behind.first_firing = config_->sites[site].first_firing;
+    behind.n_firings = 1;
+    behind.from = compiled.epid;
+    behind.next = next;
+    tell(behind, compiled);
+    set_code(behind, code);
+    return made;
+}
+
+void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> clauses)
+{
+    dt_rt_site& site = config_->sites[number];
+    if (clauses.empty() || clauses[0].code.value == 0 || site.condition != 0 ||
+        site.n_firings != 1 || !tell(site, clauses[0]))
+        return;
+    std::uint32_t next = 0;
+    for (std::size_t i = clauses.size(); i-- > 1;) {
+        auto behind = site_behind(number, clauses[i], next);
+        if (!behind)
+            return;
+        next = *behind;
+    }
+    __atomic_store_n(&site.next, next, __ATOMIC_RELEASE);
+    set_code(site, clauses[0].code.value);
 }
 
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
@@ -198,6 +254,14 @@ void RuntimeMap::free_site(std::uint32_t site)
 {
     set_firings(site, {});
     free_sites_.push_back(site);
+    auto behind = behind_.find(site);
+    if (behind == behind_.end())
+        return;
+    for (std::uint32_t each : behind->second) {
+        set_firings(each, {});
+        free_sites_.push_back(each);
+    }
+    behind_.erase(behind);
 }
 
 dt_rt_thread* RuntimeMap::find_slot(std::uint64_t fs_base)

@@ -20,6 +20,7 @@
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -63,15 +64,15 @@ public:
     void set_condition(std::uint32_t site, std::uint32_t condition);
     // False: no room. An empty list makes the site inert.
     bool set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings);
-    // After set_firings(): the site's one firing is done by compiled code. What it
-    // needs to know of the probe is written once in a site's life.
+    // After set_firings(): the site's one firing is done by compiled code, clause by
+    // clause. What it needs to know of the probe is written once in a site's life.
     struct Compiled {
-        TargetAddr code;
+        TargetAddr code;  // 0: the engine's, with all that come after it
         TargetAddr probe; // its struct dt_probe
         std::uint64_t arg0 = 0;
         std::uint32_t epid = 0;
     };
-    void set_compiled(std::uint32_t site, const Compiled& compiled);
+    void set_compiled(std::uint32_t site, std::span<const Compiled> clauses);
     void free_site(std::uint32_t site);
 
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
@@ -88,6 +89,9 @@ public:
 
 private:
     void set_code(dt_rt_site& site, std::uint64_t code);
+    static bool tell(dt_rt_site& site, const Compiled& compiled);
+    std::optional<std::uint32_t>
+    site_behind(std::uint32_t site, const Compiled& compiled, std::uint32_t next);
     std::uint64_t plain_code(const dt_rt_site& site) const;
     dt_rt_thread* find_slot(std::uint64_t fs_base);
     dt_rt_rule* find_rule(std::uint64_t at) const; // its entry or a free one
@@ -96,6 +100,8 @@ private:
     dt_rt_config* config_ = nullptr;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
     std::vector<std::uint32_t> free_sites_;
+    // Sites without a trampoline, by the one that leads to them: they live as long.
+    std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;
     std::uint32_t n_threads_ = 0;
     std::vector<dt_rt_rule*> rules_; // entries in use
 };

@@ -288,7 +288,8 @@ private:
             TargetAddr end = i + 1 < jumps.size() ? jumps[i + 1]->trampoline
                                                   : TargetAddr{UINT64_MAX};
             for (const dt_rt_site& site : runtime_.between(jump.trampoline, end))
-                if (site.at - jump.at.value + max_window_bytes < 2 * max_window_bytes)
+                if (site.from == 0 &&
+                    site.at - jump.at.value + max_window_bytes < 2 * max_window_bytes)
                     add_firings(site, jump);
             bool serves = jump.n_firings != 0 || jump.for_libraries;
             jump.live = found_.enabled && found_.agent_lives && serves;

@@ -19,6 +19,7 @@
 #include "dif/arena.h"
 #include "ptrace-agent/runtime/runtime.h"
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,10 +60,19 @@ struct Step {
     std::vector<Part> key; // of an aggregation
 };
 
+// Of a clause among those of its probe. When their number changes, what was compiled is
+// the engine's.
+struct Place {
+    std::uint32_t n_clauses = 1;
+    bool is_last = true;
+    auto operator<=>(const Place&) const = default;
+};
+
 // A clause that can be compiled.
 struct ClausePlan {
     const void* arena = nullptr; // here
     Arguments arguments = Arguments::of_call;
+    Place place;
     Value predicate;
     std::vector<Step> steps;
     std::uint32_t record_bytes = 0; // with its header; 0: it makes none
@@ -78,7 +88,7 @@ struct ClausePlan {
 
 // Code::unsupported with the reason why it is left to the engine.
 Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
-                               Arguments arguments);
+                               Arguments arguments, Place place);
 
 // Code that stands at this distance from the image, a multiple of code_align.
 constexpr std::uint64_t code_align = 64;

@@ -234,7 +234,7 @@ Result<Ok> Planner::action(const dt_action& action)
 } // namespace
 
 Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
-                               Arguments arguments)
+                               Arguments arguments, Place place)
 {
     const auto* arena = static_cast<const dt_arena*>(base);
     if (clause >= arena->clauses.n)
@@ -248,6 +248,7 @@ Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
     ClausePlan plan;
     plan.arena = base;
     plan.arguments = arguments;
+    plan.place = place;
     if (c.flags != 0) {
         if (arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_RING)
             return refuse("its records go to a ring");

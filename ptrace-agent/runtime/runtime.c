@@ -47,7 +47,8 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 			return;
 		args[0] = firing->arg0;
 		args[1] = f->rax;
-		dt_fire_held(&run->host, firing->probe, args, 2);
+		dt_fire_held(&run->host, firing->probe, run->site->from, args,
+			     2);
 		return;
 	}
 	args[0] = f->rdi;
@@ -56,7 +57,7 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 	args[3] = f->rcx;
 	args[4] = f->r8;
 	args[5] = f->r9;
-	dt_fire_held(&run->host, firing->probe, args, 6);
+	dt_fire_held(&run->host, firing->probe, run->site->from, args, 6);
 }
 
 __attribute__((aligned(64))) void dt_rt_fire(struct dt_rt_frame *frame)

@@ -33,7 +33,7 @@
  * nothing that waits.
  *
  * Compiled code. dt_rt_enter goes on at site->code: the generic way that is told above,
- * or what the agent made of the one clause that the site's one probe has
+ * or what the agent made of the clauses that the site's one probe has
  * (ptrace-agent/native). %rax: the site, %ebx: its index; flags and all else are the
  * program's; on the stack as above %rbx, %rcx, %rax. It uses up to eight words more,
  * so that 216 bytes of the target's stack may be used. Whatever is out of the
@@ -147,9 +147,15 @@ struct dt_rt_site {
 	 * of jcc's opcode, plus DT_RT_CONDITIONAL. `condition` is asked before all
 	 * else, of a site that has returns only; `taken` of each return.
 	 */
-	dt_u32 condition;
-	dt_u32 taken;
-	dt_u32 pad;
+	dt_u16 condition;
+	dt_u16 taken;
+	/*
+	 * A site's probe may have more clauses than its code does. Another site
+	 * stands for those after it: `next`, to which the code leads, and whose own
+	 * `from` is the EPID where its probe goes on. It has no trampoline.
+	 */
+	dt_u32 next;
+	dt_u32 from; /* 0: the probe begins here */
 } __attribute__((aligned(64)));
 #define DT_RT_CONDITIONAL 0x10
 

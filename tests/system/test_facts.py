@@ -38,6 +38,18 @@ def offset_probes_fire_at_their_instruction(t):
                       "-c", t.victim("spin") + " 100 1"))
     equal(table(done.stdout), {"zero": 100, "entry": 100}, "firings")
 
+def clauses_of_one_probe_run_in_their_order(t):
+    for engine in ("", "this->y = 1; "):
+        done = good(t.run("-qn", "pid$target:a.out:work:entry { self->n++; @a = count(); } "
+                          "pid$target:a.out:work:entry /self->n % 2/ { @b[probefunc] = count(); } "
+                          f"pid$target:a.out:work:entry {{ {engine}@c[self->n & 3] = sum(self->n); }} "
+                          "pid$target:a.out:work:entry /self->n == 77/ { trace(self->n); } "
+                          'END { printa("a %@d\\n", @a); printa("b %s %@d\\n", @b); '
+                          'printa("c %d %@d\\n", @c); }',
+                          "-c", t.victim("spin") + " 100 1"))
+        for line in ("77", "a 100", "b work 50", "c 0 1300", "c 1 1225", "c 2 1250", "c 3 1275"):
+            contains(done.stdout, line)
+
 def an_offset_inside_an_instruction_is_refused(t):
     # endbr64 or push, movs: no function's second byte of a four-byte sub starts one.
     done = t.run("-qn", "pid$target:a.out:main:ffffff { }", "-c", t.victim("spin") + " 1 1")

@@ -65,7 +65,7 @@ def a_listing_foretells_what_is_planted(t):
         equal(len(jumps) + len(refused), len(planned), "places that are neither")
         if len(jumps) < 8000 or not any("behind it" in text for text in jumps):
             raise AssertionError(f"{len(jumps)} jumps: no test of every form")
-        tracer = Planted(t, target.pid, probes + " { @ = count(); }")
+        tracer = Planted(t, target.pid, f"{probes} {{ @ = count(); }} {probes} {{ @b = count(); }}")
         rows = ROW.findall(patches(t, target.pid))
         errors = tracer.finish()
     equal(sum(int(row[4]) for row in rows), len(jumps), "probes that fire by a jump")

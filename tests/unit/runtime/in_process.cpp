@@ -159,17 +159,17 @@ Function InProcess::probed(std::vector<Probe> probes, const void* target,
     return reinterpret_cast<Function>(at);
 }
 
-std::string InProcess::compile(Function trampoline)
+std::string InProcess::compile(dt_rt_site& site, std::uint32_t epid,
+                               dt::native::Place place)
 {
-    dt_rt_site& site = site_of(trampoline);
     const dt_rt_firing& firing = config_->firings[site.first_firing];
-    const dt_probe& probe = session.probes()[firing.probe - 1];
     const auto* ecbs =
         static_cast<dt_ecb*>(dt_at(session.memory(), session.arena().ecbs.at));
-    auto plan = dt::native::plan_clause(
-        session.memory(), ecbs[probe.first_ecb - 1].clause,
-        firing.kind == DT_RT_RETURN ? dt::native::Arguments::of_return
-                                    : dt::native::Arguments::of_call);
+    auto plan = dt::native::plan_clause(session.memory(), ecbs[epid - 1].clause,
+                                        firing.kind == DT_RT_RETURN
+                                            ? dt::native::Arguments::of_return
+                                            : dt::native::Arguments::of_call,
+                                        place);
     if (!plan)
         return plan.error().text;
     dt::native::Target target;
@@ -184,12 +184,36 @@ std::string InProcess::compile(Function trampoline)
         return code.error().text;
     const auto& bytes = code->bytes;
     std::memcpy(base_ + native_used_, bytes.data(), bytes.size());
-    site.probe = reinterpret_cast<std::uint64_t>(&probe);
+    site.probe = reinterpret_cast<std::uint64_t>(&session.probes()[firing.probe - 1]);
     site.arg0 = firing.arg0;
-    site.epid = probe.first_ecb;
+    site.epid = epid;
     site.code = reinterpret_cast<std::uint64_t>(base_) + native_used_;
     native_used_ +=
         (bytes.size() + dt::native::code_align - 1) & ~(dt::native::code_align - 1);
+    return "";
+}
+
+std::string InProcess::compile(Function trampoline)
+{
+    dt_rt_site* site = &site_of(trampoline);
+    const auto* ecbs =
+        static_cast<dt_ecb*>(dt_at(session.memory(), session.arena().ecbs.at));
+    const dt_probe& probe =
+        session.probes()[config_->firings[site->first_firing].probe - 1];
+    const dt_rt_site before = *site;
+    for (std::uint32_t epid = probe.first_ecb; epid != 0; epid = ecbs[epid - 1].next) {
+        if (epid != probe.first_ecb) {
+            site->next = n_sites_;
+            site = &config_->sites[n_sites_++];
+            *site = before;
+            site->from = epid;
+        }
+        std::string why =
+            compile(*site, epid,
+                    {probe.flags >> DT_PROBE_ECBS_SHIFT, ecbs[epid - 1].next == 0});
+        if (!why.empty())
+            return epid == probe.first_ecb ? why : "";
+    }
     return "";
 }
 

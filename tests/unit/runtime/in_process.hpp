@@ -38,7 +38,8 @@ public:
     };
     Function probed(std::vector<Probe> probes, const void* target,
                     std::uint32_t condition = 0);
-    // The site's probe and clause, compiled: "" or why it is left to the engine.
+    // The site's probe and its clauses, compiled up to the first that is the engine's:
+    // "" or why that is the first of all.
     std::string compile(Function trampoline);
     void set_inert(Function trampoline);
     bool use_rseq = true; // by what is compiled from now on
@@ -65,6 +66,7 @@ private:
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
     std::uint64_t native_used_ = DT_RT_CODE;
 
+    std::string compile(dt_rt_site& site, std::uint32_t epid, dt::native::Place place);
     static void on_signal(int signal, siginfo_t* info, void* context);
 };
 

@@ -22,12 +22,12 @@ public:
 
     std::string clause(bool of_return)
     {
-        records = has_predicate = false;
         n_args_ = of_return ? 2 : 6;
         std::string out =
             of_return ? "pid1:a.out:work:return " : "pid1:a.out:work:entry ";
-        has_predicate = one_in(2);
-        if (has_predicate)
+        bool conditional = one_in(2);
+        has_predicate |= conditional;
+        if (conditional)
             out += "/" + (one_in(3) ? "self->x" : expression(one_in(2) ? 1 : 2)) + "/ ";
         out += "{ ";
         unsigned n = 1 + below(3);
@@ -35,7 +35,7 @@ public:
             out += action(i);
         return out + "}";
     }
-    bool records = false, has_predicate = false; // the last clause
+    bool records = false, has_predicate = false; // any clause so far
     unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
     bool one_in(unsigned n) { return below(n) == 0; }
     // Small ones, near ends, and any.
@@ -58,7 +58,7 @@ public:
 private:
     std::string action(unsigned n)
     {
-        std::string name = "@a" + std::to_string(n);
+        std::string name = "@a" + std::to_string(n) + "_" + std::to_string(n_names_++);
         if (one_in(3))
             return record();
         if (one_in(2))
@@ -159,7 +159,7 @@ private:
     }
 
     std::mt19937_64 random_;
-    unsigned n_args_ = 6;
+    unsigned n_args_ = 6, n_names_ = 0;
 };
 
 // What can be out of the ordinary at a firing. Without its shard a clause that only
@@ -274,7 +274,11 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
         std::string text = "pid1:a.out:other:entry"
                            "{ self->x = (int64_t)0; self->y = (int64_t)0; } " +
                            program.clause(of_return);
-        bool shard_is_needed = program.records && !program.has_predicate;
+        unsigned n_clauses = 1;
+        for (; seed % 6 > 3 && n_clauses < 2 + seed % 2; n_clauses++)
+            text += program.clause(of_return);
+        bool shard_is_needed =
+            program.records && !program.has_predicate && n_clauses == 1;
         Outcome outcomes[2];
         bool compiled = false;
         for (int native = 0; native < 2; native++) {

@@ -220,7 +220,8 @@ TEST(Native, CountsExactlyWhateverHappensToItsThreads)
 {
     for (const char* actions :
          {"@a = count(); @b = quantize(arg0);",
-          "@a[arg0] = count(); @b[arg0 & 3, (char)arg0] = quantize(arg0);"}) {
+          "@a[arg0] = count(); @b[arg0 & 3, (char)arg0] = quantize(arg0);",
+          "@a = count(); } pid1:a.out:work:entry { @b[arg0] = count();"}) {
         InProcess runtime("pid1:a.out:work:entry { " + std::string(actions) + " }");
         Function work = runtime.probed({entry}, address(probed_work));
         ASSERT_EQ(runtime.compile(work), "");
@@ -568,6 +569,59 @@ TEST(Native, TakesTheRedZoneForTheProgramsOwn)
     ASSERT_EQ(runtime.compile(work), "");
     EXPECT_EQ(red_zone_after(work), 0);
     EXPECT_EQ(counted(runtime).all(), 1u);
+}
+
+// A clause that is the engine's has all that come after it, too.
+TEST(Native, RunsTheClausesOfAProbeInTheirOrder)
+{
+    const char* const entries = "pid1:a.out:work:entry { self->n += arg0; }"
+                                "pid1:a.out:work:entry /self->n > 10/ { @ = count(); }"
+                                "pid1:a.out:work:entry { trace(self->n); }";
+    const char* const more = "pid1:a.out:work:entry { this->n = self->n;"
+                             " trace(-this->n); }"
+                             "pid1:a.out:work:entry { self->n -= 1; }";
+    for (bool with_engine : {false, true}) {
+        InProcess runtime(std::string(entries) + (with_engine ? more : ""), 1);
+        runtime.set_clock();
+        runtime.add_thread();
+        Function work = runtime.probed({entry}, address(probed_work));
+        call(work, 5); // the engine makes the slot
+        ASSERT_EQ(runtime.compile(work), "");
+        for (int i = 0; i < 3; i++)
+            call(work, 5);
+        EXPECT_EQ(fired_by_engine(runtime), with_engine ? 4u : 1u);
+        std::vector<std::int64_t> recorded;
+        for (const auto& record : runtime.session.records())
+            recorded.push_back(static_cast<std::int64_t>(record.u64()));
+        if (with_engine)
+            EXPECT_EQ(recorded,
+                      (std::vector<std::int64_t>{5, -5, 9, -9, 13, -13, 17, -17}));
+        else
+            EXPECT_EQ(recorded, (std::vector<std::int64_t>{5, 10, 15, 20}));
+        EXPECT_EQ(counted(runtime).all(), 2u);
+    }
+}
+
+// What was done is not done again.
+TEST(Native, GoesOnInTheEngineWhereAClauseCannot)
+{
+    InProcess runtime("pid1:a.out:work:entry { @ = count(); }"
+                      "pid1:a.out:work:entry { @k[arg0] = count(); }"
+                      "pid1:a.out:work:entry { trace(arg0); }",
+                      1);
+    runtime.set_clock();
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    call(work, 1); // a new key
+    EXPECT_EQ(fired_by_engine(runtime), 1u);
+    call(work, 1);
+    EXPECT_EQ(fired_by_engine(runtime), 1u);
+    runtime.session.shard(0).lock = 1;
+    call(work, 1);
+    EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 1u);
+    runtime.session.shard(0).lock = 0;
+    EXPECT_EQ(counted(runtime).all(), 6u);
+    EXPECT_EQ(runtime.session.records().size(), 2u);
 }
 
 TEST(Native, LeavesAProbeThatGotASecondClauseToTheEngine)

@@ -104,9 +104,11 @@ void Routine::enter()
     a_.test(dword[a_.config(offsetof(dt_rt_config, alive))], owner_died);
     a_.jnz(leave_); // the engine would do nothing, too
     // Another clause may have been added to the probe since.
+    const std::uint32_t n = plan_.place.n_clauses;
     a_.mov(rcx, ptr[rbx + offsetof(dt_rt_site, probe)]);
-    a_.test(dword[rcx + offsetof(dt_probe, flags)], DT_PROBE_MANY);
-    a_.jnz(bail_);
+    a_.cmp(dword[rcx + offsetof(dt_probe, flags)],
+           n << DT_PROBE_ECBS_SHIFT | (n > 1 ? DT_PROBE_MANY : 0));
+    a_.jne(bail_);
 }
 
 // All but the flags, which are in %ax then, and what dt_rt_enter pushed.
@@ -124,8 +126,24 @@ void Routine::leave()
     restore();
     a_.add(al, 0x7f); // 1: overflows
     a_.sahf();
-    a_.mov(rax, rbx);
-    a_.jmp(a_.image_at(runtime_header().skip), Assembler::T_NEAR);
+    if (plan_.place.is_last) {
+        a_.mov(rax, rbx);
+        a_.jmp(a_.image_at(runtime_header().skip), Assembler::T_NEAR);
+        return;
+    }
+    a_.mov(ebx, ptr[rbx + offsetof(dt_rt_site, next)]);
+    to_site();
+    a_.jmp(ptr[rax + offsetof(dt_rt_site, code)]);
+}
+
+// %ebx: its index. As dt_rt_enter comes to a site's code: %rax is the site, and the flags
+// are left alone.
+void Routine::to_site()
+{
+    static_assert(sizeof(dt_rt_site) == 64);
+    a_.lea(rax, ptr[rbx * 8]);
+    a_.lea(rcx, ptr[a_.config(offsetof(dt_rt_config, sites))]);
+    a_.lea(rax, ptr[rcx + rax * 8]);
 }
 
 // The generic way, with %rax, %rbx and the flags as they were at first.
@@ -133,15 +151,12 @@ void Routine::bail()
 {
     a_.L(bail_);
     restore();
-    static_assert(sizeof(dt_rt_site) == 64);
     a_.lea(rcx, ptr[a_.config(offsetof(dt_rt_config, sites))]);
     a_.sub(rbx, rcx);
     a_.shr(rbx, 6);
     a_.add(al, 0x7f);
     a_.sahf();
-    a_.lea(rax, ptr[rbx * 8]);
-    a_.lea(rcx, ptr[a_.config(offsetof(dt_rt_config, sites))]);
-    a_.lea(rax, ptr[rcx + rax * 8]);
+    to_site();
     a_.jmp(a_.image_at(runtime_header().generic), Assembler::T_NEAR);
 }
 

@@ -11,7 +11,7 @@
 // thread's slot or hash in r10; where keys' counters are, the shard and the record are in
 // registers that are held, that is, taken from the pool. The rest is for DIF's registers.
 //
-// In order: is there one clause? predicate; is the session active? time and variables;
+// In order: are the probe's clauses those that were compiled? predicate; is the session active? time and variables;
 // keys; the shard, if it records; then the steps, which cannot fail. Before them anything
 // odd goes to `bail`.
 #pragma once
@@ -47,6 +47,7 @@ private:
     void restore();
     void leave();
     void bail();
+    void to_site();
     void check_session();
     void find_keys();
     void step(const Step& step, std::optional<Reg64> counters);

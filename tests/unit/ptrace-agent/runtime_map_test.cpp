@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Sites of clauses that come after another: made once, and gone with the first one's.
+#include "ptrace-agent/runtime_map.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+#include <unistd.h>
+
+using dt::TargetAddr;
+using dt::agent::RuntimeMap;
+
+namespace {
+
+constexpr dt_rt_firing firing{7, DT_RT_ENTRY, 0};
+
+RuntimeMap::Compiled clause(std::uint64_t code, std::uint32_t epid)
+{
+    return {TargetAddr{code}, TargetAddr{0x1000}, 0, epid};
+}
+
+// From the site on, as threads go.
+std::vector<dt_rt_site> chain(const RuntimeMap& map, std::uint32_t site, std::size_t n)
+{
+    std::vector<dt_rt_site> all;
+    for (; all.size() < n; site = all.back().next)
+        all.push_back(map.config().sites[site]);
+    return all;
+}
+
+class RuntimeMapTest : public testing::Test {
+protected:
+    RuntimeMapTest()
+    {
+        EXPECT_TRUE(map.make(getpid()));
+        site = *map.add_site(TargetAddr{0x400000});
+        map.set_back(site, TargetAddr{0x500000});
+    }
+    void fire_by(std::vector<RuntimeMap::Compiled> clauses)
+    {
+        ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1)));
+        map.set_compiled(site, clauses);
+    }
+    RuntimeMap map;
+    std::uint32_t site = 0;
+};
+
+TEST_F(RuntimeMapTest, EachClauseHasASiteThatSaysWhereItsProbeGoesOn)
+{
+    fire_by({clause(0x10, 3), clause(0x20, 5), clause(0, 9)}); // the last: the engine's
+    map.set_back(site, TargetAddr{0x600000});
+    auto sites = chain(map, site, 3);
+    EXPECT_EQ(sites[0].code, 0x10u);
+    EXPECT_EQ(sites[0].from, 0u);
+    EXPECT_EQ(sites[1].code, 0x20u);
+    EXPECT_EQ(sites[1].from, 5u);
+    EXPECT_EQ(sites[1].epid, 5u);
+    EXPECT_EQ(sites[2].from, 9u);
+    for (const dt_rt_site& each : sites) {
+        EXPECT_EQ(each.at, 0x400000u);
+        EXPECT_EQ(each.back, 0x600000u);
+        EXPECT_EQ(each.probe, 0x1000u);
+        EXPECT_EQ(each.n_firings, 1u);
+        EXPECT_EQ(map.config().firings[each.first_firing].probe, 7u);
+    }
+}
+
+TEST_F(RuntimeMapTest, AProbeThatComesAndGoesKeepsItsSites)
+{
+    std::set<std::uint32_t> seen;
+    for (int i = 0; i < 1000; i++) {
+        fire_by({clause(0x10, 3), clause(0x20, 5), clause(0x30, 9)});
+        seen.insert(map.config().sites[site].next);
+        map.set_firings(site, {});
+    }
+    EXPECT_EQ(seen.size(), 1u);
+    std::uint32_t next = *map.add_site(TargetAddr{0x400100});
+    EXPECT_LE(next, site + 3);
+}
+
+TEST_F(RuntimeMapTest, SitesBehindAreFreeWhenTheFirstIs)
+{
+    fire_by({clause(0x10, 3), clause(0x20, 5), clause(0x30, 9)});
+    auto sites = chain(map, site, 3);
+    map.free_site(site);
+    std::set<std::uint32_t> again;
+    for (int i = 0; i < 3; i++)
+        again.insert(*map.add_site(TargetAddr{0x400100}));
+    EXPECT_EQ(again, (std::set<std::uint32_t>{site, sites[0].next, sites[1].next}));
+}
+
+// They are for probes first.
+TEST_F(RuntimeMapTest, WhereSitesAreFewAProbesClausesAreTheEngines)
+{
+    for (std::uint32_t i = 1; i < DT_RT_MAX_SITES / 2; i++)
+        ASSERT_TRUE(map.add_site(TargetAddr{0x400000}));
+    fire_by({clause(0x10, 3), clause(0x20, 5)});
+    EXPECT_NE(map.config().sites[site].code, 0x10u);
+    fire_by({clause(0x10, 3)});
+    EXPECT_EQ(map.config().sites[site].code, 0x10u);
+}
+
+} // namespace
