@@ -114,7 +114,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
     GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
 #endif
     Session session = open_session();
-    ps_prochandle* process = create(session, {spin, "25", "2"});
+    ps_prochandle* process = create(session, {spin, "50", "1"});
     ASSERT_NE(process, nullptr);
     pid_t pid = dtrace_proc_getpid(session.get(), process);
     dtrace_program_exec(session.get(),
