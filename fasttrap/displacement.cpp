@@ -47,16 +47,16 @@ unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
 
 unsigned starts_in_second(const Window& window)
 {
-    return starts_in_jump(window, window.insns[window.second].insn.at,
-                          window.arch->jump_bytes);
+    return starts_in_jump(window, window.second_jump(), window.arch->jump_bytes);
 }
 
-// The displacement of a pair's first jump: its own bytes, the second jump's opcode, and the
-// first bytes of the second's displacement.
+// The displacement of a pair's first jump: its own bytes, the second jump's prefixes and
+// opcode, and the first bytes of the second's displacement.
 void overlap_second_jump(const Window& window, Constraint& c)
 {
-    unsigned n = own_jump_bytes(window);
-    c.fix(n - 1, jump_opcode);
+    unsigned n = own_jump_bytes(window) + window.n_second_prefix;
+    for (unsigned k = own_jump_bytes(window) - 1; k < 4 && k < n; ++k)
+        c.fix(k, k == n - 1 ? jump_opcode : window.arch->jump_prefix);
     c.mask |= starts_in_second(window) << n & 15U;
 }
 
@@ -99,10 +99,11 @@ Constraint constraint_of_stub(const Window& window, TargetAddr to)
             c.fix(n - 1 + k, window.kept[k]);
         return c;
     }
-    c.origin = window.insns[window.second].insn.at + window.arch->jump_bytes;
+    c.origin = window.second_jump() + window.arch->jump_bytes;
     c.mask = starts_in_second(window);
     c.keep_in_reach(to);
     std::uint64_t first = to - window.origin();
+    n += window.n_second_prefix;
     for (unsigned k = n; k < 4; ++k)
         c.fix(k - n, static_cast<std::byte>(first >> 8 * k));
     return c;

@@ -27,9 +27,9 @@
 //           places; the trampoline is anywhere. Nobody may change what is kept, so it counts as
 //           the patch's: `original` and `text` hold it, alike.
 //
-// Where that leads out of user space, prefixes without a meaning stand before such a jump:
-// other bytes are then the highest of its displacement. (A pair of four own bytes would
-// have the second jump's opcode there.)
+// Where that leads out of user space, prefixes without a meaning stand before such a jump,
+// or before the second of a pair: other bytes are then the highest of its displacement. (A
+// pair of four own bytes would have the second jump's opcode there.)
 //
 // Invariants
 //   - The first byte of every instruction of the window but the first is, while the jump
@@ -104,11 +104,13 @@ struct Window {
     std::uint8_t n_kept = 0; // punned: of the bytes behind the window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // before the first jump
+    std::uint8_t n_second_prefix = 0;
     // Bytes from one jump to the next, or of the jump's own.
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
     // What the first jump's displacement counts from.
     TargetAddr origin() const { return at() + n_prefix + arch->jump_bytes; }
+    TargetAddr second_jump() const { return insns[second].insn.at + n_second_prefix; }
     TargetAddr end() const { return insns.back().insn.next() + padding; }
 };
 

@@ -202,7 +202,10 @@ Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr a
     patch.stub = place.stub;
     if (window.form == PatchForm::pair) {
         // The second jump first: the first one's displacement ends in its bytes.
-        put_jump_over(patch, window.own_bytes(), *place.stub);
+        std::fill_n(patch.text.begin() +
+                        static_cast<std::ptrdiff_t>(window.own_bytes()),
+                    window.n_second_prefix, arch.jump_prefix);
+        put_jump_over(patch, window.second_jump() - window.at(), *place.stub);
         put_stub(patch, patch.moved[window.second].head);
         return with_jump(std::move(patch), trampoline, window);
     }

@@ -21,17 +21,19 @@ std::optional<Instruction> Run::decode(std::span<const std::byte> text, TargetAd
     return std::move(*insn);
 }
 
-TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site)
+TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
+                        std::size_t n_more)
 {
     insns.clear();
     padding = 0;
     reason = "too few bytes before the next branch target";
-    std::size_t most = 2 * arch_.jump_bytes + 2 * max_insn_bytes;
+    std::size_t wanted = arch_.jump_bytes + n_more;
+    std::size_t most = 2 * wanted + 2 * max_insn_bytes;
     std::span<const std::byte> text =
         read_(start, limit <= start ? 0 : std::min<std::uint64_t>(most, limit - start));
     TargetAddr end = start + text.size();
     TargetAddr at = start;
-    while (at < end && at - start < arch_.jump_bytes) {
+    while (at < end && at - start < wanted) {
         std::optional<Instruction> insn = decode(text.subspan(at - start), at, end);
         if (!insn)
             return start;
@@ -52,9 +54,8 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site)
             return start;
         }
         if (moving.how == Moving::ends) {
-            if (at - start < arch_.jump_bytes)
-                take_padding(text.subspan(at - start), at, end,
-                             arch_.jump_bytes - (at - start));
+            if (at - start < wanted)
+                take_padding(text.subspan(at - start), at, end, wanted - (at - start));
             return start;
         }
     }

@@ -21,9 +21,10 @@ struct Run {
         return (insns.empty() ? start : insns.back().insn.next()) + padding;
     }
 
-    // What stands from start to `end`, until there is room for a jump. An instruction at
-    // `site` that must stay is skipped. Where it then starts.
-    TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site);
+    // What stands from start to `end`, until there is room for a jump and n bytes more. An
+    // instruction at `site` that must stay is skipped. Where it then starts.
+    TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,
+                       std::size_t n_more = 0);
     void append_to(Window& window) const;
 
 private:

@@ -29,12 +29,26 @@ bool is_reachable(const Window& window)
     });
 }
 
-// No instruction begins in or behind that many prefixes, but the first: a jump to there
+// No instruction begins in or behind that many prefixes at `at`, but there: a jump to it
 // would not be caught.
-bool may_prefix(const Window& window, std::size_t n)
+bool may_prefix(const Window& window, TargetAddr at, std::size_t n)
 {
     return std::none_of(window.insns.begin(), window.insns.end(),
-                        [&](const auto& w) { return w.insn.at - window.at() - 1 < n; });
+                        [&](const auto& w) { return w.insn.at - at - 1 < n; });
+}
+
+// Four own bytes: the highest byte of the first displacement would be the second jump's
+// opcode, and that leads 380 MB below.
+void lead_elsewhere(Window& window)
+{
+    if (may_prefix(window, window.at(), 1)) {
+        window.n_prefix = may_prefix(window, window.at(), 2) ? 2 : 1;
+        return;
+    }
+    TargetAddr seam = window.insns[window.second].insn.at;
+    bool has_room = window.end() - seam > window.arch->jump_bytes;
+    if (!is_reachable(window) && has_room && may_prefix(window, seam, 1))
+        window.n_second_prefix = 1;
 }
 
 } // namespace
@@ -134,7 +148,9 @@ bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
         window.padding = taken->padding;
         window.padding_text = taken->padding_text;
     } else {
-        second_.forward(seam, limit, {});
+        bool for_prefix =
+            seam - head + 1 == arch_.jump_bytes && !may_prefix(window, head, 1);
+        second_.forward(seam, limit, {}, for_prefix ? 1 : 0);
         Window* behind = around(seam).behind;
         bool joins = behind != nullptr && behind->at() < second_.end(seam);
         taken = joins ? behind : nullptr;
@@ -146,9 +162,8 @@ bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
             second_.append_to(window);
         }
     }
-    // The highest byte of the displacement is the second jump's opcode otherwise.
     if (window.own_bytes() + 1 == arch_.jump_bytes)
-        window.n_prefix = may_prefix(window, 2) ? 2 : may_prefix(window, 1) ? 1 : 0;
+        lead_elsewhere(window);
     if (leads_into_itself(window) || !is_reachable(window))
         return false;
     if (taken != nullptr)
@@ -212,7 +227,8 @@ bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
             window.insns = run_.insns;
         if (leads_into_itself(window))
             continue;
-        for (std::size_t n = 0; n < window.own_bytes() && may_prefix(window, n); ++n) {
+        for (std::size_t n = 0;
+             n < window.own_bytes() && may_prefix(window, window.at(), n); ++n) {
             window.n_prefix = static_cast<std::uint8_t>(n);
             if (!keep_behind(site, window))
                 break;

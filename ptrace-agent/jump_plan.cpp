@@ -295,6 +295,16 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
     return sites;
 }
 
+static bool has_area_near(const AddressSpace& space, TargetAddr at)
+{
+    constexpr std::uint64_t near = 1 << 30;
+    return std::any_of(space.patches.areas.begin(), space.patches.areas.end(),
+                       [at](const auto& area) {
+                           auto [start, bytes] = area;
+                           return bytes > stub_area_bytes && at - start + near < 2 * near;
+                       });
+}
+
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted)
 {
@@ -310,10 +320,11 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     for (Window& window : plan.windows) {
         std::size_t bytes = trampoline_bytes(window);
         auto at = space.patches.space().take(window, bytes);
+        // Once there is an area near a punned one, its stub's place is all that counts.
         bool may_map =
-            window.form != PatchForm::punned ||
-            space.patches.areas.empty(); // the stub's place is all that counts
-        if (!at && may_map && map_area(space, room, window))
+            window.form != PatchForm::punned || !has_area_near(space, window.at());
+        // The first may be an area for all of the text, and this window wants its own.
+        for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
             at = space.patches.space().take(window, bytes);
         if (at) {
             result.windows.push_back({std::move(window), *at});

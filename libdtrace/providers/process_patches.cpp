@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::byte int3{0xcc}, jmp_rel32{0xe9};
-constexpr std::byte jump_prefix{0x48}; // that may stand before it
+constexpr std::byte jump_prefix{0x67}; // that may stand before it
 constexpr std::size_t jump_bytes = 5;
 constexpr std::size_t max_prefixes = 3;
 constexpr std::uint64_t max_window_bytes = 64; // about what one patch can span
@@ -164,6 +164,11 @@ private:
         return std::nullopt;
     }
 
+    bool begins_with_prefix(TargetAddr at) const
+    {
+        return memory_.value<std::byte>(at) == jump_prefix;
+    }
+
     // The jump behind the prefixes that begin there.
     std::optional<TargetAddr> jump_behind(TargetAddr at) const
     {
@@ -216,7 +221,10 @@ private:
         std::size_t n_bytes = jump_bytes;
         // The second jump of a pair overlaps the first, and leads by a stub into the same
         // trampoline. A displacement may look like a jump.
-        for (std::size_t i = 1; i < jump_bytes; i++) {
+        // Behind four bytes of the first it has a prefix.
+        for (std::size_t i = 1; i <= jump_bytes; i++) {
+            if (i == jump_bytes && !begins_with_prefix(jump + i - 1))
+                break;
             auto stub = jump_at(jump + i);
             auto on = stub ? jump_at(*stub) : std::nullopt;
             if (on && *on > to && *on - to < max_trampoline_bytes)

@@ -35,8 +35,8 @@ def registers_are_the_same_where_a_probe_faults(t):
                                  f"{victim_of(t, 'regs')} 300 5", flags, complaints=True)
         contains(said, "rounds 300 odd 0\n")
 
-def corpus(t, rounds):
-    done = subprocess.run([victim_of(t, "corpus"), str(rounds)], capture_output=True, text=True)
+def corpus(t, rounds, name="corpus"):
+    done = subprocess.run([victim_of(t, name), str(rounds)], capture_output=True, text=True)
     equal(done.returncode, 0, done.stdout)
     contains(done.stdout, " odd 0\n")
     return done.stdout
@@ -50,6 +50,21 @@ def every_form_of_instruction_does_what_it_did(t):
             said, _ = traced_command(t, probes + "{ @[probefunc, probename] = count(); }",
                                      victim_of(t, "corpus") + " 20", flags)
             equal(said, want, f"{probes}{flags}")
+
+def short_functions_of_a_low_program_take_a_jump(t):
+    """F4, F5: four bytes before a branch target, where nothing is in reach below"""
+    victim = victim_of(t, "corpus_low")
+    for function, n in (("jumps_over_four", 10), ("loops_behind_four", 10)):
+        probe = f"pid$target:a.out:{function}:entry"
+        listed = t.run("-lvn", probe, "-c", victim + " 1")
+        contains(listed.stdout, "+0x0: a jump, and one over the instructions behind it\n")
+        said, counted = traced_command(t, probe + " { @[probefunc, probename] = count(); }",
+                                       victim + " 3")
+        equal(said, corpus(t, 3, "corpus_low"), function)
+        equal(rows(counted)[f"{function} entry"], 3 * n, function)
+    for probes in (OWN, "pid$target:a.out:: "):
+        said, _ = traced_command(t, probes + "{ @[probefunc, probename] = count(); }", victim + " 20")
+        equal(said, corpus(t, 20, "corpus_low"), probes)
 
 def entries_and_returns_of_every_form_are_counted_alike(t):
     """F21, F22: a jump fires as often as a breakpoint does"""

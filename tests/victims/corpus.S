@@ -387,6 +387,27 @@ FUNC fails_in_system_call
 	ret
 END fails_in_system_call
 
+/* Four bytes before a place that is jumped to */
+FUNC jumps_over_four
+	mov %edi, %eax
+	jmp 2f
+1:	lea 7(%rax, %rax), %eax
+	sub $1, %edi
+2:	test %edi, %edi
+	jg 1b
+	ret
+END jumps_over_four
+FUNC loops_behind_four
+	push %rbx
+	mov %rdi, %rbx
+1:	lea 5(%rbx, %rbx), %eax
+	lea 1(%rax, %rdi), %rax
+	sub $1, %rbx
+	jns 1b
+	pop %rbx
+	ret
+END loops_behind_four
+
 /* Faults */
 FUNC breaks
 	mov %rdi, %rax

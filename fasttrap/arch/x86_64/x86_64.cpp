@@ -23,7 +23,9 @@ const Arch x86_64 = {
     .emulate = x86::emulate,
     .classify_jump = x86::classify_jump,
     .jump_bytes = 5,
-    .jump_prefix = std::byte{0x48}, // REX.W: the size of a near jump is 64 bits anyway
+    // addr32, which linkers write before calls; also a high byte that leads 1.7 GB above,
+    // behind where a heap begins.
+    .jump_prefix = std::byte{0x67},
     .head_bytes = x86::head_bytes,
     .tail_bytes = x86::tail_bytes,
     .traps = x86::traps,

@@ -105,20 +105,45 @@ TEST(PatchForms, APairOfFourBytesHasAPrefix)
     EXPECT_EQ(plan.windows[0].origin(), Text::at(6));
     auto built = build(plan.windows[0]);
     ASSERT_TRUE(built);
-    EXPECT_EQ(built->patch.text[0], std::byte{0x48});
+    EXPECT_EQ(built->patch.text[0], std::byte{0x67});
     // A thread in the middle is taken to the copy of where it stands.
     EXPECT_EQ(place_of(built->patch, Text::at(2))->index, 1U);
     EXPECT_FALSE(place_of(built->patch, Text::at(1)));
 }
 
+TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
+{
+    // push %rbx; mov %rdi,%rbx: a jump to the mov would not be caught behind a prefix, and
+    // without one the first jump leads 380 MB below, where this text is not.
+    WindowPlan plan =
+        plan_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
+    ASSERT_EQ(plan.windows.size(), 1U);
+    const Window& window = plan.windows[0];
+    EXPECT_EQ(window.n_prefix, 0U);
+    EXPECT_EQ(window.n_second_prefix, 1U);
+    std::vector<Reach> reach = reach_of(window);
+    ASSERT_EQ(reach.size(), 1U);
+    EXPECT_EQ(reach[0].from, 0x67000000);
+    auto built = build(window, TargetAddr{0x67000000 + text_at}, 32 << 20);
+    ASSERT_TRUE(built);
+    const Patch& patch = built->patch;
+    EXPECT_EQ(jump_at(patch.text, patch.at, 0), patch.trampoline);
+    EXPECT_EQ(patch.text[4], std::byte{0x67});
+    EXPECT_EQ(jump_at(patch.text, patch.at, 5), *patch.stub);
+    EXPECT_EQ(jump_at(patch.stub_code, *patch.stub, 0), patch.moved[2].head);
+    EXPECT_TRUE(x86_64.traps(patch.text[1])); // the mov
+    EXPECT_TRUE(x86_64.traps(patch.text[7])); // the second mov behind it
+}
+
 TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
 {
-    // pop %rbp; mov %ecx,%eax; ret: a jump to the mov would not be caught. Without a
-    // prefix the pair's first jump leads 380 MB below, where this text is not.
+    // Of both jumps the second byte begins an instruction: mov; and push, push behind it.
     WindowPlan plan =
-        Text("5d89c8c3 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0).plan();
-    ASSERT_EQ(plan.refused.size(), 1U);
-    EXPECT_EQ(plan.refused[0].reason, "no padding behind it");
+        Text("534889fb 50 51 4889f2 c3").site(0, 7, 0, 4).behind(9, 0).plan();
+    EXPECT_EQ(plan.refused.size(), 1U);
+    // The second jump has five bytes only.
+    plan = Text("534889fb b801000000 c3").site(0, 7, 0, 4).behind(9, 0).plan();
+    EXPECT_EQ(plan.refused.size(), 1U);
 }
 
 TEST(PatchForms, APairTakesInTheWindowBehindIt)
@@ -214,7 +239,7 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     TargetAddr exact = window.origin() + 0x05f63020;
     Result<Patch> patch = build_patch(window, {area + 64, exact}, area);
     ASSERT_TRUE(patch);
-    EXPECT_EQ(patch->text, bytes_of("48e9 2030f605"));
+    EXPECT_EQ(patch->text, bytes_of("67e9 2030f605"));
     EXPECT_EQ(patch->original, bytes_of("ffe0 2030f605"));
     // One byte less is not touched.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),

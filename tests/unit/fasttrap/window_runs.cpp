@@ -300,6 +300,17 @@ static bool copies_text(const std::vector<Instruction>& insns, const Registers& 
            });
 }
 
+// A bit's number in a register leads from a place near the text to the trampolines.
+static bool takes_our_bits(const std::vector<Instruction>& insns)
+{
+    return std::any_of(insns.begin(), insns.end(), [](const auto& insn) {
+        bool by_register = insn.opcode == 0xa3 || insn.opcode == 0xab ||
+                           insn.opcode == 0xb3 || insn.opcode == 0xbb;
+        return insn.encoding == Encoding::legacy && insn.opcode_map == 1 &&
+               by_register && insn.rip_relative;
+    });
+}
+
 WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
                                       NativeState& ours)
 {
@@ -323,13 +334,14 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
         if (added != 0) // the return address that the original did not push
             ft_window_sites[15] = {0, 0, before};
     }
-    if (copies_text(s.insns, s.c.start.regs, differential_.sandbox().code()))
-        return skipped;
     std::vector<std::size_t> below = below_red_zones();
     for (std::size_t i : below)
         differential_.sandbox().data()[i] = native.data[i];
     if (differential_.same(s.c, native, ours, 0, true))
         return native.state.signal != 0 ? faulted : same;
+    if (copies_text(s.insns, s.c.start.regs, differential_.sandbox().code()) ||
+        takes_our_bits(s.insns))
+        return skipped;
     Ended failed = fail(s, "with windows:");
     return reads(s, s.entry, native, below) ? skipped : failed;
 }
@@ -357,12 +369,17 @@ bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& nativ
     other.c = s.c;
     other.at = s.at;
     other.text = s.text;
-    for (std::size_t i : indices)
-        other.c.data[i] = s.c.data[i] ^ std::byte{0x5a};
-    Outcome again = run_original(other, entry);
-    for (std::size_t i : indices)
-        differential_.sandbox().data()[i] = native.data[i];
-    return !differential_.same(s.c, native, again.state, 0, true);
+    // Every flag is to see one of these: parity, carries, signs.
+    for (unsigned change : {0x5aU, 0x01U, 0x80U, 0xffU}) {
+        for (std::size_t i : indices)
+            other.c.data[i] = s.c.data[i] ^ static_cast<std::byte>(change);
+        Outcome again = run_original(other, entry);
+        for (std::size_t i : indices)
+            differential_.sandbox().data()[i] = native.data[i];
+        if (!differential_.same(s.c, native, again.state, 0, true))
+            return true;
+    }
+    return false;
 }
 
 WindowRuns::Ended WindowRuns::run(const std::vector<std::vector<std::byte>>& sequence,
