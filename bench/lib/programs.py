@@ -2,6 +2,7 @@
 """Real programs under the fast path: python3's allocations, pgbench, a million records."""
 import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 import peers as tools
+from postgres import Postgres, per_second
 from table import Skip, ours, peer
 from target import Timed, Tracer, address, numbers, text, wait_until
 
