@@ -3,10 +3,13 @@
 #include "libdtrace/api/session.hpp"
 
 #include "dif/dof.h"
+#include "libdtrace/api/clock.hpp"
 
 #include <cstring>
 #include <sys/wait.h>
 #include <utility>
+
+static constexpr std::uint64_t max_handling_ns = 100'000'000;
 
 dt::Site dt::site_of(std::uint32_t probe, const PidSite& at)
 {
@@ -179,12 +182,15 @@ void dtrace_hdl::report_process(ps_prochandle* process, const std::string& text)
         on_proc.func(process, text.c_str(), on_proc.arg);
 }
 
+// A program that loads libraries all the time makes events faster than they are handled:
+// what is left waits until records were drained.
 void dtrace_hdl::handle_agent_events()
 {
     dt::AgentClient* agent = processes.agent();
     if (agent == nullptr)
         return;
-    for (;;) {
+    for (std::uint64_t began = dt::monotonic_ns();
+         dt::monotonic_ns() - began < max_handling_ns;) {
         auto next = agent->next_event();
         if (!next) {
             complain(next.error().text);
