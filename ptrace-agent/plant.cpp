@@ -226,6 +226,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     if (planned)
         plan(nullptr);
     stopped.emplace(*this, space);
+    if (threads_in(*space).empty())
+        return Error{Code::gone, "plant probes: the process has ended"};
     if (has_execed(threads_in(*space)))
         return another;
     if (text_mappings(space->speaker()) != text) {
