@@ -97,6 +97,7 @@ private:
     bool collect(Wait wait); // one report from waitpid; false: none came
     void note_stop(pid_t tid, int status);
     void stop_all(AddressSpace& space);
+    void undo_stray(Thread& thread);
     void settle(Thread& thread); // a stopped thread's trap or step becomes final
     bool take_queued_trap(Thread& thread); // false: it ended
     void release_all(AddressSpace& space);

@@ -13,6 +13,9 @@ namespace dt::agent {
 
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
+// Behind the first byte of a window, where only a jump that nobody foresaw leads.
+bool is_inside_window(const AddressSpace& space, TargetAddr pc);
+
 // Raised by the kernel for an instruction, not sent by somebody.
 bool is_synchronous(const siginfo_t& info);
 

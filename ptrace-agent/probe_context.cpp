@@ -155,15 +155,21 @@ bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struc
     return false;
 }
 
+bool is_inside_window(const AddressSpace& space, TargetAddr pc)
+{
+    Planted* planted = space.patches.covering(pc);
+    return planted != nullptr && planted->patch.at != pc;
+}
+
 // A jump into the middle of a window met a byte that traps.
 bool Agent::into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
     bool breakpoint = info.si_signo == SIGTRAP && info.si_code == SI_KERNEL;
     TargetAddr pc{breakpoint ? user.rip - 1 : user.rip};
-    Planted* planted = space.patches.covering(pc);
-    if (planted == nullptr || planted->patch.at == pc)
+    if (!is_inside_window(space, pc))
         return false;
+    Planted* planted = space.patches.covering(pc);
     auto place = place_of(planted->patch, pc);
     if (!place || place->kind != PatchPlace::window)
         return false;

@@ -15,6 +15,8 @@
 // uninterruptible sleep, a leader that ended before its threads.
 #include "ptrace-agent/agent.hpp"
 
+#include "ptrace-agent/our_code.hpp"
+
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
@@ -137,18 +139,16 @@ void Agent::stop_all(AddressSpace& space)
     }
 }
 
-// Has the thread run into a breakpoint, or made its step, and the SIGTRAP for that is
+// Has the thread run into a byte that traps, or made its step, and the signal for that is
 // still in its queue?
-static bool has_queued_trap(pid_t tid)
+static bool has_queued_trap(pid_t tid, bool in_step)
 {
     siginfo_t queue[16];
     __ptrace_peeksiginfo_args args{}; // glibc spells it so
     args.nr = 16;                     // of the thread's own queue
     long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, queue);
     for (long i = 0; i < n; ++i) {
-        if (queue[i].si_signo == SIGTRAP &&
-            (queue[i].si_code == SI_KERNEL || queue[i].si_code == TRAP_TRACE ||
-             queue[i].si_code == TRAP_BRKPT))
+        if (is_synchronous(queue[i]) && (!in_step || queue[i].si_signo == SIGTRAP))
             return true;
     }
     return false;
@@ -162,11 +162,14 @@ bool Agent::take_queued_trap(Thread& thread)
     if (!thread.step.active) {
         user_regs_struct user;
         if (!get_regs(thread.tid, user) ||
-            thread.process->space->find({user.rip - 1}) == nullptr)
+            (thread.process->space->find({user.rip - 1}) == nullptr &&
+             !is_inside_window(*thread.process->space, {user.rip}) &&
+             !is_inside_window(*thread.process->space, {user.rip - 1})))
             return true;
     }
     // It takes the signal before it runs anything.
-    if (thread.event() != PTRACE_EVENT_STOP || !has_queued_trap(thread.tid) ||
+    if (thread.event() != PTRACE_EVENT_STOP ||
+        !has_queued_trap(thread.tid, thread.step.active) ||
         !resume_thread(PTRACE_CONT, thread.tid, 0))
         return true;
     int status = 0;
@@ -178,11 +181,35 @@ bool Agent::take_queued_trap(Thread& thread)
     return true;
 }
 
+// A trap inside a window that nobody handled yet never happened: the window may be gone
+// when the world goes on, and the signal would be the program's. While it stands the
+// thread meets the byte again.
+void Agent::undo_stray(Thread& thread)
+{
+    siginfo_t info;
+    user_regs_struct user;
+    if (thread.event() != 0 || !get_siginfo(thread.tid, info) ||
+        !is_synchronous(info) || !get_regs(thread.tid, user))
+        return;
+    bool breakpoint = info.si_signo == SIGTRAP && info.si_code == SI_KERNEL;
+    TargetAddr at{breakpoint ? user.rip - 1 : user.rip};
+    if (!is_inside_window(*thread.process->space, at))
+        return;
+    if (breakpoint) {
+        repair_after_trap(thread);
+        user.rip = at.value;
+        set_regs(thread.tid, user);
+    }
+    thread.pending = false;
+}
+
 void Agent::settle(Thread& thread)
 {
     thread.interrupted = false;
     if (thread.pending && !take_queued_trap(thread))
         return;
+    if (thread.pending)
+        undo_stray(thread);
     pid_t tid = thread.tid;
     bool own = thread.step.active && end_step(thread);
     if (find_thread(tid) != &thread)

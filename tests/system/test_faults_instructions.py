@@ -113,6 +113,22 @@ def offsets_that_are_no_instructions_are_refused(t):
             equal((done.returncode, offset), (1, offset), done.stderr)
             contains(done.stderr, "work")
 
+def threads_that_jump_into_a_window_outlive_it(t):
+    """C6, F5: Go's goroutines return behind goexit's first byte; the trap of one may be on its way
+    when the window goes"""
+    process = subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)
+    try:
+        equal(process.stdout.readline(), "ready\n")
+        for _ in range(200 if t.long else 10):
+            Tracer(t, "pid$target:a.out:work:entry { @ = count(); }", process.pid).finish()
+            untouched(process.pid)
+        equal(process.communicate("x", timeout=30)[0], "wrong 0\n")
+        equal(process.returncode, 0, "the target's status")
+    finally:
+        process.kill()
+        process.wait()
+
 def a_uprobe_that_is_there_stays(t):
     """F32: the kernel's breakpoint is neither moved nor taken away"""
     events = pathlib.Path("/sys/kernel/tracing/uprobe_events")
