@@ -1,8 +1,9 @@
 """Every entry and every return of every module, in real programs at their own work: the
 output and the exit status are those of the untraced run."""
-import os, subprocess
+import os, re, subprocess
+from xml.etree import ElementTree
 
-from harness import equal, main, need
+from harness import Skip, equal, main, need
 
 EVERYTHING = "pid$target:::entry,pid$target:::return { @ = count(); }"
 
@@ -20,6 +21,7 @@ SCRIPTS = {
     "work.sql": "with recursive c(x) as (select 1 union all select x + 1 from c where "
                 "x < 20000) select sum(x * x % 1000) from c;",
     "work.sh": "for i in $(seq 50); do x=$(echo $i); done; echo $x",
+    "work.txt": "".join(f"{n} {n * n % 7919} of a text\n" for n in range(80000)),
     "work.awk": "BEGIN { for (i = 0; i < 100000; i++) s += i % 7; print s }",
     "work.c": "#include <stdio.h>\n" +
               "\n".join(f"int f{i}(int x) {{ return x * {i} + 1; }}" for i in range(200)),
@@ -33,29 +35,92 @@ SCRIPTS = {
                  "System.out.println(java.util.stream.IntStream.range(0, 9999).sum()); } } }",
 }
 
-def same_as_untraced(t, *command, min_count=1000):
+def made(t, path):
+    """What a command wrote to a file, which is then gone. Nothing if it writes none."""
+    if path is None:
+        return None
+    text = (t.scratch / path).read_bytes()
+    (t.scratch / path).unlink()
+    return text
+
+def same_as_untraced(t, *command, min_count=1000, makes=None, shown=lambda said: said):
+    """`shown` leaves of its output what is the same each time."""
     need(command[0])
     for name, text in SCRIPTS.items():
         (t.scratch / name).write_text(text)
-    bare = subprocess.run(command, capture_output=True, cwd=t.scratch, timeout=100)
+    bare = subprocess.run(command, capture_output=True, cwd=t.scratch, timeout=170)
+    want = (bare.returncode, shown(bare.stdout), made(t, makes))
+    equal(want[0], 0, bare.stderr)
     counts = t.scratch / "counts"
     counts.unlink(missing_ok=True)
     done = subprocess.run([t.dtrace, "-qn", EVERYTHING, "-o", str(counts), "-c",
                            " ".join(command)], capture_output=True, cwd=t.scratch, timeout=170)
-    equal((done.returncode, done.stdout), (0, bare.stdout), done.stderr)
+    equal((done.returncode, shown(done.stdout), made(t, makes)), want, done.stderr)
     if int(counts.read_text()) < min_count:
         raise AssertionError(f"only {counts.read_text()} firings")
 
-def test_of(title, *command):
+def test_of(title, *command, **more):
     def test(t):
-        same_as_untraced(t, *command)
+        same_as_untraced(t, *command, **more)
     test.__name__ = f"{title}_works_the_same_with_every_module_probed"
     return test
 
+def without_digits(said):
+    return re.sub(rb"[\d.]+", b"", said)
+
+def in_order(said):
+    return sorted(said.splitlines())
+
+def python3_passes_its_own_tests_with_every_module_probed(t):
+    """Each case ends as it does untraced."""
+    python = "/usr/bin/python3"
+    need(python)
+    if subprocess.run([python, "-c", "import test.test_re"], capture_output=True).returncode != 0:
+        raise Skip("python3 has no test modules (libpython3-testsuite)")
+    modules = ["test_re", "test_struct", "test_ctypes", "test_thread", "test_mmap"]
+    if t.long:
+        modules += ["test_posix", "test_gc", "test_threading", "test_faulthandler", "test_subprocess",
+                    "test_signal"]
+    def cases(report):
+        return sorted((case.get("name"), case.get("status"), case.get("result"))
+                      for case in ElementTree.fromstring(report).iter("testcase"))
+    def run(*words):
+        done = subprocess.run(words, cwd=t.scratch, capture_output=True, timeout=900)
+        equal(done.returncode, 0, done.stdout[-2000:])
+        return cases(made(t, "report.xml"))
+    command = [python, "-m", "test", "--junit-xml", "report.xml", *modules]
+    want = run(*command)
+    equal(run(t.dtrace, "-qn", EVERYTHING, "-o", "counts", "-c", " ".join(command)), want, "cases")
+    equal(len(want) > 100, True, "enough cases")
+
+def git_works_the_same_with_every_module_probed(t):
+    need("git")
+    stream = "".join(
+        f"commit refs/heads/master\ncommitter A <a@b> {1000000000 + n} +0000\ndata 2\nc\n"
+        f"M 644 inline file{n % 7}\ndata <<END\n" + "".join(f"{n} line {i * n}\n" for i in range(99)) +
+        "END\n\n" for n in range(60))
+    repo = ["git", "--git-dir=repo"]
+    subprocess.run([*repo, "init", "-q", "--bare"], cwd=t.scratch, check=True, capture_output=True)
+    subprocess.run([*repo, "fast-import", "--quiet"], cwd=t.scratch, check=True, input=stream.encode())
+    for words in (["log", "-p", "--stat", "master"], ["grep", "-n", "line.9", "master"],
+                  ["archive", "--format=tar", "master"], ["fsck", "--full"]):
+        same_as_untraced(t, *repo, *words)
+
+def gcc_makes_the_same_object_with_every_module_of_its_parts_probed(t):
+    need("gcc", "as", "ld")
+    compiler = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True).stdout.strip()
+    (t.scratch / "work.c").write_text(SCRIPTS["work.c"])
+    subprocess.run(["gcc", "-E", "work.c", "-o", "work.i"], cwd=t.scratch, check=True)
+    same_as_untraced(t, compiler, "-quiet", "-fpreprocessed", "-O2", "work.i", "-o", "work.s", makes="work.s")
+    subprocess.run(["gcc", "-S", "-O2", "work.i", "-o", "work.s"], cwd=t.scratch, check=True)
+    same_as_untraced(t, "as", "work.s", "-o", "work.o", makes="work.o")
+    subprocess.run(["as", "work.s", "-o", "work.o"], cwd=t.scratch, check=True)
+    same_as_untraced(t, "ld", "-r", "work.o", "-o", "whole.o", makes="whole.o")
+
 def java_works_the_same_with_every_module_probed(t):
-    need("java", "javac")
+    need("java")
     (t.scratch / "Work.java").write_text(SCRIPTS["Work.java"])
-    subprocess.run(["javac", "Work.java"], cwd=t.scratch, check=True, capture_output=True)
+    subprocess.run(["java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "Work.java"], cwd=t.scratch, check=True, capture_output=True)
     same_as_untraced(t, "java", "Work")
 
 def go_works_the_same_with_every_module_probed(t):
@@ -66,11 +131,16 @@ def go_works_the_same_with_every_module_probed(t):
     same_as_untraced(t, str(t.scratch / "work"))
 
 TESTS = [
-    test_of("perl", "perl", "work.pl"), test_of("python3", "python3", "work.py"),
-    test_of("node", "node", "work.js"), test_of("gcc", "gcc", "-O1", "-c", "work.c", "-o", "work.o"),
-    test_of("xz_with_two_threads", "xz", "-T2", "-kc", "work.c"),
-    test_of("openssl_enc", "openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-k", "x", "-nosalt", "-in", "work.c"),
-    test_of("git", "git", "--version"), test_of("bash", "bash", "work.sh"),
+    test_of("perl", "perl", "work.pl"), test_of("python3", "/usr/bin/python3", "work.py"),
+    test_of("node", "node", "work.js"), test_of("gcc", "gcc", "-O1", "-c", "work.c", "-o", "work.o", makes="work.o"),
+    gcc_makes_the_same_object_with_every_module_of_its_parts_probed,
+    python3_passes_its_own_tests_with_every_module_probed,
+    test_of("xz_with_two_threads", "xz", "-T2", "-1", "--block-size=300000", "-kc", "work.txt"),
+    test_of("openssl_enc", "openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-k", "x", "-nosalt", "-in", "work.txt"),
+    test_of("openssl_speed", "openssl", "speed", "-seconds", "1", "-bytes", "4096", "sha256", "aes-128-cbc",
+            shown=without_digits),
+    test_of("ripgrep", "rg", "-j2", "-c", "7", "work.txt", "work.c", "/usr/share/doc/base-files", shown=in_order),
+    git_works_the_same_with_every_module_probed, test_of("bash", "bash", "work.sh"),
     test_of("sqlite3", "sqlite3", ":memory:", "-init", "work.sql", ".quit"),
     test_of("gawk", "gawk", "-f", "work.awk"), test_of("sort", "sort", "-k2", "work.c"),
     test_of("tar", "tar", "cf", "-", "work.c"), test_of("find", "find", "/usr/share/doc", "-name", "copyright"),
