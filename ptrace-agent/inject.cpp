@@ -161,15 +161,19 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     set_regs(tid, call);
     set_mask(tid, asynchronous_signals);
     bool kept = signal_stop && (thread.pending || !is_our_trap(info, space, before));
+    // A step would be lethal if we died: a signal that can wait is sent once more instead.
+    bool resent = kept && thread.pending && !is_synchronous(info);
     bool stop_again = false; // a SIGSTOP came; it cannot be blocked
-    auto result = kept ? step_over_call(thread, call.rip, stop_again)
-                       : run_call(thread, stop_again);
+    auto result = kept && !resent ? step_over_call(thread, call.rip, stop_again)
+                                  : run_call(thread, stop_again);
     if (find_thread(tid) != &thread)
         return result;
     set_regs(tid, before);
     set_mask(tid, mask);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
-    if (kept)
+    if (resent)
+        keep(thread, info); // and the stop is one that we asked for
+    else if (kept)
         set_siginfo(tid, info); // the stop is that signal's again
     if (stop_again)
         syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);

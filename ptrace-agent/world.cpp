@@ -259,13 +259,17 @@ StoppedWorld::~StoppedWorld()
 
 Thread* StoppedWorld::any_thread() const
 {
+    Thread* with_signal = nullptr;
     for (Thread* thread : agent_.threads_in(*space_)) {
+        if (!thread->stopped || thread->in_vfork)
+            continue;
         // The other events stand in the middle of a system call.
-        if (thread->stopped && !thread->in_vfork &&
-            (thread->event() == 0 || thread->event() == PTRACE_EVENT_STOP))
+        if (thread->event() == PTRACE_EVENT_STOP)
             return thread;
+        if (thread->event() == 0)
+            with_signal = thread;
     }
-    return nullptr;
+    return with_signal;
 }
 
 } // namespace dt::agent
