@@ -253,7 +253,8 @@ void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
             covered_to =
                 std::max(covered_to, covered[next].addr + covered[next].n_bytes);
         bool in_text = std::any_of(
-            file->segments().begin(), file->segments().end(), [&](const ElfSegment& s) {
+            file->segments().begin(), file->segments().end(),
+            [&range = range](const ElfSegment& s) {
                 return s.executable && s.contains(range.addr) &&
                        range.n_bytes <= s.addr + s.file_bytes - range.addr;
             });
