@@ -19,8 +19,7 @@ pid_t number_of(Thread& thread)
 {
     if (thread.number != 0)
         return thread.number;
-    std::string status = read_proc_file(
-        thread.process->pid, "task/" + std::to_string(thread.tid) + "/status");
+    std::string status = thread_status(thread.process->pid, thread.tid);
     for (unsigned i = 0;; ++i) {
         auto number = static_cast<pid_t>(status_number(status, "NSpid", i));
         if (number <= 0)

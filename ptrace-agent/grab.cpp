@@ -134,8 +134,7 @@ Result<Ok> Agent::seize_all(Process& process)
                 thread_state(process.pid, tid) == '\0')
                 continue; // ended, or a leader that its threads outlive
             // A thread made by a seized one is ours already.
-            std::string status =
-                read_proc_file(process.pid, "task/" + std::to_string(tid) + "/status");
+            std::string status = thread_status(process.pid, tid);
             if (status_number(status, "TracerPid") ==
                 static_cast<std::uint64_t>(getpid()))
                 continue;

@@ -39,8 +39,7 @@ int FiringHost::ureg(std::uint32_t index, std::uint64_t* value) const
 const std::string& FiringHost::status()
 {
     if (status_.empty())
-        status_ = read_proc_file(thread_.process->pid,
-                                 "task/" + std::to_string(thread_.tid) + "/status");
+        status_ = thread_status(thread_.process->pid, thread_.tid);
     return status_;
 }
 

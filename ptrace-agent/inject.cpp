@@ -102,8 +102,7 @@ Result<Ok> Agent::find_syscall_insn(AddressSpace& space, Thread&)
 // Suspends the thread's seccomp filter, where there is one. "": calls can be made.
 std::string Agent::injection_refusal(Thread& thread)
 {
-    std::string status = read_proc_file(
-        thread.process->pid, "task/" + std::to_string(thread.tid) + "/status");
+    std::string status = thread_status(thread.process->pid, thread.tid);
     if (status_number(status, "Seccomp") == 0)
         return {};
     if (ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr,

@@ -274,8 +274,7 @@ void Agent::refresh_config(AddressSpace& space)
     // A filter may come at any time: with bells nothing needs a system call.
     bool may_call = !space.runtime.bells.are_hung();
     for (Thread* thread : threads_in(space)) {
-        std::string own = read_proc_file(
-            thread->process->pid, "task/" + std::to_string(thread->tid) + "/status");
+        std::string own = thread_status(thread->process->pid, thread->tid);
         may_call = may_call && status_number(own, "Seccomp") == 0;
         learn_thread(*thread);
     }

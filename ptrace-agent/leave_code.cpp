@@ -129,8 +129,7 @@ public:
         config_.mask_before = mask_;
         config_.mask_now = (mask_ | asynchronous_signals) &
                            ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
-        std::string status = read_proc_file(
-            thread.process->pid, "task/" + std::to_string(tid_) + "/status");
+        std::string status = thread_status(thread.process->pid, tid_);
         if (status_number(status, "Seccomp") == 0)
             announce(static_cast<std::uint32_t>(number_of(thread)));
         known_ = set_mask(tid_, mask_ | asynchronous_signals);

@@ -72,6 +72,11 @@ std::uint64_t status_number(const std::string& status, std::string_view name, in
     return value;
 }
 
+std::string thread_status(pid_t pid, pid_t tid)
+{
+    return read_proc_file(pid, "task/" + std::to_string(tid) + "/status");
+}
+
 char thread_state(pid_t pid, pid_t tid)
 {
     std::string stat =

@@ -25,6 +25,9 @@ std::string status_field(const std::string& status, std::string_view name);
 std::uint64_t status_number(const std::string& status, std::string_view name, int n = 0,
                             int base = 10);
 
+// The status file of one thread.
+std::string thread_status(pid_t pid, pid_t tid);
+
 // State letter of a thread ('R', 'S', 'D', 'Z', ...), 0 when it is gone.
 char thread_state(pid_t pid, pid_t tid);
 
