@@ -13,7 +13,9 @@ namespace dt::agent {
 
 bool in_our_code(const AddressSpace& space, TargetAddr pc);
 
-// Behind the first byte of a window, where only a jump that nobody foresaw leads.
+// The window that pc is in behind its first byte, where only a jump that nobody foresaw
+// leads; nullptr: there is none.
+Planted* window_around(const AddressSpace& space, TargetAddr pc);
 bool is_inside_window(const AddressSpace& space, TargetAddr pc);
 
 // Raised by the kernel for an instruction, not sent by somebody.

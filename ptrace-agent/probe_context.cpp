@@ -155,10 +155,15 @@ bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struc
     return false;
 }
 
-bool is_inside_window(const AddressSpace& space, TargetAddr pc)
+Planted* window_around(const AddressSpace& space, TargetAddr pc)
 {
     Planted* planted = space.patches.covering(pc);
-    return planted != nullptr && planted->patch.at != pc;
+    return planted != nullptr && planted->patch.at != pc ? planted : nullptr;
+}
+
+bool is_inside_window(const AddressSpace& space, TargetAddr pc)
+{
+    return window_around(space, pc) != nullptr;
 }
 
 // A jump into the middle of a window met a byte that traps.
@@ -167,9 +172,9 @@ bool Agent::into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& u
     AddressSpace& space = *thread.process->space;
     bool breakpoint = info.si_signo == SIGTRAP && info.si_code == SI_KERNEL;
     TargetAddr pc{breakpoint ? user.rip - 1 : user.rip};
-    if (!is_inside_window(space, pc))
+    Planted* planted = window_around(space, pc);
+    if (planted == nullptr)
         return false;
-    Planted* planted = space.patches.covering(pc);
     auto place = place_of(planted->patch, pc);
     if (!place || place->kind != PatchPlace::window)
         return false;
