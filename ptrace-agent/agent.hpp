@@ -177,6 +177,7 @@ private:
 
     // plant.cpp
     void tell_libraries_changed(pid_t pid);
+    void tell_error(pid_t pid, std::string text);
     Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,
                               std::vector<Tracepoint*>& linker);
 

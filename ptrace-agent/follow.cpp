@@ -121,14 +121,10 @@ void Agent::begin_followed(Thread& newborn)
     }
     if (n_lost == 0)
         return;
-    AgentEvent event;
-    event.kind = AgentEvent::agent_error;
-    event.pid = space->owner();
-    event.text = std::to_string(n_lost) + " places of process " +
-                 std::to_string(space->owner()) +
-                 " cannot be probed as its parent's are" +
-                 (jumps.note.empty() ? "" : ": " + jumps.note);
-    send_event(std::move(event));
+    tell_error(space->owner(), std::to_string(n_lost) + " places of process " +
+                                   std::to_string(space->owner()) +
+                                   " cannot be probed as its parent's are" +
+                                   (jumps.note.empty() ? "" : ": " + jumps.note));
 }
 
 } // namespace dt::agent

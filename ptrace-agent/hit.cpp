@@ -147,16 +147,13 @@ void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user
 
 void Agent::give_up(Tracepoint& tp, AddressSpace& space, const char* why)
 {
-    AgentEvent event;
-    event.kind = AgentEvent::agent_error;
-    event.pid = space.owner();
     char at[32];
     std::snprintf(at, sizeof at, "0x%lx", tp.at().value);
-    event.text = std::string("the tracepoint at ") + at + " was removed: " + why;
     space.restore_originals(
         {&tp}); // other threads' hits: handle_signal() sees the text
     space.forget(tp);
-    send_event(std::move(event));
+    tell_error(space.owner(),
+               std::string("the tracepoint at ") + at + " was removed: " + why);
 }
 
 void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,

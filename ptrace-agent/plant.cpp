@@ -136,6 +136,15 @@ void Agent::tell_libraries_changed(pid_t pid)
     send_event(std::move(event));
 }
 
+void Agent::tell_error(pid_t pid, std::string text)
+{
+    AgentEvent event;
+    event.kind = AgentEvent::agent_error;
+    event.pid = pid;
+    event.text = std::move(text);
+    send_event(std::move(event));
+}
+
 // What needs system calls of the target; ready: whether the runtime is in it.
 Result<Ok> Agent::prepare_target(StoppedWorld& world, Mechanism mechanism,
                                  std::vector<Tracepoint*>& linker)
@@ -257,13 +266,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
 
     if (!jumps.report.note.empty())
         work.notes.push_back(jumps.report.note);
-    for (std::string& note : work.notes) {
-        AgentEvent event;
-        event.kind = AgentEvent::agent_error;
-        event.pid = space->owner();
-        event.text = std::move(note);
-        send_event(std::move(event));
-    }
+    for (std::string& note : work.notes)
+        tell_error(space->owner(), std::move(note));
     std::sort(work.refused.begin(), work.refused.end());
     Writer out;
     out.put(static_cast<std::uint32_t>(sites.size() - work.refused.size()));
