@@ -22,11 +22,11 @@ TargetAddr jump_at(const std::vector<std::byte>& code, TargetAddr at,
     return at + offset + 5 + static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
-WindowPlan plan_of(const Text& text)
+Reach only_reach_of(const Window& window)
 {
-    WindowPlan plan = text.plan();
-    EXPECT_TRUE(plan.refused.empty());
-    return plan;
+    std::vector<Reach> reach = reach_of(window);
+    EXPECT_EQ(reach.size(), 1U);
+    return reach.empty() ? Reach{} : reach[0];
 }
 
 struct Built {
@@ -60,9 +60,7 @@ TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
     for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390", "89c85dc3"}) {
         std::size_t n = first.size() / 2;
         Text text(first + "4889f8 4889f2 c3");
-        WindowPlan plan = plan_of(text.site(0, 7, 0, n).behind(n + 7, 0));
-        ASSERT_EQ(plan.windows.size(), 1U);
-        const Window& window = plan.windows[0];
+        const Window window = window_of(text.site(0, 7, 0, n).behind(n + 7, 0));
         EXPECT_EQ(window.form, PatchForm::pair);
         EXPECT_EQ(window.own_bytes(), n);
         EXPECT_EQ(window.end(), Text::at(n + 6));
@@ -98,12 +96,11 @@ TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
 TEST(PatchForms, APairOfFourBytesHasAPrefix)
 {
     // mov %ecx,%eax; pop %rbp; ret | mov %rdi,%rax; mov %rsi,%rdx; ret
-    WindowPlan plan =
-        plan_of(Text("89c85dc3 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    EXPECT_EQ(plan.windows[0].n_prefix, 1U);
-    EXPECT_EQ(plan.windows[0].origin(), Text::at(6));
-    auto built = build(plan.windows[0]);
+    const Window window =
+        window_of(Text("89c85dc3 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
+    EXPECT_EQ(window.n_prefix, 1U);
+    EXPECT_EQ(window.origin(), Text::at(6));
+    auto built = build(window);
     ASSERT_TRUE(built);
     EXPECT_EQ(built->patch.text[0], std::byte{0x67});
     // A thread in the middle is taken to the copy of where it stands.
@@ -115,15 +112,12 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 {
     // push %rbx; mov %rdi,%rbx: a jump to the mov would not be caught behind a prefix, and
     // without one the first jump leads 380 MB below, where this text is not.
-    WindowPlan plan =
-        plan_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    const Window& window = plan.windows[0];
+    const Window window =
+        window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);
     EXPECT_EQ(window.n_second_prefix, 1U);
-    std::vector<Reach> reach = reach_of(window);
-    ASSERT_EQ(reach.size(), 1U);
-    EXPECT_EQ(reach[0].from, 0x67000000);
+    const Reach reach = only_reach_of(window);
+    EXPECT_EQ(reach.from, 0x67000000);
     auto built = build(window, TargetAddr{0x67000000 + text_at}, 32 << 20);
     ASSERT_TRUE(built);
     const Patch& patch = built->patch;
@@ -150,11 +144,11 @@ TEST(PatchForms, APairTakesInTheWindowBehindIt)
 {
     // ret | mov %rdi,%rax; mov %rsi,%rdx; ret
     Text text("c3 4889f8 4889f2 c3");
-    WindowPlan plan = plan_of(text.site(0, 1, 0, 1).behind(8, 0).site(1, 2, 1, 8));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    EXPECT_EQ(plan.windows[0].insns[0].site, 1U);
-    EXPECT_EQ(plan.windows[0].insns[1].site, 2U);
-    auto built = build(plan.windows[0]);
+    const Window window =
+        window_of(text.site(0, 1, 0, 1).behind(8, 0).site(1, 2, 1, 8));
+    EXPECT_EQ(window.insns[0].site, 1U);
+    EXPECT_EQ(window.insns[1].site, 2U);
+    auto built = build(window);
     ASSERT_TRUE(built);
     EXPECT_EQ(jump_at(built->patch.stub_code, *built->patch.stub, 0),
               built->patch.moved[1].head);
@@ -164,44 +158,39 @@ TEST(PatchForms, APairReachesAWindowFurtherOn)
 {
     // ret | push %rbx; mov $1,%eax; ret, whose ret's window begins at the mov
     Text text("c3 53 b801000000 c3");
-    WindowPlan plan = plan_of(text.site(0, 1, 0, 1).behind(8, 0).site(7, 2, 1, 8));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    EXPECT_EQ(plan.windows[0].insns.size(), 4U);
-    EXPECT_EQ(plan.windows[0].insns[3].site, 2U);
+    const Window window =
+        window_of(text.site(0, 1, 0, 1).behind(8, 0).site(7, 2, 1, 8));
+    EXPECT_EQ(window.insns.size(), 4U);
+    EXPECT_EQ(window.insns[3].site, 2U);
 }
 
 TEST(PatchForms, AnInstructionOfAPairIsProbedInIt)
 {
     // xor %eax,%eax; ret | ...: entry and return
     Text text("31c0 c3 4889f8 4889f2 c3");
-    WindowPlan plan =
-        plan_of(text.site(0, 1, 0, 3).behind(10, 0).site(2, 2, 0, 3).behind(10, 0));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    EXPECT_EQ(plan.windows[0].insns[0].site, 1U);
-    EXPECT_EQ(plan.windows[0].insns[1].site, 2U);
+    const Window window =
+        window_of(text.site(0, 1, 0, 3).behind(10, 0).site(2, 2, 0, 3).behind(10, 0));
+    EXPECT_EQ(window.insns[0].site, 1U);
+    EXPECT_EQ(window.insns[1].site, 2U);
 }
 
 TEST(PatchForms, ACallsReturnAddressIsThePlaceOfASecondJump)
 {
     // call *%rax | mov %rax,%rbx; pop %rbx; ret
-    WindowPlan plan = plan_of(Text("ffd0 4889c3 5b c3").site(0));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    EXPECT_EQ(plan.windows[0].form, PatchForm::pair);
-    EXPECT_EQ(plan.windows[0].insns[plan.windows[0].second].insn.at, Text::at(2));
+    const Window window = window_of(Text("ffd0 4889c3 5b c3").site(0));
+    EXPECT_EQ(window.form, PatchForm::pair);
+    EXPECT_EQ(window.insns[window.second].insn.at, Text::at(2));
 }
 
 TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 {
     // ret, and 10 20 30 06 behind it
-    WindowPlan plan = plan_of(Text("c3 10203006").site(0, 7, 0, 1));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    const Window& window = plan.windows[0];
+    const Window window = window_of(Text("c3 10203006").site(0, 7, 0, 1));
     EXPECT_EQ(window.form, PatchForm::punned);
     EXPECT_EQ(window.end(), Text::at(1));
-    std::vector<Reach> reach = reach_of(window);
-    ASSERT_EQ(reach.size(), 1U);
-    EXPECT_EQ(reach[0].from, 0x06302010);
-    EXPECT_EQ(reach[0].to, 0x06302011);
+    const Reach reach = only_reach_of(window);
+    EXPECT_EQ(reach.from, 0x06302010);
+    EXPECT_EQ(reach.to, 0x06302011);
 
     TargetAddr exact = Text::at(5) + 0x06302010;
     TrampolineSpace space;
@@ -227,15 +216,12 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 {
     // jmp *%rax, and 20 30 f6 05 behind it: f6 would be the highest byte
-    WindowPlan plan = plan_of(Text("ffe0 2030f605").site(0, 7, 0, 2));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    const Window& window = plan.windows[0];
+    const Window window = window_of(Text("ffe0 2030f605").site(0, 7, 0, 2));
     EXPECT_EQ(window.n_prefix, 1U);
     EXPECT_EQ(window.n_kept, 4U);
-    std::vector<Reach> reach = reach_of(window);
-    ASSERT_EQ(reach.size(), 1U);
-    EXPECT_EQ(reach[0].from, 0x05f63020);
-    EXPECT_EQ(reach[0].to, 0x05f63021);
+    const Reach reach = only_reach_of(window);
+    EXPECT_EQ(reach.from, 0x05f63020);
+    EXPECT_EQ(reach.to, 0x05f63021);
     TargetAddr exact = window.origin() + 0x05f63020;
     Result<Patch> patch = build_patch(window, {area + 64, exact}, area);
     ASSERT_TRUE(patch);
@@ -251,9 +237,7 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 TEST(PatchForms, APunnedJumpTakesWhatItCanBeforeItself)
 {
     // pop %rbp; mov %eax,%ecx; ret, and 10 behind: three bytes are free, two trap
-    WindowPlan plan = plan_of(Text("5d 89c1 c3 10").site(3, 7, 0, 4));
-    ASSERT_EQ(plan.windows.size(), 1U);
-    const Window& window = plan.windows[0];
+    const Window window = window_of(Text("5d 89c1 c3 10").site(3, 7, 0, 4));
     EXPECT_EQ(window.at(), Text::at(0));
     EXPECT_EQ(trapping_bytes(window), 5U);
     auto built = build(window, TargetAddr{0x10000000 + text_at}, 32 << 20);
@@ -301,7 +285,7 @@ TEST(PatchForms, OfTwoPunnedJumpsOneKeepsTheOthersPlace)
 
 TEST(PatchForms, AWrongPlaceIsRefused)
 {
-    Window window = plan_of(Text("c3 10203006").site(0, 7, 0, 1)).windows[0];
+    Window window = window_of(Text("c3 10203006").site(0, 7, 0, 1));
     TargetAddr exact = Text::at(5) + 0x06302010;
     EXPECT_FALSE(build_patch(window, {area + 64, {}}, area));
     EXPECT_FALSE(build_patch(window, {area + 64, exact + 1}, area));
