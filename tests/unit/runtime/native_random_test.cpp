@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Random clauses, compiled and interpreted: the same registers, the same state, the same
 // aggregations, variables and drops.
-#include "tests/unit/runtime/in_process.hpp"
+#include "tests/unit/runtime/native_support.hpp"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -12,8 +12,6 @@ using namespace runtime_test;
 
 namespace {
 
-const InProcess::Probe entry{"pid1:a.out:work:entry"};
-const InProcess::Probe ret{"pid1:a.out:work:return", DT_RT_RETURN, 0x17};
 constexpr std::uint64_t arithmetic = 0x8d5, direction = 0x400, alignment = 0x40000;
 
 class Generator {

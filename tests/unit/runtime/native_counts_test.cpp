@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Compiled clauses count exactly, whatever happens to their threads, and the program
+// notices nothing.
+#include "tests/unit/runtime/native_support.hpp"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace runtime_test;
+
+namespace {
+
+TEST(Native, CountsOnTheThreadsOwnCpuWithoutAShard)
+{
+    InProcess runtime(count_entries);
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    for (unsigned n = 0; n < runtime.session.arena().n_shards; n++)
+        runtime.session.shard(n).lock = 1;
+    for (int i = 0; i < 1000; i++)
+        work();
+    Counted n = counted(runtime);
+    EXPECT_EQ(n.all(), 1000u);
+    EXPECT_EQ(n.by_engine, 0u);
+    if (has_rseq()) {
+        EXPECT_GT(n.on_cpus, 900u); // a tick of the clock may have come between
+    }
+}
+
+TEST(Native, CountsByLocksWhereNoSequenceCanBeUsed)
+{
+    for (int how = 0; how < 4; how++) {
+        InProcess runtime(count_entries);
+        runtime.use_rseq = how != 0;
+        if (how == 1)
+            runtime.session.arena().counters.n_cpus = 0; // none for this CPU
+        Function work = runtime.probed({entry}, address(probed_work));
+        ASSERT_EQ(runtime.compile(work), "");
+        runtime.config().rseq = how != 2;
+        // As if in a sequence of the program: not to be touched. The kernel clears what
+        // does not hold at the next preemption.
+        struct rseq_cs its_own {};
+        unsigned kept = 0;
+        for (int i = 0; i < 1000; i++) {
+            if (how == 3 && has_rseq())
+                own_rseq().rseq_cs = reinterpret_cast<std::uint64_t>(&its_own);
+            work();
+            kept += how == 3 && has_rseq() && own_rseq().rseq_cs != 0;
+        }
+        if (has_rseq())
+            own_rseq().rseq_cs = 0;
+        Counted n = counted(runtime);
+        EXPECT_EQ(n.all(), 1000u) << how;
+        if (how == 3 && has_rseq()) {
+            EXPECT_GT(kept, 900u);
+            EXPECT_GT(n.shared, 900u);
+        } else {
+            EXPECT_EQ(n.shared, 1000u) << how;
+        }
+    }
+}
+
+TEST(Native, CountsExactlyWhateverHappensToItsThreads)
+{
+    for (const char* actions :
+         {"@a = count(); @b = quantize(arg0);",
+          "@a[arg0] = count(); @b[arg0 & 3, (char)arg0] = quantize(arg0);",
+          "@a = count(); } pid1:a.out:work:entry { @b[arg0] = count();"}) {
+        InProcess runtime("pid1:a.out:work:entry { " + std::string(actions) + " }");
+        Function work = runtime.probed({entry}, address(probed_work));
+        ASSERT_EQ(runtime.compile(work), "");
+        for (unsigned i = 0; i < 16; i++)
+            call(work, i & 7); // so that the keys are known
+        counted(runtime);
+        std::uint64_t n_calls = call_from_many_threads(work, 400000);
+        Counted n = counted(runtime);
+        EXPECT_EQ(n.all(), 2 * n_calls) << actions;
+        EXPECT_EQ(n.by_engine, 0u) << actions;
+        EXPECT_GT(n.shared, 0u);
+        if (has_rseq()) {
+            EXPECT_GT(n.on_cpus, n.shared);
+        }
+    }
+}
+
+// Each step takes the CPU away: a sequence that began anew would never end.
+TEST(Native, ComesToAnEndUnderADebuggersSteps)
+{
+    InProcess runtime("pid1:a.out:work:entry { @a = count(); @b[arg0] = sum(arg0); }");
+    Function work = runtime.probed({entry}, address(probed_work));
+    ASSERT_EQ(runtime.compile(work), "");
+    call(work, 41);
+    counted(runtime);
+    pid_t child = fork();
+    if (child == 0) {
+        ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        raise(SIGSTOP);
+        call(work, 41);
+        _exit(7);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    const auto code = reinterpret_cast<std::uint64_t>(runtime.base()) + DT_RT_CODE;
+    unsigned n_inside = 0;
+    for (int i = 0; i < 100000 && WIFSTOPPED(status); i++) {
+        user_regs_struct regs{};
+        ptrace(PTRACE_GETREGS, child, nullptr, &regs);
+        n_inside += regs.rip - code < DT_RT_CODE_BYTES;
+        ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr);
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+    }
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    EXPECT_GT(n_inside, 20u);
+    EXPECT_LT(n_inside, 200u);
+    EXPECT_EQ(counted(runtime).shared, 42u);
+    if (!WIFEXITED(status)) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+    }
+}
+
+TEST(Native, UsesAtMost216BytesOfTheStackItCameOn)
+{
+    InProcess runtime("pid1:a.out:work:entry"
+                      "{ self->t = timestamp - arg0; self->k = (int64_t)1; }"
+                      "pid1:a.out:work:return /self->t && self->k/"
+                      "{ @[self->k, arg1 + arg0] = quantize(timestamp - self->t);"
+                      "trace(self->k); self->t = 0; }");
+    runtime.set_clock();
+    runtime.add_thread();
+    auto* page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    Function begins = runtime.probed({entry}, address(probed_work));
+    begins(); // the engine makes the slots
+    for (const InProcess::Probe& probe : {entry, ret}) {
+        Function work = runtime.probed({probe}, address(probed_work));
+        ASSERT_EQ(runtime.compile(work), "");
+        for (int i = 0; i < 3; i++) { // absent, then known
+            begins();
+            mprotect(page, 4096, PROT_NONE);
+            with_stack_at(page + 4096 + 216 + 8, work); // 8 for the return address
+            mprotect(page, 4096, PROT_READ | PROT_WRITE);
+        }
+    }
+    munmap(page, 8192);
+}
+
+TEST(Native, TakesTheRedZoneForTheProgramsOwn)
+{
+    InProcess runtime(count_entries);
+    Function work = runtime.probed({entry}, address(red_zone_back));
+    ASSERT_EQ(runtime.compile(work), "");
+    EXPECT_EQ(red_zone_after(work), 0);
+    EXPECT_EQ(counted(runtime).all(), 1u);
+}
+
+} // namespace
