@@ -4,7 +4,7 @@ import atexit, functools, glob, os, pwd, re, shutil, signal, statistics, subproc
 import peers as tools
 from postgres import Postgres, per_second
 from table import Skip, ours, peer
-from target import Timed, Tracer, address, numbers, text, wait_until
+from target import Timed, Tracer, Victim, address, numbers, text, wait_until
 
 PYTHON = "/usr/bin/python3"
 
@@ -23,7 +23,7 @@ sys.stdin.read()
 """
 TIMES = 5  # of which the median is taken
 
-class Allocating:
+class Allocating(Victim):
     def __init__(self, env=None):
         if not os.path.exists(PYTHON):
             raise Skip(f"no {PYTHON}")
@@ -32,11 +32,6 @@ class Allocating:
             stderr=subprocess.DEVNULL, text=True, env={**(env or os.environ), "PYTHONMALLOC": "malloc"})
         self.process.stdout.readline()
         self.pid = self.process.pid
-    def __enter__(self):
-        return self
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
     def run(self):
         """Once."""
         self.process.stdin.write("\n")

@@ -40,7 +40,16 @@ def text(pid, at, n=64):
         memory.seek(at)
         return memory.read(n)
 
-class Timed:
+class Victim:
+    """Its process ends with a with block."""
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+class Timed(Victim):
     """tests/victims/timed, waiting for a word; `under` is a command that runs it."""
     def __init__(self, args, under=(), path="", env=None):
         self.path = path or f"{args.build}/tests/victims/timed"
@@ -60,13 +69,6 @@ class Timed:
         """By the end of its input, for tools that write at the end."""
         self.process.stdin.close()
         self.process.wait(timeout=100)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
     def run(self, mode="work", rounds=11, calls=0, threads=1, pause_ms=0):
         """ns per call, the median of the rounds; self.calls counts the calls."""

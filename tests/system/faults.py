@@ -2,7 +2,7 @@
 traced meanwhile, looked at before and afterwards."""
 import os, pathlib, re, signal, subprocess, threading, time
 
-from harness import equal, text_differs, tracer_of, wait_until
+from harness import Holder, equal, is_alive, text_differs, tracer_of, wait_until
 
 # The ways in which a D program looks at its target; the text that work() is given.
 LOOKS = ("pid$target:a.out:work:entry { @entries = count(); this->s = copyinstr(arg1); } "
@@ -52,7 +52,7 @@ class Line:
             raise AssertionError("no line came: " + ("its output is closed" if found else "silent"))
         return found[0]
 
-class Tracer:
+class Tracer(Holder):
     """dtrace on processes that run; up once its BEGIN has fired."""
     def __init__(self, t, program, *pids, flags=(), command=None, wait=True):
         self.out = t.scratch / f"out.{time.monotonic_ns()}"
@@ -84,6 +84,21 @@ class Tracer:
             if word in self.errors:
                 raise AssertionError(self.errors)
         return self.out.read_text()
+
+def traced_again_and_again(t, program, target, seconds):
+    """For so many seconds each time until a process ends: how often it was traced to an end."""
+    n_rounds = 0
+    while target.poll() is None:
+        with Tracer(t, program, target.pid, wait=False) as tracer:
+            try:
+                tracer.wait()
+                time.sleep(seconds)
+                tracer.finish()
+                n_rounds += 1
+            except AssertionError:
+                if is_alive(target.pid):
+                    raise
+    return n_rounds
 
 def found(text, name):
     """The number that an aggregation was printed with; 0 when it was not."""

@@ -4,7 +4,7 @@ A test is a function whose name is a sentence; main() runs all of a file's tests
 order and adds a line for each to --results. A test that lacks a program raises Skip
 with what is missing.
 """
-import argparse, inspect, os, pathlib, shutil, signal, subprocess, sys, tempfile, time, traceback
+import argparse, contextlib, inspect, os, pathlib, shutil, signal, subprocess, sys, tempfile, time, traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -46,6 +46,23 @@ def as_nobody():
     if subprocess.run([*user, "true"], capture_output=True).returncode != 0:
         raise Skip("no other user can be had here")
     return user
+
+@contextlib.contextmanager
+def held(process):
+    """A process that does not outlive the block, however that ends."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+class Holder:
+    """Holds its process so, in a with block."""
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
 
 def equal(got, want, what="value"):
     if got != want:

@@ -2,7 +2,7 @@
 (A1, A2 of the catalogue of faults)."""
 import os, pathlib, random, signal, subprocess, time
 
-from harness import equal, main, need, text_differs, wait_until
+from harness import equal, held, main, need, text_differs, wait_until
 
 PROBES = "pid$target:libc.so.6::entry,pid$target:libc.so.6::return { @[probefunc] = count(); }"
 
@@ -59,24 +59,19 @@ def kill_at_random_moments(t, victims, work=WORK, probes=PROBES):
     rounds = 1000 if t.long else 20
     n_agents = 0
     for round in range(rounds):
-        target = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        dtrace = t.start("-Zqn", probes, "-p", str(target.pid))
-        time.sleep(0.02 + random.random() * 0.2)
-        agent = agent_of(dtrace) if "agent" in victims else 0
-        if "dtrace" in victims:
-            dtrace.kill()
-        if agent:
-            n_agents += 1
-            try:
-                os.kill(agent, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        try:
+        with held(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)) as target, \
+             held(t.start("-Zqn", probes, "-p", str(target.pid))) as dtrace:
+            time.sleep(0.02 + random.random() * 0.2)
+            agent = agent_of(dtrace) if "agent" in victims else 0
+            if "dtrace" in victims:
+                dtrace.kill()
+            if agent:
+                n_agents += 1
+                try:
+                    os.kill(agent, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
             out, errors = target.communicate(timeout=60)
-        finally:
-            target.kill()
-            dtrace.kill()
-            dtrace.communicate()
         equal((target.returncode, out), (0, right), f"round {round}: {errors[-300:]}")
     if "agent" in victims and n_agents < rounds // 3:
         raise AssertionError(f"only {n_agents} agents were there to be killed")
@@ -105,19 +100,14 @@ print(zlib.crc32(b"x"))
 
 def killing_the_agent_before_a_library_comes_harms_no_target(t):
     need("python3")
-    target = subprocess.Popen(["python3", "-c", LATER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True)
-    equal(target.stdout.readline(), "ready\n", "the target")
-    dtrace = t.start("-Zqn", "pid$target:libssl*::entry { @ = count(); }", "-p", str(target.pid))
-    try:
-        wait_until(lambda: text_differs(target.pid), what="something of ours in its text")
-        time.sleep(0.1)
-        os.kill(agent_of(dtrace), signal.SIGKILL)
-        out, errors = target.communicate("go\n", timeout=20)
-    finally:
-        target.kill()
-        dtrace.kill()
-        dtrace.communicate()
+    with held(subprocess.Popen(["python3", "-c", LATER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)) as target:
+        equal(target.stdout.readline(), "ready\n", "the target")
+        with held(t.start("-Zqn", "pid$target:libssl*::entry { @ = count(); }", "-p", str(target.pid))) as dtrace:
+            wait_until(lambda: text_differs(target.pid), what="something of ours in its text")
+            time.sleep(0.1)
+            os.kill(agent_of(dtrace), signal.SIGKILL)
+            out, errors = target.communicate("go\n", timeout=20)
     equal((target.returncode, out), (0, "2363233923\n"), errors[-300:])
 
 TESTS = [killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,

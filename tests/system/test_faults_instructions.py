@@ -116,18 +116,14 @@ def offsets_that_are_no_instructions_are_refused(t):
 def threads_that_jump_into_a_window_outlive_it(t):
     """C6, F5: Go's goroutines return behind goexit's first byte; the trap of one may be on its way
     when the window goes"""
-    process = subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               text=True)
-    try:
+    with held(subprocess.Popen([victim_of(t, "strayer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)) as process:
         equal(process.stdout.readline(), "ready\n")
         for _ in range(200 if t.long else 10):
             Tracer(t, "pid$target:a.out:work:entry { @ = count(); }", process.pid).finish()
             untouched(process.pid)
         equal(process.communicate("x", timeout=30)[0], "wrong 0\n")
         equal(process.returncode, 0, "the target's status")
-    finally:
-        process.kill()
-        process.wait()
 
 def a_uprobe_that_is_there_stays(t):
     """F32: the kernel's breakpoint is neither moved nor taken away"""

@@ -41,7 +41,7 @@ print([sorted(set(one)) for one in said])
 print([len(one) for one in said])
 """
 
-class Storm:
+class Storm(Holder):
     def __init__(self, n):
         self.process = subprocess.Popen(["python3", "-c", STORM, str(n)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -55,11 +55,6 @@ class Storm:
         equal(self.process.returncode, 0, errors[-500:])
         said, calls = out.splitlines()
         return said, json.loads(calls)
-    def __enter__(self):
-        return self
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 def libraries_come_and_go_while_probes_do(t):
     """I2, I3: every entry and return is planted, by one tracer after the other, meanwhile"""
@@ -74,15 +69,11 @@ def libraries_come_and_go_while_probes_do(t):
     with Storm(10) as storm:
         storm.go()
         for _ in range(n_rounds):
-            tracer = Tracer(t, "pid$target:::entry,pid$target:::return { @ = count(); }", storm.process.pid,
-                            flags=("-Z",), wait=False)
-            try:
+            with Tracer(t, "pid$target:::entry,pid$target:::return { @ = count(); }", storm.process.pid,
+                        flags=("-Z",), wait=False) as tracer:
                 tracer.wait()
                 time.sleep(0.2)
                 tracer.finish()
-            finally:
-                tracer.process.kill()
-                tracer.process.communicate()
             equal(storm.process.poll(), None, "its end")
         said, calls = storm.end()
     equal(said, right)
@@ -93,18 +84,14 @@ def a_library_that_is_loaded_again_is_probed_again(t):
     need("python3")
     n = 100 if t.long else 20
     for flags in BOTH:
-        with Storm(n) as storm:
-            tracer = Tracer(t, "pid$target:liblzma.so.5:lzma_crc32:entry { @[probefunc] = count(); } "
-                            "pid$target:libbz2.so.1.0:BZ2_bzBuffToBuffCompress:return { @[probefunc] = count(); }",
-                            storm.process.pid, flags=("-Z", *flags), wait=False)
-            try:
-                wait_until(lambda: text_differs(storm.process.pid), what="something of ours in its text")
-                storm.go()
-                _, calls = storm.end()
-                counts = rows(tracer.finish(None))
-            finally:
-                tracer.process.kill()
-                tracer.process.communicate()
+        with Storm(n) as storm, \
+             Tracer(t, "pid$target:liblzma.so.5:lzma_crc32:entry { @[probefunc] = count(); } "
+                    "pid$target:libbz2.so.1.0:BZ2_bzBuffToBuffCompress:return { @[probefunc] = count(); }",
+                    storm.process.pid, flags=("-Z", *flags), wait=False) as tracer:
+            wait_until(lambda: text_differs(storm.process.pid), what="something of ours in its text")
+            storm.go()
+            _, calls = storm.end()
+            counts = rows(tracer.finish(None))
         equal(counts, {"lzma_crc32": calls[0], "BZ2_bzBuffToBuffCompress": calls[1]}, str(flags))
 
 TESTS = [libraries_come_and_go_while_probes_do, a_library_that_is_loaded_again_is_probed_again]

@@ -143,17 +143,13 @@ def an_interrupt_while_ten_thousand_probes_are_planted_undoes_all(t):
     with Paced(t, "free", threads=3) as target:
         for again in (False, True):
             for delay in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
-                dtrace = t.start("-qn", "pid$target:::entry,pid$target:::return { @ = count(); }",
-                                 "-p", str(target.pid))
-                time.sleep(delay)
-                dtrace.send_signal(signal.SIGINT)
-                if again:
+                with held(t.start("-qn", "pid$target:::entry,pid$target:::return { @ = count(); }",
+                                  "-p", str(target.pid))) as dtrace:
+                    time.sleep(delay)
                     dtrace.send_signal(signal.SIGINT)
-                try:
+                    if again:
+                        dtrace.send_signal(signal.SIGINT)
                     dtrace.communicate(timeout=20)
-                finally:
-                    dtrace.kill()
-                    dtrace.wait()
                 wait_until(lambda: tracer_of(target.pid) == 0, what="release")
                 untouched(target.pid)
         target.call()

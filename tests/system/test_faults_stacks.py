@@ -67,31 +67,16 @@ def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
                                  ("handled entry", n), ("on_signal return", n)):
                 equal(counts.get(name, 0), called, name)
 
+def storming(t, n):
+    return held(subprocess.Popen([t.victim("storm"), str(n), "3"], stdout=subprocess.PIPE, text=True))
+
 def probes_come_and_go_in_a_signal_storm(t):
     """C1, C6, D1: planted and removed while signals arrive and threads run through them"""
     n = 1000000 if t.long else 500000
     for probes in (OWN, "pid$target:a.out:work:,pid$target:a.out:handled: ", ALL):
-        target = subprocess.Popen([t.victim("storm"), str(n), "3"], stdout=subprocess.PIPE,
-                                  text=True)
-        n_rounds = 0
-        try:
-            while target.poll() is None:
-                tracer = Tracer(t, probes + "{ @ = count(); }", target.pid, wait=False)
-                try:
-                    tracer.wait()
-                    time.sleep(0.02)
-                    tracer.finish()
-                    n_rounds += 1
-                except AssertionError:
-                    if is_alive(target.pid):
-                        raise
-                finally:
-                    tracer.process.kill()
-                    tracer.process.communicate()
+        with storming(t, n) as target:
+            n_rounds = traced_again_and_again(t, probes + "{ @ = count(); }", target, 0.02)
             said = target.communicate(timeout=60)[0]
-        finally:
-            target.kill()
-            target.wait()
         equal(target.returncode, 0, said)
         right_storm(said, n)
         equal(n_rounds >= 2, True, f"only {n_rounds} rounds")
@@ -100,17 +85,10 @@ def a_storm_meets_a_killed_dtrace(t):
     """A1, D1"""
     n = 100000
     for _ in range(100 if t.long else 5):
-        target = subprocess.Popen([t.victim("storm"), str(n), "3"], stdout=subprocess.PIPE,
-                                  text=True)
-        tracer = Tracer(t, OWN + "{ @ = count(); }", target.pid)
-        try:
+        with storming(t, n) as target, Tracer(t, OWN + "{ @ = count(); }", target.pid) as tracer:
             time.sleep(random.random() * 0.05)
             tracer.process.kill()
             said = target.communicate(timeout=60)[0]
-        finally:
-            target.kill()
-            target.wait()
-            tracer.process.communicate()
         equal(target.returncode, 0, said)
         right_storm(said, n)
 

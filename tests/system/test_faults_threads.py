@@ -58,27 +58,10 @@ def threads_are_made_and_end_while_probes_come_and_go(t):
               "    all = [threading.Thread(target=run, args=(i + k,)) for k in range(10)]\n"
               "    [x.start() for x in all]; [x.join() for x in all]\n"
               "print(len(done), sum(done))\n")
-    target = subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, text=True)
-    n_rounds = 0
-    try:
-        while target.poll() is None:
-            tracer = Tracer(t, "pid$target:libc.so.6:pthread*:entry,pid$target:libc.so.6::return "
-                            "{ @ = count(); }", target.pid, wait=False)
-            try:
-                tracer.wait()
-                time.sleep(0.05)
-                tracer.finish()
-                n_rounds += 1
-            except AssertionError:
-                if is_alive(target.pid):
-                    raise
-            finally:
-                tracer.process.kill()
-                tracer.process.communicate()
+    with held(subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, text=True)) as target:
+        n_rounds = traced_again_and_again(
+            t, "pid$target:libc.so.6:pthread*:entry,pid$target:libc.so.6::return { @ = count(); }", target, 0.05)
         said = target.communicate(timeout=60)[0]
-    finally:
-        target.kill()
-        target.wait()
     equal((target.returncode, said), (0, f"20000 {sum(3 * (i + k) for i in range(2000) for k in range(10))}\n"))
     equal(n_rounds >= 1, True, "not one round")
 

@@ -2,11 +2,11 @@
 """dtrace --patches and the mechanism that -lv tells: what is, and would be, in a text."""
 import os, pathlib, re, signal, subprocess
 
-from harness import as_nobody, contains, equal, main, need, text_differs, tracer_of, wait_until
+from harness import Holder, as_nobody, contains, equal, main, need, text_differs, tracer_of, wait_until
 
 ROW = re.compile(r"^ *(\d+) +0x([0-9a-f]+) +(\S+) +(\S+) +(\d+|-) +(live|inert|lethal|-) (.+)$", re.M)
 
-class Sleeper:
+class Sleeper(Holder):
     """A python3 that waits for the end of its input."""
     def __init__(self, **more):
         need("python3")
@@ -15,13 +15,8 @@ class Sleeper:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **more)
         self.process.stdout.readline()
         self.pid = self.process.pid
-    def __enter__(self):
-        return self
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
-class Planted:
+class Planted(Holder):
     """dtrace with a program that has planted its probes."""
     def __init__(self, t, pid, program, *flags):
         began = t.scratch / f"began.{pid}.{os.urandom(4).hex()}"
@@ -116,11 +111,9 @@ def live_jumps_are_listed_with_their_function(t):
 
 def jumps_of_a_killed_tracer_are_inert(t):
     with Sleeper() as target:
-        tracer = Planted(t, target.pid, "pid$target:libc.so.6:malloc:entry { @ = count(); }")
-        agent = tracer_of(target.pid)
-        os.kill(agent, signal.SIGKILL)
-        tracer.process.kill()
-        tracer.process.communicate()
+        with Planted(t, target.pid, "pid$target:libc.so.6:malloc:entry { @ = count(); }"):
+            agent = tracer_of(target.pid)
+            os.kill(agent, signal.SIGKILL)
         wait_until(lambda: tracer_of(target.pid) == 0, what="the end of the agent")
         out = patches(t, target.pid)
         rows = ROW.findall(out)

@@ -1,7 +1,7 @@
 """A target is taken while its program is only starting."""
 import os, shutil, signal, subprocess, time
 
-from harness import contains, equal, is_alive, main, need, text_differs, tracer_of
+from harness import contains, equal, held, is_alive, main, need, text_differs, tracer_of
 
 def forget_cached(path):
     """The next read of the file comes from the disk, where it is not in use elsewhere."""
@@ -41,18 +41,14 @@ def a_program_that_starts_another_one_keeps_clean_text(t):
     written into the new one."""
     need("perl")
     for i in range(40):
-        target = subprocess.Popen(["perl", "-e", f"select(undef, undef, undef, {i * 0.0005});"
-                                   'exec(q{perl}, q{-e}, q{while (1) { $i++ }})'])
-        try:
+        with held(subprocess.Popen(["perl", "-e", f"select(undef, undef, undef, {i * 0.0005});"
+                                    'exec(q{perl}, q{-e}, q{while (1) { $i++ }})'])) as target:
             done = t.run("-qn", "pid$target:libc.so.6::entry { @ = count(); } tick-100ms { exit(0); }", "-Z",
                          "-p", str(target.pid))
             equal(done.returncode, 0, done.stderr)
             time.sleep(0.02)
             equal(target.poll(), None, "the target's end")
             equal((tracer_of(target.pid), text_differs(target.pid)), (0, []))
-        finally:
-            target.kill()
-            target.wait()
 
 TESTS = [a_program_in_the_middle_of_execve_is_taken_whole, a_program_that_starts_another_one_keeps_clean_text]
 

@@ -86,13 +86,9 @@ def stacks_are_counted_and_named(t):
 
 def a_profile_samples_what_the_target_runs(t):
     need("perl")
-    target = subprocess.Popen(["perl", "-e", "while (1) { $i++ }"])
-    try:
+    with held(subprocess.Popen(["perl", "-e", "while (1) { $i++ }"])) as target:
         done = t.run("-qn", """profile-97 { @n[pid == $target, arg0 == 0, arg1 != 0] = count(); @s[umod(arg1)] = count(); }
                      tick-2s { exit(0); }""", "-p", str(target.pid))
-    finally:
-        target.kill()
-        target.wait()
     equal(done.returncode, 0, done.stderr)
     row = re.search(r"^ +1 +1 +1 +(\d+)$", done.stdout, re.M)
     if row is None or not 20 <= int(row.group(1)) <= 2 * 97 + 1:
