@@ -51,8 +51,14 @@ dt_off dt_heap(struct dt_loader *l, dt_u64 bytes);
 dt_off dt_heap_copy(struct dt_loader *l, const void *from, dt_u64 bytes);
 dt_off dt_heap_string(struct dt_loader *l, const char *s);
 
-/* --- load_difo.c, load_clause.c --- */
+/* --- load_difo.c, load_action.c, load_clause.c --- */
 int dt_load_difo(struct dt_loader *l, dt_u32 sec, dt_off *difo);
+/* align: of what it records. */
+int dt_load_action(struct dt_loader *l, struct dt_clause *c,
+		   struct dt_action *a, const struct dof_actdesc *d,
+		   dt_u32 *align);
+/* Does a clause make a record for it? */
+int dt_action_records(dt_u32 kind);
 int dt_load_clause(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 		   dt_u32 *clause);
 
