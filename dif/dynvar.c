@@ -11,8 +11,7 @@
  *
  * A chunk is a header, the key, the value. Keys are made of 64-bit words: scope
  * and id, the thread for self->, and of each tuple part its length and bytes.
- * Chunks come in size classes; a freed one goes on its class' free list, else
- * the pool grows. Storing 0 (or NULL) frees.
+ * Storing 0 (or NULL) frees. chunks.c keeps what is free.
  *
  * A bucket's lock is the holder's thread id. Waiting is bounded; what could not
  * be had in time is a drop: DYNDIRTY when a bucket stayed busy, DYNRINSE when a
@@ -29,41 +28,9 @@
  * thread that stores one while another reads it can mix them, as with global
  * variables.
  */
-#include "dif/mstate.h"
+#include "dif/chunks.h"
 
-#define DT_DYN_SPINS 2000
 #define DT_DYN_CHAIN 4096
-#define DT_DYN_CLASSES 24
-#define DT_DYN_UNIT 8 /* offsets of chunks count in these */
-
-struct dt_bucket {
-	dt_u32 lock;
-	dt_u32 head; /* chunk, in units from the pool's start, +1; 0: none */
-};
-
-struct dt_dynspace {
-	dt_u32 used;		     /* 1 once anything was stored */
-	dt_u32 clean_next;	     /* the slot that is looked at next */
-	dt_u64 grown;		     /* bytes of the pool handed out */
-	dt_u64 free[DT_DYN_CLASSES]; /* tag << 32 | chunk */
-};
-
-struct dt_chunk {
-	dt_u32 next;
-	dt_u32 hash;
-	dt_u32 key_bytes;
-	dt_u32 value_bytes;
-	dt_u32 class;
-	dt_u32 writing; /* its value is being written */
-};
-
-struct dt_dyn {
-	struct dt_dynspace *space;
-	struct dt_bucket *buckets;
-	dt_u8 *pool;
-	dt_u64 pool_bytes;
-	dt_u32 n_buckets;
-};
 
 /* A key and the place where it belongs. */
 struct dt_dynkey {
@@ -120,47 +87,6 @@ void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena)
 	dt_zero(space, sizeof(*space));
 }
 
-/* 64, 96, 128, 192, 256, 384 ... */
-static dt_u64 dt_class_bytes(dt_u32 class)
-{
-	return (class & 1 ? 96ull : 64ull) << (class / 2);
-}
-
-static dt_u32 dt_class_of(dt_u64 bytes)
-{
-	dt_u32 class = 0;
-
-	while (class < DT_DYN_CLASSES && dt_class_bytes(class) < bytes)
-		class ++;
-	return class;
-}
-
-static struct dt_chunk *dt_chunk_at(const struct dt_dyn *d, dt_u32 ref)
-{
-	dt_u64 off = (ref - 1ull) * DT_DYN_UNIT;
-
-	if (!ref || off > d->pool_bytes - sizeof(struct dt_chunk))
-		return DT_NULL;
-	return (struct dt_chunk *)(d->pool + off);
-}
-
-static dt_u32 dt_chunk_ref(const struct dt_dyn *d, const struct dt_chunk *c)
-{
-	return (dt_u32)(((const dt_u8 *)c - d->pool) / DT_DYN_UNIT) + 1;
-}
-
-/* Its key, when key and value of these lengths lie in the pool. */
-static dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
-			   dt_u64 key_bytes, dt_u64 value_bytes)
-{
-	dt_u8 *key = (dt_u8 *)(c + 1);
-	dt_u64 room = d->pool_bytes - (dt_u64)(key - d->pool);
-
-	if (key_bytes > room || value_bytes > room - key_bytes)
-		return DT_NULL;
-	return key;
-}
-
 static int dt_bucket_take(struct dt_mstate *m, struct dt_bucket *b)
 {
 	dt_u32 owner = dt_owner(m->host);
@@ -177,88 +103,6 @@ static int dt_bucket_take(struct dt_mstate *m, struct dt_bucket *b)
 static void dt_bucket_leave(struct dt_bucket *b)
 {
 	dt_release32(&b->lock, 0);
-}
-
-/* From one class' free list; null when it is empty. */
-static struct dt_chunk *dt_chunk_reuse(struct dt_mstate *m,
-				       const struct dt_dyn *d, dt_u32 class)
-{
-	dt_u64 *list = &d->space->free[class];
-
-	for (int i = 0; i < DT_DYN_SPINS; i++) {
-		dt_u64 head = dt_once64(list);
-		struct dt_chunk *c = dt_chunk_at(d, (dt_u32)head);
-
-		if (!c)
-			return DT_NULL;
-		if (dt_cas64(list, head,
-			     ((head >> 32) + 1) << 32 | dt_once32(&c->next)))
-			return c;
-		dt_pause();
-	}
-	m->shard->drops[DTRACEDROP_DYNRINSE]++;
-	return DT_NULL;
-}
-
-static void dt_chunk_free(struct dt_mstate *m, const struct dt_dyn *d,
-			  struct dt_chunk *c)
-{
-	dt_u32 class = dt_once32(&c->class), ref = dt_chunk_ref(d, c);
-	dt_u64 *list;
-
-	if (class >= DT_DYN_CLASSES)
-		return;
-	list = &d->space->free[class];
-	for (int i = 0; i < DT_DYN_SPINS; i++) {
-		dt_u64 head = dt_once64(list);
-
-		__atomic_store_n(&c->next, (dt_u32)head, __ATOMIC_RELAXED);
-		if (dt_cas64(list, head, ((head >> 32) + 1) << 32 | ref))
-			return;
-		dt_pause();
-	}
-	m->shard->drops[DTRACEDROP_DYNRINSE]++;
-}
-
-static struct dt_chunk *dt_chunk_grow(const struct dt_dyn *d, dt_u32 class)
-{
-	dt_u64 bytes = dt_class_bytes(class);
-
-	for (int i = 0; i < DT_DYN_SPINS; i++) {
-		dt_u64 at = dt_once64(&d->space->grown);
-
-		if (at & (DT_DYN_UNIT - 1) || at > d->pool_bytes ||
-		    bytes > d->pool_bytes - at)
-			return DT_NULL;
-		if (dt_cas64(&d->space->grown, at, at + bytes)) {
-			struct dt_chunk *c = (struct dt_chunk *)(d->pool + at);
-
-			c->class = class;
-			return c;
-		}
-		dt_pause();
-	}
-	return DT_NULL;
-}
-
-static struct dt_chunk *dt_chunk_new(struct dt_mstate *m,
-				     const struct dt_dyn *d, dt_u64 bytes)
-{
-	dt_u32 class = dt_class_of(bytes);
-	struct dt_chunk *c = DT_NULL;
-	dt_u64 missed = m->shard->drops[DTRACEDROP_DYNRINSE];
-
-	if (class < DT_DYN_CLASSES) {
-		c = dt_chunk_reuse(m, d, class);
-		if (!c)
-			c = dt_chunk_grow(d, class);
-		/* A larger one, before a value is lost. */
-		while (!c && ++class < DT_DYN_CLASSES)
-			c = dt_chunk_reuse(m, d, class);
-	}
-	if (!c && missed == m->shard->drops[DTRACEDROP_DYNRINSE])
-		m->shard->drops[DTRACEDROP_DYNAMIC]++;
-	return c;
 }
 
 /* --- keys --- */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The space of dynamic variables (dynvar.c has its picture), and its chunks.
+ */
+#ifndef DIF_CHUNKS_H
+#define DIF_CHUNKS_H
+
+#include "dif/mstate.h"
+
+#define DT_DYN_SPINS 2000 /* tries, before it is a drop */
+#define DT_DYN_CLASSES 24
+#define DT_DYN_UNIT 8 /* offsets of chunks count in these */
+
+struct dt_bucket {
+	dt_u32 lock;
+	dt_u32 head; /* chunk, in units from the pool's start, +1; 0: none */
+};
+
+struct dt_dynspace {
+	dt_u32 used;		     /* 1 once anything was stored */
+	dt_u32 clean_next;	     /* the slot that is looked at next */
+	dt_u64 grown;		     /* bytes of the pool handed out */
+	dt_u64 free[DT_DYN_CLASSES]; /* tag << 32 | chunk */
+};
+
+struct dt_chunk {
+	dt_u32 next;
+	dt_u32 hash;
+	dt_u32 key_bytes;
+	dt_u32 value_bytes;
+	dt_u32 class;
+	dt_u32 writing; /* its value is being written */
+};
+
+struct dt_dyn {
+	struct dt_dynspace *space;
+	struct dt_bucket *buckets;
+	dt_u8 *pool;
+	dt_u64 pool_bytes;
+	dt_u32 n_buckets;
+};
+
+static inline struct dt_chunk *dt_chunk_at(const struct dt_dyn *d, dt_u32 ref)
+{
+	dt_u64 off = (ref - 1ull) * DT_DYN_UNIT;
+
+	if (!ref || off > d->pool_bytes - sizeof(struct dt_chunk))
+		return DT_NULL;
+	return (struct dt_chunk *)(d->pool + off);
+}
+
+static inline dt_u32 dt_chunk_ref(const struct dt_dyn *d,
+				  const struct dt_chunk *c)
+{
+	return (dt_u32)(((const dt_u8 *)c - d->pool) / DT_DYN_UNIT) + 1;
+}
+
+/* Its key, when key and value of these lengths lie in the pool. */
+static inline dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
+				  dt_u64 key_bytes, dt_u64 value_bytes)
+{
+	dt_u8 *key = (dt_u8 *)(c + 1);
+	dt_u64 room = d->pool_bytes - (dt_u64)(key - d->pool);
+
+	if (key_bytes > room || value_bytes > room - key_bytes)
+		return DT_NULL;
+	return key;
+}
+
+/* --- chunks.c --- */
+/* Of so many bytes with its header, class set; null, and a drop: none is left. */
+struct dt_chunk *dt_chunk_new(struct dt_mstate *m, const struct dt_dyn *d,
+			      dt_u64 bytes);
+/* Nothing leads to it any more. */
+void dt_chunk_free(struct dt_mstate *m, const struct dt_dyn *d,
+		   struct dt_chunk *c);
+
+#endif
