@@ -14,7 +14,8 @@
 // Files: agent.cpp loop and requests; stops.cpp what a stop means; hit.cpp tracepoints
 // being hit; follow.cpp children; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
 // release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
-// repair; inject_runtime.cpp, jumps.cpp, patches.cpp, runtime_map.cpp the fast path;
+// repair; inject_runtime.cpp, injection.cpp, jumps.cpp, patches.cpp, runtime_map.cpp,
+// runtime_sites.cpp the fast path;
 // native_code.cpp, rseq.cpp compiled clauses in it;
 // probe_context.cpp threads that stop in it, leave_code.cpp how they get out; answer.cpp,
 // host_upcall.cpp what it asks;

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// Each step is a system call of one of the target's stopped threads. Descriptors go
+// through a socket, of which the agent takes an end (pidfd_getfd).
+#include "ptrace-agent/injection.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dt::agent {
+
+constexpr std::uint64_t scratch_bytes = 4096;
+
+// What recvmsg(2) needs, in the target's scratch page.
+struct Scratch {
+    int pair[2];
+    char byte;
+    iovec data;
+    msghdr message;
+    alignas(8) char control[CMSG_SPACE(3 * sizeof(int))];
+};
+static_assert(sizeof(Scratch) <= scratch_bytes);
+
+Agent::Injection::~Injection()
+{
+    for (int fd : fds_)
+        (void)call(SYS_close, {static_cast<std::uint64_t>(fd)});
+    for (auto [at, bytes] : undone_)
+        (void)call(SYS_munmap, {at.value, bytes});
+    if (locks_ == FutureLocks::at_once)
+        (void)call(SYS_mlockall, {MCL_FUTURE});
+}
+
+Result<std::uint64_t>
+Agent::Injection::call(long number, std::array<std::uint64_t, 6> args, const char* step)
+{
+    Thread* thread = agent_.find_thread(tid_);
+    if (thread == nullptr)
+        return Error{Code::gone, "it ended"};
+    auto value = agent_.inject(*thread, number, args);
+    if (!value)
+        return value;
+    if (*value > ~4095ull)
+        return Error{Code::unsupported,
+                     std::string(step) + ": " +
+                         std::strerror(-static_cast<int>(*value)),
+                     -static_cast<int>(*value)};
+    return value;
+}
+
+Result<TargetAddr> Agent::Injection::map(TargetAddr at, std::uint64_t bytes,
+                                         int protection, int flags, int fd,
+                                         const char* step)
+{
+    auto mapped = call(SYS_mmap,
+                       {at.value, bytes, static_cast<std::uint64_t>(protection),
+                        static_cast<std::uint64_t>(flags),
+                        static_cast<std::uint64_t>(static_cast<long>(fd)), 0},
+                       step);
+    if (!mapped)
+        return mapped.error();
+    return TargetAddr{*mapped};
+}
+
+// A jump reaches 2 GiB, and a punned one leads to one place.
+TargetAddr Agent::Injection::far_from_text(std::uint64_t bytes)
+{
+    constexpr std::uint64_t distance = 16ull << 30;
+    if (far_.value == 0) {
+        for (const Mapping& m : mappings_of(space_->speaker()))
+            if (m.execute && !m.path.empty() && m.path[0] == '/')
+                far_ = m.start; // the last one's: the libraries'
+    }
+    if (far_.value <= distance + bytes)
+        return {};
+    far_ = TargetAddr{(far_.value - distance - bytes) & ~(page_bytes - 1)};
+    return far_;
+}
+
+Result<TargetAddr> Agent::Injection::reserve(std::uint64_t bytes, const char* step)
+{
+    TargetAddr wanted = far_from_text(bytes);
+    auto at = map(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                  no_fd, step);
+    if (at)
+        undone_.emplace_back(*at, bytes);
+    return at;
+}
+
+Result<Ok> Agent::Injection::defer_locks()
+{
+    if (locks_ != FutureLocks::at_once)
+        return Ok{};
+    auto deferred = call(SYS_mlockall, {MCL_FUTURE | MCL_ONFAULT},
+                         "map without locking (mlockall)");
+    if (!deferred)
+        return deferred.error();
+    return Ok{};
+}
+
+void Agent::Injection::own(TargetAddr at, std::uint64_t bytes)
+{
+    if (locks_ != FutureLocks::none)
+        (void)call(SYS_munlock, {at.value, bytes});
+    (void)call(SYS_madvise, {at.value, bytes, MADV_DONTDUMP});
+}
+
+static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds)
+{
+    char byte = 0;
+    iovec data{&byte, 1};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)]{};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof fds);
+    std::memcpy(CMSG_DATA(header), fds.data(), sizeof fds);
+    if (sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+        return errno_error("send the arena's descriptors");
+    return Ok{};
+}
+
+Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
+{
+    std::uint64_t locked = locked_kib(space_->owner());
+    auto page = map({}, scratch_bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, no_fd, "map a scratch page");
+    if (!page)
+        return page.error();
+    locks_ = future_locks(space_->owner(), locked, *page);
+    undone_.insert(undone_.begin(), {*page, scratch_bytes});
+    TargetAddr at = *page;
+    auto made = call(SYS_socketpair, {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, at.value},
+                     "make a socket");
+    if (!made)
+        return made.error();
+    Scratch scratch{};
+    if (!space_->read_value(at, scratch))
+        return Error{Code::gone, "it ended"};
+    fds_ = {scratch.pair[0], scratch.pair[1]};
+    Fd process(static_cast<int>(syscall(SYS_pidfd_open, space_->owner(), 0)));
+    Fd end(
+        static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), scratch.pair[1], 0)));
+    if (!end)
+        return errno_error("take a descriptor of it (pidfd_getfd)");
+    if (auto sent = send_fds(end.get(), ours); !sent)
+        return sent.error();
+    auto inside = [at](const void* member, const Scratch& base) {
+        return reinterpret_cast<void*>(
+            at.value +
+            (static_cast<const char*>(member) - reinterpret_cast<const char*>(&base)));
+    };
+    scratch.data = {inside(&scratch.byte, scratch), 1};
+    scratch.message.msg_iov = static_cast<iovec*>(inside(&scratch.data, scratch));
+    scratch.message.msg_iovlen = 1;
+    scratch.message.msg_control = inside(scratch.control, scratch);
+    scratch.message.msg_controllen = sizeof scratch.control;
+    if (!space_->write(at, std::as_bytes(std::span(&scratch, 1))))
+        return Error{Code::gone, "it ended"};
+    auto message = reinterpret_cast<std::uint64_t>(inside(&scratch.message, scratch));
+    auto received = call(SYS_recvmsg,
+                         {static_cast<std::uint64_t>(scratch.pair[0]), message,
+                          MSG_CMSG_CLOEXEC | MSG_DONTWAIT},
+                         "receive the arena's descriptors");
+    if (!received)
+        return received.error();
+    std::array<int, 3> theirs{};
+    Scratch after{};
+    if (!space_->read_value(at, after) || (after.message.msg_flags & MSG_CTRUNC) != 0)
+        return Error{Code::unsupported,
+                     "receive the arena's descriptors: it may open no "
+                     "more files (RLIMIT_NOFILE)"};
+    std::memcpy(theirs.data(), after.control + CMSG_LEN(0), sizeof theirs);
+    fds_.insert(fds_.end(), theirs.begin(), theirs.end());
+    return theirs;
+}
+
+bool Agent::Injection::hang_bells(TargetAddr at)
+{
+    static constexpr std::byte there[bells_bytes]{};
+    auto made = call(SYS_userfaultfd, {bells_flags()}, "make a userfaultfd");
+    if (!made)
+        return false;
+    fds_.push_back(static_cast<int>(*made));
+    Fd process(static_cast<int>(syscall(SYS_pidfd_open, space_->owner(), 0)));
+    Fd own(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), *made, 0)));
+    return own && space_->write(at, there) &&
+           space_->runtime.bells.hang(std::move(own), at);
+}
+
+} // namespace dt::agent

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// The table of sites: which code a trampoline goes on to, and what is fired there.
+//
+// A site is made inert, gets the firings of its probes, which the engine does, and then,
+// for one probe, compiled code clause by clause: behind the first there are sites of the
+// clauses' own, which live as long.
+#include "ptrace-agent/runtime_map.hpp"
+
+#include "ptrace-agent/runtime/image.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace dt::agent {
+
+// Beyond, sites are for probes alone, whose other clauses are then the engine's.
+constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
+
+std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
+{
+    std::uint32_t site = n_sites_;
+    if (!free_sites_.empty()) {
+        site = free_sites_.back();
+        free_sites_.pop_back();
+    } else if (n_sites_ == DT_RT_MAX_SITES) {
+        return std::nullopt;
+    } else {
+        ++n_sites_;
+    }
+    config_->sites[site] = dt_rt_site{};
+    config_->sites[site].at = at.value;
+    set_code(config_->sites[site], image.value + runtime_header().skip);
+    return site;
+}
+
+void RuntimeMap::set_back(std::uint32_t site, TargetAddr tail)
+{
+    config_->sites[site].back = tail.value;
+    auto all = behind_.find(site);
+    if (all == behind_.end())
+        return;
+    for (std::uint32_t behind : all->second)
+        config_->sites[behind].back = tail.value;
+}
+
+void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
+{
+    config_->sites[site].taken = static_cast<std::uint16_t>(condition);
+}
+
+// Threads read it at any time.
+void RuntimeMap::set_code(dt_rt_site& site, std::uint64_t code)
+{
+    __atomic_store_n(&site.code, code, __ATOMIC_RELEASE);
+}
+
+// The way through the engine, for any list of firings.
+std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
+{
+    const dt_rt_header& header = runtime_header();
+    if (site.n_firings == 0)
+        return image.value + header.skip;
+    if (site.condition == 0)
+        return image.value + header.generic;
+    return image.value + header.conditions +
+           std::uint64_t{DT_RT_CONDITION_BYTES} * (site.condition & 0xf);
+}
+
+// False: a thread may be between code and what it reads here, which is another's.
+bool RuntimeMap::tell(dt_rt_site& site, const Compiled& compiled)
+{
+    if (site.probe != 0 && (site.probe != compiled.probe.value ||
+                            site.arg0 != compiled.arg0 || site.epid != compiled.epid))
+        return false;
+    site.probe = compiled.probe.value;
+    site.arg0 = compiled.arg0;
+    site.epid = compiled.epid;
+    return true;
+}
+
+// For a clause and those after it; one that is there already, or a new one.
+std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
+                                                     const Compiled& compiled,
+                                                     std::uint32_t next)
+{
+    const std::uint64_t code = compiled.code.value != 0
+                                   ? compiled.code.value
+                                   : image.value + runtime_header().generic;
+    const dt_rt_firing& firing = config_->firings[config_->sites[site].first_firing];
+    for (std::uint32_t other : behind_[site]) {
+        const dt_rt_site& known = config_->sites[other];
+        const dt_rt_firing& its = config_->firings[known.first_firing];
+        if (known.from == compiled.epid && known.next == next && known.code == code &&
+            its.probe == firing.probe && its.kind == firing.kind &&
+            its.arg0 == firing.arg0)
+            return other;
+    }
+    if (free_sites_.empty() && n_sites_ >= max_sites_with_code)
+        return std::nullopt;
+    auto made = add_site({config_->sites[site].at});
+    if (!made)
+        return std::nullopt;
+    behind_[site].push_back(*made);
+    dt_rt_site& behind = config_->sites[*made];
+    behind.back = config_->sites[site].back;
+    behind.first_firing = config_->sites[site].first_firing;
+    behind.n_firings = 1;
+    behind.from = compiled.epid;
+    behind.next = next;
+    tell(behind, compiled);
+    set_code(behind, code);
+    return made;
+}
+
+void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> clauses)
+{
+    dt_rt_site& site = config_->sites[number];
+    if (clauses.empty() || clauses[0].code.value == 0 || site.condition != 0 ||
+        site.n_firings != 1 || !tell(site, clauses[0]))
+        return;
+    std::uint32_t next = 0;
+    for (std::size_t i = clauses.size(); i-- > 1;) {
+        auto behind = site_behind(number, clauses[i], next);
+        if (!behind)
+            return;
+        next = *behind;
+    }
+    __atomic_store_n(&site.next, next, __ATOMIC_RELEASE);
+    set_code(site, clauses[0].code.value);
+}
+
+bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
+{
+    dt_rt_site& entry = config_->sites[site];
+    // A thread that is on its way sees an end of the list that it had, not of another's.
+    std::uint32_t first = firings.empty() ? entry.first_firing : n_firings_;
+    if (firings.size() > DT_RT_MAX_FIRINGS - n_firings_)
+        return false;
+    std::copy(firings.begin(), firings.end(), config_->firings + first);
+    n_firings_ += static_cast<std::uint32_t>(firings.size());
+    bool returns = std::all_of(firings.begin(), firings.end(),
+                               [](const auto& f) { return f.kind == DT_RT_RETURN; });
+    if (!returns)
+        entry.condition = 0;
+    // Both numbers at once: somebody may be reading them.
+    std::uint32_t pair[2] = {first, static_cast<std::uint32_t>(firings.size())};
+    std::uint64_t word = 0;
+    std::memcpy(&word, pair, sizeof word);
+    static_assert(offsetof(dt_rt_site, n_firings) ==
+                  offsetof(dt_rt_site, first_firing) + 4);
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(&entry.first_firing), word,
+                     __ATOMIC_RELEASE);
+    if (returns)
+        __atomic_store_n(&entry.condition, entry.taken, __ATOMIC_RELEASE);
+    set_code(entry, plain_code(entry));
+    return true;
+}
+
+void RuntimeMap::free_site(std::uint32_t site)
+{
+    set_firings(site, {});
+    free_sites_.push_back(site);
+    auto behind = behind_.find(site);
+    if (behind == behind_.end())
+        return;
+    for (std::uint32_t each : behind->second) {
+        set_firings(each, {});
+        free_sites_.push_back(each);
+    }
+    behind_.erase(behind);
+}
+
+} // namespace dt::agent
