@@ -2,9 +2,10 @@
 // How many functions of real programs can be probed by a jump, and what does knowing
 // cost?
 //
-// For each file: its functions, those whose entry gets a window (fasttrap/patch.hpp)
-// inside its extent, its returns, and the functions of which every return gets one; the
-// rest by reason. Beside that the time to find the extents of all entries, to find
+// For each file: its functions (without parts that were split off from one, and what
+// leaves from these), those whose entry gets a window (fasttrap/patch.hpp) inside its
+// extent, its returns, and the functions of which every return gets one; the rest by
+// reason. Beside that the time to find the extents of all entries, to find
 // those of all returns too (what finding the returns themselves takes is told apart),
 // and to plan the entries' windows. Times are medians, in milliseconds. The promise:
 // 99.9 % of the entries, 99 % of the functions; 300 ms for all entries of node.
@@ -32,11 +33,6 @@ double ms_since(Clock::time_point start)
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-bool is_split_off(std::string_view name)
-{
-    return name.find(".cold") != std::string_view::npos;
-}
-
 struct Sites {
     std::vector<dt::PatchSite> sites; // the number is the function's index
     void add(const dt::ExtentMap& extents, dt::TargetAddr at, std::size_t function)
@@ -53,8 +49,8 @@ public:
     explicit Census(std::shared_ptr<dt::ElfImage> image) : image_(std::move(image))
     {
         for (const dt::Function& f : image_->functions().all()) {
-            std::string_view name = image_->functions().name(f);
-            if (!is_split_off(name) && name != "_init" && name != "_fini")
+            const dt::FunctionName& name = image_->functions().names(f).front();
+            if (!name.is_of_part() && name.text != "_init" && name.text != "_fini")
                 functions_.push_back(&f);
         }
     }
@@ -97,7 +93,7 @@ public:
     }
 
 private:
-    // As the pid provider does: jumps into the function's own cold part are none.
+    // As the pid provider does: jumps into the function's own parts are none.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {
@@ -113,7 +109,7 @@ private:
                 continue;
             for (const dt::ReturnSite& site : sites->returns) {
                 const dt::Function* to = table.at(site.target.value);
-                if (to != nullptr && is_split_off(table.name(*to)))
+                if (to != nullptr && table.names(*to).front().is_of_part())
                     continue;
                 return_places_.push_back({dt::TargetAddr{f.addr} + site.offset, k});
             }

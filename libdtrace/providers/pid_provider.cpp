@@ -162,16 +162,6 @@ static bool has_nameless(const FunctionTable& table)
     });
 }
 
-static bool is_split_off(const FunctionName& function)
-{
-    std::string_view name = function.text;
-    if (function.split_off)
-        return true;
-    std::size_t cold = name.rfind(".cold");
-    return cold != std::string_view::npos && cold > 0 &&
-           (name.size() == cold + 5 || name[cold + 5] == '.');
-}
-
 std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                                    const Wanted& wanted,
                                                    const FunctionAt& at,
@@ -360,7 +350,7 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
         if (by_glob) {
             const FunctionName& name =
                 at.module->image->functions().names(*at.function).front();
-            if (name.text == "_init" || name.text == "_fini" || is_split_off(name))
+            if (name.text == "_init" || name.text == "_fini" || name.is_of_part())
                 continue;
         }
         if (auto refused = make_probes(spec, wanted, at, outcome.provided.ids)) {

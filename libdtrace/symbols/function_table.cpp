@@ -50,6 +50,15 @@ std::uint32_t hash_of(std::string_view name)
 
 } // namespace
 
+bool FunctionName::is_of_part() const
+{
+    if (split_off)
+        return true;
+    std::size_t cold = text.rfind(".cold");
+    return cold != std::string_view::npos && cold > 0 &&
+           (text.size() == cold + 5 || text[cold + 5] == '.');
+}
+
 FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
 {
     // Sorting small keys instead of whole symbols: twice as fast on 100,000 of them.

@@ -40,6 +40,8 @@ struct FunctionName {
     bool old_version = false; // name@VERSION: not what a new program would link to
     bool from_frame = false;  // no symbol: fde.ADDRESS, made up from .eh_frame
     bool split_off = false;   // from_frame, and a part of a function as NAME.cold is
+
+    bool is_of_part() const; // no function, but what a compiler split off from one
 };
 
 struct Function {

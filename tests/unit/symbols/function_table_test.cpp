@@ -49,6 +49,18 @@ TEST(FunctionTable, OffersTheGlobalAndCurrentOneOfSeveralWithOneName)
     EXPECT_EQ(table.find_all("f").size(), 3U);
 }
 
+TEST(FunctionTable, TellsNamesOfPartsThatWereSplitOff)
+{
+    for (const char* name : {"f.cold", "f.cold.3", "f.part.0.cold"})
+        EXPECT_TRUE(FunctionName{name}.is_of_part()) << name;
+    for (const char* name : {"f", "cold", ".cold", "f.colder", "f.part.0"})
+        EXPECT_FALSE(FunctionName{name}.is_of_part()) << name;
+    FunctionName made_up{"fde.1234"};
+    EXPECT_FALSE(made_up.is_of_part());
+    made_up.split_off = true;
+    EXPECT_TRUE(made_up.is_of_part());
+}
+
 TEST(FunctionTable, FindsTheFunctionThatHoldsAnAddress)
 {
     FunctionTable table(
