@@ -74,7 +74,7 @@ def a_32_bit_target_is_refused_by_name(t):
         target = subprocess.Popen([str(program)])
     except OSError as error:
         raise Skip(f"this kernel runs no 32-bit programs: {error.strerror}")
-    try:
+    with held(target):
         time.sleep(0.2)
         if target.poll() is not None:
             raise Skip("this kernel runs no 32-bit programs")
@@ -84,9 +84,6 @@ def a_32_bit_target_is_refused_by_name(t):
         contains(done.stderr, "tiny32 is a 32-bit program")
         equal(tracer_of(target.pid), 0, "TracerPid")
         equal(is_alive(target.pid), True, "alive")
-    finally:
-        target.kill()
-        target.wait()
     done = t.run("-n", "pid$target:a.out::entry", "-c", str(program), timeout=20)
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "32-bit")

@@ -128,13 +128,9 @@ def dtrace_ends_when_its_agent_is_killed(t):
     wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="tracing")
     time.sleep(0.3)
     os.kill(tracer_of(target.pid), signal.SIGKILL)
-    try:
+    # Its breakpoints stay without their keeper, so the target may not have lived on.
+    with held(target), held(dtrace):
         out, errors = dtrace.communicate(timeout=20)
-    finally:
-        dtrace.kill()
-        # Its breakpoints stay without their keeper, so it may not have lived on.
-        target.kill()
-        target.communicate()
     equal(dtrace.returncode, 1, errors)
     contains(errors, "the process that holds the targets died")
     if not re.search(r"^\d+ calls$", out, re.M):

@@ -39,19 +39,16 @@ def malloc_sizes_of_node(t):
 def a_redis_server_under_load_is_traced_for_ten_seconds_and_serves_on(t):
     need("redis-server", "redis-benchmark", "redis-cli")
     socket = t.scratch / "redis.sock"
-    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", str(socket),
-                               "--save", "", "--dir", str(t.scratch), "--io-threads", "2"],
-                              stdout=subprocess.DEVNULL)
-    try:
+    with held(subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", str(socket),
+                                "--save", "", "--dir", str(t.scratch), "--io-threads", "2"],
+                               stdout=subprocess.DEVNULL)) as server:
         wait_until(socket.exists, what="the server's socket")
-        load = subprocess.Popen(["redis-benchmark", "-s", str(socket), "-t", "set,get",
-                                 "-n", "1000000000", "-c", "4", "-q"],
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(0.5)
-        done = t.run("-qn", "pid$target:a.out:processCommand:entry { @ = count(); } "
-                     "tick-10s { exit(0); }", "-p", str(server.pid), timeout=60)
-        load.kill()
-        load.wait()
+        with held(subprocess.Popen(["redis-benchmark", "-s", str(socket), "-t", "set,get",
+                                    "-n", "1000000000", "-c", "4", "-q"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)):
+            time.sleep(0.5)
+            done = t.run("-qn", "pid$target:a.out:processCommand:entry { @ = count(); } "
+                         "tick-10s { exit(0); }", "-p", str(server.pid), timeout=60)
         equal(done.returncode, 0, done.stderr)
         if int(done.stdout.split()[0]) < 1000:
             raise AssertionError(done.stdout)
@@ -60,9 +57,6 @@ def a_redis_server_under_load_is_traced_for_ten_seconds_and_serves_on(t):
         pong = subprocess.run(["redis-cli", "-s", str(socket), "ping"], capture_output=True,
                               text=True, timeout=10)
         equal(pong.stdout.strip(), "PONG")
-    finally:
-        server.kill()
-        server.wait()
 
 def latency_between_entry_and_return(t):
     done = t.run("-qn", """
