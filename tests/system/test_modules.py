@@ -1,9 +1,10 @@
 """Every entry and every return of every module, in real programs at their own work: the
 output and the exit status are those of the untraced run."""
-import os, re, subprocess
+import os, re, signal, subprocess, time
 from xml.etree import ElementTree
 
 from harness import Skip, equal, main, need
+from traced import Traced, released
 
 EVERYTHING = "pid$target:::entry,pid$target:::return { @ = count(); }"
 
@@ -123,12 +124,132 @@ def java_works_the_same_with_every_module_probed(t):
     subprocess.run(["java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "Work.java"], cwd=t.scratch, check=True, capture_output=True)
     same_as_untraced(t, "java", "Work")
 
-def go_works_the_same_with_every_module_probed(t):
+# Rounds of work until its input ends; says what came out of them, which is always the same.
+UNTIL_TOLD = {
+    "Rounds.java": """
+import java.util.*;
+public class Rounds {
+    static int deep(int n) { return n == 0 ? 0 : 1 + deep(n - 1); }
+    static String round() throws Exception {
+        int[] caught = new int[1];
+        Map<Integer, List<String>> kept = new TreeMap<>();
+        List<Thread> threads = new ArrayList<>();
+        for (int k = 0; k < 4; k++) {
+            int id = k;
+            threads.add(new Thread(() -> {
+                for (int i = 0; i < 2000; i++) {
+                    try { Object o = i % 3 == 0 ? null : "x" + i; o.hashCode(); deep(i % 500); }
+                    catch (NullPointerException e) { synchronized (caught) { caught[0]++; } }
+                    synchronized (kept) { kept.computeIfAbsent((i * 31 + id) % 97, x -> new ArrayList<>()).add("v" + i); }
+                }
+            }));
+        }
+        for (Thread thread : threads) thread.start();
+        for (Thread thread : threads) thread.join();
+        int sum = 0;
+        for (List<String> list : kept.values()) { Collections.sort(list); sum = sum * 31 + list.hashCode(); }
+        return caught[0] + " " + kept.size() + " " + sum;
+    }
+    public static void main(String[] words) throws Exception {
+        Set<String> said = new TreeSet<>();
+        said.add(round());
+        System.out.println("ready");
+        do { said.add(round()); } while (System.in.available() == 0);
+        System.out.println(said);
+    }
+}
+""",
+    "rounds.go": """
+package main
+import ("bufio"; "fmt"; "os"; "runtime"; "sort"; "strings"; "sync")
+func deep(n int) int { var a [64]int; if n == 0 { return 1 }; a[n%64] = n; return deep(n-1) + a[n%64] - n }
+func thrown(n int) (got int) {
+	defer func() { if e := recover(); e != nil { got = n } }()
+	var p *int
+	return *p
+}
+func round() string {
+	var wait sync.WaitGroup
+	var mutex sync.Mutex
+	kept := map[int][]string{}
+	sum := 0
+	for g := 0; g < 200; g++ {
+		wait.Add(1)
+		go func(g int) {
+			defer wait.Done()
+			n := deep(50 + g) + thrown(g)
+			for i := 0; i < 100; i++ {
+				mutex.Lock()
+				kept[(g+i)%97] = append(kept[(g+i)%97], fmt.Sprint(g*i))
+				mutex.Unlock()
+			}
+			mutex.Lock()
+			sum += n
+			mutex.Unlock()
+		}(g)
+	}
+	wait.Wait()
+	runtime.GC()
+	for _, list := range kept { sort.Strings(list); sum += len(strings.Join(list, ",")) }
+	return fmt.Sprint(len(kept), " ", sum)
+}
+func main() {
+	said := map[string]int{round(): 1}
+	told := make(chan bool)
+	fmt.Println("ready")
+	go func() { bufio.NewReader(os.Stdin).ReadByte(); close(told) }()
+	for going := true; going; {
+		said[round()] = 1
+		select { case <-told: going = false; default: }
+	}
+	for line := range said { fmt.Println(line) }
+}
+""",
+}
+
+def rounds(t, command, tracers=0):
+    """What a program of rounds says, with so many tracers coming and going meanwhile."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, cwd=t.scratch)
+    try:
+        equal(process.stdout.readline(), "ready\n", "the target")
+        for _ in range(tracers):
+            tracer = Traced(t, EVERYTHING, process.pid)
+            time.sleep(1)
+            count = int(re.findall(r"^ +(\d+)$", tracer.finish(signal.SIGINT), re.M)[-1])
+            equal(count > 100000, True, f"only {count} firings")
+            released(process.pid)
+            equal(process.poll(), None, "its end")
+        said, errors = process.communicate("x\n", timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    equal((process.returncode, errors), (0, ""), "its end")
+    return said
+
+def same_rounds(t, *command):
+    equal(rounds(t, command, tracers=20 if t.long else 3), rounds(t, command))
+
+def a_java_that_runs_is_the_same_while_every_module_is_probed(t):
+    """H6: attached to, let go, again"""
+    need("java")
+    (t.scratch / "Rounds.java").write_text(UNTIL_TOLD["Rounds.java"])
+    subprocess.run(["java", "-m", "jdk.compiler/com.sun.tools.javac.Main", "Rounds.java"], cwd=t.scratch, check=True, capture_output=True)
+    same_rounds(t, "java", "-Xmx256m", "Rounds")
+
+def a_go_program_that_runs_is_the_same_while_every_module_is_probed(t):
+    """H5: goroutines whose stacks grow, panics that are recovered from, collections"""
+    same_rounds(t, built_by_go(t, "rounds", UNTIL_TOLD["rounds.go"]))
+
+def built_by_go(t, name, text):
     need("go")
-    (t.scratch / "work.go").write_text(SCRIPTS["work.go"])
-    subprocess.run(["go", "build", "-o", "work", "work.go"], cwd=t.scratch, check=True, capture_output=True,
+    (t.scratch / f"{name}.go").write_text(text)
+    subprocess.run(["go", "build", "-o", name, f"{name}.go"], cwd=t.scratch, check=True, capture_output=True,
                    env=dict(os.environ, GOCACHE=str(t.scratch / "go"), HOME=str(t.scratch)))
-    same_as_untraced(t, str(t.scratch / "work"))
+    return str(t.scratch / name)
+
+def go_works_the_same_with_every_module_probed(t):
+    same_as_untraced(t, built_by_go(t, "work", SCRIPTS["work.go"]))
 
 TESTS = [
     test_of("perl", "perl", "work.pl"), test_of("python3", "/usr/bin/python3", "work.py"),
@@ -147,6 +268,8 @@ TESTS = [
     java_works_the_same_with_every_module_probed,
     test_of("busybox", "busybox", "sh", "work.sh"),
     go_works_the_same_with_every_module_probed,
+    a_java_that_runs_is_the_same_while_every_module_is_probed,
+    a_go_program_that_runs_is_the_same_while_every_module_is_probed,
 ]
 
 if __name__ == "__main__":
