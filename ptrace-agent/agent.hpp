@@ -12,8 +12,8 @@
 // an error: ESRCH means that its exit is about to be reported, and that ends it.
 //
 // Files: agent.cpp loop and requests; stops.cpp what a stop means; hit.cpp tracepoints
-// being hit; follow.cpp children; world.cpp stopping all threads; grab.cpp, launch.cpp beginning; plant.cpp;
-// release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
+// being hit; follow.cpp children; world.cpp stopping all threads; waits.cpp what
+// that ends; grab.cpp, launch.cpp beginning; plant.cpp; release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
 // repair; inject_runtime.cpp, injection.cpp, jumps.cpp, patches.cpp, runtime_map.cpp,
 // runtime_sites.cpp the fast path;
 // native_code.cpp, rseq.cpp compiled clauses in it;

@@ -9,6 +9,7 @@
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/waits.hpp"
 
 #include <cstddef>
 #include <set>
@@ -53,11 +54,14 @@ bool Agent::stop_one(Thread& thread)
         drop_thread(thread, status);
         return false;
     }
+    bool was_listening = thread.listening;
     thread.stopped = true;
     thread.status = status;
     thread.listening = false;
     if (thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP) {
         thread.interrupted = false;
+        if (!was_listening)
+            repeat_wait(thread.process->pid, thread.tid);
         take_sample(thread);
         return true;
     }

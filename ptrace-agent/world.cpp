@@ -19,6 +19,7 @@
 
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/waits.hpp"
 
 #include <cerrno>
 #include <sys/ptrace.h>
@@ -38,6 +39,12 @@ bool Agent::collect(Wait wait)
     if (tid < 0 && errno == ECHILD && wait == Wait::block)
         Mailbox::wait_for_ring(-1);
     return false;
+}
+
+// Stopped because we asked for it, in no group-stop.
+static bool is_interrupt(const Thread& thread)
+{
+    return thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP;
 }
 
 void Agent::note_stop(pid_t tid, int status)
@@ -61,8 +68,10 @@ void Agent::note_stop(pid_t tid, int status)
     }
     thread->stopped = true;
     thread->pending = true;
-    thread->listening = false;
     thread->status = status;
+    if (is_interrupt(*thread) && !thread->listening) // which SIGCONT ended
+        repeat_wait(thread->process->pid, tid);
+    thread->listening = false;
     ready_.push_back(tid);
 }
 
@@ -219,11 +228,11 @@ void Agent::settle(Thread& thread)
     leave_copy(thread);
 }
 
-// It stopped because we asked for it, and nothing else is to be done about it.
+// It was interrupted, and nothing else is to be done about it.
 static bool is_only_interrupted(const Thread& thread)
 {
-    return thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP &&
-           !thread.newborn && !thread.leaving && !thread.step.active;
+    return is_interrupt(thread) && !thread.newborn && !thread.leaving &&
+           !thread.step.active;
 }
 
 void Agent::release_all(AddressSpace& space)

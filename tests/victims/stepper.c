@@ -57,7 +57,8 @@ static struct user_regs_struct regs_of(pid_t pid)
 static int go(int request, pid_t pid, int number)
 {
     int status;
-    if (ptrace(request, pid, NULL, (long)number) != 0 || waitpid(pid, &status, 0) != pid)
+    if (ptrace(request, pid, NULL, (long)number) != 0 ||
+        waitpid(pid, &status, 0) != pid)
         die("going on");
     return status;
 }

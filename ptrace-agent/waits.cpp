@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Most system calls that are interrupted are restarted by the kernel when no handler runs.
+// These are not (signal(7), "Interruption of system calls and library functions by stop
+// signals"): a program without a handler meets EINTR only when somebody stops it.
+#include "ptrace-agent/waits.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <sys/syscall.h>
+
+namespace dt::agent {
+
+// They have done nothing when they end with EINTR. Those of sockets are here because of
+// SO_RCVTIMEO, read(2) also because of inotify.
+constexpr std::array repeatable = {
+    SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
+    SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,
+    SYS_accept,     SYS_accept4,     SYS_recvfrom,     SYS_recvmsg,
+    SYS_read,       SYS_readv,
+};
+
+constexpr std::uint64_t syscall_bytes = 2;
+
+// A signal that is about to be delivered ended it rather than we.
+static bool has_signal(pid_t pid, pid_t tid)
+{
+    std::string status = thread_status(pid, tid);
+    std::uint64_t pending =
+        status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
+    return (pending & ~status_number(status, "SigBlk", 0, 16)) != 0;
+}
+
+void repeat_wait(pid_t pid, pid_t tid)
+{
+    user_regs_struct user;
+    if (!get_regs(tid, user) || static_cast<std::int64_t>(user.rax) != -EINTR)
+        return;
+    auto call = static_cast<long>(user.orig_rax); // negative: in no system call
+    if (std::find(repeatable.begin(), repeatable.end(), call) == repeatable.end() ||
+        has_signal(pid, tid))
+        return;
+    user.rax = user.orig_rax;
+    user.orig_rax = ~0ull;
+    user.rip -= syscall_bytes;
+    set_regs(tid, user);
+}
+
+} // namespace dt::agent
