@@ -281,13 +281,16 @@ Result<std::vector<SitePlan>> AgentClient::plan(pid_t pid, std::span<const Site>
 }
 
 Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
-                                       Mechanism mechanism)
+                                       Mechanism mechanism,
+                                       std::span<const SeenText> seen)
 {
     Writer out;
     out.put(pid)
         .put(n_execs_[pid])
         .put(mechanism)
+        .put(static_cast<std::uint32_t>(seen.size()))
         .put(static_cast<std::uint32_t>(sites.size()));
+    out.raw(seen.data(), seen.size_bytes());
     out.raw(sites.data(), sites.size_bytes());
     auto reply = call(request_plant, out.body());
     if (!reply)
@@ -301,6 +304,7 @@ Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
         auto site = in.get<std::uint32_t>();
         report.refused.push_back({site, in.text()});
     }
+    report.gone = in.array<std::uint32_t>(in.get<std::uint32_t>());
     return report;
 }
 

@@ -83,6 +83,14 @@ struct Site {
     TargetAddr first, end, beyond;
 };
 
+// Executable memory as the client saw it (proc(5), maps) when it made sites of it.
+struct SeenText {
+    TargetAddr begin, end;
+    std::uint64_t offset = 0; // in the file
+    std::uint32_t major = 0, minor = 0;
+    std::uint64_t inode = 0; // 0: anonymous
+};
+
 // How a site fires (dtrace -x mechanism).
 enum class Mechanism : std::uint8_t {
     automatic, // a jump into the target's runtime; breakpoints where that cannot be put
@@ -105,6 +113,9 @@ struct PlantReport {
     std::uint32_t n_planted = 0;     // sites; a refused one is not counted
     std::uint32_t n_tracepoints = 0; // of the target, afterwards
     std::vector<Refusal> refused;    // ascending by site
+    // Sites where something else is mapped now: a libraries_changed event tells of that, or
+    // has told.
+    std::vector<std::uint32_t> gone; // ascending
 };
 
 struct LeftText {
@@ -166,10 +177,12 @@ public:
     // put into it (its limits, say) is not foreseen. Code::busy: probes are planted.
     Result<std::vector<SitePlan>> plan(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism = Mechanism::automatic);
-    // All threads stand still meanwhile. A refused site is no error of the call.
+    // All threads stand still meanwhile. A refused site is no error of the call. seen:
+    // what the sites were made from, ascending; empty: nothing is compared.
     // Code::gone when it ended, or runs another program than next_event() told of.
     Result<PlantReport> plant(pid_t pid, std::span<const Site> sites,
-                              Mechanism mechanism = Mechanism::automatic);
+                              Mechanism mechanism = Mechanism::automatic,
+                              std::span<const SeenText> seen = {});
     // By address and probe; the last probe of a tracepoint restores the text. Sites
     // that are not planted are passed over.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);

@@ -196,28 +196,20 @@ void Agent::forget_linker(AddressSpace& space)
     space.link_debug = space.linker_stop = TargetAddr{};
 }
 
-// An unmapped object took its breakpoints along; what is mapped there now is not ours.
-static void forget_unmapped(AddressSpace& space)
+void forget_unmapped(AddressSpace& space)
 {
     for (Tracepoint* tp : space.tracepoints()) {
-        if (tp->site)
-            continue;
         std::byte text{};
-        if (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc})
+        if (tp->written &&
+            (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc}))
             space.forget(*tp);
     }
-    std::vector<TargetAddr> gone;
-    for (TargetAddr window : space.patches.windows()) {
-        const Planted& planted = *space.patches.at(window);
-        const Patch& patch = planted.patch;
-        std::vector<std::byte> text(patch.text.size());
-        if (space.read_text(window, text) && text == patch.text)
-            continue;
-        for (const Planted::Probed& probed : planted.probed) {
+    std::vector<TargetAddr> gone = space.patches.gone(space);
+    for (TargetAddr window : gone) {
+        for (const Planted::Probed& probed : space.patches.at(window)->probed) {
             if (Tracepoint* tp = space.find(probed.at))
                 space.forget(*tp);
         }
-        gone.push_back(window);
     }
     space.patches.drop(gone);
 }

@@ -22,6 +22,10 @@ std::optional<TargetAddr> symbol_in(AddressSpace& space, TargetAddr base,
 // Where a thread's errno is, from its fs base. None: no libc that we know.
 std::optional<std::int64_t> errno_offset(AddressSpace& space);
 
+// An unmapped object took its breakpoints and jumps along; what is mapped there now is not
+// ours.
+void forget_unmapped(AddressSpace& space);
+
 // Is a mapped file a C library (glibc, musl), by its name?
 bool is_libc(const std::string& path);
 

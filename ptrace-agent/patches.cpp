@@ -14,22 +14,37 @@ namespace dt::agent {
 constexpr std::uint64_t span_gap = 4096; // patches closer than this are one write
 constexpr std::size_t max_span = 1 << 20;
 
-// Bytes for many places of one memory, written in few calls.
-template <class Items, class At, class Put>
-static void in_spans(const Items& items, At range, Put put)
+// Bytes for many places of one memory, read and written in few calls. What is between two
+// that `are_joined` is written as it was read. put() says whether all of it could be had:
+// where a part is not mapped any more, each place is tried alone.
+template <class Items, class At, class Joined, class Put>
+static void in_spans(const Items& items, At range, Joined are_joined, Put put)
 {
     for (std::size_t first = 0, last; first < items.size(); first = last) {
         auto [from, n] = range(items[first]);
         TargetAddr end = from + n;
         for (last = first + 1; last < items.size(); ++last) {
             auto [next, bytes] = range(items[last]);
-            if (next - end > span_gap || next + bytes - from > max_span)
+            if (next - end > span_gap || next + bytes - from > max_span ||
+                !are_joined(items[last - 1], items[last]))
                 break;
             end = next + bytes;
         }
-        put(first, last, from, end - from);
+        if (put(first, last, from, end - from) || last - first == 1)
+            continue;
+        for (std::size_t i = first; i < last; ++i) {
+            auto [at, bytes] = range(items[i]);
+            put(i, i + 1, at, bytes);
+        }
     }
 }
+
+static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
+{
+    return {planted->patch.at, planted->patch.text.size()};
+}
+
+constexpr auto in_stopped_text = [](const auto&, const auto&) { return true; };
 
 static void sort_unique(std::vector<Planted*>& all)
 {
@@ -75,6 +90,10 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     std::vector<std::byte> bytes;
     in_spans(
         pieces, [](const Piece& p) { return std::pair(p.at, p.code->size()); },
+        // The target runs, and what is between two areas may be its own.
+        [this](const Piece& a, const Piece& b) {
+            return space_.area_of(a.at) == space_.area_of(b.at);
+        },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.assign(n, std::byte{0xcc});
             bool ok = text.read_text(from, bytes);
@@ -85,6 +104,7 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
             ok = ok && text.write_text(from, bytes);
             for (std::size_t i = first; i < last && !ok; ++i)
                 odd.push_back(pieces[i].planted);
+            return true;
         });
     auto n_known = static_cast<std::ptrdiff_t>(trampolines_.size());
     for (const Piece& piece : pieces)
@@ -110,30 +130,28 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
     std::vector<Planted*> odd;
     std::vector<std::byte> bytes;
     in_spans(
-        list, [](Planted* p) { return std::pair(p->patch.at, p->patch.text.size()); },
+        list, window_of, in_stopped_text,
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.resize(n);
-            bool ok = text.read_text(from, bytes);
+            const bool ok = text.read_text(from, bytes);
             std::vector<Planted*> changed;
-            for (std::size_t i = first; i < last; ++i) {
+            for (std::size_t i = first; i < last && ok; ++i) {
                 Patch& patch = list[i]->patch;
                 auto here =
                     bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
-                if (!ok ||
-                    !std::equal(patch.original.begin(), patch.original.end(), here)) {
-                    odd.push_back(list[i]);
+                if (!std::equal(patch.original.begin(), patch.original.end(), here))
                     continue;
-                }
                 std::copy(patch.text.begin(), patch.text.end(), here);
                 changed.push_back(list[i]);
             }
-            ok = ok && (changed.empty() || text.write_text(from, bytes));
-            for (Planted* planted : changed) {
-                planted->written = ok;
-                if (!ok)
-                    odd.push_back(planted);
-            }
+            const bool all =
+                ok && (changed.empty() || text.write_text(from, bytes));
+            for (Planted* planted : changed)
+                planted->written = all || stands(text, *planted);
+            return all;
         });
+    std::copy_if(list.begin(), list.end(), std::back_inserter(odd),
+                 [](const Planted* planted) { return !planted->written; });
     sort_unique(odd);
     retire(odd, prepared_);
     auto n_stood = static_cast<std::ptrdiff_t>(standing_.size());
@@ -154,11 +172,11 @@ static void put_back(std::vector<Planted*> list, Read read, Write write)
 {
     std::vector<std::byte> bytes;
     in_spans(
-        list, [](Planted* p) { return std::pair(p->patch.at, p->patch.text.size()); },
+        list, window_of, in_stopped_text,
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.resize(n);
             if (!read(from, bytes))
-                return;
+                return false;
             for (std::size_t i = first; i < last; ++i) {
                 const Patch& patch = list[i]->patch;
                 auto here =
@@ -166,7 +184,7 @@ static void put_back(std::vector<Planted*> list, Read read, Write write)
                 if (std::equal(patch.text.begin(), patch.text.end(), here))
                     std::copy(patch.original.begin(), patch.original.end(), here);
             }
-            write(from, bytes);
+            return write(from, bytes);
         });
 }
 
@@ -182,7 +200,9 @@ void Patches::take_out(AddressSpace& text, const std::vector<TargetAddr>& window
         [&](TargetAddr at, std::span<std::byte> bytes) {
             return text.read_text(at, bytes);
         },
-        [&](TargetAddr at, std::span<std::byte> bytes) { text.write_text(at, bytes); });
+        [&](TargetAddr at, std::span<std::byte> bytes) {
+            return text.write_text(at, bytes);
+        });
     drop(windows);
 }
 
@@ -202,9 +222,44 @@ void Patches::restore_in(pid_t child) const
                    static_cast<ssize_t>(bytes.size());
         },
         [&](TargetAddr at, std::span<std::byte> bytes) {
-            (void)!pwrite(mem.get(), bytes.data(), bytes.size(),
-                          static_cast<off_t>(at.value)); // it may have died
+            return pwrite(mem.get(), bytes.data(), bytes.size(),
+                          static_cast<off_t>(at.value)) ==
+                   static_cast<ssize_t>(bytes.size()); // it may have died
         });
+}
+
+bool stands(const AddressSpace& text, const Planted& planted)
+{
+    const Patch& patch = planted.patch;
+    std::vector<std::byte> bytes(patch.text.size());
+    return text.read_text(patch.at, bytes) && bytes == patch.text;
+}
+
+std::vector<TargetAddr> Patches::gone(const AddressSpace& text) const
+{
+    std::vector<TargetAddr> gone;
+    std::vector<const Planted*> list;
+    list.reserve(standing_.size());
+    for (const Standing& each : standing_)
+        list.push_back(each.planted.get());
+    std::vector<std::byte> bytes;
+    in_spans(
+        list, window_of, in_stopped_text,
+        [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
+            bytes.resize(n);
+            const bool ok = text.read_text(from, bytes);
+            if (!ok && last - first > 1)
+                return false;
+            for (std::size_t i = first; i < last; ++i) {
+                const Patch& patch = list[i]->patch;
+                auto here =
+                    bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
+                if (!ok || !std::equal(patch.text.begin(), patch.text.end(), here))
+                    gone.push_back(patch.at);
+            }
+            return true;
+        });
+    return gone;
 }
 
 void Patches::drop(const std::vector<TargetAddr>& windows)

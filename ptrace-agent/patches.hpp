@@ -35,6 +35,9 @@ struct Planted {
     bool written = false;
 };
 
+// Its bytes are in the text, and nobody else's.
+bool stands(const AddressSpace& text, const Planted& planted);
+
 // Where a pc is in a patch.
 struct Found {
     Planted* planted = nullptr;
@@ -59,6 +62,8 @@ public:
     void take_out(AddressSpace& text, const std::vector<TargetAddr>& windows);
     // Into a copy of the memory.
     void restore_in(pid_t child) const;
+    // Windows in whose place something else is.
+    std::vector<TargetAddr> gone(const AddressSpace& text) const;
     // The mappings went away.
     void drop(const std::vector<TargetAddr>& windows);
     // Nobody's pc is in a trampoline or in the runtime: room and the numbers of sites

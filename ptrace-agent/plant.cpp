@@ -10,6 +10,8 @@
 // instruction cannot be run displaced, is refused and the rest go on.
 #include "ptrace-agent/planting.hpp"
 
+#include "ptrace-agent/linker.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -17,13 +19,35 @@
 
 namespace dt::agent {
 
+// Is what is mapped there what the client made its sites from?
+static bool is_as_seen(const std::vector<SeenText>& seen, const Mapping& now,
+                       TargetAddr at)
+{
+    auto after = std::upper_bound(
+        seen.begin(), seen.end(), at,
+        [](TargetAddr addr, const SeenText& text) { return addr < text.begin; });
+    if (after == seen.begin())
+        return false;
+    const SeenText& then = *std::prev(after);
+    if (at >= then.end || now.inode != then.inode || now.major != then.major ||
+        now.minor != then.minor)
+        return false;
+    return now.inode == 0 ||
+           now.offset + (at - now.start) == then.offset + (at - then.begin);
+}
+
 // known: the tracepoint that is there already, or null.
 static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
                          const Site& site)
 {
     Tracepoint* tp = known;
+    const Mapping* mapping = find_mapping(work.mappings, site.at);
+    if (!work.seen.empty() &&
+        (mapping == nullptr || !is_as_seen(work.seen, *mapping, site.at))) {
+        work.gone.push_back(index);
+        return {};
+    }
     if (tp == nullptr) {
-        const Mapping* mapping = find_mapping(work.mappings, site.at);
         if (mapping == nullptr || !mapping->execute)
             return "the address is not in executable memory";
         std::span<const std::byte> text = work.window.at(site.at);
@@ -51,7 +75,7 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
     }
     tp->firings.push_back({site.probe, site.kind, site.arg0});
     if (tp->site)
-        work.grown.push_back(tp);
+        work.grown.push_back(tp->at());
     return {};
 }
 
@@ -160,6 +184,8 @@ Result<Ok> Agent::prepare_target(StoppedWorld& world, Mechanism mechanism,
         text_mappings(space.speaker()) != space.text_seen) {
         tell_libraries_changed(space.owner()); // since the client looked
     }
+    // The linker may have gone past its breakpoint before that stood.
+    forget_unmapped(space);
     reclaim_trampolines(space);
     if (mechanism == Mechanism::int3)
         return Error{Code::unsupported, "-x mechanism=int3"};
@@ -184,6 +210,7 @@ static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
     }
     work.fresh.clear();
     work.refused.clear();
+    work.gone.clear();
     work.sites.clear();
     work.window.forget();
     work.space.patches.prepare(work.space, {});
@@ -197,7 +224,9 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         return process.error();
     auto n_execs = in.get<std::uint32_t>();
     auto mechanism = in.get<Mechanism>();
+    auto n_seen = in.get<std::uint32_t>();
     auto n_sites = in.get<std::uint32_t>();
+    auto seen = in.array<SeenText>(n_seen);
     auto sites = in.array<Site>(n_sites);
     if (!in.ok())
         return Error{Code::invalid, "plant probes: the request is cut short"};
@@ -218,6 +247,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     stopped.reset();
 
     Planting work(*space);
+    work.seen = std::move(seen);
     auto place = [&] {
         place_all(work, sites);
         work.fresh.insert(work.fresh.end(), linker.begin(), linker.end());
@@ -243,6 +273,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         if (!linker.empty()) // nothing stands there yet to notice it
             tell_libraries_changed(space->owner());
         forget_plan(work, linker);
+        forget_unmapped(*space);
         place();
         planned = false;
     }
@@ -252,8 +283,10 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         write_jumps(*stopped, work.fresh, jumps);
         refuse_breakpoints(work, jumps.report, mechanism);
     }
-    for (Tracepoint* tp : work.grown)
-        update_jump(*space, *tp);
+    for (TargetAddr at : work.grown) {
+        if (const Tracepoint* tp = space->find(at))
+            update_jump(*space, *tp);
+    }
     // Only a breakpoint can do harm to what the program wants of SIGTRAP.
     if (!work.fresh.empty())
         watch_sigaction(*stopped);
@@ -270,11 +303,15 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         tell_error(space->owner(), std::move(note));
     std::sort(work.refused.begin(), work.refused.end());
     Writer out;
-    out.put(static_cast<std::uint32_t>(sites.size() - work.refused.size()));
+    out.put(static_cast<std::uint32_t>(sites.size() - work.refused.size() -
+                                       work.gone.size()));
     out.put(static_cast<std::uint32_t>(space->n_tracepoints()));
     out.put(static_cast<std::uint32_t>(work.refused.size()));
     for (auto& [index, why] : work.refused)
         out.put(index).text(why);
+    std::sort(work.gone.begin(), work.gone.end());
+    out.put(static_cast<std::uint32_t>(work.gone.size()));
+    out.raw(work.gone.data(), work.gone.size() * sizeof work.gone[0]);
     return Body(out.body());
 }
 

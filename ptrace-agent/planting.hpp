@@ -62,12 +62,14 @@ struct Planting {
     explicit Planting(AddressSpace& target) : space(target), window(target) {}
 
     AddressSpace& space;
+    std::vector<SeenText> seen; // by the client; empty: nothing is compared
     std::vector<Mapping> mappings;
     TextWindow window;
+    std::vector<std::uint32_t> gone; // sites where something else is mapped
     std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
     std::vector<std::string> notes;                             // for the user
     std::vector<Tracepoint*> fresh;
-    std::vector<Tracepoint*> grown; // jumps with one more probe
+    std::vector<TargetAddr> grown; // jumps with one more probe
     // Ascending, with their index in the request.
     std::vector<std::pair<TargetAddr, std::uint32_t>> sites;
 

@@ -158,7 +158,9 @@ bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struc
 Planted* window_around(const AddressSpace& space, TargetAddr pc)
 {
     Planted* planted = space.patches.covering(pc);
-    return planted != nullptr && planted->patch.at != pc ? planted : nullptr;
+    return planted != nullptr && planted->patch.at != pc && stands(space, *planted)
+               ? planted
+               : nullptr;
 }
 
 bool is_inside_window(const AddressSpace& space, TargetAddr pc)

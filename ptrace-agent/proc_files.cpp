@@ -115,8 +115,8 @@ static std::optional<Mapping> parse_mapping(const std::string& line)
     unsigned long start = 0, end = 0, offset = 0;
     char flags[5] = "";
     int path_at = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %*s %*s %n", &start, &end, flags,
-                    &offset, &path_at) < 4)
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, flags,
+                    &offset, &m.major, &m.minor, &m.inode, &path_at) < 7)
         return std::nullopt;
     m.start = {start};
     m.end = {end};

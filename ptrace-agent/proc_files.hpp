@@ -40,6 +40,8 @@ struct Mapping {
     TargetAddr start, end;
     bool read = false, write = false, execute = false, shared = false;
     std::uint64_t offset = 0;
+    std::uint32_t major = 0, minor = 0;
+    std::uint64_t inode = 0; // 0: anonymous
     std::string path; // as the kernel prints it: "[vdso]", "/usr/lib/libc.so.6"
 };
 std::vector<Mapping> mappings_of(pid_t pid);

@@ -68,6 +68,20 @@ static bool describes(const dtrace_hdl& session, pid_t pid)
     return false;
 }
 
+// The text that sites were made from.
+static std::vector<dt::SeenText> seen_text(const ps_prochandle& process)
+{
+    std::vector<dt::SeenText> seen;
+    if (process.symbols == nullptr)
+        return seen;
+    for (const dt::Mapping& m : process.symbols->maps().all()) {
+        if (m.executable)
+            seen.push_back({m.begin, m.end, m.offset, m.file.major, m.file.minor,
+                            m.file.inode});
+    }
+    return seen;
+}
+
 int dtrace_hdl::plant(ps_prochandle* process)
 {
     std::vector<dt::Site> sites = missing_sites(*this, *process);
@@ -81,14 +95,20 @@ int dtrace_hdl::plant(ps_prochandle* process)
         if (!followed && followed.error().code != dt::Code::gone)
             return fail(followed.error());
     }
-    auto planted = processes.agent()->plant(process->pid, sites, mechanism_of(options));
+    auto planted = processes.agent()->plant(process->pid, sites, mechanism_of(options),
+                                            seen_text(*process));
     if (!planted) {
         if (planted.error().code == dt::Code::gone)
             return 0; // its exit is reported as an event
         return fail(planted.error());
     }
-    for (const dt::Site& site : sites)
-        process->planted.insert({site.at, site.probe});
+    auto gone = planted->gone.begin();
+    for (std::uint32_t i = 0; i < sites.size(); i++) {
+        if (gone != planted->gone.end() && *gone == i)
+            ++gone;
+        else
+            process->planted.insert({sites[i].at, sites[i].probe});
+    }
     constexpr std::size_t max_told = 10;
     for (std::size_t i = 0; i < planted->refused.size(); i++) {
         if (i == max_told) {
