@@ -144,8 +144,7 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
                 std::copy(patch.text.begin(), patch.text.end(), here);
                 changed.push_back(list[i]);
             }
-            const bool all =
-                ok && (changed.empty() || text.write_text(from, bytes));
+            const bool all = ok && (changed.empty() || text.write_text(from, bytes));
             for (Planted* planted : changed)
                 planted->written = all || stands(text, *planted);
             return all;
@@ -161,8 +160,9 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
         standing_.push_back({window, std::move(planted)});
     }
     prepared_.clear();
-    std::inplace_merge(standing_.begin(), standing_.begin() + n_stood, standing_.end(),
-                       [](const Standing& a, const Standing& b) { return a.at < b.at; });
+    std::inplace_merge(
+        standing_.begin(), standing_.begin() + n_stood, standing_.end(),
+        [](const Standing& a, const Standing& b) { return a.at < b.at; });
     return odd;
 }
 

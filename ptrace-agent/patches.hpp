@@ -93,7 +93,8 @@ private:
     using AllStanding = std::vector<Standing>;
     AllStanding::const_iterator behind(TargetAddr address) const; // the first that is
     Planted* covering(AllStanding::const_iterator behind, TargetAddr address) const;
-    void retire(const std::vector<Planted*>& some, std::vector<std::unique_ptr<Planted>>& of);
+    void retire(const std::vector<Planted*>& some,
+                std::vector<std::unique_ptr<Planted>>& of);
 
     AllStanding standing_;                           // ascending
     std::vector<std::unique_ptr<Planted>> prepared_; // ascending

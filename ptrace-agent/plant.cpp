@@ -51,6 +51,7 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         if (mapping == nullptr || !mapping->execute)
             return "the address is not in executable memory";
         std::span<const std::byte> text = work.window.at(site.at);
+        work.unreadable = work.unreadable || text.empty();
         std::size_t n_compared = std::min<std::size_t>(site.n_expected, 8);
         if (!std::equal(site.expected.begin(), site.expected.begin() + n_compared,
                         text.begin(), text.begin() + std::min(n_compared, text.size())))
@@ -211,6 +212,7 @@ static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
     work.fresh.clear();
     work.refused.clear();
     work.gone.clear();
+    work.unreadable = false;
     work.sites.clear();
     work.window.forget();
     work.space.patches.prepare(work.space, {});
@@ -269,7 +271,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         return Error{Code::gone, "plant probes: the process has ended"};
     if (has_execed(threads_in(*space)))
         return another;
-    if (text_mappings(space->speaker()) != text) {
+    // A library that was away for a moment is where it was.
+    if (text_mappings(space->speaker()) != text || work.unreadable) {
         if (!linker.empty()) // nothing stands there yet to notice it
             tell_libraries_changed(space->owner());
         forget_plan(work, linker);

@@ -66,6 +66,7 @@ struct Planting {
     std::vector<Mapping> mappings;
     TextWindow window;
     std::vector<std::uint32_t> gone; // sites where something else is mapped
+    bool unreadable = false;         // what is mapped there was not to be had
     std::vector<std::pair<std::uint32_t, std::string>> refused; // by site
     std::vector<std::string> notes;                             // for the user
     std::vector<Tracepoint*> fresh;
@@ -90,7 +91,8 @@ void place_all(Planting& work, const std::vector<Site>& sites);
 
 // The window that a site is in; null: none. An endbr64 stays in its place: the window with
 // its probe begins behind it.
-Planted* window_over(const AddressSpace& space, const Tracepoint& tp); // plant_jumps.cpp
+Planted* window_over(const AddressSpace& space,
+                     const Tracepoint& tp); // plant_jumps.cpp
 
 // A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
 // cannot have a jump gets one only when the user asks for it; a site of which the client

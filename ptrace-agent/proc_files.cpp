@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
-#include <sys/syscall.h>
 #include <fcntl.h>
 #include <memory>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace dt::agent {

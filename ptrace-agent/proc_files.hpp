@@ -42,7 +42,7 @@ struct Mapping {
     std::uint64_t offset = 0;
     std::uint32_t major = 0, minor = 0;
     std::uint64_t inode = 0; // 0: anonymous
-    std::string path; // as the kernel prints it: "[vdso]", "/usr/lib/libc.so.6"
+    std::string path;        // as the kernel prints it: "[vdso]", "/usr/lib/libc.so.6"
 };
 std::vector<Mapping> mappings_of(pid_t pid);
 // Where the executable files are, as a number that changes with them.

@@ -269,16 +269,22 @@ StoppedWorld::~StoppedWorld()
 Thread* StoppedWorld::any_thread() const
 {
     Thread* with_signal = nullptr;
+    Thread* counting = nullptr;
     for (Thread* thread : agent_.threads_in(*space_)) {
         if (!thread->stopped || thread->in_vfork)
             continue;
         // The other events stand in the middle of a system call.
-        if (thread->event() == PTRACE_EVENT_STOP)
-            return thread;
         if (thread->event() == 0)
             with_signal = thread;
+        if (thread->event() != PTRACE_EVENT_STOP)
+            continue;
+        // A restartable sequence would be forgotten, and not restarted.
+        user_regs_struct user;
+        if (get_regs(thread->tid, user) && !space_->runtime.in_code({user.rip}))
+            return thread;
+        counting = thread;
     }
-    return with_signal;
+    return counting != nullptr ? counting : with_signal;
 }
 
 } // namespace dt::agent

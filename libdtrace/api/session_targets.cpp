@@ -76,8 +76,8 @@ static std::vector<dt::SeenText> seen_text(const ps_prochandle& process)
         return seen;
     for (const dt::Mapping& m : process.symbols->maps().all()) {
         if (m.executable)
-            seen.push_back({m.begin, m.end, m.offset, m.file.major, m.file.minor,
-                            m.file.inode});
+            seen.push_back(
+                {m.begin, m.end, m.offset, m.file.major, m.file.minor, m.file.inode});
     }
     return seen;
 }

@@ -3,7 +3,9 @@
 #include "session.hpp"
 
 #include "fasttrap/arch/arch.hpp"
+#include "ptrace-agent/proc_files.hpp"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -156,6 +158,48 @@ TEST(Create, KillsWhatShallNotRun)
         usleep(10000);
     EXPECT_NE(::kill(pid, 0), 0);
     EXPECT_EQ(session.output(), "");
+}
+
+TEST(Plant, LeavesAloneWhatIsNotWhatTheClientSaw)
+{
+    Session session;
+    pid_t pid = session.create({victim("spin"), "10", "1"});
+    auto functions = functions_of(pid, "/spin");
+    Site work, outer;
+    work.at = functions["work"].at;
+    work.probe = 1;
+    outer.at = functions["outer"].at;
+    outer.probe = 2;
+    std::vector<agent::Mapping> mappings = agent::mappings_of(pid);
+    const agent::Mapping* text = agent::find_mapping(mappings, work.at);
+    ASSERT_NE(text, nullptr);
+    SeenText same{text->start, text->end,   text->offset,
+                  text->major, text->minor, text->inode};
+    SeenText other_file = same, other_part = same;
+    ++other_file.inode;
+    other_part.offset += 4096;
+    const std::vector<Site> both{work, outer};
+    const std::vector<std::uint32_t> all{0, 1};
+    for (const SeenText& seen : {other_file, other_part}) {
+        auto report = session.agent().plant(pid, both, Mechanism::automatic, {{seen}});
+        ASSERT_TRUE(report);
+        EXPECT_EQ(report->n_planted, 0u);
+        EXPECT_EQ(report->gone, all);
+    }
+    // As it is, but for the part with outer().
+    TargetAddr middle = std::max(work.at, outer.at);
+    SeenText second = same;
+    second.begin = middle;
+    second.offset += middle - same.begin;
+    auto report = session.agent().plant(pid, both, Mechanism::automatic, {{second}});
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->n_planted, 1u);
+    EXPECT_EQ(report->gone.size(), 1u);
+    report = session.agent().plant(pid, both, Mechanism::automatic, {{same}});
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->n_planted, 2u);
+    EXPECT_EQ(session.run_to_end(pid), 0);
+    EXPECT_EQ(session.hits(1), 10u);
 }
 
 TEST(Plant, RefusesWhatItCannotInstrumentAndPlantsTheRest)
