@@ -271,6 +271,11 @@ bool ExtentMap::read_table(const Dispatch& dispatch, TargetAddr table, TargetAdd
     return inside;
 }
 
+bool ExtentMap::is_restartable(TargetAddr at) const
+{
+    return lies_in(sections_, at) || lies_in(sections_, instructions_.next(at + 1));
+}
+
 Extent ExtentMap::extent(TargetAddr at) const
 {
     if (!instructions_.has(at) || lies_in(sections_, at))

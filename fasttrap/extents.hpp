@@ -132,6 +132,9 @@ public:
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // O(1): at any instruction of the text.
     Extent extent(TargetAddr at) const;
+    // In a restartable sequence, which each stop in it would begin anew, for ever; or right
+    // before one: the stop behind that instruction is in it.
+    bool is_restartable(TargetAddr at) const;
     // Functions whose indirect jumps remain unexplained.
     std::span<const CodeRange> doubtful() const { return doubtful_; }
 

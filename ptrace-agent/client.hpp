@@ -75,7 +75,8 @@ struct Site {
     std::uint32_t probe = 0; // dt_probe_add()'s id
     SiteKind kind = SiteKind::entry;
     std::uint8_t n_expected = 0; // bytes of expected that are set, 0: not compared
-    std::uint16_t pad = 0;
+    std::uint8_t restartable = 0; // 1: in a restartable sequence: no probe
+    std::uint8_t pad = 0;
     std::uint64_t arg0 = 0;              // of ret: the offset in the function
     std::array<std::byte, 8> expected{}; // what the file has at this place
     // How far the bytes around may be moved, as PatchSite has it. Both 0: not known;

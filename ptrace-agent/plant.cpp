@@ -48,6 +48,8 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         return {};
     }
     if (tp == nullptr) {
+        if (site.restartable != 0)
+            return "a stop would begin a restartable sequence anew, for ever";
         if (mapping == nullptr || !mapping->execute)
             return "the address is not in executable memory";
         std::span<const std::byte> text = work.window.at(site.at);

@@ -23,6 +23,7 @@ dt::Site dt::site_of(std::uint32_t probe, const PidSite& at)
     site.first = at.first;
     site.end = at.end;
     site.beyond = at.beyond;
+    site.restartable = at.restartable;
     return site;
 }
 

@@ -30,6 +30,7 @@ void PidProvider::find_extents(ProcessSymbols& symbols,
             if (extents == nullptr)
                 continue;
             Extent extent = extents->extent({module->link_addr(site.at)});
+            site.restartable = extents->is_restartable({module->link_addr(site.at)});
             site.first = module->target_addr(extent.first.value);
             site.end = module->target_addr(extent.end.value);
             site.beyond = module->target_addr(extents->extent(extent.end).end.value);

@@ -41,6 +41,7 @@ struct PidSite {
     // was called; both 0: not known.
     TargetAddr first, end;
     TargetAddr beyond; // of what begins at `end`
+    bool restartable = false; // in a restartable sequence; known with the extents
 };
 
 struct PidProbe {

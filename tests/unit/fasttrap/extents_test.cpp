@@ -214,6 +214,9 @@ TEST_F(ExtentsTest, ARestartableSequenceIsNotTouched)
     EXPECT_EQ(extent(mapped, ex_restartable, ex_restartable).second,
               ex_sequence - ex_restartable);
     EXPECT_EQ(extent(mapped, ex_sequence_end, ex_sequence_end).first, 0);
+    EXPECT_TRUE(mapped.is_restartable(addr(ex_sequence)));
+    EXPECT_TRUE(mapped.is_restartable(addr(ex_restartable))); // one instruction before
+    EXPECT_FALSE(mapped.is_restartable(addr(ex_sequence_end)));
 }
 
 TEST_F(ExtentsTest, WhatIsNoInstructionIsNotMoved)
