@@ -13,11 +13,13 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
 #include <optional>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace dt::agent {
@@ -94,7 +96,18 @@ static Error explain_refusal(pid_t pid, int error)
 
 constexpr int look_again_ms = 20;
 constexpr std::chrono::seconds max_exec_time{10};
-constexpr pid_t kthreadd = 2; // the parent of all kernel threads
+
+static bool is_kernel_thread(pid_t pid)
+{
+    constexpr unsigned long pf_kthread = 0x00200000; // include/linux/sched.h
+    std::string stat = read_proc_file(pid, "stat");
+    unsigned long flags = 0; // behind the name: state ppid pgrp session tty tpgid flags
+    std::size_t name_end = stat.rfind(')');
+    return name_end != std::string::npos &&
+           std::sscanf(stat.c_str() + name_end, ") %*c %*d %*d %*d %*d %*d %lu",
+                       &flags) == 1 &&
+           (flags & pf_kthread) != 0;
+}
 
 static Result<Ok> check_grabbable(pid_t pid)
 {
@@ -107,7 +120,7 @@ static Result<Ok> check_grabbable(pid_t pid)
                      "it is a thread of process " + std::to_string(group)};
     if (pid == getpid() || pid == getppid())
         return Error{Code::invalid, "a process cannot trace itself"};
-    if (pid == kthreadd || status_number(status, "PPid") == kthreadd)
+    if (is_kernel_thread(pid))
         return Error{Code::unsupported, "it is a kernel thread"};
     // An ended leader has no memory either; its threads have.
     if (status_field(status, "VmSize").empty() && threads_of(pid).size() < 2)
@@ -148,6 +161,14 @@ Result<Ok> Agent::seize_all(Process& process)
     return Ok{};
 }
 
+// Ended and waited for: its pid is free, or another's.
+static bool has_ended(const Fd& process)
+{
+    return process &&
+           syscall(SYS_pidfd_send_signal, process.get(), 0, nullptr, 0) != 0 &&
+           errno == ESRCH;
+}
+
 // The kernel lets us seize a thread that is on its way through execve(2): it has the new
 // memory, half mapped, and its PTRACE_EVENT_EXEC is still to come. That event is the
 // program that was asked for, not one that follows it. true: look again.
@@ -178,11 +199,16 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         known->second->is_target = true;
         return Body{};
     }
+    Fd asked_for(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (auto ok = check_grabbable(pid); !ok)
         return ok.error().during(doing);
     Process& process = add_process(pid, std::make_shared<AddressSpace>(pid, table_));
     process.is_target = true;
-    if (auto seized = seize_all(process); !seized) {
+    auto seized = seize_all(process);
+    if (seized && has_ended(asked_for))
+        seized =
+            Error{Code::not_found, "it ended, and another process has its pid now"};
+    if (!seized) {
         std::shared_ptr<AddressSpace> space = process.space;
         if (process.threads.empty())
             processes_.erase(pid);

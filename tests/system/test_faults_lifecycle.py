@@ -1,5 +1,5 @@
 """The ends and beginnings of dtrace and of its targets (A and B of the catalogue of faults)."""
-import os, pathlib, pty, re, resource, signal, subprocess, time
+import os, pathlib, pty, re, resource, shutil, signal, subprocess, time
 
 from faults import *
 from harness import *
@@ -113,6 +113,66 @@ def the_core_of_a_crash_is_the_programs(t):
         contains(gdb.stdout, "#0  crash (")
         contains(gdb.stdout, "in main (")
         cores[0].unlink()
+
+# Runs in a pid namespace of its own: argv is dtrace and a program.
+REUSED = """
+import os, subprocess, sys, time
+first = subprocess.Popen(["sleep", "60"])
+traced = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=ptrace", "-e",
+                           "inject=ptrace:delay_enter=2000000:when=1", sys.argv[1], "-qn",
+                           "BEGIN { exit(0); }", "-p", str(first.pid)], stderr=subprocess.PIPE, text=True)
+time.sleep(1)
+first.kill()
+first.wait()
+open("/proc/sys/kernel/ns_last_pid", "w").write(str(first.pid - 1))
+second = subprocess.Popen(["sleep", "60"])
+print("same" if second.pid == first.pid else "other", flush=True)
+print(traced.communicate(timeout=30)[1].strip().replace(str(first.pid), "PID"), traced.returncode, flush=True)
+time.sleep(0.1)
+status = open(f"/proc/{second.pid}/status").read()
+print("alive" if second.poll() is None else "dead", "TracerPid:\\t0" in status)
+second.kill()
+second.wait()
+"""
+
+def a_pid_that_is_anothers_meanwhile_is_not_traced(t):
+    """B17: the process ends after dtrace has looked at it, and another one is given its pid"""
+    need("strace", "unshare", "python3")
+    unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc"]
+    if os.geteuid() != 0:
+        unshare.insert(1, "--map-root-user")
+    if subprocess.run([*unshare, "sh", "-c", "echo 99 >/proc/sys/kernel/ns_last_pid"],
+                      capture_output=True).returncode != 0:
+        raise Skip("no pids can be chosen here")
+    done = subprocess.run([*unshare, "python3", "-c", REUSED, t.dtrace], capture_output=True, text=True, timeout=60)
+    equal(done.returncode, 0, done.stderr)
+    lines = done.stdout.splitlines()
+    equal((lines[0], lines[-1]), ("same", "alive True"), done.stdout)
+    contains(done.stdout, "it ended, and another process has its pid now 1\n")
+
+def a_set_uid_program_gets_its_rights_from_roots_tracer(t):
+    """B6, E3: an ordinary user's debugger takes them away, as the kernel has it, and no harm is done"""
+    user = as_nobody() if os.geteuid() == 0 else None
+    if user is None:
+        raise Skip("only root may install a set-uid program")
+    t.scratch.chmod(0o755)
+    folder = t.scratch / "setuid"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    for name, mode in (("dtrace", 0o755), ("id", 0o4755)):
+        shutil.copy(t.dtrace if name == "dtrace" else shutil.which(name), folder / name)
+        (folder / name).chmod(mode)
+    (folder / "run").write_text(f"#!/bin/sh\nexec {folder}/id -u\n")
+    (folder / "run").chmod(0o755)
+    equal(subprocess.run([*user, folder / "run"], capture_output=True, text=True).stdout, "0\n", "untraced")
+    for flags in BOTH:
+        program = "pid$target:libc.so.6::entry { @ = count(); }"
+        out = folder / f"out.{time.monotonic_ns()}"
+        done = t.run("-q", *flags, "-o", str(out), "-n", program, "-c", " ".join([*user, str(folder / "run")]))
+        equal((done.returncode, done.stdout), (0, "0\n"), f"root's: {done.stderr}")
+        done = subprocess.run([*user, str(folder / "dtrace"), "-q", *flags, "-o", str(out) + "u", "-n", program,
+                               "-c", str(folder / "run")], capture_output=True, text=True, cwd=folder, timeout=60)
+        equal((done.returncode, done.stdout), (0, "65534\n"), f"a user's: {done.stderr}")
 
 # The tracer
 

@@ -40,6 +40,24 @@ def counts_of_frames_that_exceptions_leave_are_exact(t):
         for name in ("thrower", "through", "again", "cancelled"):
             equal(counts.get(f"{name} return"), None, f"returns of {name}")
 
+def room(text):
+    values = {name: int(value) for name, value in re.findall(r"(\w+) (\d+)", text)}
+    equal(values["odd"], 0, text)
+    return values["frames"] * values["bytes"]
+
+def a_stack_ends_where_it_ended(t):
+    """H8, H9: within 200 bytes, by the program's own fault; a stack of 2 KiB above a guard page"""
+    want = room(subprocess.run([t.victim("depth"), "10"], capture_output=True, text=True).stdout)
+    for probes in ("pid$target:a.out:deep:entry,pid$target:a.out:work:entry,pid$target:a.out:work:return ",
+                   "pid$target:a.out:deep:,pid$target:a.out:work: ", ALL):
+        for flags, what in ((BOTH[0], "count()"), (BOTH[0], "max(ustackdepth)"), (BOTH[1], "count()")):
+            if flags and probes == ALL and not t.long:
+                continue
+            said, _ = traced_command(t, probes + f"{{ @[probefunc] = {what}; }}",
+                                     t.victim("depth") + (" 3" if what == "count()" and not flags else " 1"), flags)
+            lost = want - room(said)
+            equal(0 <= lost <= 200, True, f"{lost} bytes less, {probes}{flags} {what}")
+
 # Signals
 
 def storm(text):
