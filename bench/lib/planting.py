@@ -13,6 +13,7 @@ MAIN = r"""
 // Spins over the clock and sums the gaps in which it did not run; "ready PID", then each
 // line on stdin is answered: a number, with the ns of CPU time that so many calls of
 // many_1() took, each; else with the sum and the longest of the gaps since the last answer.
+// With an argument it waits for the next line instead of spinning.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdio.h>
@@ -34,10 +35,12 @@ static double call_ns(long calls)
         many_1((unsigned)i, words);
     return (clock_ms(CLOCK_THREAD_CPUTIME_ID) - began) * 1e6 / (double)calls;
 }
-int main(void)
+int main(int argc, char **argv)
 {
     char line[32];
     struct pollfd in = {0, POLLIN, 0};
+    int waits = argc > 1;
+    (void)argv;
     double before = clock_ms(CLOCK_MONOTONIC), sum = 0, longest = 0;
     printf("ready %d\n", (int)getpid());
     fflush(stdout);
@@ -48,7 +51,7 @@ int main(void)
             sum += gap;
             longest = gap > longest ? gap : longest;
         }
-        if (n % 1000 == 0 && poll(&in, 1, 0) == 1) {
+        if ((waits || n % 1000 == 0) && poll(&in, 1, waits ? -1 : 0) == 1) {
             if (!fgets(line, sizeof(line), stdin))
                 return 0;
             if (atol(line) > 0)
@@ -88,8 +91,8 @@ def many_functions(args):
     return program
 
 class Many:
-    def __init__(self, path):
-        self.process = subprocess.Popen(["taskset", "-c", "0", path], stdin=subprocess.PIPE,
+    def __init__(self, path, *arguments):
+        self.process = subprocess.Popen(["taskset", "-c", "0", path, *arguments], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         self.pid = int(self.process.stdout.readline().split()[1])
     def __enter__(self):
@@ -129,8 +132,14 @@ def grown(before, after):
 def plant_many(args, rows):
     """Planting and removing all of many's functions, once: the values of rows()."""
     path = many_functions(args)
+    everything = "pid$target:many:many_*:entry { @ = count(); }"
+    def places(victim):
+        return [address(victim.pid, path, f"many_{n}") for n in range(0, FUNCTIONS, 997)]
+    with Many(path, "waits") as victim:
+        waiting = Tracer(args, victim.pid, everything, places(victim))
+        waiting.finish()
     with Many(path) as victim:
-        some = [address(victim.pid, path, f"many_{n}") for n in range(0, FUNCTIONS, 997)]
+        some = places(victim)
         time.sleep(0.2)
         untraced = victim.calls()
         one = Tracer(args, victim.pid, "pid$target:many:many_1:entry { @ = count(); }",
@@ -139,7 +148,7 @@ def plant_many(args, rows):
         one.finish()
         before = ours_kib(victim.pid)
         victim.gaps()
-        tracer = Tracer(args, victim.pid, "pid$target:many:many_*:entry { @ = count(); }", some)
+        tracer = Tracer(args, victim.pid, everything, some)
         planting = victim.gaps()
         mib, what = grown(before, ours_kib(victim.pid))
         among = victim.calls() - untraced
@@ -148,15 +157,16 @@ def plant_many(args, rows):
         removing = victim.gaps()
     made = ROUNDS * CALLS
     rows[-1].note(what)
-    rows[4].note("count exact" if seen == made else f"COUNT {seen} of {made}")
-    rows[4].note(f"{among:.2f} ns, alone {alone:.2f}")
+    rows[5].note("count exact" if seen == made else f"COUNT {seen} of {made}")
+    rows[5].note(f"{among:.2f} ns, alone {alone:.2f}")
     if tracer.errors.strip():
         rows[0].note(tracer.errors.strip().splitlines()[0])
-    return [tracer.armed_s, planting[0], planting[1], tracer.armed_s - one.armed_s,
+    return [waiting.armed_s, tracer.armed_s, planting[0], planting[1], tracer.armed_s - one.armed_s,
             among / max(alone, 0.5), tracer.finish_s, removing[0], mib]
 
 def many_rows():
     return [Row("50,000 entries: start of dtrace to armed", "s", 0.12, 0.05),
+            Row("50,000 entries: to armed, the target spins", "s"),
             Row("50,000 entries: target stopped, planting", "ms", 20, 5),
             Row("50,000 entries: longest stop, planting", "ms"),
             Row("50,000 entries: to armed, beyond one entry", "s"),
