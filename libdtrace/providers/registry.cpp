@@ -22,7 +22,7 @@ void Registry::expect(std::size_t n_more)
 {
     std::size_t n = probes_.size() + n_more;
     if (n > probes_.capacity())
-        probes_.reserve(std::max(n, 2 * probes_.capacity()));
+        probes_.reserve(std::max(n + n / 8, 2 * probes_.capacity()));
     if (2 * n > slots_.size())
         index(n);
 }
