@@ -114,7 +114,51 @@ Tracepoint& AddressSpace::add(const Instruction& insn)
     Tracepoint& added = *entry;
     [[maybe_unused]] bool ok = static_cast<bool>(table_.add(std::move(entry)));
     assert(ok); // find() said that there is none
+    note_jumpless(insn.at);
     return added;
+}
+
+void AddressSpace::note_jumpless(TargetAddr at)
+{
+    constexpr std::size_t n_few = 4096;
+    if (jumpless_.size() > 2 * n_tracepoints() + n_few)
+        (void)without_jump();
+    jumpless_.push_back(at);
+}
+
+void AddressSpace::sort_jumpless()
+{
+    if (n_sorted_ == jumpless_.size())
+        return;
+    auto behind = jumpless_.begin() + static_cast<std::ptrdiff_t>(n_sorted_);
+    if (!std::is_sorted(behind, jumpless_.end()))
+        std::sort(behind, jumpless_.end());
+    std::inplace_merge(jumpless_.begin(), behind, jumpless_.end());
+    jumpless_.erase(std::unique(jumpless_.begin(), jumpless_.end()), jumpless_.end());
+    n_sorted_ = jumpless_.size();
+}
+
+std::vector<Tracepoint*> AddressSpace::without_jump(TargetAddr from, TargetAddr end)
+{
+    sort_jumpless();
+    std::vector<Tracepoint*> all;
+    for (auto at = std::lower_bound(jumpless_.begin(), jumpless_.end(), from);
+         at != jumpless_.end() && *at < end; ++at) {
+        Tracepoint* tp = find(*at);
+        if (tp != nullptr && (tp->written || !tp->site))
+            all.push_back(tp);
+    }
+    return all;
+}
+
+std::vector<Tracepoint*> AddressSpace::without_jump()
+{
+    std::vector<Tracepoint*> all = without_jump({0}, {~std::uint64_t{0}});
+    jumpless_.clear();
+    for (const Tracepoint* tp : all)
+        jumpless_.push_back(tp->at());
+    n_sorted_ = jumpless_.size();
+    return all;
 }
 
 // They mostly are: planting adds them in this order.
@@ -162,10 +206,13 @@ std::vector<Tracepoint*> AddressSpace::exchange(std::vector<Tracepoint*> all,
         }
         bool wrote = changed.empty() || write_text(from, span);
         for (Tracepoint* tp : changed) {
-            if (wrote)
-                tp->written = plant;
-            else
+            if (!wrote) {
                 odd.push_back(tp);
+                continue;
+            }
+            tp->written = plant;
+            if (plant) // it may have had a jump before
+                note_jumpless(tp->at());
         }
     }
     return odd;
@@ -192,6 +239,10 @@ void AddressSpace::forget_all()
 {
     table_.remove_process(owner_);
     table_.reclaim();
+    jumpless_.clear();
+    n_sorted_ = 0;
+    text_known.clear();
+    forgotten.clear();
     slot_pages.clear();
     free_slots_.clear();
     slots_.clear();
@@ -205,7 +256,7 @@ void AddressSpace::forget_all()
     forget_unwind(*this);
     no_injection.clear();
     stub = syscall_insn = link_debug = linker_stop = TargetAddr{};
-    linker_deleted = errno_sought = sigaction_watched = false;
+    errno_sought = sigaction_watched = false;
     errno_at.reset();
     mem_ = open_mem(owner_);
 }

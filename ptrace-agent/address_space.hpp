@@ -27,6 +27,7 @@
 #include "ptrace-agent/client.hpp"
 #include "ptrace-agent/native_code.hpp"
 #include "ptrace-agent/patches.hpp"
+#include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime_map.hpp"
 
 #include <optional>
@@ -102,6 +103,10 @@ public:
     void expect(std::size_t n_more) { table_.expect(n_more); } // adding is faster then
     std::size_t n_tracepoints() const { return table_.size(owner_); }
     std::vector<Tracepoint*> tracepoints() const; // ascending by address
+    // Those that have no jump, ascending: breakpoints, and what was added to become one or
+    // the other. They are few where jumps can be.
+    std::vector<Tracepoint*> without_jump();
+    std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
 
     // Writes or restores many breakpoints; sets written. Those whose byte is not as
     // expected are returned and left alone.
@@ -136,11 +141,12 @@ public:
     TargetAddr stub;          // where call_stub() was written, 0: nowhere
     void remove_stub();       // the zeros again
     void remove_stub_in(pid_t child) const;
-    TargetAddr syscall_insn;     // an existing `syscall` instruction, 0: not looked for
-    TargetAddr link_debug;       // the dynamic linker's struct r_debug, 0: none
-    TargetAddr linker_stop;      // its r_brk, as far as it was watched
-    std::size_t text_seen = 0;   // text_mappings() when the target was grabbed
-    bool linker_deleted = false; // dlclose() is under way
+    TargetAddr syscall_insn;   // an existing `syscall` instruction, 0: not looked for
+    TargetAddr link_debug;     // the dynamic linker's struct r_debug, 0: none
+    TargetAddr linker_stop;    // its r_brk, as far as it was watched
+    std::size_t text_seen = 0; // text_mappings() when the target was grabbed
+    std::vector<Mapping> text_known;       // as forget_unmapped() saw it
+    std::vector<ForgottenProbe> forgotten; // no event has told of them yet
     bool sigaction_watched = false;
     bool errno_sought = false;
     std::optional<std::int64_t> errno_at; // from the thread's fs base
@@ -148,6 +154,8 @@ public:
 
 private:
     std::vector<Tracepoint*> exchange(std::vector<Tracepoint*> all, bool plant);
+    void sort_jumpless();
+    void note_jumpless(TargetAddr at);
 
     pid_t owner_;
     pid_t speaker_;
@@ -157,7 +165,10 @@ private:
     std::unordered_map<pid_t, TargetAddr> slots_;
     std::unordered_map<TargetAddr, Instruction> copies_; // by slot
     std::unordered_map<TargetAddr, TargetAddr> copied_;  // site to slot
-    bool touched_ = false;                               // by read() or write()
+    // Addresses of tracepoints without a jump, and of some that got one or went.
+    std::vector<TargetAddr> jumpless_;
+    std::size_t n_sorted_ = 0; // of them
+    bool touched_ = false;     // by read() or write()
 
 public:
     void clear_touched() { touched_ = false; }

@@ -163,6 +163,8 @@ void Agent::send_event(AgentEvent event)
     Writer out;
     out.put(event.kind).put(event.pid).put(event.child).put(event.status);
     out.text(event.text);
+    out.put(static_cast<std::uint32_t>(event.forgotten.size()));
+    out.raw(event.forgotten.data(), event.forgotten.size() * sizeof(ForgottenProbe));
     mail_.send(word_event, out.body());
 }
 

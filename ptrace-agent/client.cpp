@@ -128,6 +128,7 @@ static AgentEvent read_event(std::span<const std::byte> body)
     event.child = in.get<pid_t>();
     event.status = in.get<int>();
     event.text = in.text();
+    event.forgotten = in.array<ForgottenProbe>(in.get<std::uint32_t>());
     return event;
 }
 

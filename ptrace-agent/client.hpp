@@ -124,6 +124,13 @@ struct LeftText {
     std::vector<std::byte> now, before; // as many of each
 };
 
+// A probe that was planted at a place whose text went since, whatever is there now.
+struct ForgottenProbe {
+    TargetAddr at;
+    std::uint32_t probe = 0;
+    std::uint32_t pad = 0;
+};
+
 struct AgentEvent {
     enum Kind : std::uint8_t {
         exited,            // status is as of waitpid(2); nothing is left to do
@@ -137,6 +144,7 @@ struct AgentEvent {
     pid_t child = 0; // of forked
     int status = 0;  // of exited; of forked: 1 when the child is a target from now on
     std::string text;
+    std::vector<ForgottenProbe> forgotten; // of libraries_changed
 };
 
 // A probe that fires at an interval for each thread of the targets that is running:

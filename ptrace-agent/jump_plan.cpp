@@ -260,7 +260,7 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
     auto before = [](const Tracepoint* a, const Tracepoint* b) {
         return a->at() < b->at();
     };
-    for (Tracepoint* tp : space.tracepoints()) {
+    for (Tracepoint* tp : space.without_jump()) {
         if (tp->written ? !std::binary_search(wanted.begin(), wanted.end(), tp, before)
                         : !tp->site && !can_jump(*tp)) // that stand or will
             breakpoints.push_back(tp->at());

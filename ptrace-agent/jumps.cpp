@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tracepoints that have jumps (plant_jumps.cpp), when their probes change or go.
+#include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/planting.hpp"
 #include "ptrace-agent/tracing.hpp"
 
@@ -69,6 +70,18 @@ void see_padding(const AddressSpace& space, Tracepoint& tp)
     }
 }
 
+// It has the linker's site in its hands, and nothing else of ours.
+static bool waits_at_linker(AddressSpace& space, const Thread& thread,
+                            const user_regs_struct& user)
+{
+    dt_rt_frame frame{};
+    auto at = thread.held ? frame_of(space, user) : std::nullopt;
+    return at && space.read_value(*at, frame) && frame.site < DT_RT_MAX_SITES &&
+           space.runtime.config().sites[frame.site].at == space.linker_stop.value;
+}
+
+// Planting after dlopen() always meets the thread that waits for it: what was under way
+// for that thread stays.
 void Agent::reclaim_trampolines(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)
@@ -76,10 +89,10 @@ void Agent::reclaim_trampolines(AddressSpace& space)
     for (Thread* thread : threads_in(space)) {
         user_regs_struct user;
         if (!thread->stopped || !get_regs(thread->tid, user) ||
-            in_our_code(space, {user.rip}))
+            (in_our_code(space, {user.rip}) && !waits_at_linker(space, *thread, user)))
             return;
     }
-    for (std::uint32_t site : space.patches.reclaim())
+    for (std::uint32_t site : space.patches.reclaim(space.linker_stop))
         space.runtime.free_site(site);
 }
 

@@ -196,22 +196,62 @@ void Agent::forget_linker(AddressSpace& space)
     space.link_debug = space.linker_stop = TargetAddr{};
 }
 
-void forget_unmapped(AddressSpace& space)
+static void forget(AddressSpace& space, Tracepoint& tp)
 {
-    for (Tracepoint* tp : space.tracepoints()) {
+    for (const Firing& firing : tp.firings)
+        space.forgotten.push_back({tp.at(), firing.probe});
+    space.forget(tp);
+}
+
+static void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
+{
+    for (Tracepoint* tp : space.without_jump(from, end)) {
         std::byte text{};
         if (tp->written &&
             (!space.read_text(tp->at(), {&text, 1}) || text != std::byte{0xcc}))
-            space.forget(*tp);
+            forget(space, *tp);
     }
-    std::vector<TargetAddr> gone = space.patches.gone(space);
+    std::vector<TargetAddr> gone = space.patches.gone(space, from, end);
     for (TargetAddr window : gone) {
         for (const Planted::Probed& probed : space.patches.at(window)->probed) {
             if (Tracepoint* tp = space.find(probed.at))
-                space.forget(*tp);
+                forget(space, *tp);
         }
     }
     space.patches.drop(gone);
+}
+
+static bool is_same_text(const Mapping& a, const Mapping& b)
+{
+    return a.start == b.start && a.end == b.end && a.offset == b.offset &&
+           a.major == b.major && a.minor == b.minor && a.inode == b.inode;
+}
+
+// What is mapped as it was stays. Of what is not, ours that still stands is looked at again
+// the next time.
+void forget_unmapped(AddressSpace& space)
+{
+    std::vector<Mapping> now = mappings_of(space.speaker());
+    std::erase_if(now, [](const Mapping& m) { return !m.execute; });
+    if (space.text_known.empty())
+        forget_gone_in(space, {1}, {~std::uint64_t{0}});
+    std::vector<Mapping> still;
+    auto same = now.begin();
+    for (const Mapping& before : space.text_known) {
+        while (same != now.end() && same->start < before.start)
+            ++same;
+        if (same != now.end() && is_same_text(*same, before))
+            continue;
+        forget_gone_in(space, before.start, before.end);
+        if (space.patches.any_in(before.start, before.end) ||
+            !space.without_jump(before.start, before.end).empty())
+            still.push_back(before);
+    }
+    auto before = [](const Mapping& a, const Mapping& b) { return a.start < b.start; };
+    auto n_now = static_cast<std::ptrdiff_t>(now.size());
+    now.insert(now.end(), still.begin(), still.end());
+    std::inplace_merge(now.begin(), now.begin() + n_now, now.end(), before);
+    space.text_known = std::move(now);
 }
 
 bool Agent::handle_library_change(Thread& thread)
@@ -221,14 +261,11 @@ bool Agent::handle_library_change(Thread& thread)
     r_debug told{};
     if (!space.read_value(space.link_debug, told))
         return false;
-    if (told.r_state == r_debug::RT_DELETE)
-        space.linker_deleted = true;
     if (told.r_state != r_debug::RT_CONSISTENT)
         return false;
     forget_unwind(space);
     space.errno_sought = space.errno_at.has_value();
-    if (std::exchange(space.linker_deleted, false))
-        forget_unmapped(space);
+    forget_unmapped(space);
     if (process.to_preinit) {
         process.to_preinit = false;
         process.arrived = true;

@@ -235,13 +235,20 @@ bool stands(const AddressSpace& text, const Planted& planted)
     return text.read_text(patch.at, bytes) && bytes == patch.text;
 }
 
-std::vector<TargetAddr> Patches::gone(const AddressSpace& text) const
+bool Patches::any_in(TargetAddr from, TargetAddr end) const
+{
+    auto first = behind(from - 1);
+    return first != standing_.end() && first->at < end;
+}
+
+std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from_addr,
+                                      TargetAddr end_addr) const
 {
     std::vector<TargetAddr> gone;
     std::vector<const Planted*> list;
-    list.reserve(standing_.size());
-    for (const Standing& each : standing_)
-        list.push_back(each.planted.get());
+    for (auto each = behind(from_addr - 1);
+         each != standing_.end() && each->at < end_addr; ++each)
+        list.push_back(each->planted.get());
     std::vector<std::byte> bytes;
     in_spans(
         list, window_of, in_stopped_text,
@@ -264,6 +271,8 @@ std::vector<TargetAddr> Patches::gone(const AddressSpace& text) const
 
 void Patches::drop(const std::vector<TargetAddr>& windows)
 {
+    if (windows.empty())
+        return;
     for (TargetAddr window : windows) {
         auto after = behind(window);
         if (after == standing_.begin() || std::prev(after)->at != window)
@@ -278,13 +287,21 @@ void Patches::drop(const std::vector<TargetAddr>& windows)
     std::erase_if(standing_, [](const Standing& each) { return !each.planted; });
 }
 
-std::vector<std::uint32_t> Patches::reclaim()
+std::vector<std::uint32_t> Patches::reclaim(TargetAddr but)
 {
     std::vector<std::uint32_t> sites;
     std::vector<Planted*> gone;
-    for (auto& planted : retired_) {
+    if (retired_.empty())
+        return sites;
+    auto kept = std::partition(
+        retired_.begin(), retired_.end(), [but](const std::unique_ptr<Planted>& each) {
+            return std::any_of(each->probed.begin(), each->probed.end(),
+                               [but](const auto& probed) { return probed.at == but; });
+        });
+    for (auto each = kept; each != retired_.end(); ++each) {
+        const std::unique_ptr<Planted>& planted = *each;
         const Patch& patch = planted->patch;
-        space_.give_back({patch.trampoline, patch.stub}, patch.code.size());
+        space_.give_back({patch.trampoline, patch.stub}, planted->n_room);
         for (const Planted::Probed& probed : planted->probed)
             sites.push_back(probed.site);
         gone.push_back(planted.get());
@@ -293,7 +310,7 @@ std::vector<std::uint32_t> Patches::reclaim()
     std::erase_if(trampolines_, [&gone](const Trampoline& each) {
         return std::binary_search(gone.begin(), gone.end(), each.planted);
     });
-    retired_.clear();
+    retired_.erase(kept, retired_.end());
     return sites;
 }
 

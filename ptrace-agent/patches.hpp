@@ -32,6 +32,7 @@ struct Planted {
         TargetAddr at;
     };
     std::vector<Probed> probed; // ascending by address
+    std::size_t n_room = 0;     // bytes that were taken for the trampoline
     bool written = false;
 };
 
@@ -63,12 +64,14 @@ public:
     // Into a copy of the memory.
     void restore_in(pid_t child) const;
     // Windows in whose place something else is.
-    std::vector<TargetAddr> gone(const AddressSpace& text) const;
+    std::vector<TargetAddr> gone(const AddressSpace& text, TargetAddr from,
+                                 TargetAddr end) const;
+    bool any_in(TargetAddr from, TargetAddr end) const; // windows that begin there
     // The mappings went away.
     void drop(const std::vector<TargetAddr>& windows);
-    // Nobody's pc is in a trampoline or in the runtime: room and the numbers of sites
-    // that may be used again.
-    std::vector<std::uint32_t> reclaim();
+    // Nobody's pc is in a trampoline or in the runtime, but for those whose site is at
+    // `but`: room and the numbers of sites that may be used again.
+    std::vector<std::uint32_t> reclaim(TargetAddr but);
     void forget_all();
 
     Planted* at(TargetAddr window) const;           // that begins there

@@ -139,18 +139,10 @@ void place_all(Planting& work, const std::vector<Site>& sites)
                      [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
     work.fresh.reserve(sites.size());
     work.sites.reserve(sites.size());
-    std::vector<Tracepoint*> standing = work.space.tracepoints();
-    auto next = standing.begin();
     for (std::uint32_t index : order) {
         TargetAddr at = sites[index].at;
-        while (next != standing.end() && (*next)->at() < at)
-            ++next;
-        Tracepoint* known = nullptr;
-        if (next != standing.end() && (*next)->at() == at)
-            known = *next;
-        else if (!work.fresh.empty() && work.fresh.back()->at() == at)
-            known = work.fresh.back();
-        if (std::string why = place(work, known, index, sites[index]); !why.empty())
+        if (std::string why = place(work, work.space.find(at), index, sites[index]);
+            !why.empty())
             work.refused.emplace_back(index, std::move(why));
     }
 }
@@ -160,6 +152,8 @@ void Agent::tell_libraries_changed(pid_t pid)
     AgentEvent event;
     event.kind = AgentEvent::libraries_changed;
     event.pid = pid;
+    if (auto process = processes_.find(pid); process != processes_.end())
+        event.forgotten = std::exchange(process->second->space->forgotten, {});
     send_event(std::move(event));
 }
 
@@ -301,6 +295,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
         space->forget(*odd);
     }
     stopped.reset(); // what is left, and the freeing of it all, need no stop
+    table_.reclaim();
 
     if (!jumps.report.note.empty())
         work.notes.push_back(jumps.report.note);

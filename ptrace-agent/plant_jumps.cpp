@@ -128,6 +128,7 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
         ok = claim(space, planted->probed[i].site, *served[i]);
     if (ok) {
         planted->patch = std::move(*patch);
+        planted->n_room = trampoline_bytes(placed.window);
         for (const Moved& moved : planted->patch.moved) {
             if (moved.site)
                 runtime.set_back(*moved.site, moved.tail);

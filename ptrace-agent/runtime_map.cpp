@@ -75,6 +75,8 @@ void RuntimeMap::forget()
     image_bytes = region_bytes = arena_bytes = 0;
     n_sites_ = n_firings_ = n_threads_ = 0;
     free_sites_.clear();
+    n_listed_.clear();
+    free_lists_.clear();
     behind_.clear();
     rules_.clear();
 }

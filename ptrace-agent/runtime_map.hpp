@@ -89,6 +89,8 @@ public:
 
 private:
     void set_code(dt_rt_site& site, std::uint64_t code);
+    std::optional<std::uint32_t> list_for(std::uint32_t site,
+                                          std::span<const dt_rt_firing> firings);
     static bool tell(dt_rt_site& site, const Compiled& compiled);
     std::optional<std::uint32_t>
     site_behind(std::uint32_t site, const Compiled& compiled, std::uint32_t next);
@@ -100,6 +102,8 @@ private:
     dt_rt_config* config_ = nullptr;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
     std::vector<std::uint32_t> free_sites_;
+    std::vector<std::uint32_t> n_listed_; // by site: the length of its list
+    std::map<std::uint32_t, std::vector<std::uint32_t>> free_lists_; // by length
     // Sites without a trampoline, by the one that leads to them: they live as long.
     std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;
     std::uint32_t n_threads_ = 0;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 namespace dt::agent {
 
@@ -27,6 +28,7 @@ std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
         return std::nullopt;
     } else {
         ++n_sites_;
+        n_listed_.push_back(0);
     }
     config_->sites[site] = dt_rt_site{};
     config_->sites[site].at = at.value;
@@ -130,15 +132,45 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
     set_code(site, clauses[0].code.value);
 }
 
+// The one that the site has, if it says the same. What it had before is not used again:
+// somebody may be reading it.
+std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
+                                                  std::span<const dt_rt_firing> firings)
+{
+    auto n = static_cast<std::uint32_t>(firings.size());
+    std::uint32_t first = config_->sites[site].first_firing;
+    auto same = [](const dt_rt_firing& a, const dt_rt_firing& b) {
+        return a.probe == b.probe && a.kind == b.kind && a.arg0 == b.arg0;
+    };
+    if (n_listed_[site] == n &&
+        std::equal(firings.begin(), firings.end(), config_->firings + first, same))
+        return first;
+    std::vector<std::uint32_t>& free = free_lists_[n];
+    if (!free.empty()) {
+        first = free.back();
+        free.pop_back();
+    } else if (n > DT_RT_MAX_FIRINGS - n_firings_) {
+        return std::nullopt;
+    } else {
+        first = n_firings_;
+        n_firings_ += n;
+    }
+    std::copy(firings.begin(), firings.end(), config_->firings + first);
+    n_listed_[site] = n;
+    return first;
+}
+
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
 {
     dt_rt_site& entry = config_->sites[site];
     // A thread that is on its way sees an end of the list that it had, not of another's.
-    std::uint32_t first = firings.empty() ? entry.first_firing : n_firings_;
-    if (firings.size() > DT_RT_MAX_FIRINGS - n_firings_)
-        return false;
-    std::copy(firings.begin(), firings.end(), config_->firings + first);
-    n_firings_ += static_cast<std::uint32_t>(firings.size());
+    std::uint32_t first = entry.first_firing;
+    if (!firings.empty()) {
+        auto list = list_for(site, firings);
+        if (!list)
+            return false;
+        first = *list;
+    }
     bool returns = std::all_of(firings.begin(), firings.end(),
                                [](const auto& f) { return f.kind == DT_RT_RETURN; });
     if (!returns)
@@ -161,6 +193,8 @@ void RuntimeMap::free_site(std::uint32_t site)
 {
     set_firings(site, {});
     free_sites_.push_back(site);
+    if (std::uint32_t n = std::exchange(n_listed_[site], 0); n != 0)
+        free_lists_[n].push_back(config_->sites[site].first_firing);
     auto behind = behind_.find(site);
     if (behind == behind_.end())
         return;

@@ -37,6 +37,49 @@ TEST(Libraries, AreAnnouncedBeforeTheirConstructorsRun)
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
 }
 
+// The plugin comes and goes, and nobody looks until it is back: the event of dlclose()
+// tells what stands no more, and that is all that does not.
+TEST(Libraries, ThatGoTellWhichProbesWentWithThem)
+{
+    for (Mechanism mechanism : {Mechanism::automatic, Mechanism::int3}) {
+        Session session;
+        pid_t pid =
+            session.create({victim("dlopener"), victim("plugin.so"), "4", "10"});
+        std::vector<Site> sites(1);
+        sites[0].at = functions_of(pid, "/libc.so.6").at("puts").at;
+        sites[0].probe = 3;
+        ASSERT_TRUE(session.agent().plant(pid, sites, mechanism));
+        ASSERT_TRUE(session.agent().resume(pid));
+        std::vector<ForgottenProbe> expected;
+        int n_loads = 0;
+        while (auto event = session.event()) {
+            if (event->kind == AgentEvent::exited)
+                break;
+            if (event->kind != AgentEvent::libraries_changed)
+                continue;
+            ASSERT_EQ(event->forgotten.size(), expected.size());
+            for (std::size_t i = 0; i < expected.size(); i++) {
+                EXPECT_EQ(event->forgotten[i].at, expected[i].at);
+                EXPECT_EQ(event->forgotten[i].probe, expected[i].probe);
+            }
+            expected.clear();
+            auto functions = functions_of(pid, "/plugin.so");
+            // Every second time only.
+            if (functions.count("plugin_work") != 0 && ++n_loads % 2 == 1) {
+                const Function& work = functions["plugin_work"]; // branches nowhere
+                sites[0].at = sites[0].first = work.at;
+                sites[0].end = work.at + work.bytes;
+                sites[0].probe = 1;
+                ASSERT_TRUE(session.agent().plant(pid, sites, mechanism));
+                expected.push_back({sites[0].at, 1});
+            }
+            ASSERT_TRUE(session.agent().resume_after_library_change(pid));
+        }
+        EXPECT_EQ(n_loads, 4);
+        EXPECT_EQ(session.hits(1), 22u);
+    }
+}
+
 TEST(Libraries, HoldNobodyLongerThanTheClientLives)
 {
     FreeVictim target({victim("dlopener"), victim("plugin.so"), "2000", "10"}, "WAIT");

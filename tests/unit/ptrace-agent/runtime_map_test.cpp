@@ -77,6 +77,23 @@ TEST_F(RuntimeMapTest, AProbeThatComesAndGoesKeepsItsSites)
     EXPECT_LE(next, site + 3);
 }
 
+TEST_F(RuntimeMapTest, ALibraryThatIsLoadedAgainAndAgainFindsRoomForItsFirings)
+{
+    const std::vector<dt_rt_firing> two{{7, DT_RT_ENTRY, 0}, {8, DT_RT_OFFSET, 0}};
+    ASSERT_TRUE(map.set_firings(site, std::span(&firing, 1))); // it stays
+    for (std::uint32_t i = 0; i < DT_RT_MAX_FIRINGS; i++) {
+        auto other = map.add_site(TargetAddr{0x400100});
+        ASSERT_TRUE(other);
+        ASSERT_TRUE(map.set_firings(*other, std::span(two).first(1 + i % 2)));
+        if (i % 3 == 0) // its probes were removed before
+            map.set_firings(*other, {});
+        map.free_site(*other);
+    }
+    const dt_rt_site& stays = map.config().sites[site];
+    EXPECT_EQ(stays.n_firings, 1u);
+    EXPECT_EQ(map.config().firings[stays.first_firing].probe, 7u);
+}
+
 TEST_F(RuntimeMapTest, SitesBehindAreFreeWhenTheFirstIs)
 {
     fire_by({clause(0x10, 3), clause(0x20, 5), clause(0x30, 9)});
