@@ -13,8 +13,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 // The handle of the C API.
@@ -27,8 +25,7 @@ struct ps_prochandle {
     pid_t followed = 0;   // its parent, of a forked child that is traced for that
     int status = 0;       // of waitpid(2), once it has ended; -1: nobody holds it
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
-    // (address, probe) of the sites that are in place.
-    std::set<std::pair<dt::TargetAddr, std::uint32_t>> planted;
+    std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
 };
 
 namespace dt {

@@ -135,9 +135,11 @@ int dtrace_hdl::start()
                                     arena->total_bytes() - arena->program_bytes());
         if (!set)
             return fail(set.error());
-        for (const auto& process : processes.all())
+        for (const auto& process : processes.all()) {
+            process->unplanted = pid_provider.probes_of(process->pid);
             if (process->alive && plant(process.get()) != 0)
                 return -1;
+        }
     }
 
     active = true;

@@ -94,7 +94,7 @@ struct dtrace_hdl : dt::Events {
     int plant(ps_prochandle* process);
     void unplant(ps_prochandle* process);
     void handle_agent_events();
-    void rematch(pid_t pid);
+    void rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotten);
     int status();
     void tend(std::uint64_t now);
 

@@ -5,8 +5,11 @@
 #include "dif/dof.h"
 #include "libdtrace/api/clock.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <sys/wait.h>
+#include <tuple>
 #include <utility>
 
 static constexpr std::uint64_t max_handling_ns = 100'000'000;
@@ -34,24 +37,21 @@ dt::Mechanism dt::mechanism_of(const Options& options)
     return options.mechanism == "jump" ? Mechanism::jump : Mechanism::automatic;
 }
 
-// The sites of all enabled probes of a process that are not in place yet.
-static std::vector<dt::Site> missing_sites(dtrace_hdl& session,
-                                           const ps_prochandle& process)
+// The sites of the process' enabled probes that are not in place yet.
+static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& process)
 {
-    std::vector<std::uint32_t> ids;
-    for (std::uint32_t id = 1; id <= session.registry.size(); id++) {
-        const dt::PidProbe* probe =
-            session.registry.at(id).enabled ? session.pid_provider.probe(id) : nullptr;
-        if (probe != nullptr && probe->pid == process.pid)
-            ids.push_back(id);
-    }
+    std::vector<std::uint32_t> ids = std::exchange(process.unplanted, {});
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    std::erase_if(ids,
+                  [&](std::uint32_t id) { return !session.registry.at(id).enabled; });
     if (process.symbols != nullptr)
         session.pid_provider.find_extents(*process.symbols, ids);
     std::vector<dt::Site> sites;
     for (std::uint32_t id : ids) {
         const dt::PidProbe* probe = session.pid_provider.probe(id);
         for (const dt::PidSite& at : probe->sites)
-            if (process.planted.count({at.at, id}) == 0)
+            if (!at.planted)
                 sites.push_back(dt::site_of(id, at));
     }
     return sites;
@@ -83,6 +83,13 @@ static std::vector<dt::SeenText> seen_text(const ps_prochandle& process)
     return seen;
 }
 
+static void set_planted(dt::PidProbe& probe, dt::TargetAddr at, bool planted)
+{
+    for (dt::PidSite& site : probe.sites)
+        if (site.at == at)
+            site.planted = planted;
+}
+
 int dtrace_hdl::plant(ps_prochandle* process)
 {
     std::vector<dt::Site> sites = missing_sites(*this, *process);
@@ -105,10 +112,12 @@ int dtrace_hdl::plant(ps_prochandle* process)
     }
     auto gone = planted->gone.begin();
     for (std::uint32_t i = 0; i < sites.size(); i++) {
-        if (gone != planted->gone.end() && *gone == i)
+        if (gone != planted->gone.end() && *gone == i) {
             ++gone;
-        else
-            process->planted.insert({sites[i].at, sites[i].probe});
+            process->unplanted.push_back(sites[i].probe);
+        } else {
+            set_planted(*pid_provider.probe(sites[i].probe), sites[i].at, true);
+        }
     }
     constexpr std::size_t max_told = 10;
     for (std::size_t i = 0; i < planted->refused.size(); i++) {
@@ -137,46 +146,57 @@ int dtrace_hdl::plant(ps_prochandle* process)
 void dtrace_hdl::unplant(ps_prochandle* process)
 {
     std::vector<dt::Site> sites;
-    for (const auto& [at, probe] : process->planted) {
-        dt::Site site;
-        site.at = at;
-        site.probe = probe;
-        sites.push_back(site);
+    for (std::uint32_t id : pid_provider.probes_of(process->pid)) {
+        for (dt::PidSite& at : pid_provider.probe(id)->sites)
+            if (std::exchange(at.planted, false))
+                sites.push_back(dt::site_of(id, at));
     }
-    process->planted.clear();
     if (auto removed = processes.agent()->remove(process->pid, sites);
         !removed && removed.error().code != dt::Code::gone)
         report_process(process, removed.error().text);
 }
 
-// After dlopen or dlclose: the descriptions of this process once more, over the libraries
-// that are there now.
-void dtrace_hdl::rematch(pid_t pid)
+// After dlopen or dlclose: the descriptions of this process over the libraries that were
+// not there before. A description that several clauses have is one.
+void dtrace_hdl::rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotten)
 {
     ps_prochandle* process = processes.find(pid);
     if (process == nullptr || !process->alive || process->symbols == nullptr)
         return;
+    for (const dt::ForgottenProbe& each : forgotten) {
+        dt::PidProbe* probe = pid_provider.probe(each.probe);
+        if (probe == nullptr || probe->pid != pid)
+            continue;
+        set_planted(*probe, each.at, false);
+        process->unplanted.push_back(each.probe);
+    }
     if (!process->symbols->refresh())
         return;
     std::string provider = "pid" + std::to_string(pid);
-    pid_provider.forget_sites(pid);
-    pid_provider.zdefs = true;
-    matches.clear();
+    std::map<std::tuple<std::string, std::string, std::string>,
+             std::vector<std::uint32_t>>
+        matched;
     for (const dt::Enabling& each : enabled) {
         dtrace_prog* prog = each.prog;
         for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
             for (const dt::ProbeSpec& spec : prog->program->clauses[k].probes) {
                 if (spec.provider != provider)
                     continue;
-                auto found = match(spec);
-                auto* hit = std::get_if<dt::ProbeMatch>(&found);
-                if (hit == nullptr)
-                    continue;
-                if (add_new_probes() != 0) {
-                    complain(error_text);
-                    return;
+                auto [known, first] =
+                    matched.try_emplace({spec.module, spec.function, spec.name});
+                std::vector<std::uint32_t>& ids = known->second;
+                if (first) {
+                    auto outcome = pid_provider.provide_new(spec);
+                    if (!outcome.refused)
+                        ids = std::move(outcome.provided.ids);
+                    if (add_new_probes() != 0) {
+                        complain(error_text);
+                        return;
+                    }
+                    process->unplanted.insert(process->unplanted.end(), ids.begin(),
+                                              ids.end());
                 }
-                for (std::uint32_t id : hit->ids) {
+                for (std::uint32_t id : ids) {
                     if (!each.loaded ||
                         dt_ecb_add(arena->base(), id,
                                    each.first_clause + static_cast<dt_u32>(k)) == 0)
@@ -186,15 +206,6 @@ void dtrace_hdl::rematch(pid_t pid)
             }
         }
     }
-    // Sites whose text is gone: the agent forgot them with the mapping.
-    std::set<std::pair<dt::TargetAddr, std::uint32_t>> still;
-    for (const auto& [at, id] : process->planted) {
-        const dt::PidProbe* probe = pid_provider.probe(id);
-        for (const dt::PidSite& site : probe->sites)
-            if (site.at == at)
-                still.insert({at, id});
-    }
-    process->planted = std::move(still);
 }
 
 void dtrace_hdl::report_process(ps_prochandle* process, const std::string& text)
@@ -227,7 +238,7 @@ void dtrace_hdl::handle_agent_events()
                 break;
             process->alive = false;
             process->status = event.status;
-            process->planted.clear();
+            pid_provider.forget_sites(event.pid);
             if (on_proc.func != nullptr)
                 on_proc.func(process, nullptr, on_proc.arg);
             break;
@@ -239,14 +250,13 @@ void dtrace_hdl::handle_agent_events()
                 break;
             }
             pid_provider.forget_sites(event.pid);
-            process->planted.clear();
             // Fails when it has ended since; its exited event is on the way, and is what
             // says so.
             (void)process->symbols->refresh();
             break;
         case dt::AgentEvent::libraries_changed: {
             if (active && !stopped) {
-                rematch(event.pid);
+                rematch(event.pid, event.forgotten);
                 if (process != nullptr && plant(process) != 0)
                     complain(error_text);
             } else if (process != nullptr && process->symbols != nullptr) {
@@ -270,7 +280,7 @@ void dtrace_hdl::handle_agent_events()
                 if (!std::exchange(other->alive, false))
                     continue;
                 other->status = -1;
-                other->planted.clear();
+                pid_provider.forget_sites(other->pid);
                 if (on_proc.func != nullptr)
                     on_proc.func(other.get(), nullptr, on_proc.arg);
             }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace dt {
 
@@ -112,6 +113,27 @@ const PidProbe* PidProvider::probe(std::uint32_t id) const
     return id < probes_.size() && probes_[id].pid != 0 ? &probes_[id] : nullptr;
 }
 
+PidProbe* PidProvider::probe(std::uint32_t id)
+{
+    return const_cast<PidProbe*>(std::as_const(*this).probe(id));
+}
+
+static void sort_unique(std::vector<std::uint32_t>& ids)
+{
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+std::vector<std::uint32_t> PidProvider::probes_of(pid_t pid) const
+{
+    std::vector<std::uint32_t> all;
+    if (auto known = searched_.find(pid); known != searched_.end())
+        for (const auto& [module, ids] : known->second.ids)
+            all.insert(all.end(), ids.begin(), ids.end());
+    sort_unique(all);
+    return all;
+}
+
 PidProbe& PidProvider::of(std::uint32_t id)
 {
     if (id >= probes_.size())
@@ -121,9 +143,36 @@ PidProbe& PidProvider::of(std::uint32_t id)
 
 void PidProvider::forget_sites(pid_t pid)
 {
-    for (PidProbe& probe : probes_)
-        if (probe.pid == pid)
-            probe.sites.clear();
+    for (std::uint32_t id : probes_of(pid))
+        probes_[id].sites.clear();
+    searched_.erase(pid);
+}
+
+// Without what was found in modules that are gone.
+PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
+{
+    Searched& known = searched_[symbols.pid()];
+    if (known.symbols != nullptr && known.symbols != &symbols) {
+        // Another process had the number, or this one was let go meanwhile.
+        forget_sites(symbols.pid());
+        return searched_of(symbols);
+    }
+    known.symbols = &symbols;
+    std::vector<const Module*> gone;
+    for (auto& [names, modules] : known.descriptions)
+        std::erase_if(modules, [](const Module* module) { return !module->live; });
+    for (const auto& [module, ids] : known.ids) {
+        if (module->live)
+            continue;
+        gone.push_back(module);
+        for (std::uint32_t id : ids)
+            std::erase_if(probes_[id].sites, [module = module](const PidSite& site) {
+                return module->contains(site.at);
+            });
+    }
+    for (const Module* module : gone)
+        known.ids.erase(module);
+    return known;
 }
 
 std::vector<std::string> PidProvider::take_notes()
@@ -140,6 +189,7 @@ std::uint32_t PidProvider::add(pid_t pid, const FunctionAt& at, const std::strin
                       excerpt(table.name(*at.function), 192), name);
     PidProbe& probe = of(id);
     probe.pid = pid;
+    searched_[pid].ids[at.module].push_back(id);
     if (probe.sites.empty() && sites.size() == 1) {
         probe.sites = std::move(sites);
         return id;
@@ -241,11 +291,23 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
     return std::nullopt;
 }
 
+PidProvider::Searched::Names PidProvider::names_of(const ProbeSpec& spec)
+{
+    return {spec.module, spec.function, spec.name};
+}
+
 Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
-                                        ProcessSymbols& symbols)
+                                        ProcessSymbols& symbols, Over over)
 {
     auto address = parse_hex(spec.name);
     const Module* main = symbols.main_module();
+    Searched& known = searched_of(symbols);
+    auto& searched = known.descriptions[names_of(spec)];
+    if (over == Over::not_searched && searched.contains(main)) {
+        Outcome nothing;
+        nothing.mine = nothing.provided.retained = true;
+        return nothing;
+    }
     if (!address)
         return refuse(Tag::PROC_NAME, spec,
                       "'" + spec.name + "' is an invalid address; function '-' takes " +
@@ -265,6 +327,8 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
     std::uint32_t id =
         registry_.add(this, spec.provider, excerpt(main->name, 64), "-", spec.name);
     of(id) = PidProbe{pid, {PidSite{at, PidSiteKind::Offset, 0}}};
+    known.ids[main].push_back(id);
+    searched.insert(main);
     Outcome outcome;
     outcome.mine = true;
     outcome.provided.ids.push_back(id);
@@ -272,6 +336,16 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
 }
 
 Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
+{
+    return provide_over(spec, Over::all);
+}
+
+Provider::Outcome PidProvider::provide_new(const ProbeSpec& spec)
+{
+    return provide_over(spec, Over::not_searched);
+}
+
+Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
 {
     auto pid_number = pid_of(spec.provider);
     if (!pid_number)
@@ -291,7 +365,7 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
                           process.error().text);
     ProcessSymbols& symbols = **process;
     if (spec.function == "-")
-        return absolute(spec, pid, symbols);
+        return absolute(spec, pid, symbols, over);
 
     Wanted wanted = Wanted::by_name(spec.name);
     wanted.pid = pid;
@@ -308,9 +382,13 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
     Outcome outcome;
     outcome.mine = true;
     std::vector<const Module*> modules = symbols.match_modules(spec.module);
+    auto& searched = searched_of(symbols).descriptions[names_of(spec)];
+    if (over == Over::not_searched)
+        std::erase_if(modules,
+                      [&](const Module* module) { return searched.contains(module); });
     if (modules.empty()) {
         outcome.provided.retained = true;
-        if (zdefs || is_glob(spec.module))
+        if (over == Over::not_searched || zdefs || is_glob(spec.module))
             return outcome;
         return refuse(Tag::PROC_LIB, spec,
                       "no library '" + spec.module + "' in process " +
@@ -318,10 +396,10 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
                           did_you_mean(symbols.suggest_modules(spec.module)) +
                           "; -Z waits for it to be loaded");
     }
-    std::vector<FunctionAt> functions = symbols.match(spec.module, spec.function);
+    std::vector<FunctionAt> functions = ProcessSymbols::match(modules, spec.function);
     bool by_glob = spec.function.empty() || is_glob(spec.function);
     wanted.many = by_glob;
-    if (functions.empty() && !by_glob && !zdefs) {
+    if (functions.empty() && !by_glob && !zdefs && over == Over::all) {
         std::string where;
         for (const Module* module : modules)
             if (module->image == nullptr)
@@ -343,6 +421,7 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
                 did_you_mean(symbols.suggest_functions(spec.module, spec.function)) +
                 where);
     }
+    searched.insert(modules.begin(), modules.end());
     registry_.expect(functions.size());
     for (const FunctionAt& at : functions) {
         if (at.function->n_bytes == 0)
@@ -358,10 +437,7 @@ Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
             return outcome;
         }
     }
-    std::sort(outcome.provided.ids.begin(), outcome.provided.ids.end());
-    outcome.provided.ids.erase(
-        std::unique(outcome.provided.ids.begin(), outcome.provided.ids.end()),
-        outcome.provided.ids.end());
+    sort_unique(outcome.provided.ids);
     return outcome;
 }
 

@@ -16,6 +16,10 @@
 //
 // A module that is not there yet: with zdefs the description is retained and tried again
 // when libraries change, otherwise it is refused with the names that come near.
+//
+// When libraries change, a module that stays keeps its sites, one that went takes them
+// along, and a description looks only into what it has not been matched over
+// (provide_new): a program that loads a hundred modules is searched once.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -26,7 +30,8 @@
 
 #include <functional>
 #include <map>
-#include <unordered_map>
+#include <set>
+#include <tuple>
 
 namespace dt {
 
@@ -40,8 +45,9 @@ struct PidSite {
     // How far the bytes around may be moved (fasttrap/extents.hpp), once find_extents()
     // was called; both 0: not known.
     TargetAddr first, end;
-    TargetAddr beyond; // of what begins at `end`
+    TargetAddr beyond;        // of what begins at `end`
     bool restartable = false; // in a restartable sequence; known with the extents
+    bool planted = false;     // as who plants it says
 };
 
 struct PidProbe {
@@ -58,9 +64,15 @@ public:
     std::string name() const override { return "pid"; }
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
+    // Over modules alone in which the description was not looked for since they were
+    // loaded. The symbols were refreshed; they and their modules outlive this.
+    Outcome provide_new(const ProbeSpec& spec);
 
     // Null: not one of ours.
     const PidProbe* probe(std::uint32_t id) const;
+    PidProbe* probe(std::uint32_t id);
+    // Those of a process that have sites, ascending.
+    std::vector<std::uint32_t> probes_of(pid_t pid) const;
     // Fills first and end of the sites of one process that lack them. The first time for a
     // module its whole text is swept, some 40 ms for 10 MB: ask for probes that will be
     // planted, and for all of them at once.
@@ -74,6 +86,17 @@ public:
 
 private:
     struct Wanted;
+    // What descriptions found in a process.
+    struct Searched {
+        using Names = std::tuple<std::string, std::string, std::string>;
+        const ProcessSymbols* symbols = nullptr;
+        std::map<Names, std::set<const Module*>> descriptions;   // over which modules
+        std::map<const Module*, std::vector<std::uint32_t>> ids; // with sites there
+    };
+    enum class Over { all, not_searched };
+    Outcome provide_over(const ProbeSpec& spec, Over over);
+    Searched& searched_of(ProcessSymbols& symbols);
+    static Searched::Names names_of(const ProbeSpec& spec);
     std::optional<Diagnostic> make_probes(const ProbeSpec& spec, const Wanted& wanted,
                                           const FunctionAt& at,
                                           std::vector<std::uint32_t>& ids);
@@ -84,12 +107,14 @@ private:
                                       const ReadModule& read);
     std::uint32_t add(pid_t pid, const FunctionAt& at, const std::string& name,
                       std::vector<PidSite> sites);
-    Outcome absolute(const ProbeSpec& spec, pid_t pid, ProcessSymbols& symbols);
+    Outcome absolute(const ProbeSpec& spec, pid_t pid, ProcessSymbols& symbols,
+                     Over over);
 
     Registry& registry_;
     FindProcess find_process_;
     PidProbe& of(std::uint32_t id);
     std::vector<PidProbe> probes_; // by id; pid 0: another provider's
+    std::map<pid_t, Searched> searched_;
     std::vector<std::string> notes_;
     // By image, which several processes may share; null: it has none.
     std::map<std::shared_ptr<ElfImage>, std::unique_ptr<ExtentMap>> extents_;

@@ -87,9 +87,15 @@ Result<FunctionAt> ProcessSymbols::lookup(std::string_view module,
 std::vector<FunctionAt> ProcessSymbols::match(std::string_view module,
                                               std::string_view function) const
 {
+    return match(match_modules(module), function);
+}
+
+std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> modules,
+                                              std::string_view function)
+{
     std::vector<FunctionAt> found;
     bool all = function.empty() || function == "*";
-    for (const Module* m : match_modules(module)) {
+    for (const Module* m : modules) {
         if (!m->image)
             continue;
         const FunctionTable& table = m->image->functions();

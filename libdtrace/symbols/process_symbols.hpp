@@ -109,6 +109,8 @@ public:
     // All functions that a description's module and function fields mean.
     std::vector<FunctionAt> match(std::string_view module,
                                   std::string_view function) const;
+    static std::vector<FunctionAt> match(std::span<const Module* const> modules,
+                                         std::string_view function);
 
     // "libc.so.6`malloc+0x1f", "a.out's base name`0x4011a0", "0x7f0000001000".
     std::string format_address(TargetAddr addr) const;  // uaddr, stack frames

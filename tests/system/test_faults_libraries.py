@@ -116,8 +116,68 @@ def a_library_that_is_loaded_again_is_probed_again(t):
             counts = rows(tracer.finish(None))
         equal(counts, {"lzma_crc32": calls[0], "BZ2_bzBuffToBuffCompress": calls[1]}, str(flags))
 
+def what_stays_keeps_its_probes_while_a_library_comes_and_goes(t):
+    """I1, I2: each call is counted once, in what goes and in what stays, all modules probed"""
+    n_rounds, n_calls = 20, 50
+    for flags in BOTH:
+        done = subprocess.run(
+            [t.dtrace, "-qZ", *flags, "-n",
+             "pid$target:::entry,pid$target:plugin.so::return "
+             '/probefunc == "plugin_work" || probefunc == "dlsym"/ '
+             "{ @[strjoin(probefunc, probename)] = count(); }",
+             "-c", f"{t.victim('dlopener')} {t.victim('plugin.so')} {n_rounds} {n_calls}"],
+            capture_output=True, text=True, timeout=60)
+        equal(done.returncode, 0, done.stderr)
+        n_plugin = n_rounds * (n_calls + 1) # the constructor's too
+        contains(done.stdout, f"sum {n_rounds * n_calls * (n_calls + 1) // 2}")
+        equal(rows(done.stdout),
+              {"plugin_workentry": n_plugin, "plugin_workreturn": n_plugin, "dlsymentry": n_rounds},
+              str(flags))
+
+def a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory(t):
+    """I2: what was made for it is used again, by dtrace, its agent and the target"""
+    need("python3")
+    script = ("import ctypes, _ctypes, sys\n"
+              "print('ready', flush=True)\n"
+              "for n in sys.stdin:\n"
+              "    for _ in range(int(n)):\n"
+              "        library = ctypes.CDLL('liblzma.so.5')\n"
+              "        library.lzma_crc32(b'x', 1, 0)\n"
+              "        _ctypes.dlclose(library._handle)\n"
+              "    print('done', flush=True)\n")
+    process = subprocess.Popen(["python3", "-c", script], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    def load(n):
+        process.stdin.write(f"{n}\n")
+        process.stdin.flush()
+        equal(process.stdout.readline(), "done\n", "the target")
+    def resident(pid):
+        text = open(f"/proc/{pid}/status").read()
+        return int(text.split("VmRSS:")[1].split()[0]) / 1024
+    try:
+        equal(process.stdout.readline(), "ready\n", "the target")
+        with Tracer(t, "pid$target:::entry,pid$target:::return { @ = count(); } "
+                    "pid$target:liblzma*:lzma_crc32:entry { @crc[probefunc] = count(); } END { trunc(@); }",
+                    process.pid, flags=("-Z",)) as tracer:
+            children = open(f"/proc/{tracer.process.pid}/task/{tracer.process.pid}/children").read()
+            pids = [tracer.process.pid, process.pid, *map(int, children.split())]
+            load(50)
+            before = [resident(pid) for pid in pids]
+            n_more = 1000 if t.long else 150
+            load(n_more)
+            grown = [after - old for after, old in zip(map(resident, pids), before)]
+            counts = rows(tracer.finish())
+    finally:
+        process.kill()
+        process.communicate()
+    equal(counts, {"lzma_crc32": 50 + n_more}, "calls")
+    # Each time anew, it would be 100 MB.
+    equal(max(grown) < 10, True, f"{grown} MB more")
+
 TESTS = [libraries_come_and_go_while_probes_do, libraries_take_each_others_place_while_probes_do,
-         a_library_that_is_loaded_again_is_probed_again]
+         a_library_that_is_loaded_again_is_probed_again,
+         what_stays_keeps_its_probes_while_a_library_comes_and_goes,
+         a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory]
 
 if __name__ == "__main__":
     main(TESTS)

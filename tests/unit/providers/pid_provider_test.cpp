@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
+#include <filesystem>
+#include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 extern "C" __attribute__((noinline, used)) int provider_test_target(int n)
@@ -18,7 +22,7 @@ using namespace dt;
 class PidProviderTest : public testing::Test {
 protected:
     // pid and the four parts as "PROVIDER:MODULE:FUNCTION:NAME"; "$" is our process.
-    Provider::Outcome provide(std::string text, bool zdefs = false)
+    static ProbeSpec spec_of(std::string text)
     {
         if (std::size_t self = text.find('$'); self != std::string::npos)
             text.replace(self, 1, std::to_string(getpid()));
@@ -32,8 +36,13 @@ protected:
             else
                 *parts[part] += c;
         }
+        return spec;
+    }
+
+    Provider::Outcome provide(const std::string& text, bool zdefs = false)
+    {
         provider.zdefs = zdefs;
-        return provider.provide(spec);
+        return provider.provide(spec_of(text));
     }
 
     std::string refusal(const std::string& text)
@@ -166,6 +175,156 @@ TEST_F(PidProviderTest, AnAddressOfTheProgramNeedsNoSymbol)
     EXPECT_EQ(provider.probe(absolute[0])->sites[0].at.value, at);
     expect_refusal("pid$:a.out:-:zz", "D_PROC_NAME", {"'zz'", "hex address"});
     expect_refusal("pid$:a.out:-:7fffffffffffffff", "D_PROC_OFF", {"not in the text"});
+}
+
+class Library {
+public:
+    explicit Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW))
+    {
+        EXPECT_NE(handle_, nullptr) << dlerror();
+    }
+    ~Library() { close(); }
+    Library(const Library&) = delete;
+    Library& operator=(const Library&) = delete;
+
+    void close()
+    {
+        if (void* open = std::exchange(handle_, nullptr); open != nullptr) {
+            EXPECT_EQ(dlclose(open), 0);
+        }
+    }
+    std::uint64_t function() const // its one
+    {
+        return reinterpret_cast<std::uint64_t>(dlsym(handle_, "plugin_work"));
+    }
+    std::uint64_t base() const
+    {
+        link_map* map = nullptr;
+        dlinfo(handle_, RTLD_DI_LINKMAP, &map);
+        return map->l_addr;
+    }
+
+private:
+    void* handle_;
+};
+
+class PidProviderLibraries : public PidProviderTest {
+protected:
+    const std::string plugin = VICTIMS "/plugin.so";
+
+    // As after a library change.
+    std::vector<std::uint32_t> new_ids(const std::string& text)
+    {
+        EXPECT_TRUE(symbols->refresh());
+        auto outcome = provider.provide_new(spec_of(text));
+        EXPECT_TRUE(outcome.mine);
+        EXPECT_FALSE(outcome.refused);
+        return outcome.provided.ids;
+    }
+
+    std::vector<std::uint64_t> places(std::uint32_t id)
+    {
+        std::vector<std::uint64_t> all;
+        for (const PidSite& site : provider.probe(id)->sites)
+            all.push_back(site.at.value);
+        return all;
+    }
+
+    std::uint32_t plant(std::uint32_t id)
+    {
+        for (PidSite& site : provider.probe(id)->sites)
+            site.planted = true;
+        return id;
+    }
+};
+
+TEST_F(PidProviderLibraries, WhatStaysKeepsItsSitesWhenAnotherLibraryIsLoaded)
+{
+    std::uint32_t own = plant(ids("pid$::provider_test_target:entry")[0]);
+    auto before = places(own);
+    for (const char* text : {"pid$:::entry", "pid$::*:entry", "pid$:*::return"})
+        (void)ids(text);
+    Library library(plugin);
+    auto loaded = new_ids("pid$:::entry");
+    ASSERT_FALSE(loaded.empty());
+    for (std::uint32_t id : loaded)
+        EXPECT_EQ(registry.at(id).module, "plugin.so");
+    EXPECT_EQ(new_ids("pid$:::entry"), std::vector<std::uint32_t>{}); // not again
+    EXPECT_EQ(new_ids("pid$::*:entry"), loaded); // another description
+    EXPECT_EQ(places(own), before);
+    EXPECT_TRUE(provider.probe(own)->sites[0].planted);
+}
+
+TEST_F(PidProviderLibraries, OneThatIsLoadedAgainHasTheSameProbesInTheNewPlace)
+{
+    ASSERT_TRUE(provide("pid$:plugin.so:plugin_work:entry", true).provided.retained);
+    Library first(plugin);
+    auto loaded = new_ids("pid$:plugin.so:plugin_work:entry");
+    ASSERT_EQ(loaded.size(), 1U);
+    std::uint32_t id = plant(loaded[0]);
+    EXPECT_EQ(places(id), std::vector{first.function()});
+
+    std::uint64_t base = first.base();
+    first.close();
+    EXPECT_EQ(new_ids("pid$:plugin.so:plugin_work:entry"),
+              std::vector<std::uint32_t>{});
+    EXPECT_EQ(places(id), std::vector<std::uint64_t>{});
+    EXPECT_EQ(provider.probes_of(getpid()), std::vector<std::uint32_t>{});
+
+    Library second(plugin);
+    EXPECT_EQ(new_ids("pid$:plugin.so:plugin_work:entry"), loaded);
+    EXPECT_EQ(places(id), std::vector{second.function()});
+    EXPECT_FALSE(provider.probe(id)->sites[0].planted);
+    plant(id);
+
+    // It went and came between two looks.
+    base = second.base();
+    second.close();
+    constexpr std::size_t page = 4096;
+    void* taken = mmap(reinterpret_cast<void*>(base), page, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    ASSERT_NE(taken, MAP_FAILED);
+    Library third(plugin);
+    ASSERT_NE(third.base(), base);
+    EXPECT_EQ(new_ids("pid$:plugin.so:plugin_work:entry"), loaded);
+    EXPECT_EQ(places(id), std::vector{third.function()});
+    EXPECT_FALSE(provider.probe(id)->sites[0].planted);
+    munmap(taken, page);
+}
+
+TEST_F(PidProviderLibraries, TwoThatAreLoadedAtOnceAreBothLookedInto)
+{
+    std::string copy = testing::TempDir() + "plugin_copy.so";
+    std::filesystem::copy_file(plugin, copy,
+                               std::filesystem::copy_options::overwrite_existing);
+    ASSERT_TRUE(provide("pid$:plugin*:plugin_work:entry", true).provided.retained);
+    ASSERT_TRUE(provide("pid$:plugin_copy:plugin_work:return", true).provided.retained);
+    Library one(plugin), two(copy);
+    std::filesystem::remove(copy);
+    auto loaded = new_ids("pid$:plugin*:plugin_work:entry");
+    ASSERT_EQ(loaded.size(), 2U);
+    std::set<std::uint64_t> at{places(loaded[0])[0], places(loaded[1])[0]};
+    EXPECT_EQ(at, (std::set{one.function(), two.function()}));
+    auto abbreviated = new_ids("pid$:plugin_copy:plugin_work:return");
+    ASSERT_EQ(abbreviated.size(), 1U);
+    EXPECT_EQ(registry.at(abbreviated[0]).module, "plugin_copy.so");
+
+    one.close();
+    EXPECT_EQ(new_ids("pid$:plugin*:plugin_work:entry"), std::vector<std::uint32_t>{});
+    std::vector left{loaded[0], loaded[1], abbreviated[0]};
+    std::erase_if(left, [&](std::uint32_t id) { return places(id).empty(); });
+    EXPECT_EQ(left.size(), 2U);
+    EXPECT_EQ(provider.probes_of(getpid()), left);
+}
+
+TEST_F(PidProviderLibraries, AProcessThatTookTheNumberOfAnotherHasItsOwnSites)
+{
+    std::uint32_t own = plant(ids("pid$::provider_test_target:entry")[0]);
+    std::unique_ptr<ProcessSymbols> before =
+        std::move(symbols); // of the one that ended
+    EXPECT_EQ(ids("pid$::provider_test_target:entry"), std::vector{own});
+    EXPECT_EQ(provider.probe(own)->sites.size(), 1U);
+    EXPECT_FALSE(provider.probe(own)->sites[0].planted);
 }
 
 } // namespace
