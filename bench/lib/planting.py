@@ -205,13 +205,45 @@ def all_of_node(args, row):
         process.kill()
         process.wait()
 
+LOADS = """
+import ctypes, _ctypes, sys, time
+def load(n):
+    began = time.perf_counter()
+    for _ in range(n):
+        _ctypes.dlclose(ctypes.CDLL(sys.argv[1])._handle)
+    return (time.perf_counter() - began) * 1000 / n
+load(5)
+print("ms", load(100))
+"""
+
+def library_that_comes_and_goes(args, row):
+    """A library of one function, loaded and unloaded by python3 with all modules probed."""
+    if not os.path.exists("/usr/bin/python3"):
+        raise Skip("no /usr/bin/python3")
+    with tempfile.TemporaryDirectory() as folder:
+        library, script = f"{folder}/small.so", f"{folder}/loads.py"
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-x", "c", "-", "-o", library], check=True,
+                       input="int small(int n) { return n * 3; }\n", text=True)
+        with open(script, "w") as out:
+            out.write(LOADS)
+        def run(*before):
+            command = ["/usr/bin/python3", script, library]
+            done = subprocess.run([*before, " ".join(command)] if before else command, check=True,
+                                  capture_output=True, text=True, timeout=300)
+            return float(re.search(r"ms ([\d.]+)", done.stdout).group(1))
+        row.note(f"untraced {run():.3f} ms")
+        return run(args.dtrace, "-qZ", "-n",
+                   "pid$target:::entry,pid$target:::return { @ = count(); }", "-c")
+
 def tasks(args, table):
     single = [Row("one probe, a running process: start to armed", "ms", 60, 20),
               Row("memory in the target, 1 probe", "MiB", 2, 1)]
     many = many_rows()
     return [Task(single, lambda: one_probe(args, single)),
             Task(many, lambda: plant_many(args, many)),
-            ours(lambda row: all_of_node(args, row), "pid$target:node::entry, start to armed", "s", 1.5, 0.3)]
+            ours(lambda row: all_of_node(args, row), "pid$target:node::entry, start to armed", "s", 1.5, 0.3),
+            ours(lambda row: library_that_comes_and_goes(args, row),
+                 "dlopen and dlclose, all of python3 probed", "ms", 5, 1)]
 
 def bpftrace_armed(args):
     """From its start until the kernel's breakpoint stands in the text."""
