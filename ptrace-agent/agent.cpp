@@ -53,6 +53,7 @@ void Agent::run()
         if (Mailbox::rang()) {
             serve_client();
             sample_if_due();
+            end_patience();
             hear_all_bells();
         } else if (!ready_.empty()) {
             handle_ready();
@@ -76,6 +77,7 @@ void Agent::serve_client()
 {
     mail_.receive();
     while (auto request = mail_.next()) {
+        silent_client_ = false;
         Reply reply = answer(*request);
         if (reply) {
             mail_.send(reply_ok, *reply);

@@ -19,7 +19,7 @@
 // native_code.cpp, rseq.cpp compiled clauses in it;
 // probe_context.cpp threads that stop in it, leave_code.cpp how they get out; answer.cpp,
 // host_upcall.cpp what it asks;
-// linker.cpp the dynamic linker; profile.cpp sampling; host*.cpp what D programs ask; unwind*.cpp ustack().
+// linker.cpp the dynamic linker; patience.cpp threads that wait for the client; profile.cpp sampling; host*.cpp what D programs ask; unwind*.cpp ustack().
 #pragma once
 
 #include "ptrace-agent/arena_map.hpp"
@@ -176,6 +176,10 @@ private:
     void allow_rseq(AddressSpace& space);
     void begin_rseq(Thread& thread);
 
+    // patience.cpp
+    void hold_for_client(Thread& thread);
+    void end_patience();
+
     // plant.cpp
     void tell_libraries_changed(pid_t pid);
     void tell_error(pid_t pid, std::string text);
@@ -241,7 +245,7 @@ private:
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
     // profile.cpp
-    void set_sample_alarm();
+    void set_alarm();
     void sample_if_due();
     void take_sample(Thread& thread);
 
@@ -260,6 +264,8 @@ private:
 
     Mailbox mail_;
     std::vector<Sampling> sampling_;
+    std::uint64_t patience_ends_ = 0; // of the first thread that waits; 0: none does
+    bool silent_client_ = false;      // nobody waits for it
     ArenaMap arena_;
     TracepointTable table_;
     std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
@@ -272,7 +278,7 @@ private:
 };
 
 // In its innermost pid namespace, which is what the kernel calls it by there.
-pid_t number_of(Thread& thread); // answer.cpp
+pid_t number_of(Thread& thread);                             // answer.cpp
 void see_padding(const AddressSpace& space, Tracepoint& tp); // jumps.cpp
 
 } // namespace dt::agent

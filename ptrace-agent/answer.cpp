@@ -138,7 +138,7 @@ void Agent::answer_upcall(Thread& thread, TargetAddr at)
     }
     space->write(at, std::as_bytes(std::span(&call, 1)));
     if (call.op == DT_RT_UP_LIBRARIES && handle_library_change(thread))
-        thread.held = true; // until the client has looked at the libraries
+        hold_for_client(thread);
 }
 
 Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config)

@@ -38,7 +38,7 @@ void Agent::handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user)
         see_sigaction(thread, from_user_regs(user),
                       tp.purpose == Tracepoint::sigaction_call);
     if (tp.purpose == Tracepoint::library_change && handle_library_change(thread)) {
-        thread.held = true;
+        hold_for_client(thread);
         thread.reenter = true;
         set_regs(thread.tid, user);
         return;

@@ -274,7 +274,7 @@ bool Agent::handle_library_change(Thread& thread)
     if (!process.is_target || !process.started)
         return false;
     tell_libraries_changed(process.pid);
-    return true;
+    return !silent_client_;
 }
 
 // glibc and musl: __errno_location() is "mov disp(%rip),%rax; add %fs:0,%rax; ret" with

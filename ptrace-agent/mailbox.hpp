@@ -24,6 +24,8 @@ struct Request {
     std::vector<Fd> fds;
 };
 
+std::uint64_t monotonic_ns();
+
 class Mailbox {
 public:
     explicit Mailbox(Fd socket);

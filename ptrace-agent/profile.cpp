@@ -14,17 +14,8 @@
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
-#include <ctime>
 
 namespace dt::agent {
-
-static std::uint64_t now_ns()
-{
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
 {
@@ -33,19 +24,20 @@ Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
     if (!in.ok())
         return Error{Code::invalid, "profile: the request is cut short"};
     sampling_.clear();
-    std::uint64_t now = now_ns();
+    std::uint64_t now = monotonic_ns();
     for (const ProfileTimer& timer : wanted) {
         if (timer.interval_ns == 0)
             return Error{Code::invalid, "profile: an interval of nothing"};
         sampling_.push_back({timer, now + timer.interval_ns});
     }
-    set_sample_alarm();
+    set_alarm();
     return Body{};
 }
 
-void Agent::set_sample_alarm()
+// The next sample, or the end of our patience with the client.
+void Agent::set_alarm()
 {
-    std::uint64_t next = 0;
+    std::uint64_t next = patience_ends_;
     for (const Sampling& sampling : sampling_)
         next = next == 0 ? sampling.due : std::min(next, sampling.due);
     Mailbox::ring_at(next);
@@ -55,7 +47,7 @@ void Agent::sample_if_due()
 {
     if (sampling_.empty())
         return;
-    std::uint64_t now = now_ns();
+    std::uint64_t now = monotonic_ns();
     std::vector<std::uint32_t> due;
     for (Sampling& sampling : sampling_) {
         if (sampling.due > now)
@@ -64,7 +56,7 @@ void Agent::sample_if_due()
         std::uint64_t passed = (now - sampling.due) / sampling.timer.interval_ns + 1;
         sampling.due += passed * sampling.timer.interval_ns;
     }
-    set_sample_alarm();
+    set_alarm();
     if (due.empty())
         return;
     for (auto& [pid, process] : processes_) {

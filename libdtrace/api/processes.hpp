@@ -25,6 +25,7 @@ struct ps_prochandle {
     pid_t followed = 0;   // its parent, of a forked child that is traced for that
     int status = 0;       // of waitpid(2), once it has ended; -1: nobody holds it
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
+    std::set<std::uint32_t> told; // probes of which it was said that they cannot be
     std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
 };
 

@@ -110,6 +110,8 @@ struct dtrace_hdl : dt::Events {
                                       std::string_view value) override;
     void complain(std::string_view text) override;
     void report_process(ps_prochandle* process, const std::string& text);
+    void report_refused(ps_prochandle* process, const std::vector<dt::Site>& sites,
+                        const std::vector<dt::Refusal>& refused);
 
     // api_sites.cpp
     int plan_listed(pid_t pid);

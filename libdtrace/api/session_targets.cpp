@@ -90,6 +90,35 @@ static void set_planted(dt::PidProbe& probe, dt::TargetAddr at, bool planted)
             site.planted = planted;
 }
 
+// Once for each probe: a library may come and go all the time.
+void dtrace_hdl::report_refused(ps_prochandle* process,
+                                const std::vector<dt::Site>& sites,
+                                const std::vector<dt::Refusal>& refused)
+{
+    constexpr std::size_t max_told = 10;
+    std::size_t n = 0;
+    std::vector<std::uint32_t> told;
+    for (const dt::Refusal& refusal : refused) {
+        if (refusal.site >= sites.size() ||
+            process->told.count(sites[refusal.site].probe) != 0)
+            continue;
+        told.push_back(sites[refusal.site].probe);
+        if (++n > max_told)
+            continue;
+        const dt::ProbeInfo& probe = registry.at(sites[refusal.site].probe);
+        report_process(process,
+                       "cannot probe " + probe.provider + ":" + probe.module + ":" +
+                           probe.function + ":" + probe.name + " at " +
+                           processes.uaddr(static_cast<std::uint64_t>(process->pid),
+                                           sites[refusal.site].at.value) +
+                           ": " + refusal.reason);
+    }
+    if (n > max_told)
+        report_process(process, "and " + std::to_string(n - max_told) +
+                                    " more places that cannot be probed");
+    process->told.insert(told.begin(), told.end());
+}
+
 int dtrace_hdl::plant(ps_prochandle* process)
 {
     std::vector<dt::Site> sites = missing_sites(*this, *process);
@@ -119,25 +148,7 @@ int dtrace_hdl::plant(ps_prochandle* process)
             set_planted(*pid_provider.probe(sites[i].probe), sites[i].at, true);
         }
     }
-    constexpr std::size_t max_told = 10;
-    for (std::size_t i = 0; i < planted->refused.size(); i++) {
-        if (i == max_told) {
-            report_process(process,
-                           "and " + std::to_string(planted->refused.size() - max_told) +
-                               " more places that cannot be probed");
-            break;
-        }
-        const dt::Refusal& refusal = planted->refused[i];
-        if (refusal.site >= sites.size())
-            continue;
-        const dt::ProbeInfo& probe = registry.at(sites[refusal.site].probe);
-        report_process(process,
-                       "cannot probe " + probe.provider + ":" + probe.module + ":" +
-                           probe.function + ":" + probe.name + " at " +
-                           processes.uaddr(static_cast<std::uint64_t>(process->pid),
-                                           sites[refusal.site].at.value) +
-                           ": " + refusal.reason);
-    }
+    report_refused(process, sites, planted->refused);
     for (const std::string& note : pid_provider.take_notes())
         report_process(process, note);
     return 0;

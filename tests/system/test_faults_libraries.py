@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Libraries that come and go while they are probed (I of the catalogue of faults)."""
-import json, subprocess, time
+import json, pathlib, subprocess, time
 
 from faults import *
 from harness import *
@@ -174,7 +174,31 @@ def a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory(t):
     # Each time anew, it would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
-TESTS = [libraries_come_and_go_while_probes_do, libraries_take_each_others_place_while_probes_do,
+def a_dtrace_that_nobody_reads_holds_up_no_program(t):
+    """Its output is a full pipe, and the program loads libraries"""
+    need("python3")
+    script = """
+import ctypes, _ctypes, sys
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(20):
+    _ctypes.dlclose(ctypes.CDLL("liblzma.so.5")._handle)
+print("done")
+"""
+    with held(subprocess.Popen(["python3", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               text=True)) as target:
+        equal(target.stdout.readline(), "ready\n", "the target")
+        flood = "tick-1ms { printf(\"%4000s\\n\", \"x\"); }"
+        with held(t.start("-Zqn", "pid$target:liblzma*::entry { @ = count(); } " + flood,
+                          "-p", str(target.pid))) as dtrace:
+            wait_until(lambda: text_differs(target.pid), what="something of ours in its text")
+            wait_until(lambda: "pipe" in pathlib.Path(f"/proc/{dtrace.pid}/wchan").read_text(),
+                       what="dtrace waiting for its reader")
+            out, _ = target.communicate("go\n", timeout=60)
+    equal(out, "done\n")
+
+TESTS = [a_dtrace_that_nobody_reads_holds_up_no_program,
+         libraries_come_and_go_while_probes_do, libraries_take_each_others_place_while_probes_do,
          a_library_that_is_loaded_again_is_probed_again,
          what_stays_keeps_its_probes_while_a_library_comes_and_goes,
          a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory]

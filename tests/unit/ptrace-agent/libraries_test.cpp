@@ -2,7 +2,11 @@
 // dlopen() and dlclose() of a running target.
 #include "session.hpp"
 
+#include "ptrace-agent/proc_files.hpp"
+
+#include <chrono>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace dt;
 using namespace dt::test;
@@ -35,6 +39,30 @@ TEST(Libraries, AreAnnouncedBeforeTheirConstructorsRun)
     EXPECT_EQ(session.hits(1), 303u);
     EXPECT_EQ(session.hits(2), 303u);
     EXPECT_EQ(session.printed("sum"), 3 * 5050);
+}
+
+// The program goes on after a while, and then does not wait any more.
+TEST(Libraries, WaitForNoClientThatDoesNotAnswer)
+{
+    Session session;
+    pid_t pid = session.create({victim("dlopener"), victim("plugin.so"), "5", "10"});
+    ASSERT_TRUE(session.agent().plant(pid, {}));
+    ASSERT_TRUE(session.agent().resume(pid));
+    auto began = std::chrono::steady_clock::now();
+    for (char state = '?'; state != 'Z' && state != '\0';) {
+        ASSERT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(40));
+        usleep(20'000);
+        state = agent::thread_state(pid, pid);
+    }
+    std::string told;
+    while (auto event = session.event()) {
+        if (event->kind == AgentEvent::exited)
+            break;
+        if (event->kind == AgentEvent::agent_error)
+            told += event->text;
+    }
+    EXPECT_NE(told.find("nothing was heard of dtrace"), std::string::npos) << told;
+    EXPECT_EQ(session.printed("sum"), 5 * 55);
 }
 
 // The plugin comes and goes, and nobody looks until it is back: the event of dlclose()

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// A thread that waits for the client, and a client that does not answer.
+//
+// A thread that loads a library waits until the client has planted what is new. The client
+// may be stopped itself, or write into a pipe that nobody reads: then the thread goes on
+// after a while, without probes in the library, and from then on nobody waits until the
+// client has asked for something.
+#include "ptrace-agent/agent.hpp"
+
+#include <algorithm>
+
+namespace dt::agent {
+
+constexpr std::uint64_t patience_s = 10;
+
+void Agent::hold_for_client(Thread& thread)
+{
+    thread.held = true;
+    thread.patience_ends = 0;
+    if (!thread.process->started)
+        return; // a command that the client has not started yet
+    thread.patience_ends = monotonic_ns() + patience_s * 1'000'000'000;
+    if (patience_ends_ == 0)
+        patience_ends_ = thread.patience_ends;
+    set_alarm();
+}
+
+void Agent::end_patience()
+{
+    if (patience_ends_ == 0 || monotonic_ns() < patience_ends_)
+        return;
+    std::vector<pid_t> late;
+    patience_ends_ = 0;
+    for (auto& [tid, thread] : threads_) {
+        std::uint64_t ends = thread->held ? thread->patience_ends : 0;
+        if (ends != 0 && monotonic_ns() >= ends)
+            late.push_back(tid);
+        else if (ends != 0)
+            patience_ends_ =
+                patience_ends_ == 0 ? ends : std::min(patience_ends_, ends);
+    }
+    set_alarm();
+    for (pid_t tid : late) {
+        Thread* thread = find_thread(tid);
+        if (thread == nullptr)
+            continue;
+        silent_client_ = true;
+        tell_error(thread->process->pid,
+                   "libraries came while nothing was heard of dtrace for " +
+                       std::to_string(patience_s) +
+                       " s; it went on, and what it called there was not seen");
+        thread->held = false;
+        if (thread->stopped && !thread->pending)
+            go_on(*thread);
+    }
+}
+
+} // namespace dt::agent
