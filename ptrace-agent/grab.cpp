@@ -132,6 +132,7 @@ static Result<Ok> check_grabbable(pid_t pid)
 
 Result<Ok> Agent::seize_all(Process& process)
 {
+    const pid_t pid = process.pid;
     for (bool found_new = true; found_new;) {
         found_new = false;
         for (pid_t tid : threads_of(process.pid)) {
@@ -155,6 +156,8 @@ Result<Ok> Agent::seize_all(Process& process)
         }
         while (collect(Wait::poll)) {
         }
+        if (processes_.count(pid) == 0) // and so is `process`
+            return Error{Code::not_found, "it ended meanwhile"};
     }
     if (process.threads.empty())
         return Error{Code::not_found, "no such process", ESRCH};
@@ -209,11 +212,11 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         seized =
             Error{Code::not_found, "it ended, and another process has its pid now"};
     if (!seized) {
-        std::shared_ptr<AddressSpace> space = process.space;
-        if (process.threads.empty())
-            processes_.erase(pid);
-        else
-            release(space);
+        auto left = processes_.find(pid);
+        if (left != processes_.end() && left->second->threads.empty())
+            processes_.erase(left);
+        else if (left != processes_.end())
+            release(left->second->space);
         return seized.error().during(doing);
     }
     std::shared_ptr<AddressSpace> space;

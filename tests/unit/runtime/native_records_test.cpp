@@ -111,7 +111,7 @@ TEST(Native, RecordsWholeRecordsWhateverHappensToItsThreads)
     EXPECT_EQ(n_records + runtime.session.drops(DTRACEDROP_PRINCIPAL) +
                   runtime.session.drops(DTRACEDROP_NOSHARD),
               n_calls);
-    EXPECT_LT(fired_by_engine(runtime), n_calls / 2);
+    EXPECT_LT(fired_by_engine(runtime), n_calls); // what met a shard that was taken
 }
 
 // At each instruction once. What it did not publish nobody sees, and its shard goes on.
