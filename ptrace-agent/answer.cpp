@@ -61,7 +61,7 @@ bool Agent::stop_one(Thread& thread)
     if (thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP) {
         thread.interrupted = false;
         if (!was_listening)
-            repeat_wait(thread.process->pid, thread.tid);
+            repeat_wait(thread.tid);
         take_sample(thread);
         return true;
     }

@@ -36,6 +36,19 @@ constexpr std::uint64_t trap_flag = 0x100;
 
 void Agent::keep(Thread& thread, const siginfo_t& info)
 {
+    // One that we sent again came to a stop, and is kept once more. Another of its kind may
+    // have come first: then ours was merged with it.
+    auto sent = std::find_if(
+        thread.kept.begin(), thread.kept.end(), [&info](const KeptSignal& kept) {
+            return kept.sent && kept.info.si_signo == info.si_signo;
+        });
+    if (sent != thread.kept.end() &&
+        (info.si_code == SI_TKILL || info.si_signo < SIGRTMIN)) {
+        sent->sent = false;
+        if (info.si_code != SI_TKILL)
+            sent->info = info;
+        return;
+    }
     auto same = [&info](const KeptSignal& kept) {
         return kept.info.si_signo == info.si_signo;
     };

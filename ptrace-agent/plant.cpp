@@ -19,21 +19,24 @@
 
 namespace dt::agent {
 
-// Is what is mapped there what the client made its sites from?
-static bool is_as_seen(const std::vector<SeenText>& seen, const Mapping& now,
-                       TargetAddr at)
+// Is something else mapped there than what the client made its sites from? Where there was
+// no text and is none, that is another matter.
+static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
+                        TargetAddr at)
 {
     auto after = std::upper_bound(
         seen.begin(), seen.end(), at,
         [](TargetAddr addr, const SeenText& text) { return addr < text.begin; });
-    if (after == seen.begin())
-        return false;
+    const bool was_there = after != seen.begin() && at < std::prev(after)->end;
+    const bool is_there = now != nullptr && now->execute;
+    if (!was_there || now == nullptr)
+        return was_there || is_there;
     const SeenText& then = *std::prev(after);
-    if (at >= then.end || now.inode != then.inode || now.major != then.major ||
-        now.minor != then.minor)
-        return false;
-    return now.inode == 0 ||
-           now.offset + (at - now.start) == then.offset + (at - then.begin);
+    if (now->inode != then.inode || now->major != then.major ||
+        now->minor != then.minor)
+        return true;
+    return now->inode != 0 &&
+           now->offset + (at - now->start) != then.offset + (at - then.begin);
 }
 
 // known: the tracepoint that is there already, or null.
@@ -42,8 +45,7 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
 {
     Tracepoint* tp = known;
     const Mapping* mapping = find_mapping(work.mappings, site.at);
-    if (!work.seen.empty() &&
-        (mapping == nullptr || !is_as_seen(work.seen, *mapping, site.at))) {
+    if (!work.seen.empty() && has_changed(work.seen, mapping, site.at)) {
         work.gone.push_back(index);
         return {};
     }

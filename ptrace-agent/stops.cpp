@@ -9,6 +9,7 @@
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/waits.hpp"
 
 #include <csignal>
 #include <sys/syscall.h>
@@ -83,6 +84,10 @@ void Agent::handle_signal(Thread& thread, int signal)
     if (handle_in_our_code(thread, signal))
         return;
     signal = take_kept(thread, signal);
+    // The kernel wakes a traced thread for signals, too, that it ignores.
+    if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
+        signal != SIGTTOU)
+        repeat_wait(thread.tid);
     if (signal != SIGTRAP) {
         leave_copy(thread);
         return go_on(thread, signal);
@@ -296,6 +301,10 @@ void Agent::begin_program(Thread& thread)
     thread.reenter = false;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
+    if (process.started) { // what it waited for was the old program's
+        thread.held = false;
+        thread.patience_ends = 0;
+    }
     if (!process.is_target)
         return; // its memory was another's
     // Others may live on in the old memory; where it is gone nothing is written.

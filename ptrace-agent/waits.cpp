@@ -4,7 +4,6 @@
 // signals"): a program without a handler meets EINTR only when somebody stops it.
 #include "ptrace-agent/waits.hpp"
 
-#include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
@@ -20,32 +19,20 @@ constexpr std::array repeatable = {
     SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
     SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,
     SYS_accept,     SYS_accept4,     SYS_recvfrom,     SYS_recvmsg,
-    SYS_read,       SYS_readv,
+    SYS_read,       SYS_readv,       SYS_recvmmsg,     SYS_io_uring_enter,
 };
 
-constexpr std::uint64_t syscall_bytes = 2;
-
-// A signal that is about to be delivered ended it rather than we.
-static bool has_signal(pid_t pid, pid_t tid)
+void repeat_wait(pid_t tid)
 {
-    std::string status = thread_status(pid, tid);
-    std::uint64_t pending =
-        status_number(status, "SigPnd", 0, 16) | status_number(status, "ShdPnd", 0, 16);
-    return (pending & ~status_number(status, "SigBlk", 0, 16)) != 0;
-}
-
-void repeat_wait(pid_t pid, pid_t tid)
-{
+    constexpr std::int64_t restart_no_hand = 514; // the kernel's ERESTARTNOHAND
     user_regs_struct user;
     if (!get_regs(tid, user) || static_cast<std::int64_t>(user.rax) != -EINTR)
         return;
     auto call = static_cast<long>(user.orig_rax); // negative: in no system call
-    if (std::find(repeatable.begin(), repeatable.end(), call) == repeatable.end() ||
-        has_signal(pid, tid))
+    if (std::find(repeatable.begin(), repeatable.end(), call) == repeatable.end())
         return;
-    user.rax = user.orig_rax;
-    user.orig_rax = ~0ull;
-    user.rip -= syscall_bytes;
+    // The kernel makes it again, or EINTR of it where a handler runs first.
+    user.rax = static_cast<std::uint64_t>(-restart_no_hand);
     set_regs(tid, user);
 }
 

@@ -6,8 +6,8 @@
 
 namespace dt::agent {
 
-// After PTRACE_INTERRUPT has stopped a thread: lets it make the system call again when
-// nothing but the stop has ended it. A wait with a timeout begins anew.
-void repeat_wait(pid_t pid, pid_t tid);
+// Of a thread whose stop has ended a wait: the kernel makes the system call again unless a
+// handler runs first. A wait with a timeout begins anew.
+void repeat_wait(pid_t tid);
 
 } // namespace dt::agent

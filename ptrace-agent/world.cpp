@@ -70,7 +70,7 @@ void Agent::note_stop(pid_t tid, int status)
     thread->pending = true;
     thread->status = status;
     if (is_interrupt(*thread) && !thread->listening) // which SIGCONT ended
-        repeat_wait(thread->process->pid, tid);
+        repeat_wait(tid);
     thread->listening = false;
     ready_.push_back(tid);
 }
