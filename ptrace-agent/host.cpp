@@ -2,6 +2,7 @@
 // Host operations of the agent: time, memory, arguments, stacks.
 #include "ptrace-agent/host.hpp"
 
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/unwind.hpp"
 
@@ -21,14 +22,6 @@ constexpr std::uint32_t max_looks = 1000; // at a shard that is being drained
 static FiringHost& self(dt_host* host)
 {
     return *static_cast<FiringHost*>(host->self);
-}
-
-static dt_u64 clock_ns(clockid_t clock)
-{
-    timespec now{};
-    clock_gettime(clock, &now);
-    return static_cast<dt_u64>(now.tv_sec) * 1000000000 +
-           static_cast<dt_u64>(now.tv_nsec);
 }
 
 // The engine calls C functions; these are they.

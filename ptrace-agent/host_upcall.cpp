@@ -3,6 +3,7 @@
 //
 // The thread stands still in the runtime. Addresses in the call are the target's, and the
 // numbers in it may be anything: they are bounded here.
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/runtime.h"
@@ -23,14 +24,6 @@ static int give(AddressSpace& space, std::uint64_t to, const void* from,
 {
     auto* bytes = static_cast<const std::byte*>(from);
     return space.write({to}, {bytes, n}) ? 0 : -1;
-}
-
-static std::uint64_t now(clockid_t clock)
-{
-    timespec t{};
-    clock_gettime(clock, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 void FiringHost::answer(dt_rt_upcall& call)
@@ -92,10 +85,10 @@ void FiringHost::answer(dt_rt_upcall& call)
         value = host_.thread_key;
         break;
     case DT_RT_UP_TIMESTAMP:
-        value = now(CLOCK_MONOTONIC);
+        value = clock_ns(CLOCK_MONOTONIC);
         break;
     case DT_RT_UP_WALLTIME:
-        value = now(CLOCK_REALTIME);
+        value = clock_ns(CLOCK_REALTIME);
         break;
     default:
         call.result = -1;

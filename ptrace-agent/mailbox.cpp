@@ -70,14 +70,6 @@ void Mailbox::wait_for_ring(int timeout_ms)
     sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
-std::uint64_t monotonic_ns()
-{
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 void Mailbox::ring_in_ms(int ms)
 {
     ring_again(ms);

@@ -24,8 +24,6 @@ struct Request {
     std::vector<Fd> fds;
 };
 
-std::uint64_t monotonic_ns();
-
 class Mailbox {
 public:
     explicit Mailbox(Fd socket);

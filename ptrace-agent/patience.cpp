@@ -7,6 +7,8 @@
 // client has asked for something.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/clock_ns.hpp"
+
 #include <algorithm>
 
 namespace dt::agent {

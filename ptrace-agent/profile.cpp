@@ -8,6 +8,7 @@
 // while the agent was busy is not made up for. A sample costs its thread one ptrace stop.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/proc_files.hpp"

@@ -2,24 +2,17 @@
 // The clock's thread.
 #include "libdtrace/api/clock.hpp"
 
+#include "base/clock_ns.hpp"
+
 #include <cstdint>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <system_error>
-#include <time.h>
 #include <unistd.h>
 #include <utility>
 
 namespace dt {
-
-static std::uint64_t now_ns()
-{
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 Result<Ok> Clock::start(std::vector<Timer> timers,
                         std::function<void(const Timer&)> fire)
@@ -64,7 +57,7 @@ void Clock::stop()
 void Clock::run()
 {
     constexpr std::uint64_t max_burst = 10;
-    std::uint64_t start = now_ns();
+    std::uint64_t start = monotonic_ns();
     std::vector<std::uint64_t> due;
     for (const Timer& timer : timers_)
         due.push_back(start + timer.interval_ns);
@@ -72,7 +65,7 @@ void Clock::run()
         std::uint64_t next = due[0];
         for (std::uint64_t at : due)
             next = at < next ? at : next;
-        std::uint64_t now = now_ns();
+        std::uint64_t now = monotonic_ns();
         if (next > now) {
             std::uint64_t wait = next - now;
             timespec timeout{static_cast<time_t>(wait / 1'000'000'000),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/api/clock_line.hpp"
 
+#include "base/clock_ns.hpp"
+
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -15,14 +17,6 @@ constexpr std::uint64_t shortest_ns = 10'000'000, longest_ns = 1'000'000'000;
 constexpr std::uint64_t first_look_ns = 1'000'000;
 constexpr std::int64_t far_behind_ns = 1'000'000;
 constexpr unsigned line_shift = 32;
-
-static std::uint64_t clock_ns(clockid_t clock)
-{
-    timespec now{};
-    clock_gettime(clock, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::uint64_t ClockSource::counter()
 {

@@ -2,6 +2,7 @@
 // Host operations served from the consumer's own process.
 #include "libdtrace/api/local_host.hpp"
 
+#include "base/clock_ns.hpp"
 #include "dif/vars.h"
 
 #include <cerrno>
@@ -19,14 +20,6 @@
 namespace dt {
 
 namespace {
-
-dt_u64 clock_ns(clockid_t clock)
-{
-    timespec now{};
-    ::clock_gettime(clock, &now);
-    return static_cast<dt_u64>(now.tv_sec) * 1'000'000'000 +
-           static_cast<dt_u64>(now.tv_nsec);
-}
 
 dt_u64 op_timestamp(dt_host*)
 {

@@ -39,14 +39,6 @@ std::uint64_t option(const dt_arena* arena, dif_option which, std::uint64_t unse
 
 } // namespace
 
-std::uint64_t monotonic_ns()
-{
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1000000000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 struct Consumer::Impl {
     explicit Impl(Config given)
         : config(std::move(given)), arena(static_cast<const dt_arena*>(config.arena)),

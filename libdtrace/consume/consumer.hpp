@@ -23,6 +23,7 @@
 // Not for use by several threads at once.
 #pragma once
 
+#include "base/clock_ns.hpp"
 #include "libdtrace/consume/aggregates.hpp"
 #include "libdtrace/consume/display.hpp"
 #include "libdtrace/consume/output.hpp"
@@ -37,9 +38,6 @@
 namespace dt {
 
 enum class DrainKind { Round, Final };
-
-// Monotonic ns: the clock of the records.
-std::uint64_t monotonic_ns();
 
 class Consumer {
 public:
