@@ -138,9 +138,7 @@ Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
     if (!p.planted)
         forget_linker(*p.space);
     for (auto& [tid, thread] : p.threads) {
-        thread->held = false;
-        if (thread->stopped && !thread->pending)
-            go_on(*thread);
+        release_held(*thread);
     }
     return Body{};
 }
@@ -153,9 +151,7 @@ Agent::Reply Agent::do_resume_libraries(Reader& in, const std::vector<Fd>&)
     for (auto& [tid, thread] : (*process)->threads) {
         if (!thread->held || !(*process)->started)
             continue;
-        thread->held = false;
-        if (thread->stopped && !thread->pending)
-            go_on(*thread);
+        release_held(*thread);
     }
     return Body{};
 }

@@ -178,6 +178,8 @@ private:
 
     // patience.cpp
     void hold_for_client(Thread& thread);
+    void
+    release_held(Thread& thread); // it goes on, unless its stop is still to be handled
     void end_patience();
 
     // plant.cpp

@@ -58,7 +58,7 @@ bool Agent::stop_one(Thread& thread)
     thread.stopped = true;
     thread.status = status;
     thread.listening = false;
-    if (thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP) {
+    if (thread.is_interrupt()) {
         thread.interrupted = false;
         if (!was_listening)
             repeat_wait(thread.tid);

@@ -256,9 +256,7 @@ Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& 
         tp->purpose = Tracepoint::once;
     }
     for (auto& [tid, thread] : process.threads) {
-        thread->held = false;
-        if (thread->stopped && !thread->pending)
-            go_on(*thread);
+        release_held(*thread);
     }
     for (;;) {
         auto found = processes_.find(pid);

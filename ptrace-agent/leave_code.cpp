@@ -325,7 +325,7 @@ void Agent::deliver_kept(Thread& thread)
             return;
         if (!ran)
             continue; // the stop is still the one that was looked at
-        if (thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP)
+        if (thread.is_interrupt())
             continue;
         bool step = thread.event() == 0 && get_siginfo(tid, info) &&
                     info.si_signo == SIGTRAP && info.si_code == TRAP_TRACE;

@@ -21,6 +21,10 @@ bool is_inside_window(const AddressSpace& space, TargetAddr pc);
 // Raised by the kernel for an instruction, not sent by somebody.
 bool is_synchronous(const siginfo_t& info);
 
+// Of the kernel's SIGTRAP for an int3, which leaves the pc behind it.
+bool is_breakpoint(const siginfo_t& info);
+TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user);
+
 // The struct dt_rt_frame of a thread that is in the runtime, on a shard's stack.
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user);

@@ -39,6 +39,13 @@ static void in_spans(const Items& items, At range, Joined are_joined, Put put)
     }
 }
 
+// Where in bytes read from `from` on.
+static std::vector<std::byte>::iterator place_in(std::vector<std::byte>& bytes,
+                                                 TargetAddr from, TargetAddr at)
+{
+    return bytes.begin() + static_cast<std::ptrdiff_t>(at - from);
+}
+
 static std::pair<TargetAddr, std::size_t> window_of(const Planted* planted)
 {
     return {planted->patch.at, planted->patch.text.size()};
@@ -99,8 +106,7 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
             bool ok = text.read_text(from, bytes);
             for (std::size_t i = first; i < last; ++i)
                 std::copy(pieces[i].code->begin(), pieces[i].code->end(),
-                          bytes.begin() +
-                              static_cast<std::ptrdiff_t>(pieces[i].at - from));
+                          place_in(bytes, from, pieces[i].at));
             ok = ok && text.write_text(from, bytes);
             for (std::size_t i = first; i < last && !ok; ++i)
                 odd.push_back(pieces[i].planted);
@@ -137,8 +143,7 @@ std::vector<Planted*> Patches::write(AddressSpace& text,
             std::vector<Planted*> changed;
             for (std::size_t i = first; i < last && ok; ++i) {
                 Patch& patch = list[i]->patch;
-                auto here =
-                    bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
+                auto here = place_in(bytes, from, patch.at);
                 if (!std::equal(patch.original.begin(), patch.original.end(), here))
                     continue;
                 std::copy(patch.text.begin(), patch.text.end(), here);
@@ -179,8 +184,7 @@ static void put_back(std::vector<Planted*> list, Read read, Write write)
                 return false;
             for (std::size_t i = first; i < last; ++i) {
                 const Patch& patch = list[i]->patch;
-                auto here =
-                    bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
+                auto here = place_in(bytes, from, patch.at);
                 if (std::equal(patch.text.begin(), patch.text.end(), here))
                     std::copy(patch.original.begin(), patch.original.end(), here);
             }
@@ -259,8 +263,7 @@ std::vector<TargetAddr> Patches::gone(const AddressSpace& text, TargetAddr from_
                 return false;
             for (std::size_t i = first; i < last; ++i) {
                 const Patch& patch = list[i]->patch;
-                auto here =
-                    bytes.begin() + static_cast<std::ptrdiff_t>(patch.at - from);
+                auto here = place_in(bytes, from, patch.at);
                 if (!ok || !std::equal(patch.text.begin(), patch.text.end(), here))
                     gone.push_back(patch.at);
             }

@@ -27,6 +27,13 @@ void Agent::hold_for_client(Thread& thread)
     set_alarm();
 }
 
+void Agent::release_held(Thread& thread)
+{
+    thread.held = false;
+    if (thread.stopped && !thread.pending)
+        go_on(thread);
+}
+
 void Agent::end_patience()
 {
     if (patience_ends_ == 0 || monotonic_ns() < patience_ends_)
@@ -51,9 +58,7 @@ void Agent::end_patience()
                    "libraries came while nothing was heard of dtrace for " +
                        std::to_string(patience_s) +
                        " s; it went on, and what it called there was not seen");
-        thread->held = false;
-        if (thread->stopped && !thread->pending)
-            go_on(*thread);
+        release_held(*thread);
     }
 }
 

@@ -42,6 +42,16 @@ bool is_synchronous(const siginfo_t& info)
     }
 }
 
+bool is_breakpoint(const siginfo_t& info)
+{
+    return info.si_signo == SIGTRAP && info.si_code == SI_KERNEL;
+}
+
+TargetAddr trapped_at(const siginfo_t& info, const user_regs_struct& user)
+{
+    return {is_breakpoint(info) ? user.rip - 1 : user.rip};
+}
+
 std::optional<TargetAddr> frame_of(const AddressSpace& space,
                                    const user_regs_struct& user)
 {
@@ -146,8 +156,7 @@ bool Agent::serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struc
         user.rip = on ? on->value : user.rip;
         return on && set_regs(thread.tid, user);
     }
-    if (info.si_signo == SIGTRAP && info.si_code == SI_KERNEL &&
-        offset - 1 == header.upcall_trap) {
+    if (is_breakpoint(info) && offset - 1 == header.upcall_trap) {
         repair_after_trap(thread);
         answer_upcall(thread, {user.rdi});
         return true;
@@ -172,15 +181,14 @@ bool is_inside_window(const AddressSpace& space, TargetAddr pc)
 bool Agent::into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user)
 {
     AddressSpace& space = *thread.process->space;
-    bool breakpoint = info.si_signo == SIGTRAP && info.si_code == SI_KERNEL;
-    TargetAddr pc{breakpoint ? user.rip - 1 : user.rip};
+    TargetAddr pc = trapped_at(info, user);
     Planted* planted = window_around(space, pc);
     if (planted == nullptr)
         return false;
     auto place = place_of(planted->patch, pc);
     if (!place || place->kind != PatchPlace::window)
         return false;
-    if (breakpoint)
+    if (is_breakpoint(info))
         repair_after_trap(thread);
     user.rip = planted->patch.moved[place->index].head.value;
     return set_regs(thread.tid, user);

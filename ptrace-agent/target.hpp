@@ -15,6 +15,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unordered_map>
@@ -75,6 +76,11 @@ struct Thread {
 
     int signal() const { return WSTOPSIG(status); }
     int event() const { return status >> 16; } // PTRACE_EVENT_*, 0: a signal
+    // Because we asked for it, in no group-stop.
+    bool is_interrupt() const
+    {
+        return event() == PTRACE_EVENT_STOP && signal() == SIGTRAP;
+    }
 };
 
 // The kernel's struct sigaction: handler, flags, restorer, mask.

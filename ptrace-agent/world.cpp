@@ -41,12 +41,6 @@ bool Agent::collect(Wait wait)
     return false;
 }
 
-// Stopped because we asked for it, in no group-stop.
-static bool is_interrupt(const Thread& thread)
-{
-    return thread.event() == PTRACE_EVENT_STOP && thread.signal() == SIGTRAP;
-}
-
 void Agent::note_stop(pid_t tid, int status)
 {
     Thread* thread = find_thread(tid);
@@ -69,7 +63,7 @@ void Agent::note_stop(pid_t tid, int status)
     thread->stopped = true;
     thread->pending = true;
     thread->status = status;
-    if (is_interrupt(*thread) && !thread->listening) // which SIGCONT ended
+    if (thread->is_interrupt() && !thread->listening) // which SIGCONT ended
         repeat_wait(tid);
     thread->listening = false;
     ready_.push_back(tid);
@@ -200,11 +194,10 @@ void Agent::undo_stray(Thread& thread)
     if (thread.event() != 0 || !get_siginfo(thread.tid, info) ||
         !is_synchronous(info) || !get_regs(thread.tid, user))
         return;
-    bool breakpoint = info.si_signo == SIGTRAP && info.si_code == SI_KERNEL;
-    TargetAddr at{breakpoint ? user.rip - 1 : user.rip};
+    TargetAddr at = trapped_at(info, user);
     if (!is_inside_window(*thread.process->space, at))
         return;
-    if (breakpoint) {
+    if (is_breakpoint(info)) {
         repair_after_trap(thread);
         user.rip = at.value;
         set_regs(thread.tid, user);
@@ -231,7 +224,7 @@ void Agent::settle(Thread& thread)
 // It was interrupted, and nothing else is to be done about it.
 static bool is_only_interrupted(const Thread& thread)
 {
-    return is_interrupt(thread) && !thread.newborn && !thread.leaving &&
+    return thread.is_interrupt() && !thread.newborn && !thread.leaving &&
            !thread.step.active;
 }
 
