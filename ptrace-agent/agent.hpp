@@ -253,6 +253,8 @@ private:
 
     // release.cpp
     void release(std::shared_ptr<AddressSpace> space);
+    void remove_all(std::shared_ptr<AddressSpace> space);
+    void see_off(AddressSpace& space);
     void remove_runtime(StoppedWorld& world);
     void forget_jumps(AddressSpace& space);
     void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody

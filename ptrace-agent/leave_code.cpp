@@ -19,6 +19,7 @@
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 #include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/waits.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -100,10 +101,14 @@ void Agent::send_kept(Thread& thread)
     all.erase(std::remove_if(all.begin(), all.end(), queued), all.end());
 }
 
-// In the program at last, and what the kernel's queue had no room for is still kept:
-// it comes first, and the one that came now is kept instead.
+// In the program at last. The signal that it gets: where one is still kept, because the
+// kernel's queue had no room for it, that one, and the one that came now is kept instead.
 int Agent::take_kept(Thread& thread, int signal)
 {
+    // The kernel wakes a traced thread for signals, too, that it ignores.
+    if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
+        signal != SIGTTOU)
+        repeat_wait(thread.tid);
     auto first = std::find_if(thread.kept.begin(), thread.kept.end(),
                               [](const KeptSignal& kept) { return !kept.sent; });
     siginfo_t now;

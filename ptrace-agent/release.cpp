@@ -5,15 +5,21 @@
 // unreported hit is put back before the instruction; the originals are restored; the
 // slots are unmapped, when nobody is in one; the threads are detached, each with the
 // signal that it had stopped for. A thread that waits for its vfork child cannot be
-// detached yet: it is at its next stop, or by the kernel when the agent ends.
+// detached yet: it is at its next stop, or by the kernel when the agent ends. Nor can one
+// for which signals are kept that the kernel's queue has no room for: it runs on, and
+// takes them at its next stops.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace dt::agent {
+
+constexpr std::uint64_t see_off_ns = 1'000'000'000;
+constexpr int look_again_ms = 20;
 
 // A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
 // thread is put back before the instruction.
@@ -34,11 +40,22 @@ void Agent::undo_hit(Thread& thread, bool all)
     thread.pending = false;
 }
 
+// In a stop of this signal; 0: of none.
 void Agent::let_go(Thread& thread, int signal)
 {
     pid_t tid = thread.tid;
     Process& process = *thread.process;
+    if (signal != 0) {
+        restore_kept(thread, signal);
+        signal = take_kept(thread, signal);
+    }
     send_kept(thread);
+    bool in_group_stop = thread.event() == PTRACE_EVENT_STOP && !thread.is_interrupt();
+    if (!thread.kept.empty() && !in_group_stop) {
+        thread.leaving = true;
+        ptrace(PTRACE_SETOPTIONS, tid, nullptr, nullptr); // its children are not ours
+        return go_on(thread, signal);
+    }
     ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
     if (last_ == &thread)
         last_ = nullptr;
@@ -107,6 +124,34 @@ void Agent::forget_jumps(AddressSpace& space)
 }
 
 void Agent::release(std::shared_ptr<AddressSpace> space)
+{
+    remove_all(space);
+    see_off(*space);
+}
+
+// Threads that are let go as soon as they have taken their signals, but not for long.
+void Agent::see_off(AddressSpace& space)
+{
+    std::uint64_t ends = monotonic_ns() + see_off_ns;
+    while (monotonic_ns() < ends) {
+        std::vector<pid_t> tids;
+        for (Thread* thread : threads_in(space)) {
+            if (thread->leaving && !thread->kept.empty())
+                tids.push_back(thread->tid);
+        }
+        if (tids.empty())
+            return;
+        Mailbox::ring_in_ms(look_again_ms);
+        collect(Wait::block);
+        for (pid_t tid : tids) {
+            Thread* thread = find_thread(tid);
+            if (thread != nullptr && thread->stopped && thread->pending)
+                handle_stop(*thread);
+        }
+    }
+}
+
+void Agent::remove_all(std::shared_ptr<AddressSpace> space)
 {
     StoppedWorld world(*this, space);
     for (Thread* thread : threads_in(*space)) {

@@ -9,7 +9,6 @@
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
-#include "ptrace-agent/waits.hpp"
 
 #include <csignal>
 #include <sys/syscall.h>
@@ -84,10 +83,6 @@ void Agent::handle_signal(Thread& thread, int signal)
     if (handle_in_our_code(thread, signal))
         return;
     signal = take_kept(thread, signal);
-    // The kernel wakes a traced thread for signals, too, that it ignores.
-    if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
-        signal != SIGTTOU)
-        repeat_wait(thread.tid);
     if (signal != SIGTRAP) {
         leave_copy(thread);
         return go_on(thread, signal);

@@ -149,12 +149,16 @@ static bool has_queued_trap(pid_t tid, bool in_step)
     siginfo_t queue[16];
     __ptrace_peeksiginfo_args args{}; // glibc spells it so
     args.nr = 16;                     // of the thread's own queue
-    long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, queue);
-    for (long i = 0; i < n; ++i) {
-        if (is_synchronous(queue[i]) && (!in_step || queue[i].si_signo == SIGTRAP))
-            return true;
+    for (;;) {
+        long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, queue);
+        for (long i = 0; i < n; ++i) {
+            if (is_synchronous(queue[i]) && (!in_step || queue[i].si_signo == SIGTRAP))
+                return true;
+        }
+        if (n < args.nr)
+            return false;
+        args.off += static_cast<std::uint64_t>(n);
     }
-    return false;
 }
 
 bool Agent::take_queued_trap(Thread& thread)

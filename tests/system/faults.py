@@ -85,11 +85,11 @@ class Tracer(Holder):
                 raise AssertionError(self.errors)
         return self.out.read_text()
 
-def traced_again_and_again(t, program, target, seconds):
+def traced_again_and_again(t, program, target, seconds, flags=()):
     """For so many seconds each time until a process ends: how often it was traced to an end."""
     n_rounds = 0
     while target.poll() is None:
-        with Tracer(t, program, target.pid, wait=False) as tracer:
+        with Tracer(t, program, target.pid, flags=flags, wait=False) as tracer:
             try:
                 tracer.wait()
                 time.sleep(seconds)

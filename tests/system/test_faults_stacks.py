@@ -85,8 +85,10 @@ def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
                                  ("handled entry", n), ("on_signal return", n)):
                 equal(counts.get(name, 0), called, name)
 
-def storming(t, n):
-    return held(subprocess.Popen([t.victim("storm"), str(n), "3"], stdout=subprocess.PIPE, text=True))
+def storming(t, n, room=None):
+    """room: for so many signals in the kernel's queues"""
+    limit = [] if room is None else ["prlimit", f"--sigpending={room}"]
+    return held(subprocess.Popen(limit + [t.victim("storm"), str(n), "3"], stdout=subprocess.PIPE, text=True))
 
 def probes_come_and_go_in_a_signal_storm(t):
     """C1, C6, D1: planted and removed while signals arrive and threads run through them"""
@@ -98,6 +100,18 @@ def probes_come_and_go_in_a_signal_storm(t):
         equal(target.returncode, 0, said)
         right_storm(said, n)
         equal(n_rounds >= 2, True, f"only {n_rounds} rounds")
+
+def signals_that_find_no_room_in_the_queue_are_not_lost(t):
+    """D1: the sender fills the queue again at once, also while all threads are let go"""
+    n = 30000
+    for probes in (OWN, "pid$target:a.out:work:,pid$target:a.out:handled: "):
+        for flags in BOTH:
+            with storming(t, n, room=200) as target:
+                target.stdout.readline() # it is itself
+                traced_again_and_again(t, probes + "{ @ = count(); }", target, 0.02, flags)
+                said = target.communicate(timeout=60)[0]
+            equal(target.returncode, 0, said)
+            right_storm(said, n)
 
 def a_storm_meets_a_killed_dtrace(t):
     """A1, D1"""
