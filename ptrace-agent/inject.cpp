@@ -12,6 +12,7 @@
 #include "ptrace-agent/call_stub.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/waits.hpp"
 
 #include <algorithm>
 #include <sys/mman.h>
@@ -170,9 +171,10 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     set_regs(tid, before);
     set_mask(tid, mask);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
-    if (resent)
+    if (resent) {
         keep(thread, info); // and the stop is one that we asked for
-    else if (kept)
+        repeat_wait(tid);   // which may let in what is blocked otherwise
+    } else if (kept)
         set_siginfo(tid, info); // the stop is that signal's again
     if (stop_again)
         syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);

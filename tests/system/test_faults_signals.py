@@ -83,6 +83,16 @@ def waits_are_not_ended_when_tracers_come_and_go(t):
                 untouched(target.pid)
         target.end("good 0")
 
+def waits_that_let_a_signal_in_end_by_it_when_tracers_come_and_go(t):
+    """D10: it comes while a call is made for us, and its thread's mask is not the wait's"""
+    n = 100000 if t.long else 4000
+    for flags in BOTH:
+        with held(subprocess.Popen([t.victim("taken"), "alone", str(n)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)) as target:
+            traced_again_and_again(t, ALL if flags == () else WORK, target, 0.05, flags)
+            out, errors = target.communicate(timeout=100)
+        equal((target.returncode, errors, out.splitlines()[0]), (0, "", f"good {n}"), "its end")
+
 def tracers_come_and_go_while_system_calls_are_dispatched(t):
     """D15: a call that is made for us would be one of its own; breakpoints are used then"""
     n = 400000

@@ -4,6 +4,7 @@
 //   nodefer      a handler inside itself; one that is gone after its first signal
 //   queued       signalfd(), sigwaitinfo() and a handler get each value once, in order
 //   atomic       pselect(), ppoll(), epoll_pwait(), sigsuspend() end by the signal they let in
+//   alone        the same of a single thread, from another process; ended by its sender
 //   children     what SIGCHLD and waitid() tell of children that exit, stop and are killed
 //   ignored      children that nobody waits for
 //   dispatched   system calls that a handler of SIGSYS gets (PR_SET_SYSCALL_USER_DISPATCH)
@@ -181,29 +182,68 @@ static void* send_one(void* arg)
     return arg;
 }
 
-static long take_atomic(long n)
+// i-th wait, which lets SIGUSR1 in and nothing else ends.
+static int wait_for_one(long i, int polled)
 {
-    sigset_t none, blocked = set_of(SIGUSR1);
     struct timespec long_time = {.tv_sec = 20};
-    int polled = epoll_create1(0);
-    long good = 0;
-    the_main = pthread_self();
+    struct epoll_event event;
+    sigset_t none;
+    sigemptyset(&none);
+    int got = i % 4 == 0   ? pselect(0, NULL, NULL, NULL, &long_time, &none)
+              : i % 4 == 1 ? ppoll(NULL, 0, &long_time, &none)
+              : i % 4 == 2 ? epoll_pwait(polled, &event, 1, 20000, &none)
+                           : sigsuspend(&none);
+    return is(got == -1 && errno == EINTR && n_handled == i + 1, "ended by its signal");
+}
+
+static int block_usr1(void)
+{
+    sigset_t blocked = set_of(SIGUSR1);
     set(SIGUSR1, counted, 0);
     pthread_sigmask(SIG_BLOCK, &blocked, NULL);
-    sigemptyset(&none);
+    return epoll_create1(0);
+}
+
+static long take_atomic(long n)
+{
+    int polled = block_usr1();
+    long good = 0;
+    the_main = pthread_self();
     for (long i = 0; i < n; ++i) {
         pthread_t sender;
-        struct epoll_event event;
         pthread_create(&sender, NULL, send_one, NULL);
         ten();
-        int got = i % 4 == 0   ? pselect(0, NULL, NULL, NULL, &long_time, &none)
-                  : i % 4 == 1 ? ppoll(NULL, 0, &long_time, &none)
-                  : i % 4 == 2 ? epoll_pwait(polled, &event, 1, 20000, &none)
-                               : sigsuspend(&none);
-        good += is(got == -1 && errno == EINTR && n_handled == i + 1,
-                   "ended by its signal");
+        good += wait_for_one(i, polled);
         pthread_join(sender, NULL);
     }
+    return good;
+}
+
+static long take_alone(long n)
+{
+    int polled = block_usr1(), asked[2];
+    long good = 0;
+    pid_t me = getpid();
+    if (pipe(asked) != 0)
+        return 0;
+    pid_t sender = fork();
+    if (sender == 0) {
+        char byte;
+        close(asked[1]);
+        for (unsigned i = 0; read(asked[0], &byte, 1) == 1; ++i) {
+            usleep(i * 37 % 400);
+            kill(me, SIGUSR1);
+        }
+        _exit(0);
+    }
+    while (good < n && write(asked[1], "", 1) == 1) {
+        ten();
+        if (!wait_for_one(good, polled))
+            break;
+        good += 1;
+    }
+    close(asked[1]);
+    waitpid(sender, NULL, 0);
     return good;
 }
 
@@ -434,6 +474,7 @@ int main(int argc, char** argv)
     long good = !strcmp(how, "nodefer")      ? take_nodefer(n)
                 : !strcmp(how, "queued")     ? take_queued(n)
                 : !strcmp(how, "atomic")     ? take_atomic(n)
+                : !strcmp(how, "alone")      ? take_alone(n)
                 : !strcmp(how, "children")   ? take_children(n)
                 : !strcmp(how, "ignored")    ? take_ignored(n)
                 : !strcmp(how, "dispatched") ? take_dispatched(n)
