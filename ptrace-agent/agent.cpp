@@ -2,6 +2,7 @@
 // The agent's loop, its requests, and who its threads and processes are.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
@@ -77,7 +78,9 @@ void Agent::serve_client()
 {
     mail_.receive();
     while (auto request = mail_.next()) {
-        silent_client_ = false;
+        heard_ns_ = monotonic_ns();
+        if (std::exchange(silent_client_, false))
+            tell_untold();
         Reply reply = answer(*request);
         if (reply) {
             mail_.send(reply_ok, *reply);
@@ -146,12 +149,13 @@ Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
 Agent::Reply Agent::do_resume_libraries(Reader& in, const std::vector<Fd>&)
 {
     auto process = target(in.get<pid_t>(), "resume after a library change");
+    auto change = in.get<int>();
     if (!process)
         return process.error();
+    (*process)->answered_change = change;
     for (auto& [tid, thread] : (*process)->threads) {
-        if (!thread->held || !(*process)->started)
-            continue;
-        release_held(*thread);
+        if (thread->awaits != 0 && thread->awaits <= change && (*process)->started)
+            release_held(*thread);
     }
     return Body{};
 }

@@ -181,6 +181,7 @@ private:
     void
     release_held(Thread& thread); // it goes on, unless its stop is still to be handled
     void end_patience();
+    void tell_untold();
 
     // plant.cpp
     void tell_libraries_changed(pid_t pid);
@@ -269,6 +270,7 @@ private:
     Mailbox mail_;
     std::vector<Sampling> sampling_;
     std::uint64_t patience_ends_ = 0; // of the first thread that waits; 0: none does
+    std::uint64_t heard_ns_ = 0;      // when the client asked for something, monotonic
     bool silent_client_ = false;      // nobody waits for it
     ArenaMap arena_;
     TracepointTable table_;

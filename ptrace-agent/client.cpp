@@ -336,9 +336,9 @@ Result<Ok> AgentClient::resume(pid_t pid)
     return call_ok(request_resume, Writer().put(pid).body());
 }
 
-Result<Ok> AgentClient::resume_after_library_change(pid_t pid)
+Result<Ok> AgentClient::resume_after_library_change(pid_t pid, int change)
 {
-    return call_ok(request_resume_libraries, Writer().put(pid).body());
+    return call_ok(request_resume_libraries, Writer().put(pid).put(change).body());
 }
 
 Result<Ok> AgentClient::profile(std::span<const ProfileTimer> timers)

@@ -18,7 +18,8 @@
 // A grabbed target runs all the time, but for the moments of grab(), plant(), remove()
 // and detach(). From the first plant() on, a target whose libraries changed waits, from
 // the event until resume_after_library_change(), in the thread that called dlopen() or dlclose():
-// after the objects are mapped, before their constructors run.
+// after the objects are mapped, before their constructors run. It waits for ten seconds of
+// silence at most.
 //
 // When this object goes away, or its process dies in whatever way, the agent restores
 // the text of all targets and detaches; a created target that was never resumed is
@@ -74,7 +75,7 @@ struct Site {
     TargetAddr at;
     std::uint32_t probe = 0; // dt_probe_add()'s id
     SiteKind kind = SiteKind::entry;
-    std::uint8_t n_expected = 0; // bytes of expected that are set, 0: not compared
+    std::uint8_t n_expected = 0;  // bytes of expected that are set, 0: not compared
     std::uint8_t restartable = 0; // 1: in a restartable sequence: no probe
     std::uint8_t pad = 0;
     std::uint64_t arg0 = 0;              // of ret: the offset in the function
@@ -135,14 +136,16 @@ struct AgentEvent {
     enum Kind : std::uint8_t {
         exited,            // status is as of waitpid(2); nothing is left to do
         execed,            // a new program: all its probes are gone, it runs on
-        libraries_changed, // waits for resume_after_library_change()
+        libraries_changed, // to be answered by resume_after_library_change()
         forked,            // child runs with clean text, or is followed
         agent_error,       // text tells; pid may be 0
         agent_gone,        // the agent died; last event, fd() is closed
     } kind = exited;
     pid_t pid = 0;
     pid_t child = 0; // of forked
-    int status = 0;  // of exited; of forked: 1 when the child is a target from now on
+    // Of exited; of forked: 1 when the child is a target from now on; of libraries_changed:
+    // for resume_after_library_change().
+    int status = 0;
     std::string text;
     std::vector<ForgottenProbe> forgotten; // of libraries_changed
 };
@@ -186,8 +189,9 @@ public:
     // put into it (its limits, say) is not foreseen. Code::busy: probes are planted.
     Result<std::vector<SitePlan>> plan(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism = Mechanism::automatic);
-    // All threads stand still meanwhile. A refused site is no error of the call. seen:
-    // what the sites were made from, ascending; empty: nothing is compared.
+    // For jumps the target stands still twice, shortly: what is planted is planned and built
+    // while it runs; for breakpoints it stands still meanwhile. A refused site is no error of the call.
+    // seen: what the sites were made from, ascending; empty: nothing is compared.
     // Code::gone when it ended, or runs another program than next_event() told of.
     Result<PlantReport> plant(pid_t pid, std::span<const Site> sites,
                               Mechanism mechanism = Mechanism::automatic,
@@ -205,7 +209,8 @@ public:
     Result<Ok> put_back(pid_t pid, std::span<const LeftText> texts);
 
     Result<Ok> resume(pid_t pid); // a created target; no effect on a running one
-    Result<Ok> resume_after_library_change(pid_t pid);
+    // change: the event's status.
+    Result<Ok> resume_after_library_change(pid_t pid, int change);
     // Every byte as it was, every thread untraced. Code::gone when it died before.
     Result<Ok> detach(pid_t pid);
     // Replaces the timers set before; an empty list ends sampling.

@@ -4,7 +4,8 @@
 // A thread that loads a library waits until the client has planted what is new. The client
 // may be stopped itself, or write into a pipe that nobody reads: then the thread goes on
 // after a while, without probes in the library, and from then on nobody waits until the
-// client has asked for something.
+// client has asked for something. Meanwhile it is told of one change and of no others: it
+// will look at all libraries then.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
@@ -14,14 +15,16 @@
 namespace dt::agent {
 
 constexpr std::uint64_t patience_s = 10;
+constexpr std::uint64_t patience_ns = patience_s * 1'000'000'000;
 
 void Agent::hold_for_client(Thread& thread)
 {
     thread.held = true;
+    thread.awaits = thread.process->library_changes;
     thread.patience_ends = 0;
     if (!thread.process->started)
         return; // a command that the client has not started yet
-    thread.patience_ends = monotonic_ns() + patience_s * 1'000'000'000;
+    thread.patience_ends = monotonic_ns() + patience_ns;
     if (patience_ends_ == 0)
         patience_ends_ = thread.patience_ends;
     set_alarm();
@@ -30,8 +33,18 @@ void Agent::hold_for_client(Thread& thread)
 void Agent::release_held(Thread& thread)
 {
     thread.held = false;
+    thread.awaits = 0;
     if (thread.stopped && !thread.pending)
         go_on(thread);
+}
+
+// What came while the client was silent.
+void Agent::tell_untold()
+{
+    for (auto& [pid, process] : processes_) {
+        if (process->untold_change)
+            tell_libraries_changed(pid);
+    }
 }
 
 void Agent::end_patience()
@@ -42,6 +55,8 @@ void Agent::end_patience()
     patience_ends_ = 0;
     for (auto& [tid, thread] : threads_) {
         std::uint64_t ends = thread->held ? thread->patience_ends : 0;
+        if (ends != 0)
+            ends = std::max(ends, heard_ns_ + patience_ns);
         if (ends != 0 && monotonic_ns() >= ends)
             late.push_back(tid);
         else if (ends != 0)

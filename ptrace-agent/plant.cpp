@@ -151,11 +151,19 @@ void place_all(Planting& work, const std::vector<Site>& sites)
 
 void Agent::tell_libraries_changed(pid_t pid)
 {
+    auto found = processes_.find(pid);
+    if (found == processes_.end())
+        return;
+    Process& process = *found->second;
+    process.untold_change =
+        silent_client_ && process.answered_change != process.library_changes;
+    if (process.untold_change)
+        return;
     AgentEvent event;
     event.kind = AgentEvent::libraries_changed;
     event.pid = pid;
-    if (auto process = processes_.find(pid); process != processes_.end())
-        event.forgotten = std::exchange(process->second->space->forgotten, {});
+    event.status = ++process.library_changes;
+    event.forgotten = std::exchange(process.space->forgotten, {});
     send_event(std::move(event));
 }
 

@@ -176,6 +176,7 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
     space->slot_pages.clear();
     for (Thread* thread : threads_in(*space)) {
         thread->held = false;
+        thread->awaits = 0;
         if (!thread->stopped) {
             thread->leaving = true;
             continue;

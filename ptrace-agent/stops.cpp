@@ -298,6 +298,7 @@ void Agent::begin_program(Thread& thread)
     thread.slot_holds = TargetAddr{};
     if (process.started) { // what it waited for was the old program's
         thread.held = false;
+        thread.awaits = 0;
         thread.patience_ends = 0;
     }
     if (!process.is_target)

@@ -58,6 +58,8 @@ struct Thread {
     bool in_vfork = false;           // in the kernel until its child execs or exits
     bool held = false;               // not continued until the client says so
     std::uint64_t patience_ends = 0; // or until then (CLOCK_MONOTONIC, ns); 0: never
+    int awaits =
+        0; // held for the answer to this library_changes; 0: for another reason
     bool under_seccomp = false;
     bool leaving = false;    // to be detached at its next stop
     bool reenter = false;    // goes on with the instruction at its pc, without firing
@@ -109,17 +111,20 @@ struct Process {
     pid_t pid = 0;
     std::shared_ptr<AddressSpace> space;
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
-    bool is_target = false;    // the client asked for it; others share its memory
-    bool created = false;      // our child
-    bool started = true;       // resume() was called
-    bool to_preinit = false;   // create() waits for the libraries to be mapped
-    bool arrived = false;      // at the point that create() runs it to
-    bool doomed = false;       // being killed: no event
-    bool planted = false;      // the client wants to hear of its libraries
-    std::uint32_t n_execs = 0; // the client was told of
-    bool follow = false;       // its children will be targets, too
-    bool followed = false;     // and it is such a child
-    Inheritance inherited;     // until its probes are planted
+    bool is_target = false;     // the client asked for it; others share its memory
+    bool created = false;       // our child
+    bool started = true;        // resume() was called
+    bool to_preinit = false;    // create() waits for the libraries to be mapped
+    bool arrived = false;       // at the point that create() runs it to
+    bool doomed = false;        // being killed: no event
+    bool planted = false;       // the client wants to hear of its libraries
+    std::uint32_t n_execs = 0;  // the client was told of
+    int library_changes = 0;    // likewise
+    int answered_change = 0;    // the last that it has answered
+    bool untold_change = false; // while it is silent, and has not answered the last
+    bool follow = false;        // its children will be targets, too
+    bool followed = false;      // and it is such a child
+    Inheritance inherited;      // until its probes are planted
     TrapAction trap_action;
     // Signal masks seen exactly, without their SIGTRAP bit -> was SIGTRAP blocked?
     std::unordered_map<std::uint64_t, bool> trap_blocked;

@@ -32,7 +32,11 @@ TEST(Libraries, AreAnnouncedBeforeTheirConstructorsRun)
             session.plant_entry(pid, "plugin_work", 1, "/plugin.so");
             ++n_planted;
         }
-        ASSERT_TRUE(session.agent().resume_after_library_change(pid));
+        // The answer to the change before lets nobody go on who waits for this one's.
+        ASSERT_TRUE(
+            session.agent().resume_after_library_change(pid, event->status - 1));
+        EXPECT_EQ(agent::thread_state(pid, pid), 't');
+        ASSERT_TRUE(session.agent().resume_after_library_change(pid, event->status));
     }
     EXPECT_EQ(n_planted, 3);
     // The constructor calls it once per load.
@@ -101,7 +105,8 @@ TEST(Libraries, ThatGoTellWhichProbesWentWithThem)
                 ASSERT_TRUE(session.agent().plant(pid, sites, mechanism));
                 expected.push_back({sites[0].at, 1});
             }
-            ASSERT_TRUE(session.agent().resume_after_library_change(pid));
+            ASSERT_TRUE(
+                session.agent().resume_after_library_change(pid, event->status));
         }
         EXPECT_EQ(n_loads, 4);
         EXPECT_EQ(session.hits(1), 22u);

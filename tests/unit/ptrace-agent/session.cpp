@@ -123,7 +123,7 @@ int Session::run_to_end(pid_t pid)
         if (next->kind == AgentEvent::exited && next->pid == pid)
             return next->status;
         if (next->kind == AgentEvent::libraries_changed)
-            (void)agent_->resume_after_library_change(next->pid);
+            (void)agent_->resume_after_library_change(next->pid, next->status);
         if (next->kind == AgentEvent::agent_gone)
             break;
         others.push_back(*next);
