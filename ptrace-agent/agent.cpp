@@ -55,6 +55,7 @@ void Agent::run()
             serve_client();
             sample_if_due();
             end_patience();
+            ask_crowded();
             hear_all_bells();
         } else if (!ready_.empty()) {
             handle_ready();
@@ -78,10 +79,11 @@ void Agent::serve_client()
 {
     mail_.receive();
     while (auto request = mail_.next()) {
-        heard_ns_ = monotonic_ns();
-        if (std::exchange(silent_client_, false))
-            tell_untold();
+        bool was_silent = std::exchange(silent_client_, false);
         Reply reply = answer(*request);
+        heard_ns_ = monotonic_ns();
+        if (was_silent)
+            tell_untold();
         if (reply) {
             mail_.send(reply_ok, *reply);
             continue;
@@ -115,8 +117,10 @@ Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
         return Error{Code::invalid, "map the arena: two descriptors are needed"};
     // A runtime fires into the arena that it was given; another session's go, or another
     // try of this one, has its own.
-    for (auto& [pid, process] : processes_) {
-        std::shared_ptr<AddressSpace> space = process->space;
+    std::vector<std::shared_ptr<AddressSpace>> spaces; // processes may end meanwhile
+    for (auto& [pid, process] : processes_)
+        spaces.push_back(process->space);
+    for (const std::shared_ptr<AddressSpace>& space : spaces) {
         if (space->runtime.image.value == 0)
             continue;
         StoppedWorld world(*this, space);
@@ -140,9 +144,7 @@ Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
     p.started = true;
     if (!p.planted)
         forget_linker(*p.space);
-    for (auto& [tid, thread] : p.threads) {
-        release_held(*thread);
-    }
+    release_held_of(p, std::nullopt);
     return Body{};
 }
 
@@ -152,11 +154,11 @@ Agent::Reply Agent::do_resume_libraries(Reader& in, const std::vector<Fd>&)
     auto change = in.get<int>();
     if (!process)
         return process.error();
-    (*process)->answered_change = change;
-    for (auto& [tid, thread] : (*process)->threads) {
-        if (thread->awaits != 0 && thread->awaits <= change && (*process)->started)
-            release_held(*thread);
-    }
+    if (!in.ok() || change < 0 || change > (*process)->library_changes)
+        return Error{Code::invalid, "resume after a library change: there was none"};
+    (*process)->answered_change = std::max((*process)->answered_change, change);
+    if ((*process)->started)
+        release_held_of(**process, change);
     return Body{};
 }
 

@@ -29,6 +29,7 @@
 #include "ptrace-agent/target.hpp"
 
 #include <deque>
+#include <functional>
 #include <span>
 
 namespace dt::agent {
@@ -178,8 +179,9 @@ private:
 
     // patience.cpp
     void hold_for_client(Thread& thread);
-    void
-    release_held(Thread& thread); // it goes on, unless its stop is still to be handled
+    // It goes on, unless its stop is still to be handled.
+    void release_held(Thread& thread);
+    void release_held_of(Process& process, std::optional<int> change);
     void end_patience();
     void tell_untold();
 
@@ -235,6 +237,7 @@ private:
     static bool wants_out(const Thread& thread);
     void restore_kept(Thread& thread, int signal);
     void send_kept(Thread& thread);
+    void ask_crowded();
     void deliver_kept(Thread& thread);
     bool run_in_our_code(Thread& thread, int request);
     int take_kept(Thread& thread, int signal);
@@ -255,7 +258,8 @@ private:
     // release.cpp
     void release(std::shared_ptr<AddressSpace> space);
     void remove_all(std::shared_ptr<AddressSpace> space);
-    void see_off(AddressSpace& space);
+    void see_off();
+    void see_off(const std::function<bool(const Thread&)>& whom, std::uint64_t ends);
     void remove_runtime(StoppedWorld& world);
     void forget_jumps(AddressSpace& space);
     void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody
@@ -272,6 +276,7 @@ private:
     std::uint64_t patience_ends_ = 0; // of the first thread that waits; 0: none does
     std::uint64_t heard_ns_ = 0;      // when the client asked for something, monotonic
     bool silent_client_ = false;      // nobody waits for it
+    std::uint64_t crowded_ns_ = 0;    // when to ask for room again, monotonic; 0: never
     ArenaMap arena_;
     TracepointTable table_;
     std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;

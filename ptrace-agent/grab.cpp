@@ -199,6 +199,8 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
     auto pid = in.get<pid_t>();
     std::string doing = "grab process " + std::to_string(pid);
     if (auto known = processes_.find(pid); known != processes_.end()) {
+        if (known->second->doomed)
+            return Error{Code::busy, doing + ": it is being let go; try again"};
         known->second->is_target = true;
         return Body{};
     }
@@ -215,8 +217,10 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         auto left = processes_.find(pid);
         if (left != processes_.end() && left->second->threads.empty())
             processes_.erase(left);
-        else if (left != processes_.end())
+        else if (left != processes_.end()) {
+            left->second->is_target = false;
             release(left->second->space);
+        }
         return seized.error().during(doing);
     }
     std::shared_ptr<AddressSpace> space;
@@ -227,6 +231,7 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         if (processes_.count(pid) == 0)
             return Error{Code::not_found, doing + ": it ended meanwhile"};
         if (std::chrono::steady_clock::now() > patience) {
+            process.is_target = false;
             release(space);
             return Error{Code::busy, doing + ": it has been starting a program for " +
                                          std::to_string(max_exec_time.count()) +

@@ -255,9 +255,7 @@ Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& 
         }
         tp->purpose = Tracepoint::once;
     }
-    for (auto& [tid, thread] : process.threads) {
-        release_held(*thread);
-    }
+    release_held_of(process, std::nullopt);
     for (;;) {
         auto found = processes_.find(pid);
         if (found == processes_.end())

@@ -15,6 +15,7 @@
 // filter forbids to rely on system calls.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"
@@ -35,6 +36,12 @@ constexpr std::uint64_t red_zone = 128;
 constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
 constexpr std::uint64_t trap_flag = 0x100;
 
+// By tgkill(2), as we send it; without anything, where the kernel's queue was full.
+static bool is_resent(const siginfo_t& info)
+{
+    return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
+}
+
 void Agent::keep(Thread& thread, const siginfo_t& info)
 {
     // One that we sent again came to a stop, and is kept once more. Another of its kind may
@@ -43,10 +50,9 @@ void Agent::keep(Thread& thread, const siginfo_t& info)
         thread.kept.begin(), thread.kept.end(), [&info](const KeptSignal& kept) {
             return kept.sent && kept.info.si_signo == info.si_signo;
         });
-    if (sent != thread.kept.end() &&
-        (info.si_code == SI_TKILL || info.si_signo < SIGRTMIN)) {
+    if (sent != thread.kept.end() && (is_resent(info) || info.si_signo < SIGRTMIN)) {
         sent->sent = false;
-        if (info.si_code != SI_TKILL)
+        if (!is_resent(info))
             sent->info = info;
         return;
     }
@@ -74,7 +80,7 @@ void Agent::restore_kept(Thread& thread, int signal)
     if (sent == thread.kept.end())
         return;
     siginfo_t now;
-    bool ours = get_siginfo(thread.tid, now) && now.si_code == SI_TKILL;
+    bool ours = get_siginfo(thread.tid, now) && is_resent(now);
     if (ours)
         set_siginfo(thread.tid, sent->info);
     // Another one of the kind may have come first: ours was merged with it, or is behind it.
@@ -89,8 +95,10 @@ void Agent::send_kept(Thread& thread)
         int signal = kept.info.si_signo;
         if (kept.sent)
             return false;
-        // What a process may send as it is needs no second look.
-        if (kept.info.si_code < 0 && kept.info.si_code != SI_TKILL &&
+        // What a process may send as it is needs no second look, if nothing of it is lost
+        // where there is no room: real-time signals are refused then.
+        if (signal >= SIGRTMIN && kept.info.si_code < 0 &&
+            kept.info.si_code != SI_TKILL &&
             syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &kept.info) == 0)
             return true;
         // Where the queue is full it stays here, to be sent later.
@@ -99,6 +107,23 @@ void Agent::send_kept(Thread& thread)
     };
     auto& all = thread.kept;
     all.erase(std::remove_if(all.begin(), all.end(), queued), all.end());
+    thread.crowded = wants_out(thread);
+}
+
+// Those for whom there was no room stop, and it is tried again.
+void Agent::ask_crowded()
+{
+    if (crowded_ns_ == 0 || monotonic_ns() < crowded_ns_)
+        return;
+    crowded_ns_ = 0;
+    set_alarm();
+    for (auto& [tid, thread] : threads_) {
+        if (!thread->crowded || !wants_out(*thread) || thread->stopped ||
+            thread->interrupted || thread->listening)
+            continue;
+        thread->interrupted = true;
+        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    }
 }
 
 // In the program at last. The signal that it gets: where one is still kept, because the
@@ -109,8 +134,12 @@ int Agent::take_kept(Thread& thread, int signal)
     if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
         signal != SIGTTOU)
         repeat_wait(thread.tid);
-    auto first = std::find_if(thread.kept.begin(), thread.kept.end(),
-                              [](const KeptSignal& kept) { return !kept.sent; });
+    std::uint64_t mask = 0; // the kernel would have to queue one that is blocked
+    bool known = get_mask(thread.tid, mask);
+    auto first = std::find_if(
+        thread.kept.begin(), thread.kept.end(), [&](const KeptSignal& kept) {
+            return !kept.sent && known && (mask & signal_bit(kept.info.si_signo)) == 0;
+        });
     siginfo_t now;
     if (first == thread.kept.end() || !get_siginfo(thread.tid, now) ||
         is_synchronous(now) || !set_siginfo(thread.tid, first->info))

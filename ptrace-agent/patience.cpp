@@ -42,8 +42,22 @@ void Agent::release_held(Thread& thread)
 void Agent::tell_untold()
 {
     for (auto& [pid, process] : processes_) {
-        if (process->untold_change)
+        if (process->untold_change && process->is_target && !process->doomed)
             tell_libraries_changed(pid);
+    }
+}
+
+// Those that wait for the answer to this change or one before it; none: for whatever.
+void Agent::release_held_of(Process& process, std::optional<int> change)
+{
+    std::vector<pid_t> tids; // going on may end others
+    for (auto& [tid, thread] : process.threads) {
+        if (!change || (thread->awaits != 0 && thread->awaits <= *change))
+            tids.push_back(tid);
+    }
+    for (pid_t tid : tids) {
+        if (Thread* thread = find_thread(tid))
+            release_held(*thread);
     }
 }
 

@@ -35,10 +35,12 @@ Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
     return Body{};
 }
 
-// The next sample, or the end of our patience with the client.
+// The next sample, the end of our patience with the client, or room for signals.
 void Agent::set_alarm()
 {
     std::uint64_t next = patience_ends_;
+    if (crowded_ns_ != 0)
+        next = next == 0 ? crowded_ns_ : std::min(next, crowded_ns_);
     for (const Sampling& sampling : sampling_)
         next = next == 0 ? sampling.due : std::min(next, sampling.due);
     Mailbox::ring_at(next);

@@ -5,20 +5,24 @@
 // unreported hit is put back before the instruction; the originals are restored; the
 // slots are unmapped, when nobody is in one; the threads are detached, each with the
 // signal that it had stopped for. A thread that waits for its vfork child cannot be
-// detached yet: it is at its next stop, or by the kernel when the agent ends. Nor can one
-// for which signals are kept that the kernel's queue has no room for: it runs on, and
-// takes them at its next stops.
+// detached yet: it is at its next stop, or by the kernel when the agent ends. One for
+// which signals are kept that the kernel's queue has no room for, or that need their own
+// siginfo back, runs on and takes them at its next stops, for a second at most. In a
+// group-stop it is detached at once, and what has no room is lost.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
 #include "ptrace-agent/tracing.hpp"
 
+#include <algorithm>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dt::agent {
 
 constexpr std::uint64_t see_off_ns = 1'000'000'000;
+constexpr std::uint64_t last_call_ns = 100'000'000;
 constexpr int look_again_ms = 20;
 
 // A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
@@ -53,7 +57,8 @@ void Agent::let_go(Thread& thread, int signal)
     bool in_group_stop = thread.event() == PTRACE_EVENT_STOP && !thread.is_interrupt();
     if (!thread.kept.empty() && !in_group_stop) {
         thread.leaving = true;
-        ptrace(PTRACE_SETOPTIONS, tid, nullptr, nullptr); // its children are not ours
+        // Its children are not ours.
+        ptrace(PTRACE_SETOPTIONS, tid, nullptr, PTRACE_O_TRACEEXEC);
         return go_on(thread, signal);
     }
     ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
@@ -126,23 +131,30 @@ void Agent::forget_jumps(AddressSpace& space)
 void Agent::release(std::shared_ptr<AddressSpace> space)
 {
     remove_all(space);
-    see_off(*space);
+    see_off();
 }
 
-// Threads that are let go as soon as they have taken their signals, but not for long.
-void Agent::see_off(AddressSpace& space)
+static std::size_t n_unsent(const Thread& thread)
 {
-    std::uint64_t ends = monotonic_ns() + see_off_ns;
+    return static_cast<std::size_t>(
+        std::count_if(thread.kept.begin(), thread.kept.end(),
+                      [](const KeptSignal& kept) { return !kept.sent; }));
+}
+
+// Until then these are let go, or nearly all.
+void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_t ends)
+{
     while (monotonic_ns() < ends) {
         std::vector<pid_t> tids;
-        for (Thread* thread : threads_in(space)) {
-            if (thread->leaving && !thread->kept.empty())
-                tids.push_back(thread->tid);
+        for (auto& [tid, thread] : threads_) {
+            if (whom(*thread))
+                tids.push_back(tid);
         }
         if (tids.empty())
             return;
         Mailbox::ring_in_ms(look_again_ms);
         collect(Wait::block);
+        ask_crowded();
         for (pid_t tid : tids) {
             Thread* thread = find_thread(tid);
             if (thread != nullptr && thread->stopped && thread->pending)
@@ -151,11 +163,42 @@ void Agent::see_off(AddressSpace& space)
     }
 }
 
+// Waits for the threads that have signals to take before they are let go. One that does
+// not take them in time is let go without.
+void Agent::see_off()
+{
+    auto takes_signals = [](const Thread& thread) {
+        return thread.leaving && !thread.kept.empty();
+    };
+    std::uint64_t ends = monotonic_ns() + see_off_ns;
+    see_off(takes_signals, ends);
+    std::vector<pid_t> late;
+    for (auto& [tid, thread] : threads_) {
+        if (!takes_signals(*thread))
+            continue;
+        late.push_back(tid);
+        if (std::size_t n = n_unsent(*thread); n != 0)
+            tell_error(thread->process->pid,
+                       std::to_string(n) + " signals were lost: its queue was full");
+        thread->kept.clear();
+        if (!thread->stopped)
+            ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    }
+    auto is_late = [&late](const Thread& thread) {
+        return std::find(late.begin(), late.end(), thread.tid) != late.end();
+    };
+    see_off(is_late, ends + last_call_ns);
+}
+
 void Agent::remove_all(std::shared_ptr<AddressSpace> space)
 {
     StoppedWorld world(*this, space);
     for (Thread* thread : threads_in(*space)) {
-        thread->process->doomed = true; // its end is nobody's news any more
+        Process& process = *thread->process;
+        if (std::exchange(process.is_target, false))
+            tell_error(process.pid,
+                       "it shares its memory with another target, and is let go with it");
+        process.doomed = true; // its end is nobody's news any more
         undo_hit(*thread, true);
     }
     std::vector<Tracepoint*> breakpoints;
@@ -194,6 +237,7 @@ void Agent::release_everything()
     for (;;) {
         std::shared_ptr<AddressSpace> space;
         for (auto& [pid, process] : processes_) {
+            process->is_target = false;
             if (process->doomed)
                 continue;
             if (process->created && !process->started) {
@@ -206,8 +250,8 @@ void Agent::release_everything()
             break;
         }
         if (space == nullptr)
-            return;
-        release(space);
+            return see_off();
+        remove_all(space);
     }
 }
 

@@ -6,6 +6,7 @@
 // when the kernel raised it for a breakpoint that we wrote.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 namespace dt::agent {
+
+constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 
 void Agent::handle_stop(Thread& thread)
 {
@@ -71,10 +74,15 @@ void Agent::go_on(Thread& thread, int signal)
     }
     thread.stopped = false;
     resume_thread(PTRACE_CONT, thread.tid, signal);
-    if (wants_out(thread) && !thread.interrupted) {
-        thread.interrupted = true;
-        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    if (!wants_out(thread) || thread.interrupted)
+        return;
+    if (thread.crowded) { // who asks at once keeps it from making room
+        if (crowded_ns_ == 0)
+            crowded_ns_ = monotonic_ns() + crowded_wait_ns;
+        return set_alarm();
     }
+    thread.interrupted = true;
+    ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
 }
 
 void Agent::handle_signal(Thread& thread, int signal)

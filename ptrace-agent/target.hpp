@@ -57,9 +57,9 @@ struct Thread {
     bool listening = false;          // in a group-stop, let go by PTRACE_LISTEN
     bool in_vfork = false;           // in the kernel until its child execs or exits
     bool held = false;               // not continued until the client says so
-    std::uint64_t patience_ends = 0; // or until then (CLOCK_MONOTONIC, ns); 0: never
-    int awaits =
-        0; // held for the answer to this library_changes; 0: for another reason
+    std::uint64_t patience_ends = 0; // or then, if the client is silent (monotonic ns); 0: never
+    // Held for the answer to this one of its library_changes; 0: for another reason.
+    int awaits = 0;
     bool under_seccomp = false;
     bool leaving = false;    // to be detached at its next stop
     bool reenter = false;    // goes on with the instruction at its pc, without firing
@@ -68,6 +68,7 @@ struct Thread {
     bool running_out = false;           // of our code, by run_out()
     pid_t number = 0; // its tid as its pid namespace counts, 0: not asked yet
     std::vector<KeptSignal> kept; // that came while it was in our code
+    bool crowded = false;         // the kernel's queue had no room for one of them
     bool newborn = false;         // a followed child that has run nothing yet
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot

@@ -13,14 +13,16 @@
 
 namespace dt::agent {
 
-// They have done nothing when they end with EINTR, and connect(2) waits on. Those of sockets
-// are here because of SO_RCVTIMEO and SO_SNDTIMEO, read(2) also because of inotify.
+// They have done nothing when they end with EINTR, and connect(2) waits on (when its time is
+// over then, it says EALREADY). Those of sockets are here because of SO_RCVTIMEO and
+// SO_SNDTIMEO, read(2) also because of inotify.
 constexpr std::array repeatable = {
     SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
     SYS_semop,      SYS_semtimedop,  SYS_io_getevents, SYS_io_pgetevents,
     SYS_accept,     SYS_accept4,     SYS_connect,      SYS_io_uring_enter,
     SYS_recvfrom,   SYS_recvmsg,     SYS_recvmmsg,     SYS_read,
     SYS_sendto,     SYS_sendmsg,     SYS_sendmmsg,     SYS_readv,
+    SYS_write,      SYS_writev,
 };
 
 void repeat_wait(pid_t tid)

@@ -85,10 +85,11 @@ def a_signal_storm_on_the_smallest_stack_is_counted_exactly(t):
                                  ("handled entry", n), ("on_signal return", n)):
                 equal(counts.get(name, 0), called, name)
 
-def storming(t, n, room=None):
+def storming(t, n, room=None, threads=3):
     """room: for so many signals in the kernel's queues"""
     limit = [] if room is None else ["prlimit", f"--sigpending={room}"]
-    return held(subprocess.Popen(limit + [t.victim("storm"), str(n), "3"], stdout=subprocess.PIPE, text=True))
+    return held(subprocess.Popen(limit + [t.victim("storm"), str(n), str(threads)],
+                                 stdout=subprocess.PIPE, text=True))
 
 def probes_come_and_go_in_a_signal_storm(t):
     """C1, C6, D1: planted and removed while signals arrive and threads run through them"""
@@ -104,9 +105,9 @@ def probes_come_and_go_in_a_signal_storm(t):
 def signals_that_find_no_room_in_the_queue_are_not_lost(t):
     """D1: the sender fills the queue again at once, also while all threads are let go"""
     n = 30000
-    for probes in (OWN, "pid$target:a.out:work:,pid$target:a.out:handled: "):
+    for probes, threads in ((OWN, 3), ("pid$target:a.out:work:,pid$target:a.out:handled: ", 3), (OWN, 1)):
         for flags in BOTH:
-            with storming(t, n, room=200) as target:
+            with storming(t, n, 200, threads) as target:
                 target.stdout.readline() # it is itself
                 traced_again_and_again(t, probes + "{ @ = count(); }", target, 0.02, flags)
                 said = target.communicate(timeout=60)[0]
