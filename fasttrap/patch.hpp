@@ -213,21 +213,39 @@ struct Moved {
 struct Patch {
     const Arch* arch = &x86_64;
     TargetAddr at;
-    std::vector<std::byte> original; // of the whole window and what it keeps
-    std::vector<std::byte> text;     // the same length: the jump, then the original bytes behind it
-    PatchForm form = PatchForm::plain;
     TargetAddr end; // of the window, without what it keeps
     TargetAddr trampoline;
-    std::vector<std::byte> code; // of the trampoline
     std::optional<TargetAddr> stub;
-    std::vector<std::byte> stub_code; // empty when there is none
-    std::vector<Moved> moved;    // in order
-    bool leaves = false;         // the code ends in a jump to the window's end
+    std::unique_ptr<std::byte[]> block; // what the following lie in
+    std::span<const Moved> moved;       // in order
+    std::span<const std::byte> original; // of the whole window and what it keeps
+    std::span<const std::byte> text; // the same length: the jump, then the original bytes behind it
+    std::span<const std::byte> code; // of the trampoline
+    std::span<const std::byte> stub_code; // empty when there is none
+    PatchForm form = PatchForm::plain;
+    bool leaves = false; // the code ends in a jump to the window's end
 };
 
 // An upper bound of the trampoline's size, for take().
 std::size_t trampoline_bytes(const Window& window);
-// area: the start of the trampoline's area, where the address of dt_rt_enter is.
+
+// Builds tens of thousands one after the other, in the same memory.
+class PatchBuilder {
+public:
+    // area: the start of the trampoline's area, where the address of dt_rt_enter is.
+    Result<Patch> build(const Window& window, const Place& place, TargetAddr area);
+
+private:
+    Result<Ok> put_trampoline(const Window& window, TargetAddr at, TargetAddr area);
+    void put_original(const Window& window);
+    void put_jump_over(TargetAddr at, std::size_t offset, TargetAddr to);
+    Result<Ok> put_first_jump(const Window& window, TargetAddr to);
+    void into_block(Patch& patch) const;
+
+    std::vector<Moved> moved_;
+    std::vector<std::byte> original_, text_;
+    CodeBuffer code_, stub_code_, jump_;
+};
 Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr area);
 
 // Where a thread is that stopped at pc in patched text or in a trampoline. A trap of an

@@ -73,51 +73,6 @@ std::size_t stub_leads_to(const Patch& patch)
     return i;
 }
 
-std::vector<std::byte> original_of(const Window& window)
-{
-    std::vector<std::byte> out;
-    auto append = [&out](const auto& bytes, std::size_t n) {
-        out.insert(out.end(), bytes.begin(),
-                   bytes.begin() + static_cast<std::ptrdiff_t>(n));
-    };
-    for (std::size_t i = 0; i < window.insns.size(); ++i) {
-        if (window.form == PatchForm::pair && i == window.second)
-            append(window.gap, window.n_gap);
-        append(window.insns[i].insn.bytes, window.insns[i].insn.length);
-    }
-    append(window.padding_text, window.padding);
-    append(window.kept, window.n_kept);
-    return out;
-}
-
-void put_jump_over(Patch& patch, std::size_t offset, TargetAddr to)
-{
-    CodeBuffer jump{patch.at + offset, {}};
-    patch.arch->put_jump(to, jump);
-    std::copy(jump.bytes.begin(), jump.bytes.end(),
-              patch.text.begin() + static_cast<std::ptrdiff_t>(offset));
-}
-
-void put_stub(Patch& patch, TargetAddr to)
-{
-    CodeBuffer jump{*patch.stub, {}};
-    patch.arch->put_jump(to, jump);
-    patch.stub_code = std::move(jump.bytes);
-}
-
-// The window's first jump, of whose bytes own_bytes() are its own: the others must be there.
-Result<Patch> with_jump(Patch patch, TargetAddr to, const Window& window)
-{
-    std::vector<std::byte> text = patch.text;
-    std::fill_n(patch.text.begin(), window.n_prefix, patch.arch->jump_prefix);
-    put_jump_over(patch, window.n_prefix, to);
-    auto own = static_cast<std::ptrdiff_t>(window.own_bytes());
-    if (!std::equal(patch.text.begin() + own, patch.text.end(), text.begin() + own))
-        return Error{Code::invalid,
-                     "the place does not suit the bytes behind the window"};
-    return patch;
-}
-
 } // namespace
 
 std::string_view text_of(PatchForm form)
@@ -154,67 +109,148 @@ std::size_t trampoline_bytes(const Window& window)
     return n;
 }
 
-Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr area)
+static void begin(CodeBuffer& code, TargetAddr at)
+{
+    code.at = at;
+    code.bytes.clear();
+}
+
+void PatchBuilder::put_original(const Window& window)
+{
+    original_.clear();
+    auto append = [this](const auto& bytes, std::size_t n) {
+        original_.insert(original_.end(), bytes.begin(),
+                         bytes.begin() + static_cast<std::ptrdiff_t>(n));
+    };
+    for (std::size_t i = 0; i < window.insns.size(); ++i) {
+        if (window.form == PatchForm::pair && i == window.second)
+            append(window.gap, window.n_gap);
+        append(window.insns[i].insn.bytes, window.insns[i].insn.length);
+    }
+    append(window.padding_text, window.padding);
+    append(window.kept, window.n_kept);
+}
+
+Result<Ok> PatchBuilder::put_trampoline(const Window& window, TargetAddr at,
+                                        TargetAddr area)
 {
     const Arch& arch = *window.arch;
-    TargetAddr trampoline = place.trampoline;
-    Patch patch;
-    patch.arch = &arch;
-    patch.at = window.at();
-    patch.end = window.end();
-    patch.form = window.form;
-    patch.trampoline = trampoline;
-    if (!is_within_2_gib(window.origin(), trampoline))
-        return Error{Code::invalid, "the trampoline is out of the jump's reach"};
-    if ((window.form != PatchForm::plain) != place.stub.has_value())
-        return Error{Code::invalid, "the place is not one for this form of window"};
-    if (place.stub && !(is_within_2_gib(window.at(), *place.stub) &&
-                        is_within_2_gib(*place.stub, trampoline)))
-        return Error{Code::invalid, "the stub is out of the jumps' reach"};
-
-    CodeBuffer code{trampoline, {}};
-    code.bytes.reserve(trampoline_bytes(window));
-    patch.moved.reserve(window.insns.size());
+    begin(code_, at);
+    moved_.clear();
     for (const WindowInsn& w : window.insns) {
         Moved moved;
         moved.from = w.insn.at;
         moved.site = w.site;
-        moved.head = moved.tail = code.here();
+        moved.head = moved.tail = code_.here();
         if (w.site) {
-            arch.put_head(*w.site, area, code);
-            moved.tail = code.here();
-            arch.put_tail(code);
+            arch.put_head(*w.site, area, code_);
+            moved.tail = code_.here();
+            arch.put_tail(code_);
         }
-        moved.to = code.here();
-        patch.moved.push_back(moved);
+        moved.to = code_.here();
+        moved_.push_back(moved);
         if (w.insn.length == 0)
             continue;
-        if (Result<Ok> put = arch.relocate(w.insn, code); !put)
+        if (Result<Ok> put = arch.relocate(w.insn, code_); !put)
             return put.error();
     }
-    patch.leaves = falls_through(arch, window);
-    if (patch.leaves)
-        arch.put_jump(window.end(), code);
-    patch.code = std::move(code.bytes);
+    if (falls_through(arch, window))
+        arch.put_jump(window.end(), code_);
+    return Ok{};
+}
 
-    patch.original = original_of(window);
-    patch.text = patch.original;
-    patch.stub = place.stub;
+// at: of the window.
+void PatchBuilder::put_jump_over(TargetAddr at, std::size_t offset, TargetAddr to)
+{
+    begin(jump_, at + offset);
+    x86_64.put_jump(to, jump_);
+    std::copy(jump_.bytes.begin(), jump_.bytes.end(),
+              text_.begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
+// Of its bytes own_bytes() are its own: the others must be there.
+Result<Ok> PatchBuilder::put_first_jump(const Window& window, TargetAddr to)
+{
+    std::size_t own = window.own_bytes();
+    std::array<std::byte, 16> behind{};
+    std::size_t n_behind = std::min(text_.size() - own, behind.size());
+    auto first = text_.begin() + static_cast<std::ptrdiff_t>(own);
+    std::copy_n(first, n_behind, behind.begin());
+    std::fill_n(text_.begin(), window.n_prefix, window.arch->jump_prefix);
+    put_jump_over(window.at(), window.n_prefix, to);
+    if (!std::equal(behind.begin(), behind.begin() + static_cast<std::ptrdiff_t>(n_behind),
+                    first))
+        return Error{Code::invalid,
+                     "the place does not suit the bytes behind the window"};
+    return Ok{};
+}
+
+void PatchBuilder::into_block(Patch& patch) const
+{
+    std::size_t n_moved = moved_.size() * sizeof(Moved);
+    patch.block = std::make_unique_for_overwrite<std::byte[]>(
+        n_moved + original_.size() + text_.size() + code_.bytes.size() +
+        stub_code_.bytes.size());
+    std::byte* at = patch.block.get(); // as aligned as anything
+    auto* moved = reinterpret_cast<Moved*>(at);
+    std::uninitialized_copy(moved_.begin(), moved_.end(), moved);
+    patch.moved = {moved, moved_.size()};
+    at += n_moved;
+    auto put = [&at](const std::vector<std::byte>& bytes) {
+        std::span<const std::byte> there(at, bytes.size());
+        at = std::copy(bytes.begin(), bytes.end(), at);
+        return there;
+    };
+    patch.original = put(original_);
+    patch.text = put(text_);
+    patch.code = put(code_.bytes);
+    patch.stub_code = put(stub_code_.bytes);
+}
+
+Result<Patch> PatchBuilder::build(const Window& window, const Place& place,
+                                  TargetAddr area)
+{
+    const Arch& arch = *window.arch;
+    if (!is_within_2_gib(window.origin(), place.trampoline))
+        return Error{Code::invalid, "the trampoline is out of the jump's reach"};
+    if ((window.form != PatchForm::plain) != place.stub.has_value())
+        return Error{Code::invalid, "the place is not one for this form of window"};
+    if (place.stub && !(is_within_2_gib(window.at(), *place.stub) &&
+                        is_within_2_gib(*place.stub, place.trampoline)))
+        return Error{Code::invalid, "the stub is out of the jumps' reach"};
+    if (auto put = put_trampoline(window, place.trampoline, area); !put)
+        return put.error();
+    put_original(window);
+    text_ = original_;
+    begin(stub_code_, place.stub.value_or(TargetAddr{}));
+    TargetAddr to = place.trampoline;
     if (window.form == PatchForm::pair) {
         // The second jump first: the first one's displacement ends in its bytes.
-        std::fill_n(patch.text.begin() +
-                        static_cast<std::ptrdiff_t>(window.own_bytes()),
+        std::fill_n(text_.begin() + static_cast<std::ptrdiff_t>(window.own_bytes()),
                     window.n_second_prefix, arch.jump_prefix);
-        put_jump_over(patch, window.second_jump() - window.at(), *place.stub);
-        put_stub(patch, patch.moved[window.second].head);
-        return with_jump(std::move(patch), trampoline, window);
+        put_jump_over(window.at(), window.second_jump() - window.at(), *place.stub);
+        arch.put_jump(moved_[window.second].head, stub_code_);
+    } else if (window.form == PatchForm::punned) {
+        arch.put_jump(moved_.front().head, stub_code_);
+        to = *place.stub;
     }
-    if (window.form == PatchForm::punned) {
-        put_stub(patch, patch.moved.front().head);
-        return with_jump(std::move(patch), *place.stub, window);
-    }
-    put_jump_over(patch, 0, trampoline);
+    if (auto put = put_first_jump(window, to); !put)
+        return put.error();
+    Patch patch;
+    patch.arch = &arch;
+    patch.at = window.at();
+    patch.end = window.end();
+    patch.trampoline = place.trampoline;
+    patch.stub = place.stub;
+    patch.form = window.form;
+    patch.leaves = falls_through(arch, window);
+    into_block(patch);
     return patch;
+}
+
+Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr area)
+{
+    return PatchBuilder().build(window, place, area);
 }
 
 std::optional<PatchPlace> place_of(const Patch& patch, TargetAddr pc)

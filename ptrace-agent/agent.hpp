@@ -48,6 +48,8 @@ struct JumpWork {
     std::vector<Tracepoint*> wanted;    // ascending
     std::vector<Tracepoint*> displaced; // that had a jump before
     JumpReport report;
+    PatchBuilder builder;
+    std::vector<Tracepoint*> served; // of the window that is being built
 };
 
 // All threads that share an address space stand still while this exists. Taken once at

@@ -3,6 +3,7 @@
 #include "ptrace-agent/client.hpp"
 
 #include "ptrace-agent/protocol.hpp"
+#include "ptrace-agent/site_list.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -253,21 +254,26 @@ Result<Target> AgentClient::grab(pid_t pid)
     return Target{pid, false};
 }
 
-static Writer sites_of(pid_t pid, std::span<const Site> sites)
+// Of a request whose body ends in the number of the sites.
+Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> sites,
+                                                      std::uint32_t request,
+                                                      std::span<const std::byte> body)
 {
+    auto list = list_of(sites);
+    if (!list)
+        return list.error();
     Writer out;
-    out.put(pid).put(static_cast<std::uint32_t>(sites.size()));
-    out.raw(sites.data(), sites.size_bytes());
-    return out;
+    out.raw(body.data(), body.size()).put(static_cast<std::uint32_t>(sites.size()));
+    int fd = list->get();
+    return call(request, out.body(), std::span<const int>(&fd, fd >= 0 ? 1 : 0));
 }
 
 Result<std::vector<SitePlan>> AgentClient::plan(pid_t pid, std::span<const Site> sites,
                                                 Mechanism mechanism)
 {
     Writer out;
-    out.put(pid).put(mechanism).put(static_cast<std::uint32_t>(sites.size()));
-    out.raw(sites.data(), sites.size_bytes());
-    auto reply = call(request_plan, out.body());
+    out.put(pid).put(mechanism);
+    auto reply = call_with(sites, request_plan, out.body());
     if (!reply)
         return reply.error();
     Reader in(*reply);
@@ -289,11 +295,9 @@ Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
     out.put(pid)
         .put(n_execs_[pid])
         .put(mechanism)
-        .put(static_cast<std::uint32_t>(seen.size()))
-        .put(static_cast<std::uint32_t>(sites.size()));
+        .put(static_cast<std::uint32_t>(seen.size()));
     out.raw(seen.data(), seen.size_bytes());
-    out.raw(sites.data(), sites.size_bytes());
-    auto reply = call(request_plant, out.body());
+    auto reply = call_with(sites, request_plant, out.body());
     if (!reply)
         return reply.error();
     Reader in(*reply);
@@ -311,7 +315,10 @@ Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
 
 Result<Ok> AgentClient::remove(pid_t pid, std::span<const Site> sites)
 {
-    return call_ok(request_remove, sites_of(pid, sites).body());
+    auto reply = call_with(sites, request_remove, Writer().put(pid).body());
+    if (!reply)
+        return reply.error();
+    return Ok{};
 }
 
 Result<Ok> AgentClient::put_back(pid_t pid, std::span<const LeftText> texts)

@@ -232,6 +232,9 @@ private:
     Result<std::vector<std::byte>> call(std::uint32_t request,
                                         std::span<const std::byte> body,
                                         std::span<const int> fds = {});
+    Result<std::vector<std::byte>> call_with(std::span<const Site> sites,
+                                             std::uint32_t request,
+                                             std::span<const std::byte> body);
     Result<Ok> call_ok(std::uint32_t request, std::span<const std::byte> body,
                        std::span<const int> fds = {});
     Result<Ok> receive(bool wait); // one read into inbox_

@@ -327,7 +327,7 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
         for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
             at = space.patches.space().take(window, bytes);
         if (at) {
-            result.windows.push_back({std::move(window), *at});
+            result.windows.push_back({std::move(window), *at, bytes});
             continue;
         }
         for (const WindowInsn& insn : window.insns) {
@@ -338,11 +338,12 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     return result;
 }
 
-Result<Patch> build_patch(AddressSpace& space, const PlacedWindow& placed)
+Result<Patch> build_patch(AddressSpace& space, const PlacedWindow& placed,
+                          PatchBuilder& builder)
 {
     const Place& place = placed.place;
-    return dt::build_patch(placed.window, place,
-                           *space.patches.space().area_of(place.trampoline));
+    return builder.build(placed.window, place,
+                         *space.patches.space().area_of(place.trampoline));
 }
 
 } // namespace dt::agent

@@ -27,6 +27,7 @@ public:
 struct PlacedWindow {
     Window window; // the numbers of its sites are indices of what was wanted
     Place place;
+    std::size_t n_room = 0; // bytes that were taken for the trampoline
 };
 
 struct JumpPlan {
@@ -41,6 +42,7 @@ bool can_jump(const Tracepoint& tp);
 // TrampolineSpace for each window.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted);
-Result<Patch> build_patch(AddressSpace& space, const PlacedWindow& placed);
+Result<Patch> build_patch(AddressSpace& space, const PlacedWindow& placed,
+                          PatchBuilder& builder);
 
 } // namespace dt::agent

@@ -79,7 +79,7 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
 {
     struct Piece {
         TargetAddr at;
-        const std::vector<std::byte>* code;
+        std::span<const std::byte> code;
         Planted* planted;
     };
     auto before = [](const auto& a, const auto& b) { return a.at < b.at; };
@@ -87,16 +87,16 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     pieces.reserve(all.size());
     for (const auto& planted : all) {
         const Patch& patch = planted->patch;
-        pieces.push_back({patch.trampoline, &patch.code, planted.get()});
+        pieces.push_back({patch.trampoline, patch.code, planted.get()});
         if (patch.stub)
-            pieces.push_back({*patch.stub, &patch.stub_code, planted.get()});
+            pieces.push_back({*patch.stub, patch.stub_code, planted.get()});
     }
     if (!std::is_sorted(pieces.begin(), pieces.end(), before))
         std::sort(pieces.begin(), pieces.end(), before);
     std::vector<Planted*> odd;
     std::vector<std::byte> bytes;
     in_spans(
-        pieces, [](const Piece& p) { return std::pair(p.at, p.code->size()); },
+        pieces, [](const Piece& p) { return std::pair(p.at, p.code.size()); },
         // The target runs, and what is between two areas may be its own.
         [this](const Piece& a, const Piece& b) {
             return space_.area_of(a.at) == space_.area_of(b.at);
@@ -105,7 +105,7 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
             bytes.assign(n, std::byte{0xcc});
             bool ok = text.read_text(from, bytes);
             for (std::size_t i = first; i < last; ++i)
-                std::copy(pieces[i].code->begin(), pieces[i].code->end(),
+                std::copy(pieces[i].code.begin(), pieces[i].code.end(),
                           place_in(bytes, from, pieces[i].at));
             ok = ok && text.write_text(from, bytes);
             for (std::size_t i = first; i < last && !ok; ++i)
@@ -236,7 +236,7 @@ bool stands(const AddressSpace& text, const Planted& planted)
 {
     const Patch& patch = planted.patch;
     std::vector<std::byte> bytes(patch.text.size());
-    return text.read_text(patch.at, bytes) && bytes == patch.text;
+    return text.read_text(patch.at, bytes) && std::ranges::equal(bytes, patch.text);
 }
 
 bool Patches::any_in(TargetAddr from, TargetAddr end) const

@@ -51,8 +51,9 @@ static void plan_fresh(Planting& work, const JumpReport& jumps, JumpPlan& plan,
             plan.form = SitePlan::breakpoint; // it stands already
         tell(tp, plan);
     }
+    PatchBuilder builder;
     for (const PlacedWindow& placed : plan.windows) {
-        auto patch = build_patch(work.space, placed);
+        auto patch = build_patch(work.space, placed, builder);
         if (!patch)
             continue; // its sites have told the reason
         for (const WindowInsn& insn : placed.window.insns) {
@@ -86,16 +87,18 @@ static bool copy_breakpoints(const AddressSpace& from, AddressSpace& to,
 
 // The planning of do_plant(), in an address space that is like the target's and is
 // thrown away.
-Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>&)
+Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>& fds)
 {
     auto process = target(in.get<pid_t>(), "plan probes in");
     if (!process)
         return process.error();
     auto mechanism = in.get<Mechanism>();
-    auto n_sites = in.get<std::uint32_t>();
-    auto sites = in.array<Site>(n_sites);
+    auto list = SiteList::map(fds, in.get<std::uint32_t>());
     if (!in.ok())
         return Error{Code::invalid, "plan probes: the request is cut short"};
+    if (!list)
+        return list.error();
+    std::span<const Site> sites = list->all();
     AddressSpace& real = *(*process)->space;
     TracepointTable table;
     AddressSpace space(real.owner(), table);

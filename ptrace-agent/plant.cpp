@@ -131,7 +131,7 @@ static bool has_execed(const std::vector<Thread*>& threads)
     });
 }
 
-void place_all(Planting& work, const std::vector<Site>& sites)
+void place_all(Planting& work, std::span<const Site> sites)
 {
     work.mappings = mappings_of(work.space.speaker());
     work.space.expect(sites.size());
@@ -224,7 +224,7 @@ static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
     work.space.patches.prepare(work.space, {});
 }
 
-Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
+Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
 {
     auto pid = in.get<pid_t>();
     auto process = target(pid, "plant probes in");
@@ -233,11 +233,13 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     auto n_execs = in.get<std::uint32_t>();
     auto mechanism = in.get<Mechanism>();
     auto n_seen = in.get<std::uint32_t>();
-    auto n_sites = in.get<std::uint32_t>();
     auto seen = in.array<SeenText>(n_seen);
-    auto sites = in.array<Site>(n_sites);
+    auto list = SiteList::map(fds, in.get<std::uint32_t>());
     if (!in.ok())
         return Error{Code::invalid, "plant probes: the request is cut short"};
+    if (!list)
+        return list.error();
+    std::span<const Site> sites = list->all();
     std::shared_ptr<AddressSpace> space = (*process)->space;
     (*process)->planted = true;
     // The addresses are those of the program that it ran before.
@@ -325,20 +327,21 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>&)
     return Body(out.body());
 }
 
-Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>&)
+Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
 {
     auto process = target(in.get<pid_t>(), "remove probes from");
     if (!process)
         return process.error();
-    auto n_sites = in.get<std::uint32_t>();
-    auto sites = in.array<Site>(n_sites);
+    auto list = SiteList::map(fds, in.get<std::uint32_t>());
     if (!in.ok())
         return Error{Code::invalid, "remove probes: the request is cut short"};
+    if (!list)
+        return list.error();
     std::shared_ptr<AddressSpace> space = (*process)->space;
 
     std::optional<StoppedWorld> stopped(std::in_place, *this, space);
     std::vector<Tracepoint*> idle;
-    for (const Site& site : sites) {
+    for (const Site& site : list->all()) {
         Tracepoint* tp = space->find(site.at);
         if (tp == nullptr || tp->firings.empty())
             continue;

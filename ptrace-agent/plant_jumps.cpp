@@ -109,7 +109,8 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
 {
     RuntimeMap& runtime = space.runtime;
     auto planted = std::make_unique<Planted>();
-    std::vector<Tracepoint*> served;
+    std::vector<Tracepoint*>& served = work.served;
+    served.clear();
     bool ok = true;
     for (WindowInsn& insn : placed.window.insns) {
         if (!insn.site)
@@ -122,13 +123,13 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
         insn.site = number;
         planted->probed.push_back({*number, served.back()->at()});
     }
-    Result<Patch> patch = ok ? build_patch(space, placed) : Error{Code::busy, no_room};
+    Result<Patch> patch = ok ? build_patch(space, placed, work.builder) : Error{Code::busy, no_room};
     ok = ok && patch;
     for (std::size_t i = 0; ok && i < served.size(); ++i)
         ok = claim(space, planted->probed[i].site, *served[i]);
     if (ok) {
         planted->patch = std::move(*patch);
-        planted->n_room = trampoline_bytes(placed.window);
+        planted->n_room = placed.n_room;
         for (const Moved& moved : planted->patch.moved) {
             if (moved.site)
                 runtime.set_back(*moved.site, moved.tail);
@@ -143,7 +144,7 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
         tp->site.reset();
         work.report.reasons[tp->at()] = no_room;
     }
-    space.patches.space().give_back(placed.place, trampoline_bytes(placed.window));
+    space.patches.space().give_back(placed.place, placed.n_room);
     return nullptr;
 }
 

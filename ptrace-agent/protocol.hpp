@@ -4,8 +4,8 @@
 //   message = Header, then header.bytes of body; integers as they lie in memory
 //
 // A request is answered by exactly one reply, ok or error, in the order of requests;
-// events come between replies at any time. Descriptors (set_arena) travel with the
-// request's first byte. Both ends are the same binary, so there is no version; a body
+// events come between replies at any time. Descriptors (set_arena; sites, site_list.hpp)
+// travel with the request's first byte. Both ends are the same binary, so there is no version; a body
 // is read with its bounds checked all the same.
 #pragma once
 

@@ -9,10 +9,17 @@
 #include <cstddef>
 #include <cstdlib>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace dt::test {
+
+// To be compared, and printed where it differs.
+inline std::vector<std::byte> copy_of(std::span<const std::byte> bytes)
+{
+    return {bytes.begin(), bytes.end()};
+}
 
 inline std::vector<std::byte> bytes_of(const std::string& hex)
 {

@@ -12,7 +12,7 @@ using namespace dt::test;
 namespace {
 
 // Where the jmp rel32 leads whose bytes begin at offset of code that stands at `at`.
-TargetAddr jump_at(const std::vector<std::byte>& code, TargetAddr at,
+TargetAddr jump_at(std::span<const std::byte> code, TargetAddr at,
                    std::size_t offset)
 {
     std::int32_t distance = 0;
@@ -67,7 +67,7 @@ TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
         auto built = build(window);
         ASSERT_TRUE(built) << first;
         const Patch& patch = built->patch;
-        EXPECT_EQ(patch.original, bytes_of(first + "4889f8 4889f2"));
+        EXPECT_EQ(copy_of(patch.original), bytes_of(first + "4889f8 4889f2"));
         EXPECT_EQ(patch.text.size(), patch.original.size());
         EXPECT_EQ(jump_at(patch.text, patch.at, window.n_prefix), patch.trampoline);
         EXPECT_EQ(jump_at(patch.text, patch.at, n), *patch.stub);
@@ -204,8 +204,8 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
     EXPECT_FALSE(space.take(window, trampoline_bytes(window))); // it is somebody's
     Result<Patch> patch = build_patch(window, *place, TargetAddr{0x2000000});
     ASSERT_TRUE(patch);
-    EXPECT_EQ(patch->original, bytes_of("c3 10203006"));
-    EXPECT_EQ(patch->text, bytes_of("e9 10203006"));
+    EXPECT_EQ(copy_of(patch->original), bytes_of("c3 10203006"));
+    EXPECT_EQ(copy_of(patch->text), bytes_of("e9 10203006"));
     EXPECT_EQ(jump_at(patch->stub_code, exact, 0), patch->moved[0].head);
     EXPECT_FALSE(place_of(*patch, Text::at(1))); // the program's own
     EXPECT_EQ(place_of(*patch, exact)->on, Text::at(0));
@@ -225,8 +225,8 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     TargetAddr exact = window.origin() + 0x05f63020;
     Result<Patch> patch = build_patch(window, {area + 64, exact}, area);
     ASSERT_TRUE(patch);
-    EXPECT_EQ(patch->text, bytes_of("67e9 2030f605"));
-    EXPECT_EQ(patch->original, bytes_of("ffe0 2030f605"));
+    EXPECT_EQ(copy_of(patch->text), bytes_of("67e9 2030f605"));
+    EXPECT_EQ(copy_of(patch->original), bytes_of("ffe0 2030f605"));
     // One byte less is not touched.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);

@@ -64,7 +64,7 @@ TEST(PatchPlan, TakesThePaddingBehindAReturn)
     EXPECT_EQ(window.insns.size(), 1U);
     Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch);
-    EXPECT_EQ(patch->original, bytes_of("c3 660f1f44"));
+    EXPECT_EQ(copy_of(patch->original), bytes_of("c3 660f1f44"));
     EXPECT_FALSE(patch->leaves);
     EXPECT_EQ(patch->code.size(), 17U + 9 + 1);
     // jmp short, then int3s
@@ -141,7 +141,7 @@ TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
     EXPECT_EQ(patch->moved[0].site, 1U);
     EXPECT_EQ(patch->moved[1].site, 2U);
     EXPECT_EQ(patch->moved[0].to, patch->moved[1].head);
-    EXPECT_EQ(patch->original, bytes_of("55 4889e5 4883ec10"));
+    EXPECT_EQ(copy_of(patch->original), bytes_of("55 4889e5 4883ec10"));
     EXPECT_EQ(place_of(*patch, Text::at(4))->index, 0U);
 }
 
@@ -202,7 +202,7 @@ TEST(PatchBuild, MakesHeadTailMovedInstructionsAndTheJumpBack)
     TargetAddr to = area + 64;
     Result<Patch> patch = build_patch(window, {to, {}}, area);
     ASSERT_TRUE(patch);
-    EXPECT_EQ(patch->original, bytes_of("55 4889e5 4883ec10"));
+    EXPECT_EQ(copy_of(patch->original), bytes_of("55 4889e5 4883ec10"));
     // lea -128(%rsp),%rsp; push %rbx; mov $0x12345,%ebx; jmp *area(%rip)
     EXPECT_EQ(part(*patch, to, 17), bytes_of("488d642480 53 bb45230100 ff25afffffff"));
     EXPECT_EQ(patch->moved[0].tail, to + 17);

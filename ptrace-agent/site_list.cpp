@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/site_list.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace dt::agent {
+
+constexpr int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+Result<Fd> list_of(std::span<const Site> sites)
+{
+    if (sites.empty())
+        return Fd();
+    Fd fd(memfd_create("dtrace-sites", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd)
+        return errno_error("list sites: memfd_create");
+    for (auto left = std::as_bytes(sites); !left.empty();) {
+        ssize_t n = ::write(fd.get(), left.data(), left.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return errno_error("list sites: write to a memfd");
+        left = left.subspan(static_cast<std::size_t>(n));
+    }
+    if (fcntl(fd.get(), F_ADD_SEALS, all_seals) != 0)
+        return errno_error("list sites: seal a memfd");
+    return fd;
+}
+
+Result<SiteList> SiteList::map(std::span<const Fd> fds, std::uint32_t n)
+{
+    SiteList list;
+    if (n == 0)
+        return list;
+    std::size_t bytes = n * sizeof(Site);
+    struct stat info {};
+    if (fds.size() != 1 || fcntl(fds[0].get(), F_GET_SEALS) != all_seals ||
+        fstat(fds[0].get(), &info) != 0 ||
+        static_cast<std::size_t>(info.st_size) < bytes)
+        return Error{Code::invalid, "map a list of sites: not what was announced"};
+    void* base =
+        mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fds[0].get(), 0);
+    if (base == MAP_FAILED)
+        return errno_error("map a list of sites");
+    list.all_ = {static_cast<const Site*>(base), n};
+    return list;
+}
+
+SiteList::SiteList(SiteList&& other) noexcept : all_(std::exchange(other.all_, {}))
+{
+}
+
+SiteList::~SiteList()
+{
+    if (!all_.empty())
+        munmap(const_cast<Site*>(all_.data()), all_.size_bytes());
+}
+
+} // namespace dt::agent
