@@ -121,7 +121,7 @@ Tracepoint& AddressSpace::add(const Instruction& insn)
 void AddressSpace::note_jumpless(TargetAddr at)
 {
     constexpr std::size_t n_few = 4096;
-    if (jumpless_.size() > 2 * n_tracepoints() + n_few)
+    if (jumpless_.size() % n_few == 0 && jumpless_.size() > 2 * n_tracepoints())
         (void)without_jump();
     jumpless_.push_back(at);
 }
@@ -145,6 +145,24 @@ std::vector<Tracepoint*> AddressSpace::without_jump(TargetAddr from, TargetAddr 
     for (auto at = std::lower_bound(jumpless_.begin(), jumpless_.end(), from);
          at != jumpless_.end() && *at < end; ++at) {
         Tracepoint* tp = find(*at);
+        if (tp != nullptr && (tp->written || !tp->site))
+            all.push_back(tp);
+    }
+    return all;
+}
+
+std::vector<Tracepoint*>
+AddressSpace::without_jump_but(std::span<Tracepoint* const> ascending)
+{
+    sort_jumpless();
+    std::vector<Tracepoint*> all;
+    auto passed = ascending.begin();
+    for (TargetAddr at : jumpless_) {
+        while (passed != ascending.end() && (*passed)->at() < at)
+            ++passed;
+        if (passed != ascending.end() && (*passed)->at() == at)
+            continue;
+        Tracepoint* tp = find(at);
         if (tp != nullptr && (tp->written || !tp->site))
             all.push_back(tp);
     }

@@ -107,6 +107,7 @@ public:
     // the other. They are few where jumps can be.
     std::vector<Tracepoint*> without_jump();
     std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
+    std::vector<Tracepoint*> without_jump_but(std::span<Tracepoint* const> ascending);
 
     // Writes or restores many breakpoints; sets written. Those whose byte is not as
     // expected are returned and left alone.

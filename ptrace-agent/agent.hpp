@@ -35,7 +35,7 @@
 namespace dt::agent {
 
 class Agent;
-struct PlacedWindow; // jump_plan.hpp
+struct Taken; // jump_plan.hpp
 
 // What became of tracepoints that were to have jumps.
 struct JumpReport {
@@ -206,7 +206,7 @@ private:
     void write_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
                      JumpWork& work);
     class MappedRoom;
-    std::unique_ptr<Planted> build(AddressSpace& space, PlacedWindow& placed,
+    std::unique_ptr<Planted> build(AddressSpace& space, Window& window, const Taken& taken,
                                    JumpWork& work);
     bool claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp);
     void unclaim(AddressSpace& space, const std::vector<Planted*>& odd,

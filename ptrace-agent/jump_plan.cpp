@@ -257,12 +257,8 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
                                           const std::vector<Tracepoint*>& wanted)
 {
     std::vector<TargetAddr> breakpoints;
-    auto before = [](const Tracepoint* a, const Tracepoint* b) {
-        return a->at() < b->at();
-    };
-    for (Tracepoint* tp : space.without_jump()) {
-        if (tp->written ? !std::binary_search(wanted.begin(), wanted.end(), tp, before)
-                        : !tp->site && !can_jump(*tp)) // that stand or will
+    for (const Tracepoint* tp : space.without_jump_but(wanted)) {
+        if (tp->written || !can_jump(*tp)) // that stand or will
             breakpoints.push_back(tp->at());
     }
     std::vector<PatchSite> sites;
@@ -315,9 +311,10 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
         x86_64, sites, [&text](TargetAddr at, std::size_t n) { return text(at, n); });
     for (const Refused& refused : plan.refused)
         result.refused[wanted[refused.site]->at()] = refused.reason;
-    map_stub_areas(space, room, plan.windows);
-    result.windows.reserve(plan.windows.size());
-    for (Window& window : plan.windows) {
+    result.windows = std::move(plan.windows);
+    map_stub_areas(space, room, result.windows);
+    result.taken.reserve(result.windows.size());
+    for (const Window& window : result.windows) {
         std::size_t bytes = trampoline_bytes(window);
         auto at = space.patches.space().take(window, bytes);
         // Once there is an area near a punned one, its stub's place is all that counts.
@@ -327,9 +324,10 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
         for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
             at = space.patches.space().take(window, bytes);
         if (at) {
-            result.windows.push_back({std::move(window), *at, bytes});
+            result.taken.push_back({*at, bytes});
             continue;
         }
+        result.taken.emplace_back();
         for (const WindowInsn& insn : window.insns) {
             if (insn.site)
                 result.refused[wanted[*insn.site]->at()] = no_room;
@@ -338,11 +336,10 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     return result;
 }
 
-Result<Patch> build_patch(AddressSpace& space, const PlacedWindow& placed,
+Result<Patch> build_patch(AddressSpace& space, const Window& window, const Place& place,
                           PatchBuilder& builder)
 {
-    const Place& place = placed.place;
-    return builder.build(placed.window, place,
+    return builder.build(window, place,
                          *space.patches.space().area_of(place.trampoline));
 }
 

@@ -24,14 +24,14 @@ public:
     virtual bool map(TargetAddr at, std::uint64_t bytes, Holds holds) = 0;
 };
 
-struct PlacedWindow {
-    Window window; // the numbers of its sites are indices of what was wanted
+struct Taken {
     Place place;
-    std::size_t n_room = 0; // bytes that were taken for the trampoline
+    std::size_t n_bytes = 0; // for the trampoline; 0: no place was found
 };
 
 struct JumpPlan {
-    std::vector<PlacedWindow> windows;                   // ascending
+    std::vector<Window> windows; // ascending; sites have the indices of what was wanted
+    std::vector<Taken> taken;    // for each window
     std::unordered_map<TargetAddr, std::string> refused; // by site: why it has no jump
 };
 
@@ -42,7 +42,7 @@ bool can_jump(const Tracepoint& tp);
 // TrampolineSpace for each window.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted);
-Result<Patch> build_patch(AddressSpace& space, const PlacedWindow& placed,
+Result<Patch> build_patch(AddressSpace& space, const Window& window, const Place& place,
                           PatchBuilder& builder);
 
 } // namespace dt::agent

@@ -52,11 +52,14 @@ static void plan_fresh(Planting& work, const JumpReport& jumps, JumpPlan& plan,
         tell(tp, plan);
     }
     PatchBuilder builder;
-    for (const PlacedWindow& placed : plan.windows) {
-        auto patch = build_patch(work.space, placed, builder);
+    for (std::size_t i = 0; i < plan.windows.size(); ++i) {
+        if (plan.taken[i].n_bytes == 0)
+            continue;
+        const Window& window = plan.windows[i];
+        auto patch = build_patch(work.space, window, plan.taken[i].place, builder);
         if (!patch)
             continue; // its sites have told the reason
-        for (const WindowInsn& insn : placed.window.insns) {
+        for (const WindowInsn& insn : window.insns) {
             if (insn.site)
                 tell(wanted[*insn.site],
                      {SitePlan::jump, std::string(text_of(patch->form))});

@@ -131,6 +131,8 @@ static bool has_execed(const std::vector<Thread*>& threads)
     });
 }
 
+constexpr std::size_t n_few = 4; // the agent's own, say
+
 void place_all(Planting& work, std::span<const Site> sites)
 {
     work.mappings = mappings_of(work.space.speaker());
@@ -141,10 +143,22 @@ void place_all(Planting& work, std::span<const Site> sites)
                      [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
     work.fresh.reserve(sites.size());
     work.sites.reserve(sites.size());
+    // Where none is yet, looking for those that are there takes long for nothing.
+    const bool any_there = work.space.n_tracepoints() > n_few;
+    const std::vector<Tracepoint*> few =
+        any_there ? std::vector<Tracepoint*>() : work.space.tracepoints();
+    auto known = [&](TargetAddr at) -> Tracepoint* {
+        if (!work.fresh.empty() && work.fresh.back()->at() == at)
+            return work.fresh.back();
+        if (any_there)
+            return work.space.find(at);
+        auto it = std::find_if(few.begin(), few.end(),
+                               [at](const Tracepoint* tp) { return tp->at() == at; });
+        return it == few.end() ? nullptr : *it;
+    };
     for (std::uint32_t index : order) {
-        TargetAddr at = sites[index].at;
-        if (std::string why = place(work, work.space.find(at), index, sites[index]);
-            !why.empty())
+        const Site& site = sites[index];
+        if (std::string why = place(work, known(site.at), index, site); !why.empty())
             work.refused.emplace_back(index, std::move(why));
     }
 }

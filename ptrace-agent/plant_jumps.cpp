@@ -104,7 +104,7 @@ bool Agent::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
 }
 
 // Null: the runtime's tables are full, or an instruction cannot be moved there.
-std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
+std::unique_ptr<Planted> Agent::build(AddressSpace& space, Window& window, const Taken& taken,
                                       JumpWork& work)
 {
     RuntimeMap& runtime = space.runtime;
@@ -112,7 +112,7 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
     std::vector<Tracepoint*>& served = work.served;
     served.clear();
     bool ok = true;
-    for (WindowInsn& insn : placed.window.insns) {
+    for (WindowInsn& insn : window.insns) {
         if (!insn.site)
             continue;
         served.push_back(work.wanted[*insn.site]); // an endbr64, where there is one
@@ -123,19 +123,19 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
         insn.site = number;
         planted->probed.push_back({*number, served.back()->at()});
     }
-    Result<Patch> patch = ok ? build_patch(space, placed, work.builder) : Error{Code::busy, no_room};
+    Result<Patch> patch = ok ? build_patch(space, window, taken.place, work.builder) : Error{Code::busy, no_room};
     ok = ok && patch;
     for (std::size_t i = 0; ok && i < served.size(); ++i)
         ok = claim(space, planted->probed[i].site, *served[i]);
     if (ok) {
         planted->patch = std::move(*patch);
-        planted->n_room = placed.n_room;
+        planted->n_room = taken.n_bytes;
         for (const Moved& moved : planted->patch.moved) {
             if (moved.site)
                 runtime.set_back(*moved.site, moved.tail);
         }
         // What comes next may have their place in memory.
-        std::vector<WindowInsn>().swap(placed.window.insns);
+        std::vector<WindowInsn>().swap(window.insns);
         return planted;
     }
     for (const Planted::Probed& probed : planted->probed)
@@ -144,7 +144,7 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, PlacedWindow& placed,
         tp->site.reset();
         work.report.reasons[tp->at()] = no_room;
     }
-    space.patches.space().give_back(placed.place, placed.n_room);
+    space.patches.space().give_back(taken.place, taken.n_bytes);
     return nullptr;
 }
 
@@ -185,8 +185,10 @@ void Agent::prepare_jumps(const std::shared_ptr<AddressSpace>& target,
     report.reasons = std::move(plan->refused);
     std::vector<std::unique_ptr<Planted>> all;
     all.reserve(plan->windows.size());
-    for (PlacedWindow& placed : plan->windows) {
-        if (auto planted = build(space, placed, work))
+    for (std::size_t i = 0; i < plan->windows.size(); ++i) {
+        if (plan->taken[i].n_bytes == 0)
+            continue;
+        if (auto planted = build(space, plan->windows[i], plan->taken[i], work))
             all.push_back(std::move(planted));
     }
     unclaim(space, space.patches.prepare(space, std::move(all)), report);

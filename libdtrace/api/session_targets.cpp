@@ -48,6 +48,7 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& p
     if (process.symbols != nullptr)
         session.pid_provider.find_extents(*process.symbols, ids);
     std::vector<dt::Site> sites;
+    sites.reserve(ids.size()); // most probes have one
     for (std::uint32_t id : ids) {
         const dt::PidProbe* probe = session.pid_provider.probe(id);
         for (const dt::PidSite& at : probe->sites)
