@@ -145,6 +145,8 @@ bool AgentClient::take_message()
     auto body = std::span(inbox_).subspan(sizeof header, header.bytes);
     if (header.word == word_event) {
         events_.push_back(read_event(body));
+    } else if (n_unread_ != 0) {
+        --n_unread_;
     } else {
         // The reply keeps its word in front, so that call() can tell ok from error.
         reply_.emplace(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(whole));
@@ -173,18 +175,24 @@ Result<Ok> AgentClient::receive(bool wait)
     }
 }
 
+bool AgentClient::send(std::uint32_t request, std::span<const std::byte> body,
+                       std::span<const int> fds)
+{
+    Header header{request, static_cast<std::uint32_t>(body.size()),
+                  static_cast<std::uint32_t>(fds.size())};
+    if (socket_ && send_all(socket_.get(), &header, sizeof header, fds) &&
+        send_all(socket_.get(), body.data(), body.size(), {}))
+        return true;
+    agent_died();
+    return false;
+}
+
 Result<std::vector<std::byte>> AgentClient::call(std::uint32_t request,
                                                  std::span<const std::byte> body,
                                                  std::span<const int> fds)
 {
-    if (!socket_)
+    if (!send(request, body, fds))
         return Error{Code::gone, "the ptrace-agent is gone"};
-    Header header{request, static_cast<std::uint32_t>(body.size())};
-    if (!send_all(socket_.get(), &header, sizeof header, fds) ||
-        !send_all(socket_.get(), body.data(), body.size(), {})) {
-        agent_died();
-        return Error{Code::gone, "the ptrace-agent is gone"};
-    }
     reply_.reset();
     while (!reply_) {
         if (take_message())
@@ -194,6 +202,7 @@ Result<std::vector<std::byte>> AgentClient::call(std::uint32_t request,
     }
     std::vector<std::byte> reply = std::move(*reply_);
     reply_.reset();
+    Header header;
     std::memcpy(&header, reply.data(), sizeof header);
     reply.erase(reply.begin(), reply.begin() + sizeof header);
     if (header.word == reply_ok)
@@ -266,6 +275,12 @@ Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> site
     out.raw(body.data(), body.size()).put(static_cast<std::uint32_t>(sites.size()));
     int fd = list->get();
     return call(request, out.body(), std::span<const int>(&fd, fd >= 0 ? 1 : 0));
+}
+
+void AgentClient::expect(std::size_t n_sites)
+{
+    if (send(request_expect, Writer().put<std::uint64_t>(n_sites).body()))
+        ++n_unread_;
 }
 
 Result<std::vector<SitePlan>> AgentClient::plan(pid_t pid, std::span<const Site> sites,

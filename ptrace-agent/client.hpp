@@ -184,6 +184,9 @@ public:
     // (zombie, ourselves).
     Result<Target> grab(pid_t pid);
 
+    // So many sites are about to be planted: memory for them is got while the caller makes
+    // them. Nothing is waited for.
+    void expect(std::size_t n_sites);
     // What plant() would do now with all these, in their order, by the same plan. The
     // target runs on and nothing of it is changed. What only shows when the runtime is
     // put into it (its limits, say) is not foreseen. Code::busy: probes are planted.
@@ -229,6 +232,8 @@ public:
 
 private:
     AgentClient(Fd socket, pid_t agent);
+    bool send(std::uint32_t request, std::span<const std::byte> body,
+              std::span<const int> fds = {});
     Result<std::vector<std::byte>> call(std::uint32_t request,
                                         std::span<const std::byte> body,
                                         std::span<const int> fds = {});
@@ -248,6 +253,7 @@ private:
     std::deque<AgentEvent> events_;
     std::map<pid_t, std::uint32_t> n_execs_; // that next_event() told of
     std::optional<std::vector<std::byte>> reply_;
+    std::size_t n_unread_ = 0; // replies that nobody waits for
     bool gone_ = false;
 };
 

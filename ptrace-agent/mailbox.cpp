@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/mailbox.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <fcntl.h>
+#include <iterator>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -175,8 +177,11 @@ std::optional<Request> Mailbox::next()
     auto end = in_.begin() + static_cast<ptrdiff_t>(whole);
     request.body.assign(in_.begin() + sizeof header, end);
     in_.erase(in_.begin(), end);
-    request.fds = std::move(fds_);
-    fds_.clear();
+    auto n_fds = static_cast<ptrdiff_t>(
+        std::min<std::size_t>(header.n_fds, fds_.size())); // they come before the rest
+    request.fds.assign(std::make_move_iterator(fds_.begin()),
+                       std::make_move_iterator(fds_.begin() + n_fds));
+    fds_.erase(fds_.begin(), fds_.begin() + n_fds);
     return request;
 }
 
@@ -187,7 +192,7 @@ bool Mailbox::closed() const
 
 void Mailbox::send(std::uint32_t word, const std::vector<std::byte>& body)
 {
-    Header header{word, static_cast<std::uint32_t>(body.size())};
+    Header header{word, static_cast<std::uint32_t>(body.size()), 0};
     auto* bytes = reinterpret_cast<const std::byte*>(&header);
     out_.insert(out_.end(), bytes, bytes + sizeof header);
     out_.insert(out_.end(), body.begin(), body.end());

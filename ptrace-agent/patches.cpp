@@ -103,7 +103,11 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
         },
         [&](std::size_t first, std::size_t last, TargetAddr from, std::uint64_t n) {
             bytes.assign(n, std::byte{0xcc});
-            bool ok = text.read_text(from, bytes);
+            // What nobody has in between need not be read.
+            auto known = std::lower_bound(trampolines_.begin(), trampolines_.end(),
+                                          Trampoline{from, nullptr}, before);
+            bool any_between = known != trampolines_.end() && known->at < from + n;
+            bool ok = !any_between || text.read_text(from, bytes);
             for (std::size_t i = first; i < last; ++i)
                 std::copy(pieces[i].code.begin(), pieces[i].code.end(),
                           place_in(bytes, from, pieces[i].at));

@@ -13,9 +13,11 @@
 #include "ptrace-agent/linker.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <numeric>
 #include <optional>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 namespace dt::agent {
 
@@ -236,6 +238,39 @@ static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
     work.sites.clear();
     work.window.forget();
     work.space.patches.prepare(work.space, {});
+}
+
+// Without taking a processor from somebody else's thread, a target's say: proc(5), loadavg
+// tells how many want one now, the client and us among them.
+static bool is_a_processor_idle()
+{
+    std::ifstream file("/proc/loadavg");
+    double averages[3];
+    long n_running = 0;
+    for (double& average : averages)
+        file >> average;
+    return file >> n_running && n_running <= sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+// The heap's end, touched: page by page it takes a tenth of the time of planting.
+Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
+{
+    constexpr std::uint64_t heap_per_site = 900;
+    constexpr std::uint64_t most_sites = 200'000;
+    constexpr std::size_t part = 8 << 20; // comes from the heap (M_MMAP_THRESHOLD)
+    constexpr std::size_t page = 4096;
+    auto n_sites = std::min(in.get<std::uint64_t>(), most_sites);
+    if (!is_a_processor_idle())
+        return Body{};
+    table_.expect(n_sites);
+    std::vector<std::unique_ptr<std::byte[]>> parts;
+    for (std::uint64_t left = n_sites * heap_per_site; left >= part; left -= part) {
+        auto bytes = std::make_unique_for_overwrite<std::byte[]>(part);
+        for (std::size_t at = 0; at < part; at += page)
+            static_cast<volatile std::byte&>(bytes[at]) = std::byte{1};
+        parts.push_back(std::move(bytes));
+    }
+    return Body{};
 }
 
 Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)

@@ -3,8 +3,8 @@
 //
 //   message = Header, then header.bytes of body; integers as they lie in memory
 //
-// A request is answered by exactly one reply, ok or error, in the order of requests;
-// events come between replies at any time. Descriptors (set_arena; sites, site_list.hpp)
+// A request is answered by exactly one reply, ok or error, in the order of requests (the
+// client waits for all of them but that to `expect`); events come between replies at any time. Descriptors (set_arena; sites, site_list.hpp)
 // travel with the request's first byte. Both ends are the same binary, so there is no version; a body
 // is read with its bounds checked all the same.
 #pragma once
@@ -23,7 +23,7 @@ namespace dt::agent {
 
 // clang-format off
 #define AGENT_REQUESTS(X) /* X(name): Agent::do_<name>() answers it */ \
-    X(set_arena) X(create) X(grab) X(plan) X(plant) X(remove) X(resume) \
+    X(set_arena) X(expect) X(create) X(grab) X(plan) X(plant) X(remove) X(resume) \
     X(resume_libraries) X(detach) X(kill) X(profile) X(follow) X(put_back)
 // clang-format on
 
@@ -40,6 +40,7 @@ enum Word : std::uint32_t {
 struct Header {
     std::uint32_t word = word_none;
     std::uint32_t bytes = 0;
+    std::uint32_t n_fds = 0; // that travel with it
 };
 constexpr std::uint32_t max_body_bytes = 1u << 30;
 

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+static constexpr std::size_t many_sites = 10'000;
+
 dtrace_hdl::dtrace_hdl()
     : dtrace_provider(registry), profile_provider(registry),
       pid_provider(registry, [this](pid_t pid) { return processes.symbols_of(pid); }),
@@ -110,6 +112,8 @@ int dtrace_hdl::start()
 {
     if (fit_options() != 0 || make_arena() != 0)
         return -1;
+    if (give_arena() != 0)
+        return -1;
     host = std::make_unique<dt::LocalHost>(arena->base());
     dt::Consumer::Config config;
     config.arena = arena->base();
@@ -129,17 +133,9 @@ int dtrace_hdl::start()
         if (enable(each) != 0)
             return -1;
 
-    if (dt::AgentClient* agent = processes.agent()) {
-        auto set = agent->set_arena(arena->program_fd(), arena->program_bytes(),
-                                    arena->data_fd(),
-                                    arena->total_bytes() - arena->program_bytes());
-        if (!set)
-            return fail(set.error());
-        for (const auto& process : processes.all()) {
-            process->unplanted = pid_provider.probes_of(process->pid);
-            if (process->alive && plant(process.get()) != 0)
-                return -1;
-        }
+    for (const auto& process : processes.all()) {
+        if (process->alive && plant(process.get()) != 0)
+            return -1;
     }
 
     active = true;
@@ -148,6 +144,27 @@ int dtrace_hdl::start()
     host->fire(dt::probe_begin);
     dt_activity_advance(arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
     return start_clock();
+}
+
+// To the agent, which prepares for what is to be planted while we go on.
+int dtrace_hdl::give_arena()
+{
+    dt::AgentClient* agent = processes.agent();
+    if (agent == nullptr)
+        return 0;
+    auto set = agent->set_arena(arena->program_fd(), arena->program_bytes(),
+                                arena->data_fd(),
+                                arena->total_bytes() - arena->program_bytes());
+    if (!set)
+        return fail(set.error());
+    std::size_t n_sites = 0;
+    for (const auto& process : processes.all()) {
+        process->unplanted = pid_provider.probes_of(process->pid);
+        n_sites += process->unplanted.size();
+    }
+    if (n_sites >= many_sites)
+        agent->expect(n_sites);
+    return 0;
 }
 
 // Records must fit their buffers, or nothing would ever be recorded.

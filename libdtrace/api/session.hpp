@@ -83,6 +83,7 @@ struct dtrace_hdl : dt::Events {
     int start();     // go(), which may fail at any step
     void back_out(); // of a start() that failed: as before go()
     int load(dt::Enabling& enabling);
+    int give_arena();
     int check_sizes();
     int enable(const dt::Enabling& enabling);
     int start_clock();

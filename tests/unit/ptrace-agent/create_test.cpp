@@ -227,6 +227,30 @@ TEST(Plant, RefusesWhatItCannotInstrumentAndPlantsTheRest)
     EXPECT_EQ(session.hits(1), 10u);
 }
 
+// Their replies come between others, or while nobody waits for one.
+TEST(Plant, ExpectationsTakeNobodysReply)
+{
+    Session session;
+    pid_t pid = session.create({victim("spin"), "10", "1"});
+    Site site;
+    site.at = functions_of(pid, "/spin")["work"].at;
+    site.probe = 1;
+    session.agent().expect(20'000);
+    usleep(200'000);
+    auto none = session.agent().next_event();
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(*none);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        session.agent().expect(20'000);
+        session.agent().expect(~std::size_t{0});
+        auto report = session.agent().plant(pid, std::span(&site, 1));
+        ASSERT_TRUE(report) << report.error().text;
+        EXPECT_EQ(report->n_planted, 1u);
+    }
+    EXPECT_EQ(session.run_to_end(pid), 0);
+    EXPECT_EQ(session.hits(1), 10u);
+}
+
 TEST(Plant, SharesATracepointAndRestoresTheTextWithTheLastProbe)
 {
     Session session;
