@@ -279,6 +279,7 @@ private:
     std::uint64_t heard_ns_ = 0;      // when the client asked for something, monotonic
     bool silent_client_ = false;      // nobody waits for it
     std::uint64_t crowded_ns_ = 0;    // when to ask for room again, monotonic; 0: never
+    std::vector<dt_rt_firing> firings_; // of the site that is being set up
     ArenaMap arena_;
     TracepointTable table_;
     std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;

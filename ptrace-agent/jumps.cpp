@@ -9,9 +9,9 @@
 
 namespace dt::agent {
 
-std::vector<dt_rt_firing> firings_of(const Tracepoint& tp)
+static void list_firings(const Tracepoint& tp, std::vector<dt_rt_firing>& all)
 {
-    std::vector<dt_rt_firing> all;
+    all.clear();
     if (tp.purpose == Tracepoint::library_change)
         all.push_back({0, DT_RT_LIBRARIES, 0});
     for (const Firing& firing : tp.firings) {
@@ -20,7 +20,6 @@ std::vector<dt_rt_firing> firings_of(const Tracepoint& tp)
                                                        : DT_RT_OFFSET;
         all.push_back({firing.probe, kind, firing.arg0});
     }
-    return all;
 }
 
 // A jump stands for the tracepoint already, and its list of probes changed.
@@ -28,10 +27,10 @@ bool Agent::update_jump(AddressSpace& space, const Tracepoint& tp)
 {
     if (!tp.site)
         return false;
-    std::vector<dt_rt_firing> firings = firings_of(tp);
-    if (!space.runtime.set_firings(*tp.site, firings))
+    list_firings(tp, firings_);
+    if (!space.runtime.set_firings(*tp.site, firings_))
         return false;
-    compile_site(space, *tp.site, firings);
+    compile_site(space, *tp.site, firings_);
     return true;
 }
 

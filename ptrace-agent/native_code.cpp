@@ -56,22 +56,24 @@ std::optional<TargetAddr> NativeCode::after_fault(TargetAddr pc) const
 constexpr std::size_t max_clauses = 8; // of a probe: the rest is not worth the code
 
 // Of a probe, in program order; none: too many, or it is not one that a target fires.
-static std::vector<std::uint32_t> ecbs_of(const dt_arena* arena, const dt_probe& probe)
+static std::span<const std::uint32_t>
+ecbs_of(const dt_arena* arena, const dt_probe& probe,
+        std::array<std::uint32_t, max_clauses>& all)
 {
     const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
-    std::vector<std::uint32_t> all;
+    std::size_t n = 0;
     std::uint32_t epid = __atomic_load_n(&probe.first_ecb, __ATOMIC_ACQUIRE);
     if ((probe.flags & DT_PROBE_DTRACE) != 0)
-        return all;
+        return {};
     for (; epid != 0; epid = __atomic_load_n(&ecbs[epid - 1].next, __ATOMIC_ACQUIRE)) {
-        if (all.size() == max_clauses)
+        if (n == max_clauses)
             return {};
-        all.push_back(epid);
+        all[n++] = epid;
     }
     // Another is about to come.
-    if (probe.flags >> DT_PROBE_ECBS_SHIFT != all.size())
-        all.clear();
-    return all;
+    if (probe.flags >> DT_PROBE_ECBS_SHIFT != n)
+        return {};
+    return std::span(all).first(n);
 }
 
 // A site with one probe: its clauses one after the other, up to the first that is the
@@ -91,19 +93,22 @@ void Agent::compile_site(AddressSpace& space, std::uint32_t site,
     const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
     const auto arguments = firing.kind == DT_RT_RETURN ? native::Arguments::of_return
                                                        : native::Arguments::of_call;
-    std::vector<RuntimeMap::Compiled> chain;
-    const std::vector<std::uint32_t> epids = ecbs_of(arena, probe);
+    // Fifty thousand sites are compiled one after the other: nothing is allocated.
+    std::array<std::uint32_t, max_clauses> room;
+    std::array<RuntimeMap::Compiled, max_clauses> chain;
+    std::size_t n = 0;
+    const auto epids = ecbs_of(arena, probe, room);
     for (std::uint32_t epid : epids) {
         const native::Place place{static_cast<std::uint32_t>(epids.size()),
                                   epid == epids.back()};
         auto code =
             space.native.routine(space, arena, ecbs[epid - 1].clause, arguments, place);
-        chain.push_back(
-            {code.value_or(TargetAddr{}), space.runtime.arena + at, firing.arg0, epid});
+        chain[n++] = {code.value_or(TargetAddr{}), space.runtime.arena + at,
+                      firing.arg0, epid};
         if (!code)
             break;
     }
-    space.runtime.set_compiled(site, chain);
+    space.runtime.set_compiled(site, std::span(chain).first(n));
 }
 
 } // namespace dt::agent
