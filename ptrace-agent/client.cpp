@@ -263,18 +263,20 @@ Result<Target> AgentClient::grab(pid_t pid)
     return Target{pid, false};
 }
 
-// Of a request whose body ends in the number of the sites.
+// Of a request whose body ends in the number of the sites, and in the sites if they are few.
 Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> sites,
                                                       std::uint32_t request,
                                                       std::span<const std::byte> body)
 {
+    Writer out;
+    out.raw(body.data(), body.size()).put(static_cast<std::uint32_t>(sites.size()));
+    if (sites.size() <= few_sites)
+        return call(request, out.raw(sites.data(), sites.size_bytes()).body());
     auto list = list_of(sites);
     if (!list)
         return list.error();
-    Writer out;
-    out.raw(body.data(), body.size()).put(static_cast<std::uint32_t>(sites.size()));
     int fd = list->get();
-    return call(request, out.body(), std::span<const int>(&fd, fd >= 0 ? 1 : 0));
+    return call(request, out.body(), std::span<const int>(&fd, 1));
 }
 
 void AgentClient::expect(std::size_t n_sites)

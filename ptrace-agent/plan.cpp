@@ -96,7 +96,7 @@ Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>& fds)
     if (!process)
         return process.error();
     auto mechanism = in.get<Mechanism>();
-    auto list = SiteList::map(fds, in.get<std::uint32_t>());
+    auto list = SiteList::take(in, fds);
     if (!in.ok())
         return Error{Code::invalid, "plan probes: the request is cut short"};
     if (!list)

@@ -283,7 +283,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     auto mechanism = in.get<Mechanism>();
     auto n_seen = in.get<std::uint32_t>();
     auto seen = in.array<SeenText>(n_seen);
-    auto list = SiteList::map(fds, in.get<std::uint32_t>());
+    auto list = SiteList::take(in, fds);
     if (!in.ok())
         return Error{Code::invalid, "plant probes: the request is cut short"};
     if (!list)
@@ -381,7 +381,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
     auto process = target(in.get<pid_t>(), "remove probes from");
     if (!process)
         return process.error();
-    auto list = SiteList::map(fds, in.get<std::uint32_t>());
+    auto list = SiteList::take(in, fds);
     if (!in.ok())
         return Error{Code::invalid, "remove probes: the request is cut short"};
     if (!list)

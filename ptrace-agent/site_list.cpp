@@ -14,8 +14,6 @@ constexpr int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRI
 
 Result<Fd> list_of(std::span<const Site> sites)
 {
-    if (sites.empty())
-        return Fd();
     Fd fd(memfd_create("dtrace-sites", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!fd)
         return errno_error("list sites: memfd_create");
@@ -32,11 +30,14 @@ Result<Fd> list_of(std::span<const Site> sites)
     return fd;
 }
 
-Result<SiteList> SiteList::map(std::span<const Fd> fds, std::uint32_t n)
+Result<SiteList> SiteList::take(Reader& body, std::span<const Fd> fds)
 {
     SiteList list;
-    if (n == 0)
+    auto n = body.get<std::uint32_t>();
+    if (n <= few_sites) {
+        list.few_ = body.array<Site>(n);
         return list;
+    }
     std::size_t bytes = n * sizeof(Site);
     struct stat info {};
     if (fds.size() != 1 || fcntl(fds[0].get(), F_GET_SEALS) != all_seals ||
@@ -47,18 +48,19 @@ Result<SiteList> SiteList::map(std::span<const Fd> fds, std::uint32_t n)
         mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fds[0].get(), 0);
     if (base == MAP_FAILED)
         return errno_error("map a list of sites");
-    list.all_ = {static_cast<const Site*>(base), n};
+    list.mapped_ = {static_cast<const Site*>(base), n};
     return list;
 }
 
-SiteList::SiteList(SiteList&& other) noexcept : all_(std::exchange(other.all_, {}))
+SiteList::SiteList(SiteList&& other) noexcept
+    : few_(std::move(other.few_)), mapped_(std::exchange(other.mapped_, {}))
 {
 }
 
 SiteList::~SiteList()
 {
-    if (!all_.empty())
-        munmap(const_cast<Site*>(all_.data()), all_.size_bytes());
+    if (!mapped_.empty())
+        munmap(const_cast<Site*>(mapped_.data()), mapped_.size_bytes());
 }
 
 } // namespace dt::agent

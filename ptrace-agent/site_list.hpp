@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Sites on the way from client to agent: megabytes that nobody copies more than once.
+// Sites on the way from client to agent: a few in the request's body, or megabytes that
+// nobody copies more than once.
 //
 //   client   list_of(sites) ──▶ memfd, sealed ──▶ with the request
-//   agent    SiteList::map(memfd) ──▶ span of them, read-only
+//   agent    SiteList::take(body, memfd) ──▶ span of them, read-only
 //
 // Sealed against everything: the agent looks at a site again and again, and beyond the
 // end of a file that was cut it would die of SIGBUS.
@@ -10,28 +11,33 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "ptrace-agent/client.hpp"
+#include "ptrace-agent/protocol.hpp"
 
 #include <span>
+#include <vector>
 
 namespace dt::agent {
 
-// Errors: memfd_create(2), write(2), fcntl(2). No sites, no memfd.
+constexpr std::size_t few_sites = 256; // in the body
+
+// Errors: memfd_create(2), write(2), fcntl(2).
 Result<Fd> list_of(std::span<const Site> sites);
 
 class SiteList {
 public:
-    // fds: those of the request. Code::invalid when they hold no sealed list of n.
-    static Result<SiteList> map(std::span<const Fd> fds, std::uint32_t n);
+    // The number is next in the body; fds: those of the request. Code::invalid when neither
+    // holds so many.
+    static Result<SiteList> take(Reader& body, std::span<const Fd> fds);
     SiteList(SiteList&& other) noexcept;
     SiteList& operator=(SiteList&&) = delete;
     ~SiteList();
 
-    std::span<const Site> all() const { return all_; }
+    std::span<const Site> all() const { return mapped_.empty() ? few_ : mapped_; }
 
 private:
     SiteList() = default;
-    std::span<const Site> all_;
+    std::vector<Site> few_;
+    std::span<const Site> mapped_;
 };
 
 } // namespace dt::agent

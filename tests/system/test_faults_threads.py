@@ -52,6 +52,7 @@ def threads_are_made_and_end_while_probes_come_and_go(t):
     """C1: twenty thousand threads, in a program that prints what they computed"""
     need("python3")
     script = ("import threading\n"
+              "print('ready', flush=True)\n"
               "done = []\n"
               "def run(n): done.append(n * 3)\n"
               "for i in range(2000):\n"
@@ -59,6 +60,7 @@ def threads_are_made_and_end_while_probes_come_and_go(t):
               "    [x.start() for x in all]; [x.join() for x in all]\n"
               "print(len(done), sum(done))\n")
     with held(subprocess.Popen(["python3", "-c", script], stdout=subprocess.PIPE, text=True)) as target:
+        equal(target.stdout.readline(), "ready\n", "the target")
         n_rounds = traced_again_and_again(
             t, "pid$target:libc.so.6:pthread*:entry,pid$target:libc.so.6::return { @ = count(); }", target, 0.05)
         said = target.communicate(timeout=60)[0]
