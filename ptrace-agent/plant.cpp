@@ -141,8 +141,9 @@ void place_all(Planting& work, std::span<const Site> sites)
     work.space.expect(sites.size());
     std::vector<std::uint32_t> order(sites.size());
     std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&sites](auto a, auto b) { return sites[a].at < sites[b].at; });
+    auto before = [&sites](auto a, auto b) { return sites[a].at < sites[b].at; };
+    if (!std::is_sorted(order.begin(), order.end(), before))
+        std::stable_sort(order.begin(), order.end(), before);
     work.fresh.reserve(sites.size());
     work.sites.reserve(sites.size());
     // Where none is yet, looking for those that are there takes long for nothing.

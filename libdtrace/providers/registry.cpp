@@ -6,16 +6,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace dt {
 
 Registry::Hash Registry::hash(const std::string& provider, const std::string& module,
                               const std::string& function, const std::string& name)
 {
-    Hash hash = 0;
+    std::uint64_t hash = 0;
     for (const std::string* part : {&provider, &module, &function, &name})
         hash = hash * 0x9e3779b97f4a7c15 + std::hash<std::string_view>{}(*part);
-    return hash;
+    return static_cast<Hash>(hash ^ hash >> 32);
 }
 
 void Registry::expect(std::size_t n_more)
@@ -29,12 +30,15 @@ void Registry::expect(std::size_t n_more)
 
 void Registry::index(std::size_t n_probes)
 {
-    slots_.assign(std::bit_ceil(std::max<std::size_t>(2 * n_probes, 64)), 0);
-    for (const ProbeInfo& probe : probes_) {
-        std::size_t slot =
-            slot_of(hash(probe.provider, probe.module, probe.function, probe.name),
-                    probe.provider, probe.module, probe.function, probe.name);
-        slots_[slot] = probe.id;
+    std::vector<Slot> before = std::exchange(
+        slots_, std::vector<Slot>(std::bit_ceil(std::max<std::size_t>(2 * n_probes, 64))));
+    std::size_t mask = slots_.size() - 1;
+    for (const Slot& each : before) {
+        std::size_t slot = each.hash & mask;
+        while (each.id != 0 && slots_[slot].id != 0)
+            slot = (slot + 1) & mask;
+        if (each.id != 0)
+            slots_[slot] = each;
     }
 }
 
@@ -43,10 +47,12 @@ std::size_t Registry::slot_of(Hash hash, const std::string& provider,
                               const std::string& name) const
 {
     std::size_t mask = slots_.size() - 1;
-    for (std::size_t slot = (hash ^ hash >> 32) & mask;; slot = (slot + 1) & mask) {
-        if (slots_[slot] == 0)
+    for (std::size_t slot = hash & mask;; slot = (slot + 1) & mask) {
+        if (slots_[slot].id == 0)
             return slot;
-        const ProbeInfo& probe = at(slots_[slot]);
+        if (slots_[slot].hash != hash)
+            continue;
+        const ProbeInfo& probe = at(slots_[slot].id);
         if (probe.name == name && probe.function == function &&
             probe.module == module && probe.provider == provider)
             return slot;
@@ -58,12 +64,12 @@ std::uint32_t Registry::add(Provider* owner, std::string provider, std::string m
 {
     if (2 * (probes_.size() + 1) > slots_.size())
         index(2 * (probes_.size() + 1));
-    std::size_t slot = slot_of(hash(provider, module, function, name), provider, module,
-                               function, name);
-    if (slots_[slot] != 0)
-        return slots_[slot];
+    Hash hashed = hash(provider, module, function, name);
+    std::size_t slot = slot_of(hashed, provider, module, function, name);
+    if (slots_[slot].id != 0)
+        return slots_[slot].id;
     auto next = static_cast<std::uint32_t>(probes_.size() + 1);
-    slots_[slot] = next;
+    slots_[slot] = {next, hashed};
     ProbeInfo info;
     info.id = next;
     info.provider = std::move(provider);
@@ -81,7 +87,8 @@ std::uint32_t Registry::find(const std::string& provider, const std::string& mod
     if (slots_.empty())
         return 0;
     return slots_[slot_of(hash(provider, module, function, name), provider, module,
-                          function, name)];
+                          function, name)]
+        .id;
 }
 
 static bool part_matches(const std::string& pattern, bool pattern_is_glob,

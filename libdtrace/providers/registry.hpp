@@ -53,7 +53,7 @@ public:
                                      const std::string& name) const;
 
 private:
-    using Hash = std::uint64_t;
+    using Hash = std::uint32_t;
     static Hash hash(const std::string& provider, const std::string& module,
                      const std::string& function, const std::string& name);
     // The place of the names, or the free one where they would be.
@@ -63,9 +63,14 @@ private:
     void index(std::size_t n_probes);
 
     std::vector<ProbeInfo> probes_;
-    // Ids by the hash of their names, 0: free; open addressing, at most half full. A process
-    // has a hundred thousand functions: nodes of a map are a miss of the cache each.
-    std::vector<std::uint32_t> slots_;
+    // By the hash of their names; open addressing, at most half full. A process has a hundred
+    // thousand functions: nodes of a map are a miss of the cache each, and so are the names
+    // of others, which are looked at only where the whole hash is the same.
+    struct Slot {
+        std::uint32_t id = 0; // 0: free
+        Hash hash = 0;
+    };
+    std::vector<Slot> slots_;
 };
 
 } // namespace dt
