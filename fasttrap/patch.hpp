@@ -238,7 +238,7 @@ public:
 private:
     Result<Ok> put_trampoline(const Window& window, TargetAddr at, TargetAddr area);
     void put_original(const Window& window);
-    void put_jump_over(TargetAddr at, std::size_t offset, TargetAddr to);
+    void put_jump_over(const Window& window, std::size_t offset, TargetAddr to);
     Result<Ok> put_first_jump(const Window& window, TargetAddr to);
     void into_block(Patch& patch) const;
 

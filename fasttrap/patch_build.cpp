@@ -159,11 +159,11 @@ Result<Ok> PatchBuilder::put_trampoline(const Window& window, TargetAddr at,
     return Ok{};
 }
 
-// at: of the window.
-void PatchBuilder::put_jump_over(TargetAddr at, std::size_t offset, TargetAddr to)
+void PatchBuilder::put_jump_over(const Window& window, std::size_t offset,
+                                 TargetAddr to)
 {
-    begin(jump_, at + offset);
-    x86_64.put_jump(to, jump_);
+    begin(jump_, window.at() + offset);
+    window.arch->put_jump(to, jump_);
     std::copy(jump_.bytes.begin(), jump_.bytes.end(),
               text_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
@@ -177,7 +177,7 @@ Result<Ok> PatchBuilder::put_first_jump(const Window& window, TargetAddr to)
     auto first = text_.begin() + static_cast<std::ptrdiff_t>(own);
     std::copy_n(first, n_behind, behind.begin());
     std::fill_n(text_.begin(), window.n_prefix, window.arch->jump_prefix);
-    put_jump_over(window.at(), window.n_prefix, to);
+    put_jump_over(window, window.n_prefix, to);
     if (!std::equal(behind.begin(), behind.begin() + static_cast<std::ptrdiff_t>(n_behind),
                     first))
         return Error{Code::invalid,
@@ -228,7 +228,7 @@ Result<Patch> PatchBuilder::build(const Window& window, const Place& place,
         // The second jump first: the first one's displacement ends in its bytes.
         std::fill_n(text_.begin() + static_cast<std::ptrdiff_t>(window.own_bytes()),
                     window.n_second_prefix, arch.jump_prefix);
-        put_jump_over(window.at(), window.second_jump() - window.at(), *place.stub);
+        put_jump_over(window, window.second_jump() - window.at(), *place.stub);
         arch.put_jump(moved_[window.second].head, stub_code_);
     } else if (window.form == PatchForm::punned) {
         arch.put_jump(moved_.front().head, stub_code_);

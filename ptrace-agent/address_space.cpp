@@ -156,16 +156,20 @@ AddressSpace::without_jump_but(std::span<Tracepoint* const> ascending)
 {
     sort_jumpless();
     std::vector<Tracepoint*> all;
+    std::vector<TargetAddr> still;
     auto passed = ascending.begin();
     for (TargetAddr at : jumpless_) {
         while (passed != ascending.end() && (*passed)->at() < at)
             ++passed;
-        if (passed != ascending.end() && (*passed)->at() == at)
-            continue;
-        Tracepoint* tp = find(at);
+        bool is_passed = passed != ascending.end() && (*passed)->at() == at;
+        Tracepoint* tp = is_passed ? nullptr : find(at);
         if (tp != nullptr && (tp->written || !tp->site))
             all.push_back(tp);
+        if (is_passed || (!all.empty() && all.back() == tp))
+            still.push_back(at);
     }
+    jumpless_.swap(still);
+    n_sorted_ = jumpless_.size();
     return all;
 }
 

@@ -34,7 +34,7 @@ void run_agent(Fd socket)
     // What grows to hold a hundred thousand sites is neither mapped anew at each step nor
     // given back at each end.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
     // Not a name that `pkill -9 dtrace` would match.
     prctl(PR_SET_NAME, "ptrace-agent");
     // 0, 1 and 2 stay for the targets that we start.

@@ -13,7 +13,7 @@
 //
 // Files: agent.cpp loop and requests; stops.cpp what a stop means; hit.cpp tracepoints
 // being hit; follow.cpp children; world.cpp stopping all threads; waits.cpp what
-// that ends; grab.cpp, launch.cpp beginning; plant.cpp; release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
+// that ends; grab.cpp, launch.cpp beginning; site_list.cpp, plant.cpp; release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
 // repair; inject_runtime.cpp, injection.cpp, jumps.cpp, patches.cpp, runtime_map.cpp,
 // runtime_sites.cpp the fast path;
 // native_code.cpp, rseq.cpp compiled clauses in it;
@@ -266,6 +266,7 @@ private:
     void forget_jumps(AddressSpace& space);
     void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody
     void let_go(Thread& thread, int signal);
+    void tell_lost(const Thread& thread);
     void release_everything();
 
     struct Sampling {

@@ -134,11 +134,15 @@ int Agent::take_kept(Thread& thread, int signal)
     if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
         signal != SIGTTOU)
         repeat_wait(thread.tid);
-    std::uint64_t mask = 0; // the kernel would have to queue one that is blocked
-    bool known = get_mask(thread.tid, mask);
+    if (!wants_out(thread))
+        return signal;
+    // The kernel would have to queue one that is blocked. PTRACE_GETSIGMASK tells the mask
+    // that comes back when a wait ends, this the one of now.
+    std::string status = thread_status(thread.process->pid, thread.tid);
+    std::uint64_t mask = status_number(status, "SigBlk", 0, 16);
     auto first = std::find_if(
-        thread.kept.begin(), thread.kept.end(), [&](const KeptSignal& kept) {
-            return !kept.sent && known && (mask & signal_bit(kept.info.si_signo)) == 0;
+        thread.kept.begin(), thread.kept.end(), [mask](const KeptSignal& kept) {
+            return !kept.sent && (mask & signal_bit(kept.info.si_signo)) == 0;
         });
     siginfo_t now;
     if (first == thread.kept.end() || !get_siginfo(thread.tid, now) ||

@@ -21,7 +21,7 @@ namespace dt::agent {
 struct Request {
     std::uint32_t word = word_none;
     std::vector<std::byte> body;
-    std::vector<Fd> fds;
+    std::vector<Fd> fds; // as many as its header says
 };
 
 class Mailbox {

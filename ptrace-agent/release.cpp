@@ -44,6 +44,16 @@ void Agent::undo_hit(Thread& thread, bool all)
     thread.pending = false;
 }
 
+// What is kept for it and could not be sent once more.
+void Agent::tell_lost(const Thread& thread)
+{
+    auto n = std::count_if(thread.kept.begin(), thread.kept.end(),
+                           [](const KeptSignal& kept) { return !kept.sent; });
+    if (n != 0)
+        tell_error(thread.process->pid,
+                   std::to_string(n) + " signals were lost: its queue was full");
+}
+
 // In a stop of this signal; 0: of none.
 void Agent::let_go(Thread& thread, int signal)
 {
@@ -55,6 +65,8 @@ void Agent::let_go(Thread& thread, int signal)
     }
     send_kept(thread);
     bool in_group_stop = thread.event() == PTRACE_EVENT_STOP && !thread.is_interrupt();
+    if (in_group_stop)
+        tell_lost(thread);
     if (!thread.kept.empty() && !in_group_stop) {
         thread.leaving = true;
         // Its children are not ours.
@@ -134,13 +146,6 @@ void Agent::release(std::shared_ptr<AddressSpace> space)
     see_off();
 }
 
-static std::size_t n_unsent(const Thread& thread)
-{
-    return static_cast<std::size_t>(
-        std::count_if(thread.kept.begin(), thread.kept.end(),
-                      [](const KeptSignal& kept) { return !kept.sent; }));
-}
-
 // Until then these are let go, or nearly all.
 void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_t ends)
 {
@@ -177,9 +182,8 @@ void Agent::see_off()
         if (!takes_signals(*thread))
             continue;
         late.push_back(tid);
-        if (std::size_t n = n_unsent(*thread); n != 0)
-            tell_error(thread->process->pid,
-                       std::to_string(n) + " signals were lost: its queue was full");
+        send_kept(*thread);
+        tell_lost(*thread);
         thread->kept.clear();
         if (!thread->stopped)
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);

@@ -40,7 +40,9 @@ Result<SiteList> SiteList::take(Reader& body, std::span<const Fd> fds)
     }
     std::size_t bytes = n * sizeof(Site);
     struct stat info {};
-    if (fds.size() != 1 || fcntl(fds[0].get(), F_GET_SEALS) != all_seals ||
+    int seals = fds.size() == 1 ? fcntl(fds[0].get(), F_GET_SEALS) : -1;
+    // There may be more: F_SEAL_EXEC where vm.memfd_noexec is set.
+    if (seals < 0 || (seals & all_seals) != all_seals ||
         fstat(fds[0].get(), &info) != 0 ||
         static_cast<std::size_t>(info.st_size) < bytes)
         return Error{Code::invalid, "map a list of sites: not what was announced"};

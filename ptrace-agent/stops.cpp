@@ -33,6 +33,8 @@ void Agent::handle_stop(Thread& thread)
     }
     int event = thread.event();
     if (thread.leaving) {
+        if (event == PTRACE_EVENT_EXEC)
+            begin_program(thread); // the others ended
         leave_copy(thread);
         return let_go(thread, event == 0 ? thread.signal() : 0);
     }
@@ -292,8 +294,13 @@ void Agent::begin_program(Thread& thread)
     Process& process = *thread.process;
     std::vector<pid_t> others; // ended by the exec
     for (auto& [tid, other] : process.threads) {
-        if (other.get() != &thread)
-            others.push_back(tid);
+        if (other.get() == &thread)
+            continue;
+        others.push_back(tid);
+        // The one that made the call has this one's number now, and its signals.
+        std::copy_if(other->kept.begin(), other->kept.end(),
+                     std::back_inserter(thread.kept),
+                     [](const KeptSignal& kept) { return !kept.sent; });
     }
     for (pid_t tid : others) {
         threads_.erase(tid);

@@ -298,4 +298,37 @@ TEST(PatchForms, EachHasItsText)
     EXPECT_NE(text_of(PatchForm::pair), text_of(PatchForm::punned));
 }
 
+// One after the other, also behind one that is refused.
+TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
+{
+    struct Row {
+        std::string text;
+        std::uint64_t end, beyond; // of the site's limits
+    };
+    PatchBuilder builder;
+    for (const auto& [hex, end, beyond] : {Row{"55 4889e5 4883ec10 c9 c3", 10, 10},
+                                           Row{"c3 4889f8 4889f2 c3", 1, 8},
+                                           Row{"55 4889e5 4883ec10 c9 c3", 10, 10},
+                                           Row{"5dc3 4889f8 4889f2 c3", 2, 9}}) {
+        Text text(hex);
+        const Window window = window_of(text.site(0, 7, 0, end).behind(beyond, 0));
+        TrampolineSpace space;
+        space.add_area(area, 16 << 20);
+        auto place = space.take(window, trampoline_bytes(window));
+        ASSERT_TRUE(place) << hex;
+        TargetAddr from = *space.area_of(place->trampoline);
+        Place far = *place;
+        far.trampoline = TargetAddr{0x7f0000000000};
+        EXPECT_FALSE(builder.build(window, far, from));
+        auto used = builder.build(window, *place, from);
+        auto fresh = build_patch(window, *place, from);
+        ASSERT_TRUE(used && fresh) << hex;
+        EXPECT_EQ(copy_of(used->text), copy_of(fresh->text));
+        EXPECT_EQ(copy_of(used->original), copy_of(fresh->original));
+        EXPECT_EQ(copy_of(used->code), copy_of(fresh->code));
+        EXPECT_EQ(copy_of(used->stub_code), copy_of(fresh->stub_code));
+        EXPECT_EQ(used->moved.size(), fresh->moved.size());
+    }
+}
+
 } // namespace
