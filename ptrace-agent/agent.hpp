@@ -100,6 +100,7 @@ private:
     enum class Wait { block, poll };
     bool collect(Wait wait); // one report from waitpid; false: none came
     void note_stop(pid_t tid, int status);
+    void finish_call(Thread& thread);
     void stop_all(AddressSpace& space);
     void undo_stray(Thread& thread);
     void settle(Thread& thread); // a stopped thread's trap or step becomes final
@@ -188,6 +189,9 @@ private:
     void tell_untold();
 
     // plant.cpp
+    // Stops the world when somebody in it can make a system call for us.
+    void await_calls(std::optional<StoppedWorld>& world,
+                     const std::shared_ptr<AddressSpace>& space);
     void tell_libraries_changed(pid_t pid);
     void tell_error(pid_t pid, std::string text);
     Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,

@@ -10,6 +10,7 @@
 // instruction cannot be run displaced, is refused and the rest go on.
 #include "ptrace-agent/planting.hpp"
 
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/linker.hpp"
 
 #include <algorithm>
@@ -128,11 +129,12 @@ static void refuse_breakpoints(Planting& work, const JumpReport& jumps,
 static bool has_execed(const std::vector<Thread*>& threads)
 {
     return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
-        return thread->stopped && thread->pending &&
+        return thread->stopped && thread->pending && thread->process->is_target &&
                thread->event() == PTRACE_EVENT_EXEC;
     });
 }
 
+constexpr std::uint64_t vfork_patience_ns = 1'000'000'000;
 constexpr std::size_t n_few = 4; // the agent's own, say
 
 void place_all(Planting& work, std::span<const Site> sites)
@@ -191,6 +193,28 @@ void Agent::tell_error(pid_t pid, std::string text)
     event.pid = pid;
     event.text = std::move(text);
     send_event(std::move(event));
+}
+
+// In vfork(2) the target makes no system call, and its child's descriptors are not its own.
+// That ends soon, but for a child that neither execs nor exits.
+void Agent::await_calls(std::optional<StoppedWorld>& world,
+                        const std::shared_ptr<AddressSpace>& space)
+{
+    std::uint64_t ends = monotonic_ns() + vfork_patience_ns;
+    auto in_vfork = [](const Thread* thread) { return thread->in_vfork; };
+    for (;;) {
+        world.emplace(*this, space);
+        auto threads = threads_in(*space);
+        if (threads.empty() || has_execed(threads) || monotonic_ns() > ends ||
+            (world->any_thread() != nullptr &&
+             std::none_of(threads.begin(), threads.end(), in_vfork)))
+            return;
+        world.reset();
+        Mailbox::ring_in_ms(1);
+        collect(Wait::block);
+        while (!ready_.empty())
+            handle_ready();
+    }
 }
 
 // What needs system calls of the target; ready: whether the runtime is in it.
@@ -298,7 +322,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     if (n_execs != (*process)->n_execs)
         return another;
 
-    std::optional<StoppedWorld> stopped(std::in_place, *this, space);
+    std::optional<StoppedWorld> stopped;
+    await_calls(stopped, space);
     if (has_execed(threads_in(*space)))
         return another;
     std::vector<Tracepoint*> linker;

@@ -98,6 +98,18 @@ static bool is_new_task(int event)
            event == PTRACE_EVENT_VFORK;
 }
 
+// In the middle of fork(2) or clone(2) nobody can make a call for us: it comes to its end,
+// and to a stop there.
+void Agent::finish_call(Thread& thread)
+{
+    if (thread.in_vfork || thread.step.active)
+        return;
+    thread.stopped = false;
+    thread.interrupted = true;
+    ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
+    resume_thread(PTRACE_CONT, thread.tid, 0);
+}
+
 void Agent::stop_all(AddressSpace& space)
 {
     for (;;) {
@@ -110,6 +122,7 @@ void Agent::stop_all(AddressSpace& space)
                     thread->pending = false;
                     handle_new_task(*thread);
                     new_tasks = true;
+                    finish_call(*thread);
                 }
                 continue;
             }

@@ -135,6 +135,25 @@ second.kill()
 second.wait()
 """
 
+def a_target_that_makes_children_all_the_time_gets_jumps(t):
+    """It is met in the middle of fork(2) or vfork(2), where it can make no call for us: a
+    breakpoint, which is the way out for targets that accept no call, would be deadly later"""
+    n = 3000
+    for shell, child in (("bash", "( : )"), ("dash", "/bin/true")):
+        need(shell)
+        script = f"echo ready; i=0; while [ $i -lt {n} ]; do {child}; i=$((i+1)); done; echo $i"
+        with held(subprocess.Popen([shell, "-c", script], stdout=subprocess.PIPE, text=True)) as target:
+            equal(target.stdout.readline(), "ready\n", "the target")
+            for n_traced in range(60 if t.long else 20):
+                done = t.run("-qn", "pid$target:libc.so.6:malloc:entry { @ = count(); } BEGIN { exit(0); }",
+                             "-p", str(target.pid))
+                if not is_alive(target.pid):
+                    break
+                equal((done.returncode, done.stderr), (0, ""), f"{shell}, round {n_traced}")
+            equal(n_traced > 5, True, "traced more than once")
+            said = target.communicate(timeout=100)[0]
+        equal((target.returncode, said), (0, f"{n}\n"), shell)
+
 def a_pid_that_is_anothers_meanwhile_is_not_traced(t):
     """B17: the process ends after dtrace has looked at it, and another one is given its pid"""
     need("strace", "unshare", "python3")
