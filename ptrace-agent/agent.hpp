@@ -101,6 +101,7 @@ private:
     bool collect(Wait wait); // one report from waitpid; false: none came
     void note_stop(pid_t tid, int status);
     void finish_call(Thread& thread);
+    bool has_guest(const Thread& thread);
     void stop_all(AddressSpace& space);
     void undo_stray(Thread& thread);
     void settle(Thread& thread); // a stopped thread's trap or step becomes final
@@ -191,7 +192,7 @@ private:
     // plant.cpp
     // Stops the world when somebody in it can make a system call for us.
     void await_calls(std::optional<StoppedWorld>& world,
-                     const std::shared_ptr<AddressSpace>& space);
+                     const std::shared_ptr<AddressSpace>& space, Mechanism mechanism);
     void tell_libraries_changed(pid_t pid);
     void tell_error(pid_t pid, std::string text);
     Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,

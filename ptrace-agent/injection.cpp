@@ -147,7 +147,7 @@ Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
     if (!space_->read_value(at, scratch))
         return Error{Code::gone, "it ended"};
     fds_ = {scratch.pair[0], scratch.pair[1]};
-    Fd process(static_cast<int>(syscall(SYS_pidfd_open, space_->owner(), 0)));
+    Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     Fd end(
         static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), scratch.pair[1], 0)));
     if (!end)
@@ -191,7 +191,7 @@ bool Agent::Injection::hang_bells(TargetAddr at)
     if (!made)
         return false;
     fds_.push_back(static_cast<int>(*made));
-    Fd process(static_cast<int>(syscall(SYS_pidfd_open, space_->owner(), 0)));
+    Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     Fd own(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), *made, 0)));
     return own && space_->write(at, there) &&
            space_->runtime.bells.hang(std::move(own), at);

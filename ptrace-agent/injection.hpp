@@ -21,7 +21,8 @@ static_assert(DT_RT_CONFIG + sizeof(dt_rt_config) <= DT_RT_BELLS &&
 class Agent::Injection {
 public:
     Injection(Agent& agent, Thread& thread)
-        : agent_(agent), tid_(thread.tid), space_(thread.process->space)
+        : agent_(agent), tid_(thread.tid), pid_(thread.process->pid),
+          space_(thread.process->space)
     {
     }
     ~Injection();
@@ -53,6 +54,7 @@ private:
 
     Agent& agent_;
     pid_t tid_;
+    pid_t pid_; // whose descriptors the thread's are
     std::shared_ptr<AddressSpace> space_;
     std::vector<std::pair<TargetAddr, std::uint64_t>> undone_; // scratch is the first
     std::vector<int> fds_;

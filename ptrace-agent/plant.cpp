@@ -129,7 +129,9 @@ static void refuse_breakpoints(Planting& work, const JumpReport& jumps,
 static bool has_execed(const std::vector<Thread*>& threads)
 {
     return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
-        return thread->stopped && thread->pending && thread->process->is_target &&
+        const Process& process = *thread->process;
+        return thread->stopped && thread->pending &&
+               process.pid == process.space->owner() && // not its vfork child
                thread->event() == PTRACE_EVENT_EXEC;
     });
 }
@@ -195,25 +197,36 @@ void Agent::tell_error(pid_t pid, std::string text)
     send_event(std::move(event));
 }
 
-// In vfork(2) the target makes no system call, and its child's descriptors are not its own.
-// That ends soon, but for a child that neither execs nor exits.
+// In vfork(2) the target makes no system call, and its child has descriptors of its own.
+// That ends soon, but for a child that neither execs nor exits. Where no call is to be
+// made, nobody waits.
 void Agent::await_calls(std::optional<StoppedWorld>& world,
-                        const std::shared_ptr<AddressSpace>& space)
+                        const std::shared_ptr<AddressSpace>& space, Mechanism mechanism)
 {
+    bool has_runtime = mechanism == Mechanism::int3 ||
+                       space->runtime.image.value != 0 || !space->no_runtime.empty();
+    bool wants_call = space->slot_pages.empty() || !has_runtime;
     std::uint64_t ends = monotonic_ns() + vfork_patience_ns;
-    auto in_vfork = [](const Thread* thread) { return thread->in_vfork; };
+    auto may_wait = [&] { return monotonic_ns() < ends && !mail_.closed(); };
+    auto any_in_vfork = [&] {
+        auto all = threads_in(*space);
+        return std::any_of(all.begin(), all.end(),
+                           [](const Thread* thread) { return thread->in_vfork; });
+    };
     for (;;) {
         world.emplace(*this, space);
         auto threads = threads_in(*space);
-        if (threads.empty() || has_execed(threads) || monotonic_ns() > ends ||
-            (world->any_thread() != nullptr &&
-             std::none_of(threads.begin(), threads.end(), in_vfork)))
+        if (!wants_call || threads.empty() || has_execed(threads) || !may_wait() ||
+            (world->any_thread() != nullptr && !any_in_vfork()))
             return;
         world.reset();
-        Mailbox::ring_in_ms(1);
-        collect(Wait::block);
-        while (!ready_.empty())
-            handle_ready();
+        do {
+            Mailbox::ring_in_ms(1);
+            collect(Wait::block);
+            while (!ready_.empty() && may_wait())
+                handle_ready();
+            hear_all_bells();
+        } while (any_in_vfork() && may_wait());
     }
 }
 
@@ -323,8 +336,11 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
         return another;
 
     std::optional<StoppedWorld> stopped;
-    await_calls(stopped, space);
-    if (has_execed(threads_in(*space)))
+    await_calls(stopped, space, mechanism);
+    auto now = processes_.find(pid);
+    if (now == processes_.end())
+        return Error{Code::gone, "plant probes: the process has ended"};
+    if (now->second->space != space || has_execed(threads_in(*space)))
         return another;
     std::vector<Tracepoint*> linker;
     Result<Ok> ready = prepare_target(*stopped, mechanism, linker);

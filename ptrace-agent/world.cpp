@@ -21,6 +21,7 @@
 #include "ptrace-agent/tracing.hpp"
 #include "ptrace-agent/waits.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <sys/ptrace.h>
 
@@ -98,6 +99,21 @@ static bool is_new_task(int event)
            event == PTRACE_EVENT_VFORK;
 }
 
+static bool is_guests_exec(const Thread& thread)
+{
+    return thread.event() == PTRACE_EVENT_EXEC && !thread.process->is_target &&
+           !thread.leaving;
+}
+
+// Does another process, its vfork child say, run in its memory?
+bool Agent::has_guest(const Thread& thread)
+{
+    auto all = threads_in(*thread.process->space);
+    return std::any_of(all.begin(), all.end(), [&thread](const Thread* other) {
+        return other->process != thread.process;
+    });
+}
+
 // In the middle of fork(2) or clone(2) nobody can make a call for us: it comes to its end,
 // and to a stop there.
 void Agent::finish_call(Thread& thread)
@@ -123,6 +139,18 @@ void Agent::stop_all(AddressSpace& space)
                     handle_new_task(*thread);
                     new_tasks = true;
                     finish_call(*thread);
+                } else if (thread->pending &&
+                           thread->event() == PTRACE_EVENT_VFORK_DONE) {
+                    thread->pending = false;
+                    thread->in_vfork = false;
+                    learn_thread(*thread); // its child ran on its fs_base
+                    new_tasks = true;
+                    finish_call(*thread);
+                } else if (thread->pending && is_guests_exec(*thread)) {
+                    thread->pending = false;
+                    handle_exec(*thread); // it is in other memory, and let go
+                    new_tasks = true;
+                    break; // it and others are no more
                 }
                 continue;
             }
@@ -131,7 +159,9 @@ void Agent::stop_all(AddressSpace& space)
                 thread->interrupted = true;
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
-            all_stopped = all_stopped && thread->in_vfork;
+            // Its child has gone on, and it is about to: that is reported.
+            bool waits = thread->in_vfork && has_guest(*thread);
+            all_stopped = all_stopped && waits;
         }
         if (new_tasks)
             continue;
