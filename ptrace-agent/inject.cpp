@@ -168,8 +168,9 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
                                   : run_call(thread, stop_again);
     if (find_thread(tid) != &thread)
         return result;
-    set_regs(tid, before);
+    // In this order: while it stands in the stub, that puts back both if we die.
     set_mask(tid, mask);
+    set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
     if (resent) {
         keep(thread, info); // and the stop is one that we asked for
