@@ -151,34 +151,24 @@ std::vector<Tracepoint*> AddressSpace::without_jump(TargetAddr from, TargetAddr 
     return all;
 }
 
-std::vector<Tracepoint*>
-AddressSpace::without_jump_but(std::span<Tracepoint* const> ascending)
+std::vector<Tracepoint*> AddressSpace::without_jump(std::span<Tracepoint* const> but)
 {
     sort_jumpless();
     std::vector<Tracepoint*> all;
     std::vector<TargetAddr> still;
-    auto passed = ascending.begin();
+    auto passed = but.begin();
     for (TargetAddr at : jumpless_) {
-        while (passed != ascending.end() && (*passed)->at() < at)
+        while (passed != but.end() && (*passed)->at() < at)
             ++passed;
-        bool is_passed = passed != ascending.end() && (*passed)->at() == at;
+        bool is_passed = passed != but.end() && (*passed)->at() == at;
         Tracepoint* tp = is_passed ? nullptr : find(at);
-        if (tp != nullptr && (tp->written || !tp->site))
+        bool has_none = tp != nullptr && (tp->written || !tp->site);
+        if (has_none)
             all.push_back(tp);
-        if (is_passed || (!all.empty() && all.back() == tp))
+        if (is_passed || has_none)
             still.push_back(at);
     }
     jumpless_.swap(still);
-    n_sorted_ = jumpless_.size();
-    return all;
-}
-
-std::vector<Tracepoint*> AddressSpace::without_jump()
-{
-    std::vector<Tracepoint*> all = without_jump({0}, {~std::uint64_t{0}});
-    jumpless_.clear();
-    for (const Tracepoint* tp : all)
-        jumpless_.push_back(tp->at());
     n_sorted_ = jumpless_.size();
     return all;
 }

@@ -105,9 +105,9 @@ public:
     std::vector<Tracepoint*> tracepoints() const; // ascending by address
     // Those that have no jump, ascending: breakpoints, and what was added to become one or
     // the other. They are few where jumps can be.
-    std::vector<Tracepoint*> without_jump();
+    // but: of these, ascending, it is not asked.
+    std::vector<Tracepoint*> without_jump(std::span<Tracepoint* const> but = {});
     std::vector<Tracepoint*> without_jump(TargetAddr from, TargetAddr end);
-    std::vector<Tracepoint*> without_jump_but(std::span<Tracepoint* const> ascending);
 
     // Writes or restores many breakpoints; sets written. Those whose byte is not as
     // expected are returned and left alone.

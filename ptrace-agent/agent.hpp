@@ -97,7 +97,7 @@ private:
     std::vector<Thread*> threads_in(const AddressSpace& space);
 
     // world.cpp
-    enum class Wait { block, poll };
+    enum class Wait { block, poll, a_while }; // a_while: 20 ms
     bool collect(Wait wait); // one report from waitpid; false: none came
     void note_stop(pid_t tid, int status);
     void finish_call(Thread& thread);

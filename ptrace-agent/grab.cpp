@@ -94,7 +94,6 @@ static Error explain_refusal(pid_t pid, int error)
     return denied(std::strerror(error));
 }
 
-constexpr int look_again_ms = 20;
 constexpr std::chrono::seconds max_exec_time{10};
 
 static bool is_kernel_thread(pid_t pid)
@@ -186,8 +185,7 @@ bool Agent::await_exec(const AddressSpace& space)
             return true;
         }
         if (!thread->stopped && is_in_exec(thread->process->pid, thread->tid)) {
-            Mailbox::ring_in_ms(look_again_ms);
-            collect(Wait::block);
+            collect(Wait::a_while);
             return true;
         }
     }

@@ -257,7 +257,7 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
                                           const std::vector<Tracepoint*>& wanted)
 {
     std::vector<TargetAddr> breakpoints;
-    for (const Tracepoint* tp : space.without_jump_but(wanted)) {
+    for (const Tracepoint* tp : space.without_jump(wanted)) {
         if (tp->written || !can_jump(*tp)) // that stand or will
             breakpoints.push_back(tp->at());
     }

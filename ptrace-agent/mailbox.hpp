@@ -24,6 +24,12 @@ struct Request {
     std::vector<Fd> fds; // as many as its header says
 };
 
+// Of two times as ring_at() takes them.
+inline std::uint64_t sooner(std::uint64_t a, std::uint64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
 class Mailbox {
 public:
     explicit Mailbox(Fd socket);

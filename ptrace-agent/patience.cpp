@@ -74,8 +74,7 @@ void Agent::end_patience()
         if (ends != 0 && monotonic_ns() >= ends)
             late.push_back(tid);
         else if (ends != 0)
-            patience_ends_ =
-                patience_ends_ == 0 ? ends : std::min(patience_ends_, ends);
+            patience_ends_ = sooner(patience_ends_, ends);
     }
     set_alarm();
     for (pid_t tid : late) {

@@ -97,10 +97,8 @@ Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>& fds)
         return process.error();
     auto mechanism = in.get<Mechanism>();
     auto list = SiteList::take(in, fds);
-    if (!in.ok())
-        return Error{Code::invalid, "plan probes: the request is cut short"};
     if (!list)
-        return list.error();
+        return list.error().during("plan probes");
     std::span<const Site> sites = list->all();
     AddressSpace& real = *(*process)->space;
     TracepointTable table;

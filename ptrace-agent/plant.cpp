@@ -322,10 +322,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     auto n_seen = in.get<std::uint32_t>();
     auto seen = in.array<SeenText>(n_seen);
     auto list = SiteList::take(in, fds);
-    if (!in.ok())
-        return Error{Code::invalid, "plant probes: the request is cut short"};
     if (!list)
-        return list.error();
+        return list.error().during("plant probes");
     std::span<const Site> sites = list->all();
     std::shared_ptr<AddressSpace> space = (*process)->space;
     (*process)->planted = true;
@@ -424,10 +422,8 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
     if (!process)
         return process.error();
     auto list = SiteList::take(in, fds);
-    if (!in.ok())
-        return Error{Code::invalid, "remove probes: the request is cut short"};
     if (!list)
-        return list.error();
+        return list.error().during("remove probes");
     std::shared_ptr<AddressSpace> space = (*process)->space;
 
     std::optional<StoppedWorld> stopped(std::in_place, *this, space);

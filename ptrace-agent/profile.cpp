@@ -38,11 +38,9 @@ Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
 // The next sample, the end of our patience with the client, or room for signals.
 void Agent::set_alarm()
 {
-    std::uint64_t next = patience_ends_;
-    if (crowded_ns_ != 0)
-        next = next == 0 ? crowded_ns_ : std::min(next, crowded_ns_);
+    std::uint64_t next = sooner(patience_ends_, crowded_ns_);
     for (const Sampling& sampling : sampling_)
-        next = next == 0 ? sampling.due : std::min(next, sampling.due);
+        next = sooner(next, sampling.due);
     Mailbox::ring_at(next);
 }
 

@@ -23,7 +23,6 @@ namespace dt::agent {
 
 constexpr std::uint64_t see_off_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
-constexpr int look_again_ms = 20;
 
 // A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
 // thread is put back before the instruction.
@@ -157,8 +156,7 @@ void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_
         }
         if (tids.empty())
             return;
-        Mailbox::ring_in_ms(look_again_ms);
-        collect(Wait::block);
+        collect(Wait::a_while);
         ask_crowded();
         for (pid_t tid : tids) {
             Thread* thread = find_thread(tid);

@@ -36,6 +36,8 @@ Result<SiteList> SiteList::take(Reader& body, std::span<const Fd> fds)
     auto n = body.get<std::uint32_t>();
     if (n <= few_sites) {
         list.few_ = body.array<Site>(n);
+        if (!body.ok())
+            return Error{Code::invalid, "the request is cut short"};
         return list;
     }
     std::size_t bytes = n * sizeof(Site);

@@ -25,8 +25,8 @@ Result<Fd> list_of(std::span<const Site> sites);
 
 class SiteList {
 public:
-    // The number is next in the body; fds: those of the request. Code::invalid when neither
-    // holds so many.
+    // The number is next in the body, which ends with it or with the sites; fds: those of the
+    // request. Code::invalid when neither holds so many, or the body ended before.
     static Result<SiteList> take(Reader& body, std::span<const Fd> fds);
     SiteList(SiteList&& other) noexcept;
     SiteList& operator=(SiteList&&) = delete;

@@ -32,12 +32,14 @@ constexpr int look_again_ms = 20;
 bool Agent::collect(Wait wait)
 {
     int status = 0;
+    if (wait == Wait::a_while)
+        Mailbox::ring_in_ms(look_again_ms);
     pid_t tid = waitpid(-1, &status, __WALL | (wait == Wait::poll ? WNOHANG : 0));
     if (tid > 0) {
         note_stop(tid, status);
         return true;
     }
-    if (tid < 0 && errno == ECHILD && wait == Wait::block)
+    if (tid < 0 && errno == ECHILD && wait != Wait::poll)
         Mailbox::wait_for_ring(-1);
     return false;
 }
@@ -167,8 +169,7 @@ void Agent::stop_all(AddressSpace& space)
             continue;
         if (all_stopped)
             break;
-        Mailbox::ring_in_ms(look_again_ms);
-        if (collect(Wait::block)) {
+        if (collect(Wait::a_while)) {
             while (collect(Wait::poll)) {
             }
             continue;

@@ -232,9 +232,7 @@ TEST(Plant, ExpectationsTakeNobodysReply)
 {
     Session session;
     pid_t pid = session.create({victim("spin"), "10", "1"});
-    Site site;
-    site.at = functions_of(pid, "/spin")["work"].at;
-    site.probe = 1;
+    Site site = entry_site(pid, "work", 1);
     session.agent().expect(20'000);
     usleep(200'000);
     auto none = session.agent().next_event();
@@ -255,9 +253,7 @@ TEST(Plant, SharesATracepointAndRestoresTheTextWithTheLastProbe)
 {
     Session session;
     pid_t pid = session.create({victim("spin"), "10", "1"});
-    Site one;
-    one.at = functions_of(pid, "/spin")["work"].at;
-    one.probe = 1;
+    Site one = entry_site(pid, "work", 1);
     Site two = one;
     two.probe = 2;
     two.kind = SiteKind::offset;

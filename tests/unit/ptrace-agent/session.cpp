@@ -77,15 +77,21 @@ static std::string program_of(pid_t pid)
     return n < 0 ? std::string() : std::string(path, static_cast<std::size_t>(n));
 }
 
-void Session::plant_entry(pid_t pid, const std::string& function, std::uint32_t probe,
-                          const std::string& object)
+Site entry_site(pid_t pid, const std::string& function, std::uint32_t probe,
+                const std::string& object)
 {
     auto functions = functions_of(pid, object.empty() ? program_of(pid) : object);
-    ASSERT_EQ(functions.count(function), 1u) << function;
+    EXPECT_EQ(functions.count(function), 1u) << function;
     Site site;
     site.at = functions[function].at;
     site.probe = probe;
-    plant(pid, {site});
+    return site;
+}
+
+void Session::plant_entry(pid_t pid, const std::string& function, std::uint32_t probe,
+                          const std::string& object)
+{
+    plant(pid, {entry_site(pid, function, probe, object)});
 }
 
 void Session::plant_return(pid_t pid, const std::string& function, std::uint32_t probe)

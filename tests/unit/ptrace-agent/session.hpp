@@ -14,6 +14,11 @@ namespace dt::test {
 
 std::string victim(const std::string& name); // its path
 
+// Where a function of the target's program, or of `object`, begins. Fails the test when it
+// has none of this name.
+Site entry_site(pid_t pid, const std::string& function, std::uint32_t probe,
+                const std::string& object = "");
+
 class Session {
 public:
     Session(); // starts the agent; the output of what it creates goes to a file
