@@ -102,6 +102,7 @@ private:
     void note_stop(pid_t tid, int status);
     void finish_call(Thread& thread);
     bool has_guest(const Thread& thread);
+    bool cannot_run(const Thread& thread);
     void stop_all(AddressSpace& space);
     void undo_stray(Thread& thread);
     void settle(Thread& thread); // a stopped thread's trap or step becomes final

@@ -309,6 +309,7 @@ void Agent::begin_program(Thread& thread)
     last_ = nullptr;
     thread.step.active = false;
     thread.reenter = false;
+    thread.in_vfork = false; // what waited was another thread
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
     if (process.started) { // what it waited for was the old program's

@@ -87,9 +87,9 @@ bool Agent::wait_for_stop(pid_t tid, int& status)
     }
 }
 
-static bool cannot_run(const Thread& thread)
+bool Agent::cannot_run(const Thread& thread)
 {
-    if (thread.in_vfork)
+    if (thread.in_vfork && has_guest(thread))
         return true;
     char state = thread_state(thread.process->pid, thread.tid);
     return state == 'Z' || state == 'X' || state == 'D' || state == '\0';
@@ -103,8 +103,9 @@ static bool is_new_task(int event)
 
 static bool is_guests_exec(const Thread& thread)
 {
-    return thread.event() == PTRACE_EVENT_EXEC && !thread.process->is_target &&
-           !thread.leaving;
+    const Process& process = *thread.process;
+    return thread.event() == PTRACE_EVENT_EXEC && !process.is_target &&
+           process.pid != process.space->owner();
 }
 
 // Does another process, its vfork child say, run in its memory?
