@@ -11,19 +11,30 @@
 // A target may die between any two system calls. So no result of ptrace() on a thread is
 // an error: ESRCH means that its exit is about to be reported, and that ends it.
 //
-// Files: agent.cpp loop and requests; stops.cpp what a stop means; hit.cpp tracepoints
-// being hit; follow.cpp children; world.cpp stopping all threads; waits.cpp what
-// that ends; grab.cpp, launch.cpp beginning; site_list.cpp, plant.cpp; release.cpp ending; inject.cpp system calls in a target, from call_stub; traps.cpp SIGTRAP
-// repair; inject_runtime.cpp, injection.cpp, jumps.cpp, patches.cpp, runtime_map.cpp,
-// runtime_sites.cpp the fast path;
-// native_code.cpp, rseq.cpp compiled clauses in it;
-// probe_context.cpp threads that stop in it, leave_code.cpp how they get out; answer.cpp,
-// host_upcall.cpp what it asks;
-// linker.cpp the dynamic linker; patience.cpp threads that wait for the client; profile.cpp sampling; host*.cpp what D programs ask; unwind*.cpp ustack().
+// Files:
+//   agent.cpp    loop and requests         mailbox.cpp   the client's socket
+//   grab.cpp, launch.cpp  beginning        release.cpp   ending
+//   world.cpp    stopping all threads      waits.cpp     what that ends
+//   stops.cpp    what a stop means         follow.cpp    children
+//   hit.cpp      tracepoints being hit     traps.cpp     SIGTRAP repair
+//   inject.cpp   system calls in a target, from call_stub.S
+//   plant.cpp, plan.cpp, site_list.cpp     probes into the text
+//   meanwhile.hpp         what goes on while that takes long
+//   patience.cpp threads that wait for the client
+//   linker.cpp   the dynamic linker        profile.cpp   sampling
+//   unwind*.cpp  ustack()                  host*.cpp     what D programs ask
+// The fast path:
+//   inject_runtime.cpp, injection.cpp, runtime_map.cpp   the runtime in a target
+//   jump_plan.cpp, plant_jumps.cpp, jumps.cpp, patches.cpp, runtime_sites.cpp   jumps
+//   native_code.cpp, rseq.cpp              compiled clauses
+//   probe_context.cpp     threads that stop in it
+//   leave_code.cpp        how they get out
+//   answer.cpp, host_upcall.cpp            what it asks
 #pragma once
 
 #include "ptrace-agent/arena_map.hpp"
 #include "ptrace-agent/mailbox.hpp"
+#include "ptrace-agent/meanwhile.hpp"
 #include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/protocol.hpp"
 #include "ptrace-agent/target.hpp"
@@ -49,6 +60,7 @@ struct JumpWork {
     std::vector<Tracepoint*> displaced; // that had a jump before
     JumpReport report;
     PatchBuilder builder;
+    Meanwhile meanwhile;
     std::vector<Tracepoint*> served; // of the window that is being built
 };
 
@@ -112,6 +124,8 @@ private:
     void handle_ready();
 
     // stops.cpp
+    void pass_signals(); // those of the program, to threads that stand in it
+    bool has_plain_signal(const Thread& thread);
     void handle_stop(Thread& thread);
     void go_on(Thread& thread, int signal = 0);
     void handle_signal(Thread& thread, int signal);

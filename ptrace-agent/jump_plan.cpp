@@ -302,19 +302,22 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
 }
 
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
-                    const std::vector<Tracepoint*>& wanted)
+                    const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile)
 {
     JumpPlan result;
     std::vector<PatchSite> sites = patch_sites(space, wanted);
     OriginalText text(space);
-    WindowPlan plan = plan_windows(
-        x86_64, sites, [&text](TargetAddr at, std::size_t n) { return text(at, n); });
+    WindowPlan plan = plan_windows(x86_64, sites, [&](TargetAddr at, std::size_t n) {
+        meanwhile();
+        return text(at, n);
+    });
     for (const Refused& refused : plan.refused)
         result.refused[wanted[refused.site]->at()] = refused.reason;
     result.windows = std::move(plan.windows);
     map_stub_areas(space, room, result.windows);
     result.taken.reserve(result.windows.size());
     for (const Window& window : result.windows) {
+        meanwhile();
         std::size_t bytes = trampoline_bytes(window);
         auto at = space.patches.space().take(window, bytes);
         // Once there is an area near a punned one, its stub's place is all that counts.

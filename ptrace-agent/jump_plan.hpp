@@ -5,6 +5,7 @@
 
 #include "fasttrap/patch.hpp"
 #include "ptrace-agent/address_space.hpp"
+#include "ptrace-agent/meanwhile.hpp"
 #include "ptrace-agent/proc_files.hpp"
 
 #include <string>
@@ -41,7 +42,7 @@ bool can_jump(const Tracepoint& tp);
 // wanted: ascending, each can_jump(), no window stands over one. Takes room of the space's
 // TrampolineSpace for each window.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
-                    const std::vector<Tracepoint*>& wanted);
+                    const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile);
 Result<Patch> build_patch(AddressSpace& space, const Window& window, const Place& place,
                           PatchBuilder& builder);
 

@@ -123,7 +123,8 @@ Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>& fds)
     }
     if (mechanism != Mechanism::int3 && jumps.note.empty()) {
         ThoughtRoom room(space.speaker());
-        plan = plan_jumps(space, room, wanted);
+        Meanwhile nothing;
+        plan = plan_jumps(space, room, wanted, nothing);
         for (auto& [at, reason] : plan.refused)
             jumps.reasons[at] = reason;
     }

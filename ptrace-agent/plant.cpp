@@ -139,7 +139,7 @@ static bool has_execed(const std::vector<Thread*>& threads)
 constexpr std::uint64_t vfork_patience_ns = 1'000'000'000;
 constexpr std::size_t n_few = 4; // the agent's own, say
 
-void place_all(Planting& work, std::span<const Site> sites)
+void place_all(Planting& work, std::span<const Site> sites, Meanwhile meanwhile)
 {
     work.mappings = mappings_of(work.space.speaker());
     work.space.expect(sites.size());
@@ -164,6 +164,7 @@ void place_all(Planting& work, std::span<const Site> sites)
         return it == few.end() ? nullptr : *it;
     };
     for (std::uint32_t index : order) {
+        meanwhile();
         const Site& site = sites[index];
         if (std::string why = place(work, known(site.at), index, site); !why.empty())
             work.refused.emplace_back(index, std::move(why));
@@ -295,7 +296,7 @@ Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
 {
     constexpr std::uint64_t heap_per_site = 900;
     constexpr std::uint64_t most_sites = 200'000; // all of it less than M_TRIM_THRESHOLD
-    constexpr std::size_t part = 8 << 20;         // less than M_MMAP_THRESHOLD
+    constexpr std::size_t part = 512 << 10;       // less than M_MMAP_THRESHOLD
     constexpr std::size_t page = 4096;
     auto n_sites = std::min(in.get<std::uint64_t>(), most_sites);
     if (!is_a_processor_idle())
@@ -307,6 +308,7 @@ Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
         for (std::size_t at = 0; at < part; at += page)
             static_cast<volatile std::byte&>(bytes[at]) = std::byte{1};
         parts.push_back(std::move(bytes));
+        pass_signals();
     }
     return Body{};
 }
@@ -347,8 +349,9 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
 
     Planting work(*space);
     work.seen = std::move(seen);
-    auto place = [&] {
-        place_all(work, sites);
+    auto while_it_runs = [&] { return Meanwhile([this] { pass_signals(); }); };
+    auto place = [&](Meanwhile meanwhile) {
+        place_all(work, sites, std::move(meanwhile));
         work.fresh.insert(work.fresh.end(), linker.begin(), linker.end());
     };
     JumpWork jumps;
@@ -356,10 +359,11 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
         if (mechanism == Mechanism::int3)
             return;
         jumps = {};
+        jumps.meanwhile = world == nullptr ? while_it_runs() : Meanwhile();
         prepare_jumps(space, world, ready, work.fresh, jumps);
         refuse_breakpoints(work, jumps.report, mechanism);
     };
-    place();
+    place(while_it_runs());
     bool planned = !any_window_over(work);
     if (planned)
         plan(nullptr);
@@ -374,7 +378,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
             tell_libraries_changed(space->owner());
         forget_plan(work, linker);
         forget_unmapped(*space);
-        place();
+        place({});
         planned = false;
     }
     if (!planned)

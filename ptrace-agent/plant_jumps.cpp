@@ -180,12 +180,14 @@ void Agent::prepare_jumps(const std::shared_ptr<AddressSpace>& target,
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
 
     MappedRoom room(*this, target, world);
-    auto plan = std::make_shared<JumpPlan>(plan_jumps(space, room, wanted));
+    auto plan =
+        std::make_shared<JumpPlan>(plan_jumps(space, room, wanted, work.meanwhile));
     report.spent = plan;
     report.reasons = std::move(plan->refused);
     std::vector<std::unique_ptr<Planted>> all;
     all.reserve(plan->windows.size());
     for (std::size_t i = 0; i < plan->windows.size(); ++i) {
+        work.meanwhile();
         if (plan->taken[i].n_bytes == 0)
             continue;
         if (auto planted = build(space, plan->windows[i], plan->taken[i], work))

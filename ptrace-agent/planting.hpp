@@ -4,6 +4,7 @@
 
 #include "ptrace-agent/agent.hpp"
 #include "ptrace-agent/jump_plan.hpp"
+#include "ptrace-agent/meanwhile.hpp"
 #include "ptrace-agent/site_list.hpp"
 
 #include <algorithm>
@@ -88,7 +89,7 @@ struct Planting {
 };
 
 // The sites into tracepoints or refused, by address.
-void place_all(Planting& work, std::span<const Site> sites);
+void place_all(Planting& work, std::span<const Site> sites, Meanwhile meanwhile = {});
 
 // The window that a site is in; null: none. An endbr64 stays in its place: the window with
 // its probe begins behind it.

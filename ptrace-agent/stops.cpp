@@ -8,6 +8,7 @@
 
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
@@ -59,6 +60,31 @@ void Agent::handle_stop(Thread& thread)
     if (event != 0)
         return handle_event(thread, event, thread.signal());
     handle_signal(thread, thread.signal());
+}
+
+// For its thread alone: nothing of ours is to be done for it, or to be looked at.
+bool Agent::has_plain_signal(const Thread& thread)
+{
+    siginfo_t info;
+    user_regs_struct user;
+    return thread.stopped && thread.pending && thread.event() == 0 && !thread.held &&
+           !thread.newborn && !thread.fresh && !thread.leaving && !thread.step.active &&
+           get_siginfo(thread.tid, info) && info.si_signo != SIGTRAP &&
+           !is_synchronous(info) && get_regs(thread.tid, user) &&
+           !in_our_code(*thread.process->space, {user.rip});
+}
+
+// While something else is under way in whose midst the other stops cannot be handled.
+void Agent::pass_signals()
+{
+    while (collect(Wait::poll)) {
+    }
+    // What is handled here is not pending when its turn comes.
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+        Thread* thread = find_thread(ready_[i]);
+        if (thread != nullptr && has_plain_signal(*thread))
+            handle_stop(*thread);
+    }
 }
 
 void Agent::go_on(Thread& thread, int signal)

@@ -289,7 +289,7 @@ void Agent::release_all(AddressSpace& space)
             continue;
         if (!thread->pending)
             go_on(*thread);
-        else if (is_only_interrupted(*thread))
+        else if (is_only_interrupted(*thread) || has_plain_signal(*thread))
             handle_stop(*thread); // not when all that is under way is done
     }
 }

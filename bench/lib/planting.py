@@ -13,11 +13,15 @@ MAIN = r"""
 // Spins over the clock and sums the gaps in which it did not run; "ready PID", then each
 // line on stdin is answered: a number, with the ns of CPU time that so many calls of
 // many_1() took, each; else with the sum and the longest of the gaps since the last answer.
-// With an argument it waits for the next line instead of spinning.
+// "waits": it waits for the next line instead of spinning. "signals": it gets one each
+// 5 ms.
 #define _GNU_SOURCE
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 unsigned many_1(unsigned, unsigned *);
@@ -35,12 +39,17 @@ static double call_ns(long calls)
         many_1((unsigned)i, words);
     return (clock_ms(CLOCK_THREAD_CPUTIME_ID) - began) * 1e6 / (double)calls;
 }
+static void take(int signal) { (void)signal; }
 int main(int argc, char **argv)
 {
     char line[32];
     struct pollfd in = {0, POLLIN, 0};
-    int waits = argc > 1;
-    (void)argv;
+    int waits = argc > 1 && strcmp(argv[1], "waits") == 0;
+    if (argc > 1 && strcmp(argv[1], "signals") == 0) {
+        struct itimerval often = {{0, 5000}, {0, 5000}};
+        signal(SIGALRM, take);
+        setitimer(ITIMER_REAL, &often, NULL);
+    }
     double before = clock_ms(CLOCK_MONOTONIC), sum = 0, longest = 0;
     printf("ready %d\n", (int)getpid());
     fflush(stdout);
@@ -138,6 +147,11 @@ def plant_many(args, rows):
     with Many(path, "waits") as victim:
         waiting = Tracer(args, victim.pid, everything, places(victim))
         waiting.finish()
+    with Many(path, "signals") as victim:
+        victim.gaps()
+        signalled = Tracer(args, victim.pid, everything, places(victim))
+        with_signals = victim.gaps()[1]
+        signalled.finish()
     with Many(path) as victim:
         some = places(victim)
         time.sleep(0.2)
@@ -157,11 +171,11 @@ def plant_many(args, rows):
         removing = victim.gaps()
     made = ROUNDS * CALLS
     rows[-1].note(what)
-    rows[5].note("count exact" if seen == made else f"COUNT {seen} of {made}")
-    rows[5].note(f"{among:.2f} ns, alone {alone:.2f}")
+    rows[6].note("count exact" if seen == made else f"COUNT {seen} of {made}")
+    rows[6].note(f"{among:.2f} ns, alone {alone:.2f}")
     if tracer.errors.strip():
         rows[0].note(tracer.errors.strip().splitlines()[0])
-    return [waiting.armed_s, tracer.armed_s, planting[0], planting[1], tracer.armed_s - one.armed_s,
+    return [waiting.armed_s, tracer.armed_s, planting[0], planting[1], with_signals, tracer.armed_s - one.armed_s,
             among / max(alone, 0.5), tracer.finish_s, removing[0], mib]
 
 def many_rows():
@@ -169,6 +183,7 @@ def many_rows():
             Row("50,000 entries: to armed, the target spins", "s"),
             Row("50,000 entries: target stopped, planting", "ms", 20, 5),
             Row("50,000 entries: longest stop, planting", "ms"),
+            Row("50,000 entries: longest stop, a signal each 5 ms", "ms", 20, 5),
             Row("50,000 entries: to armed, beyond one entry", "s"),
             Row("one of 50,000 enabled, over one alone", "x", 1.1, 1.0),
             Row("50,000 entries: removing, all of ending", "s", 0.1, 0.01),
