@@ -18,17 +18,17 @@ struct ReaderThread {
 };
 
 struct Key {
-    pid_t pid;
+    SpaceId space;
     TargetAddr at;
 };
 
 // What is near in the text is near in the table: it is probed in order, and each step would
 // be a cache miss otherwise. Functions that begin at multiples of 16 share every second
 // bucket, neighbouring instructions share one: a chain of a few, all of them near.
-unsigned long hash_of(pid_t pid, TargetAddr at)
+unsigned long hash_of(SpaceId space, TargetAddr at)
 {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
-    return (at.value >> 3) + (static_cast<std::uint64_t>(pid) * odd >> 32);
+    return (at.value >> 3) + (static_cast<std::uint64_t>(space) * odd >> 32);
 }
 
 } // namespace
@@ -54,11 +54,11 @@ TracepointTable::TracepointTable()
 
 TracepointTable::~TracepointTable()
 {
-    std::vector<pid_t> pids;
-    for (const auto& [pid, entries] : by_process_)
-        pids.push_back(pid);
-    for (pid_t pid : pids)
-        remove_process(pid);
+    std::vector<SpaceId> spaces;
+    for (const auto& [space, entries] : by_space_)
+        spaces.push_back(space);
+    for (SpaceId space : spaces)
+        remove_space(space);
     reclaim();
     [[maybe_unused]] int failed = cds_lfht_destroy(buckets_, nullptr);
     assert(failed == 0);
@@ -73,14 +73,14 @@ static int matches(cds_lfht_node* node, const void* key)
 {
     const auto* wanted = static_cast<const Key*>(key);
     const TableEntry* entry = entry_of(node);
-    return entry->pid() == wanted->pid && entry->at() == wanted->at ? 1 : 0;
+    return entry->space() == wanted->space && entry->at() == wanted->at ? 1 : 0;
 }
 
-static TableEntry* look_up(cds_lfht* buckets, pid_t pid, TargetAddr at)
+static TableEntry* look_up(cds_lfht* buckets, SpaceId space, TargetAddr at)
 {
-    Key key{pid, at};
+    Key key{space, at};
     cds_lfht_iter iter;
-    cds_lfht_lookup(buckets, hash_of(pid, at), matches, &key, &iter);
+    cds_lfht_lookup(buckets, hash_of(space, at), matches, &key, &iter);
     cds_lfht_node* node = cds_lfht_iter_get_node(&iter);
     return node == nullptr ? nullptr : entry_of(node);
 }
@@ -103,16 +103,16 @@ Result<Ok> TracepointTable::add(std::unique_ptr<TableEntry> entry)
 {
     std::lock_guard lock(mutex_);
     TableEntry* added = entry.get();
-    Key key{added->pid_, added->at_};
+    Key key{added->space_, added->at_};
     {
         ReadLock rcu;
         cds_lfht_node_init(&added->link_.node);
         added->link_.entry = added;
-        if (cds_lfht_add_unique(buckets_, hash_of(key.pid, key.at), matches, &key,
+        if (cds_lfht_add_unique(buckets_, hash_of(key.space, key.at), matches, &key,
                                 &added->link_.node) != &added->link_.node)
             return Error{Code::busy, "add a tracepoint: the address has one already"};
     }
-    std::vector<TableEntry*>& own = by_process_[added->pid_];
+    std::vector<TableEntry*>& own = by_space_[added->space_];
     added->index_ = own.size();
     own.push_back(entry.release());
     if (++n_entries_ > n_buckets_)
@@ -120,10 +120,10 @@ Result<Ok> TracepointTable::add(std::unique_ptr<TableEntry> entry)
     return Ok{};
 }
 
-TableEntry* TracepointTable::find(pid_t pid, TargetAddr at) const
+TableEntry* TracepointTable::find(SpaceId space, TargetAddr at) const
 {
     ReadLock rcu; // nests in the caller's
-    return look_up(buckets_, pid, at);
+    return look_up(buckets_, space, at);
 }
 
 void TracepointTable::unlink(TableEntry& entry)
@@ -133,45 +133,45 @@ void TracepointTable::unlink(TableEntry& entry)
         [[maybe_unused]] int failed = cds_lfht_del(buckets_, &entry.link_.node);
         assert(failed == 0);
     }
-    auto own = by_process_.find(entry.pid_);
+    auto own = by_space_.find(entry.space_);
     TableEntry* last = own->second.back();
     own->second[entry.index_] = last;
     last->index_ = entry.index_;
     own->second.pop_back();
     if (own->second.empty())
-        by_process_.erase(own);
+        by_space_.erase(own);
     --n_entries_;
     removed_.emplace_back(&entry);
 }
 
-bool TracepointTable::remove(pid_t pid, TargetAddr at)
+bool TracepointTable::remove(SpaceId space, TargetAddr at)
 {
     std::lock_guard lock(mutex_);
-    TableEntry* entry = find(pid, at);
+    TableEntry* entry = find(space, at);
     if (entry == nullptr)
         return false;
     unlink(*entry);
     return true;
 }
 
-std::size_t TracepointTable::remove_process(pid_t pid)
+std::size_t TracepointTable::remove_space(SpaceId space)
 {
     std::lock_guard lock(mutex_);
     std::size_t n_removed = 0;
-    for (auto own = by_process_.find(pid); own != by_process_.end();
-         own = by_process_.find(pid)) {
+    for (auto own = by_space_.find(space); own != by_space_.end();
+         own = by_space_.find(space)) {
         unlink(*own->second.back());
         ++n_removed;
     }
     return n_removed;
 }
 
-void TracepointTable::for_each(pid_t pid,
+void TracepointTable::for_each(SpaceId space,
                                const std::function<void(TableEntry&)>& visit) const
 {
     std::lock_guard lock(mutex_);
-    auto own = by_process_.find(pid);
-    if (own == by_process_.end())
+    auto own = by_space_.find(space);
+    if (own == by_space_.end())
         return;
     for (TableEntry* entry : own->second)
         visit(*entry);
@@ -183,11 +183,11 @@ std::size_t TracepointTable::size() const
     return n_entries_;
 }
 
-std::size_t TracepointTable::size(pid_t pid) const
+std::size_t TracepointTable::size(SpaceId space) const
 {
     std::lock_guard lock(mutex_);
-    auto own = by_process_.find(pid);
-    return own == by_process_.end() ? 0 : own->second.size();
+    auto own = by_space_.find(space);
+    return own == by_space_.end() ? 0 : own->second.size();
 }
 
 void TracepointTable::reclaim()

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The table from (process, address) to tracepoint.
+// The table from (address space, address) to tracepoint.
 //
 // Firing looks a tracepoint up without a lock, under RCU; adding and removing take the
 // table's mutex. The buckets are liburcu's cds_lfht; beside it stands a list per
-// process, so that a fork, an exec or an exit walks that process's tracepoints only.
+// space, so that a fork, an exec or an exit walks that space's tracepoints only.
 //
 //   TracepointTable::ReadLock rcu;                  // cheap, nests, must not be slept
-//   in if (TableEntry* entry = table.find(pid, at))    // valid until rcu goes away
+//   in if (TableEntry* entry = table.find(space, at))    // valid until rcu goes away
 //
 // Invariants
-//   - An entry is in the buckets exactly when it is in its process's list.
+//   - An entry is in the buckets exactly when it is in its space's list.
 //   - A removed entry is freed by reclaim(), after every ReadLock that could see it is
 //     gone. Nothing here starts a thread: liburcu's own resize and call_rcu workers
 //     would live in every user of this library, so add() resizes and reclaim() waits.
@@ -20,10 +20,10 @@
 #include "base/target_addr.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <sys/types.h>
 #include <unordered_map>
 #include <vector>
 
@@ -35,6 +35,10 @@ namespace dt {
 
 class TableEntry;
 
+// Whoever uses the table numbers its spaces. A process that execs has another one: the old
+// one may live on in a child.
+using SpaceId = std::uint32_t;
+
 // From liburcu's node to the entry around it, without assuming the entry's layout.
 struct TableLink {
     cds_lfht_node node;
@@ -44,19 +48,19 @@ struct TableLink {
 // Base of whatever a table holds. Key and links belong to the table.
 class TableEntry {
 public:
-    TableEntry(pid_t pid, TargetAddr at) : pid_(pid), at_(at) {}
+    TableEntry(SpaceId space, TargetAddr at) : space_(space), at_(at) {}
     TableEntry(const TableEntry&) = delete;
     TableEntry& operator=(const TableEntry&) = delete;
     virtual ~TableEntry() = default;
 
-    pid_t pid() const { return pid_; }
+    SpaceId space() const { return space_; }
     TargetAddr at() const { return at_; }
 
 private:
     friend class TracepointTable;
-    pid_t pid_;
+    SpaceId space_;
     TargetAddr at_;
-    std::size_t index_ = 0; // in its process's list
+    std::size_t index_ = 0; // in its space's list
     TableLink link_{};
 };
 
@@ -83,17 +87,17 @@ public:
     void expect(std::size_t n_more);
 
     // Under a ReadLock, or where nobody removes. Null when there is none.
-    TableEntry* find(pid_t pid, TargetAddr at) const;
+    TableEntry* find(SpaceId space, TargetAddr at) const;
 
     // False when there is none. The entry lives on until reclaim().
-    bool remove(pid_t pid, TargetAddr at);
-    std::size_t remove_process(pid_t pid); // how many
+    bool remove(SpaceId space, TargetAddr at);
+    std::size_t remove_space(SpaceId space); // how many
 
-    // Every entry of one process, in no order, under the mutex: visit must not add or
+    // Every entry of one space, in no order, under the mutex: visit must not add or
     // remove. To remove while walking, collect first.
-    void for_each(pid_t pid, const std::function<void(TableEntry&)>& visit) const;
+    void for_each(SpaceId space, const std::function<void(TableEntry&)>& visit) const;
     std::size_t size() const;
-    std::size_t size(pid_t pid) const;
+    std::size_t size(SpaceId space) const;
 
     // Waits for readers and frees what was removed.
     void reclaim();
@@ -106,7 +110,7 @@ private:
     mutable std::mutex mutex_;
     std::size_t n_entries_ = 0;
     std::size_t n_buckets_;
-    std::unordered_map<pid_t, std::vector<TableEntry*>> by_process_;
+    std::unordered_map<SpaceId, std::vector<TableEntry*>> by_space_;
     std::vector<std::unique_ptr<TableEntry>> removed_;
 };
 

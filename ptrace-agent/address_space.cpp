@@ -28,15 +28,22 @@ static Fd open_mem(pid_t pid)
     return Fd(open(proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
 }
 
+static SpaceId next_id()
+{
+    static SpaceId last = 0;
+    return ++last;
+}
+
 AddressSpace::AddressSpace(pid_t owner, TracepointTable& table)
-    : owner_(owner), speaker_(owner), table_(table), mem_(open_mem(speaker()))
+    : id_(next_id()), owner_(owner), speaker_(owner), table_(table),
+      mem_(open_mem(speaker()))
 {
 }
 
 AddressSpace::~AddressSpace()
 {
     forget_unwind(*this);
-    table_.remove_process(owner_);
+    table_.remove_space(id_);
     table_.reclaim();
 }
 
@@ -105,12 +112,12 @@ bool AddressSpace::read_original(TargetAddr from, std::span<std::byte> into) con
 
 Tracepoint* AddressSpace::find(TargetAddr at) const
 {
-    return static_cast<Tracepoint*>(table_.find(owner_, at));
+    return static_cast<Tracepoint*>(table_.find(id_, at));
 }
 
 Tracepoint& AddressSpace::add(const Instruction& insn)
 {
-    auto entry = std::make_unique<Tracepoint>(owner_, insn.at, insn);
+    auto entry = std::make_unique<Tracepoint>(id_, insn.at, insn);
     Tracepoint& added = *entry;
     [[maybe_unused]] bool ok = static_cast<bool>(table_.add(std::move(entry)));
     assert(ok); // find() said that there is none
@@ -184,7 +191,7 @@ static void sort_by_address(std::vector<Tracepoint*>& all)
 std::vector<Tracepoint*> AddressSpace::tracepoints() const
 {
     std::vector<Tracepoint*> all;
-    table_.for_each(owner_, [&all](TableEntry& entry) {
+    table_.for_each(id_, [&all](TableEntry& entry) {
         all.push_back(static_cast<Tracepoint*>(&entry));
     });
     sort_by_address(all);
@@ -244,12 +251,12 @@ AddressSpace::restore_originals(const std::vector<Tracepoint*>& all)
 
 void AddressSpace::forget(Tracepoint& tracepoint)
 {
-    table_.remove(owner_, tracepoint.at());
+    table_.remove(id_, tracepoint.at());
 }
 
 void AddressSpace::forget_all()
 {
-    table_.remove_process(owner_);
+    table_.remove_space(id_);
     table_.reclaim();
     jumpless_.clear();
     n_sorted_ = 0;
@@ -270,7 +277,6 @@ void AddressSpace::forget_all()
     stub = syscall_insn = link_debug = linker_stop = TargetAddr{};
     errno_sought = sigaction_watched = false;
     errno_at.reset();
-    mem_ = open_mem(owner_);
 }
 
 void AddressSpace::restore_copy(pid_t child) const

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The memory of a target: its bytes, its tracepoints and the slots for copies.
 //
-//   AddressSpace ──< Tracepoint (in the TracepointTable, keyed by owner pid, address)
+//   AddressSpace ──< Tracepoint (in the TracepointTable, keyed by the space's number, address)
 //        │                └─< Firing: probe, kind, arg0
 //        └── slots: an r-x page mapped in the target, one slot of slot_bytes per thread
 //
@@ -101,7 +101,7 @@ public:
     // Not yet written. The space's own, as Tracepoint::written says.
     Tracepoint& add(const Instruction& insn);
     void expect(std::size_t n_more) { table_.expect(n_more); } // adding is faster then
-    std::size_t n_tracepoints() const { return table_.size(owner_); }
+    std::size_t n_tracepoints() const { return table_.size(id_); }
     std::vector<Tracepoint*> tracepoints() const; // ascending by address
     // Those that have no jump, ascending: breakpoints, and what was added to become one or
     // the other. They are few where jumps can be.
@@ -158,6 +158,7 @@ private:
     void sort_jumpless();
     void note_jumpless(TargetAddr at);
 
+    SpaceId id_;
     pid_t owner_;
     pid_t speaker_;
     TracepointTable& table_;

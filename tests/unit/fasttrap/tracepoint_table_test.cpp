@@ -14,7 +14,7 @@ namespace {
 std::atomic<int> n_alive{0};
 
 struct Entry : TableEntry {
-    Entry(pid_t pid, std::uint64_t at) : TableEntry(pid, TargetAddr{at}) { ++n_alive; }
+    Entry(SpaceId space, std::uint64_t at) : TableEntry(space, TargetAddr{at}) { ++n_alive; }
     ~Entry() override
     {
         alive = 0;
@@ -23,9 +23,9 @@ struct Entry : TableEntry {
     std::uint64_t alive = 0x1234567890abcdef;
 };
 
-bool add(TracepointTable& table, pid_t pid, std::uint64_t at)
+bool add(TracepointTable& table, SpaceId space, std::uint64_t at)
 {
-    return static_cast<bool>(table.add(std::make_unique<Entry>(pid, at)));
+    return static_cast<bool>(table.add(std::make_unique<Entry>(space, at)));
 }
 
 TEST(TracepointTable, FindsByProcessAndAddress)
@@ -38,8 +38,8 @@ TEST(TracepointTable, FindsByProcessAndAddress)
     TableEntry* two = table.find(2, TargetAddr{0x1000});
     ASSERT_NE(one, nullptr);
     ASSERT_NE(two, nullptr);
-    EXPECT_EQ(one->pid(), 1);
-    EXPECT_EQ(two->pid(), 2);
+    EXPECT_EQ(one->space(), 1);
+    EXPECT_EQ(two->space(), 2);
     EXPECT_EQ(table.find(1, TargetAddr{0x1001}), nullptr);
     EXPECT_EQ(table.find(3, TargetAddr{0x1000}), nullptr);
 }
@@ -75,11 +75,11 @@ TEST(TracepointTable, GrowsAndWalksOneProcessOnly)
         ASSERT_TRUE(add(table, i % 2 == 0 ? 10 : 20, 0x400000 + i));
     std::set<std::uint64_t> seen;
     table.for_each(10, [&](TableEntry& entry) {
-        EXPECT_EQ(entry.pid(), 10);
+        EXPECT_EQ(entry.space(), 10);
         seen.insert(entry.at().value);
     });
     EXPECT_EQ(seen.size(), 10000U);
-    EXPECT_EQ(table.remove_process(10), 10000U);
+    EXPECT_EQ(table.remove_space(10), 10000U);
     EXPECT_EQ(table.size(), 10000U);
     EXPECT_EQ(table.size(10), 0U);
     for (std::uint64_t i = 1; i < 20000; i += 2)
@@ -120,7 +120,7 @@ TEST(TracepointTable, ReadersNeverSeeAFreedEntry)
     for (int round = 0; round < 200 || (n_found < 1000 && round < 20000); ++round) {
         for (std::uint64_t at = 0; at < 64; ++at)
             ASSERT_TRUE(add(table, 1, at));
-        table.remove_process(1);
+        table.remove_space(1);
         table.reclaim();
     }
     stop = true;

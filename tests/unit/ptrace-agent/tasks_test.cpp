@@ -84,6 +84,26 @@ TEST(Tasks, ProbesCanBePlantedInTheProgramAfterAnExec)
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
+// The memory of the program before outlives it in what is remembered of its children.
+TEST(Tasks, ProbesOfTheProgramAfterAnExecOutliveTheOneBefore)
+{
+    Session session;
+    pid_t pid = session.create(
+        {"/bin/sh", "-c", "/bin/true; /bin/true; exec " + victim("spawner") + " 20"});
+    ASSERT_TRUE(session.agent().resume(pid));
+    auto event = session.event();
+    while (event && event->kind != AgentEvent::execed)
+        event = session.event();
+    ASSERT_TRUE(event);
+    Site site = entry_site(pid, "work", 1, "/spawner");
+    auto planted = session.agent().plant(pid, std::span(&site, 1));
+    ASSERT_TRUE(planted) << planted.error().text;
+    EXPECT_EQ(planted->n_planted, 1u);
+    EXPECT_EQ(session.run_to_end(pid), 0) << session.output();
+    EXPECT_EQ(session.output(), "calls 60 spawned 20 vforked 20 opened 20\n");
+    EXPECT_GT(session.hits(1), 0u);
+}
+
 TEST(Tasks, ExceptionsPassThroughProbedFrames)
 {
     Session session;
