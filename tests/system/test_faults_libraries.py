@@ -134,6 +134,24 @@ def what_stays_keeps_its_probes_while_a_library_comes_and_goes(t):
               {"plugin_workentry": n_plugin, "plugin_workreturn": n_plugin, "dlsymentry": n_rounds},
               str(flags))
 
+def libraries_in_namespaces_of_their_own_are_probed(t):
+    """I3: dlmopen(); what is loaded twice is counted in both, all modules probed; LD_AUDIT"""
+    n_rounds, n_calls = 20, 50
+    for flags in BOTH:
+        for user in ({"NAMESPACES": "1"}, {"LD_AUDIT": str(t.victim("plugin.so"))},
+                     {"NAMESPACES": "1", "LD_AUDIT": str(t.victim("plugin.so"))}):
+            done = subprocess.run(
+                [t.dtrace, "-qZ", *flags, *(word for item in user.items() for word in ("-x", "setenv=" + "=".join(item))),
+                 "-n", "pid$target:::entry,pid$target:plugin.so::return "
+                 '/probefunc == "plugin_work"/ { @[strjoin(probefunc, probename)] = count(); }',
+                 "-c", f"{t.victim('dlopener')} {t.victim('plugin.so')} {n_rounds} {n_calls}"],
+                capture_output=True, text=True, timeout=60)
+            equal(done.returncode, 0, done.stderr)
+            n_loads = n_rounds * (2 if "NAMESPACES" in user else 1)
+            contains(done.stdout, f"sum {n_loads * n_calls * (n_calls + 1) // 2}")
+            n = n_loads * (n_calls + 1) # the constructor's too
+            equal(rows(done.stdout), {"plugin_workentry": n, "plugin_workreturn": n}, f"{flags} {user}")
+
 def a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory(t):
     """I2: what was made for it is used again, by dtrace, its agent and the target"""
     need("python3")
@@ -174,6 +192,51 @@ def a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory(t):
     # Each time anew, it would be 100 MB.
     equal(max(grown) < 10, True, f"{grown} MB more")
 
+# Loads and unloads its libraries in an order of chance, calls all that are there after
+# each step, and tells how often it has called what.
+SHUFFLE = """
+import collections, ctypes, _ctypes, json, random, sys
+chance, calls, there = random.Random(int(sys.argv[1])), collections.Counter(), {}
+paths = sys.argv[3:]
+for _ in range(int(sys.argv[2])):
+    for k in chance.sample(range(len(paths)), chance.randint(1, 3)):
+        if k in there:
+            _ctypes.dlclose(there.pop(k)._handle)
+        else:
+            there[k] = ctypes.CDLL(paths[k])
+    for k, library in there.items():
+        for i in range(k % 5 + 1):
+            function = f"part{k}_{i}"
+            if library[function](7) != 7 * (i + 3) ^ k:
+                sys.exit("a wrong result")
+            calls[function] += 1
+print(json.dumps(calls))
+"""
+
+def what_is_planted_in_the_room_of_another_leaves_its_neighbours_alone(t):
+    """I2: libraries of all sizes come and go, and each call of those that are there is counted"""
+    need("python3", "cc")
+    paths = []
+    for k in range(16):
+        source, path = t.scratch / f"part{k}.c", t.scratch / f"libpart{k}.so"
+        source.write_text("".join(
+            f"int part{k}_{i}(int n) {{ volatile int m = n; return m * {i + 3} ^ {k}; }}\n"
+            for i in range(k % 5 + 1)))
+        subprocess.run(["cc", "-shared", "-fPIC", f"-O{k % 3}", source, "-o", path], check=True)
+        paths.append(str(path))
+    (t.scratch / "shuffle.py").write_text(SHUFFLE)
+    for seed in range(40 if t.long else 4):
+        done = subprocess.run(
+            [t.dtrace, "-qZ", "-n", "pid$target:libpart*.so:part*:entry,pid$target:libpart*.so:part*:return "
+             "{ @[probefunc, probename] = count(); }",
+             "-c", " ".join(["/usr/bin/python3", str(t.scratch / "shuffle.py"), str(seed), "60", *paths])],
+            capture_output=True, text=True, timeout=120)
+        equal(done.returncode, 0, done.stderr)
+        contains(done.stdout, "{") # else it has not come to its end
+        calls = json.loads(done.stdout.splitlines()[0])
+        equal(rows(done.stdout), {f"{name} {probe}": n for name, n in calls.items() for probe in ("entry", "return")},
+              f"seed {seed}: {done.stderr}")
+
 def a_dtrace_that_nobody_reads_holds_up_no_program(t):
     """Its output is a full pipe, and the program loads libraries"""
     need("python3")
@@ -201,7 +264,9 @@ TESTS = [a_dtrace_that_nobody_reads_holds_up_no_program,
          libraries_come_and_go_while_probes_do, libraries_take_each_others_place_while_probes_do,
          a_library_that_is_loaded_again_is_probed_again,
          what_stays_keeps_its_probes_while_a_library_comes_and_goes,
-         a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory]
+         libraries_in_namespaces_of_their_own_are_probed,
+         a_library_that_comes_and_goes_a_hundred_times_takes_no_more_memory,
+         what_is_planted_in_the_room_of_another_leaves_its_neighbours_alone]
 
 if __name__ == "__main__":
     main(TESTS)

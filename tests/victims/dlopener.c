@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: MIT
 // Loads a plugin, calls it, unloads it, again and again. dlopener PLUGIN ROUNDS CALLS;
-// says "ready" and waits for a byte on stdin before it begins, when WAIT is set.
+// says "ready" and waits for a byte on stdin before it begins, when WAIT is set. With
+// NAMESPACES each round loads a second one, into a namespace of its own.
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+static long call(void *plugin, long calls)
+{
+    long sum = 0;
+    long (*plugin_work)(long) =
+        plugin ? (long (*)(long))dlsym(plugin, "plugin_work") : NULL;
+    if (plugin_work == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(2);
+    }
+    for (long j = 0; j < calls; ++j)
+        sum += plugin_work(j);
+    return sum;
+}
 
 int main(int argc, char **argv)
 {
@@ -20,14 +36,12 @@ int main(int argc, char **argv)
     }
     for (long i = 0; i < rounds; ++i) {
         void *plugin = dlopen(argv[1], RTLD_NOW);
-        long (*plugin_work)(long) =
-            plugin ? (long (*)(long))dlsym(plugin, "plugin_work") : NULL;
-        if (plugin_work == NULL) {
-            fprintf(stderr, "%s\n", dlerror());
-            return 2;
+        sum += call(plugin, calls);
+        if (getenv("NAMESPACES") != NULL) {
+            void *other = dlmopen(LM_ID_NEWLM, argv[1], RTLD_NOW);
+            sum += call(other, calls);
+            dlclose(other);
         }
-        for (long j = 0; j < calls; ++j)
-            sum += plugin_work(j);
         dlclose(plugin);
     }
     printf("sum %ld\n", sum);

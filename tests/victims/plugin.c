@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What dlopener loads. Its constructor calls the function too.
+// What dlopener loads. Its constructor calls the function too. As LD_AUDIT it audits nothing.
 static volatile long sink;
+
+unsigned la_version(unsigned version);
+unsigned la_version(unsigned version)
+{
+    return version;
+}
 
 __attribute__((noinline)) long plugin_work(long n)
 {
