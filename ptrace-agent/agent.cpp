@@ -53,10 +53,7 @@ void Agent::run()
     while (!mail_.closed()) {
         if (Mailbox::rang()) {
             serve_client();
-            sample_if_due();
-            end_patience();
-            ask_crowded();
-            hear_all_bells();
+            hear_alarms();
         } else if (!ready_.empty()) {
             handle_ready();
         } else {
@@ -66,13 +63,25 @@ void Agent::run()
     release_everything();
 }
 
+// What a ring may be for when it is not the client's.
+void Agent::hear_alarms()
+{
+    sample_if_due();
+    end_patience();
+    ask_crowded();
+    hear_all_bells();
+}
+
 void Agent::handle_ready()
 {
     pid_t tid = ready_.front();
     ready_.pop_front();
     Thread* thread = find_thread(tid);
-    if (thread != nullptr && thread->stopped && thread->pending)
-        handle_stop(*thread);
+    if (thread == nullptr || !thread->stopped || !thread->pending)
+        return;
+    if (thread->held && thread->event() == 0)
+        return; // the signal is delivered when release_held() lets it go on
+    handle_stop(*thread);
 }
 
 void Agent::serve_client()
@@ -80,6 +89,7 @@ void Agent::serve_client()
     mail_.receive();
     while (auto request = mail_.next()) {
         bool was_silent = std::exchange(silent_client_, false);
+        heard_ns_ = monotonic_ns(); // it waits for us now
         Reply reply = answer(*request);
         heard_ns_ = monotonic_ns();
         if (was_silent)
@@ -194,8 +204,6 @@ Thread* Agent::find_thread(pid_t tid)
 Process& Agent::add_process(pid_t pid, std::shared_ptr<AddressSpace> space)
 {
     auto process = std::make_unique<Process>();
-    if (ended_ != nullptr && ended_->owner() == pid && ended_ != space)
-        ended_.reset(); // its key is taken again
     process->pid = pid;
     process->space = std::move(space);
     auto& kept = processes_[pid];

@@ -94,6 +94,7 @@ private:
 
     // agent.cpp
     void serve_client();
+    void hear_alarms();
     Reply answer(const Request& request);
 #define X(name) Reply do_##name(Reader& in, const std::vector<Fd>& fds);
     AGENT_REQUESTS(X)
@@ -125,7 +126,7 @@ private:
 
     // stops.cpp
     void pass_signals(); // those of the program, to threads that stand in it
-    bool has_plain_signal(const Thread& thread);
+    bool is_simple(const Thread& thread);
     void handle_stop(Thread& thread);
     void go_on(Thread& thread, int signal = 0);
     void handle_signal(Thread& thread, int signal);
@@ -198,7 +199,7 @@ private:
 
     // patience.cpp
     void hold_for_client(Thread& thread);
-    // It goes on, unless its stop is still to be handled.
+    // It goes on, after its stop is handled where that is still to be done.
     void release_held(Thread& thread);
     void release_held_of(Process& process, std::optional<int> change);
     void end_patience();
@@ -308,7 +309,6 @@ private:
     std::unordered_map<pid_t, int> early_stops_; // of tasks not yet announced
     std::shared_ptr<AddressSpace> ended_;        // of the process that ended last
     std::deque<pid_t> ready_;                    // stopped, to be handled
-    AddressSpace* stopping_ = nullptr;           // whose world is being stopped
     Thread* last_ = nullptr;                     // of the last report
 };
 

@@ -34,7 +34,11 @@ void Agent::release_held(Thread& thread)
 {
     thread.held = false;
     thread.awaits = 0;
-    if (thread.stopped && !thread.pending)
+    if (!thread.stopped)
+        return;
+    if (thread.pending)
+        ready_.push_back(thread.tid);
+    else
         go_on(thread);
 }
 

@@ -129,9 +129,7 @@ static void refuse_breakpoints(Planting& work, const JumpReport& jumps,
 static bool has_execed(const std::vector<Thread*>& threads)
 {
     return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
-        const Process& process = *thread->process;
-        return thread->stopped && thread->pending &&
-               process.pid == process.space->owner() && // not its vfork child
+        return thread->stopped && thread->pending && !thread->process->is_guest() &&
                thread->event() == PTRACE_EVENT_EXEC;
     });
 }
@@ -206,7 +204,8 @@ void Agent::await_calls(std::optional<StoppedWorld>& world,
 {
     bool has_runtime = mechanism == Mechanism::int3 ||
                        space->runtime.image.value != 0 || !space->no_runtime.empty();
-    bool wants_call = space->slot_pages.empty() || !has_runtime;
+    bool wants_call =
+        space->no_injection.empty() && (space->slot_pages.empty() || !has_runtime);
     std::uint64_t ends = monotonic_ns() + vfork_patience_ns;
     auto may_wait = [&] { return monotonic_ns() < ends && !mail_.closed(); };
     auto any_in_vfork = [&] {
@@ -226,7 +225,7 @@ void Agent::await_calls(std::optional<StoppedWorld>& world,
             collect(Wait::block);
             while (!ready_.empty() && may_wait())
                 handle_ready();
-            hear_all_bells();
+            hear_alarms();
         } while (any_in_vfork() && may_wait());
     }
 }

@@ -203,6 +203,16 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
         process.doomed = true; // its end is nobody's news any more
         undo_hit(*thread, true);
     }
+    // Where one has made an exec, the others are no more, and nobody will tell us so.
+    std::vector<pid_t> tids;
+    for (Thread* thread : threads_in(*space))
+        tids.push_back(thread->tid);
+    for (pid_t tid : tids) {
+        Thread* thread = find_thread(tid);
+        if (thread != nullptr && thread->stopped && thread->pending &&
+            thread->event() == PTRACE_EVENT_EXEC)
+            begin_program(*thread);
+    }
     std::vector<Tracepoint*> breakpoints;
     for (Tracepoint* tp : space->tracepoints()) {
         if (!tp->site)

@@ -62,29 +62,37 @@ void Agent::handle_stop(Thread& thread)
     handle_signal(thread, thread.signal());
 }
 
-// For its thread alone: nothing of ours is to be done for it, or to be looked at.
-bool Agent::has_plain_signal(const Thread& thread)
+// Does its stop concern the thread alone? Then the program gets its signal, if there is
+// one, and nothing of ours is looked at or done.
+bool Agent::is_simple(const Thread& thread)
 {
+    if (!thread.stopped || !thread.pending || thread.held || thread.newborn ||
+        thread.fresh || thread.leaving || thread.step.active || wants_out(thread))
+        return false;
+    if (thread.is_interrupt())
+        return thread.samples.empty() && !thread.reenter;
     siginfo_t info;
     user_regs_struct user;
-    return thread.stopped && thread.pending && thread.event() == 0 && !thread.held &&
-           !thread.newborn && !thread.fresh && !thread.leaving && !thread.step.active &&
-           get_siginfo(thread.tid, info) && info.si_signo != SIGTRAP &&
-           !is_synchronous(info) && get_regs(thread.tid, user) &&
+    return thread.event() == 0 && get_siginfo(thread.tid, info) &&
+           info.si_signo != SIGTRAP && !is_synchronous(info) &&
+           get_regs(thread.tid, user) &&
            !in_our_code(*thread.process->space, {user.rip});
 }
 
-// While something else is under way in whose midst the other stops cannot be handled.
+// While something else is under way in whose midst other stops cannot be handled.
 void Agent::pass_signals()
 {
     while (collect(Wait::poll)) {
     }
-    // What is handled here is not pending when its turn comes.
-    for (std::size_t i = 0; i < ready_.size(); ++i) {
-        Thread* thread = find_thread(ready_[i]);
-        if (thread != nullptr && has_plain_signal(*thread))
+    std::deque<pid_t> later;
+    for (pid_t tid : std::exchange(ready_, {})) {
+        Thread* thread = find_thread(tid);
+        if (thread != nullptr && is_simple(*thread))
             handle_stop(*thread);
+        else if (thread != nullptr && thread->stopped && thread->pending)
+            later.push_back(tid);
     }
+    ready_.insert(ready_.begin(), later.begin(), later.end());
 }
 
 void Agent::go_on(Thread& thread, int signal)

@@ -111,6 +111,7 @@ struct Inheritance {
 struct Process {
     pid_t pid = 0;
     std::shared_ptr<AddressSpace> space;
+    bool is_guest() const { return pid != space->owner(); } // a vfork child, say
     std::unordered_map<pid_t, std::unique_ptr<Thread>> threads;
     bool is_target = false;     // the client asked for it; others share its memory
     bool created = false;       // our child

@@ -103,9 +103,8 @@ static bool is_new_task(int event)
 
 static bool is_guests_exec(const Thread& thread)
 {
-    const Process& process = *thread.process;
-    return thread.event() == PTRACE_EVENT_EXEC && !process.is_target &&
-           process.pid != process.space->owner();
+    return thread.event() == PTRACE_EVENT_EXEC && !thread.process->is_target &&
+           thread.process->is_guest();
 }
 
 // Does another process, its vfork child say, run in its memory?
@@ -289,7 +288,7 @@ void Agent::release_all(AddressSpace& space)
             continue;
         if (!thread->pending)
             go_on(*thread);
-        else if (is_only_interrupted(*thread) || has_plain_signal(*thread))
+        else if (is_only_interrupted(*thread) || is_simple(*thread))
             handle_stop(*thread); // not when all that is under way is done
     }
 }
@@ -297,13 +296,11 @@ void Agent::release_all(AddressSpace& space)
 StoppedWorld::StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space)
     : agent_(agent), space_(std::move(space))
 {
-    agent_.stopping_ = space_.get();
     agent_.stop_all(*space_);
 }
 
 StoppedWorld::~StoppedWorld()
 {
-    agent_.stopping_ = nullptr;
     space_->remove_stub(); // of calls that were made meanwhile
     agent_.release_all(*space_);
 }
