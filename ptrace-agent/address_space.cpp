@@ -47,6 +47,11 @@ AddressSpace::~AddressSpace()
     table_.reclaim();
 }
 
+void AddressSpace::reopen()
+{
+    mem_ = open_mem(speaker());
+}
+
 pid_t AddressSpace::speaker()
 {
     auto has_memory = [this](pid_t tid) {

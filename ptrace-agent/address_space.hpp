@@ -46,8 +46,8 @@ struct Firing {
 
 class Tracepoint : public TableEntry {
 public:
-    Tracepoint(pid_t pid, TargetAddr at, const Instruction& insn)
-        : TableEntry(pid, at), insn(insn)
+    Tracepoint(SpaceId space, TargetAddr at, const Instruction& insn)
+        : TableEntry(space, at), insn(insn)
     {
     }
 
@@ -79,6 +79,9 @@ public:
     ~AddressSpace() override;
 
     pid_t owner() const { return owner_; }
+    // Its owner runs another program now, and this process lives on in here.
+    void hand_over(pid_t to) { owner_ = speaker_ = to; }
+    void reopen(); // after an exec that nobody was told of
     // A thread id whose /proc files show this memory: the owner's, or another thread's
     // when the leader ended before its threads.
     pid_t speaker();

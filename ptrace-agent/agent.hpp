@@ -114,7 +114,7 @@ private:
     bool collect(Wait wait); // one report from waitpid; false: none came
     void note_stop(pid_t tid, int status);
     void finish_call(Thread& thread);
-    bool has_guest(const Thread& thread);
+    pid_t guest_of(const Thread& thread);
     bool cannot_run(const Thread& thread);
     void stop_all(AddressSpace& space);
     void undo_stray(Thread& thread);
@@ -207,7 +207,7 @@ private:
 
     // plant.cpp
     // Stops the world when somebody in it can make a system call for us.
-    void await_calls(std::optional<StoppedWorld>& world,
+    void await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                      const std::shared_ptr<AddressSpace>& space, Mechanism mechanism);
     void tell_libraries_changed(pid_t pid);
     void tell_error(pid_t pid, std::string text);

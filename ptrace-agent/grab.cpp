@@ -208,6 +208,8 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
     Process& process = add_process(pid, std::make_shared<AddressSpace>(pid, table_));
     process.is_target = true;
     auto seized = seize_all(process);
+    if (seized) // from now on the kernel tells of an exec
+        process.space->reopen();
     if (seized && has_ended(asked_for))
         seized =
             Error{Code::not_found, "it ended, and another process has its pid now"};

@@ -126,10 +126,10 @@ static void refuse_breakpoints(Planting& work, const JumpReport& jumps,
     });
 }
 
-static bool has_execed(const std::vector<Thread*>& threads)
+static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 {
-    return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
-        return thread->stopped && thread->pending && !thread->process->is_guest() &&
+    return std::any_of(threads.begin(), threads.end(), [pid](const Thread* thread) {
+        return thread->stopped && thread->pending && thread->process->pid == pid &&
                thread->event() == PTRACE_EVENT_EXEC;
     });
 }
@@ -199,7 +199,7 @@ void Agent::tell_error(pid_t pid, std::string text)
 // In vfork(2) the target makes no system call, and its child has descriptors of its own.
 // That ends soon, but for a child that neither execs nor exits. Where no call is to be
 // made, nobody waits.
-void Agent::await_calls(std::optional<StoppedWorld>& world,
+void Agent::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                         const std::shared_ptr<AddressSpace>& space, Mechanism mechanism)
 {
     bool has_runtime = mechanism == Mechanism::int3 ||
@@ -216,7 +216,7 @@ void Agent::await_calls(std::optional<StoppedWorld>& world,
     for (;;) {
         world.emplace(*this, space);
         auto threads = threads_in(*space);
-        if (!wants_call || threads.empty() || has_execed(threads) || !may_wait() ||
+        if (!wants_call || threads.empty() || has_execed(pid, threads) || !may_wait() ||
             (world->any_thread() != nullptr && !any_in_vfork()))
             return;
         world.reset();
@@ -335,11 +335,11 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
         return another;
 
     std::optional<StoppedWorld> stopped;
-    await_calls(stopped, space, mechanism);
+    await_calls(stopped, pid, space, mechanism);
     auto now = processes_.find(pid);
     if (now == processes_.end())
         return Error{Code::gone, "plant probes: the process has ended"};
-    if (now->second->space != space || has_execed(threads_in(*space)))
+    if (now->second->space != space || has_execed(pid, threads_in(*space)))
         return another;
     std::vector<Tracepoint*> linker;
     Result<Ok> ready = prepare_target(*stopped, mechanism, linker);
@@ -369,7 +369,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     stopped.emplace(*this, space);
     if (threads_in(*space).empty())
         return Error{Code::gone, "plant probes: the process has ended"};
-    if (has_execed(threads_in(*space)))
+    if (has_execed(pid, threads_in(*space)))
         return another;
     // A library that was away for a moment is where it was.
     if (text_mappings(space->speaker()) != text || work.unreadable) {

@@ -322,7 +322,8 @@ void Agent::release_orphan(pid_t tid)
     ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
 }
 
-// After an exec: one thread, and an address space without anything of ours.
+// After an exec: one thread, and an address space without anything of ours. Who lives on in
+// the old one, a vfork child of another thread say, keeps what is in it, and fires.
 void Agent::begin_program(Thread& thread)
 {
     Process& process = *thread.process;
@@ -337,9 +338,11 @@ void Agent::begin_program(Thread& thread)
                      [](const KeptSignal& kept) { return !kept.sent; });
     }
     for (pid_t tid : others) {
+        process.space->free_slot(tid);
         threads_.erase(tid);
         process.threads.erase(tid);
     }
+    process.space->free_slot(thread.tid);
     last_ = nullptr;
     thread.step.active = false;
     thread.reenter = false;
@@ -351,14 +354,19 @@ void Agent::begin_program(Thread& thread)
         thread.awaits = 0;
         thread.patience_ends = 0;
     }
-    if (!process.is_target)
-        return; // its memory was another's
-    // Others may live on in the old memory; where it is gone nothing is written.
-    process.space->restore_originals(process.space->tracepoints());
-    if (process.space->runtime.image.value != 0)
+    pid_t stays = guest_of(thread);
+    if (stays == 0 && process.space->runtime.image.value != 0)
         arena_.free_shards_of(process.pid); // that its ended threads held
-    process.space->forget_all();
-    process.space = std::make_shared<AddressSpace>(process.pid, table_);
+    if (!process.is_target)
+        return; // it is let go
+    auto before = std::exchange(
+        process.space, std::make_shared<AddressSpace>(process.pid, table_));
+    if (stays == 0) {
+        // One that we do not trace may live on; where none does nothing is written.
+        before->restore_originals(before->without_jump());
+        before->forget_all();
+    } else if (before->owner() == process.pid)
+        before->hand_over(stays);
     process.trap_blocked.clear();
     if (process.trap_action.handler > 1) // caught becomes default, ignored stays
         process.trap_action = TrapAction{true};

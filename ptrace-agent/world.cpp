@@ -89,7 +89,7 @@ bool Agent::wait_for_stop(pid_t tid, int& status)
 
 bool Agent::cannot_run(const Thread& thread)
 {
-    if (thread.in_vfork && has_guest(thread))
+    if (thread.in_vfork && guest_of(thread) != 0)
         return true;
     char state = thread_state(thread.process->pid, thread.tid);
     return state == 'Z' || state == 'X' || state == 'D' || state == '\0';
@@ -107,13 +107,14 @@ static bool is_guests_exec(const Thread& thread)
            thread.process->is_guest();
 }
 
-// Does another process, its vfork child say, run in its memory?
-bool Agent::has_guest(const Thread& thread)
+// Another process that runs in its memory, its vfork child say; 0: none.
+pid_t Agent::guest_of(const Thread& thread)
 {
-    auto all = threads_in(*thread.process->space);
-    return std::any_of(all.begin(), all.end(), [&thread](const Thread* other) {
-        return other->process != thread.process;
-    });
+    for (const Thread* other : threads_in(*thread.process->space)) {
+        if (other->process != thread.process)
+            return other->process->pid;
+    }
+    return 0;
 }
 
 // In the middle of fork(2) or clone(2) nobody can make a call for us: it comes to its end,
@@ -162,7 +163,7 @@ void Agent::stop_all(AddressSpace& space)
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
             // Its child has gone on, and it is about to: that is reported.
-            bool waits = thread->in_vfork && has_guest(*thread);
+            bool waits = thread->in_vfork && guest_of(*thread) != 0;
             all_stopped = all_stopped && waits;
         }
         if (new_tasks)

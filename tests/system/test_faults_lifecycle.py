@@ -28,6 +28,17 @@ def a_program_that_runs_itself_again_is_traced_once(t):
         for n in (1000,) if t.long else (100,):
             equal(lives(t, f"exec {n}", flags), ("the last of them\n", 100, 100))
 
+def who_lives_on_in_the_memory_before_an_exec_is_traced_on(t):
+    """B5, B11: a clone with CLONE_VM; each call is counted, also what asks the agent"""
+    for flags in BOTH:
+        out = t.scratch / "outlived"
+        done = t.run("-q", *flags, "-o", str(out), "-n",
+                     "pid$target:outlived:work:entry,pid$target:outlived:work:return "
+                     "{ @[probename] = count(); @stacks[ustack(1)] = count(); } END { trunc(@stacks); }",
+                     "-c", f"{t.victim('outlived')} 50")
+        equal((done.returncode, done.stdout), (0, "status 3\n"), done.stderr)
+        equal(rows(out.read_text()), {"entry": 100, "return": 100}, str(flags))
+
 def an_exec_that_fails_leaves_the_probes(t):
     """B7"""
     for flags in BOTH:
