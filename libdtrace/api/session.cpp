@@ -78,8 +78,8 @@ int dtrace_hdl::add_new_probes()
 {
     for (; n_probes_added < registry.size(); n_probes_added++) {
         const dt::ProbeInfo& probe = registry.at(n_probes_added + 1);
-        if (dt_probe_add(arena->base(), probe.provider.c_str(), probe.module.c_str(),
-                         probe.function.c_str(), probe.name.c_str()) == 0)
+        if (dt_probe_add(arena->base(), probe.provider.data(), probe.module.data(),
+                         probe.function.data(), probe.name.data()) == 0)
             return fail(ENOSPC, "the descriptions match " +
                                     std::to_string(registry.size()) +
                                     " probes; a session holds " +

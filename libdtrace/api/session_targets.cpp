@@ -107,9 +107,12 @@ void dtrace_hdl::report_refused(ps_prochandle* process,
         if (++n > max_told)
             continue;
         const dt::ProbeInfo& probe = registry.at(sites[refusal.site].probe);
+        std::string name;
+        for (std::string_view part :
+             {probe.provider, probe.module, probe.function, probe.name})
+            name.append(name.empty() ? "" : ":").append(part);
         report_process(process,
-                       "cannot probe " + probe.provider + ":" + probe.module + ":" +
-                           probe.function + ":" + probe.name + " at " +
+                       "cannot probe " + name + " at " +
                            processes.uaddr(static_cast<std::uint64_t>(process->pid),
                                            sites[refusal.site].at.value) +
                            ": " + refusal.reason);

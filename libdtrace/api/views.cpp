@@ -3,8 +3,9 @@
 #include "libdtrace/api/views.hpp"
 
 #include <cstring>
+#include <string_view>
 
-static void copy_text(char* to, std::size_t max, const std::string& from)
+static void copy_text(char* to, std::size_t max, std::string_view from)
 {
     std::size_t n = from.size() < max - 1 ? from.size() : max - 1;
     std::memcpy(to, from.data(), n);

@@ -57,9 +57,9 @@ std::optional<std::uint64_t> pid_of(const std::string& provider)
     return pid;
 }
 
-std::string excerpt(std::string_view name, std::size_t max)
+std::string_view excerpt(std::string_view name, std::size_t max)
 {
-    return std::string(name.substr(0, max - 1));
+    return name.substr(0, max - 1);
 }
 
 } // namespace
@@ -70,6 +70,7 @@ struct PidProvider::Wanted {
     std::string glob; // every_offset: which of them
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
+    std::string provider; // of the pid
     bool many = false; // functions come from a glob: one that does not fit is skipped
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
@@ -120,7 +121,8 @@ PidProbe* PidProvider::probe(std::uint32_t id)
 
 static void sort_unique(std::vector<std::uint32_t>& ids)
 {
-    std::sort(ids.begin(), ids.end());
+    if (!std::is_sorted(ids.begin(), ids.end()))
+        std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
@@ -180,16 +182,16 @@ std::vector<std::string> PidProvider::take_notes()
     return std::exchange(notes_, {});
 }
 
-std::uint32_t PidProvider::add(pid_t pid, const FunctionAt& at, const std::string& name,
-                               std::vector<PidSite> sites)
+std::uint32_t PidProvider::add(const Wanted& wanted, const FunctionAt& at,
+                               std::string_view name, std::vector<PidSite> sites)
 {
     const FunctionTable& table = at.module->image->functions();
     std::uint32_t id =
-        registry_.add(this, "pid" + std::to_string(pid), excerpt(at.module->name, 64),
+        registry_.add(this, wanted.provider, excerpt(at.module->name, 64),
                       excerpt(table.name(*at.function), 192), name);
     PidProbe& probe = of(id);
-    probe.pid = pid;
-    searched_[pid].ids[at.module].push_back(id);
+    probe.pid = wanted.pid;
+    searched_[wanted.pid].ids[at.module].push_back(id);
     if (probe.sites.empty() && sites.size() == 1) {
         probe.sites = std::move(sites);
         return id;
@@ -219,7 +221,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
 {
     if (wanted.entry)
         ids.push_back(
-            add(wanted.pid, at, "entry", {PidSite{at.addr, PidSiteKind::Entry, 0}}));
+            add(wanted, at, "entry", {PidSite{at.addr, PidSiteKind::Entry, 0}}));
     if (!wanted.returns && !wanted.every_offset && !wanted.offset)
         return std::nullopt;
     const Module& module = *at.module;
@@ -255,7 +257,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
     if (wanted.returns) {
         std::vector<PidSite> returns = return_sites(at, *sites, read);
         if (!returns.empty())
-            ids.push_back(add(wanted.pid, at, "return", std::move(returns)));
+            ids.push_back(add(wanted, at, "return", std::move(returns)));
     }
     if (wanted.offset) {
         auto offset = static_cast<std::uint32_t>(*wanted.offset);
@@ -276,7 +278,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                               ""};
         }
         // 0A, 00a and a are one probe.
-        ids.push_back(add(wanted.pid, at, hex(offset),
+        ids.push_back(add(wanted, at, hex(offset),
                           {PidSite{at.addr + offset, PidSiteKind::Offset, offset}}));
     }
     // Where data may lie between the instructions, only the offsets that were asked for
@@ -285,7 +287,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
         for (std::uint32_t offset : sites->instructions)
             if (std::string name = hex(offset); glob_match(wanted.glob, name))
                 ids.push_back(
-                    add(wanted.pid, at, name,
+                    add(wanted, at, name,
                         {PidSite{at.addr + offset, PidSiteKind::Offset, offset}}));
     }
     return std::nullopt;
@@ -369,6 +371,7 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
 
     Wanted wanted = Wanted::by_name(spec.name);
     wanted.pid = pid;
+    wanted.provider = "pid" + std::to_string(pid);
     if (wanted.nothing()) {
         Suggestions near(spec.name);
         near.consider("entry");
@@ -423,6 +426,8 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
     }
     searched.insert(modules.begin(), modules.end());
     registry_.expect(functions.size());
+    if (std::size_t n = registry_.size() + functions.size() + 1; n > probes_.capacity())
+        probes_.reserve(std::max(n, 2 * probes_.capacity()));
     for (const FunctionAt& at : functions) {
         if (at.function->n_bytes == 0)
             continue;

@@ -105,7 +105,7 @@ private:
                                const ReadModule& read);
     std::vector<PidSite> return_sites(const FunctionAt& at, const FunctionSites& sites,
                                       const ReadModule& read);
-    std::uint32_t add(pid_t pid, const FunctionAt& at, const std::string& name,
+    std::uint32_t add(const Wanted& wanted, const FunctionAt& at, std::string_view name,
                       std::vector<PidSite> sites);
     Outcome absolute(const ProbeSpec& spec, pid_t pid, ProcessSymbols& symbols,
                      Over over);

@@ -10,12 +10,12 @@
 
 namespace dt {
 
-Registry::Hash Registry::hash(const std::string& provider, const std::string& module,
-                              const std::string& function, const std::string& name)
+Registry::Hash Registry::hash(std::string_view provider, std::string_view module,
+                              std::string_view function, std::string_view name)
 {
     std::uint64_t hash = 0;
-    for (const std::string* part : {&provider, &module, &function, &name})
-        hash = hash * 0x9e3779b97f4a7c15 + std::hash<std::string_view>{}(*part);
+    for (std::string_view part : {provider, module, function, name})
+        hash = hash * 0x9e3779b97f4a7c15 + std::hash<std::string_view>{}(part);
     return static_cast<Hash>(hash ^ hash >> 32);
 }
 
@@ -42,9 +42,9 @@ void Registry::index(std::size_t n_probes)
     }
 }
 
-std::size_t Registry::slot_of(Hash hash, const std::string& provider,
-                              const std::string& module, const std::string& function,
-                              const std::string& name) const
+std::size_t Registry::slot_of(Hash hash, std::string_view provider,
+                              std::string_view module, std::string_view function,
+                              std::string_view name) const
 {
     std::size_t mask = slots_.size() - 1;
     for (std::size_t slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -59,8 +59,19 @@ std::size_t Registry::slot_of(Hash hash, const std::string& provider,
     }
 }
 
-std::uint32_t Registry::add(Provider* owner, std::string provider, std::string module,
-                            std::string function, std::string name)
+// Most have but for the function the names of the probe before.
+std::string_view Registry::keep(std::string_view text, std::string_view before)
+{
+    if (text == before)
+        return before;
+    auto* kept = static_cast<char*>(names_.allocate(text.size() + 1, 1));
+    *std::copy(text.begin(), text.end(), kept) = '\0';
+    return {kept, text.size()};
+}
+
+std::uint32_t Registry::add(Provider* owner, std::string_view provider,
+                            std::string_view module, std::string_view function,
+                            std::string_view name)
 {
     if (2 * (probes_.size() + 1) > slots_.size())
         index(2 * (probes_.size() + 1));
@@ -70,19 +81,21 @@ std::uint32_t Registry::add(Provider* owner, std::string provider, std::string m
         return slots_[slot].id;
     auto next = static_cast<std::uint32_t>(probes_.size() + 1);
     slots_[slot] = {next, hashed};
+    const ProbeInfo none{0, "", "", "", ""};
+    const ProbeInfo& before = probes_.empty() ? none : probes_.back();
     ProbeInfo info;
     info.id = next;
-    info.provider = std::move(provider);
-    info.module = std::move(module);
-    info.function = std::move(function);
-    info.name = std::move(name);
+    info.provider = keep(provider, before.provider);
+    info.module = keep(module, before.module);
+    info.function = keep(function, before.function);
+    info.name = keep(name, before.name);
     info.owner = owner;
-    probes_.push_back(std::move(info));
+    probes_.push_back(info);
     return next;
 }
 
-std::uint32_t Registry::find(const std::string& provider, const std::string& module,
-                             const std::string& function, const std::string& name) const
+std::uint32_t Registry::find(std::string_view provider, std::string_view module,
+                             std::string_view function, std::string_view name) const
 {
     if (slots_.empty())
         return 0;
@@ -92,7 +105,7 @@ std::uint32_t Registry::find(const std::string& provider, const std::string& mod
 }
 
 static bool part_matches(const std::string& pattern, bool pattern_is_glob,
-                         const std::string& text)
+                         std::string_view text)
 {
     if (pattern.empty())
         return true;

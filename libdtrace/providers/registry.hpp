@@ -12,7 +12,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory_resource>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -24,7 +26,7 @@ enum class ProbeFlow { None, Entry, Return };
 
 struct ProbeInfo {
     std::uint32_t id = 0;
-    std::string provider, module, function, name;
+    std::string_view provider, module, function, name; // a NUL follows; the registry's
     Provider* owner = nullptr;
     bool enabled = false; // an ECB uses it
 };
@@ -34,12 +36,13 @@ constexpr std::uint32_t probe_begin = 1, probe_end = 2, probe_error = 3;
 class Registry {
 public:
     // The existing id when all four names are known already.
-    std::uint32_t add(Provider* owner, std::string provider, std::string module,
-                      std::string function, std::string name);
+    std::uint32_t add(Provider* owner, std::string_view provider,
+                      std::string_view module, std::string_view function,
+                      std::string_view name);
     // So many more are coming: adding them is faster then.
     void expect(std::size_t n_more);
-    std::uint32_t find(const std::string& provider, const std::string& module,
-                       const std::string& function, const std::string& name) const;
+    std::uint32_t find(std::string_view provider, std::string_view module,
+                       std::string_view function, std::string_view name) const;
     std::size_t size() const { return probes_.size(); }
     ProbeInfo& at(std::uint32_t id) { return probes_[id - 1]; }
     const ProbeInfo& at(std::uint32_t id) const { return probes_[id - 1]; }
@@ -54,14 +57,15 @@ public:
 
 private:
     using Hash = std::uint32_t;
-    static Hash hash(const std::string& provider, const std::string& module,
-                     const std::string& function, const std::string& name);
+    static Hash hash(std::string_view provider, std::string_view module,
+                     std::string_view function, std::string_view name);
     // The place of the names, or the free one where they would be.
-    std::size_t slot_of(Hash hash, const std::string& provider,
-                        const std::string& module, const std::string& function,
-                        const std::string& name) const;
+    std::size_t slot_of(Hash hash, std::string_view provider, std::string_view module,
+                        std::string_view function, std::string_view name) const;
     void index(std::size_t n_probes);
+    std::string_view keep(std::string_view text, std::string_view before);
 
+    std::pmr::monotonic_buffer_resource names_;
     std::vector<ProbeInfo> probes_;
     // By the hash of their names; open addressing, at most half full. A process has a hundred
     // thousand functions: nodes of a map are a miss of the cache each, and so are the names

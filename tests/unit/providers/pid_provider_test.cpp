@@ -123,7 +123,7 @@ TEST_F(PidProviderTest, AGlobOverNamesMakesEntryReturnAndEveryOffset)
 {
     bool entry = false, returns = false, zero = false;
     for (std::uint32_t id : ids("pid$:a.out:provider_test_target:")) {
-        const std::string& name = registry.at(id).name;
+        std::string_view name = registry.at(id).name;
         entry = entry || name == "entry";
         returns = returns || name == "return";
         zero = zero || name == "0";

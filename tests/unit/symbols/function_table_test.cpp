@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <set>
+
 using namespace dt;
 
 static FunctionSymbol symbol(std::uint64_t addr, std::uint64_t n_bytes,
@@ -38,6 +41,31 @@ TEST(FunctionTable, FindsAFunctionByEachOfItsNames)
     EXPECT_EQ(table.find("malloc"), table.find("__libc_malloc"));
     EXPECT_EQ(table.name(*table.find("__libc_malloc")), "malloc");
     EXPECT_FALSE(table.find("mallo"));
+}
+
+// Of any number, anywhere: near each other, and at both ends of the addresses.
+TEST(FunctionTable, OrdersByAddressWhateverComesInWhateverOrder)
+{
+    for (unsigned bits : {12u, 24u, 40u, 64u}) {
+        for (std::size_t n : {10u, 2047u, 2048u, 50'000u}) {
+            std::mt19937_64 random(bits);
+            std::vector<FunctionSymbol> symbols;
+            std::set<std::uint64_t> addresses;
+            for (std::size_t i = 0; i < n; ++i) {
+                std::uint64_t at = random() >> (64 - bits);
+                addresses.insert(at);
+                symbols.push_back(symbol(at, 1, i % 2 == 0 ? "local" : "global",
+                                         i % 2 == 0 ? Binding::local : Binding::global));
+            }
+            FunctionTable table(symbols);
+            ASSERT_EQ(table.all().size(), addresses.size());
+            auto expected = addresses.begin();
+            for (const Function& function : table.all()) {
+                ASSERT_EQ(function.addr, *expected++);
+                ASSERT_TRUE(function.n_names == 1 || table.name(function) == "global");
+            }
+        }
+    }
 }
 
 TEST(FunctionTable, OffersTheGlobalAndCurrentOneOfSeveralWithOneName)
