@@ -125,7 +125,8 @@ struct WindowPlan {
 };
 
 // Reads original text at an address; fewer bytes than asked for where it ends.
-using ReadText = std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
+using ReadText =
+    std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
 
 // Sites ascending by address; several may have one address (the first's head stands for
 // all of them: the caller gives such sites one number). Every site ends up in a window or in refused.
@@ -216,11 +217,12 @@ struct Patch {
     TargetAddr end; // of the window, without what it keeps
     TargetAddr trampoline;
     std::optional<TargetAddr> stub;
-    std::unique_ptr<std::byte[]> block; // what the following lie in
-    std::span<const Moved> moved;       // in order
+    std::unique_ptr<std::byte[]> block;  // what the following lie in
+    std::span<const Moved> moved;        // in order
     std::span<const std::byte> original; // of the whole window and what it keeps
-    std::span<const std::byte> text; // the same length: the jump, then the original bytes behind it
-    std::span<const std::byte> code; // of the trampoline
+    // The same length: the jump, then the original bytes behind it.
+    std::span<const std::byte> text;
+    std::span<const std::byte> code;      // of the trampoline
     std::span<const std::byte> stub_code; // empty when there is none
     PatchForm form = PatchForm::plain;
     bool leaves = false; // the code ends in a jump to the window's end
@@ -258,10 +260,10 @@ Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr a
 // instruction, so that a jump that is still there fires it.)
 struct PatchPlace {
     enum Kind : std::uint8_t {
-        window,  // at an instruction in the window: go on at moved[index].head
-        head,    // in the head or the stub, before dt_rt_enter
-        tail,    // in the tail, before the moved instruction
-        moved,   // at the first byte of a relocated instruction, nothing of which has run
+        window, // at an instruction in the window: go on at moved[index].head
+        head,   // in the head or the stub, before dt_rt_enter
+        tail,   // in the tail, before the moved instruction
+        moved, // at the first byte of a relocated instruction, nothing of which has run
         inside,  // in the middle of a relocated sequence (a moved call or loop)
         leaving, // at the jump back to the window's end
     } kind;

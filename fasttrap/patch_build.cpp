@@ -178,8 +178,8 @@ Result<Ok> PatchBuilder::put_first_jump(const Window& window, TargetAddr to)
     std::copy_n(first, n_behind, behind.begin());
     std::fill_n(text_.begin(), window.n_prefix, window.arch->jump_prefix);
     put_jump_over(window, window.n_prefix, to);
-    if (!std::equal(behind.begin(), behind.begin() + static_cast<std::ptrdiff_t>(n_behind),
-                    first))
+    if (!std::equal(behind.begin(),
+                    behind.begin() + static_cast<std::ptrdiff_t>(n_behind), first))
         return Error{Code::invalid,
                      "the place does not suit the bytes behind the window"};
     return Ok{};

@@ -257,7 +257,8 @@ bool ShortWindows::keep_behind(const PatchSite& site, Window& window)
 
 std::vector<Window> ShortWindows::take()
 {
-    if (short_.empty() && std::find(merged_.begin(), merged_.end(), true) == merged_.end())
+    if (short_.empty() &&
+        std::find(merged_.begin(), merged_.end(), true) == merged_.end())
         return std::move(plain_);
     std::vector<Window> all;
     all.reserve(plain_.size() + short_.size());

@@ -227,8 +227,8 @@ private:
     void write_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
                      JumpWork& work);
     class MappedRoom;
-    std::unique_ptr<Planted> build(AddressSpace& space, Window& window, const Taken& taken,
-                                   JumpWork& work);
+    std::unique_ptr<Planted> build(AddressSpace& space, Window& window,
+                                   const Taken& taken, JumpWork& work);
     bool claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp);
     void unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
                  JumpReport& report);

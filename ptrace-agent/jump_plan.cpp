@@ -294,11 +294,11 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
 static bool has_area_near(const AddressSpace& space, TargetAddr at)
 {
     constexpr std::uint64_t near = 1 << 30;
-    return std::any_of(space.patches.areas.begin(), space.patches.areas.end(),
-                       [at](const auto& area) {
-                           auto [start, bytes] = area;
-                           return bytes > stub_area_bytes && at - start + near < 2 * near;
-                       });
+    return std::any_of(
+        space.patches.areas.begin(), space.patches.areas.end(), [at](const auto& area) {
+            auto [start, bytes] = area;
+            return bytes > stub_area_bytes && at - start + near < 2 * near;
+        });
 }
 
 JumpPlan plan_jumps(AddressSpace& space, Room& room,

@@ -47,8 +47,8 @@ static Error exec_error(const std::string& name, int error)
 static bool is_orphaned(pid_t group)
 {
     for (pid_t member = getppid(); member > 1 && getpgid(member) == group;) {
-        member = static_cast<pid_t>(
-            status_number(read_proc_file(member, "status"), "PPid"));
+        member =
+            static_cast<pid_t>(status_number(read_proc_file(member, "status"), "PPid"));
         if (member > 0 && getsid(member) == getsid(0) && getpgid(member) != group)
             return false;
     }

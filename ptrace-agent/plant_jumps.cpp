@@ -104,8 +104,8 @@ bool Agent::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
 }
 
 // Null: the runtime's tables are full, or an instruction cannot be moved there.
-std::unique_ptr<Planted> Agent::build(AddressSpace& space, Window& window, const Taken& taken,
-                                      JumpWork& work)
+std::unique_ptr<Planted> Agent::build(AddressSpace& space, Window& window,
+                                      const Taken& taken, JumpWork& work)
 {
     RuntimeMap& runtime = space.runtime;
     auto planted = std::make_unique<Planted>();
@@ -123,7 +123,8 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, Window& window, const
         insn.site = number;
         planted->probed.push_back({*number, served.back()->at()});
     }
-    Result<Patch> patch = ok ? build_patch(space, window, taken.place, work.builder) : Error{Code::busy, no_room};
+    Result<Patch> patch = ok ? build_patch(space, window, taken.place, work.builder)
+                             : Error{Code::busy, no_room};
     ok = ok && patch;
     for (std::size_t i = 0; ok && i < served.size(); ++i)
         ok = claim(space, planted->probed[i].site, *served[i]);
@@ -206,7 +207,8 @@ void Agent::unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
             if (tp == nullptr || tp->site != probed.site)
                 continue;
             tp->site.reset();
-            report.reasons[tp->at()] = "the text changed meanwhile, or cannot be written";
+            report.reasons[tp->at()] =
+                "the text changed meanwhile, or cannot be written";
         }
     }
 }

@@ -198,8 +198,9 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
     for (Thread* thread : threads_in(*space)) {
         Process& process = *thread->process;
         if (std::exchange(process.is_target, false))
-            tell_error(process.pid,
-                       "it shares its memory with another target, and is let go with it");
+            tell_error(
+                process.pid,
+                "it shares its memory with another target, and is let go with it");
         process.doomed = true; // its end is nobody's news any more
         undo_hit(*thread, true);
     }

@@ -359,8 +359,8 @@ void Agent::begin_program(Thread& thread)
         arena_.free_shards_of(process.pid); // that its ended threads held
     if (!process.is_target)
         return; // it is let go
-    auto before = std::exchange(
-        process.space, std::make_shared<AddressSpace>(process.pid, table_));
+    auto before = std::exchange(process.space,
+                                std::make_shared<AddressSpace>(process.pid, table_));
     if (stays == 0) {
         // One that we do not trace may live on; where none does nothing is written.
         before->restore_originals(before->without_jump());

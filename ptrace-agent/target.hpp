@@ -50,14 +50,15 @@ struct Thread {
     pid_t tid = 0;
     Process* process = nullptr;
     bool stopped = false;
-    bool pending = false;            // status is to be handled
-    int status = 0;                  // of the stop, as of waitpid(2)
-    bool fresh = true;               // its first stop has not been seen
-    bool interrupted = false;        // PTRACE_INTERRUPT was sent, its stop is to come
-    bool listening = false;          // in a group-stop, let go by PTRACE_LISTEN
-    bool in_vfork = false;           // in the kernel until its child execs or exits
-    bool held = false;               // not continued until the client says so
-    std::uint64_t patience_ends = 0; // or then, if the client is silent (monotonic ns); 0: never
+    bool pending = false;     // status is to be handled
+    int status = 0;           // of the stop, as of waitpid(2)
+    bool fresh = true;        // its first stop has not been seen
+    bool interrupted = false; // PTRACE_INTERRUPT was sent, its stop is to come
+    bool listening = false;   // in a group-stop, let go by PTRACE_LISTEN
+    bool in_vfork = false;    // in the kernel until its child execs or exits
+    bool held = false;        // not continued until the client says so
+    std::uint64_t patience_ends =
+        0; // or then, if the client is silent (monotonic ns); 0: never
     // Held for the answer to this one of its library_changes; 0: for another reason.
     int awaits = 0;
     bool under_seccomp = false;

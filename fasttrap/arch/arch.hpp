@@ -57,8 +57,8 @@ struct Moving {
     enum How : std::uint8_t {
         anywhere, // in a window
         last,     // as its last instruction: a call, whose return address is the end
-        ends,     // as its last instruction, and nothing behind it is reached: a jump, ret
-        stays,    // only outside of windows: endbr64
+        ends,  // as its last instruction, and nothing behind it is reached: a jump, ret
+        stays, // only outside of windows: endbr64
         refused,
     } how = refused;
     std::string_view reason;    // of stays and refused, a literal

@@ -152,9 +152,9 @@ int dtrace_hdl::give_arena()
     dt::AgentClient* agent = processes.agent();
     if (agent == nullptr)
         return 0;
-    auto set = agent->set_arena(arena->program_fd(), arena->program_bytes(),
-                                arena->data_fd(),
-                                arena->total_bytes() - arena->program_bytes());
+    auto set =
+        agent->set_arena(arena->program_fd(), arena->program_bytes(), arena->data_fd(),
+                         arena->total_bytes() - arena->program_bytes());
     if (!set)
         return fail(set.error());
     std::size_t n_sites = 0;

@@ -277,7 +277,9 @@ void dtrace_hdl::handle_agent_events()
             } else if (process != nullptr && process->symbols != nullptr) {
                 (void)process->symbols->refresh();
             }
-            if (auto resumed = agent->resume_after_library_change(event.pid, event.status); !resumed)
+            if (auto resumed =
+                    agent->resume_after_library_change(event.pid, event.status);
+                !resumed)
                 complain(resumed.error().text);
             break;
         }

@@ -44,15 +44,15 @@ enum class NodeKind {
     TypeName,   // decl_type, where a type stands in an argument list
 };
 
-#define D_OPERATORS(X) /* X(name, as it is written) */                                \
+#define D_OPERATORS(X) /* X(name, as it is written) */                                 \
     X(None, "=")                                                                       \
-    X(Add, "+") X(Sub, "-") X(Mul, "*") X(Div, "/") X(Mod, "%")                        \
-    X(Shl, "<<") X(Shr, ">>") X(And, "&") X(Or, "|") X(Xor, "^")                       \
-    X(Lt, "<") X(Le, "<=") X(Gt, ">") X(Ge, ">=") X(Eq, "==") X(Ne, "!=")              \
-    X(LogAnd, "&&") X(LogOr, "||") X(LogXor, "^^")                                     \
-    X(Comma, ",")                                                                      \
-    X(Not, "!") X(BitNot, "~") X(Neg, "-") X(Plus, "+") X(Deref, "*") X(AddrOf, "&")   \
-    X(Inc, "++") X(Dec, "--")
+    X(Add, "+")                                                                        \
+    X(Sub, "-") X(Mul, "*") X(Div, "/") X(Mod, "%") X(Shl, "<<") X(Shr, ">>")          \
+        X(And, "&") X(Or, "|") X(Xor, "^") X(Lt, "<") X(Le, "<=") X(Gt, ">")           \
+            X(Ge, ">=") X(Eq, "==") X(Ne, "!=") X(LogAnd, "&&") X(LogOr, "||")         \
+                X(LogXor, "^^") X(Comma, ",") X(Not, "!") X(BitNot, "~") X(Neg, "-")   \
+                    X(Plus, "+") X(Deref, "*") X(AddrOf, "&") X(Inc, "++")             \
+                        X(Dec, "--")
 enum class Op {
 #define X(name, text) name,
     D_OPERATORS(X)
@@ -79,35 +79,35 @@ struct Node {
     NodePtr left, right, cond;
     std::vector<NodePtr> args;
     const Type* decl_type = nullptr;
-    std::uint32_t height = 1;  // of the tree below; the parser bounds it
+    std::uint32_t height = 1; // of the tree below; the parser bounds it
 
     // Set by check.
     const Type* type = nullptr;
     Ident* ident = nullptr;
     bool is_lvalue = false;
-    bool is_constant = false;     // value holds it (integers after folding)
-    bool userland = false;        // its value is an address of, or lies in, the target
+    bool is_constant = false; // value holds it (integers after folding)
+    bool userland = false;    // its value is an address of, or lies in, the target
     bool bitfield = false;
     std::uint32_t bitfield_offset = 0, bitfield_bits = 0;
-    const Type* operand_type = nullptr;  // Binary, Assign: in which type it is computed
-    bool string_compare = false;         // Binary: comparison of strings
-    bool alloca_pointer = false;         // an address in the clause's scratch memory
-    std::shared_ptr<Format> format;  // Call of printf and the like
+    const Type* operand_type = nullptr; // Binary, Assign: in which type it is computed
+    bool string_compare = false;        // Binary: comparison of strings
+    bool alloca_pointer = false;        // an address in the clause's scratch memory
+    std::shared_ptr<Format> format;     // Call of printf and the like
 };
 
 // What a name stands for.
 enum class IdentKind {
-    Scalar,      // D variable
-    AssocArray,  // D associative array
-    CArray,      // D variable of C array type
+    Scalar,     // D variable
+    AssocArray, // D associative array
+    CArray,     // D variable of C array type
     Aggregation,
-    Builtin,     // row of dif/vars.h
-    Subroutine,  // row of dif/subrs.h
-    Action,      // row of dif/actions.h
-    AggFunc,     // row of dif/actions.h
-    Inline,      // named expression
+    Builtin,    // row of dif/vars.h
+    Subroutine, // row of dif/subrs.h
+    Action,     // row of dif/actions.h
+    AggFunc,    // row of dif/actions.h
+    Inline,     // named expression
     Enumerator,
-    Symbol,      // of the target
+    Symbol, // of the target
 };
 
 struct Ident {
@@ -118,14 +118,14 @@ struct Ident {
     const Type* type = nullptr;    // value's type; Dynamic until the first assignment
     std::vector<const Type*> keys; // AssocArray, Aggregation: signature
     bool keys_known = false;
-    bool declared = false;         // by a declaration, not by its first use
+    bool declared = false; // by a declaration, not by its first use
     bool referenced = false, modified = false;
-    bool alloca_pointer = false;   // holds addresses from alloca()
-    bool other_pointer = false;    // holds addresses from elsewhere; never both
-    Place at;                      // first seen
+    bool alloca_pointer = false; // holds addresses from alloca()
+    bool other_pointer = false;  // holds addresses from elsewhere; never both
+    Place at;                    // first seen
     // Action, Subroutine, AggFunc
     const char* prototype = nullptr;
-    const char* flags = "";        // actions: D W K N; subroutines: ANY WRITE KERNEL NONE
+    const char* flags = ""; // actions: D W K N; subroutines: ANY WRITE KERNEL NONE
     int libact = 0;
     // Aggregation: the function that its first use fixed and its parameters
     std::uint32_t agg_func = 0;
@@ -136,8 +136,8 @@ struct Ident {
 };
 
 enum class StmtKind {
-    Expr,  // expr
-    If,    // expr, then_block, else_block; lowered to clauses by the parser's last step
+    Expr, // expr
+    If,   // expr, then_block, else_block; lowered to clauses by the parser's last step
 };
 
 struct Stmt {
@@ -150,19 +150,19 @@ struct Stmt {
 // prov:mod:func:name as written, macro variables replaced.
 struct ProbeSpec {
     std::string provider, module, function, name;
-    std::uint32_t id = 0;  // -i N or a bare number
-    std::string text;      // as written
+    std::uint32_t id = 0; // -i N or a bare number
+    std::string text;     // as written
     Place at;
-    std::vector<std::uint32_t> matched;  // by check: ids of the probes it matches now
+    std::vector<std::uint32_t> matched; // by check: ids of the probes it matches now
 };
 
 struct Clause {
     std::vector<ProbeSpec> probes;
-    NodePtr predicate;  // null: none
+    NodePtr predicate; // null: none
     std::vector<Stmt> statements;
     Place at;
-    bool default_action = false;  // no body was written: records the probe only
-    bool destructive = false;     // by check: has an action or subroutine that needs -w
+    bool default_action = false; // no body was written: records the probe only
+    bool destructive = false;    // by check: has an action or subroutine that needs -w
 };
 
 enum class DeclKind { Variable, Inline, Translator, Provider, TypeOnly };
@@ -178,7 +178,7 @@ struct ProviderProbe {
     std::string name;
     Place at;
     std::vector<const Type*> native, translated;
-    std::vector<std::string> native_names, translated_names;  // "" where none was given
+    std::vector<std::string> native_names, translated_names; // "" where none was given
     bool has_translated = false;
 };
 
@@ -191,8 +191,8 @@ struct Decl {
     const Type* type = nullptr;
     bool assoc = false;
     std::vector<const Type*> keys;
-    std::vector<std::string> key_names;  // of a parameterised inline
-    NodePtr expr;                        // Inline
+    std::vector<std::string> key_names; // of a parameterised inline
+    NodePtr expr;                       // Inline
     // Translator
     const Type* from = nullptr;
     const Type* to = nullptr;
@@ -211,7 +211,7 @@ struct PragmaOption {
 // #pragma D attributes n/d/c name, or n/d/c provider name part.
 struct PragmaAttributes {
     std::string attributes;
-    std::string part;  // provider, module, function, name, args; empty: an identifier
+    std::string part; // provider, module, function, name, args; empty: an identifier
     std::string name;
     Place at;
 };
@@ -224,7 +224,7 @@ struct PragmaBinding {
 
 // #pragma D depends_on library unistd.d.
 struct PragmaDependency {
-    std::string kind, name;  // kind: module, provider, library
+    std::string kind, name; // kind: module, provider, library
     Place at;
 };
 
@@ -240,4 +240,4 @@ struct Unit {
     std::vector<PragmaDependency> dependencies;
 };
 
-}  // namespace dt
+} // namespace dt

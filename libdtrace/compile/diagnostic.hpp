@@ -12,8 +12,8 @@
 namespace dt {
 
 struct Place {
-    int line = 0;    // from 1, as #line counts; 0: no position
-    int column = 0;  // from 1; 0: unknown
+    int line = 0;      // from 1, as #line counts; 0: no position
+    int column = 0;    // from 1; 0: unknown
     int text_line = 0; // as the text's newlines count; 0: no #line, the same as line
 
     int line_of_text() const { return text_line > 0 ? text_line : line; }
@@ -22,8 +22,8 @@ struct Place {
 struct Diagnostic {
     Tag tag = Tag::UNKNOWN;
     Place at;
-    std::string text;    // as classic DTrace words it, without line and tag
-    std::string source;  // D library path when it is not the user's program
+    std::string text;   // as classic DTrace words it, without line and tag
+    std::string source; // D library path when it is not the user's program
 };
 
 struct CompileError {
@@ -32,4 +32,4 @@ struct CompileError {
 
 [[noreturn]] void fail(Tag tag, Place at, std::string text);
 
-}  // namespace dt
+} // namespace dt

@@ -18,7 +18,7 @@ namespace dt {
 struct Difo {
     std::vector<std::uint32_t> text;
     std::vector<std::uint64_t> ints;
-    std::string strs;  // NUL-terminated strings; offset 0 is the empty string
+    std::string strs; // NUL-terminated strings; offset 0 is the empty string
     std::vector<dif_varinfo> vars;
     dif_type rtype{};
 };
@@ -37,17 +37,17 @@ struct Source {
 struct Action {
     std::uint32_t kind = 0;
     std::uint32_t ntuple = 0;
-    std::shared_ptr<Difo> difo;  // null: none
+    std::shared_ptr<Difo> difo; // null: none
     std::uint64_t arg = 0;
     std::uint64_t uarg = 0;
-    std::string format;          // text of the format; empty: none
+    std::string format; // text of the format; empty: none
     bool has_format = false;
 
     // For the consumer only.
     std::shared_ptr<Format> parsed;
-    const Type* type = nullptr;  // of the value
-    bool is_print = false;       // print(), not trace()
-    Source source;               // of what is evaluated, for faults at run time
+    const Type* type = nullptr; // of the value
+    bool is_print = false;      // print(), not trace()
+    Source source;              // of what is evaluated, for faults at run time
 };
 
 struct CompiledClause {
@@ -61,10 +61,10 @@ struct CompiledClause {
 
 // An aggregation by its variable id: what the consumer needs to print it.
 struct AggregationInfo {
-    std::string name;  // without @
+    std::string name; // without @
     std::uint32_t id = 0;
-    std::uint32_t function = 0;  // DTRACEAGG_*
-    std::uint64_t arg = 0;       // lquantize and llquantize parameters
+    std::uint32_t function = 0; // DTRACEAGG_*
+    std::uint64_t arg = 0;      // lquantize and llquantize parameters
     std::vector<const Type*> keys;
 };
 
@@ -73,7 +73,7 @@ struct Program {
     std::vector<CompiledClause> clauses;
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
-    std::string source_name;  // script file, or empty for command line text
+    std::string source_name; // script file, or empty for command line text
 };
 
-}  // namespace dt
+} // namespace dt

@@ -77,4 +77,4 @@ enum class Tag {
 // "D_SYNTAX" for Tag::SYNTAX.
 const char* tag_name(Tag tag);
 
-}  // namespace dt
+} // namespace dt

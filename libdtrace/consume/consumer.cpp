@@ -64,7 +64,7 @@ struct Consumer::Impl {
         X(aggpack)
         X(aggzoom)
 #undef X
-            display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
+        display.stackindent = option(arena, DTRACEOPT_stackindent, 14);
         display.aggsortpos = option(arena, DTRACEOPT_aggsortpos, 0);
         display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
     }

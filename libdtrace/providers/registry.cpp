@@ -31,7 +31,8 @@ void Registry::expect(std::size_t n_more)
 void Registry::index(std::size_t n_probes)
 {
     std::vector<Slot> before = std::exchange(
-        slots_, std::vector<Slot>(std::bit_ceil(std::max<std::size_t>(2 * n_probes, 64))));
+        slots_,
+        std::vector<Slot>(std::bit_ceil(std::max<std::size_t>(2 * n_probes, 64))));
     std::size_t mask = slots_.size() - 1;
     for (const Slot& each : before) {
         std::size_t slot = each.hash & mask;

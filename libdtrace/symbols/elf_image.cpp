@@ -252,12 +252,12 @@ void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
         for (; next < covered.size() && covered[next].addr <= range.addr; next++)
             covered_to =
                 std::max(covered_to, covered[next].addr + covered[next].n_bytes);
-        bool in_text = std::any_of(
-            file->segments().begin(), file->segments().end(),
-            [&range = range](const ElfSegment& s) {
-                return s.executable && s.contains(range.addr) &&
-                       range.n_bytes <= s.addr + s.file_bytes - range.addr;
-            });
+        bool in_text =
+            std::any_of(file->segments().begin(), file->segments().end(),
+                        [&range = range](const ElfSegment& s) {
+                            return s.executable && s.contains(range.addr) &&
+                                   range.n_bytes <= s.addr + s.file_bytes - range.addr;
+                        });
         if (!in_text || range.addr < covered_to || range.n_bytes == 0)
             continue;
         char name[32];

@@ -52,9 +52,9 @@ void sort_by_address(std::vector<Key>& keys)
                          [](const Key& a, const Key& b) { return a.addr < b.addr; });
         return;
     }
-    auto [lowest, highest] = std::minmax_element(
-        keys.begin(), keys.end(),
-        [](const Key& a, const Key& b) { return a.addr < b.addr; });
+    auto [lowest, highest] =
+        std::minmax_element(keys.begin(), keys.end(),
+                            [](const Key& a, const Key& b) { return a.addr < b.addr; });
     const std::uint64_t least = lowest->addr, most = highest->addr - least;
     std::vector<Key> sorted(keys.size());
     for (unsigned shift = 0; shift < 64 && most >> shift != 0; shift += digit_bits) {

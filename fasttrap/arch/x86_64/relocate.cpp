@@ -13,7 +13,7 @@ namespace dt::x86 {
 namespace {
 
 constexpr std::size_t near_jump_bytes = 5;
-constexpr std::size_t literal_bytes = 7 + 8; // with what aligns it
+constexpr std::size_t literal_bytes = 7 + 8;              // with what aligns it
 constexpr std::size_t far_jump_bytes = 6 + literal_bytes; // jmp *N(%rip)
 constexpr std::size_t near_branch_bytes = 6;
 constexpr std::size_t far_branch_bytes = near_branch_bytes + far_jump_bytes;
@@ -82,8 +82,7 @@ void put_branch(const Instruction& insn, CodeBuffer& out)
     CodeBuffer jump{out.here() + near_branch_bytes, {}};
     put_any_jump(insn.target, jump);
     auto over = static_cast<std::int64_t>(near_branch_bytes + jump.bytes.size());
-    assemble(
-        out, [&](Assembler& a) { put_jcc(a, insn.condition ^ 1U, a.away(over)); });
+    assemble(out, [&](Assembler& a) { put_jcc(a, insn.condition ^ 1U, a.away(over)); });
     out.append(jump.bytes);
 }
 
@@ -113,8 +112,8 @@ std::size_t push_bytes(TargetAddr value)
 // What follows the push, and then the literal that it may need.
 void put_push_and(TargetAddr value, const CodeBuffer& jump, CodeBuffer& out)
 {
-    auto behind = static_cast<int>(jump.bytes.size() +
-                                   padding_at(jump.at + jump.bytes.size()));
+    auto behind =
+        static_cast<int>(jump.bytes.size() + padding_at(jump.at + jump.bytes.size()));
     assemble(out, [&](Assembler& a) {
         if (push_takes(value))
             a.push(static_cast<std::size_t>(value.value));
