@@ -47,6 +47,17 @@ AddressSpace::~AddressSpace()
     table_.reclaim();
 }
 
+void AddressSpace::hand_over(pid_t to)
+{
+    owner_ = speaker_ = to;
+    handed_over_ = true;
+    forget_unwind(*this); // which asks the speaker
+    // Who shares another's memory has no restartable sequences of its own.
+    native.rseq.reset();
+    if (runtime.image.value != 0)
+        __atomic_store_n(&runtime.config().rseq, 0u, __ATOMIC_SEQ_CST);
+}
+
 void AddressSpace::reopen()
 {
     mem_ = open_mem(speaker());
@@ -70,6 +81,8 @@ pid_t AddressSpace::speaker()
 bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
 {
     touched_ = true;
+    if (handed_over_)
+        return read_text(from, into);
     iovec local{into.data(), into.size()};
     iovec remote{reinterpret_cast<void*>(from.value), into.size()};
     ssize_t n = process_vm_readv(speaker_, &local, 1, &remote, 1, 0);
@@ -81,6 +94,8 @@ bool AddressSpace::read(TargetAddr from, std::span<std::byte> into)
 bool AddressSpace::write(TargetAddr to, std::span<const std::byte> bytes)
 {
     touched_ = true;
+    if (handed_over_)
+        return write_text(to, bytes);
     iovec local{const_cast<std::byte*>(bytes.data()), bytes.size()};
     iovec remote{reinterpret_cast<void*>(to.value), bytes.size()};
     ssize_t n = process_vm_writev(speaker_, &local, 1, &remote, 1, 0);

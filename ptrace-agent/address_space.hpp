@@ -80,7 +80,7 @@ public:
 
     pid_t owner() const { return owner_; }
     // Its owner runs another program now, and this process lives on in here.
-    void hand_over(pid_t to) { owner_ = speaker_ = to; }
+    void hand_over(pid_t to);
     void reopen(); // after an exec that nobody was told of
     // A thread id whose /proc files show this memory: the owner's, or another thread's
     // when the leader ended before its threads.
@@ -163,6 +163,7 @@ private:
 
     SpaceId id_;
     pid_t owner_;
+    bool handed_over_ = false; // the speaker's memory may be another one day
     pid_t speaker_;
     TracepointTable& table_;
     Fd mem_;

@@ -107,14 +107,17 @@ static bool is_guests_exec(const Thread& thread)
            thread.process->is_guest();
 }
 
-// Another process that runs in its memory, its vfork child say; 0: none.
+// Another process that runs in its memory, its vfork child say; 0: none. A target before
+// others.
 pid_t Agent::guest_of(const Thread& thread)
 {
+    pid_t guest = 0;
     for (const Thread* other : threads_in(*thread.process->space)) {
-        if (other->process != thread.process)
-            return other->process->pid;
+        if (other->process != thread.process &&
+            (guest == 0 || other->process->is_target))
+            guest = other->process->pid;
     }
-    return 0;
+    return guest;
 }
 
 // In the middle of fork(2) or clone(2) nobody can make a call for us: it comes to its end,
