@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The memory of a target: its bytes, its tracepoints and the slots for copies.
 //
-//   AddressSpace ──< Tracepoint (in the TracepointTable, keyed by the space's number, address)
+//   AddressSpace ──< Tracepoint (in the TracepointTable, by number of the space, address)
 //        │                └─< Firing: probe, kind, arg0
 //        └── slots: an r-x page mapped in the target, one slot of slot_bytes per thread
 //

@@ -294,8 +294,8 @@ static bool is_a_processor_idle()
 Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
 {
     constexpr std::uint64_t heap_per_site = 900;
-    constexpr std::uint64_t most_sites =
-        200'000;                            // all of it less than M_TRIM_THRESHOLD
+    // All of it is less than M_TRIM_THRESHOLD.
+    constexpr std::uint64_t most_sites = 200'000;
     constexpr std::size_t part = 512 << 10; // less than M_MMAP_THRESHOLD
     constexpr std::size_t page = 4096;
     auto n_sites = std::min(in.get<std::uint64_t>(), most_sites);

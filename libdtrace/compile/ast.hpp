@@ -44,15 +44,17 @@ enum class NodeKind {
     TypeName,   // decl_type, where a type stands in an argument list
 };
 
-#define D_OPERATORS(X) /* X(name, as it is written) */                                 \
+// clang-format off
+#define D_OPERATORS(X) /* X(name, as it is written) */                                \
     X(None, "=")                                                                       \
-    X(Add, "+")                                                                        \
-    X(Sub, "-") X(Mul, "*") X(Div, "/") X(Mod, "%") X(Shl, "<<") X(Shr, ">>")          \
-        X(And, "&") X(Or, "|") X(Xor, "^") X(Lt, "<") X(Le, "<=") X(Gt, ">")           \
-            X(Ge, ">=") X(Eq, "==") X(Ne, "!=") X(LogAnd, "&&") X(LogOr, "||")         \
-                X(LogXor, "^^") X(Comma, ",") X(Not, "!") X(BitNot, "~") X(Neg, "-")   \
-                    X(Plus, "+") X(Deref, "*") X(AddrOf, "&") X(Inc, "++")             \
-                        X(Dec, "--")
+    X(Add, "+") X(Sub, "-") X(Mul, "*") X(Div, "/") X(Mod, "%")                        \
+    X(Shl, "<<") X(Shr, ">>") X(And, "&") X(Or, "|") X(Xor, "^")                       \
+    X(Lt, "<") X(Le, "<=") X(Gt, ">") X(Ge, ">=") X(Eq, "==") X(Ne, "!=")              \
+    X(LogAnd, "&&") X(LogOr, "||") X(LogXor, "^^")                                     \
+    X(Comma, ",")                                                                      \
+    X(Not, "!") X(BitNot, "~") X(Neg, "-") X(Plus, "+") X(Deref, "*") X(AddrOf, "&")   \
+    X(Inc, "++") X(Dec, "--")
+// clang-format on
 enum class Op {
 #define X(name, text) name,
     D_OPERATORS(X)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Sorting symbols into functions, and finding them again.
 //
-// Building sorts once by address, and the names of each by preference. Names are found through an index of
-// hashes that is built by the first lookup, because a trace of one function never needs
-// more than that and a listing needs none.
+// Building sorts once by address, and the names of each by preference. Names are found
+// through an index of hashes that is built by the first lookup, because a trace of one
+// function never needs more than that and a listing needs none.
 #include "libdtrace/symbols/function_table.hpp"
 
 #include "libdtrace/symbols/demangle.hpp"
