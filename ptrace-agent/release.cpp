@@ -230,6 +230,7 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
             (void)inject(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
     }
     space->slot_pages.clear();
+    space->remove_stub(); // before anybody is seen to be free
     for (Thread* thread : threads_in(*space)) {
         thread->held = false;
         thread->awaits = 0;
@@ -240,7 +241,6 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
         bool signalled = thread->pending && thread->event() == 0;
         let_go(*thread, signalled ? thread->signal() : 0);
     }
-    space->remove_stub();
     // What is left of it is found by nobody, and waits for its vfork child.
     space->forget_all();
 }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,8 +36,31 @@ static bool any_process_named(const std::string& name)
     return false;
 }
 
-// A consumer in a process of its own, killed after a while.
-static void trace_and_die(pid_t target, useconds_t after_us)
+// Orphans come to us: whom a consumer left behind, its agent, can be waited for.
+static bool wait_for_orphans(pid_t but)
+{
+    auto is_orphan = [but](pid_t pid) {
+        return pid > 0 && pid != but &&
+               agent::status_number(agent::read_proc_file(pid, "status"), "PPid") ==
+                   static_cast<std::uint64_t>(getpid());
+    };
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        pid_t pid = std::atoi(entry.path().filename().c_str());
+        if (!is_orphan(pid))
+            continue;
+        int tries = 500;
+        while (waitpid(pid, nullptr, WNOHANG) == 0 && --tries > 0)
+            usleep(10000);
+        if (tries == 0)
+            return false;
+    }
+    return true;
+}
+
+// A consumer in a process of its own, killed after a while. Its agent may not have come to
+// the target yet when it is killed, so that the target alone does not tell when all is
+// over: true when the agent ended.
+static bool trace_and_die(pid_t target, useconds_t after_us)
 {
     pid_t consumer = fork();
     if (consumer == 0) {
@@ -57,19 +81,22 @@ static void trace_and_die(pid_t target, useconds_t after_us)
     usleep(after_us);
     ::kill(consumer, SIGKILL);
     waitpid(consumer, nullptr, 0);
+    return wait_for_orphans(target);
 }
 
 TEST(Death, OfTheConsumerAtAnyMomentLeavesTheTargetUnharmed)
 {
     FreeVictim target({victim("waiter"), "4"});
     target.read_line();
+    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     unsigned seed = static_cast<unsigned>(getpid());
     for (int round = 0; round < 20; ++round) {
         auto after = static_cast<useconds_t>(rand_r(&seed) % 60000);
-        trace_and_die(target.pid(), after);
-        ASSERT_TRUE(wait_until_free(target.pid())) << "killed after " << after << " us";
+        ASSERT_TRUE(trace_and_die(target.pid(), after)) << after << " us";
+        ASSERT_FALSE(is_traced(target.pid())) << "killed after " << after << " us";
         ASSERT_EQ(text_difference(target.pid()), "") << after;
     }
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
     EXPECT_EQ(target.finish(), 0);
     EXPECT_GT(number_after(target.rest, "calls"), 0);
 }
