@@ -56,6 +56,9 @@ void Agent::run()
             hear_alarms();
         } else if (!ready_.empty()) {
             handle_ready();
+        } else if (ahead_.wants_more()) {
+            ahead_.get_some();
+            collect(Wait::poll);
         } else {
             collect(Wait::block);
         }

@@ -20,6 +20,7 @@
 //   inject.cpp   system calls in a target, from call_stub.S
 //   plant.cpp, plan.cpp, site_list.cpp     probes into the text
 //   meanwhile.hpp         what goes on while that takes long
+//   memory_ahead.cpp      what is done before it
 //   patience.cpp threads that wait for the client
 //   linker.cpp   the dynamic linker        profile.cpp   sampling
 //   unwind*.cpp  ustack()                  host*.cpp     what D programs ask
@@ -35,6 +36,7 @@
 #include "ptrace-agent/arena_map.hpp"
 #include "ptrace-agent/mailbox.hpp"
 #include "ptrace-agent/meanwhile.hpp"
+#include "ptrace-agent/memory_ahead.hpp"
 #include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/protocol.hpp"
 #include "ptrace-agent/target.hpp"
@@ -302,6 +304,7 @@ private:
     bool silent_client_ = false;      // nobody waits for it
     std::uint64_t crowded_ns_ = 0;    // when to ask for room again, monotonic; 0: never
     std::vector<dt_rt_firing> firings_; // of the site that is being set up
+    MemoryAhead ahead_;
     ArenaMap arena_;
     TracepointTable table_;
     std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;

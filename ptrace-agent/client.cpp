@@ -279,9 +279,10 @@ Result<std::vector<std::byte>> AgentClient::call_with(std::span<const Site> site
     return call(request, out.body(), std::span<const int>(&fd, 1));
 }
 
-void AgentClient::expect(std::size_t n_sites)
+void AgentClient::expect(std::size_t n_sites, unsigned n_threads)
 {
-    if (send(request_expect, Writer().put<std::uint64_t>(n_sites).body()))
+    if (send(request_expect,
+             Writer().put<std::uint64_t>(n_sites).put<std::uint32_t>(n_threads).body()))
         ++n_unread_;
 }
 

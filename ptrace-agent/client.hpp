@@ -184,9 +184,9 @@ public:
     // (zombie, ourselves).
     Result<Target> grab(pid_t pid);
 
-    // So many sites are about to be planted: memory for them is got while the caller makes
-    // them. Nothing is waited for.
-    void expect(std::size_t n_sites);
+    // So many sites are about to be planted: memory for them is got while the caller, with
+    // so many threads, makes them, if a processor is idle. Nothing is waited for.
+    void expect(std::size_t n_sites, unsigned n_threads = 1);
     // What plant() would do now with all these, in their order, by the same plan. The
     // target runs on and nothing of it is changed. What only shows when the runtime is
     // put into it (its limits, say) is not foreseen. Code::busy: probes are planted.

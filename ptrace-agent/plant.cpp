@@ -14,7 +14,6 @@
 #include "ptrace-agent/linker.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <numeric>
 #include <optional>
 #include <sys/ptrace.h>
@@ -278,43 +277,23 @@ static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
     work.space.patches.prepare(work.space, {});
 }
 
-// Without taking a processor from somebody else's thread, a target's say: proc(5), loadavg
-// tells how many want one now, the client and us among them.
-static bool is_a_processor_idle()
-{
-    std::ifstream file("/proc/loadavg");
-    double averages[3];
-    long n_running = 0;
-    for (double& average : averages)
-        file >> average;
-    return file >> n_running && n_running <= sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-// The heap's end, touched: page by page it takes a tenth of the time of planting.
 Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
 {
     constexpr std::uint64_t heap_per_site = 900;
     // All of it is less than M_TRIM_THRESHOLD.
     constexpr std::uint64_t most_sites = 200'000;
-    constexpr std::size_t part = 512 << 10; // less than M_MMAP_THRESHOLD
-    constexpr std::size_t page = 4096;
     auto n_sites = std::min(in.get<std::uint64_t>(), most_sites);
-    if (!is_a_processor_idle())
+    auto n_threads = in.get<std::uint32_t>();
+    if (!in.ok() || !is_a_processor_idle(n_threads))
         return Body{};
     table_.expect(n_sites);
-    std::vector<std::unique_ptr<std::byte[]>> parts;
-    for (std::uint64_t left = n_sites * heap_per_site; left >= part; left -= part) {
-        auto bytes = std::make_unique_for_overwrite<std::byte[]>(part);
-        for (std::size_t at = 0; at < part; at += page)
-            static_cast<volatile std::byte&>(bytes[at]) = std::byte{1};
-        parts.push_back(std::move(bytes));
-        pass_signals();
-    }
+    ahead_.begin(n_sites * heap_per_site);
     return Body{};
 }
 
 Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
 {
+    ahead_.end();
     auto pid = in.get<pid_t>();
     auto process = target(pid, "plant probes in");
     if (!process)

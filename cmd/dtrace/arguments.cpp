@@ -79,6 +79,7 @@ void take(Arguments& args, int flag, const char* value)
         break;
     case 'e':
         args.mode = args.mode == Mode::Trace ? Mode::Compile : args.mode;
+        args.cflags |= DTRACE_C_NOENABLE;
         break;
     case 'F':
         args.flowindent = true;
@@ -89,7 +90,7 @@ void take(Arguments& args, int flag, const char* value)
         break;
     case 'l':
         set_mode(Mode::List);
-        args.cflags |= DTRACE_C_ZDEFS;
+        args.cflags |= DTRACE_C_ZDEFS | DTRACE_C_NOENABLE;
         break;
     case 'V':
         set_mode(Mode::Version);

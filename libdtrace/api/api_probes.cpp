@@ -144,6 +144,7 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
         spec.name = pattern->dtpd_name;
         spec.id = pattern->dtpd_id;
         dtp->pid_provider.zdefs = false; // say why there is none
+        dtp->pid_provider.plants = nullptr;
         auto found = dtp->match(spec);
         if (auto* diagnostic = std::get_if<dt::Diagnostic>(&found)) {
             return dtp->fail(EDT_NOPROBE, without(diagnostic->text, spec));

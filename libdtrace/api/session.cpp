@@ -162,9 +162,15 @@ int dtrace_hdl::give_arena()
         process->unplanted = pid_provider.probes_of(process->pid);
         n_sites += process->unplanted.size();
     }
-    if (n_sites >= many_sites)
-        agent->expect(n_sites);
+    expect(n_sites, 1);
     return 0;
+}
+
+void dtrace_hdl::expect(std::size_t n_sites, unsigned n_threads)
+{
+    if (dt::AgentClient* agent = processes.agent();
+        agent != nullptr && n_sites >= many_sites)
+        agent->expect(n_sites, n_threads);
 }
 
 // Records must fit their buffers, or nothing would ever be recorded.

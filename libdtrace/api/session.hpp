@@ -84,6 +84,8 @@ struct dtrace_hdl : dt::Events {
     void back_out(); // of a start() that failed: as before go()
     int load(dt::Enabling& enabling);
     int give_arena();
+    // They will be planted, and so many of our threads prepare that.
+    void expect(std::size_t n_sites, unsigned n_threads);
     int check_sizes();
     int enable(const dt::Enabling& enabling);
     int start_clock();
@@ -128,6 +130,7 @@ struct dtrace_hdl : dt::Events {
     std::vector<std::unique_ptr<dtrace_prog>> programs;
     std::vector<dt::Enabling> enabled;             // in the order of exec
     std::map<std::string, dt::ProbeMatch> matches; // of the compilation under way
+    std::size_t n_foreseen = 0; // sites of a description, at most, as expect() was told
     std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
     std::map<std::uint32_t, std::vector<dt::SitePlan>> plans; // of each: its sites'
     std::vector<std::string> patch_notes; // of the last dtrace_patch_iter()

@@ -215,6 +215,12 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
 
     matches.clear();
     pid_provider.zdefs = to.zdefs;
+    pid_provider.plants = nullptr;
+    if ((cflags & DTRACE_C_NOENABLE) == 0)
+        pid_provider.plants = [this](std::size_t n_sites, unsigned n_threads) {
+            if (n_sites > std::exchange(n_foreseen, std::max(n_sites, n_foreseen)))
+                expect(n_sites, 1 + n_threads);
+        };
     auto compiled = compiler->compile(text, to);
     if (auto* diagnostic = std::get_if<Diagnostic>(&compiled)) {
         error_quote =

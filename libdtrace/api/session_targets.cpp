@@ -187,6 +187,7 @@ void dtrace_hdl::rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotte
     }
     if (!process->symbols->refresh())
         return;
+    pid_provider.plants = [](std::size_t, unsigned) {};
     std::string provider = "pid" + std::to_string(pid);
     std::map<std::tuple<std::string, std::string, std::string>,
              std::vector<std::uint32_t>>

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <elf.h>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 namespace dt {
@@ -24,18 +25,23 @@ struct Piece {
     std::span<const CodeStart> starts;
 };
 
-// Runs work(thread, i) for each i below n, on as many threads as there are CPUs to gain
-// from.
-template <class F> void share(std::size_t n, unsigned n_threads, const F& work)
+// Runs work(thread, i) for each i below n until given up, on as many threads as there are
+// CPUs to gain from, or may be made.
+template <class F>
+void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
+           const F& work)
 {
     std::atomic<std::size_t> next = 0;
     auto run = [&](unsigned thread) {
-        for (std::size_t i = next++; i < n; i = next++)
+        for (std::size_t i = next++; i < n && !given_up; i = next++)
             work(thread, i);
     };
     std::vector<std::thread> others;
-    for (unsigned thread = 1; thread < n_threads; ++thread)
-        others.emplace_back(run, thread);
+    try {
+        for (unsigned thread = 1; thread < n_threads; ++thread)
+            others.emplace_back(run, thread);
+    } catch (const std::system_error&) { // as many as there are do all of it
+    }
     run(0);
     for (std::thread& other : others)
         other.join();
@@ -43,7 +49,8 @@ template <class F> void share(std::size_t n, unsigned n_threads, const F& work)
 
 class Mapper {
 public:
-    explicit Mapper(ElfImage& image) : image_(image), places_(read_code_places(image))
+    Mapper(ElfImage& image, const std::atomic<bool>& given_up)
+        : image_(image), given_up_(given_up), places_(read_code_places(image))
     {
     }
 
@@ -62,6 +69,8 @@ public:
         if (!swept)
             return nullptr;
         known_.words = words_of_data();
+        if (given_up_)
+            return nullptr;
         known_.absolute = places_.absolute;
         for (const AddressRange& range : places_.restartable)
             known_.sections.push_back({{range.addr}, {range.addr + range.n_bytes}});
@@ -150,7 +159,7 @@ private:
         std::vector<std::optional<Sweep>> parts(n_threads(pieces_.size()));
         std::vector<std::vector<std::byte>> buffers(parts.size());
         std::atomic<bool> failed = false;
-        share(pieces_.size(), static_cast<unsigned>(parts.size()),
+        share(pieces_.size(), static_cast<unsigned>(parts.size()), given_up_,
               [&](unsigned thread, std::size_t i) {
                   if (!parts[thread])
                       parts[thread].emplace(begin_, n_bytes_);
@@ -188,7 +197,7 @@ private:
         }
         std::vector<std::vector<TargetAddr>> parts(n_threads(pieces.size()));
         std::vector<std::vector<std::uint64_t>> buffers(parts.size());
-        share(pieces.size(), static_cast<unsigned>(parts.size()),
+        share(pieces.size(), static_cast<unsigned>(parts.size()), given_up_,
               [&](unsigned thread, std::size_t i) {
                   std::vector<std::uint64_t>& words = buffers[thread];
                   words.resize(piece_bytes / 8);
@@ -222,6 +231,7 @@ private:
     }
 
     ElfImage& image_;
+    const std::atomic<bool>& given_up_;
     CodePlaces places_;
     KnownCode known_;
     TargetAddr begin_;
@@ -231,9 +241,15 @@ private:
 
 } // namespace
 
+std::unique_ptr<ExtentMap> map_extents(ElfImage& image,
+                                       const std::atomic<bool>& given_up)
+{
+    return Mapper(image, given_up).run();
+}
+
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image)
 {
-    return Mapper(image).run();
+    return map_extents(image, false);
 }
 
 } // namespace dt

@@ -8,11 +8,15 @@
 #include "fasttrap/extents.hpp"
 #include "libdtrace/symbols/elf_image.hpp"
 
+#include <atomic>
 #include <memory>
 
 namespace dt {
 
 // In link-time addresses. Null: not text of this machine, or none that can be read.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image);
+// Null, too, soon after somebody gives it up.
+std::unique_ptr<ExtentMap> map_extents(ElfImage& image,
+                                       const std::atomic<bool>& given_up);
 
 } // namespace dt

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The extents of a process' sites: each site's module, each image's map once.
-#include "libdtrace/providers/module_extents.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 
 namespace dt {
@@ -22,10 +21,7 @@ void PidProvider::find_extents(ProcessSymbols& symbols,
                     module = nullptr;
                     continue;
                 }
-                auto known = extents_.try_emplace(module->image);
-                if (known.second)
-                    known.first->second = map_extents(*module->image);
-                extents = known.first->second.get();
+                extents = extents_.of(module->image);
             }
             if (extents == nullptr)
                 continue;

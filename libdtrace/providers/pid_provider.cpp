@@ -337,6 +337,21 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
     return outcome;
 }
 
+void PidProvider::begin_planting(const Wanted& wanted,
+                                 const std::vector<FunctionAt>& functions)
+{
+    const Module* before = nullptr;
+    unsigned n_threads = 0;
+    for (const FunctionAt& at : functions) {
+        if (at.module != before && extents_.begin(at.module->image))
+            n_threads = 1;
+        before = at.module;
+    }
+    // Of offsets there may be many more.
+    std::size_t n_each = (wanted.entry ? 1 : 0) + (wanted.returns ? 1 : 0);
+    plants(functions.size() * std::max<std::size_t>(n_each, 1), n_threads);
+}
+
 Provider::Outcome PidProvider::provide(const ProbeSpec& spec)
 {
     return provide_over(spec, Over::all);
@@ -425,6 +440,8 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
                 where);
     }
     searched.insert(modules.begin(), modules.end());
+    if (plants)
+        begin_planting(wanted, functions);
     registry_.expect(functions.size());
     if (std::size_t n = registry_.size() + functions.size() + 1; n > probes_.capacity())
         probes_.reserve(std::max(n, 2 * probes_.capacity()));

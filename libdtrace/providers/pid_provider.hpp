@@ -23,8 +23,8 @@
 #pragma once
 
 #include "base/target_addr.hpp"
-#include "fasttrap/extents.hpp"
 #include "fasttrap/function.hpp"
+#include "libdtrace/providers/extent_maps.hpp"
 #include "libdtrace/providers/provider.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 
@@ -83,6 +83,10 @@ public:
     std::vector<std::string> take_notes();
 
     bool zdefs = false;
+    // Set while the probes that provide() makes will be planted: the extents of their
+    // modules are worked out meanwhile, by as many threads, and it hears about how many
+    // sites there will be before they are made.
+    std::function<void(std::size_t n_sites, unsigned n_threads)> plants;
 
 private:
     struct Wanted;
@@ -95,6 +99,7 @@ private:
     };
     enum class Over { all, not_searched };
     Outcome provide_over(const ProbeSpec& spec, Over over);
+    void begin_planting(const Wanted& wanted, const std::vector<FunctionAt>& functions);
     Searched& searched_of(ProcessSymbols& symbols);
     static Searched::Names names_of(const ProbeSpec& spec);
     std::optional<Diagnostic> make_probes(const ProbeSpec& spec, const Wanted& wanted,
@@ -116,8 +121,7 @@ private:
     std::vector<PidProbe> probes_; // by id; pid 0: another provider's
     std::map<pid_t, Searched> searched_;
     std::vector<std::string> notes_;
-    // By image, which several processes may share; null: it has none.
-    std::map<std::shared_ptr<ElfImage>, std::unique_ptr<ExtentMap>> extents_;
+    ExtentMaps extents_;
 };
 
 } // namespace dt

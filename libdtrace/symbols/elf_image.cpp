@@ -19,6 +19,7 @@
 #include <deque>
 #include <fcntl.h>
 #include <map>
+#include <mutex>
 
 namespace dt {
 
@@ -45,6 +46,7 @@ struct ElfImage::State {
     std::vector<std::string> notes;
 
     std::optional<std::vector<AddressRange>> frames;
+    std::mutex reading; // of windows and large
     std::map<std::uint64_t, std::vector<std::byte>> windows; // by link-time address
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;
 
@@ -342,6 +344,7 @@ Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
     if (n_bytes > largest_range_bytes)
         return Error{Code::limit, path() + ": the range is too large"};
 
+    std::lock_guard lock(state_->reading);
     std::uint64_t base =
         segment->addr + (at - segment->addr) / window_bytes * window_bytes;
     if (at - base + n_bytes <= window_bytes + overlap_bytes) {

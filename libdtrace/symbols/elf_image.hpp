@@ -11,7 +11,8 @@
 // gives an error or old bytes, not a SIGBUS. Sizes are checked against the file and
 // against limits (see elf_limits) before memory is taken.
 //
-// Not for use by several threads at once: tables are filled when first asked for.
+// Tables are filled when first asked for: not for use by several threads at once, but for
+// files(), bytes() and read() after functions() was called.
 #pragma once
 
 #include "base/fd.hpp"

@@ -276,6 +276,7 @@ Result<Bytes> ElfSections::data(const ElfSection& section) const
         (section.header.sh_flags & SHF_COMPRESSED))
         return Error{Code::corrupt,
                      "section " + std::string(section.name) + " has no bytes"};
+    std::lock_guard lock(reading_);
     Elf_Scn* scn = elf_getscn(elf_.get(), section.index);
     Elf_Data* data = scn ? elf_rawdata(scn, nullptr) : nullptr;
     if (!data || (!data->d_buf && data->d_size != 0))

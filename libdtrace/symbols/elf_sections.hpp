@@ -14,6 +14,7 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,7 +57,8 @@ public:
     const ElfSection* find(std::uint32_t type) const;
 
     // What the file holds for a section, not decompressed. limit: larger than
-    // elf_limits::section_bytes. corrupt: not inside the file, or no bytes (NOBITS).
+    // elf_limits::section_bytes. corrupt: not inside the file, or no bytes (NOBITS). Any
+    // thread.
     Result<Bytes> data(const ElfSection& section) const;
     Result<Bytes> data(std::size_t index) const;
     // Bytes of the file itself; fewer when the file ends before.
@@ -84,6 +86,7 @@ private:
 
     Fd fd_;                        // the file, or
     std::vector<std::byte> bytes_; // the bytes
+    mutable std::mutex reading_; // of a section, which fills elf_
     std::unique_ptr<Elf, End> elf_;
     GElf_Ehdr header_{};
     std::vector<GElf_Phdr> program_headers_;

@@ -169,6 +169,7 @@ typedef enum {
 #define DTRACE_C_DEFARG 0x1000
 #define DTRACE_C_NOLIBS 0x2000
 #define DTRACE_C_CTL 0x4000
+#define DTRACE_C_NOENABLE 0x100000 /* ours: it will be listed or printed, not enabled */
 
 dtrace_prog_t* dtrace_program_strcompile(dtrace_hdl_t* dtp, const char* text,
                                          dtrace_probespec_t spec, uint_t cflags,

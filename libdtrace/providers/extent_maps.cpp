@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/providers/extent_maps.hpp"
+
+#include <csignal>
+#include <system_error>
+
+namespace dt {
+
+// Signals are for the thread that waits for them.
+static std::thread thread_without_signals(auto work)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread thread;
+    try {
+        thread = std::thread(work);
+    } catch (const std::system_error&) { // no room for one more
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+}
+
+ExtentMaps::~ExtentMaps()
+{
+    given_up_ = true;
+    if (worker_.joinable())
+        worker_.join();
+}
+
+bool ExtentMaps::begin(const std::shared_ptr<ElfImage>& image)
+{
+    if (std::thread::hardware_concurrency() < 2)
+        return false;
+    std::lock_guard lock(mutex_);
+    auto [entry, is_new] = entries_.try_emplace(image);
+    if (is_new)
+        queue_.push_back(&*entry);
+    if (!is_new || works_)
+        return works_;
+    if (worker_.joinable())
+        worker_.join(); // the one before has left work_off()
+    worker_ = thread_without_signals([this] { work_off(); });
+    return works_ = worker_.joinable();
+}
+
+void ExtentMaps::make(std::unique_lock<std::mutex>& lock, Entries::value_type& entry)
+{
+    lock.unlock();
+    std::unique_ptr<ExtentMap> map = map_extents(*entry.first, given_up_);
+    lock.lock();
+    entry.second = {State::there, std::move(map)};
+    made_.notify_all();
+}
+
+void ExtentMaps::work_off()
+{
+    std::unique_lock lock(mutex_);
+    for (; !queue_.empty() && !given_up_; queue_.pop_front()) {
+        Entries::value_type& entry = *queue_.front();
+        if (entry.second.state != State::queued)
+            continue;
+        entry.second.state = State::under_way;
+        make(lock, entry);
+    }
+    works_ = false;
+}
+
+const ExtentMap* ExtentMaps::of(const std::shared_ptr<ElfImage>& image)
+{
+    std::unique_lock lock(mutex_);
+    Entries::value_type& entry = *entries_.try_emplace(image).first;
+    if (entry.second.state == State::queued) {
+        entry.second.state = State::under_way;
+        make(lock, entry);
+    }
+    made_.wait(lock, [&] { return entry.second.state == State::there; });
+    return entry.second.map.get();
+}
+
+} // namespace dt
