@@ -7,6 +7,7 @@
 // the target nothing, then through all but the crowded ones, then everywhere. What only d1
 // binds begins in the block of 64 KiB that had room last time.
 #include "fasttrap/displacement.hpp"
+#include "fasttrap/zeroed_words.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -29,7 +30,7 @@ constexpr int max_tries = 4096;                      // places of a pair's tramp
 struct TrampolineSpace::Area {
     TargetAddr start;
     std::uint64_t bytes = 0;
-    std::vector<std::uint64_t> used;      // a bit a byte
+    ZeroedWords used;                     // a bit a byte
     std::vector<std::uint16_t> page_free; // bytes
     std::vector<std::uint64_t> roomy;     // a bit a page: not crowded
     std::vector<std::uint64_t> shared;    // a bit a page: not crowded, and in use

@@ -1,35 +1,95 @@
 // SPDX-License-Identifier: MIT
+// What malloc() gave and got back is in its place still when it is asked again. A page is
+// had without writing to it (madvise(2), MADV_POPULATE_WRITE, Linux 5.14; without it
+// nothing is gained), so that it does no harm where somebody has been given it meanwhile.
 #include "ptrace-agent/memory_ahead.hpp"
 
 #include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
+#include <system_error>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 namespace dt::agent {
 
-constexpr std::size_t part_bytes = 128 << 10; // less than M_MMAP_THRESHOLD
+constexpr std::size_t block_bytes = 16 << 20; // less than M_MMAP_THRESHOLD
+constexpr std::size_t part_bytes = 128 << 10;
 constexpr std::size_t page_bytes = 4096;
+
+static std::span<std::byte> pages_in(std::span<std::byte> bytes)
+{
+    std::size_t to_page = -reinterpret_cast<std::uintptr_t>(bytes.data()) % page_bytes;
+    if (to_page >= bytes.size())
+        return {};
+    std::size_t n = bytes.size() - to_page;
+    return bytes.subspan(to_page, n - n % page_bytes);
+}
+
+void MemoryAhead::add(std::span<std::byte> other)
+{
+    if (auto pages = pages_in(other); !pages.empty())
+        left_.insert(left_.begin(), pages);
+}
 
 void MemoryAhead::begin(std::size_t n_bytes)
 {
-    n_wanted_ = std::max(n_wanted_, n_bytes);
+    left_.clear();
+    std::vector<std::span<std::byte>> blocks;
+    for (std::size_t n = n_bytes; n > page_bytes; n -= std::min(n, block_bytes)) {
+        std::size_t n_block = std::min(n, block_bytes);
+        auto* block = static_cast<std::byte*>(std::malloc(n_block));
+        if (block == nullptr)
+            break;
+        blocks.emplace_back(block, n_block);
+    }
+    for (std::span<std::byte> block : blocks) {
+        std::free(block.data());
+        add(block);
+    }
 }
 
 void MemoryAhead::get_some()
 {
-    auto part = std::make_unique_for_overwrite<std::byte[]>(part_bytes);
-    for (std::size_t at = 0; at < part_bytes; at += page_bytes)
-        static_cast<volatile std::byte&>(part[at]) = std::byte{1};
-    parts_.push_back(std::move(part));
-    n_got_ += part_bytes;
-    if (!wants_more())
-        end();
+    std::span<std::byte>& block = left_.back();
+    std::size_t n = std::min(block.size(), part_bytes);
+    if (madvise(block.data(), n, MADV_POPULATE_WRITE) != 0)
+        return left_.clear();
+    block = block.subspan(n);
+    if (block.empty())
+        left_.pop_back();
 }
 
-void MemoryAhead::end()
+void MemoryAhead::go_on_beside()
 {
-    parts_.clear();
-    n_wanted_ = n_got_ = 0;
+    if (!wants_more() || !is_a_processor_idle(1))
+        return;
+    sigset_t all, before; // signals are the agent's
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        beside_ = std::thread([this] {
+            while (wants_more() && !stopped_)
+                get_some();
+        });
+    } catch (const std::system_error&) { // no room for a thread
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void MemoryAhead::stop()
+{
+    stopped_ = true;
+    if (beside_.joinable())
+        beside_.join();
+    stopped_ = false;
+    left_.clear();
 }
 
 // proc(5), loadavg tells how many want one now, us among them.

@@ -135,6 +135,7 @@ static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 
 constexpr std::uint64_t vfork_patience_ns = 1'000'000'000;
 constexpr std::size_t n_few = 4; // the agent's own, say
+constexpr std::size_t many_sites = 10'000;
 
 void place_all(Planting& work, std::span<const Site> sites, Meanwhile meanwhile)
 {
@@ -293,7 +294,6 @@ Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
 
 Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
 {
-    ahead_.end();
     auto pid = in.get<pid_t>();
     auto process = target(pid, "plant probes in");
     if (!process)
@@ -326,6 +326,11 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     std::size_t text = text_mappings(space->speaker());
     stopped.reset();
 
+    if (ready && sites.size() >= many_sites) {
+        for (std::span<std::byte> table : space->runtime.room_for(sites.size()))
+            ahead_.add(table);
+    }
+    MemoryAhead::Beside beside(ahead_);
     Planting work(*space);
     work.seen = std::move(seen);
     auto while_it_runs = [&] { return Meanwhile([this] { pass_signals(); }); };

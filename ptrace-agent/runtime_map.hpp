@@ -19,6 +19,8 @@
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -57,6 +59,8 @@ public:
                at - (image + DT_RT_CODE) < std::uint64_t{DT_RT_CODE_BYTES};
     }
 
+    // Where the next so many will be.
+    std::array<std::span<std::byte>, 2> room_for(std::size_t n_sites);
     // A site without firings: its number, none when the table is full.
     std::optional<std::uint32_t> add_site(TargetAddr at);
     void set_back(std::uint32_t site, TargetAddr tail);

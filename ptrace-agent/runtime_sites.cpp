@@ -18,6 +18,16 @@ namespace dt::agent {
 // Beyond, sites are for probes alone, whose other clauses are then the engine's.
 constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
 
+std::array<std::span<std::byte>, 2> RuntimeMap::room_for(std::size_t n_sites)
+{
+    auto next = [n_sites](auto table, std::size_t n_used) {
+        auto left = table.subspan(std::min(n_used, table.size()));
+        return std::as_writable_bytes(left.first(std::min(n_sites, left.size())));
+    };
+    return {next(std::span(config_->sites), n_sites_),
+            next(std::span(config_->firings), n_firings_)};
+}
+
 std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
 {
     std::uint32_t site = n_sites_;

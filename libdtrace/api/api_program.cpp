@@ -51,9 +51,14 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
     std::memset(info, 0, sizeof *info);
     dt::Attributes weakest{dt::Stability::Standard, dt::Stability::Standard,
                            dt::DependencyClass::Common};
+    const dt::ProbeInfo* before = nullptr; // mostly one like the next
     for (const std::vector<std::uint32_t>& ids : prog->matched)
-        for (std::uint32_t id : ids)
-            weakest = dt::weakest(weakest, dt::attributes_of(dtp->registry.at(id)));
+        for (std::uint32_t id : ids) {
+            const dt::ProbeInfo& probe = dtp->registry.at(id);
+            if (before == nullptr || !dt::same_attributes(*before, probe))
+                weakest = dt::weakest(weakest, dt::attributes_of(probe));
+            before = &probe;
+        }
     info->dpi_descattr = {static_cast<std::uint8_t>(weakest.name),
                           static_cast<std::uint8_t>(weakest.data),
                           static_cast<std::uint8_t>(weakest.dependency)};

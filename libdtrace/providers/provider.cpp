@@ -15,4 +15,10 @@ Attributes attributes_of(const ProbeInfo& probe)
     return weak;
 }
 
+bool same_attributes(const ProbeInfo& a, const ProbeInfo& b)
+{
+    return a.owner == b.owner && a.module.empty() == b.module.empty() &&
+           a.function.empty() == b.function.empty();
+}
+
 } // namespace dt

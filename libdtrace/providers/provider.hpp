@@ -51,5 +51,6 @@ public:
 
 // Of a probe's description: the weakest of its parts that are not empty.
 Attributes attributes_of(const ProbeInfo& probe);
+bool same_attributes(const ProbeInfo& a, const ProbeInfo& b); // without asking for them
 
 } // namespace dt

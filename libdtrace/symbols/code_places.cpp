@@ -48,8 +48,10 @@ private:
     {
         for (const ElfSection& section : file.sections()) {
             const GElf_Shdr& header = section.header;
+            // What .eh_frame tells of code is read from its entries.
             if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_type == SHT_NOBITS ||
-                header.sh_size == 0)
+                header.sh_size == 0 || section.name == ".eh_frame" ||
+                section.name == ".eh_frame_hdr")
                 continue;
             bool code = (header.sh_flags & SHF_EXECINSTR) != 0;
             (code ? out_.text : out_.data).push_back({header.sh_addr, header.sh_size});

@@ -16,7 +16,7 @@ namespace dt {
 
 struct CodePlaces {
     std::vector<AddressRange> text;        // executable, ascending
-    std::vector<AddressRange> data;        // what else the file loads
+    std::vector<AddressRange> data;        // what else the file loads, but .eh_frame
     std::vector<std::uint64_t> functions;  // where one starts; ascending
     std::vector<std::uint64_t> labels;     // other places, ascending
     std::vector<AddressRange> restartable; // rseq critical sections (__rseq_cs)

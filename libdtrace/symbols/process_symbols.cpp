@@ -113,12 +113,15 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
             return table.name(f) != "_init" && table.name(f) != "_fini";
         };
         if (all) {
+            found.reserve(found.size() + table.all().size());
             for (const Function& f : table.all())
                 if (wanted(f))
                     add(f);
             continue;
         }
-        for (const Function* f : table.match(function))
+        std::vector<const Function*> matching = table.match(function);
+        found.reserve(found.size() + matching.size());
+        for (const Function* f : matching)
             if (wanted(*f))
                 add(*f);
     }
