@@ -58,28 +58,32 @@ enum class Encoding : std::uint8_t { legacy, vex, evex, xop };
 enum class Segment : std::uint8_t { flat, fs, gs };
 
 struct MemoryOperand {
+    std::int64_t disp = 0;
     Reg base = Reg::none;
     Reg index = Reg::none;
     std::uint8_t scale = 1;
     Segment segment = Segment::flat;
     bool address_32 = false; // the sum is cut to 32 bits before the segment's base
-    std::int64_t disp = 0;
 };
 
 struct Operand {
     enum Kind : std::uint8_t { none, reg, high_byte, imm, mem } kind = none;
     std::uint8_t size = 0;  // bytes
     Reg number = Reg::none; // reg; high_byte: ah ch dh bh as rax rcx rdx rbx
-    std::int64_t value = 0; // imm, sign-extended
 };
 
+// There are some hundred thousand at a time: the fields stand so that they take little room.
 struct Instruction {
     TargetAddr at;
     TargetAddr target;
+    std::int64_t immediate = 0; // of the operand that is one, sign-extended
+    MemoryOperand memory;
     std::array<std::byte, 15> bytes{};
     std::uint8_t length = 0;
-    ControlFlow flow = ControlFlow::next;
     std::uint16_t operation = 0;
+    std::uint16_t reads = 0; // of general registers
+    std::uint16_t writes = 0;
+    ControlFlow flow = ControlFlow::next;
     std::uint8_t condition = 0; // the low four bits of jcc, setcc, cmovcc
     std::uint8_t prefixes = 0;  // of Prefix
     Encoding encoding = Encoding::legacy;
@@ -92,9 +96,6 @@ struct Instruction {
     bool rip_relative = false;
     std::uint8_t n_operands = 0;
     std::array<Operand, 3> operands{}; // of modelled operations, destination first
-    MemoryOperand memory;
-    std::uint16_t reads = 0; // of general registers
-    std::uint16_t writes = 0;
 
     TargetAddr next() const { return at + length; }
     bool has(Prefix prefix) const { return (prefixes & prefix) != 0; }

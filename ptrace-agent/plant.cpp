@@ -280,7 +280,7 @@ static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
 
 Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
 {
-    constexpr std::uint64_t heap_per_site = 900;
+    constexpr std::uint64_t heap_per_site = 780;
     // All of it is less than M_TRIM_THRESHOLD.
     constexpr std::uint64_t most_sites = 200'000;
     auto n_sites = std::min(in.get<std::uint64_t>(), most_sites);

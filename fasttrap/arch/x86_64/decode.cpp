@@ -154,7 +154,8 @@ public:
             break;
         case Form::rm_one:
             rm(size_);
-            add({Operand::imm, 1, Reg::none, 1});
+            add({Operand::imm, 1, Reg::none});
+            insn_.immediate = 1;
             break;
         case Form::reg_rm1:
             reg();
@@ -198,21 +199,21 @@ private:
         bool high_byte = size == 1 && !layout_.has_rex && low >= 4;
         add({high_byte ? Operand::high_byte : Operand::reg,
              static_cast<std::uint8_t>(size),
-             reg_number(high_byte ? low - 4 : low, high), 0});
+             reg_number(high_byte ? low - 4 : low, high)});
     }
     unsigned modrm() const { return byte_at(insn_, layout_.modrm_at); }
     void reg() { general(modrm() >> 3 & 7, layout_.r, size_); }
     void rm(unsigned size)
     {
         if (insn_.has_memory)
-            add({Operand::mem, static_cast<std::uint8_t>(size), Reg::none, 0});
+            add({Operand::mem, static_cast<std::uint8_t>(size), Reg::none});
         else
             general(modrm() & 7, layout_.b, size);
     }
     void imm()
     {
-        add({Operand::imm, layout_.imm_size, Reg::none,
-             signed_at(insn_.bytes, layout_.imm_at, layout_.imm_size)});
+        add({Operand::imm, layout_.imm_size, Reg::none});
+        insn_.immediate = signed_at(insn_.bytes, layout_.imm_at, layout_.imm_size);
     }
 
     const Layout& layout_;

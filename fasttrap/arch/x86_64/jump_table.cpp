@@ -179,7 +179,7 @@ private:
             if (op == Op::lea && insn.rip_relative)
                 return insn.next().value + static_cast<std::uint64_t>(insn.memory.disp);
             if (op == Op::mov && insn.operands[1].kind == Operand::imm)
-                return static_cast<std::uint64_t>(insn.operands[1].value);
+                return static_cast<std::uint64_t>(insn.immediate);
             if (op == Op::mov && insn.operands[1].kind == Operand::reg)
                 reg = insn.operands[1].number;
         }
@@ -203,7 +203,7 @@ private:
                     condition == 4 || condition == 5 || condition > 7)
                     continue;
                 // a and be (7, 6) admit n itself; ae and b (3, 2) do not.
-                std::int64_t n = insn.operands[1].value + (condition >= 6 ? 1 : 0);
+                std::int64_t n = insn.immediate + (condition >= 6 ? 1 : 0);
                 return n > 0 && n <= 65536 ? static_cast<std::uint32_t>(n) : 0;
             }
         }

@@ -63,7 +63,7 @@ protected:
         case Operand::high_byte:
             return regs_[operand.number] >> 8 & 0xff;
         case Operand::imm:
-            return static_cast<std::uint64_t>(operand.value);
+            return static_cast<std::uint64_t>(insn_.immediate);
         case Operand::mem:
             return load(effective_address(insn_, regs_), operand.size,
                         on_own_stack(insn_.memory));

@@ -32,7 +32,7 @@ std::uint64_t undefined_flags(const Instruction& insn)
     case x86::Op::shr:
     case x86::Op::sar: {
         unsigned size = insn.operands[0].size;
-        unsigned count = unsigned(insn.operands[1].value) & (size == 8 ? 63 : 31);
+        unsigned count = unsigned(insn.immediate) & (size == 8 ? 63 : 31);
         return count == 0 ? 0
                           : adjust_flag | (count > 1 ? overflow_flag : 0) |
                                 (count >= size * 8 ? carry_flag : 0);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Extents that a thread works out ahead are those that are worked out when asked for.
+#include "libdtrace/providers/extent_maps.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <csignal>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using namespace dt;
+
+constexpr std::array files = {"/proc/self/exe", "/bin/bash", "/usr/bin/python3"};
+
+std::vector<std::shared_ptr<ElfImage>> images_with_functions()
+{
+    std::vector<std::shared_ptr<ElfImage>> images;
+    for (const char* path : files) {
+        auto image = ElfImage::open(path);
+        EXPECT_TRUE(image) << path;
+        if (!image)
+            continue;
+        (*image)->functions();
+        images.push_back(*image);
+    }
+    return images;
+}
+
+void expect_same(ElfImage& image, const ExtentMap* extents)
+{
+    std::unique_ptr<ExtentMap> alone = map_extents(image);
+    ASSERT_EQ(extents != nullptr, alone != nullptr) << image.path();
+    for (const Function& function : image.functions().all()) {
+        TargetAddr at{function.addr};
+        ASSERT_EQ(extents->extent(at), alone->extent(at))
+            << image.path() << " " << std::hex << function.addr;
+    }
+}
+
+TEST(ExtentMaps, WorkedOutAheadAreTheSame)
+{
+    auto images = images_with_functions();
+    ExtentMaps maps;
+    for (const auto& image : images) {
+        maps.begin(image);
+        maps.begin(image); // another description, say
+    }
+    // What the one who asks reads of them meanwhile does not disturb.
+    for (const auto& image : images)
+        for (const Function& function : image->functions().all())
+            (void)image->bytes(function.addr, function.n_bytes);
+    for (const auto& image : images)
+        expect_same(*image, maps.of(image));
+}
+
+TEST(ExtentMaps, AskedForBeforeTheirTurnAreMadeByWhoAsks)
+{
+    auto images = images_with_functions();
+    ExtentMaps maps;
+    for (const auto& image : images)
+        maps.begin(image);
+    const ExtentMap* last = maps.of(images.back());
+    expect_same(*images.back(), last);
+    expect_same(*images.front(), maps.of(images.front()));
+    EXPECT_EQ(maps.of(images.back()), last);
+}
+
+TEST(ExtentMaps, BegunAgainWhenTheThreadHasEnded)
+{
+    auto images = images_with_functions();
+    ExtentMaps maps;
+    for (const auto& image : images) {
+        maps.begin(image);
+        expect_same(*image, maps.of(image));
+    }
+}
+
+TEST(ExtentMaps, NobodyAskedForAreGivenUp)
+{
+    for (int round = 0; round < 20; ++round) {
+        auto images = images_with_functions();
+        ExtentMaps maps;
+        for (const auto& image : images)
+            maps.begin(image);
+    }
+}
+
+// ^C is for whoever waits for it.
+TEST(ExtentMaps, TheirThreadTakesNoSignals)
+{
+    static volatile sig_atomic_t wrong_thread;
+    static pthread_t self = pthread_self();
+    struct sigaction count = {}, before = {};
+    count.sa_handler = [](int) {
+        if (pthread_equal(pthread_self(), self) == 0)
+            wrong_thread = 1;
+    };
+    sigaction(SIGUSR1, &count, &before);
+    auto images = images_with_functions();
+    ExtentMaps maps;
+    sigset_t blocked, old;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &blocked, &old); // so that only others could take it
+    for (const auto& image : images)
+        maps.begin(image);
+    kill(getpid(), SIGUSR1);
+    for (const auto& image : images)
+        maps.of(image);
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    sigaction(SIGUSR1, &before, nullptr);
+    EXPECT_EQ(wrong_thread, 0);
+}
+
+} // namespace
