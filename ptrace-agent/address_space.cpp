@@ -53,6 +53,11 @@ void AddressSpace::hand_over(pid_t to)
     handed_over_ = true;
     forget_unwind(*this); // which asks the speaker
     // Who shares another's memory has no restartable sequences of its own.
+    end_rseq();
+}
+
+void AddressSpace::end_rseq()
+{
     native.rseq.reset();
     if (runtime.image.value != 0)
         __atomic_store_n(&runtime.config().rseq, 0u, __ATOMIC_SEQ_CST);

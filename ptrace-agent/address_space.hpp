@@ -81,7 +81,8 @@ public:
     pid_t owner() const { return owner_; }
     // Its owner runs another program now, and this process lives on in here.
     void hand_over(pid_t to);
-    void reopen(); // after an exec that nobody was told of
+    void end_rseq(); // compiled code uses no restartable sequences in here, for good
+    void reopen();   // after an exec that nobody was told of
     // A thread id whose /proc files show this memory: the owner's, or another thread's
     // when the leader ended before its threads.
     pid_t speaker();

@@ -265,4 +265,12 @@ std::vector<Thread*> Agent::threads_in(const AddressSpace& space)
     return all;
 }
 
+std::vector<pid_t> Agent::tids_in(const AddressSpace& space)
+{
+    std::vector<pid_t> tids;
+    for (const Thread* thread : threads_in(space))
+        tids.push_back(thread->tid);
+    return tids;
+}
+
 } // namespace dt::agent

@@ -110,6 +110,8 @@ private:
     Thread& add_thread(Process& process, pid_t tid);
     void drop_thread(Thread& thread, int status);
     std::vector<Thread*> threads_in(const AddressSpace& space);
+    // Where what is done to one may end others: each is looked up again.
+    std::vector<pid_t> tids_in(const AddressSpace& space);
 
     // world.cpp
     enum class Wait { block, poll, a_while }; // a_while: 20 ms

@@ -205,10 +205,7 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
         undo_hit(*thread, true);
     }
     // Where one has made an exec, the others are no more, and nobody will tell us so.
-    std::vector<pid_t> tids;
-    for (Thread* thread : threads_in(*space))
-        tids.push_back(thread->tid);
-    for (pid_t tid : tids) {
+    for (pid_t tid : tids_in(*space)) {
         Thread* thread = find_thread(tid);
         if (thread != nullptr && thread->stopped && thread->pending &&
             thread->event() == PTRACE_EVENT_EXEC)

@@ -106,9 +106,8 @@ void Agent::begin_rseq(Thread& thread)
     cpu = RSEQ_CPU_ID_UNINITIALIZED;
     if (own && space.write(at, std::as_bytes(std::span(&cpu, 1))))
         return;
-    // Two threads on one fs_base, or one without: for good.
-    __atomic_store_n(&space.runtime.config().rseq, 0u, __ATOMIC_SEQ_CST);
-    space.native.rseq.reset();
+    // Two threads on one fs_base, or one without.
+    space.end_rseq();
 }
 
 } // namespace dt::agent

@@ -282,11 +282,7 @@ static bool is_only_interrupted(const Thread& thread)
 
 void Agent::release_all(AddressSpace& space)
 {
-    // Going on may end others: each is looked up again.
-    std::vector<pid_t> tids;
-    for (Thread* thread : threads_in(space))
-        tids.push_back(thread->tid);
-    for (pid_t tid : tids) {
+    for (pid_t tid : tids_in(space)) {
         Thread* thread = find_thread(tid);
         if (thread == nullptr || !thread->stopped || thread->held)
             continue;
