@@ -8,9 +8,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
-#include <system_error>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -22,6 +23,7 @@ namespace dt::agent {
 constexpr std::size_t block_bytes = 16 << 20; // less than M_MMAP_THRESHOLD
 constexpr std::size_t part_bytes = 128 << 10;
 constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t scarce = 8; // of what is free, a part of this is not much
 
 static std::span<std::byte> pages_in(std::span<std::byte> bytes)
 {
@@ -41,6 +43,10 @@ void MemoryAhead::add(std::span<std::byte> other)
 void MemoryAhead::begin(std::size_t n_bytes)
 {
     left_.clear();
+    struct sysinfo now{};
+    // Where memory is scarce it is got when it is needed, if it is.
+    if (sysinfo(&now) != 0 || n_bytes > now.freeram / scarce * now.mem_unit)
+        return;
     std::vector<std::span<std::byte>> blocks;
     for (std::size_t n = n_bytes; n > page_bytes; n -= std::min(n, block_bytes)) {
         std::size_t n_block = std::min(n, block_bytes);
@@ -68,7 +74,7 @@ void MemoryAhead::get_some()
 
 void MemoryAhead::go_on_beside()
 {
-    if (!wants_more() || !is_a_processor_idle(1))
+    if (!wants_more() || !is_a_processor_idle(0))
         return;
     sigset_t all, before; // signals are the agent's
     sigfillset(&all);
@@ -78,7 +84,7 @@ void MemoryAhead::go_on_beside()
             while (wants_more() && !stopped_)
                 get_some();
         });
-    } catch (const std::system_error&) { // no room for a thread
+    } catch (const std::exception&) { // no room for a thread
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -101,9 +107,9 @@ bool is_a_processor_idle(std::size_t n_clients)
     for (double& average : averages)
         file >> average;
     auto n_processors = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
-    // One of the client's threads, which is to be served, and we need two.
+    // Those of others leave two: one serves the client, or us, and one is for this.
     return file >> n_running && n_processors >= 2 &&
-           n_running <= n_processors + n_clients - 1;
+           n_running < n_processors + n_clients;
 }
 
 } // namespace dt::agent

@@ -48,8 +48,8 @@ private:
     std::thread beside_;
 };
 
-// Without taking a processor from somebody else's thread, a target's say; n_clients: of
-// the client's threads that want one, too.
+// Without taking a processor from somebody else's thread, a target's say; n_clients: so many
+// threads of the client want one, too.
 bool is_a_processor_idle(std::size_t n_clients);
 
 } // namespace dt::agent

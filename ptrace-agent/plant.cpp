@@ -136,6 +136,8 @@ static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 constexpr std::uint64_t vfork_patience_ns = 1'000'000'000;
 constexpr std::size_t n_few = 4; // the agent's own, say
 constexpr std::size_t many_sites = 10'000;
+// Their heap is less than M_TRIM_THRESHOLD.
+constexpr std::size_t most_foreseen = 200'000;
 
 void place_all(Planting& work, std::span<const Site> sites, Meanwhile meanwhile)
 {
@@ -281,9 +283,7 @@ static void forget_plan(Planting& work, const std::vector<Tracepoint*>& linker)
 Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
 {
     constexpr std::uint64_t heap_per_site = 780;
-    // All of it is less than M_TRIM_THRESHOLD.
-    constexpr std::uint64_t most_sites = 200'000;
-    auto n_sites = std::min(in.get<std::uint64_t>(), most_sites);
+    auto n_sites = std::min(in.get<std::uint64_t>(), most_foreseen);
     auto n_threads = in.get<std::uint32_t>();
     if (!in.ok() || !is_a_processor_idle(n_threads))
         return Body{};
@@ -327,7 +327,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     stopped.reset();
 
     if (ready && sites.size() >= many_sites) {
-        for (std::span<std::byte> table : space->runtime.room_for(sites.size()))
+        for (std::span<std::byte> table :
+             space->runtime.room_for(std::min(sites.size(), most_foreseen)))
             ahead_.add(table);
     }
     MemoryAhead::Beside beside(ahead_);

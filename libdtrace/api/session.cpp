@@ -163,6 +163,7 @@ int dtrace_hdl::give_arena()
         n_sites += process->unplanted.size();
     }
     expect(n_sites, 1);
+    n_foreseen = 0;
     return 0;
 }
 

@@ -2,7 +2,7 @@
 #include "libdtrace/providers/extent_maps.hpp"
 
 #include <csignal>
-#include <system_error>
+#include <exception>
 
 namespace dt {
 
@@ -15,7 +15,7 @@ static std::thread thread_without_signals(auto work)
     std::thread thread;
     try {
         thread = std::thread(work);
-    } catch (const std::system_error&) { // no room for one more
+    } catch (const std::exception&) { // no room for one more
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return thread;
@@ -47,10 +47,18 @@ bool ExtentMaps::begin(const std::shared_ptr<ElfImage>& image)
 void ExtentMaps::make(std::unique_lock<std::mutex>& lock, Entries::value_type& entry)
 {
     lock.unlock();
-    std::unique_ptr<ExtentMap> map = map_extents(*entry.first, given_up_);
+    std::unique_ptr<ExtentMap> map;
+    std::exception_ptr failed; // without memory, say: for who asks, when it asks again
+    try {
+        map = map_extents(*entry.first, given_up_);
+    } catch (...) {
+        failed = std::current_exception();
+    }
     lock.lock();
-    entry.second = {State::there, std::move(map)};
+    entry.second = {failed ? State::queued : State::there, std::move(map)};
     made_.notify_all();
+    if (failed)
+        std::rethrow_exception(failed);
 }
 
 void ExtentMaps::work_off()
@@ -61,7 +69,10 @@ void ExtentMaps::work_off()
         if (entry.second.state != State::queued)
             continue;
         entry.second.state = State::under_way;
-        make(lock, entry);
+        try {
+            make(lock, entry);
+        } catch (const std::exception&) { // of() will meet it
+        }
     }
     works_ = false;
 }
@@ -70,11 +81,11 @@ const ExtentMap* ExtentMaps::of(const std::shared_ptr<ElfImage>& image)
 {
     std::unique_lock lock(mutex_);
     Entries::value_type& entry = *entries_.try_emplace(image).first;
+    made_.wait(lock, [&] { return entry.second.state != State::under_way; });
     if (entry.second.state == State::queued) {
         entry.second.state = State::under_way;
         make(lock, entry);
     }
-    made_.wait(lock, [&] { return entry.second.state == State::there; });
     return entry.second.map.get();
 }
 

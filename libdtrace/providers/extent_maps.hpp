@@ -39,7 +39,8 @@ private:
     using Entries = std::map<std::shared_ptr<ElfImage>, Entry>;
 
     void work_off();
-    // Of an entry that is under_way, and by whoever made it so.
+    // Of an entry that is under_way, and by whoever made it so. Throws as map_extents() does;
+    // then it is queued again.
     void make(std::unique_lock<std::mutex>& lock, Entries::value_type& entry);
 
     std::mutex mutex_;

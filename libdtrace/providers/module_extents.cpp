@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstring>
 #include <elf.h>
+#include <exception>
 #include <optional>
-#include <system_error>
 #include <thread>
 
 namespace dt {
@@ -32,19 +32,27 @@ void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
            const F& work)
 {
     std::atomic<std::size_t> next = 0;
+    std::vector<std::exception_ptr> failed(n_threads); // for want of memory
     auto run = [&](unsigned thread) {
-        for (std::size_t i = next++; i < n && !given_up; i = next++)
-            work(thread, i);
+        try {
+            for (std::size_t i = next++; i < n && !given_up; i = next++)
+                work(thread, i);
+        } catch (...) {
+            failed[thread] = std::current_exception();
+        }
     };
     std::vector<std::thread> others;
     try {
         for (unsigned thread = 1; thread < n_threads; ++thread)
             others.emplace_back(run, thread);
-    } catch (const std::system_error&) { // as many as there are do all of it
+    } catch (const std::exception&) { // as many as there are do all of it
     }
     run(0);
     for (std::thread& other : others)
         other.join();
+    for (const std::exception_ptr& each : failed)
+        if (each)
+            std::rethrow_exception(each);
 }
 
 class Mapper {

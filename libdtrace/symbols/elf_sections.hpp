@@ -86,7 +86,7 @@ private:
 
     Fd fd_;                        // the file, or
     std::vector<std::byte> bytes_; // the bytes
-    mutable std::mutex reading_; // of a section, which fills elf_
+    mutable std::mutex reading_;   // of a section, which fills elf_
     std::unique_ptr<Elf, End> elf_;
     GElf_Ehdr header_{};
     std::vector<GElf_Phdr> program_headers_;

@@ -6,6 +6,7 @@
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -94,6 +95,10 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
                                               std::string_view function)
 {
     std::vector<FunctionAt> found;
+    auto expect = [&found](std::size_t n_more) {
+        if (std::size_t n = found.size() + n_more; n > found.capacity())
+            found.reserve(std::max(n, 2 * found.capacity()));
+    };
     bool all = function.empty() || function == "*";
     for (const Module* m : modules) {
         if (!m->image)
@@ -113,14 +118,14 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
             return table.name(f) != "_init" && table.name(f) != "_fini";
         };
         if (all) {
-            found.reserve(found.size() + table.all().size());
+            expect(table.all().size());
             for (const Function& f : table.all())
                 if (wanted(f))
                     add(f);
             continue;
         }
         std::vector<const Function*> matching = table.match(function);
-        found.reserve(found.size() + matching.size());
+        expect(matching.size());
         for (const Function* f : matching)
             if (wanted(*f))
                 add(*f);

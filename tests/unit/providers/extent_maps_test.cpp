@@ -6,7 +6,12 @@
 
 #include <array>
 #include <csignal>
+#include <cstdlib>
+#include <new>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -87,6 +92,40 @@ TEST(ExtentMaps, NobodyAskedForAreGivenUp)
             maps.begin(image);
     }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) // which takes address space as it likes
+TEST(ExtentMaps, MissingMemoryIsForWhoAsksAndCanBeAskedAgain)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        auto images = images_with_functions();
+        ExtentMaps maps;
+        rlimit before{};
+        getrlimit(RLIMIT_AS, &before);
+        rlimit none = before;
+        none.rlim_cur = 1 << 20; // less than there is: nothing more is to be had
+        setrlimit(RLIMIT_AS, &none);
+        void* held = nullptr; // what was free; each begins with where the next one is
+        for (std::size_t n = 1 << 20; n >= 1 << 10; n /= 2)
+            while (auto* block = static_cast<void**>(std::malloc(n)))
+                held = (*block = held, block);
+        bool failed = false;
+        try {
+            maps.begin(images.back());
+            maps.of(images.back());
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        setrlimit(RLIMIT_AS, &before);
+        while (held != nullptr)
+            std::free(std::exchange(held, *static_cast<void**>(held)));
+        _exit(failed && maps.of(images.back()) != nullptr ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+#endif
 
 // ^C is for whoever waits for it.
 TEST(ExtentMaps, TheirThreadTakesNoSignals)
