@@ -15,12 +15,17 @@ struct Flag {
 constexpr Flag flags[] = {
     {'b', "size", "size of the principal buffer (k, m, g)"},
     {'c', "command", "run a command and trace it; its pid is $target"},
+    {'C', nullptr, "run the C preprocessor over programs first"},
+    {'D', "name[=val]", "define a macro for it"},
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions; may carry a clause"},
     {'F', nullptr, "indent by entry and return"},
     {'h', nullptr, "this help"},
+    {'H', nullptr, "list the files that it includes, on stderr"},
+    {'I', "dir", "where it looks for files to include, too"},
     {'i', "id", "enable or list a probe by its number"},
     {'l', nullptr, "list probes instead of enabling them"},
+    {'L', "dir", "use the D libraries of a folder"},
     {'m', "module", "enable or list probes of modules"},
     {'n', "name", "enable or list probes by name: provider:module:function:name"},
     {'o', "file", "append output to a file"},
@@ -29,10 +34,12 @@ constexpr Flag flags[] = {
     {'q', nullptr, "print nothing but what the program prints"},
     {'s', "script", "compile a D script"},
     {'S', nullptr, "show the DIF of the program on stderr"},
+    {'U', "name", "undefine a macro for it"},
     {'v', nullptr, "with -l attributes and arguments, else how stable the probes are"},
     {'V', nullptr, "show the version of D"},
     {'w', nullptr, "permit destructive actions"},
     {'x', "opt[=val]", "set an option"},
+    {'X', "a|c|s|t", "whose C it reads: GNU's, ISO's, or older (s, t)"},
     {'Z', nullptr, "accept descriptions that match no probe"},
 };
 
@@ -43,7 +50,7 @@ constexpr const char patches_help[] =
 
 std::string option_string()
 {
-    std::string letters = "+:";
+    std::string letters = "+:3:6:"; // -32, -64
     for (const Flag& flag : flags) {
         letters += flag.letter;
         if (flag.argument != nullptr)
@@ -80,6 +87,34 @@ void take(Arguments& args, int flag, const char* value)
     case 'e':
         args.mode = args.mode == Mode::Trace ? Mode::Compile : args.mode;
         args.cflags |= DTRACE_C_NOENABLE;
+        break;
+    case '3':
+    case '6':
+        if (flag == '3' && std::string(value) == "2")
+            args.wrong = "32-bit programs cannot be traced: -64 alone may be asked for";
+        else if (flag == '3' || std::string(value) != "4")
+            args.wrong = std::string("invalid option -- '") + static_cast<char>(flag) + "'";
+        break;
+    case 'C':
+        args.cflags |= DTRACE_C_CPP;
+        break;
+    case 'D':
+        args.options.emplace_back("define", value);
+        break;
+    case 'U':
+        args.options.emplace_back("undef", value);
+        break;
+    case 'I':
+        args.options.emplace_back("incdir", value);
+        break;
+    case 'H':
+        args.options.emplace_back("cpphdrs", "");
+        break;
+    case 'L':
+        args.options.emplace_back("libdir", value);
+        break;
+    case 'X':
+        args.options.emplace_back("stdc", value);
         break;
     case 'F':
         args.flowindent = true;
@@ -203,8 +238,9 @@ Arguments parse_arguments(int argc, char* argv[])
 std::string usage_text()
 {
     std::string text =
-        "Usage: dtrace [-eFlqSvVwZ] [-b size] [-c command] [-o file] [-p pid]\n"
-        "       [-x opt[=val]] [-P provider] [-m module] [-f func] [-n name]\n"
+        "Usage: dtrace [-CeFHlqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
+        "       [-I dir] [-L dir] [-o file] [-p pid] [-U name] [-x opt[=val]]\n"
+        "       [-X a|c|s|t] [-P provider] [-m module] [-f func] [-n name]\n"
         "       [-i id] [-s script] [args ...]\n"
         "       dtrace --patches -p pid [-o file]\n\n"
         "       predicate -> '/' D-expression '/'\n"

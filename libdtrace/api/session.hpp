@@ -9,7 +9,8 @@
 // the same arena. stop() fires END; what is still in the buffers is consumed by the
 // work() after it.
 //
-// Everything happens in the caller's thread, except tick and profile (Clock).
+// Everything happens in the caller's thread, except tick and profile (Clock) and the sweeps
+// of modules while probes are made (ExtentMaps).
 #pragma once
 
 #include "libdtrace/api/arena_memory.hpp"
@@ -71,6 +72,8 @@ struct dtrace_hdl : dt::Events {
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
                          dtrace_probespec_t spec, uint_t cflags, int argc,
                          char* const argv[], bool string_program);
+    dt::CompileOptions compile_options(uint_t cflags);
+    int load_libraries(uint_t cflags);
     std::variant<dt::ProbeMatch, dt::Diagnostic> match(const dt::ProbeSpec& spec);
     int set_option(const char* name, const char* value);
     std::string hint_for(const dt::ProbeSpec& spec);
@@ -127,6 +130,7 @@ struct dtrace_hdl : dt::Events {
     dt::PidProvider pid_provider;
     std::vector<dt::Provider*> providers;
     std::unique_ptr<dt::Compiler> compiler;
+    std::vector<std::string> libraries, library_folders; // that were compiled: names
     std::vector<std::unique_ptr<dtrace_prog>> programs;
     std::vector<dt::Enabling> enabled;             // in the order of exec
     std::map<std::string, dt::ProbeMatch> matches; // of the compilation under way

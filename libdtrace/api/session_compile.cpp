@@ -2,8 +2,11 @@
 // Text to a program of this session: options for the compiler, probes for its descriptions.
 #include "libdtrace/api/session.hpp"
 
+#include "libdtrace/api/libraries.hpp"
+#include "libdtrace/api/preprocess.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <unistd.h>
 
@@ -144,12 +147,9 @@ int dtrace_hdl::set_option(const char* name, const char* value)
     return 0;
 }
 
-dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& source_name,
-                                 dtrace_probespec_t spec, uint_t cflags, int argc,
-                                 char* const argv[], bool string_program)
+// Those of the session, for a program or a library.
+dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
 {
-    if (!compiler)
-        compiler = std::make_unique<dt::Compiler>(options.run_time(DTRACEOPT_strsize));
     dt::CompileOptions to;
     to.strsize = options.run_time(DTRACEOPT_strsize);
     to.n_registers = options.iregs;
@@ -159,6 +159,140 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
     to.argref = (cflags & DTRACE_C_ARGREF) != 0 || options.flags.argref;
     to.defaultargs = (cflags & DTRACE_C_DEFARG) != 0 || options.flags.defaultargs;
     to.pspec = (cflags & DTRACE_C_PSPEC) != 0 || options.flags.pspec;
+    to.ustackframes =
+        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_ustackframes));
+    to.stackframes =
+        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_stackframes));
+    to.jstackframes =
+        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_jstackframes));
+    to.jstackstrsize =
+        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_jstackstrsize));
+    to.macro_value = [this](std::string_view name) { return macro_value(*this, name); };
+    to.set_option = [this](std::string_view name,
+                           std::string_view value) -> std::optional<std::string> {
+        auto refused = options.set(name, value, active);
+        if (refused == dt::Options::Refused::none)
+            return std::nullopt;
+        return option_refusal(refused, name);
+    };
+    to.dependency = [this](std::string_view kind, std::string_view name) {
+        if (kind == "library")
+            return std::find(libraries.begin(), libraries.end(), name) !=
+                   libraries.end();
+        for (const dt::Provider* provider : providers)
+            if (kind == "provider" && provider->name() == name)
+                return true;
+        for (std::uint32_t id = 1; registry.has(id); id++)
+            if ((kind == "provider" && registry.at(id).provider == name) ||
+                (kind == "module" && registry.at(id).module == name))
+                return true;
+        return false;
+    };
+    to.match = [this](const ProbeSpec& probe) { return match(probe); };
+    to.symbol = [this](std::string_view object,
+                       std::string_view symbol) -> std::optional<std::uint64_t> {
+        ps_prochandle* process = processes.first();
+        if (process == nullptr)
+            return std::nullopt;
+        auto found = process->symbols->lookup(object, symbol);
+        if (!found)
+            return std::nullopt;
+        return found->addr.value;
+    };
+    return to;
+}
+
+static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one_line)
+{
+    std::string text =
+        with_tag ? std::string("[") + dt::tag_name(diagnostic.tag) + "] " : "";
+    if (!diagnostic.source.empty())
+        text += "\"" + diagnostic.source + "\", ";
+    // Text of -n has one line: its number would say nothing.
+    if (diagnostic.at.line > 0 && !(one_line && diagnostic.source.empty()))
+        text += "line " + std::to_string(diagnostic.at.line) + ": ";
+    else if (diagnostic.tag == dt::Tag::EMPTY && !one_line)
+        text += "line : ";
+    return text + diagnostic.text;
+}
+
+// Once; what failed is tried again by the next program. One that depends on a module or
+// provider that is not there is passed over.
+int dtrace_hdl::load_libraries(uint_t cflags)
+{
+    if (options.flags.nolibs || (cflags & DTRACE_C_NOLIBS) != 0)
+        return 0;
+    std::vector<std::string> folders = options.libdir;
+    if (auto system = options.text.find("syslibdir"); system != options.text.end())
+        folders.insert(folders.begin(), system->second);
+    if (folders == library_folders)
+        return 0;
+    auto found = dt::libraries_in(folders);
+    if (!found) {
+        bool tagged = options.flags.errtags && found.error().code == dt::Code::invalid;
+        return fail(EDT_COMPILER,
+                    (tagged ? "[D_PRAGMA_DEPEND] " : "") + found.error().text);
+    }
+    for (const dt::Library& library : *found) {
+        if (std::find(libraries.begin(), libraries.end(), library.name()) !=
+            libraries.end())
+            continue;
+        dt::CompileOptions to = compile_options(cflags);
+        to.library = to.empty = true;
+        to.source_name = library.path;
+        auto compiled = compiler->compile(library.text, to);
+        auto* diagnostic = std::get_if<Diagnostic>(&compiled);
+        if (diagnostic != nullptr && diagnostic->tag == dt::Tag::PRAGMA_DEPEND)
+            continue;
+        if (diagnostic != nullptr)
+            return fail(EDT_COMPILER,
+                        text_of(*diagnostic, options.flags.errtags, false));
+        libraries.push_back(library.name());
+    }
+    library_folders = std::move(folders);
+    return 0;
+}
+
+static dt::Preprocessor preprocessor_of(const dt::Options& options)
+{
+    auto text_of = [&options](std::string_view name, std::string otherwise) {
+        auto set = options.text.find(name);
+        return set != options.text.end() ? set->second : std::move(otherwise);
+    };
+    dt::Preprocessor by;
+    by.path = text_of("cpppath", by.path);
+    by.define = options.define;
+    by.undef = options.undef;
+    by.incdir = options.incdir;
+    by.arguments = text_of("cppargs", "");
+    by.list_headers = options.flags.cpphdrs;
+    by.dialect = text_of("stdc", "a")[0];
+    return by;
+}
+
+dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& source_name,
+                                 dtrace_probespec_t spec, uint_t cflags, int argc,
+                                 char* const argv[], bool string_program)
+{
+    std::string preprocessed;
+    if ((cflags & DTRACE_C_CPP) != 0 || options.flags.cpp) {
+        auto done = dt::preprocess(preprocessor_of(options), text, source_name);
+        if (!done) {
+            const dt::Error& error = done.error();
+            fail(error.code == dt::Code::not_found ? EDT_CPPENT
+                 : error.code == dt::Code::invalid ? EDT_CPPERR
+                                                   : EDT_CPPEXEC,
+                 error.text);
+            return nullptr;
+        }
+        preprocessed = std::move(*done);
+        text = preprocessed;
+    }
+    if (!compiler)
+        compiler = std::make_unique<dt::Compiler>(options.run_time(DTRACEOPT_strsize));
+    if (load_libraries(cflags) != 0)
+        return nullptr;
+    dt::CompileOptions to = compile_options(cflags);
     to.string_program = string_program;
     switch (spec) {
     case DTRACE_PROBESPEC_PROVIDER:
@@ -177,41 +311,6 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
     to.source_name = source_name;
     for (int i = 0; i < argc; i++)
         to.macro_args.emplace_back(argv[i]);
-    to.ustackframes =
-        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_ustackframes));
-    to.stackframes =
-        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_stackframes));
-    to.jstackframes =
-        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_jstackframes));
-    to.jstackstrsize =
-        static_cast<std::uint32_t>(options.run_time(DTRACEOPT_jstackstrsize));
-    to.macro_value = [this](std::string_view name) { return macro_value(*this, name); };
-    to.set_option = [this](std::string_view name,
-                           std::string_view value) -> std::optional<std::string> {
-        auto refused = options.set(name, value, active);
-        if (refused == dt::Options::Refused::none)
-            return std::nullopt;
-        return option_refusal(refused, name);
-    };
-    // D libraries are not read, so a program that needs one cannot run.
-    to.dependency = [this](std::string_view kind, std::string_view name) {
-        for (std::uint32_t id = 1; registry.has(id); id++)
-            if ((kind == "provider" && registry.at(id).provider == name) ||
-                (kind == "module" && registry.at(id).module == name))
-                return true;
-        return false;
-    };
-    to.match = [this](const ProbeSpec& probe) { return match(probe); };
-    to.symbol = [this](std::string_view object,
-                       std::string_view symbol) -> std::optional<std::uint64_t> {
-        ps_prochandle* process = processes.first();
-        if (process == nullptr)
-            return std::nullopt;
-        auto found = process->symbols->lookup(object, symbol);
-        if (!found)
-            return std::nullopt;
-        return found->addr.value;
-    };
 
     matches.clear();
     pid_provider.zdefs = to.zdefs;
@@ -225,18 +324,8 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
     if (auto* diagnostic = std::get_if<Diagnostic>(&compiled)) {
         error_quote =
             diagnostic->source.empty() ? dt::quote_source(text, diagnostic->at) : "";
-        std::string where = diagnostic->source.empty()
-                                ? std::string()
-                                : "\"" + diagnostic->source + "\", ";
-        std::string tag = options.flags.errtags
-                              ? std::string("[") + dt::tag_name(diagnostic->tag) + "] "
-                              : "";
-        // Text of -n has one line: its number would say nothing.
-        if (diagnostic->at.line > 0 && !(string_program && where.empty()))
-            where += "line " + std::to_string(diagnostic->at.line) + ": ";
-        else if (diagnostic->tag == dt::Tag::EMPTY && !string_program)
-            where += "line : ";
-        fail(EDT_COMPILER, tag + where + diagnostic->text);
+        fail(EDT_COMPILER,
+             text_of(*diagnostic, options.flags.errtags, string_program));
         return nullptr;
     }
     auto prog = std::make_unique<dtrace_prog>();

@@ -137,6 +137,9 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
     CompileContext context{effective, *impl_->types, impl_->symbols, text};
     try {
         Unit unit = parse(context);
+        if (options.library && !unit.clauses.empty())
+            fail(Tag::SYNTAX, unit.clauses.front()->at,
+                 "a D library may not have clauses");
         lower_ifs(unit, context);
         check(unit, context);
         Program program = generate(unit, context);
@@ -146,7 +149,10 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
         savepoint.keep();
         return program;
     } catch (const CompileError& error) {
-        return error.diagnostic;
+        Diagnostic diagnostic = error.diagnostic;
+        if (diagnostic.at.file != nullptr)
+            diagnostic.source = *diagnostic.at.file;
+        return diagnostic;
     }
 }
 

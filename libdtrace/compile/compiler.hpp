@@ -41,6 +41,7 @@ struct CompileOptions {
     bool defaultargs = false;  // missing ones are 0 or ""
     bool pspec = false;
     bool string_program = false; // -n text: bare descriptions are legal
+    bool library = false;        // of the D library source_name
     SpecField field = SpecField::Name;
     std::string source_name;             // script path; empty for command line text
     std::vector<std::string> macro_args; // [0] is $0
@@ -77,6 +78,9 @@ private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
+
+// The libraries that a text says it depends on, found without compiling it.
+std::vector<std::string> library_dependencies(std::string_view text);
 
 // Source line of a diagnostic with a caret below, for terminals; empty without place.
 std::string quote_source(std::string_view text, Place at);

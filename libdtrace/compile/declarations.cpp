@@ -70,6 +70,12 @@ bool Parser::starts_declaration() const
     }
 }
 
+// Which D's own rules are not for.
+bool Parser::in_c_header(Place at) const
+{
+    return at.file != nullptr && !context_.options.library;
+}
+
 bool Parser::storage_specifier(Specifiers& into)
 {
     Storage storage = Storage::Other;
@@ -99,6 +105,8 @@ bool Parser::storage_specifier(Specifiers& into)
     into.storage = storage;
     into.scope = scope;
     advance();
+    if (storage != Storage::None && at(Key::Inline) && in_c_header(token_.at))
+        advance(); // C's: "static inline int f(int n)"
     return true;
 }
 
@@ -243,7 +251,7 @@ const Type* Parser::finish_specifiers(const SpecifierWords& words)
 void Parser::declaration()
 {
     Specifiers base = specifiers();
-    if (base.storage == Storage::Other)
+    if (base.storage == Storage::Other && !in_c_header(base.at))
         fail(Tag::DECL_BADCLASS, base.at,
              "specified storage class not appropriate in D");
     if (at(Tok::Semicolon)) {
@@ -259,9 +267,23 @@ void Parser::declaration()
         while (accept(Tok::Comma))
             declare(base, declarator(base, Names::Needed));
     }
+    if (at(Tok::LBrace) && in_c_header(base.at))
+        return skip_body();
     if (!at(Tok::Semicolon))
         syntax_error();
     advance(Lexer::Mode::Outer);
+}
+
+// An inline function of a C header, which nobody can call.
+void Parser::skip_body()
+{
+    int depth = 0;
+    do {
+        depth += at(Tok::LBrace) ? 1 : at(Tok::RBrace) ? -1 : 0;
+        if (at(Tok::End))
+            syntax_error();
+        advance(depth == 0 ? Lexer::Mode::Outer : Lexer::Mode::Code);
+    } while (depth > 0);
 }
 
 void Parser::declare(const Specifiers& base, Declarator declarator)
@@ -271,7 +293,9 @@ void Parser::declare(const Specifiers& base, Declarator declarator)
         return;
     }
     bool is_function = declarator.type->resolve()->kind == TypeKind::Function;
-    if (base.storage == Storage::Extern || is_function) {
+    bool elsewhere =
+        base.storage == Storage::Extern || base.storage == Storage::Other;
+    if (elsewhere || is_function) {
         // Says that something exists elsewhere: D has no use for it but its types.
         auto decl = std::make_unique<Decl>();
         decl->kind = DeclKind::TypeOnly;
@@ -293,8 +317,13 @@ void Parser::declare_typedef(const Declarator& declarator)
         fail(Tag::DECL_IDRED, declarator.at,
              "identifier redeclared: " + declarator.name);
     Type* type = context_.types.declare(TypeKind::Typedef, declarator.name);
-    if (type == nullptr ||
-        (type->complete && type->resolve() != declarator.type->resolve()))
+    bool differs = type == nullptr ||
+                   (type->complete && type->resolve() != declarator.type->resolve());
+    if (differs && in_c_header(declarator.at)) {
+        type = context_.types.redeclare(TypeKind::Typedef, declarator.name);
+        differs = type == nullptr;
+    }
+    if (differs)
         fail(Tag::DECL_TYPERED, declarator.at, "type redeclared: " + declarator.name);
     if (!type->complete) {
         type->base = declarator.type;

@@ -26,6 +26,10 @@ const Type* Parser::tagged_type(Specifiers& into)
         advance();
         into.declares_tag = true;
         type = context_.types.declare(kind, name);
+        if (at(Tok::LBrace) && in_c_header(place) &&
+            (type == nullptr || type->complete))
+            if (Type* anew = context_.types.redeclare(kind, name))
+                type = anew;
         if (type == nullptr)
             fail(Tag::DECL_TYPERED, place, "type redeclared: " + keyword + " " + name);
     } else if (!at(Tok::LBrace)) {
@@ -144,7 +148,8 @@ void Parser::enum_body(Type& into)
                          "' must be assigned to an integral constant expression");
             next = *value;
         }
-        if (next > INT_MAX || next < INT_MIN)
+        bool fits = next >= INT_MIN && next <= (in_c_header(place) ? UINT_MAX : INT_MAX);
+        if (!fits)
             fail(Tag::DECL_ENOFLOW, place,
                  "enumerator value overflows INT_MAX: " + name);
         const Type* in = nullptr;

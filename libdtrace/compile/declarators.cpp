@@ -139,12 +139,12 @@ Parser::Layer Parser::bracket_layer()
         fail(Tag::DECL_ARRSUB, layer.at,
              "positive integral constant expression or tuple signature expected as "
              "array declaration subscript");
-    if (*count == 0)
+    if (*count == 0 && !in_c_header(layer.at)) // GCC's flexible array
         fail(Tag::DECL_ARRNULL, layer.at, "array declaration may not have size 0");
     if (*count > INT_MAX)
         fail(Tag::DECL_ARRBIG, layer.at,
              "array dimension is too big: " + std::to_string(*count));
-    layer.sized = true;
+    layer.sized = *count > 0;
     layer.count = static_cast<std::uint64_t>(*count);
     expect(Tok::RBracket);
     return layer;

@@ -15,6 +15,9 @@ struct Place {
     int line = 0;      // from 1, as #line counts; 0: no position
     int column = 0;    // from 1; 0: unknown
     int text_line = 0; // as the text's newlines count; 0: no #line, the same as line
+    // Of a D library, or an included file as #line names it; null: the program's own. The
+    // session's names, which stay.
+    const std::string* file = nullptr;
 
     int line_of_text() const { return text_line > 0 ? text_line : line; }
 };
@@ -23,7 +26,7 @@ struct Diagnostic {
     Tag tag = Tag::UNKNOWN;
     Place at;
     std::string text;   // as classic DTrace words it, without line and tag
-    std::string source; // D library path when it is not the user's program
+    std::string source; // path when it is not the user's program
 };
 
 struct CompileError {

@@ -113,6 +113,7 @@ public:
     void open_predicate() { predicate_open_ = true; }
     // The line after the present one gets this number.
     void set_line(int line) { line_ = line - 1; }
+    void set_file(const std::string* file) { file_ = file; }
 
 private:
     char peek(std::size_t ahead = 0) const
@@ -151,6 +152,7 @@ private:
     std::size_t line_start_ = 0;
     int line_ = 1;           // as #line counts
     int text_line_ = 1;      // as newlines count
+    const std::string* file_ = nullptr; // as #line names it
     bool fresh_line_ = true; // only blanks since the line's start
     bool predicate_open_ = false;
     int parens_ = 0, brackets_ = 0;

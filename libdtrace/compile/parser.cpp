@@ -29,7 +29,9 @@ std::string printable(std::string_view raw)
 } // namespace
 
 Parser::Parser(CompileContext& context)
-    : context_(context), macros_(context.options), pragmas_(context.options, unit_),
+    : context_(context), macros_(context.options),
+      pragmas_(context.options, unit_,
+               [this](std::string_view name) { return context_.symbols.file(name); }),
       lexer_(
           context.text, macros_, context.options.pspec,
           [this](std::string_view name) { return is_type_name(name); },
@@ -37,6 +39,8 @@ Parser::Parser(CompileContext& context)
               pragmas_.control(line, place, lexer_);
           })
 {
+    if (context.options.library)
+        lexer_.set_file(context.symbols.file(context.options.source_name));
 }
 
 void Parser::advance(Lexer::Mode mode)

@@ -158,6 +158,8 @@ private:
     void enum_body(Type& into);
     void declare(const Specifiers& base, Declarator declarator);
     void declare_typedef(const Declarator& declarator);
+    bool in_c_header(Place at) const;
+    void skip_body();
     void declare_variable(const Specifiers& base, Declarator declarator);
 
     // Declarators

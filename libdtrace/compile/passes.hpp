@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 namespace dt {
 
@@ -26,6 +27,11 @@ struct SymbolTable {
     std::uint32_t next_array = 0x80;     // DIF_VAR_ARRAY_UBASE
     std::uint32_t next_aggregation = 1;
     std::uint32_t next_step = 1; // lower_ifs()
+    std::set<std::string> files; // that places are in, for good
+    const std::string* file(std::string_view name)
+    {
+        return &*files.emplace(name).first;
+    }
 };
 
 struct CompileContext {

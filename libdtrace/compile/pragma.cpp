@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <sstream>
 
 namespace dt {
 
@@ -59,6 +60,10 @@ constexpr std::string_view dependency_classes[] = {"Unknown", "CPU", "Platform",
 constexpr std::string_view provider_parts[] = {"provider", "module", "function", "name",
                                                "args"};
 constexpr std::string_view dependency_kinds[] = {"module", "provider", "library"};
+
+constexpr std::string_view preprocessor_words[] = {"include", "define", "undef", "if",
+                                                   "ifdef", "ifndef", "else", "elif",
+                                                   "endif"};
 
 // clang-format off
 #define D_COMPILE_OPTIONS(X) /* X(option, field of CompileOptions) */ \
@@ -121,14 +126,23 @@ PragmaOption split_option(std::string_view word, Place at)
     return option;
 }
 
-void set_line(std::string_view number, Place at, Lexer& lexer)
+} // namespace
+
+// A number and, perhaps, a name; behind that cpp tells more, for compilers of C.
+void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& lexer)
 {
     if (!all_digits(number) || number.size() > 9)
         fail(Tag::PRAGMA_MALFORM, at, "malformed #line: expected a line number");
     lexer.set_line(std::stoi(std::string(number)));
+    if (words.empty())
+        return;
+    std::string_view name = words.next();
+    bool own = name == options_.source_name || name.starts_with('<'); // <stdin>
+    if (!own)
+        lexer.set_file(files_(name));
+    else
+        lexer.set_file(options_.library ? files_(options_.source_name) : nullptr);
 }
-
-} // namespace
 
 void Pragmas::control(std::string_view line, Place at, Lexer& lexer)
 {
@@ -136,10 +150,11 @@ void Pragmas::control(std::string_view line, Place at, Lexer& lexer)
     std::string_view word = words.next();
     if (word.empty() || word == "ident")
         return;
-    if (all_digits(word))
-        set_line(word, at, lexer);
-    else if (word == "line")
-        set_line(words.next(), at, lexer);
+    const bool is_line = word == "line"; // cpp writes it without the word
+    if (is_line)
+        word = words.next();
+    if (is_line || all_digits(word))
+        set_line(words, word, at, lexer);
     else if (word == "error")
         fail(Tag::PRAGERR, at,
              words.empty() ? "#error" : "#error: " + std::string(words.rest));
@@ -147,7 +162,9 @@ void Pragmas::control(std::string_view line, Place at, Lexer& lexer)
         pragma(words, at, lexer);
     else
         fail(Tag::PRAGCTL_INVAL, at,
-             "invalid control directive: #" + std::string(word));
+             "invalid control directive: #" + std::string(word) +
+                 (one_of(preprocessor_words, word) ? "; -C runs the C preprocessor"
+                                                   : ""));
 }
 
 void Pragmas::pragma(Words words, Place at, Lexer& lexer)
@@ -374,25 +391,37 @@ template <class Number> void set(Number& field, std::string_view value)
 
 } // namespace
 
+// The words of each control line that begins with these.
+static std::vector<std::pair<std::vector<std::string>, Place>>
+scan_pragmas(std::string_view text, std::initializer_list<std::string_view> with)
+{
+    std::vector<std::pair<std::vector<std::string>, Place>> found;
+    ControlLines(text).each([&](std::string_view line, Place at) {
+        std::istringstream in{std::string(line)};
+        std::vector<std::string> words;
+        for (std::string word; in >> word;)
+            words.push_back(std::move(word));
+        if (words.size() > with.size() &&
+            std::equal(with.begin(), with.end(), words.begin()))
+            found.emplace_back(std::move(words), at);
+    });
+    return found;
+}
+
 std::vector<PragmaOption> scan_options(std::string_view text)
 {
     std::vector<PragmaOption> found;
-    ControlLines(text).each([&](std::string_view line, Place at) {
-        std::array<std::string, 4> words;
-        std::size_t n = 0, i = 0;
-        while (i < line.size() && n < words.size()) {
-            if (std::isspace(static_cast<unsigned char>(line[i]))) {
-                ++i;
-                continue;
-            }
-            while (i < line.size() &&
-                   !std::isspace(static_cast<unsigned char>(line[i])))
-                words[n] += line[i++];
-            ++n;
-        }
-        if (words[0] == "pragma" && words[1] == "D" && words[2] == "option" && n == 4)
-            found.push_back(split_option(words[3], at));
-    });
+    for (const auto& [words, at] : scan_pragmas(text, {"pragma", "D", "option"}))
+        found.push_back(split_option(words[3], at));
+    return found;
+}
+
+std::vector<std::string> library_dependencies(std::string_view text)
+{
+    std::vector<std::string> found;
+    for (const auto& [words, at] :
+         scan_pragmas(text, {"pragma", "D", "depends_on", "library"}))
+        found.push_back(words[4]);
     return found;
 }
 

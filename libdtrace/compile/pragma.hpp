@@ -17,7 +17,10 @@ namespace dt {
 
 class Pragmas {
 public:
-    Pragmas(const CompileOptions& options, Unit& unit) : options_(options), unit_(unit)
+    // files: the session's names of them.
+    using Files = std::function<const std::string*(std::string_view)>;
+    Pragmas(const CompileOptions& options, Unit& unit, Files files)
+        : options_(options), unit_(unit), files_(std::move(files))
     {
     }
 
@@ -27,6 +30,7 @@ public:
 private:
     struct Words;
 
+    void set_line(Words& words, std::string_view number, Place at, Lexer& lexer);
     void pragma(Words words, Place at, Lexer& lexer);
     void d_pragma(Words words, Place at);
     void option(Words& words, Place at);
@@ -36,6 +40,7 @@ private:
 
     const CompileOptions& options_;
     Unit& unit_;
+    Files files_;
 };
 
 } // namespace dt

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace dt {
 
@@ -23,7 +24,7 @@ namespace {
 using Names = std::unordered_map<std::string, Type*>;
 
 struct Undo {
-    Names* names = nullptr; // set: key was added to it
+    Names* names = nullptr; // set: key was added to it, or had `type`
     std::string key;
     Type* type = nullptr; // set with before: it was incomplete and looked so
     std::unique_ptr<Type> before;
@@ -94,6 +95,7 @@ struct TypeTable::Impl {
     Names names, tags;
     std::unordered_map<std::string, FoundEnumerator> enumerators;
     std::vector<Undo> undo;
+    std::unordered_set<const Type*> predefined;
     std::map<std::pair<const Type*, bool>, Type*> pointers;
     std::map<std::tuple<const Type*, std::uint64_t, bool>, Type*> arrays;
     std::map<std::tuple<const Type*, std::vector<const Type*>, bool>, Type*> functions;
@@ -181,6 +183,9 @@ TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
     impl_->dynamic = impl_->special(TypeKind::Dynamic, "<DYN>", 0);
     declare_predefined_types(*this);
     impl_->undo.clear();
+    for (const Names* names : {&impl_->names, &impl_->tags})
+        for (const auto& [name, type] : *names)
+            impl_->predefined.insert(type);
 }
 
 TypeTable::~TypeTable() = default;
@@ -325,6 +330,18 @@ Type* TypeTable::declare(TypeKind kind, std::string_view name)
     return type;
 }
 
+Type* TypeTable::redeclare(TypeKind kind, std::string_view name)
+{
+    Names& names = is_tag(kind) ? impl_->tags : impl_->names;
+    auto found = names.find(std::string(name));
+    if (found == names.end() || !impl_->predefined.contains(found->second))
+        return nullptr;
+    impl_->undo.push_back({&names, found->first, found->second, nullptr});
+    found->second = impl_->make(kind, name);
+    found->second->complete = false;
+    return found->second;
+}
+
 Type* TypeTable::anonymous(TypeKind kind)
 {
     Type* type = impl_->make(kind, "");
@@ -367,7 +384,9 @@ void TypeTable::rollback(std::size_t mark)
 {
     while (impl_->undo.size() > mark) {
         Undo& last = impl_->undo.back();
-        if (last.names != nullptr)
+        if (last.names != nullptr && last.type != nullptr)
+            (*last.names)[last.key] = last.type;
+        else if (last.names != nullptr)
             last.names->erase(last.key);
         else if (last.type != nullptr)
             *last.type = std::move(*last.before);

@@ -114,6 +114,9 @@ public:
     const Type* lookup(std::string_view name) const;
     // Makes or completes; the caller fills the body in. Null: name taken by another kind.
     Type* declare(TypeKind kind, std::string_view name);
+    // What is predefined gives way: the name is that of another type, incomplete yet. Null:
+    // the name is not of a predefined type.
+    Type* redeclare(TypeKind kind, std::string_view name);
     Type* anonymous(TypeKind kind);
 
     const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;

@@ -1,0 +1,1 @@
+struct point { long x; };

@@ -1,0 +1,1 @@
+struct timespec { char seconds; char nanoseconds; };

@@ -1,0 +1,12 @@
+/*
+ * The options cpp, define, undef, incdir and cppargs are -C, -D, -U, -I and more of them.
+ * @flags: -q -x cpp -x define=A=1 -x define=B=2 -x undef=B -x incdir=include -x cppargs=-DC=3
+ */
+#include <other.h>
+BEGIN
+{
+#ifndef B
+	printf("%d %d %d\n", A, C, OTHER);
+#endif
+	exit(0);
+}

@@ -1,0 +1,3 @@
+inline int FINE = 1;
+
+inline int BROKEN = nothing;

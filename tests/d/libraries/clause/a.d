@@ -1,0 +1,2 @@
+inline int ONE = 1;
+BEGIN { exit(0); }

@@ -1,0 +1,5 @@
+/*
+ * Libraries that depend on each other have no order.
+ * @flags: -L circle
+ */
+BEGIN { exit(0); }

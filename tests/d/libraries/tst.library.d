@@ -1,0 +1,14 @@
+/*
+ * A D library of -L has inlines, types, translators and options for all programs; its folder may have
+ * other files.
+ * @flags: -L good
+ */
+struct shape box;
+
+BEGIN
+{
+	box.width = 3;
+	box.height = twice[2];
+	printf("%d by %d sides\n", xlate <area_t> (&box).square, xlate <area_t> (&box).side);
+	exit(0);
+}

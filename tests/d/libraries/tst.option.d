@@ -1,0 +1,6 @@
+/*
+ * -x libdir is -L, and a program may say that it needs a library.
+ * @flags: -q -x libdir=good
+ */
+#pragma D depends_on library shapes.d
+BEGIN { printf("%d\n", SIDES); exit(0); }
