@@ -352,7 +352,9 @@ int Tracing::run()
         }
     }
     if (!failed && n_interrupts < 2) {
-        std::fputc('\n', out_);
+        dtrace_optval_t format = 0; // 1: text
+        if (dtrace_getopt(session_, "format", &format) != 0 || format == 1)
+            std::fputc('\n', out_);
         if (dtrace_aggregate_print(session_, out_, nullptr) != 0)
             die(session_, "failed to print aggregations");
         if (std::fflush(out_) != 0 || std::ferror(out_)) {

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: MIT
 // What the consumer tells besides text, handed to the caller's handlers.
 #include "libdtrace/api/views.hpp"
+#include "libdtrace/consume/structured.hpp"
+
+// A line of the output like any other, where that is for programs.
+template <class Event> static bool put_line(dtrace_hdl& session, const Event& event)
+{
+    dt::put_json(session.out->text(), event);
+    return bool(session.out->commit());
+}
+
+bool dtrace_hdl::writes_json() const
+{
+    return consumer && out && consumer->display().form == dt::OutputForm::json;
+}
 
 bool dtrace_hdl::fault(const dt::FaultEvent& event)
 {
+    if (writes_json())
+        return put_line(*this, event);
     if (on_err.func == nullptr)
         return true;
     std::string text = event.text;
@@ -25,6 +40,8 @@ bool dtrace_hdl::fault(const dt::FaultEvent& event)
 
 bool dtrace_hdl::drop(const dt::DropEvent& event)
 {
+    if (writes_json())
+        return put_line(*this, event);
     if (on_drop.func == nullptr)
         return true;
     dtrace_dropdata_t data{};

@@ -104,7 +104,19 @@ constexpr ChoiceOption choice_options[] = {
     {"evaltime", &Options::evaltime, "exec|preinit|postinit|main"},
     {"mechanism", &Options::mechanism, "auto|jump|int3"},
     {"follow", &Options::follow, "none|fork"},
+    {"format", &Options::format, "text|json|folded"},
 };
+
+// Among the choices, from 1.
+std::uint64_t number_of(std::string_view choices, std::string_view value)
+{
+    std::uint64_t n = 1;
+    for (std::size_t bar; choices.substr(0, bar = choices.find('|')) != value &&
+                          bar != std::string_view::npos;
+         ++n)
+        choices.remove_prefix(bar + 1);
+    return n;
+}
 
 bool allowed(std::string_view choices, std::string_view value)
 {
@@ -344,7 +356,7 @@ std::optional<std::uint64_t> Options::get(std::string_view name) const
         return pgmax;
     for (const ChoiceOption& option : choice_options)
         if (option.name == name)
-            return 1;
+            return number_of(option.allowed, this->*option.field);
     return std::nullopt;
 }
 

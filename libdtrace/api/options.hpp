@@ -67,6 +67,7 @@ public:
     std::string evaltime = "postinit";
     std::string mechanism = "auto"; // how pid probes fire
     std::string follow = "none";    // of children that are forked
+    std::string format = "text";    // of what is printed
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // the rest, by name
 

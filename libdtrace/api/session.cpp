@@ -305,6 +305,9 @@ void dtrace_hdl::apply_display()
     display.rawbytes = options.is_set(DTRACEOPT_rawbytes);
     display.temporal = options.is_set(DTRACEOPT_temporal);
     display.droptags = options.flags.droptags;
+    display.form = options.format == "json"     ? dt::OutputForm::json
+                   : options.format == "folded" ? dt::OutputForm::folded
+                                                : dt::OutputForm::text;
     display.aggsortkey = options.is_set(DTRACEOPT_aggsortkey);
     display.aggsortrev = options.is_set(DTRACEOPT_aggsortrev);
     display.agghist = options.is_set(DTRACEOPT_agghist);

@@ -112,6 +112,7 @@ struct dtrace_hdl : dt::Events {
     // events.cpp: dt::Events, from the consumer
     bool fault(const dt::FaultEvent& event) override;
     bool drop(const dt::DropEvent& event) override;
+    bool writes_json() const;
     std::optional<std::string> setopt(std::string_view name,
                                       std::string_view value) override;
     void complain(std::string_view text) override;

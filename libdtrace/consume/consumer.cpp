@@ -8,6 +8,7 @@
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/round.hpp"
 #include "libdtrace/consume/runner.hpp"
+#include "libdtrace/consume/structured.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -351,6 +352,10 @@ Result<Ok> Consumer::print_aggregations(Output& out, bool all)
 Result<Ok> Consumer::print_entry(Output& out, const AggEntry& entry)
 {
     AggColumn column{entry.agg, &entry};
+    if (display().form != OutputForm::text) {
+        put_structured(out.text(), impl_->runner.context(), entry);
+        return out.commit();
+    }
     return print_agg_row(out, impl_->runner.context(), {&column, 1}, {});
 }
 

@@ -22,7 +22,10 @@ namespace dt {
     X(stackindent, 14) X(aggsortpos, 0) X(aggsortkeypos, 0)
 // clang-format on
 
+enum class OutputForm { text, json, folded }; // structured.hpp
+
 struct Display {
+    OutputForm form = OutputForm::text;
 #define X(option) bool option = false;
     DT_DISPLAY_FLAGS(X)
 #undef X

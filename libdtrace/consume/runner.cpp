@@ -25,6 +25,8 @@ constexpr std::size_t enough_text = 32 << 10;
 Result<Ok> Runner::run(EcbState& ecb, const ProbeData& data, Output& out,
                        RecordSink& sink)
 {
+    if (display.form != OutputForm::text)
+        return run_structured(ecb, data, out);
     const bool at_once = out.wants_pieces() || sink.writes_beside();
     Verdict verdict = sink.probe(data);
     if (verdict == Verdict::Next)
@@ -137,8 +139,8 @@ Result<Ok> Runner::run_program(const std::string& command, Output& out)
     return Ok{};
 }
 
-void Runner::tracemem(EcbState& ecb, const ProbeData& data, std::size_t index,
-                      Output& out)
+std::span<const std::byte> Runner::traced_memory(EcbState& ecb, const ProbeData& data,
+                                                 std::size_t index)
 {
     const RecordDesc& desc = ecb.info.records[index];
     auto bytes = data.bytes(desc);
@@ -147,7 +149,13 @@ void Runner::tracemem(EcbState& ecb, const ProbeData& data, std::size_t index,
         if (wanted >= 0 && static_cast<std::uint64_t>(wanted) < bytes.size())
             bytes = bytes.first(static_cast<std::size_t>(wanted));
     }
-    if (!bytes.empty())
+    return bytes;
+}
+
+void Runner::tracemem(EcbState& ecb, const ProbeData& data, std::size_t index,
+                      Output& out)
+{
+    if (auto bytes = traced_memory(ecb, data, index); !bytes.empty())
         put_bytes(out.text(), bytes, Column::Trace, display.quiet, display.rawbytes);
 }
 

@@ -26,6 +26,8 @@ public:
     PrintContext context() { return {symbols_, display}; }
 
 private:
+    // runner_structured.cpp: what it records as one object, or as folded stacks.
+    Result<Ok> run_structured(EcbState& ecb, const ProbeData& data, Output& out);
     Result<Ok> print_statement(EcbState& ecb, const ProbeData& data, std::size_t index,
                                Output& out);
     Result<Ok> formatted(EcbState& ecb, const ProbeData& data, std::size_t index,
@@ -35,6 +37,8 @@ private:
                               Output& out);
     Result<Ok> printa(EcbState& ecb, const ProbeData& data, std::size_t index,
                       Output& out);
+    std::span<const std::byte> traced_memory(EcbState& ecb, const ProbeData& data,
+                                             std::size_t index);
     void tracemem(EcbState& ecb, const ProbeData& data, std::size_t index, Output& out);
     void setopt(const std::string& name, const std::string& value);
     void complain(const std::string& text);

@@ -13,19 +13,33 @@
 
 namespace dt {
 
-namespace {
-
-constexpr int max_depth = 64;
-constexpr std::size_t indent_columns = 4;
-
-using Bytes = std::span<const std::byte>;
-
-Bytes cut(Bytes bytes, std::uint64_t offset, std::uint64_t size)
+std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t offset,
+                               std::uint64_t size)
 {
     if (offset > bytes.size())
         return {};
     return bytes.subspan(offset, std::min<std::uint64_t>(size, bytes.size() - offset));
 }
+
+std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
+                                     std::uint64_t offset_bits, std::uint32_t n_bits)
+{
+    unsigned __int128 word = 0;
+    auto part = cut(bytes, offset_bits / 8, (offset_bits % 8 + n_bits + 7) / 8);
+    if (part.empty() || n_bits > 64)
+        return std::nullopt;
+    for (std::size_t i = part.size(); i-- > 0;)
+        word = word << 8 | static_cast<unsigned>(part[i]);
+    word >>= offset_bits % 8;
+    auto value = static_cast<std::uint64_t>(word);
+    return n_bits >= 64 ? value : value & ((std::uint64_t{1} << n_bits) - 1);
+}
+
+namespace {
+
+constexpr std::size_t indent_columns = 4;
+
+using Bytes = std::span<const std::byte>;
 
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth);
 
@@ -46,21 +60,6 @@ void put_char(std::string& out, char c)
     else
         out.push_back(c);
     out.push_back('\'');
-}
-
-std::uint64_t bitfield(Bytes bytes, std::uint64_t offset_bits, std::uint32_t n_bits,
-                       bool& known)
-{
-    unsigned __int128 word = 0;
-    Bytes part = cut(bytes, offset_bits / 8, (offset_bits % 8 + n_bits + 7) / 8);
-    known = !part.empty() && n_bits <= 64;
-    if (!known)
-        return 0;
-    for (std::size_t i = part.size(); i-- > 0;)
-        word = word << 8 | static_cast<unsigned>(part[i]);
-    word >>= offset_bits % 8;
-    auto value = static_cast<std::uint64_t>(word);
-    return n_bits >= 64 ? value : value & ((std::uint64_t{1} << n_bits) - 1);
 }
 
 void put_enum(std::string& out, const Type* type, Bytes bytes)
@@ -86,10 +85,10 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
         if (!member.name.empty())
             out.append(" ").append(member.name);
         out.append(" = ");
-        bool known = false;
         if (member.bitfield_bits != 0)
             put_scalar_hex(
-                out, bitfield(bytes, member.offset_bits, member.bitfield_bits, known));
+                out,
+                bits_of(bytes, member.offset_bits, member.bitfield_bits).value_or(0));
         else
             put_value_of(
                 out, member.type,
@@ -124,7 +123,7 @@ void put_array(std::string& out, const Type* type, Bytes bytes, int depth)
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
 {
     type = type->resolve();
-    if (bytes.empty() || depth > max_depth) {
+    if (bytes.empty() || depth > max_type_depth) {
         out.append("<unknown>");
         return;
     }

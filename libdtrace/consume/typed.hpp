@@ -12,10 +12,21 @@
 #include "libdtrace/compile/types.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 namespace dt {
+
+// What debug data says of a type need not be true: nesting ends at a depth that no real
+// type has, and each access is cut to the bytes that there are.
+constexpr int max_type_depth = 64;
+std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t offset,
+                               std::uint64_t size);
+// Nothing: they are not all there.
+std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
+                                     std::uint64_t offset_bits, std::uint32_t n_bits);
 
 void put_typed(std::string& out, const Type* type, std::span<const std::byte> bytes);
 

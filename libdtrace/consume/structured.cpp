@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/consume/structured.hpp"
+
+#include "dif/faults.h"
+#include "libdtrace/consume/agg_value.hpp"
+#include "libdtrace/consume/numbers.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace dt {
+
+using Json = nlohmann::ordered_json;
+using Bytes = std::span<const std::byte>;
+
+static void put_line(std::string& out, const Json& object)
+{
+    // What a target's strings hold need not be UTF-8.
+    out += object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out.push_back('\n');
+}
+
+static Json probe_json(const ProbeName& probe)
+{
+    return {{"id", probe.id},
+            {"provider", probe.provider},
+            {"module", probe.module},
+            {"function", probe.function},
+            {"name", probe.name}};
+}
+
+// Innermost first.
+static std::vector<std::string> frames_of(const PrintContext& context,
+                                          const RecordDesc& desc, Bytes bytes)
+{
+    std::string text;
+    if (desc.action == DTRACEACT_STACK)
+        put_kstack(text, context.symbols, bytes, 0);
+    else
+        put_ustack(text, context.symbols, bytes, desc.arg, 0);
+    std::vector<std::string> frames;
+    for (std::size_t at = 1, end; (end = text.find('\n', at)) != text.npos; at = end + 1)
+        frames.push_back(text.substr(at, end - at));
+    return frames;
+}
+
+static Json any_json(const PrintContext& context, const RecordDesc& desc, Bytes bytes)
+{
+    if (is_stack(desc.action))
+        return frames_of(context, desc, bytes);
+    if (std::string name = symbol_text(context.symbols, desc.action, bytes);
+        !name.empty())
+        return name;
+    const Type* type = desc.compiled != nullptr ? desc.compiled->type : nullptr;
+    if (type != nullptr)
+        return typed_json(type, bytes);
+    bool is_integer = bytes.size() == 1 || bytes.size() == 2 || bytes.size() == 4 ||
+                      bytes.size() == 8;
+    return is_integer ? Json(load_signed(bytes)) : bytes_json(bytes);
+}
+
+static std::string_view function_name(std::uint32_t function)
+{
+    switch (function) {
+#define X(name, number, ...)                                                           \
+    case number:                                                                       \
+        return #name;
+        DIF_AGGS(X)
+#undef X
+    default:
+        return "";
+    }
+}
+
+static Json buckets_json(const AggEntry& entry)
+{
+    Json buckets = Json::array();
+    for (const Bucket& bucket :
+         buckets_of(entry.agg->function, entry.agg->arg, entry.value())) {
+        if (bucket.count == 0)
+            continue;
+        const char* edge = bucket.edge == Bucket::Edge::Below   ? "below"
+                           : bucket.edge == Bucket::Edge::Above ? "from"
+                                                                : "value";
+        auto by = static_cast<std::int64_t>(entry.normal);
+        buckets.push_back(
+            {{edge, bucket.value}, {"count", bucket.count / std::max<std::int64_t>(by, 1)}});
+    }
+    return buckets;
+}
+
+static Json entry_json(const PrintContext& context, const AggEntry& entry)
+{
+    const AggDesc& agg = *entry.agg;
+    Json keys = Json::array();
+    for (std::size_t i = 0; i < agg.parts.size(); i++)
+        keys.push_back(any_json(context, agg.parts[i], entry.part(i)));
+    Json object{{"name", "@" + agg.name},
+                {"function", function_name(agg.function)},
+                {"keys", std::move(keys)}};
+    if (is_distribution(agg.function))
+        object["buckets"] = buckets_json(entry);
+    else
+        object["value"] = shown_number(agg.function, entry.value(), entry.normal);
+    return object;
+}
+
+// "libc.so.6`malloc+0x12": where in the function is no matter for a flame graph.
+static void put_folded(std::string& out, std::string_view frame)
+{
+    std::size_t offset = frame.rfind("+0x");
+    if (!out.empty())
+        out.push_back(';');
+    for (char c : frame.substr(0, offset))
+        out.push_back(c == ';' ? ':' : c == '\n' ? ' ' : c);
+}
+
+static void put_folded(std::string& out, const PrintContext& context,
+                       const RecordDesc& desc, Bytes bytes)
+{
+    Json value = any_json(context, desc, bytes);
+    if (value.is_array()) {
+        for (auto frame = value.rbegin(); frame != value.rend(); ++frame)
+            put_folded(out, frame->is_string() ? frame->get<std::string>()
+                                               : frame->dump());
+        return;
+    }
+    put_folded(out, value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+StructuredRecord::StructuredRecord(const ProbeData& data, const PrintContext& context)
+    : data_(data), context_(context), values_(std::make_unique<Json>(Json::array()))
+{
+}
+
+StructuredRecord::~StructuredRecord() = default;
+
+void StructuredRecord::add(std::string_view action, std::string_view field, Json what)
+{
+    values_->push_back({{"action", action}, {field, std::move(what)}});
+}
+
+static std::string_view action_name(const RecordDesc& desc)
+{
+    switch (desc.action) {
+    case DTRACEACT_USTACK:
+        return "ustack";
+    case DTRACEACT_JSTACK:
+        return "jstack";
+    case DTRACEACT_STACK:
+        return "stack";
+    case DTRACEACT_SYM:
+        return "sym";
+    case DTRACEACT_MOD:
+        return "mod";
+    case DTRACEACT_USYM:
+        return "usym";
+    case DTRACEACT_UMOD:
+        return "umod";
+    case DTRACEACT_UADDR:
+        return "uaddr";
+    default:
+        return desc.compiled->is_print ? "print" : "trace";
+    }
+}
+
+void StructuredRecord::value(const RecordDesc& desc, Bytes bytes)
+{
+    if (context_.display.form == OutputForm::json)
+        return add(action_name(desc), "value", any_json(context_, desc, bytes));
+    if (!is_stack(desc.action))
+        return;
+    std::string line;
+    put_folded(line, context_, desc, bytes);
+    folded_ += line + " 1\n";
+}
+
+void StructuredRecord::text(std::string_view action, std::string_view text)
+{
+    add(action, "text", text);
+}
+
+void StructuredRecord::memory(Bytes bytes)
+{
+    add("tracemem", "value", bytes_json(bytes));
+}
+
+void StructuredRecord::aggregations(std::span<AggEntry* const> entries)
+{
+    if (context_.display.form == OutputForm::folded) {
+        for (const AggEntry* entry : entries)
+            put_structured(folded_, context_, *entry);
+        return;
+    }
+    Json all = Json::array();
+    for (const AggEntry* entry : entries)
+        all.push_back(entry_json(context_, *entry));
+    add("printa", "aggregations", std::move(all));
+}
+
+void StructuredRecord::exit(int status)
+{
+    add("exit", "status", status);
+}
+
+void StructuredRecord::finish(std::string& out)
+{
+    if (context_.display.form == OutputForm::folded) {
+        out += folded_;
+        return;
+    }
+    put_line(out, {{"type", "record"},
+                   {"time", data_.timestamp},
+                   {"cpu", data_.cpu},
+                   {"probe", probe_json(*data_.probe)},
+                   {"values", *values_}});
+}
+
+void put_structured(std::string& out, const PrintContext& context,
+                    const AggEntry& entry)
+{
+    if (context.display.form == OutputForm::json) {
+        Json object{{"type", "aggregation"}};
+        object.update(entry_json(context, entry));
+        return put_line(out, object);
+    }
+    std::string line;
+    for (std::size_t i = 0; i < entry.agg->parts.size(); i++)
+        put_folded(line, context, entry.agg->parts[i], entry.part(i));
+    std::int64_t count = 0;
+    if (is_distribution(entry.agg->function))
+        for (const Bucket& bucket :
+             buckets_of(entry.agg->function, entry.agg->arg, entry.value()))
+            count += bucket.count;
+    else
+        count = shown_number(entry.agg->function, entry.value(), entry.normal);
+    out += (line.empty() ? "@" + entry.agg->name : line) + " " + std::to_string(count) +
+           "\n";
+}
+
+static bool has_address(std::uint32_t fault)
+{
+    switch (fault) {
+#define X(name, number, text, address)                                                 \
+    case number:                                                                       \
+        return address != 0;
+        DIF_FAULTS(X)
+#undef X
+    default:
+        return false;
+    }
+}
+
+void put_json(std::string& out, const FaultEvent& event)
+{
+    Json object{{"type", "error"},
+                {"cpu", event.cpu},
+                {"probe", probe_json(*event.ecb->probe)},
+                {"action", event.action},
+                {"fault", fault_text(event.fault)},
+                {"message", event.text}};
+    if (has_address(event.fault)) {
+        std::string address = "0x";
+        put_hex(address, event.value);
+        object["address"] = address;
+    }
+    if (!event.source.empty())
+        object["source"] = {{"line", event.line}, {"text", event.source}};
+    put_line(out, object);
+}
+
+static std::string_view drop_name(std::uint32_t kind)
+{
+    static constexpr std::string_view names[] = {
+#define X(name) #name,
+        DIF_DROPS(X)
+#undef X
+    };
+    return kind < std::size(names) ? names[kind] : "";
+}
+
+void put_json(std::string& out, const DropEvent& event)
+{
+    Json object{{"type", "drop"},
+                {"kind", drop_name(event.kind)},
+                {"count", event.count},
+                {"total", event.total},
+                {"message", event.text}};
+    if (event.cpu)
+        object["cpu"] = *event.cpu;
+    put_line(out, object);
+}
+
+} // namespace dt

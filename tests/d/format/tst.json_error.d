@@ -1,0 +1,9 @@
+/*
+ * Errors and drops are objects as well, in their place.
+ * @flags: -x format=json -x nspec=1
+ * @replace: "time":\d+, -> "time":T,
+ * @replace: "cpu":\d+ -> "cpu":C
+ * @replace: DIF offset \d+ -> DIF offset N
+ */
+BEGIN { trace(*(int *)8); }
+BEGIN { speculation(); speculation(); exit(0); }
