@@ -71,9 +71,9 @@ bool Parser::starts_declaration() const
 }
 
 // Which D's own rules are not for.
-bool Parser::in_c_header(Place at) const
+bool Parser::in_c_header(Place at)
 {
-    return at.file != nullptr && !context_.options.library;
+    return at.c_header;
 }
 
 bool Parser::storage_specifier(Specifiers& into)

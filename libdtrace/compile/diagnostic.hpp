@@ -18,6 +18,7 @@ struct Place {
     // Of a D library, or an included file as #line names it; null: the program's own. The
     // session's names, which stay.
     const std::string* file = nullptr;
+    bool c_header = false; // which the preprocessor included
 
     int line_of_text() const { return text_line > 0 ? text_line : line; }
 };

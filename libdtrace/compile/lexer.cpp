@@ -101,7 +101,8 @@ Lexer::Lexer(std::string_view text, Macros& macros, bool pspec, IsType is_type,
 
 Place Lexer::place() const
 {
-    return {line_, static_cast<int>(pos_ - line_start_) + 1, text_line_, file_};
+    return {line_, static_cast<int>(pos_ - line_start_) + 1, text_line_, file_,
+            c_header_};
 }
 
 void Lexer::newline()

@@ -113,7 +113,15 @@ public:
     void open_predicate() { predicate_open_ = true; }
     // The line after the present one gets this number.
     void set_line(int line) { line_ = line - 1; }
-    void set_file(const std::string* file) { file_ = file; }
+    void set_file(const std::string* file, bool c_header = false)
+    {
+        file_ = file;
+        c_header_ = c_header;
+    }
+    bool in_c_header(const std::string* file) const
+    {
+        return c_header_ && file_ == file;
+    }
 
 private:
     char peek(std::size_t ahead = 0) const
@@ -153,6 +161,7 @@ private:
     int line_ = 1;           // as #line counts
     int text_line_ = 1;      // as newlines count
     const std::string* file_ = nullptr; // as #line names it
+    bool c_header_ = false;
     bool fresh_line_ = true; // only blanks since the line's start
     bool predicate_open_ = false;
     int parens_ = 0, brackets_ = 0;

@@ -138,10 +138,16 @@ void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& l
         return;
     std::string_view name = words.next();
     bool own = name == options_.source_name || name.starts_with('<'); // <stdin>
-    if (!own)
-        lexer.set_file(files_(name));
-    else
-        lexer.set_file(options_.library ? files_(options_.source_name) : nullptr);
+    if (own)
+        return lexer.set_file(options_.library ? files_(options_.source_name)
+                                               : nullptr);
+    const std::string* file = files_(name);
+    bool included = lexer.in_c_header(file); // 1: a file begins; 2: it goes on
+    while (!words.empty()) {
+        std::string_view flag = words.next();
+        included = included || flag == "1" || flag == "2";
+    }
+    lexer.set_file(file, included);
 }
 
 void Pragmas::control(std::string_view line, Place at, Lexer& lexer)
