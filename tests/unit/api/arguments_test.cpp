@@ -56,6 +56,32 @@ TEST(Arguments, FlagsCombineAndTheLastTakesAValue)
     EXPECT_EQ(args.options[2], (std::pair<std::string, std::string>{"bufsize", "8k"}));
 }
 
+TEST(Arguments, FlagsOfThePreprocessorAreOptions)
+{
+    Arguments args = parse({"-CH", "-DA=1", "-U", "B", "-Idir", "-Xs", "-Llib", "-s", "x"});
+    EXPECT_EQ(args.wrong, "");
+    EXPECT_EQ(args.cflags & DTRACE_C_CPP, unsigned{DTRACE_C_CPP});
+    std::vector<std::pair<std::string, std::string>> expected{
+        {"cpphdrs", ""}, {"define", "A=1"}, {"undef", "B"},
+        {"incdir", "dir"}, {"stdc", "s"}, {"libdir", "lib"}};
+    EXPECT_EQ(args.options, expected);
+}
+
+TEST(Arguments, TheDataModelIs64Bits)
+{
+    EXPECT_EQ(parse({"-64", "-n", "BEGIN"}).wrong, "");
+    EXPECT_NE(parse({"-32", "-n", "BEGIN"}).wrong.find("32-bit"), std::string::npos);
+    EXPECT_NE(parse({"-6", "5", "-n", "BEGIN"}).wrong, "");
+    EXPECT_NE(parse({"-33", "-n", "BEGIN"}).wrong, "");
+}
+
+TEST(Arguments, WhatIsNotEnabledSaysSo)
+{
+    EXPECT_NE(parse({"-l"}).cflags & DTRACE_C_NOENABLE, 0U);
+    EXPECT_NE(parse({"-e", "-n", "BEGIN"}).cflags & DTRACE_C_NOENABLE, 0U);
+    EXPECT_EQ(parse({"-n", "BEGIN"}).cflags & DTRACE_C_NOENABLE, 0U);
+}
+
 TEST(Arguments, PiecesKeepTheOrderInWhichTheyStand)
 {
     Arguments args = parse({"-P", "a", "-n", "b", "-f", "c", "-m", "d", "-i", "1"});

@@ -85,11 +85,23 @@ TEST(Options, WhatTheEngineHasNoRoomForIsRefused)
 TEST(Options, WhatNothingHereWouldFollowIsRefusedRatherThanIgnored)
 {
     Options options;
-    for (const char* name : {"cpp", "cpphdrs", "grabanon"})
-        EXPECT_EQ(options.set(name, "", false), Refused::unsupported) << name;
-    for (const char* name : {"define", "undef", "incdir", "cpppath", "cppargs"})
+    EXPECT_EQ(options.set("grabanon", "", false), Refused::unsupported);
+    for (const char* name : {"ctypes", "dtypes", "tree"})
         EXPECT_EQ(options.set(name, "X", false), Refused::unsupported) << name;
-    EXPECT_EQ(options.set("cpp", "off", false), Refused::none);
+}
+
+TEST(Options, ListsGrowAndChoicesAreNumbered)
+{
+    Options options;
+    for (const char* value : {"A=1", "B"})
+        EXPECT_EQ(options.set("define", value, false), Refused::none);
+    EXPECT_EQ(options.define, (std::vector<std::string>{"A=1", "B"}));
+    EXPECT_EQ(options.set("define", "", false), Refused::value);
+    EXPECT_EQ(options.get("format"), 1u);
+    EXPECT_EQ(options.set("format", "folded", false), Refused::none);
+    EXPECT_EQ(options.get("format"), 3u);
+    EXPECT_EQ(options.set("format", "fold", false), Refused::value);
+    EXPECT_EQ(options.get("format"), 3u);
 }
 
 TEST(Options, UnknownNamesAreRefusedAndTheNearestIsTold)
