@@ -19,7 +19,7 @@ static Result<std::vector<std::string>> paths_in(const std::string& folder)
     std::error_code error;
     for (fs::directory_iterator at(folder, error), end; !error && at != end;
          at.increment(error))
-        if (at->path().extension() == ".d")
+        if (at->path().extension() == ".d" && at->is_regular_file(error))
             paths.push_back(at->path().string());
     if (error)
         return errno_error("D libraries of " + folder, error.value());
@@ -32,7 +32,7 @@ static Result<Library> read_library(const std::string& path)
     std::ifstream file(path);
     std::ostringstream text;
     text << file.rdbuf();
-    if (!file)
+    if (!file || (text.fail() && fs::file_size(path) != 0))
         return errno_error("D library " + path);
     return Library{path, std::move(text).str()};
 }

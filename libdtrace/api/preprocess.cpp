@@ -3,6 +3,7 @@
 
 #include "base/fd.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -58,7 +59,7 @@ static std::string hex(std::uint32_t n)
 
 // GCC's own words, where headers use them without asking who reads them.
 constexpr std::array not_c = {
-    "-U__GNUC__",           "-U__SIZEOF_INT128__",     "-D__attribute__(xyz)=",
+    "-Ulinux", "-Uunix", "-U__GNUC__",           "-U__SIZEOF_INT128__",     "-D__attribute__(xyz)=",
     "-D__extension__=",     "-D__inline=",             "-D__inline__=",
     "-D__restrict=",        "-D__restrict__=",         "-D__const=const",
     "-D__signed__=signed",  "-D__volatile__=volatile", "-D__asm__(xyz)=",
@@ -160,8 +161,12 @@ static Result<int> run(std::vector<std::string> args, int in, int out)
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name)
 {
-    // For its messages.
-    std::string first = "# 1 \"" + (name.empty() ? "<command line>" : name) + "\"\n";
+    // For its messages; a name that C would have to quote is not worth it.
+    bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) {
+        return c < ' ' || c == '"' || c == '\\';
+    });
+    std::string first =
+        "# 1 \"" + (!plain || name.empty() ? "<program>" : name) + "\"\n";
     auto in = file_of(first + without_interpreter(text));
     if (!in)
         return in.error();

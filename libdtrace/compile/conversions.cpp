@@ -29,7 +29,9 @@ const Type* without_const(const Type* type)
 const Type* promoted(const Node& node, TypeTable& types)
 {
     const Type* type = node.type->resolve();
-    if (type->kind == TypeKind::Enum || type->size < int_bytes)
+    if (type->kind == TypeKind::Enum)
+        return type->is_signed ? types.int_type() : types.lookup("unsigned int");
+    if (type->size < int_bytes)
         return types.int_type();
     if (node.bitfield && node.bitfield_bits < int_bytes * 8)
         return types.int_type();

@@ -153,9 +153,15 @@ void Parser::enum_body(Type& into)
             fail(Tag::DECL_ENOFLOW, place,
                  "enumerator value overflows INT_MAX: " + name);
         const Type* in = nullptr;
-        if (!enumerators_.emplace(name, next).second ||
-            context_.types.find_enumerator(name, in) != nullptr)
+        const Enumerator* before = context_.types.find_enumerator(name, in);
+        // Another program has included the header, too.
+        if (before != nullptr && before->value == next && in_c_header(place) &&
+            !context_.types.is_fresh(in))
+            before = nullptr;
+        if (!enumerators_.emplace(name, next).second || before != nullptr)
             fail(Tag::DECL_IDRED, place, "identifier redeclared: " + name);
+        if (next > INT_MAX)
+            into.is_signed = false;
         into.enumerators.push_back({name, next++});
         if (!accept(Tok::Comma))
             break;

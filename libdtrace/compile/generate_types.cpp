@@ -41,7 +41,7 @@ bool travels_by_ref(const Type* type)
 bool is_signed_integer(const Type* type)
 {
     const Type* resolved = type->resolve();
-    return resolved->kind == TypeKind::Enum || resolved->is_signed;
+    return resolved->is_signed;
 }
 
 dif_type dif_type_of(const Type* type, bool userland)

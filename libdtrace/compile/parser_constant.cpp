@@ -36,7 +36,7 @@ std::int64_t narrow(std::int64_t value, const Type& type)
         return value;
     unsigned unused = 64 - static_cast<unsigned>(type.size) * 8;
     std::uint64_t high = static_cast<std::uint64_t>(value) << unused;
-    if (type.is_signed || type.kind == TypeKind::Enum)
+    if (type.is_signed)
         return static_cast<std::int64_t>(high) >> unused;
     return static_cast<std::int64_t>(high >> unused);
 }

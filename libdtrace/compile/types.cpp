@@ -95,7 +95,7 @@ struct TypeTable::Impl {
     Names names, tags;
     std::unordered_map<std::string, FoundEnumerator> enumerators;
     std::vector<Undo> undo;
-    std::unordered_set<const Type*> predefined;
+    std::unordered_set<const Type*> fresh; // declared since mark()
     std::map<std::pair<const Type*, bool>, Type*> pointers;
     std::map<std::tuple<const Type*, std::uint64_t, bool>, Type*> arrays;
     std::map<std::tuple<const Type*, std::vector<const Type*>, bool>, Type*> functions;
@@ -183,9 +183,7 @@ TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
     impl_->dynamic = impl_->special(TypeKind::Dynamic, "<DYN>", 0);
     declare_predefined_types(*this);
     impl_->undo.clear();
-    for (const Names* names : {&impl_->names, &impl_->tags})
-        for (const auto& [name, type] : *names)
-            impl_->predefined.insert(type);
+    impl_->fresh.clear();
 }
 
 TypeTable::~TypeTable() = default;
@@ -319,6 +317,7 @@ Type* TypeTable::declare(TypeKind kind, std::string_view name)
     if (found == names.end()) {
         Type* type = impl_->make(kind, name);
         type->complete = false;
+        impl_->fresh.insert(type);
         impl_->add_name(names, std::move(key), type);
         return type;
     }
@@ -334,18 +333,25 @@ Type* TypeTable::redeclare(TypeKind kind, std::string_view name)
 {
     Names& names = is_tag(kind) ? impl_->tags : impl_->names;
     auto found = names.find(std::string(name));
-    if (found == names.end() || !impl_->predefined.contains(found->second))
+    if (found == names.end() || is_fresh(found->second))
         return nullptr;
     impl_->undo.push_back({&names, found->first, found->second, nullptr});
     found->second = impl_->make(kind, name);
     found->second->complete = false;
+    impl_->fresh.insert(found->second);
     return found->second;
+}
+
+bool TypeTable::is_fresh(const Type* type) const
+{
+    return impl_->fresh.contains(type);
 }
 
 Type* TypeTable::anonymous(TypeKind kind)
 {
     Type* type = impl_->make(kind, "");
     type->complete = false;
+    impl_->fresh.insert(type);
     return type;
 }
 
@@ -375,8 +381,9 @@ void TypeTable::set_strsize(std::uint64_t strsize)
     impl_->string->size = strsize;
 }
 
-std::size_t TypeTable::mark() const
+std::size_t TypeTable::mark()
 {
+    impl_->fresh.clear();
     return impl_->undo.size();
 }
 

@@ -114,9 +114,10 @@ public:
     const Type* lookup(std::string_view name) const;
     // Makes or completes; the caller fills the body in. Null: name taken by another kind.
     Type* declare(TypeKind kind, std::string_view name);
-    // What is predefined gives way: the name is that of another type, incomplete yet. Null:
-    // the name is not of a predefined type.
+    // What is predefined, or was declared before mark(), gives way: the name is that of
+    // another type, incomplete yet. Null: it was declared since.
     Type* redeclare(TypeKind kind, std::string_view name);
+    bool is_fresh(const Type* type) const; // declared since mark()
     Type* anonymous(TypeKind kind);
 
     const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;
@@ -127,7 +128,7 @@ public:
 
     // What was declared or completed since mark() is forgotten by rollback(): a program
     // that did not compile leaves no types. Types already handed out stay valid.
-    std::size_t mark() const;
+    std::size_t mark();
     void rollback(std::size_t mark);
 
 private:

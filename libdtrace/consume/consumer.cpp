@@ -353,7 +353,7 @@ Result<Ok> Consumer::print_entry(Output& out, const AggEntry& entry)
 {
     AggColumn column{entry.agg, &entry};
     if (display().form != OutputForm::text) {
-        put_structured(out.text(), impl_->runner.context(), entry);
+        put_structured(out.text(), impl_->runner.context(), display().form, entry);
         return out.commit();
     }
     return print_agg_row(out, impl_->runner.context(), {&column, 1}, {});

@@ -5,16 +5,20 @@
 #include "libdtrace/consume/runner.hpp"
 #include "libdtrace/consume/structured.hpp"
 
+#include <optional>
+
 namespace dt {
 
 constexpr std::size_t enough_text = 32 << 10;
 
 Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& out)
 {
-    StructuredRecord record(data, context());
+    std::optional<StructuredRecord> part(std::in_place, data, context());
+    bool any_part = false;
     const auto& records = ecb.info.records;
     for (std::size_t i = 0; i < records.size(); i += records[i].n_values) {
         const RecordDesc& desc = records[i];
+        StructuredRecord& record = *part;
         switch (desc.action) {
         case DTRACEACT_LIBACT:
             if (auto done = library_action(ecb, data, i, out); !done)
@@ -33,6 +37,12 @@ Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& 
             break;
         case DTRACEACT_SYSTEM:
         case DTRACEACT_FREOPEN:
+            // What was recorded before is printed before, as a record of its own.
+            if (!record.empty()) {
+                record.finish(out.text());
+                part.emplace(data, context());
+                any_part = true;
+            }
             if (auto done = formatted(ecb, data, i, out); !done)
                 return done;
             break;
@@ -53,7 +63,8 @@ Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& 
             break;
         }
     }
-    record.finish(out.text());
+    if (!any_part || !part->empty())
+        part->finish(out.text());
     return out.wants_pieces() || out.text().size() >= enough_text ? out.commit({&data})
                                                                   : Result<Ok>(Ok{});
 }

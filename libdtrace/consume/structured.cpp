@@ -72,6 +72,12 @@ static std::string_view function_name(std::uint32_t function)
     }
 }
 
+static std::int64_t normalized(std::int64_t count, std::uint64_t normal)
+{
+    auto by = static_cast<std::int64_t>(normal);
+    return by == 0 ? count : count / by;
+}
+
 static Json buckets_json(const AggEntry& entry)
 {
     Json buckets = Json::array();
@@ -82,9 +88,8 @@ static Json buckets_json(const AggEntry& entry)
         const char* edge = bucket.edge == Bucket::Edge::Below   ? "below"
                            : bucket.edge == Bucket::Edge::Above ? "from"
                                                                 : "value";
-        auto by = static_cast<std::int64_t>(entry.normal);
         buckets.push_back(
-            {{edge, bucket.value}, {"count", bucket.count / std::max<std::int64_t>(by, 1)}});
+            {{edge, bucket.value}, {"count", normalized(bucket.count, entry.normal)}});
     }
     return buckets;
 }
@@ -105,31 +110,44 @@ static Json entry_json(const PrintContext& context, const AggEntry& entry)
     return object;
 }
 
-// "libc.so.6`malloc+0x12": where in the function is no matter for a flame graph.
-static void put_folded(std::string& out, std::string_view frame)
-{
-    std::size_t offset = frame.rfind("+0x");
-    if (!out.empty())
-        out.push_back(';');
-    for (char c : frame.substr(0, offset))
-        out.push_back(c == ';' ? ':' : c == '\n' ? ' ' : c);
-}
+// A line of folded stacks: its parts, joined.
+class FoldedLine {
+public:
+    void add(std::string_view part)
+    {
+        if (n_parts_++ != 0)
+            text_.push_back(';');
+        for (char c : part)
+            text_.push_back(c == ';' ? ':' : c == '\n' ? ' ' : c);
+    }
+    // "libc.so.6`malloc+0x12": where in the function is no matter for a flame graph.
+    void add_frame(std::string_view frame) { add(frame.substr(0, frame.rfind("+0x"))); }
+    bool empty() const { return n_parts_ == 0; }
+    const std::string& text() const { return text_; }
 
-static void put_folded(std::string& out, const PrintContext& context,
-                       const RecordDesc& desc, Bytes bytes)
+private:
+    std::string text_;
+    std::size_t n_parts_ = 0;
+};
+
+static void add_to(FoldedLine& line, const PrintContext& context,
+                   const RecordDesc& desc, Bytes bytes)
 {
-    Json value = any_json(context, desc, bytes);
-    if (value.is_array()) {
-        for (auto frame = value.rbegin(); frame != value.rend(); ++frame)
-            put_folded(out, frame->is_string() ? frame->get<std::string>()
-                                               : frame->dump());
+    if (is_stack(desc.action)) {
+        auto frames = frames_of(context, desc, bytes);
+        for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+            line.add_frame(*frame);
         return;
     }
-    put_folded(out, value.is_string() ? value.get<std::string>() : value.dump());
+    Json value = any_json(context, desc, bytes);
+    line.add(value.is_string() ? value.get<std::string>()
+                               : value.dump(-1, ' ', false,
+                                            Json::error_handler_t::replace));
 }
 
 StructuredRecord::StructuredRecord(const ProbeData& data, const PrintContext& context)
-    : data_(data), context_(context), values_(std::make_unique<Json>(Json::array()))
+    : data_(data), context_(context), form_(context.display.form),
+      values_(std::make_unique<Json>(Json::array()))
 {
 }
 
@@ -137,6 +155,7 @@ StructuredRecord::~StructuredRecord() = default;
 
 void StructuredRecord::add(std::string_view action, std::string_view field, Json what)
 {
+    any_ = true;
     values_->push_back({{"action", action}, {field, std::move(what)}});
 }
 
@@ -166,13 +185,14 @@ static std::string_view action_name(const RecordDesc& desc)
 
 void StructuredRecord::value(const RecordDesc& desc, Bytes bytes)
 {
-    if (context_.display.form == OutputForm::json)
+    if (form_ == OutputForm::json)
         return add(action_name(desc), "value", any_json(context_, desc, bytes));
     if (!is_stack(desc.action))
         return;
-    std::string line;
-    put_folded(line, context_, desc, bytes);
-    folded_ += line + " 1\n";
+    FoldedLine line;
+    add_to(line, context_, desc, bytes);
+    if (!line.empty())
+        folded_ += line.text() + " 1\n";
 }
 
 void StructuredRecord::text(std::string_view action, std::string_view text)
@@ -187,9 +207,9 @@ void StructuredRecord::memory(Bytes bytes)
 
 void StructuredRecord::aggregations(std::span<AggEntry* const> entries)
 {
-    if (context_.display.form == OutputForm::folded) {
+    if (form_ == OutputForm::folded) {
         for (const AggEntry* entry : entries)
-            put_structured(folded_, context_, *entry);
+            put_structured(folded_, context_, form_, *entry);
         return;
     }
     Json all = Json::array();
@@ -205,7 +225,7 @@ void StructuredRecord::exit(int status)
 
 void StructuredRecord::finish(std::string& out)
 {
-    if (context_.display.form == OutputForm::folded) {
+    if (form_ == OutputForm::folded) {
         out += folded_;
         return;
     }
@@ -216,26 +236,29 @@ void StructuredRecord::finish(std::string& out)
                    {"values", *values_}});
 }
 
-void put_structured(std::string& out, const PrintContext& context,
+void put_structured(std::string& out, const PrintContext& context, OutputForm form,
                     const AggEntry& entry)
 {
-    if (context.display.form == OutputForm::json) {
+    if (form == OutputForm::json) {
         Json object{{"type", "aggregation"}};
         object.update(entry_json(context, entry));
         return put_line(out, object);
     }
-    std::string line;
+    FoldedLine line;
+    if (entry.agg->parts.empty())
+        line.add("@" + entry.agg->name);
     for (std::size_t i = 0; i < entry.agg->parts.size(); i++)
-        put_folded(line, context, entry.agg->parts[i], entry.part(i));
+        add_to(line, context, entry.agg->parts[i], entry.part(i));
+    if (line.empty()) // a stack without frames
+        return;
     std::int64_t count = 0;
     if (is_distribution(entry.agg->function))
         for (const Bucket& bucket :
              buckets_of(entry.agg->function, entry.agg->arg, entry.value()))
-            count += bucket.count;
+            count += normalized(bucket.count, entry.normal);
     else
         count = shown_number(entry.agg->function, entry.value(), entry.normal);
-    out += (line.empty() ? "@" + entry.agg->name : line) + " " + std::to_string(count) +
-           "\n";
+    out += line.text() + " " + std::to_string(count) + "\n";
 }
 
 static bool has_address(std::uint32_t fault)

@@ -44,6 +44,7 @@ public:
     void memory(std::span<const std::byte> bytes);
     void aggregations(std::span<AggEntry* const> entries);
     void exit(int status);
+    bool empty() const { return !any_; }
     void finish(std::string& out); // its lines
 
 private:
@@ -52,11 +53,13 @@ private:
 
     const ProbeData& data_;
     const PrintContext context_;
+    const OutputForm form_; // setopt() changes that of the next record
     std::unique_ptr<nlohmann::ordered_json> values_;
     std::string folded_;
+    bool any_ = false;
 };
 
-void put_structured(std::string& out, const PrintContext& context,
+void put_structured(std::string& out, const PrintContext& context, OutputForm form,
                     const AggEntry& entry);
 void put_json(std::string& out, const FaultEvent& event);
 void put_json(std::string& out, const DropEvent& event);

@@ -64,7 +64,9 @@ void put_char(std::string& out, char c)
 
 void put_enum(std::string& out, const Type* type, Bytes bytes)
 {
-    std::int64_t value = load_signed(bytes);
+    std::int64_t value = type->is_signed
+                             ? load_signed(bytes)
+                             : static_cast<std::int64_t>(load_unsigned(bytes));
     for (const Enumerator& e : type->enumerators) {
         if (e.value == value) {
             out.append(e.name);

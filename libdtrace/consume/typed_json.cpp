@@ -4,6 +4,7 @@
 #include "libdtrace/consume/structured.hpp"
 #include "libdtrace/consume/typed.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace dt {
@@ -31,6 +32,31 @@ Json bytes_json(Bytes bytes)
     return Json{{"bytes", text}};
 }
 
+static Json enum_json(const Type* type, std::int64_t value)
+{
+    for (const Enumerator& each : type->enumerators)
+        if (each.value == value)
+            return each.name;
+    return value;
+}
+
+static Json bitfield_json(const Member& member, Bytes bytes)
+{
+    auto bits = bits_of(bytes, member.offset_bits, member.bitfield_bits);
+    if (!bits)
+        return {};
+    const Type* type = member.type->resolve();
+    unsigned shift = 64 - member.bitfield_bits;
+    auto by_sign = static_cast<std::int64_t>(*bits << shift) >> shift;
+    if (type->is_bool)
+        return *bits != 0;
+    if (type->kind == TypeKind::Enum) {
+        Json name = enum_json(type, static_cast<std::int64_t>(*bits));
+        return name.is_string() ? name : enum_json(type, by_sign);
+    }
+    return type->is_signed ? Json(by_sign) : Json(*bits);
+}
+
 static Json members_json(const Type* type, Bytes bytes, int depth)
 {
     Json object = Json::object();
@@ -39,8 +65,7 @@ static Json members_json(const Type* type, Bytes bytes, int depth)
             continue;
         Json value;
         if (member.bitfield_bits != 0) {
-            auto bits = bits_of(bytes, member.offset_bits, member.bitfield_bits);
-            value = bits ? Json(*bits) : Json();
+            value = bitfield_json(member, bytes);
         } else {
             value = value_json(
                 member.type,
@@ -69,18 +94,21 @@ static Json array_json(const Type* type, Bytes bytes, int depth)
     return array;
 }
 
+// JSON has no number for what is none, or none that ends.
 static Json float_json(Bytes bytes)
 {
-    switch (bytes.size()) {
-    case 4:
-        return load_as<float>(bytes.data());
-    case 8:
-        return load_as<double>(bytes.data());
-    case sizeof(long double):
-        return static_cast<double>(load_as<long double>(bytes.data()));
-    default:
+    double value = 0;
+    if (bytes.size() == 4)
+        value = load_as<float>(bytes.data());
+    else if (bytes.size() == 8)
+        value = load_as<double>(bytes.data());
+    else if (bytes.size() == sizeof(long double))
+        value = static_cast<double>(load_as<long double>(bytes.data()));
+    else
         return {};
-    }
+    if (std::isfinite(value))
+        return value;
+    return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
 static Json value_json(const Type* type, Bytes bytes, int depth)
@@ -99,10 +127,9 @@ static Json value_json(const Type* type, Bytes bytes, int depth)
     case TypeKind::Float:
         return float_json(bytes);
     case TypeKind::Enum:
-        for (const Enumerator& each : type->enumerators)
-            if (each.value == load_signed(bytes))
-                return each.name;
-        return load_signed(bytes);
+        return enum_json(type, type->is_signed
+                                   ? load_signed(bytes)
+                                   : static_cast<std::int64_t>(load_unsigned(bytes)));
     case TypeKind::Pointer:
         return hex_text(load_unsigned(bytes));
     case TypeKind::Integer:

@@ -1,0 +1,14 @@
+/*
+ * Keys are parts of a folded line whatever is in them, and counts are normalized.
+ * @flags: -x format=folded
+ */
+BEGIN
+{
+	@a["f+0x1 bar", ""] = count();
+	@b["", "x;y"] = sum(10);
+	normalize(@b, 5);
+	@c = quantize(1, 10);
+	normalize(@c, 2);
+	ustack();
+	exit(0);
+}

@@ -1,0 +1,6 @@
+/*
+ * What was recorded before freopen() goes where output went then.
+ * @flags: -x format=json -w
+ * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
+ */
+BEGIN { trace(1); freopen("/dev/null"); trace(2); freopen(""); trace(3); exit(0); }

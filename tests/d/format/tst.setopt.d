@@ -1,0 +1,7 @@
+/*
+ * setopt() changes the format from the next record on.
+ * @flags: -x format=json -q
+ * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
+ */
+BEGIN { trace(1); setopt("format", "text"); trace(2); }
+BEGIN { printf("as text\n"); setopt("format", "json"); exit(0); }
