@@ -248,26 +248,48 @@ void InProcess::add_range(const void* start, std::uint64_t bytes)
     config_->ranges[config_->n_ranges++] = {at, at + bytes};
 }
 
+static std::uint64_t clock_now(clockid_t id)
+{
+    timespec t;
+    clock_gettime(id, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+struct Moment {
+    std::uint64_t tsc, mono_ns, wall_ns;
+};
+
+// Of many readings the one that took least: nobody else ran in between.
+static Moment read_clocks()
+{
+    Moment best{};
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int i = 0; i < 50; i++) {
+        std::uint64_t before = __rdtsc();
+        Moment now{0, clock_now(CLOCK_MONOTONIC), clock_now(CLOCK_REALTIME)};
+        now.tsc = __rdtsc();
+        if (now.tsc - before < least) {
+            least = now.tsc - before;
+            best = now;
+        }
+    }
+    return best;
+}
+
 void InProcess::set_clock()
 {
     dt_clock& clock = session.session().clock;
-    timespec from, now, wall;
-    clock_gettime(CLOCK_MONOTONIC, &from);
-    std::uint64_t tsc = __rdtsc();
+    Moment from = read_clocks();
     timespec rest{0, 50'000'000};
     nanosleep(&rest, nullptr);
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    std::uint64_t tsc_now = __rdtsc();
-    auto ns = [](const timespec& t) {
-        return static_cast<std::uint64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
-    };
+    Moment now = read_clocks();
     clock.shift = 32;
     clock.mult = static_cast<std::uint64_t>(
-        (static_cast<unsigned __int128>(ns(now) - ns(from)) << 32) / (tsc_now - tsc));
-    clock.tsc = tsc_now;
-    clock.mono_ns = ns(now);
-    clock.wall_ns = ns(wall);
+        (static_cast<unsigned __int128>(now.mono_ns - from.mono_ns) << 32) /
+        (now.tsc - from.tsc));
+    clock.tsc = now.tsc;
+    clock.mono_ns = now.mono_ns;
+    clock.wall_ns = now.wall_ns;
     clock.seq = 2;
 }
 
