@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/mailbox.hpp"
 
+#include "base/no_signals.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -112,11 +114,8 @@ void Mailbox::ring_for(int fd)
 {
     static const int epoll = [] {
         int made = epoll_create1(EPOLL_CLOEXEC);
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        NoSignals here;
         std::thread(ring_for_all, made, getpid()).detach();
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
         return made;
     }();
     epoll_event event{};

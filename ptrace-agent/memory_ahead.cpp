@@ -4,8 +4,9 @@
 // nothing is gained), so that it does no harm where somebody has been given it meanwhile.
 #include "ptrace-agent/memory_ahead.hpp"
 
+#include "base/no_signals.hpp"
+
 #include <algorithm>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -76,17 +77,14 @@ void MemoryAhead::go_on_beside()
 {
     if (!wants_more() || !is_a_processor_idle(0))
         return;
-    sigset_t all, before; // signals are the agent's
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
+        NoSignals here;
         beside_ = std::thread([this] {
             while (wants_more() && !stopped_)
                 get_some();
         });
     } catch (const std::exception&) { // no room for a thread
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void MemoryAhead::stop()

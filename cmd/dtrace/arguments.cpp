@@ -10,22 +10,23 @@ struct Flag {
     char letter;
     const char* argument; // null: none
     const char* help;
+    const char* option = nullptr; // that it sets to its argument, and nothing else
 };
 
 constexpr Flag flags[] = {
-    {'b', "size", "size of the principal buffer (k, m, g)"},
+    {'b', "size", "size of the principal buffer (k, m, g)", "bufsize"},
     {'c', "command", "run a command and trace it; its pid is $target"},
     {'C', nullptr, "run the C preprocessor over programs first"},
-    {'D', "name[=val]", "define a macro for it"},
+    {'D', "name[=val]", "define a macro for it", "define"},
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions; may carry a clause"},
     {'F', nullptr, "indent by entry and return"},
     {'h', nullptr, "this help"},
-    {'H', nullptr, "list the files that it includes, on stderr"},
-    {'I', "dir", "where it looks for files to include, too"},
+    {'H', nullptr, "list the files that it includes, on stderr", "cpphdrs"},
+    {'I', "dir", "where it looks for files to include, too", "incdir"},
     {'i', "id", "enable or list a probe by its number"},
     {'l', nullptr, "list probes instead of enabling them"},
-    {'L', "dir", "use the D libraries of a folder"},
+    {'L', "dir", "use the D libraries of a folder", "libdir"},
     {'m', "module", "enable or list probes of modules"},
     {'n', "name", "enable or list probes by name: provider:module:function:name"},
     {'o', "file", "append output to a file"},
@@ -34,12 +35,12 @@ constexpr Flag flags[] = {
     {'q', nullptr, "print nothing but what the program prints"},
     {'s', "script", "compile a D script"},
     {'S', nullptr, "show the DIF of the program on stderr"},
-    {'U', "name", "undefine a macro for it"},
+    {'U', "name", "undefine a macro for it", "undef"},
     {'v', nullptr, "with -l attributes and arguments, else how stable the probes are"},
     {'V', nullptr, "show the version of D"},
-    {'w', nullptr, "permit destructive actions"},
+    {'w', nullptr, "permit destructive actions", "destructive"},
     {'x', "opt[=val]", "set an option"},
-    {'X', "a|c|s|t", "whose C it reads: GNU's, ISO's, or older (s, t)"},
+    {'X', "a|c|s|t", "whose C it reads: GNU's, ISO's, or older (s, t)", "stdc"},
     {'Z', nullptr, "accept descriptions that match no probe"},
 };
 
@@ -75,9 +76,6 @@ void take(Arguments& args, int flag, const char* value)
         args.mode = mode;
     };
     switch (flag) {
-    case 'b':
-        args.options.emplace_back("bufsize", value);
-        break;
     case 'c':
         args.targets.push_back({true, value});
         break;
@@ -97,24 +95,6 @@ void take(Arguments& args, int flag, const char* value)
         break;
     case 'C':
         args.cflags |= DTRACE_C_CPP;
-        break;
-    case 'D':
-        args.options.emplace_back("define", value);
-        break;
-    case 'U':
-        args.options.emplace_back("undef", value);
-        break;
-    case 'I':
-        args.options.emplace_back("incdir", value);
-        break;
-    case 'H':
-        args.options.emplace_back("cpphdrs", "");
-        break;
-    case 'L':
-        args.options.emplace_back("libdir", value);
-        break;
-    case 'X':
-        args.options.emplace_back("stdc", value);
         break;
     case 'F':
         args.flowindent = true;
@@ -147,9 +127,6 @@ void take(Arguments& args, int flag, const char* value)
     case 'v':
         args.verbose = true;
         break;
-    case 'w':
-        args.options.emplace_back("destructive", "");
-        break;
     case 'x':
         set_option(args, value);
         break;
@@ -175,6 +152,9 @@ void take(Arguments& args, int flag, const char* value)
         args.pieces.push_back({'s', value, DTRACE_PROBESPEC_NONE});
         break;
     default:
+        for (const Flag& row : flags)
+            if (row.letter == flag && row.option != nullptr)
+                args.options.emplace_back(row.option, value != nullptr ? value : "");
         break;
     }
 }

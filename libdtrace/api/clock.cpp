@@ -3,10 +3,10 @@
 #include "libdtrace/api/clock.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/no_signals.hpp"
 
 #include <cstdint>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <system_error>
 #include <unistd.h>
@@ -25,17 +25,13 @@ Result<Ok> Clock::start(std::vector<Timer> timers,
     wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd_ < 0)
         return errno_error("start the clock");
-    // Signals are for the thread that called us.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     int refused = 0;
     try {
+        NoSignals here;
         thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& error) {
         refused = error.code().value();
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (refused == 0)
         return Ok{};
     ::close(std::exchange(wake_fd_, -1));

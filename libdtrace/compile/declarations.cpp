@@ -70,12 +70,6 @@ bool Parser::starts_declaration() const
     }
 }
 
-// Which D's own rules are not for.
-bool Parser::in_c_header(Place at)
-{
-    return at.c_header;
-}
-
 bool Parser::storage_specifier(Specifiers& into)
 {
     Storage storage = Storage::Other;
@@ -105,7 +99,7 @@ bool Parser::storage_specifier(Specifiers& into)
     into.storage = storage;
     into.scope = scope;
     advance();
-    if (storage != Storage::None && at(Key::Inline) && in_c_header(token_.at))
+    if (storage != Storage::None && at(Key::Inline) && token_.at.c_header)
         advance(); // C's: "static inline int f(int n)"
     return true;
 }
@@ -251,7 +245,7 @@ const Type* Parser::finish_specifiers(const SpecifierWords& words)
 void Parser::declaration()
 {
     Specifiers base = specifiers();
-    if (base.storage == Storage::Other && !in_c_header(base.at))
+    if (base.storage == Storage::Other && !base.at.c_header)
         fail(Tag::DECL_BADCLASS, base.at,
              "specified storage class not appropriate in D");
     if (at(Tok::Semicolon)) {
@@ -267,7 +261,7 @@ void Parser::declaration()
         while (accept(Tok::Comma))
             declare(base, declarator(base, Names::Needed));
     }
-    if (at(Tok::LBrace) && in_c_header(base.at))
+    if (at(Tok::LBrace) && base.at.c_header)
         return skip_body();
     if (!at(Tok::Semicolon))
         syntax_error();
@@ -319,7 +313,7 @@ void Parser::declare_typedef(const Declarator& declarator)
     Type* type = context_.types.declare(TypeKind::Typedef, declarator.name);
     bool differs = type == nullptr ||
                    (type->complete && type->resolve() != declarator.type->resolve());
-    if (differs && in_c_header(declarator.at)) {
+    if (differs && declarator.at.c_header) {
         type = context_.types.redeclare(TypeKind::Typedef, declarator.name);
         differs = type == nullptr;
     }

@@ -26,7 +26,7 @@ const Type* Parser::tagged_type(Specifiers& into)
         advance();
         into.declares_tag = true;
         type = context_.types.declare(kind, name);
-        if (at(Tok::LBrace) && in_c_header(place) &&
+        if (at(Tok::LBrace) && place.c_header &&
             (type == nullptr || type->complete))
             if (Type* anew = context_.types.redeclare(kind, name))
                 type = anew;
@@ -148,14 +148,14 @@ void Parser::enum_body(Type& into)
                          "' must be assigned to an integral constant expression");
             next = *value;
         }
-        bool fits = next >= INT_MIN && next <= (in_c_header(place) ? UINT_MAX : INT_MAX);
+        bool fits = next >= INT_MIN && next <= (place.c_header ? UINT_MAX : INT_MAX);
         if (!fits)
             fail(Tag::DECL_ENOFLOW, place,
                  "enumerator value overflows INT_MAX: " + name);
         const Type* in = nullptr;
         const Enumerator* before = context_.types.find_enumerator(name, in);
         // Another program has included the header, too.
-        if (before != nullptr && before->value == next && in_c_header(place) &&
+        if (before != nullptr && before->value == next && place.c_header &&
             !context_.types.is_fresh(in))
             before = nullptr;
         if (!enumerators_.emplace(name, next).second || before != nullptr)

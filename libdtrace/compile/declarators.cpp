@@ -139,7 +139,7 @@ Parser::Layer Parser::bracket_layer()
         fail(Tag::DECL_ARRSUB, layer.at,
              "positive integral constant expression or tuple signature expected as "
              "array declaration subscript");
-    if (*count == 0 && !in_c_header(layer.at)) // GCC's flexible array
+    if (*count == 0 && !layer.at.c_header) // GCC's flexible array
         fail(Tag::DECL_ARRNULL, layer.at, "array declaration may not have size 0");
     if (*count > INT_MAX)
         fail(Tag::DECL_ARRBIG, layer.at,

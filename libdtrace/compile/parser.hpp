@@ -158,7 +158,6 @@ private:
     void enum_body(Type& into);
     void declare(const Specifiers& base, Declarator declarator);
     void declare_typedef(const Declarator& declarator);
-    static bool in_c_header(Place at);
     void skip_body();
     void declare_variable(const Specifiers& base, Declarator declarator);
 

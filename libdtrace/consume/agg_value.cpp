@@ -21,8 +21,7 @@ static std::uint64_t word_at(std::span<const std::byte> words, std::size_t n)
                                        : 0;
 }
 
-// a / b without the one quotient that does not fit.
-static std::int64_t divide(std::int64_t a, std::int64_t b)
+std::int64_t divide(std::int64_t a, std::int64_t b)
 {
     if (b == 0)
         return 0;

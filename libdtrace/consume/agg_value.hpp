@@ -22,6 +22,15 @@ void add_words(std::uint32_t function, std::byte* into,
 std::vector<std::byte> zero_value(std::uint32_t function, std::uint64_t arg,
                                   std::size_t value_bytes);
 
+// a / b; 0 for b = 0; the one quotient that does not fit wraps.
+std::int64_t divide(std::int64_t a, std::int64_t b);
+
+// A bucket's count as it is shown.
+inline std::int64_t normalized(std::int64_t count, std::uint64_t normal)
+{
+    return divide(count, static_cast<std::int64_t>(normal));
+}
+
 // The number that %d and default printing show: averages and deviations computed,
 // normalized. Words: the value's. Distributions have none.
 std::int64_t shown_number(std::uint32_t function, std::span<const std::byte> words,

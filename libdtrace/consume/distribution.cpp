@@ -30,16 +30,6 @@ struct Scale {
     }
 };
 
-std::int64_t normalized(std::int64_t count, std::uint64_t normal)
-{
-    auto by = static_cast<std::int64_t>(normal);
-    if (by == 0 || by == -1)
-        return by == 0
-                   ? 0
-                   : static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(count));
-    return count / by;
-}
-
 Scale scale_of(std::span<const Bucket> buckets, bool zoom)
 {
     Scale scale;

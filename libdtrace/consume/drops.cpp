@@ -26,14 +26,14 @@ namespace {
 // clang-format on
 
 struct DropText {
-    const char* tag;
+    const char* name;
     bool by_cpu;
     const char* before;
     const char* after;
 };
 
 constexpr DropText texts[DTRACEDROP_N] = {
-#define X(kind, by_cpu, before, after) {"DTRACEDROP_" #kind, by_cpu, before, after},
+#define X(kind, by_cpu, before, after) {#kind, by_cpu, before, after},
     DT_DROP_TEXTS(X)
 #undef X
 };
@@ -61,6 +61,11 @@ std::uint64_t advance(std::uint64_t& known, std::uint64_t now)
 
 } // namespace
 
+std::string_view drop_name(std::uint32_t kind)
+{
+    return kind < DTRACEDROP_N ? texts[kind].name : "";
+}
+
 std::string drop_text(std::uint32_t kind, std::uint64_t count, std::uint32_t cpu,
                       bool tags)
 {
@@ -69,7 +74,7 @@ std::string drop_text(std::uint32_t kind, std::uint64_t count, std::uint32_t cpu
     const DropText& row = texts[kind];
     std::string text;
     if (tags)
-        text = std::string("[") + row.tag + "] ";
+        text = std::string("[DTRACEDROP_") + row.name + "] ";
     text += std::to_string(count) + " " + row.before + (count == 1 ? "" : "s");
     if (row.by_cpu)
         text += " on CPU " + std::to_string(cpu);

@@ -8,6 +8,7 @@
 #include "libdtrace/consume/record.hpp"
 
 #include <array>
+#include <string_view>
 #include <vector>
 
 namespace dt {
@@ -24,6 +25,9 @@ private:
     Counts session_{};
     Counts totals_{};
 };
+
+// "PRINCIPAL", "" when there is no such kind.
+std::string_view drop_name(std::uint32_t kind);
 
 // "2 drops on CPU 0"; cpu counts only for kinds that are counted by CPU.
 std::string drop_text(std::uint32_t kind, std::uint64_t count, std::uint32_t cpu,

@@ -45,6 +45,11 @@ std::string fault_text(std::uint32_t fault)
     return row_of(fault).text;
 }
 
+bool shows_address(std::uint32_t fault)
+{
+    return row_of(fault).shows_address;
+}
+
 FaultEvent fault_event(const EcbInfo& ecb, std::uint32_t cpu, const dt_rec_error& error)
 {
     FaultEvent event;
@@ -63,7 +68,7 @@ FaultEvent fault_event(const EcbInfo& ecb, std::uint32_t cpu, const dt_rec_error
     text = "error on enabled probe ID " + std::to_string(ecb.epid) + " (ID " +
            std::to_string(probe.id) + ": " + probe.provider + ":" + probe.module + ":" +
            probe.function + ":" + probe.name + "): " + fault_text(error.fault);
-    if (row_of(error.fault).shows_address) {
+    if (shows_address(error.fault)) {
         text += " (0x";
         put_hex(text, error.value);
         text += ")";

@@ -19,9 +19,6 @@ static Error stopped(const char* who)
     return Error{Code::invalid, std::string(who) + " ended the consumption"};
 }
 
-// Text that may wait is handed on in pieces of this size.
-constexpr std::size_t enough_text = 32 << 10;
-
 Result<Ok> Runner::run(EcbState& ecb, const ProbeData& data, Output& out,
                        RecordSink& sink)
 {

@@ -10,6 +10,9 @@
 
 namespace dt {
 
+// Text that may wait is handed on in pieces of this size.
+constexpr std::size_t enough_text = 32 << 10;
+
 class Runner {
 public:
     Runner(Symbolizer& symbols, Events* events) : symbols_(symbols), events_(events) {}

@@ -9,8 +9,6 @@
 
 namespace dt {
 
-constexpr std::size_t enough_text = 32 << 10;
-
 Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& out)
 {
     std::optional<StructuredRecord> part(std::in_place, data, context());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/consume/structured.hpp"
 
-#include "dif/faults.h"
 #include "libdtrace/consume/agg_value.hpp"
+#include "libdtrace/consume/drops.hpp"
+#include "libdtrace/consume/faults.hpp"
 #include "libdtrace/consume/numbers.hpp"
 
 #include <algorithm>
@@ -70,12 +71,6 @@ static std::string_view function_name(std::uint32_t function)
     default:
         return "";
     }
-}
-
-static std::int64_t normalized(std::int64_t count, std::uint64_t normal)
-{
-    auto by = static_cast<std::int64_t>(normal);
-    return by == 0 ? count : count / by;
 }
 
 static Json buckets_json(const AggEntry& entry)
@@ -261,19 +256,6 @@ void put_structured(std::string& out, const PrintContext& context, OutputForm fo
     out += line.text() + " " + std::to_string(count) + "\n";
 }
 
-static bool has_address(std::uint32_t fault)
-{
-    switch (fault) {
-#define X(name, number, text, address)                                                 \
-    case number:                                                                       \
-        return address != 0;
-        DIF_FAULTS(X)
-#undef X
-    default:
-        return false;
-    }
-}
-
 void put_json(std::string& out, const FaultEvent& event)
 {
     Json object{{"type", "error"},
@@ -282,7 +264,7 @@ void put_json(std::string& out, const FaultEvent& event)
                 {"action", event.action},
                 {"fault", fault_text(event.fault)},
                 {"message", event.text}};
-    if (has_address(event.fault)) {
+    if (shows_address(event.fault)) {
         std::string address = "0x";
         put_hex(address, event.value);
         object["address"] = address;
@@ -290,16 +272,6 @@ void put_json(std::string& out, const FaultEvent& event)
     if (!event.source.empty())
         object["source"] = {{"line", event.line}, {"text", event.source}};
     put_line(out, object);
-}
-
-static std::string_view drop_name(std::uint32_t kind)
-{
-    static constexpr std::string_view names[] = {
-#define X(name) #name,
-        DIF_DROPS(X)
-#undef X
-    };
-    return kind < std::size(names) ? names[kind] : "";
 }
 
 void put_json(std::string& out, const DropEvent& event)

@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/providers/extent_maps.hpp"
 
-#include <csignal>
+#include "base/no_signals.hpp"
+
 #include <exception>
 
 namespace dt {
-
-// Signals are for the thread that waits for them.
-static std::thread thread_without_signals(auto work)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread;
-    try {
-        thread = std::thread(work);
-    } catch (const std::exception&) { // no room for one more
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
-}
 
 ExtentMaps::~ExtentMaps()
 {
@@ -40,7 +26,11 @@ bool ExtentMaps::begin(const std::shared_ptr<ElfImage>& image)
         return works_;
     if (worker_.joinable())
         worker_.join(); // the one before has left work_off()
-    worker_ = thread_without_signals([this] { work_off(); });
+    try {
+        NoSignals here;
+        worker_ = std::thread([this] { work_off(); });
+    } catch (const std::exception&) { // no room for one more
+    }
     return works_ = worker_.joinable();
 }
 

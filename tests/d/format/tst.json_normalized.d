@@ -1,0 +1,14 @@
+/*
+ * Counts of a distribution are divided by the normal, also the least one by -1, which
+ * wraps.
+ * @flags: -x format=json
+ * @replace: "time":\d+,"cpu":\d+ -> "time":T,"cpu":C
+ */
+BEGIN
+{
+	@least = quantize(1, -9223372036854775807 - 1);
+	normalize(@least, -1);
+	@negative = quantize(1, 10);
+	normalize(@negative, -3);
+	exit(0);
+}
