@@ -177,6 +177,15 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
     dt::Attributes weak = dt::attributes_of(known);
     info->dtp_attr = attribute_of(weak);
     info->dtp_arga = attribute_of(known.owner->attributes().args);
+    dtp->argument_texts.clear();
+    dtp->argument_words.clear();
+    auto probed = dtp->probed_function(probe->dtpd_id);
+    if (const auto* function = std::get_if<dt::ProbedFunction>(&probed))
+        dtp->argument_texts = dtp->the_compiler().argument_texts(*function);
+    for (std::string& text : dtp->argument_texts)
+        dtp->argument_words.push_back(text.data());
+    info->dtp_argt = dtp->argument_words.data();
+    info->dtp_argc = static_cast<int>(dtp->argument_words.size());
     return 0;
 }
 

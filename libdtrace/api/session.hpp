@@ -72,12 +72,26 @@ struct dtrace_hdl : dt::Events {
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
                          dtrace_probespec_t spec, uint_t cflags, int argc,
                          char* const argv[], bool string_program);
+    dt::Compiler& the_compiler(); // made with the first that needs it
     dt::CompileOptions compile_options(uint_t cflags);
     int load_libraries(uint_t cflags);
     std::variant<dt::ProbeMatch, dt::Diagnostic> match(const dt::ProbeSpec& spec);
     int set_option(const char* name, const char* value);
     std::string hint_for(const dt::ProbeSpec& spec);
     void apply_display();
+
+    // session_types.cpp
+    struct Scope {
+        ps_prochandle* process = nullptr;
+        std::string_view module;
+        std::string why_not; // there is no process
+    };
+    Scope in_scope(std::string_view scope);
+    std::optional<std::uint64_t> symbol_address(std::string_view scope,
+                                                std::string_view symbol);
+    std::variant<std::vector<dt::TargetModule>, std::string>
+    modules_of(std::string_view scope);
+    std::variant<dt::ProbedFunction, std::string> probed_function(std::uint32_t id);
 
     // session.cpp
     int exec(dtrace_prog* prog);
@@ -136,6 +150,8 @@ struct dtrace_hdl : dt::Events {
     std::vector<dt::Enabling> enabled;             // in the order of exec
     std::map<std::string, dt::ProbeMatch> matches; // of the compilation under way
     std::size_t n_foreseen = 0; // sites of a description, at most, as expect() was told
+    std::vector<std::string> argument_texts; // of the last dtrace_probe_info()
+    std::vector<char*> argument_words;
     std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
     std::map<std::uint32_t, std::vector<dt::SitePlan>> plans; // of each: its sites'
     std::vector<std::string> patch_notes; // of the last dtrace_patch_iter()

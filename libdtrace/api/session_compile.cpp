@@ -189,16 +189,11 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
         return false;
     };
     to.match = [this](const ProbeSpec& probe) { return match(probe); };
-    to.symbol = [this](std::string_view object,
-                       std::string_view symbol) -> std::optional<std::uint64_t> {
-        ps_prochandle* process = processes.first();
-        if (process == nullptr)
-            return std::nullopt;
-        auto found = process->symbols->lookup(object, symbol);
-        if (!found)
-            return std::nullopt;
-        return found->addr.value;
+    to.symbol = [this](std::string_view scope, std::string_view symbol) {
+        return symbol_address(scope, symbol);
     };
+    to.modules = [this](std::string_view scope) { return modules_of(scope); };
+    to.probed_function = [this](std::uint32_t id) { return probed_function(id); };
     return to;
 }
 
@@ -270,6 +265,13 @@ static dt::Preprocessor preprocessor_of(const dt::Options& options)
     return by;
 }
 
+dt::Compiler& dtrace_hdl::the_compiler()
+{
+    if (!compiler)
+        compiler = std::make_unique<dt::Compiler>(options.run_time(DTRACEOPT_strsize));
+    return *compiler;
+}
+
 dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& source_name,
                                  dtrace_probespec_t spec, uint_t cflags, int argc,
                                  char* const argv[], bool string_program)
@@ -288,8 +290,7 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
         preprocessed = std::move(*done);
         text = preprocessed;
     }
-    if (!compiler)
-        compiler = std::make_unique<dt::Compiler>(options.run_time(DTRACEOPT_strsize));
+    the_compiler();
     if (load_libraries(cflags) != 0)
         return nullptr;
     dt::CompileOptions to = compile_options(cflags);

@@ -43,6 +43,7 @@ void Checker::expr(NodePtr& slot)
     if (depth_ > max_depth)
         fail(Tag::SYNTAX, slot->at, "expression is nested too deeply");
     dispatch(slot);
+    context_.target.types().complete(slot->type);
 }
 
 void Checker::dispatch(NodePtr& slot)

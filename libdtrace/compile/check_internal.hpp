@@ -3,7 +3,8 @@
 // checking may put another node in its place (a constant, an inline's expression).
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
-//   check_names.cpp    what a name means; inlines, args[], curpsinfo
+//   check_names.cpp    what a name means; inlines, curpsinfo
+//   check_arguments.cpp args[]
 //   check_expr.cpp     operators: types, folding
 //   check_convert.cpp  casts, stringof, ?:
 //   check_assign.cpp   assignments: what fixes a variable's type, what fits it
@@ -23,6 +24,8 @@
 #include <map>
 
 namespace dt {
+
+struct Argument;
 
 class Checker {
 public:
@@ -112,12 +115,15 @@ private:
     Ident* builtin(const VariableRow& row, Place at);
     void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
     void check_expansion(const Node& body, Place at);
-    void argument(NodePtr& slot, std::uint64_t n, Place at);
     bool psinfo_member(NodePtr& slot);
     void symbol(NodePtr& slot, bool address_only);
     [[noreturn]] void undefined_variable(const Node& name);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;
+
+    // check_arguments.cpp
+    Argument find_argument(std::uint64_t n, Place at);
+    void argument(NodePtr& slot, std::uint64_t n, Place at);
 
     // check_xlate.cpp
     void translator(std::unique_ptr<Decl>& decl);

@@ -3,7 +3,7 @@
 // enumerator, a predefined constant; with a backquote it is a symbol of the target. What
 // can be called is another name space (check_calls.cpp), and so are aggregations.
 //
-// args[n] becomes argN, cast to the type that the probe says. Members of curpsinfo and
+// args[n] is in check_arguments.cpp. Members of curpsinfo and
 // curlwpsinfo become the builtins that they are. An inline becomes a copy of its
 // expression, checked anew where it stands.
 #include "libdtrace/compile/check_internal.hpp"
@@ -166,24 +166,37 @@ void Checker::identifier(NodePtr& slot)
     undefined_variable(node);
 }
 
+// A variable of known type is what is stored there; its address is an integer constant.
 void Checker::symbol(NodePtr& slot, bool address_only)
 {
     const std::string text = slot->text;
-    std::size_t tick = text.rfind('`');
-    std::optional<std::uint64_t> value;
-    if (options_.symbol)
-        value = options_.symbol(std::string_view(text).substr(0, tick),
-                                std::string_view(text).substr(tick + 1));
-    if (!value)
-        fail(Tag::IDENT_UNDEF, slot->at,
-             "failed to resolve " + text + ": Unknown symbol name");
-    if (!address_only)
-        fail(Tag::SYM_NOTYPES, slot->at,
-             "symbol " + text + " has no type; its address is &" + text +
+    const Place at = slot->at;
+    if (auto value = context_.target.enumerator(text); value && !address_only) {
+        slot = make_integer(static_cast<std::uint64_t>(*value), types_.int_type(), at);
+        return;
+    }
+    auto address = context_.target.address(text);
+    if (!address)
+        fail(Tag::IDENT_UNDEF, at, "failed to resolve " + text + ": Unknown symbol name");
+    const Type* type = context_.target.variable_type(text);
+    if (!type && !address_only)
+        fail(Tag::SYM_NOTYPES, at,
+             "symbol " + text + " has no type" + context_.target.why_no_type(text) +
+                 "; its address is &" + text +
                  ", which can be cast to a pointer or passed to copyin( )");
-    const Type* type = types_.pointer_to(types_.void_type(), true);
-    slot = make_integer(*value, type, slot->at);
-    slot->userland = true;
+    NodePtr pointer = make_integer(
+        *address, types_.pointer_to(type ? type : types_.void_type(), true), at);
+    pointer->userland = true;
+    if (address_only) {
+        slot = std::move(pointer);
+        return;
+    }
+    slot = std::make_unique<Node>();
+    slot->kind = NodeKind::Unary;
+    slot->op = Op::Deref;
+    slot->at = at;
+    slot->left = std::move(pointer);
+    deref(*slot);
 }
 
 // Inlines of inlines double at each step; a program of forty lines would need all memory.
@@ -250,54 +263,6 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     body->type = ident.type;
     body->is_lvalue = false;
     slot = std::move(body);
-}
-
-void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
-{
-    constexpr std::uint64_t n_fetched = 10; // arg0 .. arg9
-    const std::string name = "args[" + std::to_string(n) + "]";
-    if (!clause_ || matches_.empty())
-        fail(Tag::ARGS_NONE, at,
-             name + " has no type here: the probes of this clause are not known");
-    for (std::size_t i = 1; i < matches_.size(); i++) {
-        bool same = matches_[i].args.size() == matches_[0].args.size();
-        for (std::size_t k = 0; same && k < matches_[0].args.size(); k++)
-            same = same_type(matches_[i].args[k], matches_[0].args[k]);
-        if (!same)
-            fail(Tag::ARGS_MULTI, at,
-                 name + " is ambiguous: the probes of this clause have arguments of "
-                        "different types");
-    }
-    const std::vector<const Type*>& args = matches_[0].args;
-    if (args.empty() && clause_->probes.front().provider.rfind("pid", 0) == 0)
-        fail(Tag::ARGS_TYPE, at,
-             name + " has no type: this function's argument types are not known; arg" +
-                 std::to_string(n) + " is its value as an integer");
-    if (args.empty())
-        fail(Tag::ARGS_NONE, at, "the probes of this clause have no typed arguments");
-    if (n >= args.size() || n >= n_fetched)
-        fail(Tag::ARGS_IDX, at,
-             "index " + std::to_string(n) +
-                 " is out of range for args[ ]: the probe has " +
-                 std::to_string(args.size()) +
-                 (args.size() == 1 ? " argument" : " arguments"));
-    const VariableRow* row = find_variable_row("arg" + std::to_string(n));
-
-    auto value = std::make_unique<Node>();
-    value->kind = NodeKind::Ident;
-    value->text = row->name;
-    value->at = at;
-    value->ident = builtin(*row, at);
-    value->type = value->ident->type;
-    if (args[n]->is_scalar()) {
-        slot = std::move(value);
-        cast_to(slot, args[n]);
-    } else {
-        // A struct by value or an array: the value is its address.
-        value->type = args[n];
-        slot = std::move(value);
-    }
-    slot->userland = is_userland(args[n]);
 }
 
 bool Checker::psinfo_member(NodePtr& slot)

@@ -5,6 +5,7 @@
 // the checker learnt about older names (their types, keys, use) is put back.
 #include "libdtrace/compile/compiler.hpp"
 
+#include "libdtrace/compile/arguments.hpp"
 #include "libdtrace/compile/passes.hpp"
 
 #include <utility>
@@ -119,6 +120,7 @@ struct Compiler::Impl {
     }
 
     std::shared_ptr<TypeTable> types;
+    TargetTypes target_types{*types};
     SymbolTable symbols;
 };
 
@@ -134,7 +136,8 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
     impl_->types->set_strsize(effective.strsize);
 
     Savepoint savepoint(*impl_->types, impl_->symbols);
-    CompileContext context{effective, *impl_->types, impl_->symbols, text};
+    CompileContext context{effective, *impl_->types, impl_->symbols,
+                           TargetNames(effective, impl_->target_types), text};
     try {
         Unit unit = parse(context);
         if (options.library && !unit.clauses.empty())
@@ -154,6 +157,15 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
             diagnostic.source = *diagnostic.at.file;
         return diagnostic;
     }
+}
+
+std::vector<std::string> Compiler::argument_texts(const ProbedFunction& probed)
+{
+    std::vector<std::string> texts;
+    for (const Argument& one :
+         arguments_of(probed, impl_->target_types, *impl_->types))
+        texts.push_back(declaration_text(one.type, one.name));
+    return texts;
 }
 
 } // namespace dt

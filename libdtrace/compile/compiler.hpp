@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "libdtrace/compile/program.hpp"
+#include "libdtrace/symbols/debug_types.hpp"
 
 #include <functional>
 #include <optional>
@@ -27,8 +28,21 @@ enum class SpecField { Provider, Module, Function, Name };
 struct ProbeMatch {
     std::vector<std::uint32_t> ids;
     bool retained = false; // may match later (a library not loaded yet)
-    // Types of args[] when all matched probes agree; empty otherwise.
+    // Types of args[] where the provider has some and all matched probes agree.
     std::vector<const Type*> args;
+};
+
+// A module of the traced process, as a name with a backquote means it.
+struct TargetModule {
+    std::string name;
+    DebugTypes* types = nullptr; // null: it has no debug data
+};
+
+// The function that a probe is in, as its debug data describes it.
+struct ProbedFunction {
+    enum class At { Entry, Return } at = At::Entry;
+    DebugTypes* types = nullptr;
+    DebugFunction function;
 };
 
 struct CompileOptions {
@@ -61,6 +75,13 @@ struct CompileOptions {
     std::function<std::optional<std::uint64_t>(std::string_view object,
                                                std::string_view symbol)>
         symbol;
+    // What a scope such as "a.out", "pid42`libc.so.6" or "" means; a text says why nothing.
+    std::function<std::variant<std::vector<TargetModule>, std::string>(
+        std::string_view scope)>
+        modules;
+    // For args[]; a text says why its arguments are not known.
+    std::function<std::variant<ProbedFunction, std::string>(std::uint32_t probe)>
+        probed_function;
 };
 
 class Compiler {
@@ -73,6 +94,9 @@ public:
     // Compiles a program or a D library. On error nothing of the program is kept.
     std::variant<Program, Diagnostic> compile(std::string_view text,
                                               const CompileOptions& options);
+
+    // The arguments of a function's probe as C declares them: "int n", "char *name".
+    std::vector<std::string> argument_texts(const ProbedFunction& probed);
 
 private:
     struct Impl;

@@ -80,6 +80,9 @@ bool is_function_pointer(const Type* type)
 bool is_userland(const Type* type)
 {
     for (; type; type = type->base) {
+        // An array of pointers: where they lead to is no matter of where they are.
+        if (type->kind == TypeKind::Array && type->base->is_pointer())
+            return false;
         if (type->userland)
             return true;
         bool leads_on = type->kind == TypeKind::Typedef ||

@@ -21,8 +21,19 @@ struct SpecifierWords {
     }
 };
 
+// Null: no type's name.
+const Type* Parser::named_type(std::string_view name) const
+{
+    if (name.find('`') == std::string_view::npos)
+        return context_.types.lookup(name);
+    const Type* type = context_.target.type(name);
+    return type ? context_.types.qualified(type, false, false, true) : nullptr;
+}
+
 bool Parser::is_type_name(std::string_view name) const
 {
+    if (name.find('`') != std::string_view::npos)
+        return named_type(name) != nullptr;
     return context_.types.lookup(name) != nullptr &&
            !variables_.contains(std::string(name)) &&
            !context_.symbols.variables.contains({Scope::Global, std::string(name)});
@@ -109,7 +120,7 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
     if (at(Tok::Ident)) {
         if (words.has_type() || words.has_attributes() || !is_type_name(token_.text))
             return false;
-        words.type = context_.types.lookup(token_.text);
+        words.type = named_type(token_.text);
         advance();
         return true;
     }

@@ -21,8 +21,7 @@ const Type* Parser::tagged_type(Specifiers& into)
     if (at(Tok::Ident) || (at(Tok::Keyword) && keyword_is_member_name(token_.key))) {
         name = token_.text;
         if (name.find('`') != std::string::npos)
-            fail(Tag::TYPE_ERR, place,
-                 "failed to resolve " + keyword + " " + name + ": Unknown type name");
+            return target_type(kind, keyword, name);
         advance();
         into.declares_tag = true;
         type = context_.types.declare(kind, name);
@@ -52,6 +51,22 @@ const Type* Parser::tagged_type(Specifiers& into)
     open_types_.erase(type);
     expect(Tok::RBrace);
     return type;
+}
+
+// "struct a.out`foo"
+const Type* Parser::target_type(TypeKind kind, const std::string& keyword,
+                                const std::string& name)
+{
+    auto tag = kind == TypeKind::Struct  ? TargetNames::Kind::Struct
+               : kind == TypeKind::Union ? TargetNames::Kind::Union
+                                         : TargetNames::Kind::Enum;
+    const Type* type = context_.target.type(name, tag);
+    if (type == nullptr)
+        fail(Tag::TYPE_ERR, token_.at,
+             "failed to resolve " + keyword + " " + name + ": Unknown type name" +
+                 context_.target.why_no_type(name, tag));
+    advance();
+    return context_.types.qualified(type, false, false, true);
 }
 
 void Parser::struct_body(Type& into)

@@ -228,8 +228,13 @@ Token Lexer::outer(Token token)
             pos_ += length;
             return word(std::move(token), name);
         }
-        if (run.find('`') != std::string_view::npos && is_type_(run))
-            return code(std::move(token));
+        if (run.find('`') != std::string_view::npos) {
+            const std::size_t begin = pos_;
+            Token name = code(token);
+            if (name.kind == Tok::Ident && is_type_(name.text))
+                return name;
+            pos_ = begin;
+        }
     }
     pos_ = end;
     token.kind = Tok::ProbeSpec;
@@ -274,10 +279,40 @@ std::size_t Lexer::module_end(std::size_t begin) const
     return at;
 }
 
-// foo, `foo, unix`foo, a.out`foo, libc.so.6`foo, pid12`libc.so.6`foo
+// "pid$target`" as the start of a scope: its value and a backquote, and where it ends.
+std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
+{
+    if (!text_.substr(end).starts_with("pid$"))
+        return std::nullopt;
+    Macros::Name name = Macros::scan(text_.substr(end + 3));
+    std::size_t tick = end + 3 + name.length;
+    if (name.length == 0 || tick + 1 >= text_.size() || text_[tick] != '`')
+        return std::nullopt;
+    end = tick + 1;
+    return "pid" + macros_.value(name, at) + "`";
+}
+
+// Behind a scope: where the name starts that a tag's keyword stands before, if one does.
+std::size_t Lexer::skip_tag_keyword(std::size_t at) const
+{
+    for (std::string_view word : {"struct", "union", "enum"}) {
+        std::size_t after = at + word.size(), name = after;
+        if (!text_.substr(at).starts_with(word))
+            continue;
+        while (name < text_.size() && is(text_[name], blank))
+            ++name;
+        if (name > after && name < text_.size() && is(text_[name], letter))
+            return name;
+    }
+    return at;
+}
+
+// foo, `foo, unix`foo, a.out`foo, libc.so.6`foo, pid12`libc.so.6`foo, pid$target`struct foo
 Token Lexer::word(Token token)
 {
     std::size_t end = pos_;
+    std::optional<std::string> process = process_scope(end, token.at);
+    const std::size_t after_process = end;
     for (;;) {
         std::size_t module = module_end(end);
         if (module == std::string_view::npos)
@@ -285,6 +320,8 @@ Token Lexer::word(Token token)
         end = module + 1;
     }
     bool scoped = end != pos_;
+    if (scoped)
+        end = skip_tag_keyword(end);
     while (end < text_.size() && is(text_[end], letter | digit))
         ++end;
     if (end == pos_) { // a ` that no name follows
@@ -297,7 +334,12 @@ Token Lexer::word(Token token)
     if (!scoped)
         return word(std::move(token), spelled);
     token.kind = Tok::Ident;
-    token.text = spelled;
+    token.text = process ? *process + std::string(text_.substr(after_process, end - after_process)) : std::string(spelled);
+    // "struct   foo" is "struct foo".
+    std::size_t blanks = token.text.find_first_of(" \t");
+    if (blanks != std::string::npos)
+        token.text.replace(blanks, token.text.find_first_not_of(" \t", blanks) - blanks,
+                           " ");
     return token;
 }
 

@@ -17,6 +17,7 @@
 #include "libdtrace/compile/ast.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -141,6 +142,8 @@ private:
     std::size_t module_end(std::size_t begin) const;
     Token outer(Token token);
     Token code(Token token);
+    std::optional<std::string> process_scope(std::size_t& end, Place at);
+    std::size_t skip_tag_keyword(std::size_t at) const;
     Token word(Token token);
     Token word(Token token, std::string_view spelled) const;
     Token macro(Token token);

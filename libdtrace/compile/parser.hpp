@@ -142,6 +142,7 @@ private:
     std::optional<std::int64_t> constant_expression();
 
     // Declarations
+    const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
     bool starts_type(const Token& token) const;
     bool starts_declaration() const;
@@ -152,6 +153,8 @@ private:
     bool storage_specifier(Specifiers& into);
     const Type* finish_specifiers(const struct SpecifierWords& words);
     const Type* tagged_type(Specifiers& into);
+    const Type* target_type(TypeKind kind, const std::string& keyword,
+                            const std::string& name);
     void struct_body(Type& into);
     void struct_member(Type& into, class StructLayout& layout);
     void member_declarator(const Specifiers& base, Type& into, StructLayout& layout);

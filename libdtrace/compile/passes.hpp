@@ -3,6 +3,7 @@
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/compile/target_names.hpp"
 
 #include <map>
 #include <memory>
@@ -38,6 +39,7 @@ struct CompileContext {
     const CompileOptions& options;
     TypeTable& types;
     SymbolTable& symbols;
+    TargetNames target;
     std::string_view text;
 };
 

@@ -67,6 +67,7 @@ struct Type {
     std::vector<Enumerator> enumerators; // Enum
     std::vector<const Type*> parameters; // Function
     bool varargs = false;
+    bool passed_by_reference = false; // Struct, Union of C++: an argument is its address
     bool complete = true; // Struct, Union, Enum: body seen; Array: size known
     // Typedef: what resolve() gives, so that a long chain is walked once; null: not known.
     const Type* resolved = nullptr;
@@ -139,5 +140,7 @@ private:
 // As DTrace's messages name it: "int", "struct foo *", "string", "char [12]",
 // "dynamic variable".
 std::string type_text(const Type* type);
+// "char *name", "int (*f)(void)"; the type alone without a name.
+std::string declaration_text(const Type* type, std::string_view name);
 
 } // namespace dt

@@ -89,9 +89,14 @@ std::string around(const Type* type, std::string middle)
 
 std::string type_text(const Type* type)
 {
+    return declaration_text(type, "");
+}
+
+std::string declaration_text(const Type* type, std::string_view name)
+{
     if (type == nullptr)
         return "unknown type";
-    std::string text = around(type, "");
+    std::string text = around(type, std::string(name));
     while (!text.empty() && text.back() == ' ')
         text.pop_back();
     return text;

@@ -43,6 +43,16 @@ using Bytes = std::span<const std::byte>;
 
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth);
 
+// As its author declared it: where a pointer leads is the tracer's business.
+std::string written(const Type* type)
+{
+    constexpr std::string_view word = "userland ";
+    std::string text = type_text(type);
+    for (std::size_t at; (at = text.find(word)) != text.npos;)
+        text.erase(at, word.size());
+    return text;
+}
+
 void put_scalar_hex(std::string& out, std::uint64_t value)
 {
     if (value != 0)
@@ -83,7 +93,7 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
     for (const Member& member : type->members) {
         if (!member.type)
             continue;
-        out.append(margin).append(type_text(member.type));
+        out.append(margin).append(written(member.type));
         if (!member.name.empty())
             out.append(" ").append(member.name);
         out.append(" = ");
@@ -180,7 +190,7 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
         put_hex_dump(out, bytes);
         return;
     }
-    out.append(type_text(type)).push_back(' ');
+    out.append(written(type)).push_back(' ');
     put_value_of(out, type, bytes, 0);
 }
 

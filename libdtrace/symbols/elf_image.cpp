@@ -5,7 +5,9 @@
 // lies whole in one of them; a larger range gets a buffer of its own.
 #include "libdtrace/symbols/elf_image.hpp"
 
+#include "libdtrace/symbols/data_symbols.hpp"
 #include "libdtrace/symbols/debug_file.hpp"
+#include "libdtrace/symbols/debug_types.hpp"
 #include "libdtrace/symbols/elf_kind.hpp"
 #include "libdtrace/symbols/elf_sections.hpp"
 #include "libdtrace/symbols/frame_functions.hpp"
@@ -45,6 +47,8 @@ struct ElfImage::State {
     std::optional<FunctionTable> functions;
     std::vector<std::string> notes;
 
+    std::optional<Result<std::unique_ptr<DebugTypes>>> debug_types;
+
     std::optional<std::vector<AddressRange>> frames;
     std::mutex reading; // of windows and large
     std::map<std::uint64_t, std::vector<std::byte>> windows; // by link-time address
@@ -54,6 +58,7 @@ struct ElfImage::State {
     void add_frame_functions(std::vector<FunctionSymbol>& symbols);
     std::deque<std::string> frame_names;
     void open_debugdata();
+    Result<std::unique_ptr<DebugTypes>> open_debug_types();
     Result<std::vector<std::byte>> load(const ElfSegment& segment, std::uint64_t at,
                                         std::uint64_t n_bytes);
 };
@@ -280,6 +285,38 @@ const FunctionTable& ElfImage::functions()
     if (!state_->functions)
         state_->load_functions();
     return *state_->functions;
+}
+
+// A file that strip(1) left its symbols in may have a debug file all the same.
+Result<std::unique_ptr<DebugTypes>> ElfImage::State::open_debug_types()
+{
+    auto has_types = [](const ElfSections& elf) {
+        const ElfSection* section = elf.find(".debug_info");
+        return section && section->header.sh_type != SHT_NOBITS && elf.fd() >= 0;
+    };
+    if (has_types(*file))
+        return DebugTypes::open(file->fd());
+    DebugFile found = find_debug_file(*file, path, root);
+    if (found.elf && has_types(*found.elf))
+        return DebugTypes::open(found.elf->fd());
+    return Error{Code::not_found, "no debug data"};
+}
+
+std::optional<std::uint64_t> ElfImage::find_variable(std::string_view name)
+{
+    for (const ElfSections* file : files())
+        if (auto addr = find_data_symbol(*file, name))
+            return addr;
+    return std::nullopt;
+}
+
+Result<DebugTypes*> ElfImage::debug_types()
+{
+    if (!state_->debug_types)
+        state_->debug_types = state_->open_debug_types();
+    if (!*state_->debug_types)
+        return state_->debug_types->error().during(path());
+    return (*state_->debug_types)->get();
 }
 
 std::span<const AddressRange> ElfImage::frame_functions()

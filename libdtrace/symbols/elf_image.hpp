@@ -57,6 +57,7 @@ constexpr std::size_t functions = std::size_t{2} << 20;    // of one symbol tabl
 constexpr std::size_t name_bytes = std::size_t{256} << 20; // of one symbol table
 } // namespace elf_limits
 
+class DebugTypes;
 class ElfSections;
 
 class ElfImage {
@@ -95,6 +96,13 @@ public:
     const std::vector<std::string>& notes() const;
     // The debug file that functions() took names from, empty when none was found.
     const std::string& debug_file() const;
+
+    // The link-time address of a variable, by the symbol tables.
+    std::optional<std::uint64_t> find_variable(std::string_view name);
+
+    // The DWARF of the file or of its debug file, opened on the first call. not_found,
+    // corrupt: as DebugTypes::open(). Lives as long as the image.
+    Result<DebugTypes*> debug_types();
 
     // Function ranges from .eh_frame, also where symbols are missing: sorted by
     // address, without names. Empty when the file has no usable .eh_frame.

@@ -230,7 +230,7 @@ void dtrace_dof_destroy(dtrace_hdl_t* dtp, void* dof);
 typedef struct dtrace_probeinfo {
     dtrace_attribute_t dtp_attr;  /* of the probe description */
     dtrace_attribute_t dtp_arga;  /* of its arguments */
-    char* const* dtp_argt;        /* types of args[], dtp_argc of them */
+    char* const* dtp_argt;        /* args[] as C declares them, until the next call */
     int dtp_argc;
 } dtrace_probeinfo_t;
 

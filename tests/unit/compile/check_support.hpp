@@ -13,6 +13,7 @@ namespace dt {
 struct Checked {
     CompileOptions options;
     TypeTable types;
+    TargetTypes target_types{types};
     SymbolTable symbols;
     Unit unit;
     std::optional<Diagnostic> error;
@@ -23,7 +24,8 @@ struct Checked {
     Checked& run(std::string_view text)
     {
         error.reset();
-        CompileContext context{options, types, symbols, text};
+        CompileContext context{options, types, symbols, TargetNames(options, target_types),
+                               text};
         try {
             unit = parse(context);
             lower_ifs(unit, context);

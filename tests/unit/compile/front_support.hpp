@@ -20,6 +20,7 @@ inline void PrintTo(Tag tag, std::ostream* out)
 struct Parsed {
     CompileOptions options;
     TypeTable types;
+    TargetTypes target_types{types};
     SymbolTable symbols;
     Unit unit;
     std::optional<Diagnostic> error;
@@ -38,7 +39,8 @@ struct Parsed {
         error.reset();
         unit = {};
         apply_options(scan_options(text), options);
-        CompileContext context{options, types, symbols, text};
+        CompileContext context{options, types, symbols, TargetNames(options, target_types),
+                               text};
         try {
             unit = parse(context);
         } catch (const CompileError& thrown) {
@@ -49,7 +51,8 @@ struct Parsed {
 
     Parsed& lowered()
     {
-        CompileContext context{options, types, symbols, {}};
+        CompileContext context{options, types, symbols, TargetNames(options, target_types),
+                               {}};
         lower_ifs(unit, context);
         return *this;
     }

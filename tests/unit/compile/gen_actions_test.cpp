@@ -19,7 +19,9 @@ protected:
         clause->statements.push_back(std::move(line));
         unit.clauses.push_back(std::move(clause));
         SymbolTable symbols;
-        CompileContext context{t.options, t.types, symbols, "BEGIN { }"};
+        TargetTypes target_types(t.types);
+        CompileContext context{t.options, t.types, symbols,
+                               TargetNames(t.options, target_types), "BEGIN { }"};
         program = generate(unit, context);
         return program.clauses[0].actions;
     }

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// args[n]: what the probe says of its argument, from argN or from the stack.
+//
+// Providers with types of their own say them with the probe. Those of a function's entry
+// and return come from its debug data (argument_places.hpp says where they are), and are
+// looked up for the functions of a clause that asks for them only.
+#include "libdtrace/compile/check_internal.hpp"
+
+#include "dif/vars.h"
+#include "libdtrace/compile/arguments.hpp"
+
+namespace dt {
+
+namespace {
+
+constexpr unsigned n_fetched = 10; // arg0 .. arg9
+
+// Null: it can be had.
+const char* why_not(ArgumentPlace place)
+{
+    using Kind = ArgumentPlace::Kind;
+    switch (place.kind) {
+    case Kind::Float:
+        return "it travels in a floating-point register";
+    case Kind::Registers:
+        return "it is a struct by value, in registers";
+    case Kind::Nowhere:
+        return "it has no bytes";
+    case Kind::Stack:
+        return nullptr;
+    case Kind::Value:
+    case Kind::Address:
+        break;
+    }
+    return place.n < n_fetched ? nullptr : "it lies behind the ten of arg0 to arg9";
+}
+
+NodePtr cast_node(const Type* type, NodePtr value, Place at)
+{
+    auto node = std::make_unique<Node>();
+    node->kind = NodeKind::Cast;
+    node->at = at;
+    node->decl_type = type;
+    node->left = std::move(value);
+    return node;
+}
+
+NodePtr name_node(std::string name, Place at)
+{
+    auto node = std::make_unique<Node>();
+    node->kind = NodeKind::Ident;
+    node->text = std::move(name);
+    node->at = at;
+    return node;
+}
+
+} // namespace
+
+std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
+                                   TypeTable& table)
+{
+    using At = ProbedFunction::At;
+    const Type* result = types.type(*probed.types, probed.function.result);
+    if (probed.at == At::Return) {
+        std::vector<Argument> arguments{{"", table.uint64_type(), {}}};
+        if (result->resolve()->kind != TypeKind::Void)
+            arguments.push_back({"", result, result_place(result)});
+        return arguments;
+    }
+    std::vector<const Type*> parameters;
+    for (const DebugParameter& parameter : probed.function.parameters)
+        parameters.push_back(types.type(*probed.types, parameter.type));
+    std::vector<ArgumentPlace> places = argument_places(parameters, result);
+    std::vector<Argument> arguments;
+    for (std::size_t i = 0; i < parameters.size(); i++)
+        arguments.push_back(
+            {probed.function.parameters[i].name, parameters[i], places[i]});
+    return arguments;
+}
+
+// Of all probes of the clause; those that differ are told at `at`.
+Argument Checker::find_argument(std::uint64_t n, Place at)
+{
+    const std::string name = "args[" + std::to_string(n) + "]";
+    std::optional<Argument> common;
+    bool any = false;
+    auto take = [&](const std::vector<Argument>& arguments) {
+        any = true;
+        if (n >= arguments.size())
+            fail(Tag::ARGS_IDX, at,
+                 "index " + std::to_string(n) +
+                     " is out of range for args[ ]: the probe has " +
+                     std::to_string(arguments.size()) +
+                     (arguments.size() == 1 ? " argument" : " arguments"));
+        const Argument& one = arguments[n];
+        if (common && !(same_type(common->type, one.type) && common->place == one.place))
+            fail(Tag::ARGS_MULTI, at,
+                 name + " is ambiguous: the probes of this clause have arguments of "
+                        "different types");
+        common = one;
+    };
+    for (const ProbeMatch& match : matches_) {
+        if (!match.args.empty()) {
+            std::vector<Argument> arguments;
+            for (unsigned i = 0; i < match.args.size(); i++)
+                arguments.push_back(
+                    {"", match.args[i], {ArgumentPlace::Kind::Value, i}});
+            take(arguments);
+            continue;
+        }
+        for (std::uint32_t id : match.ids) {
+            if (!options_.probed_function)
+                break;
+            auto probed = options_.probed_function(id);
+            if (auto* why = std::get_if<std::string>(&probed))
+                fail(why->empty() ? Tag::ARGS_NONE : Tag::ARGS_TYPE, at,
+                     why->empty()
+                         ? "the probes of this clause have no typed arguments"
+                         : name + " has no type: " + *why + "; arg" +
+                               std::to_string(n) + " is its value as an integer");
+            take(arguments_of(std::get<ProbedFunction>(probed), context_.target.types(),
+                              types_));
+        }
+    }
+    if (!any)
+        fail(Tag::ARGS_NONE, at,
+             matches_.empty()
+                 ? name + " has no type here: the probes of this clause are not known"
+                 : "the probes of this clause have no typed arguments");
+    return *common;
+}
+
+void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
+{
+    using Kind = ArgumentPlace::Kind;
+    Argument argument = find_argument(n, at);
+    const ArgumentPlace place = argument.place;
+    const Type* type = argument.type;
+    if (const char* why = why_not(place))
+        fail(Tag::ARGS_TYPE, at,
+             "args[" + std::to_string(n) + "], " + quoted(type) + ", cannot be had: " +
+                 why);
+    NodePtr value;
+    if (place.kind != Kind::Stack) {
+        value = name_node("arg" + std::to_string(place.n), at);
+    } else {
+        // Above the return address, which the stack pointer leads to.
+        value = std::make_unique<Node>();
+        value->kind = NodeKind::Binary;
+        value->op = Op::Add;
+        value->at = at;
+        value->left = std::make_unique<Node>();
+        value->left->kind = NodeKind::Index;
+        value->left->at = at;
+        value->left->left = name_node("uregs", at);
+        value->left->args.push_back(
+            make_integer(*find_ureg("R_SP"), types_.int_type(), at));
+        value->right =
+            make_integer(8 + 8 * std::uint64_t{place.n}, types_.int_type(), at);
+    }
+    if (place.kind == Kind::Value && type->is_scalar()) {
+        slot = cast_node(type, std::move(value), at);
+    } else {
+        // By value, or by reference: what is there is its address.
+        slot = std::make_unique<Node>();
+        slot->kind = NodeKind::Unary;
+        slot->op = Op::Deref;
+        slot->at = at;
+        slot->left = cast_node(types_.pointer_to(type, true), std::move(value), at);
+    }
+    expr(slot);
+}
+
+} // namespace dt

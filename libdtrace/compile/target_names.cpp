@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/compile/target_names.hpp"
+
+#include "libdtrace/symbols/suggest.hpp"
+
+namespace dt {
+
+TargetNames::Name TargetNames::split(std::string_view scoped, Kind kind)
+{
+    std::size_t tick = scoped.rfind('`');
+    Name name{scoped.substr(0, tick), scoped.substr(tick + 1), kind};
+    using Word = std::pair<std::string_view, Kind>;
+    for (auto [word, tagged] : {Word{"struct ", Kind::Struct}, Word{"union ", Kind::Union},
+                                Word{"enum ", Kind::Enum}}) {
+        if (name.name.starts_with(word)) {
+            name.name.remove_prefix(word.size());
+            name.kind = tagged;
+        }
+    }
+    return name;
+}
+
+const std::variant<std::vector<TargetModule>, std::string>&
+TargetNames::modules(std::string_view scope)
+{
+    auto known = modules_.find(scope);
+    if (known == modules_.end())
+        known = modules_
+                    .emplace(scope, options_.modules ? options_.modules(scope)
+                                                     : std::string("there is no target"))
+                    .first;
+    return known->second;
+}
+
+template <class F>
+auto TargetNames::first(std::string_view scope, F find)
+    -> decltype(find(*static_cast<DebugTypes*>(nullptr)))
+{
+    if (const auto* all = std::get_if<std::vector<TargetModule>>(&modules(scope)))
+        for (const TargetModule& module : *all)
+            if (module.types != nullptr)
+                if (auto found = find(*module.types))
+                    return found;
+    return {};
+}
+
+const Type* TargetNames::type(std::string_view scoped, Kind kind)
+{
+    Name name = split(scoped, kind);
+    auto [known, is_new] = found_.try_emplace({kind, std::string(scoped)}, nullptr);
+    if (is_new)
+        known->second = first(name.scope, [&](DebugTypes& in) -> const Type* {
+            auto ref = in.find(name.kind, name.name);
+            return ref ? types_.type(in, *ref) : nullptr;
+        });
+    return known->second;
+}
+
+std::string TargetNames::why_no_type(std::string_view scoped, Kind kind)
+{
+    Name name = split(scoped, kind);
+    const auto& known = modules(name.scope);
+    if (const auto* why = std::get_if<std::string>(&known))
+        return ": " + *why;
+    std::string without;
+    Suggestions near(name.name);
+    bool any = false;
+    for (const TargetModule& module : std::get<std::vector<TargetModule>>(known)) {
+        if (module.types == nullptr) {
+            without += (without.empty() ? "" : ", ") + module.name;
+            continue;
+        }
+        any = true;
+        using Word = std::pair<const char*, Kind>;
+        for (auto [word, kind] : {Word{"", Kind::Ordinary}, Word{"struct ", Kind::Struct},
+                                  Word{"union ", Kind::Union}, Word{"enum ", Kind::Enum}})
+            if (kind != name.kind && module.types->find(kind, name.name))
+                return did_you_mean({word + std::string(name.scope) + "`" +
+                                     std::string(name.name)});
+        for (std::string_view candidate : module.types->names(name.kind))
+            near.consider(candidate);
+    }
+    if (any)
+        return did_you_mean(near.nearest(1));
+    return "; no debug data for " + without +
+           ": compile it with -g, or install its debug symbols";
+}
+
+const Type* TargetNames::variable_type(std::string_view scoped)
+{
+    Name name = split(scoped, Kind::Ordinary);
+    return first(name.scope, [&](DebugTypes& in) -> const Type* {
+        auto ref = in.find_variable(name.name);
+        return ref ? types_.type(in, *ref) : nullptr;
+    });
+}
+
+std::optional<std::int64_t> TargetNames::enumerator(std::string_view scoped)
+{
+    Name name = split(scoped, Kind::Ordinary);
+    return first(name.scope,
+                 [&](DebugTypes& in) { return in.find_enumerator(name.name); });
+}
+
+std::optional<std::uint64_t> TargetNames::address(std::string_view scoped)
+{
+    Name name = split(scoped, Kind::Ordinary);
+    return options_.symbol ? options_.symbol(name.scope, name.name) : std::nullopt;
+}
+
+} // namespace dt
