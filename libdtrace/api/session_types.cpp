@@ -54,6 +54,7 @@ dtrace_hdl::modules_of(std::string_view scope)
     for (const dt::Module* module : in.process->symbols->match_modules(in.module)) {
         TargetModule& one = modules.emplace_back();
         one.name = module->name;
+        one.bias = module->bias;
         if (module->image)
             if (auto types = module->image->debug_types())
                 one.types = *types;

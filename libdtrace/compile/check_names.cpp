@@ -175,17 +175,17 @@ void Checker::symbol(NodePtr& slot, bool address_only)
         slot = make_integer(static_cast<std::uint64_t>(*value), types_.int_type(), at);
         return;
     }
-    auto address = context_.target.address(text);
-    if (!address)
+    auto variable = context_.target.variable(text);
+    if (!variable)
         fail(Tag::IDENT_UNDEF, at, "failed to resolve " + text + ": Unknown symbol name");
-    const Type* type = context_.target.variable_type(text);
+    const Type* type = variable->type;
     if (!type && !address_only)
         fail(Tag::SYM_NOTYPES, at,
              "symbol " + text + " has no type" + context_.target.why_no_type(text) +
                  "; its address is &" + text +
                  ", which can be cast to a pointer or passed to copyin( )");
     NodePtr pointer = make_integer(
-        *address, types_.pointer_to(type ? type : types_.void_type(), true), at);
+        variable->addr, types_.pointer_to(type ? type : types_.void_type(), true), at);
     pointer->userland = true;
     if (address_only) {
         slot = std::move(pointer);

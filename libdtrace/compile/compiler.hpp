@@ -35,6 +35,7 @@ struct ProbeMatch {
 // A module of the traced process, as a name with a backquote means it.
 struct TargetModule {
     std::string name;
+    std::uint64_t bias = 0;      // of its link-time addresses
     DebugTypes* types = nullptr; // null: it has no debug data
 };
 

@@ -27,6 +27,8 @@ const Type* Parser::named_type(std::string_view name) const
     if (name.find('`') == std::string_view::npos)
         return context_.types.lookup(name);
     const Type* type = context_.target.type(name);
+    if (type == nullptr)
+        unknown_type_ = name;
     return type ? context_.types.qualified(type, false, false, true) : nullptr;
 }
 

@@ -30,6 +30,17 @@ const Type* Parser::whole_type(const Type* type, Place place,
     return type;
 }
 
+// An object of D's own lies in D's memory, wherever its type comes from: "userland" says
+// something of pointers alone.
+const Type* Parser::of_own(const Type* type)
+{
+    bool is_marked = type->kind == TypeKind::Typedef && type->name.empty() &&
+                     type->userland;
+    return is_marked ? context_.types.qualified(type->base, type->is_const,
+                                                type->is_volatile, false)
+                     : type;
+}
+
 Parser::Declarator Parser::declarator(const Specifiers& base, Names names)
 {
     Declarator result;
@@ -49,7 +60,7 @@ Parser::Declarator Parser::declarator(const Specifiers& base, Names names)
         result.has_keys = true;
         result.keys = std::move(found[i].parameters);
     }
-    result.type = type;
+    result.type = base.storage == Storage::Typedef ? type : of_own(type);
     return result;
 }
 
@@ -227,11 +238,12 @@ const Type* Parser::apply(const Layer& layer, const Type* base)
         if (kind == TypeKind::Function || kind == TypeKind::Array)
             fail(Tag::DECL_COMBO, layer.at,
                  "function may not return a function or an array");
-        return types.function_of(base, layer.parameters.types,
+        return types.function_of(of_own(base), layer.parameters.types,
                                  layer.parameters.varargs);
     default:
         break;
     }
+    base = of_own(base);
     if (kind == TypeKind::Array && !base->resolve()->complete)
         fail(Tag::DECL_ARRNULL, layer.at, "array of arrays requires a dimension");
     if (kind == TypeKind::Void || kind == TypeKind::Function ||

@@ -88,6 +88,11 @@ void Parser::syntax_error() const
 {
     if (at(Tok::End))
         fail(Tag::SYNTAX, token_.at, "syntax error near end of input");
+    // "(a.out`foo *)x" reads as a product when there is no such type.
+    if (!unknown_type_.empty() && !context_.target.variable(unknown_type_))
+        fail(Tag::TYPE_ERR, token_.at,
+             "failed to resolve " + unknown_type_ + ": Unknown type name" +
+                 context_.target.why_no_type(unknown_type_));
     fail(Tag::SYNTAX, token_.at, "syntax error near \"" + printable(token_.raw) + "\"");
 }
 

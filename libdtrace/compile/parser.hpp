@@ -173,6 +173,7 @@ private:
     Layer parameter_layer();
     Parameters parameters(Tok close);
     const Type* apply(const Layer& layer, const Type* base);
+    const Type* of_own(const Type* type);
     const Type* type_name();
     const Type* whole_type(const Type* type, Place at, std::string_view what) const;
 
@@ -184,6 +185,7 @@ private:
     Token token_;
     std::optional<Token> peeked_;
     int depth_ = 0;
+    mutable std::string unknown_type_; // the last name with a backquote that is no type
     std::unordered_map<std::string, std::int64_t> enumerators_;
     std::unordered_set<std::string> variables_;
     std::unordered_set<const Type*> open_types_; // whose bodies are being parsed

@@ -34,12 +34,12 @@ TargetNames::modules(std::string_view scope)
 
 template <class F>
 auto TargetNames::first(std::string_view scope, F find)
-    -> decltype(find(*static_cast<DebugTypes*>(nullptr)))
+    -> decltype(find(*static_cast<const TargetModule*>(nullptr)))
 {
     if (const auto* all = std::get_if<std::vector<TargetModule>>(&modules(scope)))
         for (const TargetModule& module : *all)
             if (module.types != nullptr)
-                if (auto found = find(*module.types))
+                if (auto found = find(module))
                     return found;
     return {};
 }
@@ -49,9 +49,9 @@ const Type* TargetNames::type(std::string_view scoped, Kind kind)
     Name name = split(scoped, kind);
     auto [known, is_new] = found_.try_emplace({kind, std::string(scoped)}, nullptr);
     if (is_new)
-        known->second = first(name.scope, [&](DebugTypes& in) -> const Type* {
-            auto ref = in.find(name.kind, name.name);
-            return ref ? types_.type(in, *ref) : nullptr;
+        known->second = first(name.scope, [&](const TargetModule& in) -> const Type* {
+            auto ref = in.types->find(name.kind, name.name);
+            return ref ? types_.type(*in.types, *ref) : nullptr;
         });
     return known->second;
 }
@@ -86,26 +86,31 @@ std::string TargetNames::why_no_type(std::string_view scoped, Kind kind)
            ": compile it with -g, or install its debug symbols";
 }
 
-const Type* TargetNames::variable_type(std::string_view scoped)
+std::optional<TargetNames::Variable> TargetNames::variable(std::string_view scoped)
 {
     Name name = split(scoped, Kind::Ordinary);
-    return first(name.scope, [&](DebugTypes& in) -> const Type* {
-        auto ref = in.find_variable(name.name);
-        return ref ? types_.type(in, *ref) : nullptr;
+    Variable known;
+    auto placed = first(name.scope, [&](const TargetModule& in) {
+        auto variable = in.types->find_variable(name.name);
+        if (variable && !known.type)
+            known.type = types_.type(*in.types, variable->type);
+        return variable && variable->addr ? std::optional(*variable->addr + in.bias)
+                                          : std::nullopt;
     });
+    if (!placed && options_.symbol)
+        placed = options_.symbol(name.scope, name.name);
+    if (!placed)
+        return std::nullopt;
+    known.addr = *placed;
+    return known;
 }
 
 std::optional<std::int64_t> TargetNames::enumerator(std::string_view scoped)
 {
     Name name = split(scoped, Kind::Ordinary);
-    return first(name.scope,
-                 [&](DebugTypes& in) { return in.find_enumerator(name.name); });
-}
-
-std::optional<std::uint64_t> TargetNames::address(std::string_view scoped)
-{
-    Name name = split(scoped, Kind::Ordinary);
-    return options_.symbol ? options_.symbol(name.scope, name.name) : std::nullopt;
+    return first(name.scope, [&](const TargetModule& in) {
+        return in.types->find_enumerator(name.name);
+    });
 }
 
 } // namespace dt

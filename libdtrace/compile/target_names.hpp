@@ -34,9 +34,13 @@ public:
     // or enum behind its backquotes, which goes before kind.
     const Type* type(std::string_view scoped, Kind kind = Kind::Ordinary);
     std::string why_no_type(std::string_view scoped, Kind kind = Kind::Ordinary);
-    const Type* variable_type(std::string_view scoped);
+    struct Variable {
+        const Type* type = nullptr; // null: only its address is known
+        std::uint64_t addr = 0;
+    };
+    // A function, too.
+    std::optional<Variable> variable(std::string_view scoped);
     std::optional<std::int64_t> enumerator(std::string_view scoped);
-    std::optional<std::uint64_t> address(std::string_view scoped);
 
 private:
     struct Name {
@@ -46,9 +50,9 @@ private:
     static Name split(std::string_view scoped, Kind kind);
     const std::variant<std::vector<TargetModule>, std::string>&
     modules(std::string_view scope);
-    // The first that a module's types have.
+    // The first that a module with types has.
     template <class F> auto first(std::string_view scope, F find)
-        -> decltype(find(*static_cast<DebugTypes*>(nullptr)));
+        -> decltype(find(*static_cast<const TargetModule*>(nullptr)));
 
     const CompileOptions& options_;
     TargetTypes& types_;

@@ -57,8 +57,7 @@ static bool has_signed_type(const RecordDesc& desc)
     if (!desc.compiled || !desc.compiled->type)
         return true;
     const Type* type = desc.compiled->type->resolve();
-    return type->kind == TypeKind::Enum || type->kind == TypeKind::Dynamic ||
-           type->is_signed;
+    return type->kind == TypeKind::Dynamic || type->is_signed;
 }
 
 FormatPlan::FormatPlan(const Format& format, std::span<const RecordDesc> values)

@@ -74,6 +74,67 @@ bool has(Dwarf_Die* die, unsigned attribute)
     return dwarf_hasattr_integrate(die, attribute) != 0;
 }
 
+// A constructor that copies or moves, or the destructor, as its author wrote it.
+bool is_special_function(Dwarf_Die* die, std::string_view class_name, const void* class_at)
+{
+    std::string_view name = name_of(die);
+    bool is_destructor = name.starts_with('~');
+    if (dwarf_hasattr(die, DW_AT_artificial) != 0 ||
+        number(die, DW_AT_defaulted).value_or(0) == DW_DEFAULTED_in_class ||
+        (!is_destructor && name != class_name))
+        return false;
+    if (is_destructor)
+        return true;
+    int n_parameters = 0;
+    bool takes_one_of_its_own = false;
+    for_children(die, [&](Dwarf_Die* child) {
+        Dwarf_Die type;
+        if (dwarf_tag(child) != DW_TAG_formal_parameter ||
+            dwarf_hasattr(child, DW_AT_artificial) != 0)
+            return true;
+        if (n_parameters++ == 0 && entry_at(child, DW_AT_type, type) &&
+            (dwarf_tag(&type) == DW_TAG_reference_type ||
+             dwarf_tag(&type) == DW_TAG_rvalue_reference_type) &&
+            entry_at(&type, DW_AT_type, type) && dwarf_peel_type(&type, &type) == 0)
+            takes_one_of_its_own = type.addr == class_at;
+        return n_parameters < 2;
+    });
+    return n_parameters == 1 && takes_one_of_its_own;
+}
+
+// Itanium C++ ABI, "non-trivial for the purposes of calls". Where the compiler does not
+// say it, the class does: what it declares, and what it is made of.
+bool is_passed_by_reference(Dwarf_Die* die, int depth)
+{
+    if (auto said = number(die, DW_AT_calling_convention))
+        return *said == DW_CC_pass_by_reference;
+    bool found = false;
+    std::string_view name = name_of(die);
+    for_children(die, [&](Dwarf_Die* child) {
+        Dwarf_Die type;
+        switch (dwarf_tag(child)) {
+        case DW_TAG_subprogram:
+            found = is_special_function(child, name, die->addr) ||
+                    number(child, DW_AT_virtuality).value_or(0) != 0;
+            break;
+        case DW_TAG_inheritance:
+        case DW_TAG_member:
+            found = number(child, DW_AT_virtuality).value_or(0) != 0 ||
+                    (depth < max_namespaces && entry_at(child, DW_AT_type, type) &&
+                     dwarf_peel_type(&type, &type) == 0 &&
+                     (dwarf_tag(&type) == DW_TAG_class_type ||
+                      dwarf_tag(&type) == DW_TAG_structure_type) &&
+                     !has(child, DW_AT_external) &&
+                     is_passed_by_reference(&type, depth + 1));
+            break;
+        default:
+            break;
+        }
+        return !found;
+    });
+    return found;
+}
+
 bool is_cxx(Dwarf_Die* unit)
 {
     switch (dwarf_srclang(unit)) {
@@ -247,11 +308,14 @@ void DebugTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
                 return true;
             });
             break;
-        case DW_TAG_variable:
-            // A definition goes before what only says that there is one.
-            add(variable_kind, die,
-                dwarf_hasattr(die, DW_AT_declaration) != 0 ? max_namespaces + 1 : depth);
+        case DW_TAG_variable: {
+            // What has a place goes before what only says that there is one. One that the
+            // compiler did away with is none.
+            bool placed = dwarf_hasattr(die, DW_AT_location) != 0;
+            if (placed || dwarf_hasattr(die, DW_AT_declaration) != 0)
+                add(variable_kind, die, placed ? depth : max_namespaces + 1);
             break;
+        }
         case DW_TAG_namespace:
         case DW_TAG_module:
             if (depth < max_namespaces)
@@ -284,15 +348,24 @@ std::optional<DebugRef> DebugTypes::find(Kind kind, std::string_view name)
     return state_->ref(found->second.die);
 }
 
-std::optional<DebugRef> DebugTypes::find_variable(std::string_view name)
+std::optional<DebugVariable> DebugTypes::find_variable(std::string_view name)
 {
     state_->build_index();
     auto found = state_->index.find({variable_kind, name});
     if (found == state_->index.end())
         return std::nullopt;
-    if (DebugRef type = state_->type_of(&found->second.die); type != 0)
-        return type;
-    return std::nullopt;
+    Dwarf_Die* die = &found->second.die;
+    DebugVariable variable{state_->type_of(die), std::nullopt};
+    if (variable.type == 0)
+        return std::nullopt;
+    Dwarf_Attribute location;
+    Dwarf_Op* ops = nullptr;
+    std::size_t n_ops = 0;
+    if (dwarf_attr_integrate(die, DW_AT_location, &location) != nullptr &&
+        dwarf_getlocation(&location, &ops, &n_ops) == 0 && n_ops == 1 &&
+        ops[0].atom == DW_OP_addr)
+        variable.addr = ops[0].number;
+    return variable;
 }
 
 std::optional<std::int64_t> DebugTypes::find_enumerator(std::string_view name)
@@ -583,8 +656,7 @@ DebugType DebugTypes::type(DebugRef ref)
     case DW_TAG_union_type:
         out.kind = dwarf_tag(&die) == DW_TAG_union_type ? Kind::Union : Kind::Struct;
         out.is_complete = dwarf_hasattr(&die, DW_AT_declaration) == 0;
-        out.passed_by_reference =
-            number(&die, DW_AT_calling_convention) == DW_CC_pass_by_reference;
+        out.passed_by_reference = is_passed_by_reference(&die, 0);
         state.fill_members(&die, out);
         break;
     case DW_TAG_enumeration_type:

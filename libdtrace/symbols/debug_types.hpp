@@ -82,6 +82,11 @@ struct DebugFunction {
     bool own_convention = false;
 };
 
+struct DebugVariable {
+    DebugRef type = 0;
+    std::optional<std::uint64_t> addr; // link-time; nothing: elsewhere, or one per thread
+};
+
 class DebugTypes {
 public:
     // Name spaces of C: ordinary names, and tags.
@@ -95,8 +100,8 @@ public:
 
     // A class of C++ has its name in both name spaces.
     std::optional<DebugRef> find(Kind kind, std::string_view name);
-    // The type of a variable that lives as long as the program.
-    std::optional<DebugRef> find_variable(std::string_view name);
+    // Of those that live as long as the program.
+    std::optional<DebugVariable> find_variable(std::string_view name);
     // Of an enumeration that find() knows.
     std::optional<std::int64_t> find_enumerator(std::string_view name);
     // What begins at a link-time address.

@@ -1,0 +1,8 @@
+/*
+ * A module that the process does not have.
+ * @command: records
+ */
+pid$target:a.out:visit:entry
+{
+	trace(sizeof (struct libk.so`point));
+}

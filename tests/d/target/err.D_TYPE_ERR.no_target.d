@@ -1,0 +1,7 @@
+/*
+ * There is no process that a type could be of.
+ */
+BEGIN
+{
+	trace(sizeof (struct a.out`point));
+}

@@ -1,0 +1,18 @@
+/*
+ * A null pointer of the target that is followed is a fault of the clause alone.
+ * @command: records
+ * @flags: -q
+ * @replace: ^\d+ count exactly\n -> 
+ */
+pid$target:a.out:visit:entry
+{
+	printf("%d\n", args[0]->next->next->at.x);
+}
+dtrace:::ERROR
+{
+	printf("fault %d at %d\n", arg4, arg5);
+}
+pid$target:a.out:visit:entry
+{
+	printf("on\n");
+}

@@ -1,0 +1,18 @@
+/*
+ * print() of a struct of the target shows its members as its author declared them.
+ * @command: records
+ * @flags: -q
+ * @replace: ^\d+ count exactly\n -> 
+ * @replace: 0x[0-9a-f]{8,} -> 0xADDRESS
+ */
+pid$target:a.out:visit:entry
+/!done++/
+{
+	print(*(a.out`record_t *)arg0);
+	printf("\n");
+	print(((a.out`record_t *)arg0)->color);
+	printf("\n");
+	print((a.out`record_t *)arg0);
+	printf("\n");
+	print(((a.out`record_t *)arg0)->words);
+}

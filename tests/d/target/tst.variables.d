@@ -1,0 +1,19 @@
+/*
+ * A variable of the target reads as its value, a static one too; & gives its address.
+ * @command: records
+ * @flags: -q
+ * @replace: ^\d+ count exactly\n -> 
+ */
+pid$target:a.out:visit:entry
+{
+	printf("%d %d %s %d\n", a.out`rounds, a.out`origin.y, stringof(a.out`motto),
+	    *&a.out`rounds == a.out`rounds);
+	@[a.out`rounds] = count();
+}
+pid$target:a.out:visit:entry
+/a.out`rounds == 2/
+{
+	printf("%d\n", *(int *)copyin((uintptr_t)&a.out`rounds, sizeof (int)));
+	print(a.out`origin);
+	printf("\n%d\n", pid$target`rounds + `rounds);
+}
