@@ -408,6 +408,11 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
         insn.flow != ControlFlow::syscall)
         return refuse(Code::unsupported,
                       "a near branch whose operand size differs between processors");
+    // AMD's take "repne loope" for loopne, Intel's for loope.
+    bool is_loop_by_flag = operation_of(insn) == Op::loop_ && insn.opcode != 0xe2;
+    if (is_loop_by_flag && (insn.has(prefix_rep) || insn.has(prefix_repne)))
+        return refuse(Code::unsupported,
+                      "a loop whose repeat prefix processors read differently");
     return insn;
 }
 

@@ -361,7 +361,11 @@ TEST(CheckProbes, PidProbesWithoutTypesPointToArgN)
     Checked checked;
     checked.options.match =
         [](const ProbeSpec&) -> std::variant<ProbeMatch, Diagnostic> {
-        return ProbeMatch{};
+        return ProbeMatch{{1}};
+    };
+    checked.options.probed_function =
+        [](std::uint32_t) -> std::variant<ProbedFunction, std::string> {
+        return "nobody knows it";
     };
     checked.run("pid42:a.out:f:entry { trace(args[3]); }");
     EXPECT_EQ(checked.tag(), "D_ARGS_TYPE");

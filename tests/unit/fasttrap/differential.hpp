@@ -94,6 +94,7 @@ public:
     std::optional<Case> arrange(std::span<const std::byte> bytes);
     Outcome run_native(const Case& c);
     void restore_data(const Case& c);
+    bool same_memory(const Case& c, const Outcome& native);
     bool same(const Case& c, const Outcome& native, const NativeState& ours,
               std::uint64_t ignored_flags, bool with_vectors);
     bool pick(unsigned percent) { return random_() % 100 < percent; }
