@@ -13,6 +13,7 @@
  */
 #include "dif/distribution.h"
 #include "dif/mstate.h"
+#include "dif/ops.h"
 
 #define DT_AGG_CHAIN 100000
 
@@ -90,13 +91,18 @@ static void dt_agg_llquantize(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 	v[1 + dt_llquantize_bucket(arg, (dt_s64)value)] += incr;
 }
 
+#define DT_INFINITY 0x7ff0000000000000ull /* of a double */
+
 static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 {
+	int is_float = dt_agg_is_float(a->kind, a->arg);
+
 	dt_zero(v, bytes);
 	if (a->kind == DTRACEAGG_min)
-		v[0] = 0x7fffffffffffffffull;
+		v[0] = is_float ? DT_INFINITY : 0x7fffffffffffffffull;
 	else if (a->kind == DTRACEAGG_max)
-		v[0] = 0x8000000000000000ull;
+		v[0] = is_float ? 1ull << 63 | DT_INFINITY :
+				  0x8000000000000000ull;
 	else if (a->kind == DTRACEAGG_lquantize ||
 		 a->kind == DTRACEAGG_llquantize)
 		v[0] = a->arg;
@@ -212,6 +218,35 @@ DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
 	return sum;
 }
 
+/* Doubles. A NaN is neither less nor greater, and makes a sum one. */
+static void dt_agg_float(struct dt_mstate *m, const struct dt_action *a,
+			 dt_u64 *v, dt_u64 value)
+{
+	dt_u64 square;
+
+	switch (a->kind) {
+	case DTRACEAGG_min:
+		if (dt_float(m, DIF_OP_FLT, value, v[0]))
+			v[0] = value;
+		break;
+	case DTRACEAGG_max:
+		if (dt_float(m, DIF_OP_FLT, v[0], value))
+			v[0] = value;
+		break;
+	case DTRACEAGG_sum:
+		v[0] = dt_float(m, DIF_OP_FADD, v[0], value);
+		break;
+	case DTRACEAGG_stddev:
+		square = dt_float(m, DIF_OP_FMUL, value, value);
+		v[2] = dt_float(m, DIF_OP_FADD, v[2], square);
+		/* fall through */
+	default: /* avg() */
+		v[0]++;
+		v[1] = dt_float(m, DIF_OP_FADD, v[1], value);
+		break;
+	}
+}
+
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
@@ -232,6 +267,10 @@ void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value)
 		v = dt_agg_lookup(m, active, a, hint);
 	if (!v)
 		return;
+	if (DT_UNLIKELY(dt_agg_is_float(a->kind, a->arg))) {
+		dt_agg_float(m, a, v, value);
+		return;
+	}
 	switch (a->kind) {
 #define X(name, kind, prototype)                                               \
 	case kind:                                                             \

@@ -98,6 +98,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	dt_plan_shard(a, config);
 	a->magic = DT_ARENA_MAGIC;
 	a->version = DT_ARENA_VERSION;
+	a->has_float = config->has_float;
 	a->n_shards =
 	    (dt_u32)dt_clamp(dt_or(config->n_shards, 16), 1, DT_MAX_SHARDS);
 	dt_table(&a->difos, &at, clauses * 16 + 64, sizeof(struct dt_difo));

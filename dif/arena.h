@@ -33,7 +33,7 @@
 #include "dif/types.h"
 
 #define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
-#define DT_ARENA_VERSION 4
+#define DT_ARENA_VERSION 5
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 
@@ -219,6 +219,7 @@ struct dt_arena {
 	dt_u64 shard_bytes;    /* from one shard to the next */
 	dt_u64 locals_used;    /* bytes of a shard's clause-local storage */
 	dt_u64 start_walltime; /* ns since 1970 at creation */
+	dt_u64 has_float;      /* hosts have flop: f* instructions may be used */
 	dt_off var_index;      /* dt_u32[3][65536]: scope and id to vars, +1 */
 	dt_u64 dynvars_bytes;
 	struct dt_dyn_plan dyn;

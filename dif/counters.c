@@ -18,6 +18,7 @@
  * and no place is computed from them.
  */
 #include "dif/counters.h"
+#include "dif/distribution.h"
 #include "dif/load.h"
 
 /* Places that a hash can say: what a key has is a word or two, or a
@@ -50,6 +51,8 @@ static dt_u32 dt_key_words(const dt_u8 *base, const struct dt_action *a)
 
 static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 {
+	if (dt_agg_is_float(a->kind, a->arg))
+		return 0; /* no atomic addition */
 	switch (a->kind) {
 	case DTRACEAGG_count:
 	case DTRACEAGG_sum:

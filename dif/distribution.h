@@ -121,6 +121,23 @@ static inline dt_u32 dt_llquantize_buckets(dt_u64 arg)
 	return n_buckets;
 }
 
+/* As an aggregating action's arg: it aggregates doubles. */
+#define DT_AGG_FLOAT 1
+
+static inline int dt_agg_is_float(dt_u32 kind, dt_u64 arg)
+{
+	switch (kind) {
+	case DTRACEAGG_min:
+	case DTRACEAGG_max:
+	case DTRACEAGG_sum:
+	case DTRACEAGG_avg:
+	case DTRACEAGG_stddev:
+		return arg == DT_AGG_FLOAT;
+	default:
+		return 0;
+	}
+}
+
 /* Bytes that an aggregating function keeps per key, 0: no such function. */
 static inline dt_u32 dt_agg_value_bytes(dt_u32 kind, dt_u64 arg)
 {

@@ -33,6 +33,7 @@ struct dt_arena_config {
 	dt_u64 globals_bytes;
 	dt_u64 locals_bytes; /* clause-local storage of a shard */
 	dt_u64 walltime;
+	dt_u32 has_float; /* every host has flop */
 };
 
 /* Why a program was refused: one plain sentence, and where. */

@@ -328,6 +328,19 @@ static void dt_op_XLARG(struct dt_mstate *m, dt_u32 i)
 	dt_op_XLATE(m, i);
 }
 
+/* clang-format off */
+#define DT_FLOATS(X) \
+	X(FADD) X(FSUB) X(FMUL) X(FDIV) X(FEQ) X(FLT) X(FLE) \
+	X(FITOD) X(FUTOD) X(FDTOI) X(FDTOU) X(FSTOD) X(FDTOS)
+/* clang-format on */
+#define X(op)                                                                  \
+	static void dt_op_##op(struct dt_mstate *m, dt_u32 i)                  \
+	{                                                                      \
+		RD(m, i) = dt_float(m, DIF_OP_##op, R1(m, i), R2(m, i));       \
+	}
+DT_FLOATS(X)
+#undef X
+
 /* Arithmetic, comparisons, branches and constants: they can neither fault nor
  * return. */
 #define DT_OP_IS_SIMPLE(number)                                                \

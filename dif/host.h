@@ -53,6 +53,9 @@ struct dt_host_ops {
 	int (*raise)(struct dt_host *host, int sig);
 	int (*stop)(struct dt_host *host);
 
+	/* Floating point, dif/float.h. */
+	dt_u64 (*flop)(dt_u32 op, dt_u64 a, dt_u64 b);
+
 	/*
 	 * Fills in owner and thread_key when thread_key is 0 and one of the two is
 	 * needed, for hosts that have to look for them. Null: they are there.

@@ -158,6 +158,10 @@ static int dt_action_shape(struct dt_loader *l, const struct dof_actdesc *d,
 					 "llquantize() has bad parameters");
 		break;
 	default:
+		if (dt_agg_is_float(d->kind, d->arg) && !l->arena->has_float)
+			return dt_refuse(l, d->kind,
+					 "floating-point arithmetic is not "
+					 "available here");
 		break;
 	}
 	if (DTRACEACT_ISAGG(d->kind) && !scalar)

@@ -96,6 +96,15 @@ DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
 	}
 }
 
+/* The verifier lets floating point through only where hosts have it. */
+static inline dt_u64 dt_float(struct dt_mstate *m, dt_u32 op, dt_u64 a, dt_u64 b)
+{
+	if (m->ops->flop)
+		return m->ops->flop(op, a, b);
+	dt_fault(m, DTRACEFLT_ILLOP, 0);
+	return 0;
+}
+
 DT_INLINE dt_u64 dt_thread_key(struct dt_host *host)
 {
 	if (!host->thread_key && host->ops->identify)

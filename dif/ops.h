@@ -22,6 +22,11 @@
  * ld* read any address that the D program may read (its own memory, else the
  * target's or kernel's through the host), uld* the traced process' memory, rld*
  * only memory of the D program itself. Numbers are those of DTrace.
+ *
+ * f* compute with the bits of a double in a register (of a float: fstod, fdtos);
+ * they are ours alone, and hosts without floating point refuse them. Nothing
+ * traps: 1/0 is infinite. fdtoi and fdtou truncate, what does not fit becomes the
+ * nearest that does, a NaN 0; fdtou of a negative value is as fdtoi.
  */
 #ifndef DIF_OPS_H
 #define DIF_OPS_H
@@ -108,14 +113,27 @@
 	X(RLDUW,   76, LOAD,      "rlduw")                          \
 	X(RLDX,    77, LOAD,      "rldx")                           \
 	X(XLATE,   78, XLATE,     "xlate")                          \
-	X(XLARG,   79, XLATE,     "xlarg")                         
+	X(XLARG,   79, XLATE,     "xlarg")                          \
+	X(FADD,    80, R1_R2_RD,  "fadd")                           \
+	X(FSUB,    81, R1_R2_RD,  "fsub")                           \
+	X(FMUL,    82, R1_R2_RD,  "fmul")                           \
+	X(FDIV,    83, R1_R2_RD,  "fdiv")                           \
+	X(FEQ,     84, R1_R2_RD,  "feq")                            \
+	X(FLT,     85, R1_R2_RD,  "flt")                            \
+	X(FLE,     86, R1_R2_RD,  "fle")                            \
+	X(FITOD,   87, R1_RD,     "fitod")                          \
+	X(FUTOD,   88, R1_RD,     "futod")                          \
+	X(FDTOI,   89, R1_RD,     "fdtoi")                          \
+	X(FDTOU,   90, R1_RD,     "fdtou")                          \
+	X(FSTOD,   91, R1_RD,     "fstod")                          \
+	X(FDTOS,   92, R1_RD,     "fdtos")                         
 /* clang-format on */
 
 enum dif_op {
 #define X(op, number, operands, text) DIF_OP_##op = number,
 	DIF_OPS(X)
 #undef X
-	DIF_OP_MAX = 79
+	DIF_OP_MAX = 92
 };
 
 enum dif_operands {
@@ -137,6 +155,8 @@ enum dif_operands {
 	DIF_FMT_TUPLE,
 	DIF_FMT_XLATE,
 };
+
+#define DIF_OP_IS_FLOAT(op) ((op) >= DIF_OP_FADD && (op) <= DIF_OP_FDTOS)
 
 #define DIF_INSTR_OP(i) (((i) >> 24) & 0xff)
 #define DIF_INSTR_R1(i) (((i) >> 16) & 0xff)

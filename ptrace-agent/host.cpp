@@ -3,6 +3,7 @@
 #include "ptrace-agent/host.hpp"
 
 #include "base/clock_ns.hpp"
+#include "dif/float.h"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/unwind.hpp"
 
@@ -106,6 +107,7 @@ static const dt_host_ops host_ops = {
     .progenyof = op_progenyof,
     .raise = op_raise,
     .stop = op_stop,
+    .flop = dt_flop,
 };
 
 FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& regs)

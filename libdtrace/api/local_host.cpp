@@ -3,6 +3,7 @@
 #include "libdtrace/api/local_host.hpp"
 
 #include "base/clock_ns.hpp"
+#include "dif/float.h"
 #include "dif/vars.h"
 
 #include <cerrno>
@@ -143,6 +144,7 @@ constexpr dt_host_ops local_ops = {
     .progenyof = op_progenyof,
     .raise = nullptr,
     .stop = nullptr,
+    .flop = dt_flop,
 };
 
 } // namespace

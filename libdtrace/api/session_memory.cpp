@@ -33,6 +33,7 @@ std::uint64_t n_busy_shards()
 dt_arena_config arena_config(const dt::Options& options)
 {
     dt_arena_config config{};
+    config.has_float = 1;
     for (int i = 0; i < DTRACEOPT_N; i++)
         config.options[i] = options.run_time_values()[static_cast<std::size_t>(i)];
     config.n_shards = n_shards();

@@ -212,7 +212,7 @@ void Checker::predicate(NodePtr& slot)
     if (!slot->type->is_scalar() || is_dynamic(slot->type))
         fail(Tag::PRED_SCALAR, slot->at,
              "predicate result must be of scalar type, not " + quoted(slot->type));
-    refuse_float(*slot, "a predicate");
+    to_truth(slot, "a predicate");
 }
 
 void Checker::statement(Stmt& stmt)

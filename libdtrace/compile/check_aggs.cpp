@@ -9,6 +9,7 @@
 #include "dif/types.h"
 
 #include "dif/actions.h"
+#include "dif/distribution.h"
 
 #include <cstring>
 #include <limits>
@@ -159,7 +160,7 @@ void Checker::agg_function(Node& call, Ident& aggregation)
              call_name(call) + " argument #1 must be of scalar type, not \"" +
                  node_type_text(*call.args[0]) + "\"");
     if (n_value == 1)
-        refuse_float(*call.args[0], call_name(call));
+        call.value = float_aggregation(call, aggregation, n_parameters != 0 || increment);
     std::size_t n_fixed = n_value + n_parameters;
     if (increment && call.args.size() > n_fixed &&
         !call.args[n_fixed]->type->is_integer())
@@ -170,9 +171,37 @@ void Checker::agg_function(Node& call, Ident& aggregation)
     else if (call.ident->id == DTRACEAGG_llquantize)
         call.value = llquantize(call, aggregation);
     aggregation.agg_arg = call.value;
+    aggregation.modified = true;
     call.args.erase(call.args.begin() + static_cast<std::ptrdiff_t>(n_value),
                     call.args.begin() + static_cast<std::ptrdiff_t>(n_fixed));
     call.type = types_.void_type();
+}
+
+// Doubles where the first use has them; distributions take whole numbers.
+std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
+                                         bool is_distribution)
+{
+    NodePtr& value = call.args[0];
+    bool is_float = value->type->is_float();
+    if (is_distribution) {
+        if (is_float)
+            cast_to(value, types_.int64_type());
+        return 0;
+    }
+    bool has_floats = aggregation.agg_arg == DT_AGG_FLOAT;
+    if (is_float && aggregation.modified && !has_floats)
+        fail(Tag::AGG_REDEF, value->at,
+             "aggregation @" + aggregation.name + " redefined: " + call_name(call) +
+                 " of \"" + node_type_text(*value) + "\" here, of integers on line " +
+                 std::to_string(aggregation.at.line));
+    if (!is_float && !(aggregation.modified && has_floats))
+        return 0;
+    if (!value->type->is_arithmetic())
+        fail(Tag::AGG_SCALAR, value->at,
+             call_name(call) + " argument #1 must be a number, not \"" +
+                 node_type_text(*value) + "\"");
+    to_double(value, call_name(call));
+    return DT_AGG_FLOAT;
 }
 
 std::uint64_t Checker::lquantize(Node& call, const Ident& aggregation)

@@ -193,7 +193,9 @@ void Checker::assign(NodePtr& slot)
             left.type->is_string() && is_null_constant(right) && is_element(left);
         if (!frees && !assignable(left.type, right))
             incompatible(node);
-        if (left.type->resolve()->is_bool && !right.type->resolve()->is_bool)
+        if (any_float(left, right))
+            cast_to(node.right, left.type);
+        else if (left.type->resolve()->is_bool && !right.type->resolve()->is_bool)
             cast_to(node.right, left.type);
         check_alloca(left, *node.right);
         mark_modified(left);
@@ -201,8 +203,6 @@ void Checker::assign(NodePtr& slot)
     }
 
     const std::string name = "operator " + assign_text(node.op);
-    refuse_float(left, name);
-    refuse_float(right, name);
     if (is_array(left.type))
         fail(Tag::OP_ARRFUN, node.at,
              name + " cannot be applied to an array, \"" + node_type_text(left) + "\"");
@@ -216,6 +216,13 @@ void Checker::assign(NodePtr& slot)
                  name + " cannot step over the incomplete type " +
                      quoted(pointee(left.type)));
         node.operand_type = left.type;
+    } else if (any_float(left, right) && node.op <= Op::Div) {
+        to_double(node.right, name);
+        if (left.type->resolve()->size > sizeof(double))
+            to_double(node.left, name); // which it is refused
+        node.operand_type = node.right->type;
+        mark_modified(left);
+        return;
     } else if (left.type->is_integer() && right.type->is_integer()) {
         bool shift = node.op == Op::Shl || node.op == Op::Shr;
         node.operand_type =

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // From one type to another: casts, stringof, and the common type of ?:'s two sides.
 //
-// A constant is converted here and stays a constant. What D cannot do at all, computing
-// with floating-point values, is refused by name; a string has an address, which fits an
-// integer of eight bytes and no smaller one.
+// A constant is converted here and stays a constant. A string has an address, which fits
+// an integer of eight bytes and no smaller one.
 #include "libdtrace/compile/check_internal.hpp"
 
 #include "libdtrace/compile/fold.hpp"
@@ -14,9 +13,13 @@ void Checker::conditional(NodePtr& slot)
 {
     Node& node = *slot;
     expr(node.cond);
-    require_scalar(*node.cond, "operator ?:");
+    condition(node.cond, "operator ?:");
     expr(node.left);
     expr(node.right);
+    if (any_float(*node.left, *node.right)) {
+        to_double(node.left, "operator ?:");
+        to_double(node.right, "operator ?:");
+    }
     Node& left = *node.left;
     Node& right = *node.right;
     const Type* common = nullptr;
@@ -64,10 +67,11 @@ void Checker::cast_to(NodePtr& slot, const Type* type)
     bool ok = false;
     if (is_void(type))
         ok = true;
+    else if ((type->is_float() || from->is_float()) && type->is_arithmetic() &&
+             from->is_arithmetic())
+        return float_cast(slot, type);
     else if (type->is_float() || from->is_float())
-        fail(Tag::CAST_INVAL, at,
-             "cast from " + quoted(from) + " to " + quoted(type) +
-                 " is not possible: D does not compute with floating-point values");
+        ok = false;
     else if (type->is_string())
         ok = from->is_string_compatible() || is_void_pointer(from);
     else if (type->is_struct_or_union())

@@ -59,8 +59,7 @@ void Checker::dispatch(NodePtr& slot)
         node.type = types_.string_type();
         return;
     case NodeKind::Float:
-        fail(Tag::SYNTAX, node.at,
-             "floating-point constants are not permitted in D programs");
+        return;
     case NodeKind::Ident:
         return identifier(slot);
     case NodeKind::Aggregate:
@@ -113,16 +112,6 @@ void Checker::require_value(const Node& node)
              "the type of the dynamic variable is not known: nothing was assigned yet");
 }
 
-void Checker::refuse_float(const Node& node, std::string_view operation)
-{
-    if (node.type->is_float())
-        fail(
-            Tag::OP_ARITH, node.at,
-            std::string(operation) +
-                " cannot be applied to floating-point values: D computes with integers "
-                "(printf( ) can print them)");
-}
-
 void Checker::require_integer(const Node& node, std::string_view operation)
 {
     require_value(node);
@@ -139,7 +128,13 @@ void Checker::require_scalar(const Node& node, std::string_view operation)
         fail(Tag::OP_SCALAR, node.at,
              std::string(operation) + " requires operands of scalar type, not \"" +
                  node_type_text(node) + "\"");
-    refuse_float(node, operation);
+}
+
+// A scalar that is asked whether it is 0.
+void Checker::condition(NodePtr& slot, std::string_view operation)
+{
+    require_scalar(*slot, operation);
+    to_truth(slot, operation);
 }
 
 // An operator over constants becomes the constant.
@@ -175,7 +170,7 @@ void Checker::unary(NodePtr& slot)
     case Op::AddrOf:
         return address_of(node);
     case Op::Not:
-        require_scalar(*node.left, operator_name(node.op));
+        condition(node.left, operator_name(node.op));
         node.type = types_.int_type();
         break;
     case Op::BitNot:
@@ -184,12 +179,17 @@ void Checker::unary(NodePtr& slot)
         break;
     default: // Neg, Plus
         require_value(*node.left);
-        refuse_float(*node.left, operator_name(node.op));
         if (!node.left->type->is_arithmetic())
             fail(Tag::OP_ARITH, node.at,
                  operator_name(node.op) +
                      " requires an operand of arithmetic type, not \"" +
                      node_type_text(*node.left) + "\"");
+        if (node.left->type->is_float() && node.op == Op::Neg)
+            return float_negation(slot);
+        if (node.left->type->is_float()) {
+            slot = std::move(node.left);
+            return to_double(slot, "operator +");
+        }
         node.type = promoted(*node.left, types_);
         if (node.op == Op::Plus && !node.left->is_constant) {
             const Type* type = node.type;
@@ -225,13 +225,14 @@ void Checker::binary(NodePtr& slot)
     case Op::Div:
         for (const Node* operand : {node.left.get(), node.right.get()}) {
             require_value(*operand);
-            refuse_float(*operand, operator_name(node.op));
             if (!operand->type->is_arithmetic())
                 fail(Tag::OP_ARITH, node.at,
                      operator_name(node.op) +
                          " requires operands of arithmetic type, not \"" +
                          node_type_text(*operand) + "\"");
         }
+        if (any_float(*node.left, *node.right))
+            return float_binary(slot, operator_name(node.op));
         node.type = node.operand_type =
             usual_conversion(*node.left, *node.right, types_);
         break;
@@ -245,6 +246,10 @@ void Checker::binary(NodePtr& slot)
         break;
     case Op::Add:
     case Op::Sub:
+        require_value(*node.left);
+        require_value(*node.right);
+        if (any_float(*node.left, *node.right))
+            return float_binary(slot, operator_name(node.op));
         add_or_sub(node);
         break;
     case Op::LogAnd:
@@ -253,6 +258,10 @@ void Checker::binary(NodePtr& slot)
         logical(node);
         break;
     default:
+        require_value(*node.left);
+        require_value(*node.right);
+        if (any_float(*node.left, *node.right))
+            return float_binary(slot, operator_name(node.op));
         comparison(node);
         break;
     }
@@ -275,10 +284,6 @@ void Checker::add_or_sub(Node& node)
 {
     Node& left = *node.left;
     Node& right = *node.right;
-    require_value(left);
-    require_value(right);
-    refuse_float(left, operator_name(node.op));
-    refuse_float(right, operator_name(node.op));
     if (left.type->is_integer() && right.type->is_integer()) {
         node.type = node.operand_type = usual_conversion(left, right, types_);
         return;
@@ -321,10 +326,6 @@ void Checker::comparison(Node& node)
 {
     Node& left = *node.left;
     Node& right = *node.right;
-    require_value(left);
-    require_value(right);
-    refuse_float(left, operator_name(node.op));
-    refuse_float(right, operator_name(node.op));
     node.type = types_.int_type();
 
     if (left.type->is_integer() && right.type->is_integer()) {
@@ -358,8 +359,8 @@ void Checker::comparison(Node& node)
 
 void Checker::logical(Node& node)
 {
-    require_scalar(*node.left, operator_name(node.op));
-    require_scalar(*node.right, operator_name(node.op));
+    condition(node.left, operator_name(node.op));
+    condition(node.right, operator_name(node.op));
     node.type = node.operand_type = types_.int_type();
 }
 
@@ -372,6 +373,8 @@ void Checker::pre_or_post(Node& node)
              operator_name(node.op) + " cannot be applied to an array, \"" +
                  node_type_text(target) + "\"");
     require_scalar(target, operator_name(node.op));
+    if (target.type->is_float() && target.type->resolve()->size > sizeof(double))
+        to_double(node.left, operator_name(node.op)); // which it is refused
     if (is_function_pointer(target.type))
         fail(Tag::OP_VFPTR, node.at,
              operator_name(node.op) + " cannot be applied to a function pointer");

@@ -6,6 +6,7 @@
 //   check_names.cpp    what a name means; inlines, curpsinfo
 //   check_arguments.cpp args[]
 //   check_expr.cpp     operators: types, folding
+//   check_float.cpp    what is computed with doubles
 //   check_convert.cpp  casts, stringof, ?:
 //   check_assign.cpp   assignments: what fixes a variable's type, what fits it
 //   check_memory.cpp   indexes, members, * and &, sizeof and offsetof
@@ -77,8 +78,16 @@ private:
     void require_value(const Node& node);
     void require_integer(const Node& node, std::string_view operation);
     void require_scalar(const Node& node, std::string_view operation);
+    void condition(NodePtr& slot, std::string_view operation);
     void fold(NodePtr& slot);
-    void refuse_float(const Node& node, std::string_view operation);
+
+    // check_float.cpp
+    static bool any_float(const Node& left, const Node& right);
+    void to_double(NodePtr& slot, std::string_view operation);
+    void to_truth(NodePtr& slot, std::string_view operation);
+    void float_binary(NodePtr& slot, std::string_view operation);
+    void float_negation(NodePtr& slot);
+    void float_cast(NodePtr& slot, const Type* type);
 
     // check_convert.cpp
     void conditional(NodePtr& slot);
@@ -158,6 +167,8 @@ private:
     void aggregate_statement(Node& node);
     void aggregate_keys(Node& node, Ident& ident, bool fix);
     void agg_function(Node& node, Ident& aggregation);
+    std::uint64_t float_aggregation(Node& call, const Ident& aggregation,
+                                    bool is_distribution);
     std::uint64_t lquantize(Node& call, const Ident& aggregation);
     std::uint64_t llquantize(Node& call, const Ident& aggregation);
 
@@ -178,6 +189,7 @@ bool assigns(const Node& node);
 // Puts copies of the replacements where names stand alone.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
+NodePtr make_double(double value, const Type* type, Place at);
 NodePtr make_integer(std::uint64_t value, const Type* type, Place at);
 
 // "NAME( )", as messages write it.

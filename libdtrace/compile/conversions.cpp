@@ -181,10 +181,10 @@ bool assignable(const Type* target, const Node& value)
 {
     const Type* t = target->resolve();
     const Type* v = value.type->resolve();
+    if (t->is_float() || v->is_float())
+        return t->is_arithmetic() && v->is_arithmetic();
     if (t->is_integer())
         return v->is_integer();
-    if (t->is_float() || v->is_float())
-        return t->is_float() && v->is_float() && t->size == v->size;
     if (t->kind == TypeKind::Array && !t->is_string_compatible())
         return same_type(t, v);
     return accepts(t, value);

@@ -96,6 +96,14 @@ private:
     bool is_canonical(const Node& node, const Type* to);
     std::pair<Register, Register> operands(const Node& left, const Node& right);
 
+    // generate_float.cpp
+    void to_double(int reg, const Type* from);
+    void from_double(int reg, const Type* to, Place at);
+    void float_arithmetic(Op op, int left, int right, Place at);
+    Register float_comparison(Op op, Register left, Register right, Place at);
+    void negate_float(int reg, Place at);
+    void modify_float(Op op, int value, int right, const Node& lvalue);
+
     // generate_logic.cpp
     Register value_of_comparison(const Node& node);
     Register value_of_logical(const Node& node);
@@ -156,6 +164,8 @@ private:
 };
 
 bool is_assoc(const Node& node);
+// As a register holds a value of a floating-point type; null: double.
+std::uint64_t float_bits(double value, const Type* type);
 
 // --- clauses ---
 

@@ -140,6 +140,14 @@ Register ExprGenerator::modify(const Node& node)
     Lvalue to = open(left);
     Register result = fetch(to);
     const Type* type = node.operand_type != nullptr ? node.operand_type : left.type;
+    if (type->is_float()) {
+        modify_float(node.op, result, right, left);
+        right.release();
+        if (left.bitfield)
+            narrow_to(result, left);
+        put(result, to, left.type);
+        return result;
+    }
     bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
     if (left.type->is_pointer())
         scale(right, element_bytes(left.type), node.at);
@@ -155,6 +163,15 @@ Register ExprGenerator::value_of_step(const Node& node)
     const Node& left = *node.left;
     Lvalue to = open(left);
     Register before = fetch(to);
+    if (left.type->is_float()) {
+        Register one = integer(float_bits(node.op == Op::Inc ? 1 : -1, nullptr), node.at);
+        Register after = registers_.take(node.at);
+        code_.emit(DIF_OP_MOV, before, after);
+        modify_float(Op::Add, after, one, left);
+        one.release();
+        put(after, to, left.type);
+        return node.kind == NodeKind::PreInc ? std::move(after) : std::move(before);
+    }
     Register after = integer(node.value, node.at);
     code_.emit(node.op == Op::Inc ? DIF_OP_ADD : DIF_OP_SUB, before, after, after);
     narrow_to(after, left);

@@ -49,6 +49,8 @@ Register ExprGenerator::value(const Node& node)
     switch (node.kind) {
     case NodeKind::Integer:
         return integer(node.value, node.at);
+    case NodeKind::Float:
+        return integer(float_bits(node.float_value, node.type), node.at);
     case NodeKind::String: {
         Register out = registers_.take(node.at);
         code_.set_string(node.text, out);
@@ -83,7 +85,6 @@ Register ExprGenerator::value(const Node& node)
     case NodeKind::Stringof:
         return value(*node.left);
     case NodeKind::Aggregate:
-    case NodeKind::Float:
     case NodeKind::SizeofType:
     case NodeKind::SizeofExpr:
     case NodeKind::Offsetof:
@@ -133,6 +134,10 @@ Register ExprGenerator::value_of_unary(const Node& node)
     }
     case Op::Neg: {
         Register out = value(*node.left);
+        if (node.type->is_float()) {
+            negate_float(out, node.at);
+            return out;
+        }
         code_.emit(DIF_OP_SUB, DIF_REG_R0, out, out);
         return out;
     }
@@ -186,7 +191,10 @@ Register ExprGenerator::value_of_binary(const Node& node)
         return value_of_pointer_sum(node);
     const Type* type = node.operand_type != nullptr ? node.operand_type : node.type;
     auto [left, right] = operands(*node.left, *node.right);
-    arithmetic(node.op, left, right, is_signed_integer(type), node.at);
+    if (type->is_float())
+        float_arithmetic(node.op, left, right, node.at);
+    else
+        arithmetic(node.op, left, right, is_signed_integer(type), node.at);
     return std::move(left);
 }
 
@@ -344,6 +352,12 @@ Register ExprGenerator::value_of_cast(const Node& node)
 {
     if (node.type->resolve()->kind == TypeKind::Void)
         return value(*node.left);
+    if (node.type->is_float() || node.left->type->is_float()) {
+        Register out = narrowed_value(*node.left, node.left->type);
+        to_double(out, node.left->type);
+        from_double(out, node.type, node.at);
+        return out;
+    }
     return narrowed_value(*node.left, node.type);
 }
 

@@ -54,6 +54,8 @@ void ExprGenerator::truth(int reg)
 Register ExprGenerator::value_of_comparison(const Node& node)
 {
     auto [left, right] = operands(*node.left, *node.right);
+    if (node.operand_type != nullptr && node.operand_type->is_float())
+        return float_comparison(node.op, std::move(left), std::move(right), node.at);
     code_.emit(node.string_compare ? DIF_OP_SCMP : DIF_OP_CMP, left, right);
     right.release();
     // scmp leaves the sign of a difference, so its order is the signed one.

@@ -60,7 +60,8 @@ bool takes_aggregation(const FormatRow& row)
 {
     return row.takes == FormatTakes::INT || row.takes == FormatTakes::SHORT ||
            row.takes == FormatTakes::POINTER || row.takes == FormatTakes::TIME ||
-           row.takes == FormatTakes::CHAR || row.takes == FormatTakes::ADDRESS;
+           row.takes == FormatTakes::CHAR || row.takes == FormatTakes::ADDRESS ||
+           row.takes == FormatTakes::FLOAT;
 }
 
 std::string conversion_name(std::size_t n, const Conversion& conversion)

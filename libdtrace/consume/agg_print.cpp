@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include <cstring>
+
 namespace dt {
 
 namespace {
@@ -49,8 +51,14 @@ void put_agg_value(std::string& out, const PrintContext& context,
                          value.normal, context.display);
         return;
     }
+    const AggDesc& agg = *column.agg;
+    if (holds_doubles(agg.function, agg.arg)) {
+        put_float(out, shown_double(agg.function, value.words, value.normal),
+                  Padding::Column);
+        return;
+    }
     out.push_back(' ');
-    put_signed(out, shown_number(column.agg->function, value.words, value.normal), 16);
+    put_signed(out, shown_number(agg.function, agg.arg, value.words, value.normal), 16);
 }
 
 } // namespace
@@ -63,9 +71,17 @@ void put_agg_conversion(FormatItem& item, const AggColumn& column)
                          value.normal, item.context.display);
         return;
     }
+    const AggDesc& agg = *column.agg;
     char letter = item.step.letter;
+    if (std::strchr("eEfFgG", letter) != nullptr) {
+        put_double(item, holds_doubles(agg.function, agg.arg)
+                             ? shown_double(agg.function, value.words, value.normal)
+                             : static_cast<long double>(shown_number(
+                                   agg.function, agg.arg, value.words, value.normal)));
+        return;
+    }
     put_number(item.out, item.step,
-               shown_number(column.agg->function, value.words, value.normal),
+               shown_number(agg.function, agg.arg, value.words, value.normal),
                letter == 'd' || letter == 'i', item.width, item.precision, item.left);
 }
 

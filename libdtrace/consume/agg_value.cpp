@@ -10,6 +10,8 @@
 #include "libdtrace/consume/numbers.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace dt {
 
@@ -71,8 +73,73 @@ bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes)
     return value_bytes != 0 && value_bytes == dt_agg_value_bytes(function, arg);
 }
 
-void add_words(std::uint32_t function, std::byte* into, std::span<const std::byte> from)
+bool holds_doubles(std::uint32_t function, std::uint64_t arg)
 {
+    return dt_agg_is_float(function, arg) != 0;
+}
+
+static double double_at(std::span<const std::byte> words, std::size_t n)
+{
+    return std::bit_cast<double>(word_at(words, n));
+}
+
+static void add_doubles(std::uint32_t function, std::byte* into,
+                        std::span<const std::byte> from)
+{
+    std::span<const std::byte> have(into, from.size());
+    auto put = [&](std::size_t n, auto value) { std::memcpy(into + 8 * n, &value, 8); };
+    switch (function) {
+    case DTRACEAGG_min:
+        if (double_at(from, 0) < double_at(have, 0))
+            put(0, double_at(from, 0));
+        return;
+    case DTRACEAGG_max:
+        if (double_at(from, 0) > double_at(have, 0))
+            put(0, double_at(from, 0));
+        return;
+    case DTRACEAGG_sum:
+        put(0, double_at(have, 0) + double_at(from, 0));
+        return;
+    default: // avg() and stddev(): a count, a sum, a sum of squares
+        put(0, word_at(have, 0) + word_at(from, 0));
+        for (std::size_t i = 1; i < std::min<std::size_t>(from.size() / 8, 3); i++)
+            put(i, double_at(have, i) + double_at(from, i));
+    }
+}
+
+double shown_double(std::uint32_t function, std::span<const std::byte> words,
+                    std::uint64_t normal)
+{
+    auto by = static_cast<double>(static_cast<std::int64_t>(normal));
+    auto count = static_cast<double>(word_at(words, 0));
+    switch (function) {
+    case DTRACEAGG_avg:
+        return count == 0 ? 0 : double_at(words, 1) / by / count;
+    case DTRACEAGG_stddev: {
+        double mean = count == 0 ? 0 : double_at(words, 1) / count;
+        double square = count == 0 ? 0 : double_at(words, 2) / count - mean * mean;
+        return square > 0 ? std::sqrt(square) / std::fabs(by) : 0;
+    }
+    default:
+        return double_at(words, 0) / by;
+    }
+}
+
+static std::int64_t whole_of(double value)
+{
+    constexpr double two_to_63 = 9223372036854775808.0;
+    if (std::isnan(value))
+        return 0;
+    if (value >= two_to_63 || value < -two_to_63)
+        return value < 0 ? INT64_MIN : INT64_MAX;
+    return static_cast<std::int64_t>(value);
+}
+
+void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,
+               std::span<const std::byte> from)
+{
+    if (holds_doubles(function, arg))
+        return add_doubles(function, into, from);
     auto put = [&](std::size_t n, std::uint64_t value) {
         std::memcpy(into + 8 * n, &value, 8);
     };
@@ -146,9 +213,11 @@ static std::int64_t deviation(std::span<const std::byte> words, std::int64_t nor
                             : 0;
 }
 
-std::int64_t shown_number(std::uint32_t function, std::span<const std::byte> words,
-                          std::uint64_t normal_)
+std::int64_t shown_number(std::uint32_t function, std::uint64_t arg,
+                          std::span<const std::byte> words, std::uint64_t normal_)
 {
+    if (holds_doubles(function, arg))
+        return whole_of(shown_double(function, words, normal_));
     auto normal = static_cast<std::int64_t>(normal_);
     auto first = static_cast<std::int64_t>(word_at(words, 0));
     switch (function) {

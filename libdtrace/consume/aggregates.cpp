@@ -65,7 +65,7 @@ bool Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
         AggEntry& entry = *found->second;
         if (entry.agg != &agg)
             return false;
-        add_words(agg.function, entry.bytes.data() + agg.key_bytes, value);
+        add_words(agg.function, agg.arg, entry.bytes.data() + agg.key_bytes, value);
         return true;
     }
     auto entry = std::make_unique<AggEntry>();
@@ -143,7 +143,11 @@ Weight weight_of(const AggEntry& entry)
     Weight weight;
     if (!is_distribution(agg.function)) {
         weight.value =
-            static_cast<long double>(shown_number(agg.function, entry.value(), 1));
+            holds_doubles(agg.function, agg.arg)
+                ? static_cast<long double>(
+                      shown_double(agg.function, entry.value(), 1))
+                : static_cast<long double>(
+                      shown_number(agg.function, agg.arg, entry.value(), 1));
         return weight;
     }
     for (const Bucket& bucket : buckets_of(agg.function, agg.arg, entry.value())) {

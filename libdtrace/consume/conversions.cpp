@@ -224,7 +224,7 @@ static void print_wide_text(FormatItem& item)
     put_padded(item, text);
 }
 
-static void print_float(FormatItem& item)
+void put_double(FormatItem& item, long double value)
 {
     const Conversion& c = item.step.conversion;
     std::string format = "%";
@@ -237,11 +237,6 @@ static void print_float(FormatItem& item)
             format.push_back(flag);
     format += "*.*L";
     format.push_back(item.step.letter);
-    long double value = item.bytes.size() == 4   ? load_as<float>(item.bytes.data())
-                        : item.bytes.size() == 8 ? load_as<double>(item.bytes.data())
-                        : item.bytes.size() == sizeof value
-                            ? load_as<long double>(item.bytes.data())
-                            : 0;
     // Longer than any double in %f, before precision and width.
     std::string text(400 + 5000 +
                          static_cast<std::size_t>(std::max(item.precision, 0)) +
@@ -253,6 +248,16 @@ static void print_float(FormatItem& item)
                           item.precision, value);
 #pragma GCC diagnostic pop
     item.out.append(text, 0, std::min<std::size_t>(n < 0 ? 0 : n, text.size() - 1));
+}
+
+static void print_float(FormatItem& item)
+{
+    long double value = item.bytes.size() == 4   ? load_as<float>(item.bytes.data())
+                        : item.bytes.size() == 8 ? load_as<double>(item.bytes.data())
+                        : item.bytes.size() == sizeof value
+                            ? load_as<long double>(item.bytes.data())
+                            : 0;
+    put_double(item, value);
 }
 
 static void print_kernel_address(FormatItem& item)

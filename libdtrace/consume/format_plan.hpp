@@ -96,5 +96,6 @@ FormatPrinter find_printer(std::string_view name);
 // A number under a conversion's flags; used for aggregated values.
 void put_number(std::string& out, const FormatStep& step, std::int64_t value,
                 bool is_signed, int width, int precision, bool left);
+void put_double(FormatItem& item, long double value);
 
 } // namespace dt

@@ -89,6 +89,15 @@ static Json buckets_json(const AggEntry& entry)
     return buckets;
 }
 
+// What is no number in JSON, infinity and NaN, is null.
+static Json number_json(const AggEntry& entry)
+{
+    const AggDesc& agg = *entry.agg;
+    if (holds_doubles(agg.function, agg.arg))
+        return shown_double(agg.function, entry.value(), entry.normal);
+    return shown_number(agg.function, agg.arg, entry.value(), entry.normal);
+}
+
 static Json entry_json(const PrintContext& context, const AggEntry& entry)
 {
     const AggDesc& agg = *entry.agg;
@@ -101,7 +110,7 @@ static Json entry_json(const PrintContext& context, const AggEntry& entry)
     if (is_distribution(agg.function))
         object["buckets"] = buckets_json(entry);
     else
-        object["value"] = shown_number(agg.function, entry.value(), entry.normal);
+        object["value"] = number_json(entry);
     return object;
 }
 
@@ -252,7 +261,8 @@ void put_structured(std::string& out, const PrintContext& context, OutputForm fo
              buckets_of(entry.agg->function, entry.agg->arg, entry.value()))
             count += normalized(bucket.count, entry.normal);
     else
-        count = shown_number(entry.agg->function, entry.value(), entry.normal);
+        count = shown_number(entry.agg->function, entry.agg->arg, entry.value(),
+                             entry.normal);
     out += line.text() + " " + std::to_string(count) + "\n";
 }
 

@@ -182,6 +182,13 @@ std::string symbol_text(Symbolizer& symbols, std::uint32_t action,
     }
 }
 
+void put_float(std::string& out, double value, Padding padding)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, padding == Padding::None ? "%g" : " %16g", value);
+    out.append(text);
+}
+
 static void put_float(std::string& out, std::span<const std::byte> bytes, bool quiet)
 {
     double value = bytes.size() == 4   ? load_as<float>(bytes.data())
@@ -189,9 +196,7 @@ static void put_float(std::string& out, std::span<const std::byte> bytes, bool q
                    : bytes.size() == sizeof(long double)
                        ? static_cast<double>(load_as<long double>(bytes.data()))
                        : 0;
-    char text[64];
-    std::snprintf(text, sizeof text, quiet ? "%g" : " %16g", value);
-    out.append(text);
+    put_float(out, value, quiet ? Padding::None : Padding::Column);
 }
 
 void put_value(std::string& out, const PrintContext& context, const RecordDesc& desc,

@@ -25,6 +25,9 @@ struct PrintContext {
 
 enum class Column { Trace = 33, Key = 50 };
 
+enum class Padding { None, Column };
+void put_float(std::string& out, double value, Padding padding);
+
 // Any recorded value: number, text, bytes, stack, symbol.
 void put_value(std::string& out, const PrintContext& context, const RecordDesc& desc,
                std::span<const std::byte> bytes, Column column);

@@ -6,6 +6,7 @@
  * The table is made in the shard's notes, since an image that is not relocated
  * cannot hold addresses.
  */
+#include "dif/float.h"
 #include "ptrace-agent/runtime/host.h"
 
 #define DT_ARCH_GET_FS 0x1003
@@ -42,6 +43,7 @@ void dt_rt_notes_fill(struct dt_rt_notes *notes)
 	ops->progenyof = dt_rt_progenyof;
 	ops->raise = dt_rt_raise;
 	ops->stop = dt_rt_stop;
+	ops->flop = dt_flop;
 	ops->identify = dt_rt_identify;
 	notes->ready = (dt_u64)&dt_rt_config;
 }

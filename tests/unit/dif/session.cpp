@@ -2,6 +2,8 @@
 // The fake host: a clock that steps, and a target that is a vector of bytes.
 #include "tests/unit/dif/session.hpp"
 
+#include "dif/float.h"
+
 #include <algorithm>
 
 namespace dif_test {
@@ -128,7 +130,7 @@ const dt_host_ops& FakeHost::ops()
 {
     static const dt_host_ops table = {
         timestamp, walltime,   vtimestamp, load,      load_string,  store, arg,
-        var,       var_string, ustack,     progenyof, raise_signal, stop};
+        var,       var_string, ustack,     progenyof, raise_signal, stop, dt_flop};
     return table;
 }
 

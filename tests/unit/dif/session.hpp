@@ -84,6 +84,7 @@ public:
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = 2;
         config.walltime = 1;
+        config.has_float = 1;
         config.max_clauses = 256;
         config.heap_bytes = 4 << 20;
     }
