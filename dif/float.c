@@ -7,6 +7,7 @@
  */
 #include "dif/float.h"
 
+#include "dif/mem.h"
 #include "dif/ops.h"
 
 #ifndef __x86_64__
@@ -46,12 +47,12 @@ struct dt_vector_state {
 #define DT_TAKE_XMM0 "movq %%xmm0, %[r]\n\t"
 #define DT_TAKE_NOTHING ""
 
-static dt_u64 dt_is_nan(dt_u64 a)
+DT_INLINE dt_u64 dt_is_nan(dt_u64 a)
 {
 	return (a & ~DT_F64_SIGN) > DT_F64_INFINITY;
 }
 
-static dt_u64 dt_from_unsigned(dt_u64 a)
+DT_INLINE dt_u64 dt_from_unsigned(dt_u64 a)
 {
 	const dt_u64 b = 0;
 	dt_u64 odd = a & 1;
@@ -64,7 +65,7 @@ static dt_u64 dt_from_unsigned(dt_u64 a)
 			 DT_TAKE_XMM0);
 }
 
-static dt_u64 dt_to_signed(dt_u64 a)
+DT_INLINE dt_u64 dt_to_signed(dt_u64 a)
 {
 	const dt_u64 b = 0;
 	dt_u64 r;
@@ -76,7 +77,7 @@ static dt_u64 dt_to_signed(dt_u64 a)
 	return r == DT_F64_SIGN && !(a & DT_F64_SIGN) ? r - 1 : r;
 }
 
-static dt_u64 dt_to_unsigned(dt_u64 a)
+DT_INLINE dt_u64 dt_to_unsigned(dt_u64 a)
 {
 	const dt_u64 b = DT_F64_2_TO_63;
 
@@ -89,7 +90,8 @@ static dt_u64 dt_to_unsigned(dt_u64 a)
 	       DT_F64_SIGN;
 }
 
-dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
+/* The one function of the runtime that may touch a vector register. */
+__attribute__((noinline)) dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
 {
 	switch (op) {
 	case DIF_OP_FADD:

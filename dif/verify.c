@@ -166,8 +166,8 @@ static int dt_check_meaning(struct dt_check *c, dt_u32 i)
 	dt_u32 id = DIF_INSTR_IDX(i);
 
 	if (DIF_OP_IS_FLOAT(DIF_INSTR_OP(i)) && !c->l->arena->has_float)
-		return dt_bad(c, "floating-point arithmetic is not available "
-				 "here");
+		return dt_bad(
+		    c, "floating-point arithmetic is not available here");
 	switch (DIF_INSTR_OP(i)) {
 	case DIF_OP_LDGS:
 		if (id < DIF_VAR_OTHER_UBASE)

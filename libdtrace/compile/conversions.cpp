@@ -160,6 +160,8 @@ bool accepts(const Type* parameter, const Node& argument)
     const Type* a = argument.type->resolve();
     if (p->is_integer() && a->is_integer())
         return true;
+    if (p->is_float())
+        return a->is_arithmetic();
     if (p->is_string_compatible() && a->is_string_compatible())
         return true;
     if (p->kind == TypeKind::Stack || p->kind == TypeKind::SymAddr ||

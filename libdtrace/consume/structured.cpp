@@ -89,12 +89,12 @@ static Json buckets_json(const AggEntry& entry)
     return buckets;
 }
 
-// What is no number in JSON, infinity and NaN, is null.
 static Json number_json(const AggEntry& entry)
 {
     const AggDesc& agg = *entry.agg;
     if (holds_doubles(agg.function, agg.arg))
-        return shown_double(agg.function, entry.value(), entry.normal);
+        return double_json(
+            shown_double(agg.function, entry.value(), entry.normal));
     return shown_number(agg.function, agg.arg, entry.value(), entry.normal);
 }
 

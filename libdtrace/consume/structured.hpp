@@ -66,6 +66,8 @@ void put_json(std::string& out, const DropEvent& event);
 
 // typed_json.cpp
 nlohmann::ordered_json typed_json(const Type* type, std::span<const std::byte> bytes);
+// What is no number in JSON is text: "inf", "-inf", "nan".
+nlohmann::ordered_json double_json(double value);
 nlohmann::ordered_json bytes_json(std::span<const std::byte> bytes);
 
 } // namespace dt

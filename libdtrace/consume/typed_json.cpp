@@ -106,6 +106,11 @@ static Json float_json(Bytes bytes)
         value = static_cast<double>(load_as<long double>(bytes.data()));
     else
         return {};
+    return double_json(value);
+}
+
+Json double_json(double value)
+{
     if (std::isfinite(value))
         return value;
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";

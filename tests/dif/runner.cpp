@@ -122,6 +122,8 @@ void directive(Case& c, const std::string& line, bool& in_text)
     in >> word;
     if (word == "text") {
         in_text = true;
+    } else if (word == "without") { // "float": hosts that have none
+        c.has_float = false;
     } else if (word == "args" || word == "frames") {
         auto& list = word == "args" ? c.args : c.frames;
         while (in >> name)
@@ -238,6 +240,7 @@ std::string run_case(const Case& c)
     Session s;
     for (auto [option, value] : c.options)
         s.config.options[option] = value;
+    s.config.has_float = c.has_float;
     s.host.numbers = c.numbers;
     s.host.strings = c.strings;
     s.host.frames = c.frames;

@@ -34,7 +34,7 @@ struct Case {
     Difo difo;
     std::vector<std::uint64_t> args, frames;
     std::string target;
-    bool has_target = false;
+    bool has_target = false, has_float = true;
     std::map<unsigned, std::uint64_t> numbers;
     std::map<unsigned, std::string> strings;
     std::map<unsigned, std::uint64_t> options;

@@ -315,3 +315,21 @@ TEST(Arena, LayoutIsInWholePartsAndDefaultsAreTheOptionTables)
     EXPECT_EQ(s.arena().options[DTRACEOPT_strsize], 256u);
     EXPECT_EQ(s.arena().options[DTRACEOPT_ustackframes], 20u);
 }
+
+TEST(Load, FloatingPointIsRefusedByNameWhereHostsHaveNone)
+{
+    auto sum = [] {
+        Difo d;
+        d.op(DIF_OP_FADD, 0, 0, 1).ret(1);
+        return d;
+    };
+    DofBuilder computes;
+    computes.clause("p:m:f:n").trace(sum());
+    for (int has_float : {1, 0}) {
+        Session s;
+        s.config.has_float = static_cast<dt_u32>(has_float);
+        EXPECT_EQ(s.load(computes), has_float != 0
+                                        ? ""
+                                        : "floating-point arithmetic is not available here");
+    }
+}

@@ -1,0 +1,7 @@
+/*
+ * A double is no address.
+ */
+BEGIN
+{
+	trace((char *)1.5);
+}

@@ -1,0 +1,7 @@
+/*
+ * A string is not compared with a double.
+ */
+BEGIN
+{
+	trace(execname == 1.5);
+}

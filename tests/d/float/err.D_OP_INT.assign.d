@@ -1,0 +1,8 @@
+/*
+ * &= wants integers.
+ */
+double d;
+BEGIN
+{
+	d &= 1;
+}

@@ -1,0 +1,7 @@
+/*
+ * ~ wants an integer.
+ */
+BEGIN
+{
+	trace(~1.5);
+}

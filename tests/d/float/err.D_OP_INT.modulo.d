@@ -1,0 +1,7 @@
+/*
+ * % wants integers.
+ */
+BEGIN
+{
+	trace(5.5 % 2);
+}

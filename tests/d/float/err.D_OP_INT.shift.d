@@ -1,0 +1,7 @@
+/*
+ * << wants integers.
+ */
+BEGIN
+{
+	trace(1 << 2.0);
+}

@@ -1,0 +1,7 @@
+/*
+ * %f prints no integer.
+ */
+BEGIN
+{
+	printf("%f", 1);
+}

@@ -1,0 +1,7 @@
+/*
+ * %d prints no double.
+ */
+BEGIN
+{
+	printf("%d", 1.5);
+}

@@ -1,0 +1,13 @@
+/*
+ * Inlines of floating-point types, with parameters and of constants.
+ * @flags: -q
+ */
+inline double pi = 3.25;
+inline double half[double x] = x / 2;
+inline float third = 1;
+inline int whole = 2.75;
+BEGIN
+{
+	printf("%g %g %g %g %d\n", pi * 2, half[3], half[pi], third / 4, whole);
+	exit(0);
+}

@@ -1,0 +1,17 @@
+/*
+ * trace() and print() of doubles and floats.
+ * @flags: -q
+ */
+float f;
+BEGIN
+{
+	f = 0.5;
+	trace(1.25);
+	trace(" ");
+	trace(f);
+	trace(" ");
+	print(f);
+	trace(" ");
+	print(f * 3);
+	exit(0);
+}

@@ -1,2 +1,0 @@
-/* There are no floating-point constants. */
-BEGIN { x = 1.5; }

@@ -1,2 +1,0 @@
-/* A constant with an exponent is a floating-point constant. */
-BEGIN { x = 1e10; }
