@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Does the manual page list what there is, and nothing else?
+
+Its sections OPTIONS, VARIABLES, ACTIONS, AGGREGATING FUNCTIONS, SUBROUTINES and RUN-TIME
+OPTIONS are lists of .TP entries: the bold words of an entry's tag (.TP, and .TQ for more
+of it) are names, what follows is a sentence about them. The names are compared with the
+tables that the command, the compiler and the engine expand; sizes, counts and rates that
+a table gives as defaults must be in the sentence.
+
+  manual.py [PAGE]       prints what differs, exits 1 if anything does
+"""
+import pathlib, re, shutil, subprocess, sys
+
+from coverage import TREE, rows
+
+PAGE = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else TREE / "cmd/dtrace/dtrace.1"
+
+# Options that Options::set() knows without a table.
+OTHERS = r'(?:Count|List)\{"(\w+)"'
+
+def read(name):
+    return (TREE / name).read_text()
+
+# The page
+
+def words(line):
+    """A roff line's words as (text, is bold)."""
+    macro, *arguments = [quoted or plain for quoted, plain in
+                         re.findall(r'"([^"]*)"|(\S+)', line.replace("\\-", "-"))] or [""]
+    bold = {".B": (True, True), ".BR": (True, False), ".BI": (True, False),
+            ".RB": (False, True), ".IB": (False, True)}.get(macro)
+    if bold is None:
+        return [(line, False)]
+    return [(re.sub(r"\\f.", "", text), bold[i % 2]) for i, text in enumerate(arguments)]
+
+def entries(section):
+    """name: what is said of it, with all markup taken out; names with several entries joined."""
+    found = {}
+    for entry in re.split(r"^\.TP\n", section, flags=re.M)[1:]:
+        entry = re.split(r"^\.(?:PP|SS.*)$", entry, flags=re.M)[0]
+        lines = entry.rstrip("\n").split("\n")
+        n_tags = 1
+        while n_tags < len(lines) and lines[n_tags] == ".TQ":
+            n_tags += 2
+        said = " ".join("".join(text for text, _ in words(line)) for line in lines[n_tags:])
+        for line in lines[:n_tags]:
+            for name, bold in words(line):
+                if bold and name.strip():
+                    found[name.strip()] = said
+    return found
+
+def sections():
+    parts = re.split(r"^\.SH (.*)\n", PAGE.read_text(), flags=re.M)[1:]
+    return dict(zip(parts[::2], parts[1::2]))
+
+# The tables: name to what the entry must contain
+
+def flags():
+    text = read("cmd/dtrace/arguments.cpp")
+    table = re.search(r"constexpr Flag flags\[\] = \{(.*?)\n\};", text, re.S)[1]
+    yield from ("-" + letter for letter in re.findall(r"\{'(\w)',", table))
+    yield from ("--" + name for name in re.findall(r'\{"(\w+)", no_argument,', text))
+    # What getopt() is told beside the table, in the words of its comment.
+    yield from re.search(r'"\+:3:6:"; // (-\w+), (-\w+)', text).groups()
+
+def variables():
+    arrays = [row[0] + "[]" for row in rows("dif/vars.h", "DIF_VAR_ARRAYS")]
+    return [*arrays, "curpsinfo", "curlwpsinfo"] + [
+        row[0] for row in rows("dif/vars.h", "DIF_VAR_SCALARS") if not row[0].startswith("pr_")]
+
+def members():
+    """(structure, member) of those that a process answers."""
+    text = read("libdtrace/compile/builtins.cpp")
+    for structure, table in (("curpsinfo", "psinfo_rows"), ("curlwpsinfo", "lwpsinfo_rows")):
+        body = re.search(r"PsinfoRow " + table + r"\[\] = \{(.*?)\n\};", text, re.S)[1]
+        for member in re.findall(r'\{"(\w+)", +Kind::(?:Variable|Number)', body):
+            yield structure, member
+
+def default_of(kind, value):
+    """As the page writes it; None: it may say nothing of it."""
+    if value == "DT_OPT_UNSET" or kind not in ("SIZE", "COUNT", "RATE"):
+        return None
+    if kind == "RATE":
+        return "1s" if int(value) == 10**9 else f"{round(10**9 / int(value))}hz"
+    n = eval(value.replace("ull", ""))
+    for unit in ("", "k", "m"):
+        if n % 1024 != 0:
+            return f"{n}{unit}"
+        n //= 1024
+    return f"{n}g"
+
+def options():
+    run_time = {row[0]: default_of(row[2], row[3]) for row in rows("dif/options.h", "DIF_OPTIONS")}
+    text = read("libdtrace/api/options.cpp")
+    others = []
+    for table in ("flag_options", "text_options", "choice_options"):
+        body = re.search(table + r"\[\] = \{(.*?)\n\};", text, re.S)[1]
+        others += re.findall(r'^    \{"(\w+)",', body, re.M)
+    others += re.findall(OTHERS, text)
+    unsupported = re.search(r'unsupported =\s*"([\w|]+)"', text)[1].split("|")
+    return run_time, others + unsupported
+
+# What differs
+
+wrong = 0
+
+def complain(text):
+    global wrong
+    print(text)
+    wrong += 1
+
+def compare(what, page, table):
+    table = list(table)
+    for name in table:
+        if name not in page:
+            complain(f"the page does not list {what} {name}")
+    for name, said in page.items():
+        if name not in table:
+            complain(f"the page lists {what} {name}, which no table has")
+        if not re.search(r"\w.*\.$", said):
+            complain(f"the page has no sentence about {what} {name}")
+    return len(table)
+
+def compare_synopsis(text):
+    flag_rows = re.findall(r"\{'(\w)', (nullptr|\")", read("cmd/dtrace/arguments.cpp"))
+    plain = "".join(sorted((letter for letter, rest in flag_rows
+                            if rest == "nullptr" and letter != "h"), key=lambda c: (c.lower(), c)))
+    for where, shown in (("page", re.search(r"^\.RB \[ \\-(\w{3,}) \]$", text, re.M)),
+                         ("usage", re.search(r"Usage: dtrace \[-(\w+)\]",
+                                             read("cmd/dtrace/arguments.cpp")))):
+        if shown is None or sorted(shown[1]) != sorted(plain):
+            complain(f"the synopsis of the {where} is not -{plain}")
+    for letter, rest in flag_rows:
+        if rest != "nullptr" and not re.search(rf"^\.(?:RB \[ )?.*\\-{letter}$|\[ \\-{letter} \]", text, re.M):
+            complain(f"the synopsis of the page lacks -{letter}")
+
+def render():
+    if shutil.which("groff") is None:
+        print("groff is not installed: not rendered")
+        return
+    done = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8", str(PAGE)],
+                          capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr:
+        complain(f"groff: {done.stderr.strip()}")
+
+def main():
+    page = sections()
+    n = compare("flag", entries(page["OPTIONS"]), flags())
+    said = entries(page["VARIABLES"])
+    n += compare("variable", said, variables())
+    for structure, member in members():
+        n += 1
+        if not re.search(rf"\b{member}\b", said.get(structure, "")):
+            complain(f"the page does not list {structure}->{member}")
+    for what, section, macro, header in (
+            ("action", "ACTIONS", "DIF_ACTIONS", "dif/actions.h"),
+            ("aggregating function", "AGGREGATING FUNCTIONS", "DIF_AGGS", "dif/actions.h"),
+            ("subroutine", "SUBROUTINES", "DIF_SUBRS", "dif/subrs.h")):
+        n += compare(what, entries(page.get(section, "")), [row[0] for row in rows(header, macro)])
+    said = entries(page["RUN-TIME OPTIONS"])
+    run_time, others = options()
+    n += compare("option", said, [*run_time, *others])
+    for name, default in run_time.items():
+        if default and "without any effect" not in said.get(name, "") and \
+                not re.search(rf"\({default}\b", said.get(name, "")):
+            complain(f"the page does not say that {name} is {default} by default")
+    compare_synopsis(page["SYNOPSIS"])
+    render()
+    print(f"{n} names of tables, {wrong} wrong")
+    return 1 if wrong else 0
+
+if __name__ == "__main__":
+    sys.exit(main())
