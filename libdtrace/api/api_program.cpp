@@ -24,6 +24,13 @@ static void disassemble_to(FILE* to, const std::shared_ptr<dt::Difo>& difo)
     std::fwrite(text.data(), 1, text.size(), to);
 }
 
+// The entry that a statement begins with (generate_actions.cpp), if it records anything.
+static bool begins_record(const dt::Action& action)
+{
+    bool nothing = action.kind == DTRACEACT_DIFEXPR && action.difo->rtype.size == 0;
+    return action.ntuple != 0 && !nothing && DTRACEACT_CLASS(action.kind) != 0x600;
+}
+
 extern "C" {
 
 dtrace_prog_t* dtrace_program_strcompile(dtrace_hdl_t* dtp, const char* text,
@@ -68,11 +75,11 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
         if (clause.default_action)
             info->dpi_recgens++;
         for (const dt::Action& action : clause.actions) {
-            if (DTRACEACT_ISAGG(action.kind) && action.ntuple != 0xffffffffu)
-                info->dpi_aggregates++;
+            if (DTRACEACT_ISAGG(action.kind))
+                info->dpi_aggregates += action.ntuple != DT_NTUPLE_INCREMENT;
             else if (action.kind == DTRACEACT_SPECULATE)
                 info->dpi_speculations++;
-            else if (DTRACEACT_CLASS(action.kind) != 0x600)
+            else if (begins_record(action))
                 info->dpi_recgens++;
         }
     }

@@ -141,6 +141,7 @@ int main(void)
 			       dtrace_errmsg(dtp, dtrace_errno(dtp))), 1;
 	check(dtrace_program_exec(dtp, prog, &info) == 0, "exec");
 	check(info.dpi_matches == 4 && info.dpi_aggregates == 2, "what was matched");
+	check(info.dpi_recgens == 5, "neither assignments nor keys record anything");
 
 	check(dtrace_handle_err(dtp, on_error, NULL) == 0, "error handler");
 	check(dtrace_handle_setopt(dtp, on_setopt, NULL) == 0, "setopt handler");
