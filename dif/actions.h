@@ -8,6 +8,9 @@
  * Columns of actions: name, kind, LIBACT number or 0, D prototype, flags.
  *   D  data-recording       W  destructive, needs -w
  *   K  needs a kernel host  N  exists elsewhere only, refused by name
+ *
+ * It is installed as <dtrace/actions.h>, for programs that read records and
+ * aggregations by themselves, and so includes nothing.
  */
 #ifndef DIF_ACTIONS_H
 #define DIF_ACTIONS_H
@@ -104,6 +107,16 @@ enum dif_agg {
 #define X(name, kind, prototype) DTRACEAGG_##name = kind,
 	DIF_AGGS(X)
 #undef X
+	/* As programs that know other systems' libdtrace spell them. */
+	DTRACEAGG_COUNT = DTRACEAGG_count,
+	DTRACEAGG_MIN = DTRACEAGG_min,
+	DTRACEAGG_MAX = DTRACEAGG_max,
+	DTRACEAGG_AVG = DTRACEAGG_avg,
+	DTRACEAGG_SUM = DTRACEAGG_sum,
+	DTRACEAGG_STDDEV = DTRACEAGG_stddev,
+	DTRACEAGG_QUANTIZE = DTRACEAGG_quantize,
+	DTRACEAGG_LQUANTIZE = DTRACEAGG_lquantize,
+	DTRACEAGG_LLQUANTIZE = DTRACEAGG_llquantize,
 };
 
 /*
@@ -116,22 +129,26 @@ enum dif_agg {
  */
 #define DTRACE_QUANTIZE_NBUCKETS 127
 #define DTRACE_QUANTIZE_ZEROBUCKET 63
-#define DTRACE_LQUANTIZE_BASE(arg) ((dt_s32)((arg)&0xffffffffu))
-#define DTRACE_LQUANTIZE_LEVELS(arg) ((dt_u16)(((arg) >> 32) & 0xffff))
-#define DTRACE_LQUANTIZE_STEP(arg) ((dt_u16)(((arg) >> 48) & 0xffff))
+#define DTRACE_LQUANTIZE_BASE(arg) ((int)((arg)&0xffffffffu))
+#define DTRACE_LQUANTIZE_LEVELS(arg) ((unsigned short)(((arg) >> 32) & 0xffff))
+#define DTRACE_LQUANTIZE_STEP(arg) ((unsigned short)(((arg) >> 48) & 0xffff))
 #define DTRACE_LQUANTIZE_ARG(step, levels, base)                               \
 	(((dt_u64)(step) << 48) | ((dt_u64)(levels) << 32) | (dt_u32)(base))
-#define DTRACE_LLQUANTIZE_FACTOR(arg) ((dt_u16)(((arg) >> 48) & 0xffff))
-#define DTRACE_LLQUANTIZE_LOW(arg) ((dt_u16)(((arg) >> 32) & 0xffff))
-#define DTRACE_LLQUANTIZE_HIGH(arg) ((dt_u16)(((arg) >> 16) & 0xffff))
-#define DTRACE_LLQUANTIZE_NSTEP(arg) ((dt_u16)((arg)&0xffff))
+#define DTRACE_LLQUANTIZE_FACTOR(arg) ((unsigned short)(((arg) >> 48) & 0xffff))
+#define DTRACE_LLQUANTIZE_LOW(arg) ((unsigned short)(((arg) >> 32) & 0xffff))
+#define DTRACE_LLQUANTIZE_HIGH(arg) ((unsigned short)(((arg) >> 16) & 0xffff))
+#define DTRACE_LLQUANTIZE_NSTEP(arg) ((unsigned short)((arg)&0xffff))
 #define DTRACE_LLQUANTIZE_ARG(factor, low, high, nstep)                        \
 	(((dt_u64)(factor) << 48) | ((dt_u64)(low) << 32) |                    \
 	 ((dt_u64)(high) << 16) | (dt_u64)(nstep))
 
-/* dt_action.arg of ustack(): frames in the low half, string bytes in the high. */
-#define DTRACE_USTACK_NFRAMES(arg) ((dt_u32)((arg)&0xffffffffu))
-#define DTRACE_USTACK_STRSIZE(arg) ((dt_u32)((arg) >> 32))
+/*
+ * dt_action.arg of ustack(): frames in the low half, string bytes in the high.
+ * Its record is 64-bit words: the process, then so many frames, zeros behind the
+ * last one.
+ */
+#define DTRACE_USTACK_NFRAMES(arg) ((unsigned)((arg)&0xffffffffu))
+#define DTRACE_USTACK_STRSIZE(arg) ((unsigned)((arg) >> 32))
 #define DTRACE_USTACK_ARG(frames, strsize)                                     \
 	(((dt_u64)(strsize) << 32) | (dt_u32)(frames))
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * What can go wrong in probe context: faults end a clause and fire ERROR, drops
- * count what could not be recorded. Both are reported, always.
+ * count what could not be recorded. Both are reported, always. It is installed as
+ * <dtrace/faults.h>.
  */
 #ifndef DIF_FAULTS_H
 #define DIF_FAULTS_H

@@ -2,54 +2,96 @@
 // C API: snapshots, walks and printing of aggregations.
 #include "libdtrace/api/views.hpp"
 
+#include "libdtrace/consume/agg_value.hpp"
+
+#include <deque>
+
 namespace {
+
+// What the function said, checked; what it set is taken over.
+dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
+                          dt::AggEntry& entry)
+{
+    auto verdict = static_cast<dt::AggVerdict>(said);
+    if (said < DTRACE_AGGWALK_ERROR || said > DTRACE_AGGWALK_REMOVE ||
+        (verdict == dt::AggVerdict::Normalize && data.dtada_normal == 0)) {
+        session.fail(EDT_BADRVAL);
+        return dt::AggVerdict::Error;
+    }
+    if (verdict == dt::AggVerdict::Error || verdict == dt::AggVerdict::Abort)
+        session.fail(EDT_DIRABORT);
+    else if (verdict == dt::AggVerdict::Normalize)
+        entry.normal = static_cast<std::uint64_t>(data.dtada_normal);
+    return verdict;
+}
 
 int walk(dtrace_hdl& session, dtrace_aggregate_f* func, void* arg, dt::AggOrder order,
          bool reverse)
 {
     if (!session.consumer)
         return session.fail(EINVAL);
-    bool refused = false;
     bool complete = session.consumer->aggregates().walk(
         0, order, session.consumer->display(), reverse, [&](dt::AggEntry& entry) {
-            std::vector<dtrace_recdesc_t> keys;
-            for (const dt::RecordDesc& part : entry.agg->parts) {
-                dtrace_recdesc_t key{};
-                key.dtrd_action = static_cast<dtrace_actkind_t>(part.action);
-                key.dtrd_size = part.size;
-                key.dtrd_offset = part.offset;
-                key.dtrd_alignment = static_cast<std::uint16_t>(
-                    part.size >= 8 || part.size == 0 ? 8 : part.size);
-                key.dtrd_arg = part.arg;
-                keys.push_back(key);
-            }
-            std::vector<std::int64_t> words;
-            for (std::size_t i = 0; i < entry.n_words(); i++)
-                words.push_back(entry.word(i));
-            dtrace_aggdata_t data{};
-            data.dtada_handle = &session;
-            data.dtada_name = entry.agg->name.c_str();
-            data.dtada_varid = entry.agg->id;
-            data.dtada_function = entry.agg->function;
-            data.dtada_keys = keys.data();
-            data.dtada_nkeys = static_cast<int>(keys.size());
-            data.dtada_key = reinterpret_cast<const char*>(entry.key().data());
-            data.dtada_keysize = entry.agg->key_bytes;
-            data.dtada_value = words.data();
-            data.dtada_valuesize = entry.agg->value_bytes;
-            data.dtada_normal = static_cast<std::int64_t>(entry.normal);
-            int verdict = func(&data, arg);
-            if (verdict < DTRACE_AGGWALK_ERROR || verdict > DTRACE_AGGWALK_REMOVE) {
-                session.fail(EDT_BADRVAL);
-                refused = true;
-                return dt::AggVerdict::Error;
-            }
-            return static_cast<dt::AggVerdict>(verdict);
+            AggView view(session, entry);
+            int said = func(&view.data, arg);
+            return verdict_of(session, said, view.data, entry);
         });
-    if (refused)
-        return -1;
-    return complete ? 0 : session.fail(EDT_DIRABORT);
+    return complete ? 0 : -1;
 }
+
+// One row of a joined walk: the columns behind the one that shows the key.
+class Row {
+public:
+    Row(dtrace_hdl& session, const std::vector<dt::AggEntry*>& columns,
+        const std::vector<const dt::AggDesc*>& descs)
+        : session_(session), columns_(columns)
+    {
+        for (const dt::AggEntry* entry : columns)
+            if (entry != nullptr && key_ == nullptr)
+                key_ = entry;
+        add(*key_);
+        for (std::size_t i = 0; i < columns.size(); i++)
+            add(columns[i] != nullptr ? *columns[i] : nothing_counted(*descs[i]));
+    }
+
+    // False: the walk ends.
+    bool show_to(dtrace_aggregate_walk_joined_f* func, void* arg)
+    {
+        int said = func(shown_.data(), static_cast<int>(shown_.size()), arg);
+        for (std::size_t i = 0; i < columns_.size(); i++) {
+            if (columns_[i] == nullptr)
+                continue;
+            auto verdict = verdict_of(session_, said, *shown_[i + 1], *columns_[i]);
+            if (!session_.consumer->aggregates().obey(*columns_[i], verdict))
+                return false;
+        }
+        return true;
+    }
+
+private:
+    void add(const dt::AggEntry& entry)
+    {
+        shown_.push_back(&views_.emplace_back(session_, entry).data);
+    }
+
+    const dt::AggEntry& nothing_counted(const dt::AggDesc& agg)
+    {
+        dt::AggEntry& entry = zeros_.emplace_back();
+        entry.agg = &agg;
+        entry.bytes.assign(key_->key().begin(), key_->key().end());
+        entry.bytes.resize(agg.key_bytes);
+        auto zero = dt::zero_value(agg.function, agg.arg, agg.value_bytes);
+        entry.bytes.insert(entry.bytes.end(), zero.begin(), zero.end());
+        return entry;
+    }
+
+    dtrace_hdl& session_;
+    const std::vector<dt::AggEntry*>& columns_;
+    const dt::AggEntry* key_ = nullptr;
+    std::deque<dt::AggEntry> zeros_;
+    std::deque<AggView> views_;
+    std::vector<const dtrace_aggdata_t*> shown_;
+};
 
 } // namespace
 
@@ -95,6 +137,51 @@ int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
                                        void* arg)
 {
     return walk(*dtp, func, arg, dt::AggOrder::Value, true);
+}
+
+int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                       void* arg)
+{
+    return walk(*dtp, func, arg, dt::AggOrder::KeyVariable, false);
+}
+
+int dtrace_aggregate_walk_valvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                       void* arg)
+{
+    return walk(*dtp, func, arg, dt::AggOrder::ValueVariable, false);
+}
+
+int dtrace_aggregate_walk_keyvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                          void* arg)
+{
+    return walk(*dtp, func, arg, dt::AggOrder::KeyVariable, true);
+}
+
+int dtrace_aggregate_walk_valvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                          void* arg)
+{
+    return walk(*dtp, func, arg, dt::AggOrder::ValueVariable, true);
+}
+
+int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids,
+                                 int n_ids, dtrace_aggregate_walk_joined_f* func,
+                                 void* arg)
+{
+    if (!dtp->consumer || n_ids < 1)
+        return dtp->fail(EINVAL);
+    dt::Aggregates& aggregates = dtp->consumer->aggregates();
+    std::vector<std::uint32_t> variables;
+    std::vector<const dt::AggDesc*> descs;
+    for (int i = 0; i < n_ids; i++) {
+        variables.push_back(static_cast<std::uint32_t>(ids[i]));
+        descs.push_back(aggregates.find(variables.back()));
+        if (descs.back() == nullptr || ids[i] != variables.back())
+            return dtp->fail(EDT_BADAGGVAR);
+    }
+    for (const auto& columns : aggregates.joined(variables, dtp->consumer->display()))
+        if (!Row(*dtp, columns, descs).show_to(func, arg))
+            return -1;
+    return 0;
 }
 
 int dtrace_aggregate_print(dtrace_hdl_t* dtp, FILE* fp, dtrace_aggregate_walk_f*)

@@ -45,7 +45,7 @@ int dtrace_getopt(dtrace_hdl_t* dtp, const char* name, dtrace_optval_t* value)
 }
 
 ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
-                                  char* const argv[], dtrace_proc_f*, void*)
+                                  char* const argv[], dtrace_proc_f* func, void* arg)
 {
     std::vector<std::string> words;
     for (char* const* word = argv; *word != nullptr; word++)
@@ -73,6 +73,8 @@ ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
         dtp->fail(made.error());
         return nullptr;
     }
+    if (func != nullptr)
+        func(dtp, *made, arg);
     return *made;
 }
 

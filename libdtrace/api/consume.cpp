@@ -80,6 +80,9 @@ bool hand_over(dtrace_hdl& session, std::string_view text, const dt::Piece& piec
                      .all[static_cast<std::size_t>(piece.record -
                                                    piece.probe->ecb->records.data())];
     }
+    std::optional<AggView> aggregation;
+    if (piece.entry != nullptr)
+        data.dtbda_aggdata = &aggregation.emplace(session, *piece.entry).data;
     data.dtbda_flags = piece.flags;
     return session.on_buffered.func(&data, session.on_buffered.arg) == DTRACE_HANDLE_OK;
 }

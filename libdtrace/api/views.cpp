@@ -2,6 +2,8 @@
 // Our records in the C API's clothes.
 #include "libdtrace/api/views.hpp"
 
+#include "dif/actions.h"
+
 #include <cstring>
 #include <string_view>
 
@@ -30,6 +32,70 @@ void copy_probe_spec(dtrace_probedesc_t& to, const dt::ProbeSpec& from)
     copy_text(to.dtpd_name, sizeof to.dtpd_name, from.name);
 }
 
+static dtrace_recdesc_t recdesc_of(const dt::RecordDesc& from)
+{
+    dtrace_recdesc_t to{};
+    to.dtrd_action = static_cast<dtrace_actkind_t>(from.action);
+    to.dtrd_size = from.size;
+    to.dtrd_offset = from.offset;
+    to.dtrd_alignment =
+        static_cast<std::uint16_t>(from.size >= 8 || from.size == 0 ? 8 : from.size);
+    to.dtrd_arg = from.arg;
+    to.dtrd_uarg = from.uarg;
+    return to;
+}
+
+AggView::AggView(dtrace_hdl& session, const dt::AggEntry& entry)
+{
+    const dt::AggDesc& agg = *entry.agg;
+    const std::size_t key_at = 1, value_at = key_at + (agg.key_bytes + 7) / 8;
+    words_.resize(value_at + entry.n_words());
+    auto id = static_cast<std::int32_t>(agg.id);
+    std::memcpy(words_.data(), &id, sizeof id);
+    std::memcpy(&words_[key_at], entry.key().data(), agg.key_bytes);
+    for (std::size_t i = 0; i < entry.n_words(); i++)
+        words_[value_at + i] = entry.word(i);
+
+    dtrace_recdesc_t variable{};
+    variable.dtrd_action = DTRACEACT_DIFEXPR;
+    variable.dtrd_size = variable.dtrd_alignment = sizeof id;
+    records_.push_back(variable);
+    for (const dt::RecordDesc& part : agg.parts) {
+        keys_.push_back(recdesc_of(part));
+        records_.push_back(keys_.back());
+        records_.back().dtrd_offset += static_cast<std::uint32_t>(8 * key_at);
+    }
+    dtrace_recdesc_t value{};
+    value.dtrd_action = static_cast<dtrace_actkind_t>(agg.function);
+    value.dtrd_size = agg.value_bytes;
+    value.dtrd_offset = static_cast<std::uint32_t>(8 * value_at);
+    value.dtrd_alignment = 8;
+    value.dtrd_arg = agg.arg;
+    records_.push_back(value);
+
+    desc_.dtagd_name = agg.name.c_str();
+    desc_.dtagd_varid = agg.id;
+    desc_.dtagd_epid = agg.epid;
+    desc_.dtagd_size = static_cast<std::uint32_t>(8 * words_.size());
+    desc_.dtagd_nrecs = static_cast<int>(records_.size());
+    desc_.dtagd_rec = records_.data();
+
+    data.dtada_handle = &session;
+    data.dtada_name = desc_.dtagd_name;
+    data.dtada_varid = agg.id;
+    data.dtada_function = agg.function;
+    data.dtada_keys = keys_.data();
+    data.dtada_nkeys = static_cast<int>(keys_.size());
+    data.dtada_key = reinterpret_cast<const char*>(&words_[key_at]);
+    data.dtada_keysize = agg.key_bytes;
+    data.dtada_value = words_.data() + value_at;
+    data.dtada_valuesize = agg.value_bytes;
+    data.dtada_normal = static_cast<std::int64_t>(entry.normal);
+    data.dtada_desc = &desc_;
+    data.dtada_data = reinterpret_cast<char*>(words_.data());
+    data.dtada_size = 8 * words_.size();
+}
+
 EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
 {
     auto& view = session.views[ecb.epid];
@@ -39,17 +105,8 @@ EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
     view->ecb = &ecb;
     if (session.registry.has(ecb.probe->id))
         copy_probe_name(view->probe, session.registry.at(ecb.probe->id));
-    for (const dt::RecordDesc& record : ecb.records) {
-        dtrace_recdesc_t desc{};
-        desc.dtrd_action = static_cast<dtrace_actkind_t>(record.action);
-        desc.dtrd_size = record.size;
-        desc.dtrd_offset = record.offset;
-        desc.dtrd_alignment = static_cast<std::uint16_t>(
-            record.size >= 8 || record.size == 0 ? 8 : record.size);
-        desc.dtrd_arg = record.arg;
-        desc.dtrd_uarg = record.uarg;
-        view->all.push_back(desc);
-    }
+    for (const dt::RecordDesc& record : ecb.records)
+        view->all.push_back(recdesc_of(record));
     view->edesc.dtepd_epid = ecb.epid;
     view->edesc.dtepd_probeid = ecb.probe->id;
     view->edesc.dtepd_size = ecb.record_bytes;

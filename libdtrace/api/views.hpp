@@ -14,6 +14,23 @@ struct EcbView {
     const dt::EcbInfo* ecb = nullptr;
 };
 
+// One key of an aggregation; valid while the entry is.
+//
+//   words   | variable | key, padded | value |     what dtada_data points to
+//   records |     0    |  1 ... n    | n + 1 |     each with its offset there
+class AggView {
+public:
+    AggView(dtrace_hdl& session, const dt::AggEntry& entry);
+    AggView(const AggView&) = delete;
+    AggView& operator=(const AggView&) = delete;
+    dtrace_aggdata_t data{};
+
+private:
+    std::vector<dtrace_recdesc_t> keys_, records_;
+    std::vector<std::int64_t> words_;
+    dtrace_aggdesc_t desc_{};
+};
+
 EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb);
 dtrace_probedata_t probedata_of(dtrace_hdl& session, const dt::ProbeData& data);
 void copy_probe_spec(dtrace_probedesc_t& to, const dt::ProbeSpec& from);

@@ -200,7 +200,10 @@ struct Weighed {
 int Aggregates::compare_keys(const AggEntry& a, const AggEntry& b,
                              std::size_t first_part)
 {
-    std::size_t n = std::min(a.agg->parts.size(), b.agg->parts.size());
+    // Fewer keys come first: without that, three aggregations could be in a ring.
+    const std::size_t n = a.agg->parts.size(), n_others = b.agg->parts.size();
+    if (n != n_others)
+        return n < n_others ? -1 : 1;
     for (std::size_t i = 0; i < n; i++) {
         std::size_t part = (i + (first_part < n ? first_part : 0)) % n;
         if (int order = compare_part(a.agg->parts[part], a.part(part), b.part(part)))
@@ -311,30 +314,34 @@ Aggregates::joined(std::span<const std::uint32_t> ids, const Display& display)
     return result;
 }
 
+bool Aggregates::obey(AggEntry& entry, AggVerdict verdict)
+{
+    switch (verdict) {
+    case AggVerdict::Next:
+    case AggVerdict::Normalize: // the walker has set entry.normal
+        return true;
+    case AggVerdict::Clear:
+        zero(entry);
+        return true;
+    case AggVerdict::Denormalize:
+        entry.normal = 1;
+        return true;
+    case AggVerdict::Remove:
+        erase(entry);
+        return true;
+    case AggVerdict::Error:
+    case AggVerdict::Abort:
+        break;
+    }
+    return false;
+}
+
 bool Aggregates::walk(std::uint32_t id, AggOrder order, const Display& display,
                       bool reverse, const std::function<AggVerdict(AggEntry&)>& fn)
 {
-    for (AggEntry* entry : entries(id, order, display, reverse)) {
-        switch (fn(*entry)) {
-        case AggVerdict::Next:
-            break;
-        case AggVerdict::Clear:
-            zero(*entry);
-            break;
-        case AggVerdict::Normalize:
-            // The walker has set entry.normal.
-            break;
-        case AggVerdict::Denormalize:
-            entry->normal = 1;
-            break;
-        case AggVerdict::Remove:
-            erase(*entry);
-            break;
-        case AggVerdict::Error:
-        case AggVerdict::Abort:
+    for (AggEntry* entry : entries(id, order, display, reverse))
+        if (!obey(*entry, fn(*entry)))
             return false;
-        }
-    }
     return true;
 }
 

@@ -60,7 +60,7 @@ struct AggEntry {
     std::int64_t word(std::size_t n) const;
 };
 
-// How walks are ordered; the C API's _walk_* functions are these four and reversals.
+// How walks are ordered; the C API's _walk_* functions are these and reversals.
 enum class AggOrder { Unsorted, ByOption, Key, Value, KeyVariable, ValueVariable };
 
 // What a walker wants done with the entry; the C API's DTRACE_AGGWALK_*.
@@ -103,6 +103,8 @@ public:
     // display's options.
     std::vector<std::vector<AggEntry*>> joined(std::span<const std::uint32_t> ids,
                                                const Display& display);
+    // Does what a walker asks. False: it said Error or Abort.
+    bool obey(AggEntry& entry, AggVerdict verdict);
     // Calls fn on each and does what it asks. False: fn said Error or Abort.
     bool walk(std::uint32_t id, AggOrder order, const Display& display, bool reverse,
               const std::function<AggVerdict(AggEntry&)>& fn);

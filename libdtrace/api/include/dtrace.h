@@ -10,6 +10,9 @@
  *     -> { dtrace_sleep(); dtrace_work(); } until DTRACE_WORKSTATUS_DONE
  *     -> dtrace_aggregate_print() -> dtrace_close()
  *
+ * What records and aggregations hold, and the numbers of actions, aggregating functions,
+ * faults and drops, is in <dtrace/actions.h> and <dtrace/faults.h>.
+ *
  * A handle is for one thread at a time. Functions return -1 or NULL on error and
  * dtrace_errno(), dtrace_errmsg() tell which. No function exits or prints except to the
  * FILE that it was given.
@@ -266,6 +269,8 @@ char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len);
 
 /* --- processes --- */
 typedef void dtrace_proc_f(dtrace_hdl_t*, struct ps_prochandle*, void*);
+/* The process waits for dtrace_proc_continue(). func may be null; it is called once with
+ * the process, before it is returned. */
 struct ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
                                          char* const argv[], dtrace_proc_f* func,
                                          void* arg);
@@ -426,6 +431,7 @@ typedef struct dtrace_bufdata {
     const char* dtbda_buffered; /* text, valid during the call */
     const dtrace_probedata_t* dtbda_probe;
     const dtrace_recdesc_t* dtbda_recdesc;
+    const struct dtrace_aggdata* dtbda_aggdata; /* null: of no aggregation */
     uint32_t dtbda_flags;
 } dtrace_bufdata_t;
 typedef int dtrace_handle_buffered_f(const dtrace_bufdata_t*, void*);
@@ -443,6 +449,17 @@ typedef int dtrace_handle_setopt_f(const dtrace_setoptdata_t*, void*);
 int dtrace_handle_setopt(dtrace_hdl_t* dtp, dtrace_handle_setopt_f* func, void* arg);
 
 /* --- aggregations --- */
+/* The records of dtada_data: the variable's id, the keys, the value. The last one's
+ * dtrd_action is the aggregating function, its dtrd_arg that of lquantize(). */
+typedef struct dtrace_aggdesc {
+    const char* dtagd_name; /* without @ */
+    dtrace_aggvarid_t dtagd_varid;
+    dtrace_epid_t dtagd_epid; /* of a clause that feeds it */
+    uint32_t dtagd_size;      /* bytes of all records */
+    int dtagd_nrecs;
+    const dtrace_recdesc_t* dtagd_rec; /* dtagd_nrecs of them */
+} dtrace_aggdesc_t;
+
 typedef struct dtrace_aggdata {
     dtrace_hdl_t* dtada_handle;
     const char* dtada_name;        /* without @ */
@@ -455,6 +472,10 @@ typedef struct dtrace_aggdata {
     const int64_t* dtada_value;    /* 64-bit words, as <dtrace/actions.h> lays out */
     uint32_t dtada_valuesize;      /* bytes */
     int64_t dtada_normal;
+    /* The same in the form of other systems. */
+    dtrace_aggdesc_t* dtada_desc;
+    char* dtada_data; /* offsets of dtada_desc are from here */
+    size_t dtada_size;
 } dtrace_aggdata_t;
 
 enum {
@@ -462,7 +483,7 @@ enum {
     DTRACE_AGGWALK_NEXT = 0,
     DTRACE_AGGWALK_ABORT,
     DTRACE_AGGWALK_CLEAR,
-    DTRACE_AGGWALK_NORMALIZE,
+    DTRACE_AGGWALK_NORMALIZE, /* by the dtada_normal that the function has left there */
     DTRACE_AGGWALK_DENORMALIZE,
     DTRACE_AGGWALK_REMOVE
 };
@@ -480,6 +501,22 @@ int dtrace_aggregate_walk_keyrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* fu
                                        void* arg);
 int dtrace_aggregate_walk_valrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
                                        void* arg);
+/* Equal ones in the order of their variables. */
+int dtrace_aggregate_walk_keyvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                       void* arg);
+int dtrace_aggregate_walk_valvarsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                       void* arg);
+int dtrace_aggregate_walk_keyvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                          void* arg);
+int dtrace_aggregate_walk_valvarrevsorted(dtrace_hdl_t* dtp, dtrace_aggregate_f* func,
+                                          void* arg);
+/* Once for each key of several aggregations, in the order of printa(). The first of the
+ * n_ids + 1 is one of those that have the key, the others are theirs in the order of ids:
+ * nothing counted where there is none. What func wants done is done to all of the row. */
+typedef int dtrace_aggregate_walk_joined_f(const dtrace_aggdata_t**, int, void*);
+int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids,
+                                 int n_ids, dtrace_aggregate_walk_joined_f* func,
+                                 void* arg);
 /* Prints every aggregation that printa() did not print; walk is kept for portability
  * and may be null. */
 int dtrace_aggregate_print(dtrace_hdl_t* dtp, FILE* fp, dtrace_aggregate_walk_f* walk);
