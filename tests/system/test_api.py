@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""The C API and the installation, as a program outside finds them: tests/api/mallocstat.c is
+built with pkg-config from an installed prefix, and what it prints is compared."""
+import os, pathlib, re, shutil, signal, subprocess
+
+from harness import *
+from saying import Target
+
+SOURCE = HERE.parent / "api/mallocstat.c"
+WARNINGS = ["-O2", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+
+def install(t, name, *flags, **environment):
+    """A new prefix below the scratch folder, or below DESTDIR, with all that is installed."""
+    need("cmake")
+    place = t.scratch / name
+    if not place.exists():
+        subprocess.run(["cmake", "--install", str(t.build), *(flags or ["--prefix", str(place)])],
+                       env={**os.environ, **environment}, check=True, capture_output=True)
+    return place
+
+def pkg_config(prefix, *flags):
+    need("pkg-config")
+    at = next(prefix.rglob("libdtrace.pc")).parent
+    return subprocess.run(["pkg-config", *flags, "libdtrace"], check=True, text=True,
+                          capture_output=True,
+                          env={**os.environ, "PKG_CONFIG_PATH": str(at)}).stdout.split()
+
+def build(prefix, to, *compiler):
+    need(compiler[0])
+    done = subprocess.run([*compiler, *WARNINGS, str(SOURCE), "-o", str(to),
+                           *pkg_config(prefix, "--cflags", "--libs")],
+                          capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), "compiler")
+    return str(to)
+
+def library_folder(prefix):
+    return str(next(prefix.rglob("libdtrace.so")).parent)
+
+class Mallocstat:
+    """The program, built once, and the ways to run it."""
+    def __init__(self, t):
+        self.prefix = install(t, "prefix")
+        self.program = t.scratch / "mallocstat"
+        if not self.program.exists():
+            build(self.prefix, self.program, "gcc", "-std=c11")
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": library_folder(self.prefix)}
+
+    def start(self, *arguments):
+        return subprocess.Popen([str(self.program), *arguments], env=self.environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run(self, *arguments, status=0):
+        with held(self.start(*arguments)) as process:
+            out, err = process.communicate(timeout=120)
+            equal(process.returncode, status, f"status, with {out} and {err}")
+        return out if status == 0 else err
+
+def lines_of(text):
+    """Columns are as wide as they are; nobody counts the blanks before them."""
+    return [line.lstrip() for line in text.splitlines()]
+
+def end_of(lines, text):
+    """What is printed from the line on that begins so."""
+    return lines[next(i for i, line in enumerate(lines) if line.startswith(text)):]
+
+# A consumer
+
+def a_consumer_counts_the_calls_bytes_and_callers_of_a_command(t):
+    lines = lines_of(Mallocstat(t).run(t.victim("allocs"), "1000"))
+    # What the victim says of itself, and what must be so.
+    equal([line for line in lines if re.match("small|large", line)],
+          ["small 4000 96000", "large 1000 5000000"], "the victim's own count")
+    lines = [line for line in lines if not re.match("small|large", line)]
+    orders = ["keysorted", "keyrevsorted", "valsorted", "valrevsorted", "keyvarsorted",
+              "keyvarrevsorted", "valvarsorted", "valvarrevsorted", "sorted"]
+    equal(lines, [
+        "started",
+        "2 probes, 4 aggregations, 2 recording",
+        "first large block, of libc.so.6:malloc:entry, 2 records: 5000 bytes from "
+        "libc.so.6`malloc allocs`large allocs`main",
+        "ended with status 0",
+        "calls    bytes callers",
+        "1000  5000000 libc.so.6`malloc allocs`large allocs`main",
+        "4000    96000 libc.so.6`malloc allocs`small allocs`main",
+        "5000 in all",
+        "4000 from 16 bytes",
+        "1000 from 4096 bytes",
+        *[f"{order}: mean" for order in orders],
+        "| @mean              509",  # (4000 * 24 + 1000 * 5000) / 5000, halved
+        "ended walk: Abort explicitly directed",
+        "wrong verdict: Illegal return value from callback",
+    ])
+
+def a_consumer_is_told_of_faults_drops_options_and_text(t):
+    out = Mallocstat(t).run("-x", "nspec=1", "-n",
+                            'BEGIN { i = 0; printf("begun\\n%d\\n", 42); setopt("quiet"); } '
+                            "BEGIN { trace(1 / i); } "
+                            "BEGIN { self->a = speculation(); self->b = speculation(); }",
+                            "-n", 'END { printf("over\\n"); }', t.victim("allocs"), "1")
+    told = sorted(line for line in lines_of(out) if re.match(r"error|drop|option|\||\d+ probe", line))
+    equal(told, sorted([
+        "2 probes, 4 aggregations, 2 recording", "3 probes, 0 aggregations, 3 recording",
+        "1 probes, 0 aggregations, 1 recording", "| begun", "| 42", "| over",
+        "error in BEGIN: divide-by-zero, of course", "drop of kind SPECUNAVAIL: 1",
+        "option quiet: 1, was unset", "| @mean              509"]))
+
+def walks_have_the_orders_that_their_names_say(t):
+    """An aggregation without keys is before those with keys, whatever they hold."""
+    out = Mallocstat(t).run("-n", 'END { @u["b"] = sum(1); @v["a"] = sum(2); @w["b"] = sum(2); }',
+                            t.victim("allocs"), "1")
+    equal(end_of(lines_of(out), "keysorted")[:9], [
+        "keysorted: mean v u w", "keyrevsorted: w u v mean",
+        "valsorted: u v w mean", "valrevsorted: mean w v u",
+        "keyvarsorted: mean v u w", "keyvarrevsorted: w u v mean",
+        "valvarsorted: u v w mean", "valvarrevsorted: mean w v u",
+        "sorted: mean u v w"])
+
+def a_consumer_attaches_is_interrupted_and_lets_go(t):
+    work = "-n", "pid$target:a.out:work:entry { @work = count(); }"
+    with Target(t) as target:
+        process = Mallocstat(t).start(*work, "-p", str(target.pid))
+        with held(process):
+            wait_until(lambda: text_differs(target.pid), what="tracing")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        equal((process.returncode, err), (0, ""), "status")
+        wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
+        target.is_unharmed()
+    contains(out, "interrupted\n")
+    contains(out, "       0 in all\n")
+
+def a_consumer_is_told_what_was_wrong(t):
+    stat = Mallocstat(t)
+    for arguments, text in (
+            (["-x", "nosuch=1", "true"], "nosuch: Invalid option name"),
+            (["-x", "bufsize=x", "true"], "bufsize: Invalid value for specified option"),
+            (["/no/such/program"], "start a command: "),
+            (["-p", "2147483646"], "grab: "),
+            (["-n", "BEGIN { nothing; }", t.victim("allocs")], "compile: "),
+            (["-n", "BEGIN { stop(); }", t.victim("allocs")], "enable tracing: ")):
+        contains(stat.run(*arguments, status=1), "mallocstat: " + text)
+
+# What is installed
+
+def headers_compile_as_c_and_as_cpp(t):
+    prefix = install(t, "prefix")
+    build(prefix, t.scratch / "as_c17", "gcc", "-std=c17")
+    build(prefix, t.scratch / "as_cpp11", "g++", "-std=c++11", "-x", "c++")
+    for header in ("dtrace.h", "dtrace/actions.h", "dtrace/faults.h"):
+        for compiler in (["gcc", "-std=c11", "-x", "c"], ["g++", "-std=c++11", "-x", "c++"]):
+            done = subprocess.run([*compiler, *WARNINGS, "-fsyntax-only", "-",
+                                   *pkg_config(prefix, "--cflags")], text=True,
+                                  input=f"#include <{header}>\n#include <{header}>\n",
+                                  capture_output=True)
+            equal((done.returncode, done.stderr), (0, ""), f"{header} alone")
+
+def everything_is_installed_and_nothing_else(t):
+    prefix = install(t, "prefix")
+    files = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir())
+    library = str(pathlib.Path(library_folder(prefix)).relative_to(prefix))
+    equal([re.sub(r"\.so\.[\d.]+$", ".so.N", name.removeprefix(library + "/")) for name in files],
+          ["include/dtrace.h", "include/dtrace/actions.h", "include/dtrace/faults.h",
+           "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "pkgconfig/libdtrace.pc",
+           "sbin/dtrace", "share/man/man1/dtrace.1"])
+    # The build folder may be gone: nothing looks there.
+    for name in files:
+        if str(t.build).encode() in (prefix / name).read_bytes():
+            raise AssertionError(f"{name} names {t.build}")
+
+def a_package_is_staged_under_destdir(t):
+    stage = install(t, "stage", "--prefix", "/usr", DESTDIR=str(t.scratch / "stage"))
+    equal((stage / "usr/sbin/dtrace").exists(), True, "usr/sbin/dtrace")
+    # The .pc file finds headers and library from where it is.
+    build(stage, t.scratch / "staged", "gcc", "-std=c11")
+    equal(pkg_config(stage, "--modversion"), [
+        re.search(r"^project\(dtrace VERSION ([\d.]+)", (HERE.parent.parent / "CMakeLists.txt")
+                  .read_text(), re.M)[1]], "version")
+
+def the_installed_command_needs_nothing_of_the_build(t):
+    """By jumps, which need the runtime; by breakpoints, which need the agent."""
+    prefix = install(t, "prefix")
+    need("unshare", "mount")
+    victim = shutil.copy(t.victim("allocs"), t.scratch / "allocs")
+    hide = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-c",
+            'mount -t tmpfs none "$0" && exec "$@"', str(t.build)]
+    if subprocess.run([*hide, "true"], capture_output=True).returncode != 0:
+        raise Skip("cannot hide the build folder here")
+    equal(subprocess.run([*hide, "ls", str(t.build)], capture_output=True, text=True).stdout, "")
+    for mechanism in ("jump", "int3"):
+        done = subprocess.run([*hide, str(prefix / "sbin/dtrace"), "-x", "mechanism=" + mechanism,
+                               "-qCn", "pid$target:libc.so.6:malloc:entry { @[arg0, ufunc(ucaller)] = "
+                               "count(); }", "-c", f"{victim} 100"],
+                              capture_output=True, text=True, timeout=120)
+        equal((done.returncode, done.stderr), (0, ""), mechanism)
+        equal([line.split() for line in done.stdout.splitlines() if line],
+              [["small", "400", "9600"], ["large", "100", "500000"],
+               ["5000", "allocs`large", "100"], ["24", "allocs`small", "400"]], mechanism)
+
+def the_manual_page_is_found(t):
+    prefix = install(t, "prefix")
+    equal((prefix / "share/man/man1/dtrace.1").read_bytes(),
+          (HERE.parent.parent / "cmd/dtrace/dtrace.1").read_bytes(), "the page")
+    need("man")
+    found = subprocess.run(["man", "-M", str(prefix / "share/man"), "-w", "dtrace"],
+                           capture_output=True, text=True)
+    equal(found.stdout.strip(), str(prefix / "share/man/man1/dtrace.1"), found.stderr)
+
+TESTS = [
+    a_consumer_counts_the_calls_bytes_and_callers_of_a_command,
+    a_consumer_is_told_of_faults_drops_options_and_text,
+    walks_have_the_orders_that_their_names_say,
+    a_consumer_attaches_is_interrupted_and_lets_go, a_consumer_is_told_what_was_wrong,
+    headers_compile_as_c_and_as_cpp, everything_is_installed_and_nothing_else,
+    a_package_is_staged_under_destdir, the_installed_command_needs_nothing_of_the_build,
+    the_manual_page_is_found,
+]
+
+if __name__ == "__main__":
+    main(TESTS)
