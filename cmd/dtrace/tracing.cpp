@@ -112,7 +112,7 @@ void Tracing::take_targets()
 
 void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
 {
-    if (args_.disassemble)
+    if (args_.disassemble || set(session_, "verbose"))
         dtrace_program_disasm(session_, prog, stderr);
     dtrace_proginfo_t info{};
     if (args_.verbose) {

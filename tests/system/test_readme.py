@@ -84,6 +84,14 @@ def every_example_of_the_manual_page_compiles(t):
 def every_example_has_its_disassembly(t):
     shows(t, ["-eS"], "stderr", "disassembly.out")
 
+def the_option_verbose_shows_what_S_shows(t):
+    program = ["-n", "BEGIN { trace(pid); }"]
+    by_flag, by_option = t.run("-eS", *program), t.run("-e", "-x", "verbose", *program)
+    contains(by_flag.stderr, "ldgs")
+    equal(steady(by_option.stderr), steady(by_flag.stderr), "what is shown")
+    by_pragma = t.run("-en", "#pragma D option verbose\n" + program[1])
+    equal(steady(by_pragma.stderr), steady(by_flag.stderr), "what is shown for a pragma")
+
 def every_example_has_its_stability_report(t):
     shows(t, ["-ev"], "stderr", "stability.out")
 
@@ -94,7 +102,8 @@ def every_example_has_its_listing_with_attributes_and_types(t):
 
 TESTS = [
     every_example_compiles, every_example_of_the_manual_page_compiles,
-    every_example_has_its_disassembly, every_example_has_its_stability_report,
+    every_example_has_its_disassembly, the_option_verbose_shows_what_S_shows,
+    every_example_has_its_stability_report,
     every_example_has_its_listing_with_attributes_and_types,
 ]
 

@@ -86,7 +86,7 @@ TEST(Options, WhatNothingHereWouldFollowIsRefusedRatherThanIgnored)
 {
     Options options;
     EXPECT_EQ(options.set("grabanon", "", false), Refused::unsupported);
-    for (const char* name : {"ctypes", "dtypes", "tree"})
+    for (const char* name : {"amin", "ctypes", "dtypes", "tree"})
         EXPECT_EQ(options.set(name, "X", false), Refused::unsupported) << name;
 }
 
