@@ -4,6 +4,7 @@
 
 #include "libdtrace/consume/agg_value.hpp"
 
+#include <algorithm>
 #include <deque>
 
 namespace {
@@ -59,7 +60,10 @@ public:
     {
         int said = func(shown_.data(), static_cast<int>(shown_.size()), arg);
         for (std::size_t i = 0; i < columns_.size(); i++) {
-            if (columns_[i] == nullptr)
+            // One that stands in two columns may be gone by the first.
+            const auto before = columns_.begin() + static_cast<std::ptrdiff_t>(i);
+            if (columns_[i] == nullptr ||
+                std::find(columns_.begin(), before, columns_[i]) != before)
                 continue;
             auto verdict = verdict_of(session_, said, *shown_[i + 1], *columns_[i]);
             if (!session_.consumer->aggregates().obey(*columns_[i], verdict))

@@ -69,6 +69,7 @@ static int on_setopt(const dtrace_setoptdata_t *data, void *arg)
 }
 
 static int n_walked;
+static dtrace_aggvarid_t sums, maxima;
 
 static int on_aggregation(const dtrace_aggdata_t *data, void *arg)
 {
@@ -83,8 +84,49 @@ static int on_aggregation(const dtrace_aggdata_t *data, void *arg)
 			     keys[n_walked]) == 0, "keys ascend by value");
 		check(data->dtada_value[0] == values[n_walked], "the sum");
 	}
+	*(n_walked < 2 ? &sums : &maxima) = data->dtada_desc->dtagd_varid;
 	n_walked++;
 	return DTRACE_AGGWALK_NEXT;
+}
+
+/* Two of each key's three columns are the same one; "b" has no maximum. */
+static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
+{
+	int64_t most = 0;
+	int is_a;
+
+	check(n == 4 && row[1]->dtada_desc->dtagd_nrecs == 3, "key and three columns");
+	is_a = strcmp(row[0]->dtada_data + row[0]->dtada_desc->dtagd_rec[1].dtrd_offset,
+		      "a") == 0;
+	memcpy(&most, row[3]->dtada_data + row[3]->dtada_desc->dtagd_rec[2].dtrd_offset,
+	       sizeof most);
+	check(most == (is_a ? 7 : 0), "a column without the key is zero");
+	check(row[2]->dtada_value[0] == (is_a ? 1 : 5), "the sum again");
+	check(row[0]->dtada_size >= row[0]->dtada_desc->dtagd_size, "all records are there");
+	++*(int *)arg;
+	return is_a ? DTRACE_AGGWALK_REMOVE : DTRACE_AGGWALK_NEXT;
+}
+
+/* By two; and not by zero. */
+static int normalize(const dtrace_aggdata_t *data, void *arg)
+{
+	((dtrace_aggdata_t *)data)->dtada_normal = *(int *)arg;
+	return DTRACE_AGGWALK_NORMALIZE;
+}
+
+static void walk_rows(dtrace_hdl_t *dtp)
+{
+	dtrace_aggvarid_t ids[3] = {sums, sums, maxima}, none = 99;
+	int n_rows = 0, by = 2, zero = 0;
+
+	check(dtrace_aggregate_walk_joined(dtp, &none, 1, on_row, &n_rows) == -1 &&
+		      dtrace_errno(dtp) == EDT_BADAGGVAR, "no such variable");
+	check(dtrace_aggregate_walk_joined(dtp, ids, 3, on_row, &n_rows) == 0 &&
+		      n_rows == 2, "rows");
+	n_walked = 0;
+	check(dtrace_aggregate_walk(dtp, normalize, &zero) == -1 &&
+		      dtrace_errno(dtp) == EDT_BADRVAL, "normal of zero");
+	check(dtrace_aggregate_walk(dtp, normalize, &by) == 0, "normal of two");
 }
 
 static int on_listed(dtrace_hdl_t *dtp, const dtrace_probedesc_t *probe, void *arg)
@@ -97,7 +139,7 @@ static int on_listed(dtrace_hdl_t *dtp, const dtrace_probedesc_t *probe, void *a
 int main(void)
 {
 	static const char program[] =
-		"BEGIN { i = 0; @sums[\"a\"] = sum(1); @sums[\"b\"] = sum(5);"
+		"BEGIN { i = 0; @sums[\"a\"] = sum(1); @sums[\"b\"] = sum(5); @most[\"a\"] = max(7);"
 		" printf(\"hello %d\\n\", 42); setopt(\"quiet\"); }"
 		" BEGIN { trace(1 / i); }"
 		" tick-1ms { exit(3); }"
@@ -140,7 +182,7 @@ int main(void)
 		return fprintf(stderr, "compile: %s\n",
 			       dtrace_errmsg(dtp, dtrace_errno(dtp))), 1;
 	check(dtrace_program_exec(dtp, prog, &info) == 0, "exec");
-	check(info.dpi_matches == 4 && info.dpi_aggregates == 2, "what was matched");
+	check(info.dpi_matches == 4 && info.dpi_aggregates == 3, "what was matched");
 	check(info.dpi_recgens == 5, "neither assignments nor keys record anything");
 
 	check(dtrace_handle_err(dtp, on_error, NULL) == 0, "error handler");
@@ -168,10 +210,12 @@ int main(void)
 
 	check(dtrace_aggregate_snap(dtp) == 0, "snapshot");
 	check(dtrace_aggregate_walk_valsorted(dtp, on_aggregation, NULL) == 0 &&
-		      n_walked == 2, "walk");
+		      n_walked == 3, "walk");
+	walk_rows(dtp);
 	text[0] = '\0';
 	check(dtrace_aggregate_print(dtp, NULL, NULL) == 0 &&
-		      strstr(text, "5") != NULL, "aggregations go to the handler");
+		      strstr(text, "  2\n") != NULL && strstr(text, " a ") == NULL,
+	      "what is left goes to the handler, normalized");
 	dtrace_close(dtp);
 	if (failures == 0)
 		printf("%s: all as it must be\n", _dtrace_version);
