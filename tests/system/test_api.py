@@ -198,6 +198,18 @@ def the_installed_command_needs_nothing_of_the_build(t):
               [["small", "400", "9600"], ["large", "100", "500000"],
                ["5000", "allocs`large", "100"], ["24", "allocs`small", "400"]], mechanism)
 
+def exceptions_are_thrown_by_libgcc(t):
+    """Not by libunwind, which has the same names and is linked for stacks of targets."""
+    prefix = install(t, "prefix")
+    for command in ([str(prefix / "sbin/dtrace"), "-en", "BEGIN { nothing; }"],
+                    [Mallocstat(t).program, "-n", "BEGIN { nothing; }", "true"]):
+        done = subprocess.run(command, capture_output=True, text=True,
+                              env={**os.environ, "LD_LIBRARY_PATH": library_folder(prefix),
+                                   "LD_DEBUG": "bindings", "LD_BIND_NOW": "1"})
+        equal(done.returncode, 1, "status")
+        bound = set(re.findall(r" to (\S+) \[0\]: normal symbol `_Unwind_RaiseException'", done.stderr))
+        equal([pathlib.Path(library).name for library in bound], ["libgcc_s.so.1"], str(command[0]))
+
 def the_manual_page_is_found(t):
     prefix = install(t, "prefix")
     equal((prefix / "share/man/man1/dtrace.1").read_bytes(),
@@ -214,7 +226,7 @@ TESTS = [
     a_consumer_attaches_is_interrupted_and_lets_go, a_consumer_is_told_what_was_wrong,
     headers_compile_as_c_and_as_cpp, everything_is_installed_and_nothing_else,
     a_package_is_staged_under_destdir, the_installed_command_needs_nothing_of_the_build,
-    the_manual_page_is_found,
+    exceptions_are_thrown_by_libgcc, the_manual_page_is_found,
 ]
 
 if __name__ == "__main__":
