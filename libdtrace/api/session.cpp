@@ -310,6 +310,10 @@ void dtrace_hdl::apply_display()
                                                 : dt::OutputForm::text;
     display.aggsortkey = options.is_set(DTRACEOPT_aggsortkey);
     display.aggsortrev = options.is_set(DTRACEOPT_aggsortrev);
+    auto encoding = options.text.find("encoding");
+    display.encoding = encoding != options.text.end() && encoding->second == "utf8"
+                           ? dt::DrawnIn::utf8
+                           : dt::DrawnIn::ascii;
     display.agghist = options.is_set(DTRACEOPT_agghist);
     display.aggpack = options.is_set(DTRACEOPT_aggpack);
     display.aggzoom = options.is_set(DTRACEOPT_aggzoom);

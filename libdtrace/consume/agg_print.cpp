@@ -86,13 +86,19 @@ void put_agg_conversion(FormatItem& item, const AggColumn& column)
 }
 
 Result<Ok> print_agg_row(Output& out, const PrintContext& context,
-                         std::span<const AggColumn> columns, Piece piece)
+                         std::span<const AggColumn> columns, Piece piece,
+                         PackedTables* tables)
 {
     const AggEntry* key = key_of(columns);
     if (!key)
         return Ok{};
     const std::uint32_t flags = piece.flags;
     piece.entry = key;
+    if (tables != nullptr && columns.size() == 1 &&
+        tables->put_row(out.text(), context, *key)) {
+        piece.flags = flags | piece_agg_last;
+        return out.commit(piece);
+    }
     for (std::size_t i = 0; i < key->agg->parts.size(); i++) {
         put_value(out.text(), context, key->agg->parts[i], key->part(i), Column::Key);
         piece.flags = flags | piece_agg_key;
@@ -129,6 +135,11 @@ Result<Ok> print_joined(Output& out, const PrintContext& context,
         return Ok{};
     if (!format)
         out.text().push_back('\n');
+    std::vector<AggEntry*> first_column;
+    for (const auto& row : rows)
+        if (row[0] != nullptr)
+            first_column.push_back(const_cast<AggEntry*>(row[0]));
+    PackedTables tables(first_column, context.display);
     const AggDesc* planned = nullptr;
     std::vector<FormatPlan> plan; // of one element
     for (const auto& row : rows) {
@@ -136,7 +147,8 @@ Result<Ok> print_joined(Output& out, const PrintContext& context,
             columns[i].entry = row[i];
         const AggEntry* key = key_of(columns);
         if (!format) {
-            if (auto printed = print_agg_row(out, context, columns, piece); !printed)
+            auto printed = print_agg_row(out, context, columns, piece, &tables);
+            if (!printed)
                 return printed;
             continue;
         }

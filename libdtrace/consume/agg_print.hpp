@@ -5,6 +5,7 @@
 // column without that key prints as zero, or as an empty distribution.
 #pragma once
 
+#include "libdtrace/consume/agg_packed.hpp"
 #include "libdtrace/consume/format_plan.hpp"
 
 #include <span>
@@ -15,9 +16,11 @@ namespace dt {
 // The value of a column under a conversion (%@d): number or distribution.
 void put_agg_conversion(FormatItem& item, const AggColumn& column);
 
-// Keys, values, newline; commits pieces when the output wants them.
+// Keys, values, newline; commits pieces when the output wants them. tables: of the rows
+// that are printed, where some may be drawn as one.
 Result<Ok> print_agg_row(Output& out, const PrintContext& context,
-                         std::span<const AggColumn> columns, Piece piece);
+                         std::span<const AggColumn> columns, Piece piece,
+                         PackedTables* tables = nullptr);
 
 // All rows of these aggregations, each by plan or (null) in the default form.
 Result<Ok> print_joined(Output& out, const PrintContext& context,

@@ -339,24 +339,27 @@ bool Consumer::report_drops()
 Result<Ok> Consumer::print_aggregations(Output& out, bool all)
 {
     Runner& runner = impl_->runner;
-    for (AggEntry* entry :
-         runner.aggregates.entries(0, AggOrder::ByOption, runner.display)) {
-        if (!all && runner.aggregates.find(entry->agg->id)->printed)
-            continue;
-        if (auto printed = print_entry(out, *entry); !printed)
+    auto rows = runner.aggregates.entries(0, AggOrder::ByOption, runner.display);
+    if (!all)
+        std::erase_if(rows, [&](const AggEntry* row) {
+            return runner.aggregates.find(row->agg->id)->printed;
+        });
+    PackedTables tables(rows, runner.display);
+    for (const AggEntry* row : rows)
+        if (auto printed = print_entry(out, *row, &tables); !printed)
             return printed;
-    }
     return out.flush();
 }
 
-Result<Ok> Consumer::print_entry(Output& out, const AggEntry& entry)
+Result<Ok> Consumer::print_entry(Output& out, const AggEntry& entry,
+                                 PackedTables* tables)
 {
     AggColumn column{entry.agg, &entry};
     if (display().form != OutputForm::text) {
         put_structured(out.text(), impl_->runner.context(), display().form, entry);
         return out.commit();
     }
-    return print_agg_row(out, impl_->runner.context(), {&column, 1}, {});
+    return print_agg_row(out, impl_->runner.context(), {&column, 1}, {}, tables);
 }
 
 double Consumer::fullest() const

@@ -72,7 +72,9 @@ public:
     // too.
     Result<Ok> print_aggregations(Output& out, bool all = false);
     // One entry as the default printa() shows it (for walkers of the C API).
-    Result<Ok> print_entry(Output& out, const AggEntry& entry);
+    // tables: of all rows that are printed with it.
+    Result<Ok> print_entry(Output& out, const AggEntry& entry,
+                           class PackedTables* tables = nullptr);
 
     // Fill of the fullest active principal buffer, 0 to 1.
     double fullest() const;

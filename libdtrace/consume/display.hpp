@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The options that say how records and aggregations are shown, as values.
 //
-// agghist is taken and has no effect yet: counts are shown as numbers, not as bars.
-// aggpack shows a distribution as one line, in a form of our own.
+// agghist shows counts and sums as bars, aggpack a distribution as one line
+// (agg_packed.hpp).
 #pragma once
 
 #include "base/result.hpp"
@@ -24,8 +24,11 @@ namespace dt {
 
 enum class OutputForm { text, json, folded }; // structured.hpp
 
+enum class DrawnIn { ascii, utf8 };
+
 struct Display {
     OutputForm form = OutputForm::text;
+    DrawnIn encoding = DrawnIn::ascii;
 #define X(option) bool option = false;
     DT_DISPLAY_FLAGS(X)
 #undef X

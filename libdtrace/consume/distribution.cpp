@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Drawing distributions: a bar per bucket, or with aggpack one character per bucket.
+// Drawing distributions: a bar per bucket.
 //
-// A bar's length is its share of all counts (with aggzoom: of the largest), rounded to
-// the nearest of 40 columns.
+// A bar's length is its share of all counts (with aggzoom: of a little more than the
+// largest), rounded to the nearest of 40 columns, or in UTF-8 to an eighth of one below.
 #include "libdtrace/consume/distribution.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -14,36 +14,62 @@ namespace dt {
 
 namespace {
 
-constexpr std::size_t bar_columns = 40;
+// Of the largest count, with aggzoom: nearly the whole width.
+constexpr long double zoomed = 0.95L;
 
-struct Scale {
-    long double whole = 0; // what a full bar stands for
-    bool positives = false, negatives = false;
-
-    std::size_t length(std::int64_t count, std::size_t columns) const
-    {
-        if (whole == 0)
-            return 0;
-        long double share = std::fabs(static_cast<long double>(count)) *
-                            static_cast<int>(columns) / whole;
-        return std::min(columns, static_cast<std::size_t>(share + 0.5L));
-    }
-};
-
-Scale scale_of(std::span<const Bucket> buckets, bool zoom)
+// One of U+2581 to U+2588 and U+2588 to U+258F, block elements.
+void put_block(std::string& out, unsigned number)
 {
-    Scale scale;
-    for (const Bucket& bucket : buckets) {
-        long double size = std::fabs(static_cast<long double>(bucket.count));
-        scale.whole = zoom ? std::max(scale.whole, size) : scale.whole + size;
-        scale.positives |= bucket.count > 0;
-        scale.negatives |= bucket.count < 0;
-    }
-    return scale;
+    unsigned code = 0x2580 + number;
+    out.push_back(static_cast<char>(0xe0 | code >> 12));
+    out.push_back(static_cast<char>(0x80 | (code >> 6 & 0x3f)));
+    out.push_back(static_cast<char>(0x80 | (code & 0x3f)));
 }
 
-void put_bar(std::string& out, std::int64_t count, const Scale& scale)
+constexpr unsigned full_block = 8, eighths = 8;
+
+// In eighths of a column, which lie one behind the other from the full one on.
+void put_fine_bar(std::string& out, std::int64_t count, const BarScale& scale)
 {
+    long double columns = scale.share(count) * static_cast<int>(bar_columns);
+    auto n_full = static_cast<std::size_t>(columns);
+    auto rest = static_cast<unsigned>((columns - static_cast<long double>(n_full)) *
+                                      eighths);
+    out.append("|");
+    for (std::size_t i = 0; i < n_full; i++)
+        put_block(out, full_block);
+    if (rest != 0)
+        put_block(out, full_block + eighths - rest);
+    std::size_t used = n_full + (rest != 0);
+    out.append(bar_columns - std::min(bar_columns, used), ' ');
+}
+
+} // namespace
+
+long double BarScale::share(std::int64_t count) const
+{
+    return whole == 0 ? 0 : std::fabs(static_cast<long double>(count)) / whole;
+}
+
+std::size_t BarScale::length(std::int64_t count, std::size_t columns) const
+{
+    return std::min(columns, static_cast<std::size_t>(
+                                 share(count) * static_cast<int>(columns) + 0.5L));
+}
+
+void BarScale::add(std::int64_t count, bool zoom)
+{
+    long double size = std::fabs(static_cast<long double>(count));
+    whole = zoom ? std::max(whole, size / zoomed) : whole + size;
+    positives |= count > 0;
+    negatives |= count < 0;
+}
+
+void put_bar(std::string& out, std::int64_t count, const BarScale& scale,
+             const Display& display)
+{
+    if (!scale.negatives && scale.positives && display.encoding == DrawnIn::utf8)
+        return put_fine_bar(out, count, scale);
     if (!scale.negatives) {
         std::size_t n = scale.length(count, bar_columns);
         out.append("|").append(n, '@').append(bar_columns - n, ' ');
@@ -62,6 +88,23 @@ void put_bar(std::string& out, std::int64_t count, const Scale& scale)
         out.append(half, ' ').append("|").append(n, '@').append(half - n, ' ');
 }
 
+void put_height(std::string& out, std::int64_t count, const BarScale& scale,
+                const Display& display)
+{
+    constexpr std::string_view heights = "__xxxxXX", depths = "vvvvVV";
+    auto level = [&](std::size_t n) { return scale.length(count, n - 1); };
+    if (count == 0)
+        out.push_back(' ');
+    else if (count < 0)
+        out.push_back(depths[level(depths.size())]);
+    else if (display.encoding == DrawnIn::utf8)
+        put_block(out, 1 + static_cast<unsigned>(level(eighths)));
+    else
+        out.push_back(heights[level(heights.size())]);
+}
+
+namespace {
+
 std::string edge_text(const Bucket& bucket)
 {
     std::string text;
@@ -71,21 +114,6 @@ std::string edge_text(const Bucket& bucket)
         text = ">= ";
     put_signed(text, bucket.value);
     return text;
-}
-
-// One line: "min |  _.-#  | max"; characters grow with the count.
-void put_packed(std::string& out, std::span<const Bucket> buckets, const Scale& scale)
-{
-    static constexpr std::string_view heights = " ._-=+*#@";
-    auto first = std::find_if(buckets.begin(), buckets.end(),
-                              [](const Bucket& b) { return b.count != 0; });
-    put_right(out, edge_text(first == buckets.end() ? buckets.front() : *first), 16);
-    out.append(" |");
-    for (const Bucket& bucket : buckets) {
-        std::size_t n = scale.length(bucket.count, heights.size() - 1);
-        out.push_back(heights[n == 0 && bucket.count != 0 ? 1 : n]);
-    }
-    out.append("| ").append(edge_text(buckets.back())).push_back('\n');
 }
 
 // The bucket range to show: one more on each side than has counts.
@@ -117,10 +145,10 @@ void put_distribution(std::string& out, std::uint32_t function, std::uint64_t ar
     if (all.empty())
         return;
     auto buckets = shown(function, all);
-    Scale scale = scale_of(buckets, display.aggzoom || display.aggpack);
+    BarScale scale;
+    for (const Bucket& bucket : buckets)
+        scale.add(bucket.count, display.aggzoom);
     out.push_back('\n');
-    if (display.aggpack)
-        return put_packed(out, buckets, scale);
     put_right(out, "value", 16);
     out.append("  ------------- Distribution ------------- ");
     put_left(out, "count", 9);
@@ -128,7 +156,7 @@ void put_distribution(std::string& out, std::uint32_t function, std::uint64_t ar
     for (const Bucket& bucket : buckets) {
         put_right(out, edge_text(bucket), 16);
         out.push_back(' ');
-        put_bar(out, bucket.count, scale);
+        put_bar(out, bucket.count, scale, display);
         out.push_back(' ');
         std::string count;
         put_signed(count, normalized(bucket.count, normal));

@@ -19,6 +19,25 @@
 
 namespace dt {
 
+constexpr std::size_t bar_columns = 40;
+
+// What the bars that stand together are measured by.
+struct BarScale {
+    long double whole = 0; // what a full bar stands for
+    bool positives = false, negatives = false;
+
+    void add(std::int64_t count, bool zoom);
+    long double share(std::int64_t count) const;
+    std::size_t length(std::int64_t count, std::size_t columns) const;
+};
+
+// "|@@@@      ", without its count.
+void put_bar(std::string& out, std::int64_t count, const BarScale& scale,
+             const Display& display);
+// One character, the higher the larger.
+void put_height(std::string& out, std::int64_t count, const BarScale& scale,
+                const Display& display);
+
 void put_distribution(std::string& out, std::uint32_t function, std::uint64_t arg,
                       std::span<const std::byte> words, std::uint64_t normal,
                       const Display& display);

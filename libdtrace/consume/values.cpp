@@ -63,6 +63,10 @@ static void put_text(std::string& out, std::string_view text, Column column, boo
         out.append(text);
         return;
     }
+    if (column == Column::Packed) {
+        out.push_back(' ');
+        return put_right(out, text, static_cast<std::size_t>(column));
+    }
     out.append("  ");
     put_left(out, text, static_cast<std::size_t>(column));
 }

@@ -23,7 +23,8 @@ struct PrintContext {
     const Display& display;
 };
 
-enum class Column { Trace = 33, Key = 50 };
+// Text is left-justified, in a packed table right-justified.
+enum class Column { Trace = 33, Key = 50, Packed = 16 };
 
 enum class Padding { None, Column };
 void put_float(std::string& out, double value, Padding padding);

@@ -49,8 +49,6 @@ EXEMPT = {
     "tag PROV_PRXLATOR": USDT,
     "tag PRINTM_ADDR": "printm() is FreeBSD's",
     "tag PRINTM_SIZE": "printm() is FreeBSD's",
-    "option agghist": "is taken and has no effect yet (libdtrace/consume/display.hpp)",
-    "option aggpack": "the documents do not say what its line looks like",
     "option grabanon": KERNEL,
     "fault BADALIGN": "x86-64 reads what is not aligned",
     "fault UNKNOWN": INTERNAL + "every fault has a kind",

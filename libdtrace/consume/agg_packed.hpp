@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// agghist and aggpack: an aggregation as one table whose rows share a scale.
+//
+//              key  ------------- Distribution ------------- count      agghist: count(),
+//             bash |@@@@@@@@@@@@@@@@                         12         sum()
+//
+//              key min .------. max | count                             aggpack: quantize(),
+//             bash   1 :  xX_ : 64  | 12                                lquantize()
+//
+// Keys stand right-justified in 16 columns, an integer's as ever. Rows of quantize() go
+// from below the lowest bucket that any row has to above the highest one.
+#pragma once
+
+#include "libdtrace/consume/distribution.hpp"
+#include "libdtrace/consume/values.hpp"
+
+#include <map>
+#include <span>
+
+namespace dt {
+
+class PackedTables {
+public:
+    // Of the rows that will be printed.
+    PackedTables(std::span<AggEntry* const> rows, const Display& display);
+    // The row, with the table's header if it is its first; false: not one of a table.
+    bool put_row(std::string& out, const PrintContext& context, const AggEntry& row);
+
+private:
+    enum class Kind { Histogram, Packed };
+    struct Table {
+        Kind kind = Kind::Histogram;
+        BarScale scale;                 // Histogram
+        std::size_t first = 0, end = 0; // Packed: buckets
+        bool begun = false;
+    };
+    void put_header(std::string& out, const Table& table, const AggEntry& row) const;
+    void put_packed(std::string& out, const Table& table, const AggEntry& row) const;
+
+    const Display& display_;
+    std::map<const AggDesc*, Table> tables_;
+};
+
+} // namespace dt

@@ -1,0 +1,12 @@
+/*
+ * Sums below zero are bars to the left of the line.
+ * @flags: -q -x agghist
+ */
+BEGIN
+{
+	@below["a"] = sum(-4);
+	@below["b"] = sum(-12);
+	@both["c"] = sum(-3);
+	@both["d"] = sum(9);
+	exit(0);
+}

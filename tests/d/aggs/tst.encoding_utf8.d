@@ -1,0 +1,14 @@
+/*
+ * In UTF-8 bars have eighths of a column, and heights eight levels.
+ * @flags: -q -x encoding=utf8 -x agghist
+ */
+BEGIN
+{
+	@q = quantize(1, 7);
+	@q = quantize(2, 3);
+	@q = quantize(4, 1);
+	@["a"] = sum(7);
+	@["b"] = sum(3);
+	@["c"] = sum(1);
+	exit(0);
+}
