@@ -29,7 +29,7 @@ std::uint64_t now(dt_host*)
 }
 
 const dt_host_ops ops = {now,     now,     nullptr, nullptr, nullptr, nullptr, nullptr,
-                         nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+                         nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 // CPU time of this thread: what else runs on the machine does not count.
 std::uint64_t cpu_ns()
@@ -124,14 +124,28 @@ int main()
         simple.op(DIF_OP_SLL, 5, 1, 6);
     }
     simple.ret(3);
+    Difo fetching;
+    fetching.setx(1, 1).setx(2, 2);
+    for (unsigned i = 0; i < n_loop; i++) {
+        fetching.ldgs(DIF_VAR_arg0, 1);
+        fetching.op(DIF_OP_ADD, 1, 2, 3).op(DIF_OP_XOR, 3, 1, 4);
+        fetching.op(DIF_OP_CMP, 3, 4);
+        fetching.branch(DIF_OP_BNE, fetching.text.size() + 1);
+        fetching.op(DIF_OP_SLL, 4, 1, 6);
+    }
+    fetching.ret(3);
     utsname machine;
     uname(&machine);
     std::printf("machine: %s %s\n", machine.machine, machine.release);
 
-    DofBuilder straight, count, trace, keyed, tls;
+    DofBuilder straight, fetches, count, trace, keyed, tls;
     straight.clause("bench:::probe").run(simple);
     Engine e(straight);
     report("simple DIF instructions", e.measure(100), 1e3 * simple.text.size(), "M/s");
+    fetches.clause("bench:::probe").run(fetching);
+    Engine f(fetches);
+    report("every sixth one fetches arg0", f.measure(100), 1e3 * fetching.text.size(),
+           "M/s");
 
     count.clause("bench:::probe").aggregate(DTRACEAGG_count, 1, 0);
     report_ns("firing of @ = count()", Engine(count).measure(200000));

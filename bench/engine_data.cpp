@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// What does the interpreter take for a store to an associative array, a read of it, an
+// aggregation by an integer, by a string? And do two threads do twice as much?
+//
+// D text is compiled, loaded and fired as a host does it, with nothing around it but the
+// engine. Each row is a clause; the row "nothing but the firing" is what a clause that
+// assigns a constant takes, and is taken off in the column "alone".
+#include "dif/engine.h"
+#include "dif/float.h"
+#include "dif/vars.h"
+#include "libdtrace/compile/compiler.hpp"
+
+#include <algorithm>
+#include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr unsigned n_live = 100000; // elements, and different keys
+constexpr unsigned n_rounds = 15, n_firings = 200000;
+
+std::uint64_t thread_ns()
+{
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1000000000 +
+           static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+// Costs nothing: what reading a clock takes is another question.
+dt_u64 host_now(dt_host*)
+{
+    static thread_local dt_u64 now = 0;
+    return ++now;
+}
+
+// execname: one of 64 strings of 20 bytes.
+thread_local unsigned which_name = 0;
+
+dt_u64 host_string(dt_host*, dt_u32, char* to, dt_u64 max)
+{
+    static const char digits[] = "0123456789abcdef";
+    char name[] = "a-process-of-many--..";
+    name[18] = digits[which_name >> 4 & 3];
+    name[19] = digits[which_name & 15];
+    dt_u64 n = std::min<dt_u64>(max, 20);
+    std::memcpy(to, name, n);
+    return n;
+}
+
+dt_host_ops host_ops()
+{
+    dt_host_ops ops{};
+    ops.timestamp = ops.walltime = ops.vtimestamp = host_now;
+    ops.var_string = host_string;
+    ops.flop = dt_flop;
+    return ops;
+}
+
+const dt_host_ops ops = host_ops();
+
+class Engine {
+public:
+    explicit Engine(const std::string& body, unsigned n_threads = 1)
+    {
+        dt_arena_config config{};
+        for (auto& option : config.options)
+            option = DT_OPT_UNSET;
+        config.options[DTRACEOPT_dynvarsize] = 256 << 20;
+        config.options[DTRACEOPT_aggsize] = 64 << 20;
+        config.options[DTRACEOPT_strsize] = 32;
+        config.options[DTRACEOPT_quiet] = 1; // what only stores leaves no empty rows
+        config.n_shards = n_threads;
+        config.has_float = 1;
+        dt_u64 program_bytes, bytes;
+        dt_arena_layout(&config, &program_bytes, &bytes);
+        arena_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (arena_ == MAP_FAILED)
+            std::abort();
+        dt_arena_init(arena_, &config);
+        load("bench:::fill { a[arg0, \"a string\"] = 1; } bench:::probe { " + body + " }");
+        dt_activity_advance(arena_, DT_ACTIVITY_INACTIVE, DT_ACTIVITY_ACTIVE);
+    }
+
+    // n firings by a thread, each with the next of the keys, which come in no order.
+    enum class Probe { Fill, Body };
+    double fire(unsigned thread, unsigned n, Probe which = Probe::Body)
+    {
+        dt_host host{};
+        host.ops = &ops;
+        host.arena = arena_;
+        host.owner = 1 + thread;
+        host.shard = thread;
+        host.thread_key = 1 + thread;
+        std::uint64_t start = thread_ns();
+        for (unsigned i = 0; i < n; i++) {
+            dt_u64 key = i * 7919ull % n_live;
+            which_name = static_cast<unsigned>(key);
+            dt_fire(&host, probes_[which == Probe::Body], &key, 1);
+        }
+        return static_cast<double>(thread_ns() - start) / n;
+    }
+
+private:
+    void load(const std::string& text)
+    {
+        dt::CompileOptions options;
+        options.strsize = 32;
+        dt::Compiler compiler;
+        auto compiled = compiler.compile(text, options);
+        if (auto* diagnostic = std::get_if<dt::Diagnostic>(&compiled)) {
+            std::fprintf(stderr, "%s\n", diagnostic->text.c_str());
+            std::exit(1);
+        }
+        auto dof = dt::write_dof(std::get<dt::Program>(compiled), 0);
+        dt_u32 first = 0, n = 0;
+        dt_load_error error{};
+        if (dt_load(arena_, dof.data(), dof.size(), &first, &n, &error) != 0) {
+            std::fprintf(stderr, "%s\n", error.text);
+            std::exit(1);
+        }
+        for (dt_u32 i = 0; i < n; i++) {
+            probes_[i] = dt_probe_add(arena_, "bench", "", "", i == 0 ? "fill" : "probe");
+            dt_ecb_add(arena_, probes_[i], first + i);
+        }
+    }
+
+    void* arena_ = nullptr;
+    dt_u32 probes_[2] = {};
+};
+
+struct Spread {
+    double median, least, most;
+};
+
+Spread spread(std::vector<double> rounds)
+{
+    std::sort(rounds.begin(), rounds.end());
+    return {rounds[rounds.size() / 2], rounds.front(), rounds.back()};
+}
+
+Spread measure(Engine& engine)
+{
+    engine.fire(0, n_live, Engine::Probe::Fill); // all elements are there
+    engine.fire(0, n_live);
+    std::vector<double> rounds;
+    for (unsigned i = 0; i < n_rounds; i++)
+        rounds.push_back(engine.fire(0, n_firings));
+    return spread(std::move(rounds));
+}
+
+// Firings of two threads at once in the time of one alone.
+Spread scaling(const std::string& body)
+{
+    Engine engine(body, 2);
+    std::vector<double> rounds;
+    for (unsigned thread : {0u, 1u})
+        engine.fire(thread, n_live);
+    for (unsigned i = 0; i < n_rounds; i++) {
+        double alone = engine.fire(0, n_firings), together[2];
+        std::barrier start(2);
+        auto run = [&](unsigned thread) {
+            start.arrive_and_wait();
+            together[thread] = engine.fire(thread, n_firings);
+        };
+        std::thread other(run, 1);
+        run(0);
+        other.join();
+        rounds.push_back(alone / together[0] + alone / together[1]);
+    }
+    return spread(std::move(rounds));
+}
+
+struct Row {
+    const char* what;
+    const char* body;
+    double most_ns; // the goal; 0: none
+};
+
+constexpr Row rows[] = {
+    {"nothing but the firing", "this->x = 1;", 0},
+    {"a[arg0, \"key\"] = 1, 100,000 live", "a[arg0, \"a string\"] = 1;", 150},
+    {"x = a[arg0, \"key\"]", "this->x = a[arg0, \"a string\"];", 150},
+    {"a[arg0, execname] = arg0", "a[arg0, execname] = arg0;", 150},
+    {"@[arg0 & 63] = count()", "@[arg0 & 63] = count();", 40},
+    {"@[arg0] = count(), 100,000 keys", "@[arg0] = count();", 0},
+    {"@[execname] = count(), 20 bytes", "@[execname] = count();", 80},
+    {"@[\"20 bytes\"] = count()", "@[\"a-process-of-many---\"] = count();", 80},
+    {"@ = sum(arg0 * 0.5)", "@ = sum(arg0 * 0.5);", 0},
+};
+
+} // namespace
+
+int main()
+{
+    double nothing = 0;
+    std::printf("%-36s %9s %9s   %-17s %s\n", "ns a firing", "median", "alone", "spread",
+                "must");
+    for (const Row& row : rows) {
+        Engine engine(row.body);
+        Spread ns = measure(engine);
+        if (nothing == 0)
+            nothing = ns.median;
+        std::printf("%-36s %9.1f %9.1f   %6.1f .. %-6.1f  ", row.what, ns.median,
+                    ns.median - nothing, ns.least, ns.most);
+        if (row.most_ns != 0)
+            std::printf("%.0f %s", row.most_ns, ns.median <= row.most_ns ? "held" : "NO");
+        std::printf("\n");
+    }
+    for (const char* body : {"a[arg0, \"a string\"] = 1;", "@[arg0 & 63] = count();",
+                             "@[\"a-process-of-many---\"] = count();"}) {
+        Spread times = scaling(body);
+        std::printf("two threads: %-38s %5.2f x   %.2f .. %-6.2f  1.8 %s\n", body,
+                    times.median, times.least, times.most,
+                    times.median >= 1.8 ? "held" : "NO");
+    }
+    return 0;
+}
