@@ -254,7 +254,7 @@ static void dt_value_write(struct dt_chunk *c, const struct dt_dynkey *k,
 	dt_u8 *value = (dt_u8 *)(c + 1) + k->bytes;
 
 	dt_release32(&c->writing, 1);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* before the value's bytes */
 	dt_copy(value, from, bytes);
 	dt_release32(&c->writing, 0);
 }
