@@ -90,7 +90,7 @@ struct Node {
     bool is_constant = false; // value holds it (integers after folding)
     bool userland = false;    // its value is an address of, or lies in, the target
     bool bitfield = false;
-    std::uint32_t bitfield_offset = 0, bitfield_bits = 0;
+    std::uint32_t bitfield_unit = 0, bitfield_offset = 0, bitfield_bits = 0;
     const Type* operand_type = nullptr; // Binary, Assign: in which type it is computed
     bool string_compare = false;        // Binary: comparison of strings
     bool alloca_pointer = false;        // an address in the clause's scratch memory

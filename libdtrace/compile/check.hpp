@@ -24,9 +24,9 @@
 //               is within declared bounds.
 //   Member    left has struct or union type (its value is its address); Arrow: left is a
 //             pointer to one. value: byte offset of the member's storage unit, which has
-//             type's size. With bitfield: the bits are bitfield_offset (from the least
-//             significant bit of the unit), bitfield_bits many, sign-extended when type is
-//             signed. Without: bitfield_* are 0.
+//             type's size. With bitfield: the unit has bitfield_unit bytes, the bits are
+//             bitfield_offset (from the least significant bit of the unit), bitfield_bits
+//             many, sign-extended when type is signed. Without: bitfield_* are 0.
 //   Unary     Not (operand scalar), BitNot, Neg,
 //             Deref (a by-reference pointee evaluates to the pointer), AddrOf (left is an
 //             lvalue in memory: Deref, Index of pointer or C array, Member, Arrow, or an

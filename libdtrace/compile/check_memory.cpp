@@ -192,6 +192,26 @@ void Checker::index(NodePtr& slot)
     node.userland = node.left->userland || is_userland(element);
 }
 
+// The bytes that hold a bit-field; at `value` in its struct. As a rule those of its type,
+// which a packed struct's fields may lie across.
+static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes, Node& node)
+{
+    std::uint64_t bytes = field.type->resolve()->size;
+    std::uint64_t end = field.offset_bits + field.bitfield_bits;
+    node.value = field.offset_bits / 8 / bytes * bytes;
+    if (end <= (node.value + bytes) * 8 && node.value + bytes <= struct_bytes)
+        return bytes;
+    for (bytes = 1; bytes <= 8; bytes *= 2) {
+        node.value = field.offset_bits / 8;
+        if (node.value + bytes > struct_bytes) // nothing behind the struct
+            node.value = struct_bytes - std::min(bytes, struct_bytes);
+        if (end <= (node.value + bytes) * 8)
+            return bytes;
+    }
+    fail(Tag::CG_EXPR, node.at,
+         "the bit-field " + field.name + " lies across more than eight bytes");
+}
+
 void Checker::member(NodePtr& slot)
 {
     if (slot->kind == NodeKind::Arrow && psinfo_member(slot))
@@ -232,12 +252,11 @@ void Checker::member(NodePtr& slot)
     node.type = found.type;
     node.value = found.offset_bits / 8;
     if (found.bitfield_bits != 0) {
-        std::uint64_t unit_bits = found.type->resolve()->size * 8;
-        std::uint64_t unit = found.offset_bits / unit_bits;
-        node.value = unit * unit_bits / 8;
+        std::uint64_t bytes = unit_of(found, r->size, node);
         node.bitfield = true;
+        node.bitfield_unit = static_cast<std::uint32_t>(bytes);
         node.bitfield_offset =
-            static_cast<std::uint32_t>(found.offset_bits % unit_bits);
+            static_cast<std::uint32_t>(found.offset_bits - node.value * 8);
         node.bitfield_bits = found.bitfield_bits;
     }
     node.is_lvalue = arrow || node.left->is_lvalue;

@@ -51,6 +51,7 @@ NodePtr clone(const Node& node)
     copy->is_constant = node.is_constant;
     copy->userland = node.userland;
     copy->bitfield = node.bitfield;
+    copy->bitfield_unit = node.bitfield_unit;
     copy->bitfield_offset = node.bitfield_offset;
     copy->bitfield_bits = node.bitfield_bits;
     copy->operand_type = node.operand_type;

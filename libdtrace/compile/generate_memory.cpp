@@ -24,13 +24,15 @@ constexpr LoadOps load_table[] = {
     {8, DIF_OP_LDX, DIF_OP_LDX, DIF_OP_ULDX, DIF_OP_ULDX, DIF_OP_STX},
 };
 
-const LoadOps& ops_for(const Type* type, Place at)
+const LoadOps& ops_for(const Node& node)
 {
+    std::uint64_t bytes =
+        node.bitfield ? node.bitfield_unit : node.type->resolve()->size;
     for (const LoadOps& row : load_table)
-        if (row.bytes == type->resolve()->size)
+        if (row.bytes == bytes)
             return row;
-    fail(Tag::CG_EXPR, at,
-         "cannot load or store a value of type " + type_text(type) + " at once");
+    fail(Tag::CG_EXPR, node.at,
+         "cannot load or store a value of type " + type_text(node.type) + " at once");
 }
 
 } // namespace
@@ -104,7 +106,7 @@ void ExprGenerator::load(int from, int to, const Node& node)
             code_.emit(DIF_OP_MOV, from, to);
         return;
     }
-    const LoadOps& ops = ops_for(node.type, node.at);
+    const LoadOps& ops = ops_for(node);
     bool is_signed = is_signed_integer(node.type);
     dif_op plain = is_signed ? ops.as_signed : ops.as_unsigned;
     dif_op user = is_signed ? ops.user_signed : ops.user_unsigned;
@@ -128,13 +130,13 @@ void ExprGenerator::store(int value, int to, const Node& lvalue)
     if (lvalue.bitfield)
         store_bits(value, to, lvalue);
     else
-        code_.emit(ops_for(lvalue.type, lvalue.at).store, value, to);
+        code_.emit(ops_for(lvalue).store, value, to);
 }
 
 // unit = (unit & ~mask) | (value << offset & mask); the value stays as it is.
 void ExprGenerator::store_bits(int value, int to, const Node& lvalue)
 {
-    const LoadOps& ops = ops_for(lvalue.type, lvalue.at);
+    const LoadOps& ops = ops_for(lvalue);
     std::uint64_t field =
         lvalue.bitfield_bits >= 64 ? ~0ull : (1ull << lvalue.bitfield_bits) - 1;
     Register unit = registers_.take(lvalue.at);

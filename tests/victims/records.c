@@ -48,7 +48,16 @@ struct tail {
     short more[];
 };
 
+struct __attribute__((packed)) packed {
+    char c;
+    unsigned crossing : 30;
+    int beyond : 20;
+    long wide : 64;
+    long last : 10;
+};
+
 int rounds;
+struct packed packed = {'p', 123456789, -1234, -123456789012, -5};
 record_t *head;
 static volatile struct point origin = {3, 4};
 static __thread int per_thread = 1;
