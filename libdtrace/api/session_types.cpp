@@ -103,7 +103,9 @@ std::variant<ProbedFunction, std::string> dtrace_hdl::probed_function(std::uint3
     auto described = (*types)->function_at(addr);
     if (!described)
         return "the debug data of " + module->name + " do not describe " + function;
-    if (described->own_convention || is_changed_clone(function))
+    if (described->own_convention)
+        return function + " takes its arguments by other rules than C's";
+    if (is_changed_clone(function))
         return "the compiler changed how " + function + " takes its arguments";
     return ProbedFunction{site.kind == dt::PidSiteKind::Return
                               ? ProbedFunction::At::Return

@@ -11,65 +11,149 @@ namespace {
 constexpr unsigned n_integer_registers = 6, n_float_registers = 8;
 constexpr int max_depth = 64;
 
-// The classes of the psABI that matter here; of a word of eight bytes.
-enum class Class { None, Integer, Float, Memory };
+// The classes of the psABI, of a word of eight bytes.
+enum class Class { None, Integer, Float, FloatUp, X87, X87Up, Memory };
+
+Class merged(Class a, Class b)
+{
+    if (a == b || b == Class::None)
+        return a;
+    if (a == Class::None)
+        return b;
+    for (Class stronger : {Class::Memory, Class::Integer})
+        if (a == stronger || b == stronger)
+            return stronger;
+    for (Class x87 : {Class::X87, Class::X87Up})
+        if (a == x87 || b == x87)
+            return Class::Memory;
+    return Class::Float;
+}
 
 struct Classes {
     std::array<Class, 2> words{Class::None, Class::None};
+    bool has_empty = false; // classes of C++ without members
     unsigned count(Class wanted) const
     {
         return static_cast<unsigned>(std::count(words.begin(), words.end(), wanted));
     }
-    bool in_memory() const { return words[0] == Class::Memory; }
+    void add(std::uint64_t word, Class one)
+    {
+        if (word < words.size())
+            words[word] = merged(words[word], one);
+    }
+    bool in_memory() const { return count(Class::Memory) != 0; }
+    bool in_x87() const { return words[0] == Class::X87; }
 };
 
-constexpr Classes memory{{Class::Memory, Class::None}};
+constexpr Classes memory{{Class::Memory, Class::Memory}, false};
+
+// Of a type without members: of its first word, and of those behind it.
+std::pair<Class, Class> classes_of_scalar(const Type* type)
+{
+    switch (type->passing) {
+    case Passing::FloatRegister:
+        return {Class::Float, Class::FloatUp};
+    case Passing::FloatWords:
+        return {Class::Float, Class::Float};
+    default:
+        break;
+    }
+    if (!type->is_float())
+        return {Class::Integer, Class::Integer};
+    return {type->size > 8 ? Class::X87 : Class::Float, Class::X87Up};
+}
+
+void classify(const Type* type, std::uint64_t at, Classes& into, int depth);
+
+void classify_members(const Type* type, std::uint64_t at, Classes& into, int depth)
+{
+    if (type->members.empty() && (type->size == 1 || type->size == type->align))
+        into.has_empty = true;
+    for (const Member& member : type->members) {
+        if (member.bitfield_bits == 0) {
+            classify(member.type, at + member.offset_bits / 8, into, depth + 1);
+            continue;
+        }
+        std::uint64_t first = at * 8 + member.offset_bits;
+        into.add(first / 64, Class::Integer);
+        into.add((first + member.bitfield_bits - 1) / 64, Class::Integer);
+    }
+}
 
 void classify(const Type* type, std::uint64_t at, Classes& into, int depth)
 {
     type = type->resolve();
-    if (type->is_struct_or_union()) {
-        for (const Member& member : type->members) {
-            std::uint64_t offset = at + member.offset_bits / 8;
-            const Type* real = member.type->resolve();
-            bool aligned = member.bitfield_bits != 0 || real->align == 0 ||
-                           offset % real->align == 0;
-            if (!aligned || depth > max_depth)
-                into = memory;
-            else
-                classify(real, offset, into, depth + 1);
-        }
+    if (into.in_memory() || at >= 16 || type->size == 0)
+        return;
+    if (depth > max_depth) {
+        into = memory;
         return;
     }
-    if (type->kind == TypeKind::Array && type->base->resolve()->size != 0) {
+    if (type->is_struct_or_union()) {
+        classify_members(type, at, into, depth);
+        return;
+    }
+    if (type->kind == TypeKind::Array && type->passing == Passing::ByMembers) {
         std::uint64_t bytes = type->base->resolve()->size;
-        for (std::uint64_t i = 0; i < type->count && at + i * bytes < 16; i++)
+        for (std::uint64_t i = 0; bytes != 0 && i < type->count && at + i * bytes < 16;
+             i++)
             classify(type->base, at + i * bytes, into, depth + 1);
         return;
     }
-    if (into.in_memory() || at >= 16 || type->size == 0)
-        return;
-    if (type->is_float() && type->size > 8) {
-        into = memory; // the x87 unit's
+    if (type->align != 0 && at % type->align != 0) {
+        into = memory; // packed
         return;
     }
-    Class& word = into.words[at / 8];
-    if (word != Class::Integer)
-        word = type->is_float() ? Class::Float : Class::Integer;
+    auto [first, next] = classes_of_scalar(type);
+    into.add(at / 8, first);
+    if (type->size > 8)
+        into.add(at / 8 + 1, next);
 }
 
 Classes classes_of(const Type* type)
 {
     Classes classes;
-    if (type->resolve()->size > 16)
+    type = type->resolve();
+    if (type->size > 16)
         return memory;
     classify(type, 0, classes, 0);
+    auto [first, second] = classes.words;
+    if (second == Class::X87Up && first != Class::X87)
+        return memory;
+    if (second == Class::FloatUp && first != Class::Float)
+        classes.words[1] = Class::Float;
     return classes;
+}
+
+// Debug data leave out bit-fields without a name, which some compilers count and others do
+// not. What else would leave a word empty is known.
+bool is_unknown(const Type* type, const Classes& classes)
+{
+    if (type->passing == Passing::Unknown)
+        return true;
+    bool may_be_empty = classes.in_memory() || classes.has_empty || type->align > 8;
+    std::uint64_t n_words = std::min<std::uint64_t>((type->size + 7) / 8, 2);
+    return type->is_struct_or_union() && !may_be_empty &&
+           2 - classes.count(Class::None) < n_words;
 }
 
 bool is_aggregate(const Type* type)
 {
     return type->is_struct_or_union() || type->resolve()->kind == TypeKind::Array;
+}
+
+ArgumentPlace in_registers_of(const Type* type, unsigned n_integers)
+{
+    using Kind = ArgumentPlace::Kind;
+    bool is_struct = type->is_struct_or_union();
+    return {is_struct || n_integers != 0 ? Kind::Registers : Kind::Float, 0};
+}
+
+// Words of the stack; what is aligned to less begins with one all the same.
+unsigned aligned(unsigned words, std::uint32_t align_bytes)
+{
+    unsigned to = std::max(align_bytes / 8, 1u);
+    return (words + to - 1) / to * to;
 }
 
 } // namespace
@@ -85,30 +169,40 @@ std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& param
             return {kind, n_integer++};
         return {kind, n_integer_registers + n_stack++};
     };
-    if (result_place(result).kind == Kind::Address)
+    const ArgumentPlace returned = result_place(result);
+    if (returned.kind == Kind::Address)
         next_integer(Kind::Value); // where the result shall go
+    bool lost = returned.kind == Kind::Unknown;
     for (const Type* type : parameters) {
         const Type* real = type->resolve();
-        if (real->passed_by_reference) {
+        const Classes classes = classes_of(real);
+        lost = lost || is_unknown(real, classes);
+        if (lost) {
+            places.push_back({Kind::Unknown, 0});
+            continue;
+        }
+        if (real->passing == Passing::ByReference) {
             places.push_back(next_integer(Kind::Address));
             continue;
         }
-        Classes classes = classes_of(real);
         unsigned integers = classes.count(Class::Integer),
                  floats = classes.count(Class::Float);
         bool fits = n_integer + integers <= n_integer_registers &&
                     n_float + floats <= n_float_registers;
-        if (!classes.in_memory() && integers + floats == 0) {
+        bool in_registers = !classes.in_memory() && !classes.in_x87();
+        if (in_registers && integers + floats == 0) {
             places.push_back({Kind::Nowhere, 0});
         } else if (!is_aggregate(real) && integers == 1) {
             places.push_back(next_integer(Kind::Value));
-        } else if (!classes.in_memory() && fits) {
+        } else if (in_registers && fits) {
             n_integer += integers;
             n_float += floats;
-            places.push_back({is_aggregate(real) ? Kind::Registers : Kind::Float, 0});
+            places.push_back(in_registers_of(real, integers));
+        } else if (real->passing == Passing::IntegerWords) {
+            lost = true; // GCC and Clang do not agree
+            places.push_back({Kind::Unknown, 0});
         } else {
-            if (real->align >= 16)
-                n_stack += n_stack % 2;
+            n_stack = aligned(n_stack, real->align);
             places.push_back({Kind::Stack, n_stack});
             n_stack += static_cast<unsigned>((real->size + 7) / 8);
         }
@@ -124,15 +218,24 @@ ArgumentPlace result_place(const Type* result)
         return {Kind::Nowhere, 0};
     if (real->is_float())
         return {Kind::Float, 0};
-    if (real->passed_by_reference)
+    const Classes classes = classes_of(real);
+    if (is_unknown(real, classes))
+        return {Kind::Unknown, 0};
+    switch (real->passing) {
+    case Passing::X87:
+        return {Kind::Float, 0};
+    case Passing::ByReference:
         return {Kind::Address, 1};
+    default:
+        break;
+    }
     if (!is_aggregate(real))
         return {Kind::Value, 1};
-    Classes classes = classes_of(real);
     if (classes.in_memory())
         return {Kind::Address, 1};
-    bool empty = classes.count(Class::None) == 2;
-    return {empty ? Kind::Nowhere : Kind::Registers, 0};
+    if (classes.count(Class::None) == 2)
+        return {Kind::Nowhere, 0};
+    return in_registers_of(real, classes.count(Class::Integer));
 }
 
 } // namespace dt

@@ -19,8 +19,9 @@ struct ArgumentPlace {
         Address,   // argN is its address
         Stack,     // it lies in the stack, from word n above the return address on
         Float,     // in a floating-point register
-        Registers, // a struct, spread over registers
+        Registers, // by value in registers, some of which are not among argN
         Nowhere,   // without a byte
+        Unknown,   // this one or one before it goes by rules that we do not know
     };
     Kind kind = Kind::Value;
     unsigned n = 0;

@@ -23,9 +23,11 @@ const char* why_not(ArgumentPlace place)
     case Kind::Float:
         return "it travels in a floating-point register";
     case Kind::Registers:
-        return "it is a struct by value, in registers";
+        return "it travels by value in registers";
     case Kind::Nowhere:
         return "it has no bytes";
+    case Kind::Unknown:
+        return "how it is passed depends on the compiler";
     case Kind::Stack:
         return nullptr;
     case Kind::Value:

@@ -7,6 +7,10 @@
 // pointer costs its own type and not all that can be reached from it: the checker
 // completes the type of every expression. Types that C has too are D's own ones. Pointers
 // in such types lead to the process: they are userland.
+//
+// The data may lie: a type that is made of itself, or of more than any program has, is void
+// there, and a member that is not within its struct is left out. What is made here can be
+// walked by recursion.
 #pragma once
 
 #include "libdtrace/compile/types.hpp"
@@ -14,6 +18,7 @@
 
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace dt {
 
@@ -32,7 +37,16 @@ private:
         DebugRef ref = 0;
         Type* into = nullptr;
     };
+    // What walking a type meets: a struct's members only where it lies in another type.
+    struct Extent {
+        int height = 0;
+        std::uint32_t n_types = 1;
+    };
     const Type* make(DebugTypes& from, DebugRef ref, int depth);
+    const Type* make_described(DebugTypes& from, DebugRef ref, const DebugType& described,
+                               int depth);
+    bool measure(const Type* type);
+    Extent extent(const Type* type) const;
     const Type* make_scalar(const DebugType& described);
     const Type* make_opaque(const DebugType& described);
     const Type* make_array(DebugTypes& from, const DebugType& described, int depth);
@@ -41,11 +55,16 @@ private:
     const Type* make_typedef(DebugTypes& from, const DebugType& described, int depth);
     const Type* make_function(DebugTypes& from, const DebugType& described, int depth);
     void fill(Body body, int depth);
-    void complete_value(const Type* type, int depth);
+    bool fill_member(DebugMember&& member, const Body& body, int depth);
+    // False: it is being completed, or lies too deep.
+    bool complete_value(const Type* type, int depth);
 
     TypeTable& types_;
     std::map<DebugTypes*, std::unordered_map<DebugRef, const Type*>> made_;
     std::unordered_map<const Type*, Body> bodies_; // that are still to be filled in
+    std::unordered_set<const Type*> filling_;
+    std::unordered_map<const Type*, Extent> extents_;
+    std::unordered_map<const Type*, std::uint32_t> n_parts_; // of structs
 };
 
 } // namespace dt

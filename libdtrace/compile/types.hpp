@@ -7,6 +7,8 @@
 // refer to themselves.
 #pragma once
 
+#include "libdtrace/symbols/passing.hpp"
+
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -67,7 +69,7 @@ struct Type {
     std::vector<Enumerator> enumerators; // Enum
     std::vector<const Type*> parameters; // Function
     bool varargs = false;
-    bool passed_by_reference = false; // Struct, Union of C++: an argument is its address
+    Passing passing = Passing::ByMembers;
     bool complete = true; // Struct, Union, Enum: body seen; Array: size known
     // Typedef: what resolve() gives, so that a long chain is walked once; null: not known.
     const Type* resolved = nullptr;

@@ -157,7 +157,9 @@ void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
         char text[64];
         double value = bytes.size() == 4   ? load_as<float>(bytes.data())
                        : bytes.size() == 8 ? load_as<double>(bytes.data())
-                                           : 0;
+                       : bytes.size() == sizeof(long double)
+                           ? static_cast<double>(load_as<long double>(bytes.data()))
+                           : 0;
         std::snprintf(text, sizeof text, "%g", value);
         out.append(text);
         return;

@@ -5,6 +5,8 @@
 #include "libdtrace/symbols/debug_types.hpp"
 
 #include "base/fd.hpp"
+#include "libdtrace/symbols/class_passing.hpp"
+#include "libdtrace/symbols/dwarf_entry.hpp"
 
 #include <algorithm>
 #include <dwarf.h>
@@ -18,41 +20,6 @@ namespace {
 
 constexpr int max_namespaces = 64; // one in another
 constexpr std::size_t max_members = 1 << 16;
-
-std::string_view name_of(Dwarf_Die* die)
-{
-    const char* name = dwarf_diename(die);
-    return name != nullptr ? name : "";
-}
-
-std::optional<std::uint64_t> number(Dwarf_Die* die, unsigned attribute)
-{
-    Dwarf_Attribute found;
-    Dwarf_Word value = 0;
-    if (dwarf_attr_integrate(die, attribute, &found) == nullptr ||
-        dwarf_formudata(&found, &value) != 0)
-        return std::nullopt;
-    return value;
-}
-
-bool entry_at(Dwarf_Die* die, unsigned attribute, Dwarf_Die& into)
-{
-    Dwarf_Attribute found;
-    return dwarf_attr_integrate(die, attribute, &found) != nullptr &&
-           dwarf_formref_die(&found, &into) != nullptr;
-}
-
-// Each child until `visit` says no.
-template <class F> void for_children(Dwarf_Die* die, F visit)
-{
-    Dwarf_Die child;
-    if (dwarf_child(die, &child) != 0)
-        return;
-    do {
-        if (!visit(&child))
-            return;
-    } while (dwarf_siblingof(&child, &child) == 0);
-}
 
 // Until DWARF 4 a location may be an expression: "add so many bytes".
 std::uint64_t member_bytes(Dwarf_Die* die)
@@ -69,86 +36,30 @@ std::uint64_t member_bytes(Dwarf_Die* die)
     return 0;
 }
 
-bool has(Dwarf_Die* die, unsigned attribute)
-{
-    return dwarf_hasattr_integrate(die, attribute) != 0;
-}
-
-// A constructor that copies or moves, or the destructor, as its author wrote it.
-bool is_special_function(Dwarf_Die* die, std::string_view class_name, const void* class_at)
-{
-    std::string_view name = name_of(die);
-    bool is_destructor = name.starts_with('~');
-    if (dwarf_hasattr(die, DW_AT_artificial) != 0 ||
-        number(die, DW_AT_defaulted).value_or(0) == DW_DEFAULTED_in_class ||
-        (!is_destructor && name != class_name))
-        return false;
-    if (is_destructor)
-        return true;
-    int n_parameters = 0;
-    bool takes_one_of_its_own = false;
-    for_children(die, [&](Dwarf_Die* child) {
-        Dwarf_Die type;
-        if (dwarf_tag(child) != DW_TAG_formal_parameter ||
-            dwarf_hasattr(child, DW_AT_artificial) != 0)
-            return true;
-        if (n_parameters++ == 0 && entry_at(child, DW_AT_type, type) &&
-            (dwarf_tag(&type) == DW_TAG_reference_type ||
-             dwarf_tag(&type) == DW_TAG_rvalue_reference_type) &&
-            entry_at(&type, DW_AT_type, type) && dwarf_peel_type(&type, &type) == 0)
-            takes_one_of_its_own = type.addr == class_at;
-        return n_parameters < 2;
-    });
-    return n_parameters == 1 && takes_one_of_its_own;
-}
-
-// Itanium C++ ABI, "non-trivial for the purposes of calls". Where the compiler does not
-// say it, the class does: what it declares, and what it is made of.
-bool is_passed_by_reference(Dwarf_Die* die, int depth)
-{
-    if (auto said = number(die, DW_AT_calling_convention))
-        return *said == DW_CC_pass_by_reference;
-    bool found = false;
-    std::string_view name = name_of(die);
-    for_children(die, [&](Dwarf_Die* child) {
-        Dwarf_Die type;
-        switch (dwarf_tag(child)) {
-        case DW_TAG_subprogram:
-            found = is_special_function(child, name, die->addr) ||
-                    number(child, DW_AT_virtuality).value_or(0) != 0;
-            break;
-        case DW_TAG_inheritance:
-        case DW_TAG_member:
-            found = number(child, DW_AT_virtuality).value_or(0) != 0 ||
-                    (depth < max_namespaces && entry_at(child, DW_AT_type, type) &&
-                     dwarf_peel_type(&type, &type) == 0 &&
-                     (dwarf_tag(&type) == DW_TAG_class_type ||
-                      dwarf_tag(&type) == DW_TAG_structure_type) &&
-                     !has(child, DW_AT_external) &&
-                     is_passed_by_reference(&type, depth + 1));
-            break;
-        default:
-            break;
-        }
-        return !found;
-    });
-    return found;
-}
-
-bool is_cxx(Dwarf_Die* unit)
+// Where a struct's name needs no keyword. A unit that says no language may be a part of such
+// a one.
+bool names_its_tags(Dwarf_Die* unit)
 {
     switch (dwarf_srclang(unit)) {
-    case DW_LANG_C_plus_plus:
-    case DW_LANG_C_plus_plus_03:
-    case DW_LANG_C_plus_plus_11:
-    case DW_LANG_C_plus_plus_14:
-    case DW_LANG_Rust:
-    case DW_LANG_D:
-    case DW_LANG_Go:
-        return true;
-    default:
+    case DW_LANG_C89:
+    case DW_LANG_C:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+    case DW_LANG_ObjC:
+    case DW_LANG_UPC:
+    case DW_LANG_Mips_Assembler:
         return false;
+    default:
+        return true;
     }
+}
+
+// Languages whose functions take their arguments elsewhere than C's do.
+bool has_own_convention(int language)
+{
+    constexpr int swift = 0x1e;
+    return language == DW_LANG_Go || language == swift || language == DW_LANG_OCaml ||
+           language == DW_LANG_Haskell || language == DW_LANG_D;
 }
 
 struct IndexKey {
@@ -185,6 +96,7 @@ struct DebugTypes::State {
 
     std::vector<Dwarf_Die> entries; // by DebugRef - 1
     std::unordered_map<const void*, DebugRef> refs;
+    ClassPassing class_passing;
 
     bool indexed = false;
     std::unordered_map<IndexKey, Indexed, IndexHash> index;
@@ -212,6 +124,7 @@ struct DebugTypes::State {
 
     void fill_base(Dwarf_Die* die, DebugType& into);
     void fill_members(Dwarf_Die* die, DebugType& into);
+    static void fill_vector(Dwarf_Die* die, DebugType& into);
     void fill_enumerators(Dwarf_Die* die, DebugType& into);
     void fill_function(Dwarf_Die* die, DebugType& into);
     bool member(Dwarf_Die* die, DebugType& into);
@@ -229,9 +142,9 @@ Result<std::unique_ptr<DebugTypes>> DebugTypes::open(int fd)
     if (!state->dwarf) {
         int number = dwarf_errno();
         const char* why = dwarf_errmsg(number);
-        return Error{Code::corrupt,
-                     std::string("debug data: ") + (why != nullptr ? why : "unreadable"),
-                     0};
+        return Error{
+            Code::corrupt,
+            std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
     return std::unique_ptr<DebugTypes>(new DebugTypes(std::move(state)));
 }
@@ -255,6 +168,8 @@ DebugRef DebugTypes::State::type_of(Dwarf_Die* die)
     return entry_at(die, DW_AT_type, type) ? ref(type) : 0;
 }
 
+// A split-off unit (.dwo) goes for the one that it is split off from. Type units that are split
+// off too are not found: libdw reads one section of a kind.
 template <class F> void DebugTypes::State::for_units(Dwarf* dwarf, F visit)
 {
     Dwarf_CU* unit = nullptr;
@@ -271,9 +186,11 @@ void DebugTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
     std::string_view name = name_of(die);
     if (name.empty())
         return;
-    Indexed entry{what != nullptr ? *what : *die, depth};
+    // What completes a declaration may stand outside of the namespace that it is of.
+    Indexed entry{what != nullptr ? *what : *die,
+                  depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);
-    if (!is_new && depth < at->second.depth)
+    if (!is_new && entry.depth < at->second.depth)
         at->second = entry;
 }
 
@@ -290,14 +207,19 @@ void DebugTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
         switch (dwarf_tag(die)) {
         case DW_TAG_base_type:
         case DW_TAG_typedef:
+        case DW_TAG_template_alias:
             add(static_cast<int>(Kind::Ordinary), die, depth);
             break;
         case DW_TAG_structure_type:
         case DW_TAG_class_type:
             add_tag(Kind::Struct);
+            if (depth < max_namespaces) // the types within; compilers nest C's, too
+                index_entries(die, cxx, depth + 1);
             break;
         case DW_TAG_union_type:
             add_tag(Kind::Union);
+            if (depth < max_namespaces)
+                index_entries(die, cxx, depth + 1);
             break;
         case DW_TAG_enumeration_type:
             add_tag(Kind::Enum);
@@ -333,7 +255,9 @@ void DebugTypes::State::build_index()
     if (indexed)
         return;
     indexed = true;
-    auto index_unit = [this](Dwarf_Die* unit) { index_entries(unit, is_cxx(unit), 0); };
+    auto index_unit = [this](Dwarf_Die* unit) {
+        index_entries(unit, names_its_tags(unit), 0);
+    };
     for_units(dwarf.get(), index_unit);
     if (Dwarf* shared = dwarf_getalt(dwarf.get()); shared != nullptr)
         for_units(shared, index_unit);
@@ -348,6 +272,24 @@ std::optional<DebugRef> DebugTypes::find(Kind kind, std::string_view name)
     return state_->ref(found->second.die);
 }
 
+static std::optional<std::uint64_t> address_of(Dwarf_Die* variable)
+{
+    Dwarf_Attribute location, indexed;
+    Dwarf_Op* ops = nullptr;
+    std::size_t n_ops = 0;
+    Dwarf_Addr addr = 0;
+    if (dwarf_attr_integrate(variable, DW_AT_location, &location) == nullptr ||
+        dwarf_getlocation(&location, &ops, &n_ops) != 0 || n_ops != 1)
+        return std::nullopt;
+    if (ops[0].atom == DW_OP_addr)
+        return ops[0].number;
+    if ((ops[0].atom == DW_OP_addrx || ops[0].atom == DW_OP_GNU_addr_index) &&
+        dwarf_getlocation_attr(&location, ops, &indexed) == 0 &&
+        dwarf_formaddr(&indexed, &addr) == 0)
+        return addr;
+    return std::nullopt;
+}
+
 std::optional<DebugVariable> DebugTypes::find_variable(std::string_view name)
 {
     state_->build_index();
@@ -358,13 +300,7 @@ std::optional<DebugVariable> DebugTypes::find_variable(std::string_view name)
     DebugVariable variable{state_->type_of(die), std::nullopt};
     if (variable.type == 0)
         return std::nullopt;
-    Dwarf_Attribute location;
-    Dwarf_Op* ops = nullptr;
-    std::size_t n_ops = 0;
-    if (dwarf_attr_integrate(die, DW_AT_location, &location) != nullptr &&
-        dwarf_getlocation(&location, &ops, &n_ops) == 0 && n_ops == 1 &&
-        ops[0].atom == DW_OP_addr)
-        variable.addr = ops[0].number;
+    variable.addr = address_of(die);
     return variable;
 }
 
@@ -451,7 +387,8 @@ std::optional<DebugFunction> DebugTypes::function_at(std::uint64_t addr)
     DebugFunction function;
     function.result = state.type_of(die);
     function.own_convention =
-        number(die, DW_AT_calling_convention).value_or(DW_CC_normal) == DW_CC_nocall;
+        number(die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_normal ||
+        has_own_convention(language_of(die));
     for_children(die, [&](Dwarf_Die* child) {
         if (dwarf_tag(child) == DW_TAG_formal_parameter)
             function.parameters.push_back(
@@ -463,10 +400,26 @@ std::optional<DebugFunction> DebugTypes::function_at(std::uint64_t addr)
     return function;
 }
 
+static void fill_opaque(std::uint64_t encoding, DebugType& into)
+{
+    const bool is_complex =
+        encoding == DW_ATE_complex_float || encoding == DW_ATE_imaginary_float;
+    const bool is_float = encoding == DW_ATE_float || encoding == DW_ATE_decimal_float;
+    into.align = is_complex ? into.bytes / 2 : into.bytes;
+    into.passing = Passing::IntegerWords;
+    if (is_float || (is_complex && into.bytes <= 8))
+        into.passing = Passing::FloatRegister;
+    else if (is_complex && into.bytes == 16)
+        into.passing = Passing::FloatWords;
+    else if (is_complex && into.name.find("128") == std::string::npos)
+        into.passing = Passing::X87;
+}
+
 void DebugTypes::State::fill_base(Dwarf_Die* die, DebugType& into)
 {
     using Kind = DebugType::Kind;
-    switch (number(die, DW_AT_encoding).value_or(0)) {
+    const std::uint64_t encoding = number(die, DW_AT_encoding).value_or(0);
+    switch (encoding) {
     case DW_ATE_boolean:
         into.kind = Kind::Bool;
         break;
@@ -495,12 +448,14 @@ void DebugTypes::State::fill_base(Dwarf_Die* die, DebugType& into)
         into.kind = Kind::Opaque;
         break;
     }
-    bool fits = into.kind == Kind::Float
-                    ? into.bytes == 4 || into.bytes == 8 || into.bytes == 16
-                    : into.bytes == 1 || into.bytes == 2 || into.bytes == 4 ||
-                          into.bytes == 8;
+    bool fits =
+        into.kind == Kind::Float
+            ? into.bytes == 4 || into.bytes == 8 || into.bytes == 16
+            : into.bytes == 1 || into.bytes == 2 || into.bytes == 4 || into.bytes == 8;
     if (!fits || into.name.starts_with("_Float128") || into.name == "__float128")
         into.kind = Kind::Opaque;
+    if (into.kind == Kind::Opaque)
+        fill_opaque(encoding, into);
 }
 
 static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
@@ -528,6 +483,21 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
     return counts;
 }
 
+// Its elements are of no use in D. Wider ones depend on what the compiler may use.
+void DebugTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
+{
+    Dwarf_Die element;
+    std::uint64_t bytes = into.bytes;
+    if (bytes == 0 && into.counts.size() == 1 && plain_type(die, element))
+        bytes = into.counts.front().value_or(0) *
+                number(&element, DW_AT_byte_size).value_or(0);
+    into = {};
+    into.kind = DebugType::Kind::Opaque;
+    into.bytes = into.align = bytes;
+    into.passing =
+        bytes == 8 || bytes == 16 ? Passing::FloatRegister : Passing::Unknown;
+}
+
 bool DebugTypes::State::member(Dwarf_Die* die, DebugType& into)
 {
     DebugMember member;
@@ -538,13 +508,14 @@ bool DebugTypes::State::member(Dwarf_Die* die, DebugType& into)
     member.offset_bits = member_bytes(die) * 8;
     if (auto offset = number(die, DW_AT_data_bit_offset)) {
         member.offset_bits = *offset;
-    } else if (auto from_the_left = number(die, DW_AT_bit_offset); from_the_left && bits) {
+    } else if (auto from_the_left = number(die, DW_AT_bit_offset);
+               from_the_left && bits) {
         // DWARF 2: counted from the most significant bit of the unit.
         std::uint64_t unit_bytes = 0;
         Dwarf_Die type;
         if (auto bytes = number(die, DW_AT_byte_size))
             unit_bytes = *bytes;
-        else if (entry_at(die, DW_AT_type, type) && dwarf_peel_type(&type, &type) == 0)
+        else if (plain_type(die, type))
             unit_bytes = number(&type, DW_AT_byte_size).value_or(0);
         member.offset_bits += unit_bytes * 8 - *from_the_left - *bits;
     }
@@ -564,8 +535,8 @@ void DebugTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
         case DW_TAG_inheritance: {
             Dwarf_Attribute location;
             bool is_virtual = number(child, DW_AT_virtuality).value_or(0) != 0;
-            if (is_virtual || dwarf_attr(child, DW_AT_data_member_location,
-                                         &location) == nullptr)
+            if (is_virtual ||
+                dwarf_attr(child, DW_AT_data_member_location, &location) == nullptr)
                 return true; // where it is, only the object knows
             bool more = member(child, into);
             into.members.back().name.clear();
@@ -580,11 +551,10 @@ void DebugTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
 void DebugTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die underlying;
-    bool has_type = entry_at(die, DW_AT_type, underlying) &&
-                    dwarf_peel_type(&underlying, &underlying) == 0;
+    bool has_type = plain_type(die, underlying);
     auto encoding = has_type ? number(&underlying, DW_AT_encoding) : std::nullopt;
-    into.is_signed = !encoding || *encoding == DW_ATE_signed ||
-                     *encoding == DW_ATE_signed_char;
+    into.is_signed =
+        !encoding || *encoding == DW_ATE_signed || *encoding == DW_ATE_signed_char;
     if (into.bytes == 0 && has_type)
         into.bytes = number(&underlying, DW_AT_byte_size).value_or(0);
     for_children(die, [&](Dwarf_Die* child) {
@@ -623,9 +593,10 @@ DebugType DebugTypes::type(DebugRef ref)
     DebugType out;
     if (ref == 0 || ref > state.entries.size())
         return out;
-    Dwarf_Die die = state.entries[ref - 1];
+    Dwarf_Die die = state.entries[ref - 1], target;
     out.name = name_of(&die);
     out.bytes = number(&die, DW_AT_byte_size).value_or(0);
+    out.align = number(&die, DW_AT_alignment).value_or(0);
     auto refer = [&](Kind kind) {
         out.kind = kind;
         out.base = state.type_of(&die);
@@ -634,8 +605,11 @@ DebugType DebugTypes::type(DebugRef ref)
     case DW_TAG_base_type:
         state.fill_base(&die, out);
         break;
-    case DW_TAG_unspecified_type: // decltype(nullptr)
-        out.kind = Kind::Void;
+    case DW_TAG_unspecified_type:
+        if (out.name.find("nullptr") != std::string::npos) {
+            out.kind = Kind::Pointer;
+            out.bytes = 8;
+        }
         break;
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
@@ -645,18 +619,28 @@ DebugType DebugTypes::type(DebugRef ref)
         break;
     case DW_TAG_ptr_to_member_type:
         out.kind = Kind::Opaque;
-        out.bytes = out.bytes == 0 ? 8 : out.bytes;
+        out.passing = Passing::IntegerWords;
+        out.align = 8;
+        if (out.bytes == 0) // of a function: also by how much `this` moves
+            out.bytes =
+                plain_type(&die, target) && dwarf_tag(&target) == DW_TAG_subroutine_type
+                    ? 16
+                    : 8;
         break;
     case DW_TAG_array_type:
         refer(Kind::Array);
         out.counts = dimensions_of(&die);
+        if (has(&die, DW_AT_GNU_vector))
+            state.fill_vector(&die, out);
         break;
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
     case DW_TAG_union_type:
         out.kind = dwarf_tag(&die) == DW_TAG_union_type ? Kind::Union : Kind::Struct;
         out.is_complete = dwarf_hasattr(&die, DW_AT_declaration) == 0;
-        out.passed_by_reference = is_passed_by_reference(&die, 0);
+        // Rust promises nothing of how it passes them.
+        out.passing = language_of(&die) == DW_LANG_Rust ? Passing::Unknown
+                                                        : state.class_passing(&die);
         state.fill_members(&die, out);
         break;
     case DW_TAG_enumeration_type:
@@ -665,6 +649,7 @@ DebugType DebugTypes::type(DebugRef ref)
         state.fill_enumerators(&die, out);
         break;
     case DW_TAG_typedef:
+    case DW_TAG_template_alias:
         refer(Kind::Typedef);
         break;
     case DW_TAG_const_type:

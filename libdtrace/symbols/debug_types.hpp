@@ -16,6 +16,7 @@
 
 #include "base/result.hpp"
 #include "libdtrace/symbols/elf_image.hpp"
+#include "libdtrace/symbols/passing.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -52,18 +53,19 @@ struct DebugType {
         Const,
         Volatile,
         Function,
-        Opaque, // so many bytes that mean nothing in C: complex numbers, ...
+        Opaque, // so many bytes that mean nothing in D: complex numbers, vectors, ...
     };
     Kind kind = Kind::Void;
+    Passing passing = Passing::ByMembers;
     std::string name;
     std::uint64_t bytes = 0;
+    std::uint64_t align = 0; // as said; 0: what follows from the type
     bool is_signed = false;
     bool is_complete = true;   // Struct, Union, Enum: not only declared
     DebugRef base = 0;         // Pointer, Array, Typedef, Const, Volatile, Function: result
     // Array: of its dimensions, the outermost first; nothing: not known.
     std::vector<std::optional<std::uint64_t>> counts;
     std::vector<DebugMember> members;
-    bool passed_by_reference = false; // Struct, Union: as an argument
     std::vector<std::pair<std::string, std::int64_t>> enumerators;
     std::vector<DebugRef> parameters; // Function
     bool varargs = false;
@@ -78,7 +80,7 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // Its arguments are not where the ABI has them, as the compiler says.
+    // Its arguments are not where the ABI has them, as the compiler or the language says.
     bool own_convention = false;
 };
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// A second unit: what shapes.c declares only, and other things of the same names.
+struct elsewhere {
+    long a, b;
+};
+
+struct bits {
+    char other_one;
+};
+
+struct elsewhere place;
+int declared_only = 4;
+static struct bits* counter; // of another type than that of shapes.c
+
+int other(struct elsewhere* at, struct bits* bits)
+{
+    counter = bits;
+    __asm__ volatile("" ::: "memory");
+    return at->a == at->b && counter;
+}
