@@ -36,16 +36,22 @@ struct Classes {
     {
         return static_cast<unsigned>(std::count(words.begin(), words.end(), wanted));
     }
+    // Unions of __float128 or a vector with something else.
+    bool is_disputed = false;
     void add(std::uint64_t word, Class one)
     {
-        if (word < words.size())
-            words[word] = merged(words[word], one);
+        if (word >= words.size())
+            return;
+        Class& its = words[word];
+        is_disputed |=
+            its != Class::None && (its == Class::FloatUp) != (one == Class::FloatUp);
+        its = merged(its, one);
     }
     bool in_memory() const { return count(Class::Memory) != 0; }
     bool in_x87() const { return words[0] == Class::X87; }
 };
 
-constexpr Classes memory{{Class::Memory, Class::Memory}, false};
+constexpr Classes memory{{Class::Memory, Class::Memory}};
 
 // Of a type without members: of its first word, and of those behind it.
 std::pair<Class, Class> classes_of_scalar(const Type* type)
@@ -120,8 +126,7 @@ Classes classes_of(const Type* type)
     auto [first, second] = classes.words;
     if (second == Class::X87Up && first != Class::X87)
         return memory;
-    if (second == Class::FloatUp && first != Class::Float)
-        classes.words[1] = Class::Float;
+    classes.is_disputed |= second == Class::FloatUp && first != Class::Float;
     return classes;
 }
 
@@ -129,7 +134,7 @@ Classes classes_of(const Type* type)
 // not. What else would leave a word empty is known.
 bool is_unknown(const Type* type, const Classes& classes)
 {
-    if (type->passing == Passing::Unknown)
+    if (type->passing == Passing::Unknown || classes.is_disputed)
         return true;
     bool may_be_empty = classes.in_memory() || classes.has_empty || type->align > 8;
     std::uint64_t n_words = std::min<std::uint64_t>((type->size + 7) / 8, 2);
