@@ -14,6 +14,19 @@ const Type* target_struct(const Type* type)
     return base ? base : type;
 }
 
+// Equal for types that are the same; of types that are not it may be equal, too.
+std::string bucket(const Type* type)
+{
+    std::string text;
+    for (type = type->resolve();
+         type->kind == TypeKind::Pointer || type->kind == TypeKind::Array;
+         type = type->base->resolve())
+        text += type->kind == TypeKind::Pointer ? '*' : '[';
+    text += std::to_string(static_cast<int>(type->kind)) + ' ';
+    return type->kind == TypeKind::Integer ? text + std::to_string(type->size)
+                                           : text + type->name;
+}
+
 } // namespace
 
 void Checker::translator(std::unique_ptr<Decl>& decl)
@@ -21,8 +34,11 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
     if (!decl->to->is_struct_or_union())
         fail(Tag::XLATE_SOU, decl->at,
              "translator output must be a struct or union, not " + quoted(decl->to));
-    for (const auto& known : symbols_.translators)
-        if (same_type(known->to, decl->to) && same_type(known->from, decl->from))
+    auto& all = symbols_.translators;
+    auto& near = symbols_.same_translators[bucket(decl->to) + " < " + bucket(decl->from)];
+    for (std::size_t i : near)
+        if (i < all.size() && same_type(all[i]->to, decl->to) &&
+            same_type(all[i]->from, decl->from))
             fail(Tag::XLATE_REDECL, decl->at,
                  "translator from " + quoted(decl->from) + " to " + quoted(decl->to) +
                      " redeclared");
@@ -48,7 +64,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
                      quoted(found.type) + " but its expression \"" +
                      node_type_text(*trial) + "\"");
     }
-    symbols_.translators.push_back(std::move(decl));
+    near.push_back(all.size());
+    all.push_back(std::move(decl));
 }
 
 bool Checker::xlate_member(NodePtr& slot)

@@ -24,6 +24,8 @@ struct SymbolTable {
     // from the tables of dif/ when first used.
     std::map<std::pair<IdentKind, std::string>, std::unique_ptr<Ident>> builtins;
     std::vector<std::unique_ptr<Decl>> translators;
+    // Where among them those may be that are the same; also what was rolled back.
+    std::unordered_map<std::string, std::vector<std::size_t>> same_translators;
     std::uint32_t next_variable = 0x500; // DIF_VAR_OTHER_UBASE
     std::uint32_t next_array = 0x80;     // DIF_VAR_ARRAY_UBASE
     std::uint32_t next_aggregation = 1;
