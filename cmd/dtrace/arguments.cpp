@@ -15,6 +15,7 @@ struct Flag {
 
 constexpr Flag flags[] = {
     {'b', "size", "size of the principal buffer (k, m, g)", "bufsize"},
+    {'B', nullptr, "show each piece of output as a consumer's handler gets it"},
     {'c', "command", "run a command and trace it; its pid is $target"},
     {'C', nullptr, "run the C preprocessor over programs first"},
     {'D', "name[=val]", "define a macro for it", "define"},
@@ -76,6 +77,9 @@ void take(Arguments& args, int flag, const char* value)
         args.mode = mode;
     };
     switch (flag) {
+    case 'B':
+        args.pieces_shown = true;
+        break;
     case 'c':
         args.targets.push_back({true, value});
         break;
@@ -218,7 +222,7 @@ Arguments parse_arguments(int argc, char* argv[])
 std::string usage_text()
 {
     std::string text =
-        "Usage: dtrace [-CeFHlqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
+        "Usage: dtrace [-BCeFHlqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
         "       [-I dir] [-L dir] [-o file] [-p pid] [-U name] [-x opt[=val]]\n"
         "       [-X a|c|s|t] [-P provider] [-m module] [-f func] [-n name]\n"
         "       [-i id] [-s script] [args ...]\n"

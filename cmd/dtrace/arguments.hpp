@@ -33,6 +33,7 @@ struct Arguments {
     std::vector<std::string> operands;
     std::string output; // -o
     bool quiet = false, flowindent = false, verbose = false, disassemble = false;
+    bool pieces_shown = false; // -B
     unsigned cflags = 0;
     std::string wrong; // what is wrong with the command line; empty: nothing
 };

@@ -290,12 +290,43 @@ void Tracing::on_process(ps_prochandle* process, const char* message, void* arg)
         self->process_ended(process);
 }
 
+// The text of one piece as C writes a string, and what it is of an aggregation.
+int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
+{
+    FILE* out = static_cast<Tracing*>(arg)->out_;
+    std::fputs("piece", out);
+    const std::pair<uint32_t, const char*> kinds[] = {
+        {DTRACE_BUFDATA_AGGKEY, "key"},
+        {DTRACE_BUFDATA_AGGVAL, "value"},
+        {DTRACE_BUFDATA_AGGFORMAT, "formatted"},
+        {DTRACE_BUFDATA_AGGLAST, "last of a row"}};
+    for (auto [flag, name] : kinds)
+        if ((data->dtbda_flags & flag) != 0)
+            std::fprintf(out, ", %s", name);
+    std::fputs(": \"", out);
+    for (const char* c = data->dtbda_buffered; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\')
+            std::fputc('\\', out);
+        if (*c == '\n')
+            std::fputs("\\n", out);
+        else
+            std::fputc(*c, out);
+    }
+    std::fputs("\"\n", out);
+    return DTRACE_HANDLE_OK;
+}
+
 int Tracing::run()
 {
     dtrace_handle_err(session_, on_error, this);
     dtrace_handle_drop(session_, on_drop, this);
     dtrace_handle_setopt(session_, on_setopt, this);
     dtrace_handle_proc(session_, on_process, this);
+    FILE* consumed = out_; // null: by on_piece()
+    if (args_.pieces_shown) {
+        dtrace_handle_buffered(session_, on_piece, this);
+        consumed = nullptr;
+    }
     catch_signals(session_);
     flowindent_ = set(session_, "flowindent");
 
@@ -330,7 +361,7 @@ int Tracing::run()
             if (dtrace_stop(session_) != 0)
                 die(session_, "couldn't stop tracing");
         }
-        switch (dtrace_work(session_, out_, on_probe, on_record, this)) {
+        switch (dtrace_work(session_, consumed, on_probe, on_record, this)) {
         case DTRACE_WORKSTATUS_DONE:
             done = true;
             break;
@@ -355,7 +386,7 @@ int Tracing::run()
         dtrace_optval_t format = 0; // 1: text
         if (dtrace_getopt(session_, "format", &format) != 0 || format == 1)
             std::fputc('\n', out_);
-        if (dtrace_aggregate_print(session_, out_, nullptr) != 0)
+        if (dtrace_aggregate_print(session_, consumed, nullptr) != 0)
             die(session_, "failed to print aggregations");
         if (std::fflush(out_) != 0 || std::ferror(out_)) {
             say("failed to write output: %s", std::strerror(errno));

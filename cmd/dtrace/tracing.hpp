@@ -33,6 +33,7 @@ private:
                          void* arg);
     static int on_error(const dtrace_errdata_t* data, void* arg);
     static int on_drop(const dtrace_dropdata_t* data, void* arg);
+    static int on_piece(const dtrace_bufdata_t* data, void* arg);
     static int on_setopt(const dtrace_setoptdata_t* data, void* arg);
     static void on_process(ps_prochandle* process, const char* message, void* arg);
     void process_ended(ps_prochandle* process);
