@@ -7,6 +7,7 @@
 #include "base/fd.hpp"
 #include "libdtrace/symbols/class_passing.hpp"
 #include "libdtrace/symbols/dwarf_entry.hpp"
+#include "libdtrace/symbols/zero_ended.hpp"
 
 #include <algorithm>
 #include <dwarf.h>
@@ -91,6 +92,7 @@ struct DebugTypes::State {
         void operator()(Elf* elf) const { elf_end(elf); }
     };
     Fd file;
+    std::list<std::vector<char>> zero_ended;
     std::unique_ptr<Elf, End> elf;
     std::unique_ptr<Dwarf, End> dwarf;
 
@@ -138,6 +140,7 @@ Result<std::unique_ptr<DebugTypes>> DebugTypes::open(int fd)
         return errno_error("open debug data");
     elf_version(EV_CURRENT);
     state->elf.reset(elf_begin(state->file.get(), ELF_C_READ, nullptr));
+    state->zero_ended = end_debug_sections_with_zero(state->elf.get());
     state->dwarf.reset(dwarf_begin_elf(state->elf.get(), DWARF_C_READ, nullptr));
     if (!state->dwarf) {
         int number = dwarf_errno();
