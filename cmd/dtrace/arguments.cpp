@@ -37,7 +37,7 @@ constexpr Flag flags[] = {
     {'s', "script", "compile a D script"},
     {'S', nullptr, "show the DIF of the program on stderr"},
     {'U', "name", "undefine a macro for it", "undef"},
-    {'v', nullptr, "with -l attributes and arguments, else how stable the probes are"},
+    {'v', nullptr, "with -l attributes and arguments, else how stable the program is"},
     {'V', nullptr, "show the version of D"},
     {'w', nullptr, "permit destructive actions", "destructive"},
     {'x', "opt[=val]", "set an option"},

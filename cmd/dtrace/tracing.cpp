@@ -121,6 +121,8 @@ void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
         print_attributes(stderr, "Minimum Probe Description Attributes",
                          info.dpi_descattr);
         std::fputc('\n', stderr);
+        print_attributes(stderr, "Minimum Statement Attributes", info.dpi_stmtattr);
+        std::fputc('\n', stderr);
     }
     if (args_.mode == Mode::Compile)
         return;

@@ -7,13 +7,13 @@
 #include <charconv>
 #include <cstring>
 
-namespace {
-
 dtrace_attribute_t attribute_of(const dt::Attributes& from)
 {
     return {static_cast<std::uint8_t>(from.name), static_cast<std::uint8_t>(from.data),
             static_cast<std::uint8_t>(from.dependency)};
 }
+
+namespace {
 
 template <std::size_t N> bool put(char (&to)[N], std::string_view from)
 {
@@ -174,9 +174,9 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
     if (!dtp->registry.has(probe->dtpd_id))
         return dtp->fail(EDT_NOPROBE);
     const dt::ProbeInfo& known = dtp->registry.at(probe->dtpd_id);
-    dt::Attributes weak = dt::attributes_of(known);
-    info->dtp_attr = attribute_of(weak);
-    info->dtp_arga = attribute_of(known.owner->attributes().args);
+    dt::ProviderAttributes parts = dtp->attributes_of_provider(known);
+    info->dtp_attr = attribute_of(dt::attributes_of(known, parts));
+    info->dtp_arga = attribute_of(parts.args);
     dtp->argument_texts.clear();
     dtp->argument_words.clear();
     auto probed = dtp->probed_function(probe->dtpd_id);
@@ -212,6 +212,15 @@ char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len)
         return nullptr;
     std::snprintf(to, len, "%s/%s/%s", name, data, dependency);
     return to;
+}
+
+int dtrace_str2attr(const char* text, dtrace_attribute_t* attribute)
+{
+    auto parsed = dt::parse_attributes(text);
+    if (!parsed)
+        return -1;
+    *attribute = attribute_of(*parsed);
+    return 0;
 }
 
 } // extern "C"

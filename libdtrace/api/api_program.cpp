@@ -52,25 +52,14 @@ dtrace_prog_t* dtrace_program_fcompile(dtrace_hdl_t* dtp, FILE* file, uint_t cfl
                         argc, argv, false);
 }
 
-void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
-                         dtrace_proginfo_t* info)
+void dtrace_program_info(dtrace_hdl_t*, dtrace_prog_t* prog, dtrace_proginfo_t* info)
 {
     std::memset(info, 0, sizeof *info);
-    dt::Attributes weakest{dt::Stability::Standard, dt::Stability::Standard,
-                           dt::DependencyClass::Common};
-    const dt::ProbeInfo* before = nullptr; // mostly one like the next
-    for (const std::vector<std::uint32_t>& ids : prog->matched)
-        for (std::uint32_t id : ids) {
-            const dt::ProbeInfo& probe = dtp->registry.at(id);
-            if (before == nullptr || !dt::same_attributes(*before, probe))
-                weakest = dt::weakest(weakest, dt::attributes_of(probe));
-            before = &probe;
-        }
-    info->dpi_descattr = {static_cast<std::uint8_t>(weakest.name),
-                          static_cast<std::uint8_t>(weakest.data),
-                          static_cast<std::uint8_t>(weakest.dependency)};
+    dt::Attributes descriptions = dt::strongest_attributes, names = descriptions;
     for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
         const dt::CompiledClause& clause = prog->program->clauses[k];
+        descriptions = dt::weakest(descriptions, clause.descriptions);
+        names = dt::weakest(names, clause.names);
         info->dpi_matches += static_cast<uint_t>(prog->matched[k].size());
         if (clause.default_action)
             info->dpi_recgens++;
@@ -83,6 +72,8 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
                 info->dpi_recgens++;
         }
     }
+    info->dpi_descattr = attribute_of(descriptions);
+    info->dpi_stmtattr = attribute_of(names);
 }
 
 int dtrace_program_exec(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_proginfo_t* info)
@@ -108,7 +99,8 @@ int dtrace_stmt_iter(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_stmt_f* func
         for (const dt::ProbeSpec& probe : clause.probes) {
             dtrace_ecbdesc_t ecb{};
             copy_probe_spec(ecb.dted_probe, probe);
-            dtrace_stmtdesc_t stmt{&ecb};
+            dtrace_stmtdesc_t stmt{&ecb, attribute_of(clause.descriptions),
+                                   attribute_of(clause.names)};
             if (int stop = func(dtp, prog, &stmt, arg); stop != 0)
                 return stop;
         }

@@ -19,6 +19,7 @@ constexpr ErrorText error_texts[] = {
     {EDT_VERSION, "Client requested version newer than library"},
     {EDT_VERSINVAL, "Version is not properly formatted or is too large"},
     {EDT_VERSUNDEF, "Requested version is not supported by compiler"},
+    {EDT_VERSREDUCED, "Requested version conflicts with earlier setting"},
     {EDT_COMPILER, "Program could not be compiled"},
     {EDT_NOMEM, "Memory allocation failure"},
     {EDT_NOPROV, "No provider with that name"},

@@ -185,8 +185,7 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
 }
 
 // Options whose promise is not kept: a program that relies on one must not run without it.
-constexpr std::string_view unsupported =
-    "amin|ctypes|dtypes|tree";
+constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
 // What the engine has room for.
 bool within_limits(int number, std::uint64_t value)
@@ -292,6 +291,8 @@ Options::Refused Options::set(std::string_view name, std::string_view value,
         if (value.empty() ||
             (!option.allowed.empty() && !allowed(option.allowed, value)))
             return Refused::value;
+        if (Refused refused = check_language(name, value); refused != Refused::none)
+            return refused;
         text[std::string(name)] = value;
         return Refused::none;
     }

@@ -10,6 +10,8 @@
 #include "dif/types.h"
 
 #include "dif/options.h"
+#include "libdtrace/compile/attributes.hpp"
+#include "libdtrace/compile/version.hpp"
 
 #include <array>
 #include <cstdint>
@@ -35,7 +37,17 @@ public:
     Options();
 
     // unsupported: known, but nothing here would follow it.
-    enum class Refused { none, name, value, context, unsupported };
+    // The version ones: it is malformed, there is none such, it was lower before.
+    enum class Refused {
+        none,
+        name,
+        value,
+        context,
+        unsupported,
+        version_malformed,
+        version_undefined,
+        version_raised
+    };
 
     // value empty: as with a bare -x name. running: tracing has begun, only dynamic
     // options may change.
@@ -71,7 +83,13 @@ public:
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // the rest, by name
 
+    // language_options.cpp
+    Version version() const;                // of D, whose names are there
+    std::optional<Attributes> amin() const; // nothing less stable will do
+
 private:
+    Refused check_language(std::string_view name, std::string_view value) const;
+
     std::array<std::uint64_t, DTRACEOPT_N> run_time_{};
     std::array<bool, DTRACEOPT_N> by_user_{};
 };

@@ -78,6 +78,8 @@ struct dtrace_hdl : dt::Events {
     std::variant<dt::ProbeMatch, dt::Diagnostic> match(const dt::ProbeSpec& spec);
     int set_option(const char* name, const char* value);
     std::string hint_for(const dt::ProbeSpec& spec);
+    dt::ProviderAttributes attributes_of_provider(const dt::ProbeInfo& probe);
+    dt::ProbeStability stability_of(std::span<const std::uint32_t> ids);
     void apply_display();
 
     // session_types.cpp

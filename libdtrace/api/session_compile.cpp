@@ -121,6 +121,12 @@ static std::string option_refusal(dt::Options::Refused refused, std::string_view
         return "Operation illegal when tracing is active";
     case dt::Options::Refused::unsupported:
         return "Option is not supported";
+    case dt::Options::Refused::version_malformed:
+        return dtrace_errmsg(nullptr, EDT_VERSINVAL);
+    case dt::Options::Refused::version_undefined:
+        return dtrace_errmsg(nullptr, EDT_VERSUNDEF);
+    case dt::Options::Refused::version_raised:
+        return dtrace_errmsg(nullptr, EDT_VERSREDUCED);
     case dt::Options::Refused::none:
         break;
     }
@@ -141,6 +147,12 @@ int dtrace_hdl::set_option(const char* name, const char* value)
         return fail(EDT_BADOPTVAL, option_refusal(refused, name));
     case dt::Options::Refused::unsupported:
         return fail(ENOTSUP, option_refusal(refused, name));
+    case dt::Options::Refused::version_malformed:
+        return fail(EDT_VERSINVAL);
+    case dt::Options::Refused::version_undefined:
+        return fail(EDT_VERSUNDEF);
+    case dt::Options::Refused::version_raised:
+        return fail(EDT_VERSREDUCED);
     case dt::Options::Refused::context:
         return fail(EDT_ACTIVE);
     }
@@ -159,6 +171,8 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
     to.argref = (cflags & DTRACE_C_ARGREF) != 0 || options.flags.argref;
     to.defaultargs = (cflags & DTRACE_C_DEFARG) != 0 || options.flags.defaultargs;
     to.pspec = (cflags & DTRACE_C_PSPEC) != 0 || options.flags.pspec;
+    to.version = options.version();
+    to.amin = options.amin();
     to.ustackframes =
         static_cast<std::uint32_t>(options.run_time(DTRACEOPT_ustackframes));
     to.stackframes =
@@ -189,6 +203,9 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
         return false;
     };
     to.match = [this](const ProbeSpec& probe) { return match(probe); };
+    to.stability = [this](std::span<const std::uint32_t> ids) {
+        return stability_of(ids);
+    };
     to.symbol = [this](std::string_view scope, std::string_view symbol) {
         return symbol_address(scope, symbol);
     };
@@ -234,6 +251,7 @@ int dtrace_hdl::load_libraries(uint_t cflags)
             continue;
         dt::CompileOptions to = compile_options(cflags);
         to.library = to.empty = true;
+        to.amin.reset(); // it is what uses the library that is judged
         to.source_name = library.path;
         auto compiled = compiler->compile(library.text, to);
         auto* diagnostic = std::get_if<Diagnostic>(&compiled);
@@ -261,6 +279,9 @@ static dt::Preprocessor preprocessor_of(const dt::Options& options)
     by.incdir = options.incdir;
     by.arguments = text_of("cppargs", "");
     by.list_headers = options.flags.cpphdrs;
+    const dt::Version version = options.version();
+    by.version = std::uint32_t{version.major} << 24 |
+                 std::uint32_t{version.minor} << 12 | version.micro;
     by.dialect = text_of("stdc", "a")[0];
     return by;
 }

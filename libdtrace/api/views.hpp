@@ -34,4 +34,5 @@ private:
 EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb);
 dtrace_probedata_t probedata_of(dtrace_hdl& session, const dt::ProbeData& data);
 void copy_probe_spec(dtrace_probedesc_t& to, const dt::ProbeSpec& from);
+dtrace_attribute_t attribute_of(const dt::Attributes& from);
 void copy_probe_name(dtrace_probedesc_t& to, const dt::ProbeInfo& from);

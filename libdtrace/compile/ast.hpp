@@ -9,11 +9,14 @@
 // a kind uses is said beside the kind.
 #pragma once
 
+#include "libdtrace/compile/attributes.hpp"
 #include "libdtrace/compile/diagnostic.hpp"
 #include "libdtrace/compile/types.hpp"
+#include "libdtrace/compile/version.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -125,6 +128,10 @@ struct Ident {
     bool alloca_pointer = false; // holds addresses from alloca()
     bool other_pointer = false;  // holds addresses from elsewhere; never both
     Place at;                    // first seen
+    Attributes attributes = stable_attributes;
+    bool attributed = false; // by a pragma, which vouches for what an inline names
+    Version since = first_version;
+    std::uint32_t program = 0; // the session's n-th, which made it; 0: D
     // Action, Subroutine, AggFunc
     const char* prototype = nullptr;
     const char* flags = ""; // actions: D W K N; subroutines: ANY WRITE KERNEL NONE
@@ -165,6 +172,8 @@ struct Clause {
     Place at;
     bool default_action = false; // no body was written: records the probe only
     bool destructive = false;    // by check: has an action or subroutine that needs -w
+    // By check: the weakest of what its descriptions match, and of what it names.
+    Attributes descriptions = strongest_attributes, names = stable_attributes;
 };
 
 enum class DeclKind { Variable, Inline, Translator, Provider, TypeOnly };
@@ -200,6 +209,8 @@ struct Decl {
     const Type* to = nullptr;
     std::string parameter;
     std::vector<TranslatorMember> members;
+    std::optional<Attributes> attributes; // by a pragma, which vouches for its members
+    Version since = first_version;
     // Provider: name is its name
     std::vector<ProviderProbe> probes;
 };
@@ -210,9 +221,10 @@ struct PragmaOption {
     Place at;
 };
 
-// #pragma D attributes n/d/c name, or n/d/c provider name part.
+// #pragma D attributes n/d/c name, or n/d/c provider name part. The name "translator" is
+// that of the translators below.
 struct PragmaAttributes {
-    std::string attributes;
+    Attributes attributes;
     std::string part; // provider, module, function, name, args; empty: an identifier
     std::string name;
     Place at;
@@ -220,7 +232,8 @@ struct PragmaAttributes {
 
 // #pragma D binding "1.5" name.
 struct PragmaBinding {
-    std::string version, name;
+    Version version;
+    std::string name;
     Place at;
 };
 

@@ -4,6 +4,9 @@
 // not variables of their own.
 #pragma once
 
+#include "libdtrace/compile/attributes.hpp"
+#include "libdtrace/compile/version.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -61,6 +64,14 @@ struct PsinfoRow {
     std::uint64_t number; // Number
 };
 const PsinfoRow* find_psinfo_row(std::string_view structure, std::string_view member);
+
+// How stable a name of these is, and since when it is there.
+struct BuiltinFacts {
+    Attributes attributes = stable_attributes;
+    Version since = first_version;
+};
+BuiltinFacts facts_of(std::string_view name);
+std::vector<std::string_view> names_with_facts(); // whose facts are in a row
 
 // Names for "did you mean": variables and their like, or what can be called.
 std::vector<std::string_view> variable_names();

@@ -29,43 +29,18 @@ Checker::Checker(Unit& unit, CompileContext& context)
 void Checker::run()
 {
     pragmas();
+    declaration_pragmas();
     for (auto [is_declaration, i] : unit_.order) {
         if (!is_declaration)
             clause(*unit_.clauses[i]);
+        else if (is_hidden(*unit_.decls[i]))
+            hidden_.insert(unit_.decls[i]->name);
         else if (unit_.decls[i]->kind == DeclKind::Translator)
             translator(unit_.decls[i]);
         else
             declaration(*unit_.decls[i]);
     }
     identifier_pragmas();
-}
-
-bool Checker::is_known_name(const std::string& name)
-{
-    return find_variable(Scope::Global, name) || find_variable_row(name) ||
-           symbols_.inlines.count(name) != 0 || find_subroutine_row(name) ||
-           find_action_row(name) || find_agg_row(name) || name == "curpsinfo" ||
-           name == "curlwpsinfo";
-}
-
-// At the end, because a pragma may stand before what it speaks of.
-void Checker::identifier_pragmas()
-{
-    auto check_name = [&](const char* pragma, const std::string& name, Place at) {
-        if (name.find('`') != std::string::npos)
-            fail(Tag::PRAGMA_SCOPE, at,
-                 std::string("#pragma D ") + pragma + " may not be applied to " + name +
-                     ", a name of another scope");
-        if (!is_known_name(name))
-            fail(Tag::PRAGMA_UNUSED, at,
-                 std::string("unused #pragma D ") + pragma + ": nothing is named " +
-                     name);
-    };
-    for (const PragmaAttributes& pragma : unit_.attributes)
-        if (pragma.part.empty())
-            check_name("attributes", pragma.name, pragma.at);
-    for (const PragmaBinding& pragma : unit_.bindings)
-        check_name("binding", pragma.name, pragma.at);
 }
 
 void Checker::pragmas()
@@ -85,9 +60,12 @@ void Checker::declaration(Decl& decl)
 {
     if (decl.kind == DeclKind::Variable)
         variable_declaration(decl);
-    if (decl.kind != DeclKind::Inline)
-        return;
+    if (decl.kind == DeclKind::Inline)
+        inline_declaration(decl);
+}
 
+void Checker::inline_declaration(Decl& decl)
+{
     if (find_variable(Scope::Global, decl.name) || find_variable_row(decl.name) ||
         symbols_.inlines.count(decl.name) != 0)
         fail(Tag::DECL_IDRED, decl.at, "identifier redeclared: " + decl.name);
@@ -104,6 +82,7 @@ void Checker::declaration(Decl& decl)
     ident->inline_expr = std::move(decl.expr);
     ident->declared = true;
     ident->at = decl.at;
+    take_pragmas(*ident);
 
     // Checked here once for its errors; each use checks its own copy again.
     NodePtr trial;
@@ -178,6 +157,7 @@ void Checker::match_probes(Clause& clause)
         auto outcome = options_.match(spec);
         if (auto* match = std::get_if<ProbeMatch>(&outcome)) {
             spec.matched = match->ids;
+            describes(spec);
             matches_.push_back(std::move(*match));
             continue;
         }
@@ -192,6 +172,7 @@ void Checker::clause(Clause& clause)
 {
     clause_ = &clause;
     rules_ = Rules{};
+    names_used_ = arguments_ = stable_attributes;
     match_probes(clause);
     // A predicate that assigns makes variables for the body; else it is the other way.
     bool predicate_first = clause.predicate && assigns(*clause.predicate);
@@ -203,6 +184,7 @@ void Checker::clause(Clause& clause)
         clause.default_action = true;
     if (clause.predicate && !predicate_first)
         predicate(clause.predicate);
+    clause.names = names_used_;
     clause_ = nullptr;
 }
 

@@ -192,6 +192,7 @@ Ident* Checker::named_aggregation(Node& call, Node& argument, Tag not_one,
     argument.ident = found->second.get();
     argument.type = types_.dynamic_type();
     argument.ident->referenced = true;
+    uses(*argument.ident, argument.at);
     return argument.ident;
 }
 

@@ -111,6 +111,7 @@ void Checker::aggregate_statement(Node& node)
              "aggregation @" + left.text + " redefined: " + call_name(right) +
                  " here, " + agg_function_name(ident->agg_func) + "( ) on line " +
                  std::to_string(ident->at.line));
+    uses(*ident, left.at);
     aggregate_keys(left, *ident, true);
     left.ident = ident.get();
     left.type = types_.dynamic_type();

@@ -142,6 +142,7 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
         fail(Tag::ARGS_TYPE, at,
              "args[" + std::to_string(n) + "], " + quoted(type) + ", cannot be had: " +
                  why);
+    uses(weakest(facts_of("args").attributes, arguments_), "identifier args[ ]", at);
     NodePtr value;
     if (place.kind != Kind::Stack) {
         value = name_node("arg" + std::to_string(place.n), at);
@@ -170,7 +171,9 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
         slot->at = at;
         slot->left = cast_node(types_.pointer_to(type, true), std::move(value), at);
     }
+    n_vouched_++; // for what fetches it
     expr(slot);
+    n_vouched_--;
 }
 
 } // namespace dt

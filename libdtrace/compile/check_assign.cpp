@@ -94,6 +94,7 @@ void Checker::assign_target(NodePtr& slot, bool plain)
         node.kind == NodeKind::Ident && node.text.find('`') == std::string::npos;
     if (is_name) {
         Ident* ident = target_variable(node, IdentKind::Scalar);
+        uses(*ident, node.at);
         node.ident = ident;
         node.type = ident->type;
         node.is_lvalue = true;

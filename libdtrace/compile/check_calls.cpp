@@ -27,6 +27,7 @@ std::unique_ptr<Ident> make_ident(IdentKind kind, const char* name, std::uint32_
     ident->name = name;
     ident->id = id;
     ident->prototype = prototype;
+    ident->attributes = facts_of(name).attributes;
     ident->declared = true;
     return ident;
 }
@@ -59,6 +60,7 @@ Ident* Checker::resolve_function(Node& node)
         }
         if (std::strcmp(row->where, "WRITE") == 0 && clause_)
             clause_->destructive = true;
+        uses(*ident, node.at);
         return node.ident = ident.get();
     }
     if (const ActionRow* row = find_action_row(name)) {
@@ -73,6 +75,7 @@ Ident* Checker::resolve_function(Node& node)
             ident->flags = row->flags;
             ident->libact = row->libact;
         }
+        uses(*ident, node.at);
         return node.ident = ident.get();
     }
     if (const AggRow* row = find_agg_row(name)) {
@@ -80,6 +83,7 @@ Ident* Checker::resolve_function(Node& node)
         if (!ident)
             ident =
                 make_ident(IdentKind::AggFunc, row->name, row->kind, row->prototype);
+        uses(*ident, node.at);
         return node.ident = ident.get();
     }
     bool variable = find_variable(Scope::Global, name) || find_variable_row(name) ||
@@ -88,7 +92,8 @@ Ident* Checker::resolve_function(Node& node)
         fail(Tag::FUNC_IDKIND, node.at, name + " is a variable and cannot be called");
     std::vector<std::string_view> names = function_names();
     fail(Tag::FUNC_UNDEF, node.at,
-         "undefined function name: " + name + suggestion(name, names));
+         "undefined function name: " + name +
+             (is_there(name) ? suggestion(name, names) : version_hint(name)));
 }
 
 void Checker::check_count(const Node& node, const std::string& name, std::size_t least,

@@ -11,6 +11,7 @@
 //   check_assign.cpp   assignments: what fixes a variable's type, what fits it
 //   check_memory.cpp   indexes, members, * and &, sizeof and offsetof
 //   check_xlate.cpp    translators
+//   check_stability.cpp attributes and versions of names
 //   check_calls.cpp    prototypes, subroutines
 //   check_actions.cpp  actions, each with its own rules
 //   check_aggs.cpp     aggregating statements
@@ -22,7 +23,9 @@
 #include "libdtrace/compile/conversions.hpp"
 #include "libdtrace/compile/prototypes.hpp"
 
+#include <functional>
 #include <map>
+#include <set>
 
 namespace dt {
 
@@ -51,13 +54,16 @@ private:
     // Nodes that inlines and translators have put into the program so far.
     std::size_t n_expanded_ = 0;
     std::map<std::string_view, Prototype> prototypes_;
+    // The weakest of the names of the clause so far, and of what its probes say of args[].
+    Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
+    int n_vouched_ = 0; // inlines and the like around, which answer for what they name
+    std::set<std::string> hidden_; // declared for a later version
 
     // check.cpp
     void pragmas();
-    void identifier_pragmas();
-    bool is_known_name(const std::string& name);
     void declaration(Decl& decl);
     void variable_declaration(Decl& decl);
+    void inline_declaration(Decl& decl);
     void clause(Clause& clause);
     void match_probes(Clause& clause);
     void statement(Stmt& stmt);
@@ -138,6 +144,26 @@ private:
     void translator(std::unique_ptr<Decl>& decl);
     bool xlate_member(NodePtr& slot);
     void xlate(NodePtr& slot);
+
+    // check_stability.cpp
+    bool is_there(std::string_view name) const; // in this version
+    const VariableRow* find_variable_row(std::string_view name) const;
+    const SubroutineRow* find_subroutine_row(std::string_view name) const;
+    const ActionRow* find_action_row(std::string_view name) const;
+    const AggRow* find_agg_row(std::string_view name) const;
+    std::string version_hint(std::string_view name) const;
+    bool weakens(const Attributes& attributes);
+    void uses(const Ident& ident, Place at);
+    void uses(const Attributes& attributes, const std::string& what, Place at);
+    void describes(const ProbeSpec& spec);
+    void take_pragmas(Ident& ident);
+    bool is_hidden(const Decl& decl) const;
+    void declaration_pragmas();
+    void provider_pragma(const PragmaAttributes& pragma);
+    void translator_pragma(const char* pragma, Place at,
+                           const std::function<void(Decl&)>& apply);
+    void identifier_pragmas();
+    void identifier_pragma(const char* pragma, const std::string& name, Place at);
 
     // check_calls.cpp
     void call(NodePtr& slot);

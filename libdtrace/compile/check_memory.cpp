@@ -80,6 +80,7 @@ void Checker::index_assoc(Node& node, bool fix_keys)
 {
     Node& name = *node.left;
     Ident* ident = find_variable(name.scope, name.text);
+    uses(*ident, name.at);
     for (NodePtr& key : node.args)
         expr(key);
     check_keys(*ident, node.args, node.at, fix_keys,

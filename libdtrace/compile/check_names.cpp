@@ -40,6 +40,7 @@ Ident* Checker::make_variable(Scope scope, const std::string& name, IdentKind ki
     ident->id = symbols_.next_variable++;
     ident->type = type;
     ident->at = at;
+    take_pragmas(*ident);
     return (symbols_.variables[{scope, name}] = std::move(ident)).get();
 }
 
@@ -55,11 +56,13 @@ Ident* Checker::builtin(const VariableRow& row, Place at)
         ident->id = row.id;
         ident->type = parse_type_text(row.type, types_);
         ident->declared = true;
+        ident->attributes = facts_of(row.name).attributes;
         if (!ident->type)
             fail(Tag::VAR_UNSUP, at,
                  std::string(row.name) + ": its type " + row.type + " is not known");
     }
     ident->referenced = true;
+    uses(*ident, at);
     return ident.get();
 }
 
@@ -68,7 +71,8 @@ std::string Checker::suggestion(std::string_view name,
 {
     Suggestions near(name);
     for (std::string_view candidate : more)
-        near.consider(candidate);
+        if (is_there(candidate))
+            near.consider(candidate);
     return did_you_mean(near.nearest(1));
 }
 
@@ -93,7 +97,8 @@ void Checker::undefined_variable(const Node& name)
         known.push_back(row);
     fail(Tag::IDENT_UNDEF, name.at,
          "failed to resolve " + name.text + ": Unknown variable name" +
-             suggestion(name.text, known));
+             (is_there(name.text) ? suggestion(name.text, known)
+                                  : version_hint(name.text)));
 }
 
 void Checker::identifier(NodePtr& slot)
@@ -116,6 +121,7 @@ void Checker::identifier(NodePtr& slot)
                  node.text + " is ambiguous: both a variable and an enumerator of " +
                      quoted(in));
         ident->referenced = true;
+        uses(*ident, node.at);
         node.ident = ident;
         node.type = ident->type;
         node.is_lvalue = true;
@@ -178,6 +184,7 @@ void Checker::symbol(NodePtr& slot, bool address_only)
     auto variable = context_.target.variable(text);
     if (!variable)
         fail(Tag::IDENT_UNDEF, at, "failed to resolve " + text + ": Unknown symbol name");
+    uses(Attributes{}, "symbol " + text, at); // the target promises nothing
     const Type* type = variable->type;
     if (!type && !address_only)
         fail(Tag::SYM_NOTYPES, at,
@@ -252,7 +259,11 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     move_to(*body, at);
     substitute(body, ident.inline_parameters, replacements);
     check_expansion(*body, at);
+    if (ident.attributed)
+        uses(ident, at);
+    n_vouched_ += ident.attributed;
     expr(body);
+    n_vouched_ -= ident.attributed;
     if (!is_dynamic(ident.type) && !accepts(ident.type, *body) &&
         !(ident.type->is_scalar() && body->type->is_scalar()))
         fail(Tag::OP_INCOMPAT, ident.at,

@@ -88,7 +88,15 @@ bool Checker::xlate_member(NodePtr& slot)
             move_to(*body, slot->at);
             substitute(body, {translator->parameter}, {translation.left.get()});
             check_expansion(*body, slot->at);
+            const bool vouched = translator->attributes.has_value();
+            if (vouched)
+                uses(*translator->attributes,
+                     "translator <" + type_text(to) + "> (" +
+                         type_text(translator->from) + ")",
+                     slot->at);
+            n_vouched_ += vouched;
             expr(body);
+            n_vouched_ -= vouched;
             Member found;
             to->find_member(slot->text, found);
             if (found.type->is_scalar() && !same_type(found.type, body->type))

@@ -31,6 +31,10 @@ Ident copy_of(const Ident& ident)
     copy.alloca_pointer = ident.alloca_pointer;
     copy.other_pointer = ident.other_pointer;
     copy.at = ident.at;
+    copy.attributes = ident.attributes;
+    copy.attributed = ident.attributed;
+    copy.since = ident.since;
+    copy.program = ident.program;
     copy.prototype = ident.prototype;
     copy.flags = ident.flags;
     copy.libact = ident.libact;
@@ -77,7 +81,7 @@ public:
           inlines_(symbols.inlines), inline_values_(symbols.inline_values),
           next_variable_(symbols.next_variable), next_array_(symbols.next_array),
           next_aggregation_(symbols.next_aggregation),
-          n_translators_(symbols.translators.size())
+          n_translators_(symbols.translators.size()), providers_(symbols.providers)
     {
     }
     ~Savepoint()
@@ -93,6 +97,7 @@ public:
         symbols_.next_array = next_array_;
         symbols_.next_aggregation = next_aggregation_;
         symbols_.translators.resize(n_translators_);
+        symbols_.providers = std::move(providers_);
     }
     Savepoint(const Savepoint&) = delete;
     Savepoint& operator=(const Savepoint&) = delete;
@@ -109,8 +114,23 @@ private:
     std::map<std::string, std::int64_t> inline_values_;
     std::uint32_t next_variable_, next_array_, next_aggregation_;
     std::size_t n_translators_;
+    decltype(SymbolTable::providers) providers_;
     bool kept_ = false;
 };
+
+// Takes away what came after the version: it is asked for once and for all.
+void reduce(SymbolTable& symbols, Version version)
+{
+    auto is_later = [&](const auto& entry) { return entry.second->since > version; };
+    std::erase_if(symbols.variables, is_later);
+    std::erase_if(symbols.inlines, [&](const auto& entry) {
+        if (is_later(entry))
+            symbols.inline_values.erase(entry.first);
+        return is_later(entry);
+    });
+    std::erase_if(symbols.translators,
+                  [&](const auto& decl) { return decl->since > version; });
+}
 
 } // namespace
 
@@ -135,6 +155,9 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
     apply_options(scan_options(text), effective);
     impl_->types->set_strsize(effective.strsize);
 
+    reduce(impl_->symbols, effective.version);
+    impl_->symbols.program++;
+
     Savepoint savepoint(*impl_->types, impl_->symbols);
     CompileContext context{effective, *impl_->types, impl_->symbols,
                            TargetNames(effective, impl_->target_types), text};
@@ -157,6 +180,29 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
             diagnostic.source = *diagnostic.at.file;
         return diagnostic;
     }
+}
+
+bool Compiler::set_attributes(std::string_view provider,
+                              ProviderAttributes& parts) const
+{
+    const auto& providers = impl_->symbols.providers;
+    auto found = providers.find(provider);
+    if (found == providers.end())
+        found = providers.find(
+            provider.substr(0, provider.find_last_not_of("0123456789") + 1));
+    if (found == providers.end())
+        return false;
+    const std::pair<std::string_view, Attributes*> by_name[] = {
+        {"provider", &parts.provider},
+        {"module", &parts.module},
+        {"function", &parts.function},
+        {"name", &parts.name},
+        {"args", &parts.args}};
+    for (auto [name, part] : by_name)
+        if (auto set = found->second.find(std::string(name));
+            set != found->second.end())
+            *part = set->second;
+    return true;
 }
 
 std::vector<std::string> Compiler::argument_texts(const ProbedFunction& probed)

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -46,6 +47,11 @@ struct ProbedFunction {
     DebugFunction function;
 };
 
+// How stable the descriptions of some probes are, and what they say of their arguments.
+struct ProbeStability {
+    Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
+};
+
 struct CompileOptions {
     std::uint64_t strsize = 256;
     int n_registers = 8;       // iregs
@@ -58,6 +64,8 @@ struct CompileOptions {
     bool string_program = false; // -n text: bare descriptions are legal
     bool library = false;        // of the D library source_name
     SpecField field = SpecField::Name;
+    Version version = latest_version;    // names that came later are not there
+    std::optional<Attributes> amin;      // what is less stable is refused
     std::string source_name;             // script path; empty for command line text
     std::vector<std::string> macro_args; // [0] is $0
     // Values of $target, $pid ...; called by name without the $; nothing: no such name.
@@ -72,6 +80,8 @@ struct CompileOptions {
     std::function<bool(std::string_view kind, std::string_view name)> dependency;
     // Matches one description; null: every description matches (unit tests).
     std::function<std::variant<ProbeMatch, Diagnostic>(const ProbeSpec&)> match;
+    // Of the probes that a description matched; null: as stable as can be.
+    std::function<ProbeStability(std::span<const std::uint32_t>)> stability;
     // Value of a symbol of the target: "a.out`counter"; nothing: unknown.
     std::function<std::optional<std::uint64_t>(std::string_view object,
                                                std::string_view symbol)>
@@ -98,6 +108,10 @@ public:
 
     // The arguments of a function's probe as C declares them: "int n", "char *name".
     std::vector<std::string> argument_texts(const ProbedFunction& probed);
+
+    // Those of a provider's parts as #pragma D attributes sets them, of mysql for mysql42.
+    // False: no pragma speaks of it.
+    bool set_attributes(std::string_view provider, ProviderAttributes& parts) const;
 
 private:
     struct Impl;

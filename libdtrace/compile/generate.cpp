@@ -42,6 +42,8 @@ CompiledClause generate_clause(const Clause& clause, const CompileContext& conte
     out.source = source.source(clause.at);
     out.default_action = clause.default_action;
     out.destructive = clause.destructive;
+    out.descriptions = clause.descriptions;
+    out.names = clause.names;
     if (clause.predicate) {
         const Node& predicate = *clause.predicate;
         out.predicate_source = source.source(predicate.at);

@@ -26,6 +26,9 @@ struct SymbolTable {
     std::vector<std::unique_ptr<Decl>> translators;
     // Where among them those may be that are the same; also what was rolled back.
     std::unordered_map<std::string, std::vector<std::size_t>> same_translators;
+    // What #pragma D attributes says of a provider's parts; what it does not is not set.
+    std::map<std::string, std::map<std::string, Attributes>, std::less<>> providers;
+    std::uint32_t program = 0; // how many were compiled, with the one under way
     std::uint32_t next_variable = 0x500; // DIF_VAR_OTHER_UBASE
     std::uint32_t next_array = 0x80;     // DIF_VAR_ARRAY_UBASE
     std::uint32_t next_aggregation = 1;

@@ -52,11 +52,6 @@ struct Pragmas::Words {
 
 namespace {
 
-constexpr std::string_view stabilities[] = {"Internal", "Private",  "Obsolete",
-                                            "External", "Unstable", "Evolving",
-                                            "Stable",   "Standard"};
-constexpr std::string_view dependency_classes[] = {"Unknown", "CPU", "Platform",
-                                                   "Group",   "ISA", "Common"};
 constexpr std::string_view provider_parts[] = {"provider", "module", "function", "name",
                                                "args"};
 constexpr std::string_view dependency_kinds[] = {"module", "provider", "library"};
@@ -70,26 +65,14 @@ constexpr std::string_view preprocessor_words[] = {"include", "define", "undef",
     X(zdefs, zdefs) X(empty, empty) X(argref, argref) X(defaultargs, defaultargs) \
     X(pspec, pspec) X(strsize, strsize) X(iregs, n_registers) X(tregs, n_tuple_registers) \
     X(stackframes, stackframes) X(ustackframes, ustackframes) \
-    X(jstackframes, jstackframes) X(jstackstrsize, jstackstrsize)
+    X(jstackframes, jstackframes) X(jstackstrsize, jstackstrsize) \
+    X(amin, amin) X(version, version)
 // clang-format on
 
 template <std::size_t N>
 bool one_of(const std::string_view (&words)[N], std::string_view word)
 {
     return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
-
-// "Stable/Stable/Common"; letter case counts, as in DTrace.
-bool valid_attributes(std::string_view text)
-{
-    std::size_t first = text.find('/');
-    std::size_t second =
-        first == std::string_view::npos ? first : text.find('/', first + 1);
-    if (second == std::string_view::npos)
-        return false;
-    return one_of(stabilities, text.substr(0, first)) &&
-           one_of(stabilities, text.substr(first + 1, second - first - 1)) &&
-           one_of(dependency_classes, text.substr(second + 1));
 }
 
 bool all_digits(std::string_view text)
@@ -220,10 +203,12 @@ void Pragmas::option(Words& words, Place at)
 void Pragmas::attributes(Words& words, Place at)
 {
     PragmaAttributes pragma;
-    pragma.attributes = words.next();
-    if (!valid_attributes(pragma.attributes))
+    std::string_view text = words.next();
+    std::optional<Attributes> attributes = parse_attributes(text);
+    if (!attributes)
         malformed("attributes", at,
-                  "name/data/class, found \"" + pragma.attributes + "\"");
+                  "name/data/class, found \"" + std::string(text) + "\"");
+    pragma.attributes = *attributes;
     std::string_view first = words.next();
     if (first == "provider" && !words.empty()) {
         pragma.name = words.next();
@@ -244,15 +229,16 @@ void Pragmas::attributes(Words& words, Place at)
 void Pragmas::binding(Words& words, Place at)
 {
     PragmaBinding pragma;
-    pragma.version = words.next();
+    std::string_view text = words.next();
+    std::optional<Version> version = parse_version(text);
     pragma.name = words.next();
     pragma.at = at;
-    bool dotted = !pragma.version.empty() &&
-                  std::all_of(pragma.version.begin(), pragma.version.end(), [](char c) {
-                      return c == '.' || (c >= '0' && c <= '9');
-                  });
-    if (!dotted)
+    if (!version)
         malformed("binding", at, "a version string");
+    if (!is_defined(*version))
+        fail(Tag::PRAGMA_INVAL, at,
+             "undefined version specified by #pragma D binding: " + std::string(text));
+    pragma.version = *version;
     if (pragma.name.empty())
         malformed("binding", at, "an identifier");
     expect_end(words.empty(), "binding", at);
@@ -386,6 +372,19 @@ bool parse_size(std::string_view text, std::uint64_t& value)
 void set(bool& field, std::string_view value)
 {
     parse_bool(value, field);
+}
+
+void set(std::optional<Attributes>& field, std::string_view value)
+{
+    if (auto attributes = parse_attributes(value))
+        field = attributes;
+}
+
+void set(Version& field, std::string_view value)
+{
+    auto version = parse_version(value);
+    if (version && is_defined(*version))
+        field = *version;
 }
 
 template <class Number> void set(Number& field, std::string_view value)

@@ -57,6 +57,8 @@ struct CompiledClause {
     Source source, predicate_source; // for faults at run time
     bool default_action = false;
     bool destructive = false;
+    // The weakest of what its descriptions match, and of what it names.
+    Attributes descriptions, names;
 };
 
 // An aggregation by its variable id: what the consumer needs to print it.

@@ -4,9 +4,8 @@
 
 namespace dt {
 
-Attributes attributes_of(const ProbeInfo& probe)
+Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts)
 {
-    ProviderAttributes parts = probe.owner->attributes();
     Attributes weak = weakest(parts.provider, parts.name);
     if (!probe.module.empty())
         weak = weakest(weak, parts.module);
@@ -17,7 +16,8 @@ Attributes attributes_of(const ProbeInfo& probe)
 
 bool same_attributes(const ProbeInfo& a, const ProbeInfo& b)
 {
-    return a.owner == b.owner && a.module.empty() == b.module.empty() &&
+    return a.owner == b.owner && a.provider == b.provider &&
+           a.module.empty() == b.module.empty() &&
            a.function.empty() == b.function.empty();
 }
 

@@ -50,7 +50,7 @@ public:
 };
 
 // Of a probe's description: the weakest of its parts that are not empty.
-Attributes attributes_of(const ProbeInfo& probe);
+Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);
 bool same_attributes(const ProbeInfo& a, const ProbeInfo& b); // without asking for them
 
 } // namespace dt

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/target_addr.hpp"
-#include "libdtrace/providers/attributes.hpp"
+#include "libdtrace/compile/attributes.hpp"
 
 #include <cstdint>
 #include <functional>

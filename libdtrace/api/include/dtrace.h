@@ -186,6 +186,7 @@ typedef struct dtrace_attribute {
 
 typedef struct dtrace_proginfo {
     dtrace_attribute_t dpi_descattr; /* weakest of the matched probes */
+    dtrace_attribute_t dpi_stmtattr; /* weakest of what the statements name */
     uint_t dpi_aggregates;   /* aggregating statements */
     uint_t dpi_recgens;      /* statements that record */
     uint_t dpi_matches;      /* probe and clause pairs */
@@ -219,6 +220,7 @@ typedef struct dtrace_ecbdesc {
 } dtrace_ecbdesc_t;
 typedef struct dtrace_stmtdesc {
     dtrace_ecbdesc_t* dtsd_ecbdesc;
+    dtrace_attribute_t dtsd_descattr, dtsd_stmtattr; /* of the clause */
 } dtrace_stmtdesc_t;
 typedef int dtrace_stmt_f(dtrace_hdl_t*, dtrace_prog_t*, dtrace_stmtdesc_t*, void*);
 int dtrace_stmt_iter(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_stmt_f* func,
@@ -266,6 +268,8 @@ char* dtrace_desc2str(const dtrace_probedesc_t* desc, char* to, size_t len);
 const char* dtrace_stability_name(uint8_t stability);
 const char* dtrace_class_name(uint8_t dependency);
 char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len);
+/* "Stable/Private/Common", in letters of either case; -1: it is malformed. */
+int dtrace_str2attr(const char* text, dtrace_attribute_t* attribute);
 
 /* --- processes --- */
 typedef void dtrace_proc_f(dtrace_hdl_t*, struct ps_prochandle*, void*);

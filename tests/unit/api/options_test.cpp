@@ -2,6 +2,8 @@
 // The grammar of -x, and that no option is taken without an effect.
 #include "libdtrace/api/options.hpp"
 
+#include "libdtrace/api/include/dtrace.h"
+
 #include <gtest/gtest.h>
 
 namespace {
@@ -86,8 +88,40 @@ TEST(Options, WhatNothingHereWouldFollowIsRefusedRatherThanIgnored)
 {
     Options options;
     EXPECT_EQ(options.set("grabanon", "", false), Refused::unsupported);
-    for (const char* name : {"amin", "ctypes", "dtypes", "tree"})
+    for (const char* name : {"ctypes", "dtypes", "tree"})
         EXPECT_EQ(options.set(name, "X", false), Refused::unsupported) << name;
+}
+
+TEST(Options, TheVersionMayBeLoweredAndNotRaised)
+{
+    Options options;
+    EXPECT_EQ(options.version(), dt::latest_version);
+    EXPECT_EQ(_dtrace_version, "Sun D " + version_text(options.version()));
+    EXPECT_EQ(options.set("version", "1", false), Refused::version_malformed);
+    EXPECT_EQ(options.set("version", "1.2.7", false), Refused::version_undefined);
+    EXPECT_EQ(options.set("version", "9.9", false), Refused::version_undefined);
+    EXPECT_EQ(options.set("version", "1.2.1", false), Refused::none);
+    EXPECT_EQ(options.set("version", "1.2.1", false), Refused::none);
+    EXPECT_EQ(options.set("version", "1.3", false), Refused::version_raised);
+    EXPECT_EQ(version_text(options.version()), "1.2.1");
+}
+
+TEST(Options, TheMinimumOfAttributesHasThreeParts)
+{
+    Options options;
+    EXPECT_FALSE(options.amin());
+    EXPECT_EQ(options.set("amin", "Stable/Stable", false), Refused::value);
+    EXPECT_EQ(options.set("amin", "evolving/PRIVATE/common", false), Refused::none);
+    EXPECT_EQ(attributes_text(*options.amin()), "Evolving/Private/Common");
+}
+
+TEST(Options, TheLibraryReadsTheAttributesThatItWrites)
+{
+    dtrace_attribute_t attribute{};
+    char text[64];
+    ASSERT_EQ(dtrace_str2attr("stable/Private/isa", &attribute), 0);
+    EXPECT_STREQ(dtrace_attr2str(attribute, text, sizeof text), "Stable/Private/ISA");
+    EXPECT_EQ(dtrace_str2attr("Stable/Private", &attribute), -1);
 }
 
 TEST(Options, ListsGrowAndChoicesAreNumbered)

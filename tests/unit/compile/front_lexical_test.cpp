@@ -119,7 +119,7 @@ TEST(ControlLine, ReadsPragmas)
     EXPECT_EQ(parsed.unit.options[1].at.line, 3);
     ASSERT_EQ(parsed.unit.attributes.size(), 2u);
     EXPECT_EQ(parsed.unit.attributes[1].part, "args");
-    EXPECT_EQ(parsed.unit.bindings.at(0).version, "1.6.1");
+    EXPECT_EQ(version_text(parsed.unit.bindings.at(0).version), "1.6.1");
     EXPECT_EQ(parsed.unit.dependencies.at(0).name, "unistd.d");
 }
 
