@@ -1,0 +1,3 @@
+/* Nor is an action. */
+#pragma D option version=1.8.1
+BEGIN { print(1); exit(0); }

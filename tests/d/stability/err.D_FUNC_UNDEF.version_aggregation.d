@@ -1,0 +1,5 @@
+/*
+ * Nor is an aggregating function.
+ * @flags: -x version=1.6
+ */
+BEGIN { @ = llquantize(1, 10, 0, 3, 10); exit(0); }

@@ -1,0 +1,3 @@
+/* D's own names keep their attributes. */
+#pragma D attributes Private/Private/Unknown pid
+BEGIN { exit(0); }

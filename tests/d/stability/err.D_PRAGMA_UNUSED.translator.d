@@ -1,0 +1,6 @@
+/* Attributes of translators belong to those below. */
+struct raw { int a; };
+struct nice { int b; };
+translator struct nice < struct raw *r > { b = r->a; };
+#pragma D attributes Private/Private/Unknown translator
+BEGIN { exit(0); }

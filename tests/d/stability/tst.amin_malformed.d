@@ -1,0 +1,7 @@
+/*
+ * -x amin has three parts.
+ * @flags: -x amin=Stable
+ * @exit: 1
+ * @stderr
+ */
+BEGIN { exit(0); }

@@ -1,0 +1,10 @@
+/*
+ * The attributes of translators are those of all below it, and stand for what they name.
+ * @flags: -e -v
+ * @stderr
+ */
+struct raw { int a; };
+struct nice { int port; };
+#pragma D attributes Unstable/Stable/Common translator
+translator struct nice < struct raw *r > { port = htons(r->a); };
+BEGIN { trace(xlate <struct nice> ((struct raw *)alloca(4)).port); }

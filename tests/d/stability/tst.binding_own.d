@@ -1,0 +1,7 @@
+/*
+ * A declaration of a later version is passed over.
+ * @flags: -q -x version=1.5
+ */
+#pragma D binding "1.6" x
+string x;
+BEGIN { x = 3; printf("%d\n", x); exit(0); }

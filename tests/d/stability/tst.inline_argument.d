@@ -1,0 +1,8 @@
+/*
+ * The attributes of an inline do not stand for what it is given.
+ * @flags: -e -v
+ * @stderr
+ */
+#pragma D attributes Stable/Stable/Common next
+inline int next[int n] = n + 1;
+BEGIN { trace(next[htons(80)]); }

@@ -1,0 +1,6 @@
+/*
+ * What a predicate names counts, too.
+ * @flags: -e -v
+ * @stderr
+ */
+BEGIN /htons(1) != 0/ { trace(pid); }

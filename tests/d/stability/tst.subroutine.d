@@ -1,0 +1,6 @@
+/*
+ * A statement is as stable as the weakest name in it.
+ * @flags: -e -v
+ * @stderr
+ */
+BEGIN { trace(pid); trace(htons(1) + 1); }

@@ -1,0 +1,9 @@
+/*
+ * A translator without attributes is as stable as what it names.
+ * @flags: -e -v
+ * @stderr
+ */
+struct raw { int a; };
+struct nice { int port; };
+translator struct nice < struct raw *r > { port = htons(r->a); };
+BEGIN { trace(xlate <struct nice> ((struct raw *)alloca(4)).port); }
