@@ -19,6 +19,7 @@ constexpr Flag flags[] = {
     {'c', "command", "run a command and trace it; its pid is $target"},
     {'C', nullptr, "run the C preprocessor over programs first"},
     {'D', "name[=val]", "define a macro for it", "define"},
+    {'d', nullptr, "show the program with each if as clauses, on stdout"},
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions; may carry a clause"},
     {'F', nullptr, "indent by entry and return"},
@@ -85,6 +86,9 @@ void take(Arguments& args, int flag, const char* value)
         break;
     case 'p':
         args.targets.push_back({false, value});
+        break;
+    case 'd':
+        args.cflags |= DTRACE_C_SUGAR;
         break;
     case 'e':
         args.mode = args.mode == Mode::Trace ? Mode::Compile : args.mode;
@@ -222,7 +226,7 @@ Arguments parse_arguments(int argc, char* argv[])
 std::string usage_text()
 {
     std::string text =
-        "Usage: dtrace [-BCeFHlqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
+        "Usage: dtrace [-BCdeFHlqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
         "       [-I dir] [-L dir] [-o file] [-p pid] [-U name] [-x opt[=val]]\n"
         "       [-X a|c|s|t] [-P provider] [-m module] [-f func] [-n name]\n"
         "       [-i id] [-s script] [args ...]\n"

@@ -112,6 +112,8 @@ void Tracing::take_targets()
 
 void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
 {
+    if ((args_.cflags & DTRACE_C_SUGAR) != 0)
+        std::fputs(dtrace_program_text(session_, prog), stdout);
     if (args_.disassemble || set(session_, "verbose"))
         dtrace_program_disasm(session_, prog, stderr);
     dtrace_proginfo_t info{};

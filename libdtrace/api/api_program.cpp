@@ -83,6 +83,11 @@ int dtrace_program_exec(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_proginfo_
     return dtp->exec(prog);
 }
 
+const char* dtrace_program_text(dtrace_hdl_t*, dtrace_prog_t* prog)
+{
+    return prog->program->text.c_str();
+}
+
 void dtrace_program_disasm(dtrace_hdl_t*, dtrace_prog_t* prog, FILE* to)
 {
     for (const dt::CompiledClause& clause : prog->program->clauses) {

@@ -316,6 +316,7 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
         return nullptr;
     dt::CompileOptions to = compile_options(cflags);
     to.string_program = string_program;
+    to.keep_text = (cflags & DTRACE_C_SUGAR) != 0;
     switch (spec) {
     case DTRACE_PROBESPEC_PROVIDER:
         to.field = dt::SpecField::Provider;

@@ -7,6 +7,7 @@
 
 #include "libdtrace/compile/arguments.hpp"
 #include "libdtrace/compile/passes.hpp"
+#include "libdtrace/compile/tree_text.hpp"
 
 #include <utility>
 
@@ -167,11 +168,13 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
             fail(Tag::SYNTAX, unit.clauses.front()->at,
                  "a D library may not have clauses");
         lower_ifs(unit, context);
+        std::string lowered = options.keep_text ? tree_text(unit) : "";
         check(unit, context);
         Program program = generate(unit, context);
         program.types = impl_->types;
         program.options = std::move(unit.options);
         program.source_name = options.source_name;
+        program.text = std::move(lowered);
         savepoint.keep();
         return program;
     } catch (const CompileError& error) {

@@ -63,6 +63,7 @@ struct CompileOptions {
     bool pspec = false;
     bool string_program = false; // -n text: bare descriptions are legal
     bool library = false;        // of the D library source_name
+    bool keep_text = false;      // Program::text
     SpecField field = SpecField::Name;
     Version version = latest_version;    // names that came later are not there
     std::optional<Attributes> amin;      // what is less stable is refused

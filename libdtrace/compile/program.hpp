@@ -75,6 +75,7 @@ struct Program {
     std::vector<CompiledClause> clauses;
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
+    std::string text;        // with each if as clauses (CompileOptions::keep_text)
     std::string source_name; // script file, or empty for command line text
 };
 

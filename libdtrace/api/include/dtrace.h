@@ -172,6 +172,7 @@ typedef enum {
 #define DTRACE_C_DEFARG 0x1000
 #define DTRACE_C_NOLIBS 0x2000
 #define DTRACE_C_CTL 0x4000
+#define DTRACE_C_SUGAR 0x10000 /* keep the text for dtrace_program_text() */
 #define DTRACE_C_NOENABLE 0x100000 /* ours: it will be listed or printed, not enabled */
 
 dtrace_prog_t* dtrace_program_strcompile(dtrace_hdl_t* dtp, const char* text,
@@ -197,6 +198,9 @@ int dtrace_program_exec(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
                         dtrace_proginfo_t* info);
 void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
                          dtrace_proginfo_t* info);
+/* A program compiled with DTRACE_C_SUGAR as D text in which each if is clauses; lives as
+ * long as the program. */
+const char* dtrace_program_text(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /* Writes the DIF of every object as dtrace -S shows it. */
 void dtrace_program_disasm(dtrace_hdl_t* dtp, dtrace_prog_t* prog, FILE* to);
 
