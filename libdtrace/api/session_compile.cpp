@@ -159,6 +159,15 @@ int dtrace_hdl::set_option(const char* name, const char* value)
     return 0;
 }
 
+// What is done before a program is parsed: its own pragmas come too late for that.
+static bool is_past(std::string_view option)
+{
+    static constexpr std::string_view before[] = {
+        "cpp", "cppargs", "cpphdrs", "cpppath", "define", "undef",
+        "incdir", "stdc", "libdir", "syslibdir", "nolibs"};
+    return std::find(std::begin(before), std::end(before), option) != std::end(before);
+}
+
 // Those of the session, for a program or a library.
 dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
 {
@@ -184,6 +193,9 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
     to.macro_value = [this](std::string_view name) { return macro_value(*this, name); };
     to.set_option = [this](std::string_view name,
                            std::string_view value) -> std::optional<std::string> {
+        if (is_past(name))
+            return "it comes too late in a program: -x " + std::string(name) +
+                   " on the command line";
         auto refused = options.set(name, value, active);
         if (refused == dt::Options::Refused::none)
             return std::nullopt;

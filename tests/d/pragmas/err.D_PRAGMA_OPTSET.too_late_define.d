@@ -1,0 +1,8 @@
+/*
+ * define is needed before the program is read.
+ */
+#pragma D option define=A=1
+BEGIN
+{
+	exit(0);
+}

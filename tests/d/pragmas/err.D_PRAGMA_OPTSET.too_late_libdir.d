@@ -1,0 +1,8 @@
+/*
+ * libdir is needed before the program is read.
+ */
+#pragma D option libdir=/tmp
+BEGIN
+{
+	exit(0);
+}
