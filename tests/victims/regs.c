@@ -50,8 +50,8 @@ static void part(unsigned number, unsigned* at, unsigned* bytes)
 
 static unsigned fill_xsave(uint8_t* x, uint64_t supported)
 {
-    static const unsigned wide[] = {2, 5, 6,
-                                    7}; // ymm's upper, masks, zmm's upper, zmm16-31
+    enum { ymm_upper = 2, masks = 5, zmm_upper = 6, zmm_16_to_31 = 7 };
+    static const unsigned wide[] = {ymm_upper, masks, zmm_upper, zmm_16_to_31};
     uint64_t used = 3;
     memset(x, 0, 4096);
     if (any() & 1) { // the x87 stack full
@@ -68,7 +68,11 @@ static unsigned fill_xsave(uint8_t* x, uint64_t supported)
     for (unsigned i = 0; i < 4; ++i) {
         unsigned at, bytes;
         part(wide[i], &at, &bytes);
-        if ((supported >> wide[i] & 1) == 0 || (any() & 1) || at + bytes > 4096)
+        // What writes the upper half of a zmm writes that of its ymm. A state that has the
+        // one and not the other is none of a program's, and AMD's processors do not keep it
+        // when the kernel saves and restores it twice.
+        int alone = wide[i] == zmm_upper && (used >> ymm_upper & 1) == 0;
+        if ((supported >> wide[i] & 1) == 0 || (any() & 1) || at + bytes > 4096 || alone)
             continue;
         fill(x + at, bytes);
         used |= 1ull << wide[i];
