@@ -219,7 +219,15 @@ TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
         ::_exit(127);
     }
     ::close(input[0]);
-    ::usleep(100'000);
+    // Until it is cat(1), and has its library.
+    for (int i = 0; i < 1000; i++) {
+        std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+        std::string all(std::istreambuf_iterator<char>(maps), {});
+        if (all.find("/cat") != all.npos && all.find("/libc.so") != all.npos)
+            break;
+        ::usleep(10'000);
+    }
+    ::usleep(100'000); // it reads
     ASSERT_NE(dtrace_proc_grab(session.get(), pid, 0), nullptr) << error_of(session);
     dtrace_program_exec(
         session.get(),
