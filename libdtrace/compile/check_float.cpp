@@ -6,27 +6,18 @@
 // and variables may hold; long double is what printf( ) can print, no more.
 #include "libdtrace/compile/check_internal.hpp"
 
+#include "dif/float.h"
+#include "dif/ops.h"
 #include "libdtrace/compile/fold.hpp"
 
-#include <cmath>
+#include <bit>
 
 namespace dt {
 
-// As dif/ops.h has it for fdtoi and fdtou.
 static std::uint64_t truncated(double value, bool is_signed)
 {
-    constexpr double two_to_63 = 9223372036854775808.0;
-    if (std::isnan(value))
-        return 0;
-    if (!is_signed && value >= two_to_63)
-        return value >= 2 * two_to_63
-                   ? UINT64_MAX
-                   : static_cast<std::uint64_t>(value - two_to_63) + (1ull << 63);
-    if (value >= two_to_63)
-        return INT64_MAX;
-    if (value < -two_to_63)
-        return 1ull << 63;
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    return dt_flop(is_signed ? DIF_OP_FDTOI : DIF_OP_FDTOU,
+                   std::bit_cast<std::uint64_t>(value), 0);
 }
 
 NodePtr make_double(double value, const Type* type, Place at)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/compile/tree_text.hpp"
 
-#include "libdtrace/compile/conversions.hpp"
+#include "libdtrace/compile/check_internal.hpp"
 
 namespace dt {
 
@@ -48,19 +48,6 @@ std::string operand(const Node& node)
     return compound ? "(" + expression(node) + ")" : expression(node);
 }
 
-std::string scoped(const Node& node)
-{
-    switch (node.scope) {
-    case Scope::Self:
-        return "self->" + node.text;
-    case Scope::This:
-        return "this->" + node.text;
-    case Scope::Global:
-        break;
-    }
-    return node.text;
-}
-
 std::string op(const Node& node)
 {
     return std::string(op_text(node.op));
@@ -77,7 +64,7 @@ std::string expression(const Node& node)
     case NodeKind::String:
         return quoted_text(node.text);
     case NodeKind::Ident:
-        return scoped(node);
+        return scoped_name(node.scope, node.text);
     case NodeKind::Aggregate:
         return "@" + node.text + (node.args.empty() ? "" : "[" + list(node.args) + "]");
     case NodeKind::Index:

@@ -78,19 +78,10 @@ PackedTables::PackedTables(std::span<AggEntry* const> rows, const Display& displ
     }
 }
 
-static std::string bucket_text(const Bucket& bucket)
-{
-    std::string text = bucket.edge == Bucket::Edge::Below   ? "< "
-                       : bucket.edge == Bucket::Edge::Above ? ">= "
-                                                            : "";
-    put_signed(text, bucket.value);
-    return text;
-}
-
 // lquantize()'s edges have 8 columns, quantize()'s as many as they need.
 static std::size_t edge_columns(const AggEntry& row, const Bucket& bucket)
 {
-    return row.agg->function == DTRACEAGG_lquantize ? 8 : bucket_text(bucket).size();
+    return row.agg->function == DTRACEAGG_lquantize ? 8 : edge_text(bucket).size();
 }
 
 void PackedTables::put_header(std::string& out, const Table& table,
@@ -132,12 +123,12 @@ void PackedTables::put_packed(std::string& out, const Table& table,
     }
     if (row.agg->function != DTRACEAGG_lquantize)
         out.push_back(' ');
-    put_right(out, bucket_text(shown.front()), edge_columns(row, shown.front()));
+    put_right(out, edge_text(shown.front()), edge_columns(row, shown.front()));
     out.append(" :");
     for (const Bucket& bucket : shown)
         put_height(out, bucket.count, scale, display_);
     out.append(": ");
-    put_left(out, bucket_text(shown.back()), edge_columns(row, shown.back()));
+    put_left(out, edge_text(shown.back()), edge_columns(row, shown.back()));
     out.append(" | ");
     put_signed(out, normalized(count, row.normal));
     out.push_back('\n');

@@ -7,6 +7,8 @@
 #include "libdtrace/consume/agg_value.hpp"
 
 #include "dif/distribution.h"
+#include "dif/float.h"
+#include "dif/ops.h"
 #include "libdtrace/consume/numbers.hpp"
 
 #include <algorithm>
@@ -127,12 +129,8 @@ double shown_double(std::uint32_t function, std::span<const std::byte> words,
 
 static std::int64_t whole_of(double value)
 {
-    constexpr double two_to_63 = 9223372036854775808.0;
-    if (std::isnan(value))
-        return 0;
-    if (value >= two_to_63 || value < -two_to_63)
-        return value < 0 ? INT64_MIN : INT64_MAX;
-    return static_cast<std::int64_t>(value);
+    return static_cast<std::int64_t>(
+        dt_flop(DIF_OP_FDTOI, std::bit_cast<std::uint64_t>(value), 0));
 }
 
 void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,

@@ -103,8 +103,6 @@ void put_height(std::string& out, std::int64_t count, const BarScale& scale,
         out.push_back(heights[level(heights.size())]);
 }
 
-namespace {
-
 std::string edge_text(const Bucket& bucket)
 {
     std::string text;
@@ -115,6 +113,8 @@ std::string edge_text(const Bucket& bucket)
     put_signed(text, bucket.value);
     return text;
 }
+
+namespace {
 
 // The bucket range to show: one more on each side than has counts.
 std::span<const Bucket> shown(std::uint32_t function, std::span<const Bucket> buckets)

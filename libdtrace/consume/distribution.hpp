@@ -38,6 +38,9 @@ void put_bar(std::string& out, std::int64_t count, const BarScale& scale,
 void put_height(std::string& out, std::int64_t count, const BarScale& scale,
                 const Display& display);
 
+// "-4", "< 0", ">= 10".
+std::string edge_text(const Bucket& bucket);
+
 void put_distribution(std::string& out, std::uint32_t function, std::uint64_t arg,
                       std::span<const std::byte> words, std::uint64_t normal,
                       const Display& display);
