@@ -46,7 +46,8 @@ static struct dt_chunk *dt_chunk_reuse(struct dt_mstate *m,
 void dt_chunk_free(struct dt_mstate *m, const struct dt_dyn *d,
 		   struct dt_chunk *c)
 {
-	dt_u32 class = dt_once32(&c->class), ref = dt_chunk_ref(d, c);
+	dt_u32 class = dt_once32(&c->class) & ~DT_DYN_WRITING;
+	dt_u32 ref = dt_chunk_ref(d, c);
 	dt_u64 *list;
 
 	if (class >= DT_DYN_CLASSES)

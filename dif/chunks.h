@@ -11,25 +11,36 @@
 #define DT_DYN_CLASSES 24
 #define DT_DYN_UNIT 8 /* offsets of chunks count in these */
 
+/*
+ * A cache line. Most variables are within: what is looked for is then found
+ * with one miss of the cache, where a chunk costs a second one.
+ */
+#define DT_DYN_INSIDE 48
 struct dt_bucket {
 	dt_u32 lock;
-	dt_u32 head; /* chunk, in units from the pool's start, +1; 0: none */
+	dt_u32 head;   /* chunk, in units from the pool's start, +1; 0: none */
+	dt_u32 inside; /* bytes of its key, << 8 of its value, and
+			  DT_DYN_WRITING; 0: nothing is within */
+	dt_u32 pad;
+	dt_u8 room[DT_DYN_INSIDE]; /* the key, the value */
 };
+DT_STATIC_ASSERT(sizeof(struct dt_bucket) == 64, "a bucket is a cache line");
+#define DT_DYN_WRITING 0x80000000u /* the value is being written */
 
 struct dt_dynspace {
 	dt_u32 used;		     /* 1 once anything was stored */
 	dt_u32 clean_next;	     /* the slot that is looked at next */
+	dt_u32 clean_bucket;	     /* the bucket that is looked at next */
+	dt_u32 pad;
 	dt_u64 grown;		     /* bytes of the pool handed out */
 	dt_u64 free[DT_DYN_CLASSES]; /* tag << 32 | chunk */
 };
 
 struct dt_chunk {
 	dt_u32 next;
-	dt_u32 hash;
 	dt_u32 key_bytes;
 	dt_u32 value_bytes;
-	dt_u32 class;
-	dt_u32 writing; /* its value is being written */
+	dt_u32 class; /* and DT_DYN_WRITING */
 };
 
 struct dt_dyn {

@@ -4,14 +4,18 @@
  *
  * One space serves all threads and processes of a session:
  *
- *   | struct dt_dynspace | buckets: lock, head | slots | pool: chunks ...  |
+ *   | struct dt_dynspace | buckets | slots | pool: chunks ...  |
  *
  * Thread-local integers have slots, in slots.c. Who finds none has a chunk, as
  * all other variables:
  *
- * A chunk is a header, the key, the value. Keys are made of 64-bit words: scope
- * and id, the thread for self->, and of each tuple part its length and bytes.
- * Storing 0 (or NULL) frees. chunks.c keeps what is free.
+ * The first variable of a bucket is within it when it is small, as misses of the
+ * cache cost more than all the rest. All others have a chunk on its chain: a
+ * header, the key, the value; chunks.c keeps the free ones. Keys are made of
+ * 64-bit words: scope and id; for self-> the thread; and each tuple part, an
+ * integer as it is, a string with its NUL, anything else behind its length.
+ * Storing 0 (or NULL) frees. Once no chunk is left, what has no place in its
+ * bucket is a drop, even if other buckets are empty.
  *
  * A bucket's lock is the holder's thread id. Waiting is bounded; what could not
  * be had in time is a drop: DYNDIRTY when a bucket stayed busy, DYNRINSE when a
@@ -31,23 +35,34 @@
 #include "dif/chunks.h"
 
 #define DT_DYN_CHAIN 4096
+#define DT_DYN_A_BUCKET 256 /* there is one for so many bytes of the space */
+#define DT_DYN_CLEANED 4096 /* buckets looked at by one dt_dynvar_clean() */
 
 /* A key and the place where it belongs. */
 struct dt_dynkey {
 	const dt_u8 *key;
 	dt_u64 bytes;
 	dt_u64 value_bytes;
-	dt_u32 hash;
+	dt_u32 inside; /* what its bucket has when it is within; 0: too large */
 	struct dt_bucket *bucket;
+};
+
+/* A variable that is there. */
+struct dt_dynval {
+	dt_u8 *at;	 /* the value; null: not there */
+	dt_u32 *writing; /* the word with DT_DYN_WRITING */
+	dt_u32 *link;	 /* points to the chunk */
+	struct dt_chunk *chunk; /* null: within the bucket */
+	int lost; /* the end of the chain was not found */
 };
 
 void dt_dynvar_layout(struct dt_arena *a)
 {
 	struct dt_dyn_plan *p = &a->dyn;
-	dt_u64 at = a->dynvars + sizeof(struct dt_dynspace);
+	dt_u64 at = DT_ALIGN(a->dynvars + sizeof(struct dt_dynspace), 64);
 
 	p->n_buckets = 64;
-	while (p->n_buckets * 2 <= a->dynvars_bytes / 256)
+	while (p->n_buckets * 2 <= a->dynvars_bytes / DT_DYN_A_BUCKET)
 		p->n_buckets *= 2;
 	p->n_slots = DT_MIN_SLOTS;
 	while (p->n_slots * 2 <= a->dynvars_bytes / 128)
@@ -107,31 +122,33 @@ static void dt_bucket_leave(struct dt_bucket *b)
 
 /* --- keys --- */
 
+/* Strings end at their NUL, others need their length before them. */
 static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 		       dt_u64 room, dt_u64 *bytes)
 {
-	dt_u64 size;
+	int string = t->type == DIF_TYPE_STRING;
+	dt_u64 head = string ? 0 : 8, size;
 
 	if (!t->byref) {
-		if (room < 16)
+		if (room < 8)
 			return -1;
-		dt_put64(to, 8);
-		dt_put64(to + 8, t->value);
-		*bytes = 16;
+		dt_put64(to, t->value);
+		*bytes = 8;
 		return 0;
 	}
 	size = t->size;
-	if (t->type == DIF_TYPE_STRING && (!size || size > m->strsize))
+	if (string && (!size || size > m->strsize))
 		size = m->strsize;
 	if (room < 16 || size > room - 16)
 		return -1;
-	if (t->type == DIF_TYPE_STRING)
-		size = dt_copy_string(m, t->value, to + 8, size);
-	else
-		dt_load_bytes(m, t->value, to + 8, size);
-	dt_put64(to, size);
-	*bytes = 8 + DT_ALIGN(size, 8);
-	dt_zero(to + 8 + size, *bytes - 8 - size);
+	if (string) {
+		size = dt_copy_string(m, t->value, to, size);
+	} else {
+		dt_put64(to, size);
+		dt_load_bytes(m, t->value, to + head, size);
+	}
+	*bytes = head + DT_ALIGN(size, 8);
+	dt_zero(to + head + size, *bytes - head - size);
 	return 0;
 }
 
@@ -141,15 +158,17 @@ static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 		       struct dt_dynkey *k)
 {
 	dt_u8 *to = dt_at(m->base, m->scratch_at + m->scratch_used);
-	dt_u64 room = m->scratch_max - m->scratch_used, used = 16, part;
+	dt_u64 room = m->scratch_max - m->scratch_used, used = 8, part;
 
-	if (room < used) {
+	if (room < 16) {
 		dt_fault(m, DTRACEFLT_NOSCRATCH, 0);
 		return -1;
 	}
 	dt_put64(to, (dt_u64)v->scope << 32 | v->id);
-	dt_put64(to + 8,
-		 v->scope == DIFV_SCOPE_THREAD ? dt_thread_key(m->host) : 0);
+	if (v->scope == DIFV_SCOPE_THREAD) {
+		dt_put64(to + used, dt_thread_key(m->host));
+		used += 8;
+	}
 	for (dt_u32 i = 0; use_tuple && i < m->n_tuple; i++) {
 		if (dt_key_part(m, &m->tuple[i], to + used, room - used,
 				&part) != 0)
@@ -161,35 +180,46 @@ static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 	k->key = to;
 	k->bytes = used;
 	k->value_bytes = dt_type_byref(&v->type) ? v->type.size : 8;
-	k->hash = dt_hash(to, used, 0);
-	k->bucket = &d->buckets[k->hash & (d->n_buckets - 1)];
+	k->inside = 0;
+	if (used <= DT_DYN_INSIDE && k->value_bytes <= DT_DYN_INSIDE - used)
+		k->inside = (dt_u32)(used | k->value_bytes << 8);
+	k->bucket = &d->buckets[dt_hash(to, used, 0) & (d->n_buckets - 1)];
 	return 0;
 }
 
-/* The chunk with this key, and the link that points to it. Lock held. */
-static struct dt_chunk *dt_chunk_find(struct dt_mstate *m,
-				      const struct dt_dyn *d,
-				      const struct dt_dynkey *k, dt_u32 **link,
-				      int *lost)
+/* The variable of this key. Lock held. */
+static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
+				    const struct dt_dynkey *k)
 {
-	*link = &k->bucket->head;
-	*lost = 0;
+	struct dt_bucket *b = k->bucket;
+	struct dt_dynval v = {DT_NULL, &b->inside, &b->head, DT_NULL, 0};
+
+	if (k->inside &&
+	    (dt_once32(&b->inside) & ~DT_DYN_WRITING) == k->inside &&
+	    dt_same(b->room, k->key, k->bytes)) {
+		v.at = b->room + k->bytes;
+		return v;
+	}
 	for (int i = 0; i < DT_DYN_CHAIN; i++) {
-		struct dt_chunk *c = dt_chunk_at(d, dt_once32(*link));
+		struct dt_chunk *c = dt_chunk_at(d, dt_once32(v.link));
 		dt_u8 *key;
 
 		if (!c)
-			return DT_NULL;
+			return v;
 		key = dt_chunk_key(d, c, k->bytes, k->value_bytes);
-		if (key && c->hash == k->hash && c->key_bytes == k->bytes &&
+		if (key && c->key_bytes == k->bytes &&
 		    c->value_bytes == k->value_bytes &&
-		    dt_same(key, k->key, k->bytes))
-			return c;
-		*link = &c->next;
+		    dt_same(key, k->key, k->bytes)) {
+			v.chunk = c;
+			v.at = key + k->bytes;
+			v.writing = &c->class;
+			return v;
+		}
+		v.link = &c->next;
 	}
 	m->shard->drops[DTRACEDROP_DYNDIRTY]++;
-	*lost = 1;
-	return DT_NULL;
+	v.lost = 1;
+	return v;
 }
 
 /* --- get and set --- */
@@ -200,11 +230,8 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
 	const struct dt_var *v = dt_find_var(m->base, m->arena, scope, id);
 	struct dt_dyn d;
 	struct dt_dynkey k;
-	struct dt_chunk *c;
-	dt_u32 *link;
+	struct dt_dynval old;
 	dt_u64 result = 0;
-	dt_u8 *value;
-	int lost;
 
 	if (!v) {
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
@@ -214,16 +241,15 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
 	if (dt_key_make(m, &d, v, use_tuple, &k) != 0 ||
 	    !dt_bucket_take(m, k.bucket))
 		return 0;
-	c = dt_chunk_find(m, &d, &k, &link, &lost);
-	if (c && !dt_once32(&c->writing)) {
-		value = (dt_u8 *)(c + 1) + k.bytes;
+	old = dt_dyn_find(m, &d, &k);
+	if (old.at && !(dt_once32(old.writing) & DT_DYN_WRITING)) {
 		if (!dt_type_byref(&v->type))
-			result = dt_once64((dt_u64 *)value);
+			result = dt_once64((dt_u64 *)old.at);
 		else if (v->type.kind == DIF_TYPE_STRING)
 			result = dt_new_string(
-			    m, value, dt_strnlen(value, k.value_bytes - 1));
+			    m, old.at, dt_strnlen(old.at, k.value_bytes - 1));
 		else
-			result = DT_VBASE + (dt_u64)(value - m->base);
+			result = DT_VBASE + (dt_u64)(old.at - m->base);
 	}
 	dt_bucket_leave(k.bucket);
 	return result;
@@ -248,37 +274,52 @@ static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 	return dt_copy_string(m, from, to, k->value_bytes);
 }
 
-static void dt_value_write(struct dt_chunk *c, const struct dt_dynkey *k,
-			   const void *from, dt_u64 bytes)
+static void dt_value_write(const struct dt_dynval *v, const void *from,
+			   dt_u64 bytes)
 {
-	dt_u8 *value = (dt_u8 *)(c + 1) + k->bytes;
+	dt_u32 word = dt_once32(v->writing) & ~DT_DYN_WRITING;
 
-	dt_release32(&c->writing, 1);
+	dt_release32(v->writing, word | DT_DYN_WRITING);
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* before the value's bytes */
-	dt_copy(value, from, bytes);
-	dt_release32(&c->writing, 0);
+	dt_copy(v->at, from, bytes);
+	dt_release32(v->writing, word);
+}
+
+/* The key, and the value with zeros behind it. */
+static void dt_dyn_fill(dt_u8 *to, const struct dt_dynkey *k, const void *from,
+			dt_u64 bytes)
+{
+	dt_copy(to, k->key, k->bytes);
+	dt_copy(to + k->bytes, from, bytes);
+	dt_zero(to + k->bytes + bytes, k->value_bytes - bytes);
 }
 
 static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
 			     const struct dt_dynkey *k, const void *from,
 			     dt_u64 bytes)
 {
-	struct dt_chunk *c = dt_chunk_new(
-	    m, d, sizeof(struct dt_chunk) + k->bytes + k->value_bytes);
-	dt_u8 *key = c ? dt_chunk_key(d, c, k->bytes, k->value_bytes) : DT_NULL;
+	struct dt_bucket *b = k->bucket;
+	struct dt_chunk *c;
+	dt_u8 *key;
 
-	if (!key)
-		return;
 	if (!dt_once32(&d->space->used))
 		dt_release32(&d->space->used, 1);
-	c->hash = k->hash;
+	if (k->inside && !dt_once32(&b->inside)) {
+		dt_dyn_fill(b->room, k, from, bytes);
+		dt_release32(&b->inside, k->inside);
+		return;
+	}
+	c = dt_chunk_new(m, d,
+			 sizeof(struct dt_chunk) + k->bytes + k->value_bytes);
+	key = c ? dt_chunk_key(d, c, k->bytes, k->value_bytes) : DT_NULL;
+	if (!key)
+		return;
+	c->class &= ~DT_DYN_WRITING;
 	c->key_bytes = (dt_u32)k->bytes;
 	c->value_bytes = (dt_u32)k->value_bytes;
-	dt_copy(key, k->key, k->bytes);
-	dt_zero(key + k->bytes + bytes, k->value_bytes - bytes);
-	dt_value_write(c, k, from, bytes);
-	c->next = k->bucket->head;
-	dt_release32(&k->bucket->head, dt_chunk_ref(d, c));
+	dt_dyn_fill(key, k, from, bytes);
+	c->next = b->head;
+	dt_release32(&b->head, dt_chunk_ref(d, c));
 }
 
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
@@ -288,10 +329,8 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 	const void *from = &value;
 	struct dt_dyn d;
 	struct dt_dynkey k;
-	struct dt_chunk *c;
-	dt_u32 *link;
+	struct dt_dynval old;
 	dt_u64 bytes = 8;
-	int lost;
 
 	if (!v) {
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
@@ -308,21 +347,43 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 	}
 	if (!dt_bucket_take(m, k.bucket))
 		return;
-	c = dt_chunk_find(m, &d, &k, &link, &lost);
-	if (!value && c) {
-		dt_release32(link, dt_once32(&c->next));
-		dt_chunk_free(m, &d, c);
-	} else if (value && c) {
-		dt_value_write(c, &k, from, bytes);
-	} else if (value && !lost) {
+	old = dt_dyn_find(m, &d, &k);
+	if (old.at && value) {
+		dt_value_write(&old, from, bytes);
+	} else if (old.chunk) {
+		dt_release32(old.link, dt_once32(&old.chunk->next));
+		dt_chunk_free(m, &d, old.chunk);
+	} else if (old.at) {
+		dt_release32(old.writing, 0);
+	} else if (value && !old.lost) {
 		dt_dynvar_insert(m, &d, &k, from, bytes);
 	}
 	dt_bucket_leave(k.bucket);
 }
 
+/* Are these bytes in the value of a variable whose key starts at start? */
+static int dt_in_value(const dt_u8 *start, dt_u64 key, dt_u64 value,
+		       const dt_u8 *at, dt_u64 bytes)
+{
+	return at >= start + key && (dt_u64)(at - start - key) <= value &&
+	       bytes <= value - (dt_u64)(at - start - key);
+}
+
+static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
+			    dt_u64 bytes)
+{
+	dt_u64 off = (dt_u64)(at - (const dt_u8 *)d->buckets);
+	const struct dt_bucket *b = &d->buckets[off / sizeof(*b)];
+	dt_u32 inside = dt_once32(&b->inside);
+	dt_u32 key = inside & 0xff, value = inside >> 8 & 0xff;
+
+	return key + value <= DT_DYN_INSIDE &&
+	       dt_in_value(b->room, key, value, at, bytes);
+}
+
 /*
- * May D store to these bytes of the pool? Only in the value of a structure,
- * which is found by following its bucket's chains; a store to a dynamic
+ * May D store to these bytes of the space? Only in the value of a structure. One
+ * with a chunk is found by following its bucket's chain; a store to a dynamic
  * structure's member is rare, so the walk over all buckets is not on any fast
  * path. It is bounded by the number of buckets and the chain limit.
  */
@@ -333,6 +394,9 @@ int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 	dt_u32 budget = 65536;
 
 	dt_dyn_open(&d, m->base, m->arena);
+	if (at >= (dt_u8 *)d.buckets &&
+	    at < (dt_u8 *)(d.buckets + d.n_buckets))
+		return dt_stores_inside(&d, at, bytes);
 	for (dt_u32 b = 0; b < d.n_buckets; b++) {
 		dt_u32 ref = dt_once32(&d.buckets[b].head);
 		struct dt_chunk *c;
@@ -342,9 +406,7 @@ int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 			dt_u32 value = dt_once32(&c->value_bytes);
 			dt_u8 *start = dt_chunk_key(&d, c, key, value);
 
-			if (start && at >= start + key &&
-			    (dt_u64)(at - start - key) <= value &&
-			    bytes <= value - (dt_u64)(at - start - key))
+			if (start && dt_in_value(start, key, value, at, bytes))
 				return 1;
 			ref = dt_once32(&c->next);
 		}
@@ -356,6 +418,7 @@ void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
 		     int (*alive)(dt_u32 owner))
 {
 	struct dt_dyn d;
+	dt_u32 b;
 
 	dt_dyn_open(&d, base, arena);
 	if (!alive)
@@ -363,10 +426,13 @@ void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,
 	dt_slots_clean(base, arena, &d.space->clean_next, alive);
 	if (!dt_once32(&d.space->used))
 		return;
-	for (dt_u32 b = 0; b < d.n_buckets; b++) {
-		dt_u32 holder = dt_once32(&d.buckets[b].lock);
+	b = dt_once32(&d.space->clean_bucket);
+	for (dt_u32 i = 0; i < DT_DYN_CLEANED && i < d.n_buckets; i++, b++) {
+		dt_u32 *lock = &d.buckets[b & (d.n_buckets - 1)].lock;
+		dt_u32 holder = dt_once32(lock);
 
 		if (holder && !alive(holder))
-			dt_cas32(&d.buckets[b].lock, holder, 0);
+			dt_cas32(lock, holder, 0);
 	}
+	dt_release32(&d.space->clean_bucket, b);
 }

@@ -157,5 +157,9 @@ dt_off dt_heap_copy(struct dt_loader *l, const void *from, dt_u64 bytes)
 
 dt_off dt_heap_string(struct dt_loader *l, const char *s)
 {
-	return dt_heap_copy(l, s, dt_strnlen(s, DOF_MAX_BYTES) + 1);
+	dt_u64 n = 0;
+
+	while (s[n])
+		n++;
+	return dt_heap_copy(l, s, n + 1);
 }

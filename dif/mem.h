@@ -118,12 +118,21 @@ static inline int dt_same(const void *a, const void *b, dt_u64 bytes)
 	return 1;
 }
 
-/* Length of a string within max bytes; max when there is no NUL. */
+/* Length of a string within max bytes, all of which can be read; max when there
+ * is no NUL. */
 static inline dt_u64 dt_strnlen(const void *s, dt_u64 max)
 {
+	const dt_u64 ones = 0x0101010101010101ull;
 	const dt_u8 *p = s;
 	dt_u64 n = 0;
 
+	for (; max - n >= 8; n += 8) {
+		dt_u64 w = dt_get64(p + n);
+		dt_u64 nuls = (w - ones) & ~w & ones << 7;
+
+		if (nuls) /* the lowest one marked is one */
+			return n + ((dt_u64)__builtin_ctzll(nuls) >> 3);
+	}
 	while (n < max && p[n])
 		n++;
 	return n;

@@ -266,12 +266,11 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     ASSERT_EQ(s.load(dof), "");
     s.fire("store");
 
-    // Every bucket's lock, as if its holder had died: words before the pool that are 0.
+    // Every bucket's lock, as if its holder had died.
     struct Bucket {
-        std::uint32_t lock, head;
+        std::uint32_t lock, others[15];
     };
-    auto* space = static_cast<char*>(dt_at(s.memory(), s.arena().dynvars));
-    auto* buckets = reinterpret_cast<Bucket*>(space + 16 + 8 * 24);
+    auto* buckets = static_cast<Bucket*>(dt_at(s.memory(), s.arena().dyn.buckets));
     unsigned n = 0;
     for (; n < s.arena().dyn.n_buckets; n++)
         buckets[n].lock = 4711;
