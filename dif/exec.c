@@ -304,7 +304,11 @@ DT_INLINE void dt_op_FLUSHTS(struct dt_mstate *m, dt_u32 i)
 
 static void dt_op_ALLOCS(struct dt_mstate *m, dt_u32 i)
 {
-	RD(m, i) = dt_alloc(m, R1(m, i));
+	dt_u64 bytes = R1(m, i), at = dt_alloc(m, bytes);
+
+	if (at)
+		dt_zero(dt_scratch(m, at), bytes);
+	RD(m, i) = at;
 }
 
 /* copys from, size, to */

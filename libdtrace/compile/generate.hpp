@@ -7,6 +7,7 @@
 //   generate_logic.cpp    comparisons, && || ^^ ! ?: by forward branches
 //   generate_memory.cpp   addresses, loads, stores, bit-fields, copies
 //   generate_assign.cpp   = op= ++ -- on every kind of lvalue
+//   generate_objects.cpp  structures in variables that have no memory yet
 //   generate_tuple.cpp    key parts and arguments; calls, associative arrays
 //   generate_facts.cpp    what is known of a subtree: registers needed, side effects
 //   generate_types.cpp    how D's types look to DIF
@@ -124,6 +125,11 @@ private:
     void limit_to_string(int size, int from, Place at);
     void add_offset(int reg, std::uint64_t by, Place at);
 
+    // generate_objects.cpp
+    static bool may_be_absent(const Node& node);
+    void will_store(const Node& part);
+    void make_if_absent(const Node& node, int reg);
+
     // generate_assign.cpp
     using Kept = std::vector<Register>; // key parts already evaluated; empty: none
     struct Lvalue {
@@ -132,6 +138,7 @@ private:
         Kept kept;        // when it is an element of an associative array
     };
     Lvalue open(const Node& node);
+    Register address_to_store(const Node& node);
     Register fetch(const Lvalue& from);
     void put(int value, const Lvalue& to, const Type* type);
     Register value_of_assign(const Node& node);
@@ -160,6 +167,7 @@ private:
     Assembler code_;
     RegisterFile registers_;
     std::unordered_map<const Node*, Facts> facts_;
+    std::unordered_set<const Node*> made_; // objects that are about to be stored to
     int depth_ = 0;
 };
 

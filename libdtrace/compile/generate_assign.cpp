@@ -57,13 +57,19 @@ void ExprGenerator::store_variable(const Node& node, int reg)
     code_.emit_numbered(scope_ops(node.ident->scope).store, node.ident->id, reg);
 }
 
+Register ExprGenerator::address_to_store(const Node& node)
+{
+    will_store(node);
+    return address(node);
+}
+
 ExprGenerator::Lvalue ExprGenerator::open(const Node& node)
 {
     Lvalue out{&node, {}, {}};
     if (is_assoc(node))
         out.kept = keep_effects(node.args);
     else if (node.kind != NodeKind::Ident)
-        out.address = address(node);
+        out.address = address_to_store(node);
     return out;
 }
 
@@ -113,12 +119,12 @@ Register ExprGenerator::value_of_assign(const Node& node)
     // The address first only where that saves registers.
     bool address_first = in_memory && right_first(*node.right, left);
     if (address_first)
-        to.address = address(left);
+        to.address = address_to_store(left);
     Register value = narrowed_value(*node.right, left.type);
     if (left.bitfield)
         narrow_to(value, left);
     if (in_memory && !address_first)
-        to.address = address(left);
+        to.address = address_to_store(left);
     put(value, to, node.right->type);
     return value;
 }

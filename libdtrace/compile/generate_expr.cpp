@@ -99,6 +99,8 @@ Register ExprGenerator::value_of_ident(const Node& node)
 {
     Register out = registers_.take(node.at);
     load_variable(node, out);
+    if (may_be_absent(node))
+        make_if_absent(node, out);
     return out;
 }
 
@@ -126,7 +128,7 @@ Register ExprGenerator::value_of_unary(const Node& node)
     case Op::Deref:
         return value_in_memory(node);
     case Op::AddrOf:
-        return address(*node.left);
+        return address_to_store(*node.left);
     case Op::BitNot: {
         Register out = value(*node.left);
         code_.emit(DIF_OP_NOT, out, out);

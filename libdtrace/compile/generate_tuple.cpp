@@ -105,6 +105,8 @@ Register ExprGenerator::load_assoc(const Node& node, const Kept& kept)
     note(array, DIFV_F_REF);
     Register out = registers_.take(node.at);
     code_.emit_numbered(scope_ops(array.scope).load_assoc, array.id, out);
+    if (may_be_absent(node))
+        make_if_absent(node, out);
     return out;
 }
 
