@@ -5,6 +5,11 @@
 // D text is compiled, loaded and fired as a host does it, with nothing around it but the
 // engine. Each row is a clause; the row "nothing but the firing" is what a clause that
 // assigns a constant takes, and is taken off in the column "alone", which the goals are for.
+//
+// Two yardsticks are the machine's own. 100,000 elements are 6 MB, visited in an order that
+// no prefetching guesses, so each visit is at least one read from where those 6 MB are kept:
+// the row "a read of 6 MB at random". And two processors may share a core: two threads
+// are judged by those rounds in which two loops without us ran as fast as one.
 #include "dif/engine.h"
 #include "dif/float.h"
 #include "dif/vars.h"
@@ -16,6 +21,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <numeric>
+#include <random>
 #include <string>
 #include <sys/mman.h>
 #include <thread>
@@ -158,42 +165,80 @@ Spread measure(Engine& engine)
     return spread(std::move(rounds));
 }
 
-// Work of two threads at once in the time of one alone. work(thread): ns.
-template <class F> Spread scaling(F work)
+// Reads that each wait for the one before, of cache lines in no order: ns.
+double ns_of_read()
 {
+    struct alignas(64) Line {
+        Line* next;
+    };
+    std::vector<Line> lines(n_live);
+    std::vector<unsigned> order(n_live);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), std::minstd_rand());
+    for (unsigned i = 0; i < n_live; i++)
+        lines[order[i]].next = &lines[order[(i + 1) % n_live]];
     std::vector<double> rounds;
+    Line* volatile at = lines.data();
     for (unsigned i = 0; i < n_rounds; i++) {
-        double alone = work(0), together[2];
-        std::barrier start(2);
-        auto run = [&](unsigned thread) {
-            start.arrive_and_wait();
-            together[thread] = work(thread);
-        };
-        std::thread other(run, 1);
-        run(0);
-        other.join();
-        rounds.push_back(alone / together[0] + alone / together[1]);
+        std::uint64_t start = thread_ns();
+        Line* line = at;
+        for (unsigned n = 0; n < n_firings; n++)
+            line = line->next;
+        at = line;
+        rounds.push_back(static_cast<double>(thread_ns() - start) / n_firings);
     }
-    return spread(std::move(rounds));
+    return spread(std::move(rounds)).median;
 }
 
-Spread scaling_of(const std::string& body)
+// Work of two threads at once in the time of one alone. work(thread): ns.
+template <class F> double scaling(F work)
+{
+    double alone = work(0), together[2];
+    std::barrier start(2);
+    auto run = [&](unsigned thread) {
+        start.arrive_and_wait();
+        together[thread] = work(thread);
+    };
+    std::thread other(run, 1);
+    run(0);
+    other.join();
+    return alone / together[0] + alone / together[1];
+}
+
+// The machine's own: threads that share nothing, not even memory, but do as much at once
+// as a core can.
+double loop(unsigned)
+{
+    std::uint64_t start = thread_ns(), a = start, b = start, c = start, d = start;
+    for (unsigned i = 0; i < 10 * n_firings; i++)
+        __asm__ volatile("add $1, %0\n\tadd $1, %1\n\tadd $1, %2\n\tadd $1, %3\n\t"
+                         "add $1, %0\n\tadd $1, %1\n\tadd $1, %2\n\tadd $1, %3"
+                         : "+r"(a), "+r"(b), "+r"(c), "+r"(d));
+    return static_cast<double>(thread_ns() - start);
+}
+
+struct Scaling {
+    Spread ours, machine;
+    unsigned n_judged; // rounds in which the machine scaled
+};
+
+Scaling scaling_of(const std::string& body)
 {
     Engine engine(body, 2);
     for (unsigned thread : {0u, 1u})
         engine.fire(thread, n_live);
-    return scaling([&](unsigned thread) { return engine.fire(thread, n_firings); });
-}
-
-// The machine's own: two threads that share nothing, not even memory.
-Spread scaling_of_nothing()
-{
-    return scaling([](unsigned) {
-        std::uint64_t start = thread_ns(), x = start;
-        for (unsigned i = 0; i < 10 * n_firings; i++)
-            __asm__ volatile("imul $3, %0, %0\n\tadd $1, %0" : "+r"(x));
-        return static_cast<double>(thread_ns() - start);
-    });
+    auto fire = [&](unsigned thread) { return engine.fire(thread, n_firings); };
+    std::vector<double> ours, machine, judged;
+    for (unsigned i = 0; i < 4 * n_rounds; i++) {
+        double before = scaling(loop);
+        ours.push_back(scaling(fire));
+        double after = scaling(loop);
+        machine.push_back(std::min(before, after));
+        if (machine.back() >= 1.9)
+            judged.push_back(ours.back());
+    }
+    auto n_judged = static_cast<unsigned>(judged.size());
+    return {spread(n_judged != 0 ? judged : ours), spread(machine), n_judged};
 }
 
 struct Row {
@@ -235,15 +280,20 @@ int main()
                         ns.median - nothing <= row.most_ns ? "held" : "NO");
         std::printf("\n");
     }
-    Spread machine = scaling_of_nothing();
-    std::printf("two threads: %-38s %5.2f x   %.2f .. %.2f\n", "a loop without us",
-                machine.median, machine.least, machine.most);
-    for (const char* body : {"this->x = 1;", "a[arg0, \"a string\"] = 1;", "@[arg0 & 63] = count();",
+    std::printf("%-36s %9s %9.1f\n", "a read of 6 MB at random, without us", "", ns_of_read());
+    std::printf("\n%-36s %9s   %-14s %s\n", "two threads do, in one's time", "x", "spread",
+                "must 1.8, of rounds in which loops without us scaled");
+    for (const char* body : {"this->x = 1;", "a[arg0, \"a string\"] = 1;",
+                             "@[arg0 & 63] = count();",
                              "@[\"a-process-of-many---\"] = count();"}) {
-        Spread times = scaling_of(body);
-        std::printf("two threads: %-38s %5.2f x   %.2f .. %-6.2f  1.8 %s\n", body,
-                    times.median, times.least, times.most,
-                    times.median >= 1.8 ? "held" : "NO");
+        Scaling x = scaling_of(body);
+        std::printf("%-36s %9.2f   %.2f .. %-6.2f ", body, x.ours.median, x.ours.least,
+                    x.ours.most);
+        if (x.n_judged == 0)
+            std::printf("none: two loops did %.2f\n", x.machine.median);
+        else
+            std::printf("%s, %u of %u\n", x.ours.median >= 1.8 ? "held" : "NO", x.n_judged,
+                        4 * n_rounds);
     }
     return 0;
 }
