@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include "usdt/operands.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace dt::usdt {
+
+namespace {
+
+struct Register {
+    std::uint8_t number = Operand::no_register;
+    std::uint8_t bytes = 8;
+    bool high_byte = false, vector = false, rip = false;
+};
+
+std::optional<Register> legacy_register(std::string_view name)
+{
+    struct Row {
+        std::string_view by_width[4]; // 8, 4, 2, 1 bytes
+        std::string_view high;
+    };
+    static constexpr std::array<Row, 8> rows = {{
+        {{"rax", "eax", "ax", "al"}, "ah"},
+        {{"rcx", "ecx", "cx", "cl"}, "ch"},
+        {{"rdx", "edx", "dx", "dl"}, "dh"},
+        {{"rbx", "ebx", "bx", "bl"}, "bh"},
+        {{"rsp", "esp", "sp", "spl"}, ""},
+        {{"rbp", "ebp", "bp", "bpl"}, ""},
+        {{"rsi", "esi", "si", "sil"}, ""},
+        {{"rdi", "edi", "di", "dil"}, ""},
+    }};
+    for (std::uint8_t n = 0; n < rows.size(); n++) {
+        for (unsigned width = 0; width < 4; width++)
+            if (name == rows[n].by_width[width])
+                return Register{n, static_cast<std::uint8_t>(8 >> width), false, false,
+                                false};
+        if (!rows[n].high.empty() && name == rows[n].high)
+            return Register{n, 1, true, false, false};
+    }
+    return std::nullopt;
+}
+
+// %r8 to %r15 and their parts: r8d r8w r8b.
+std::optional<Register> numbered_register(std::string_view name)
+{
+    std::uint8_t bytes = 8;
+    switch (name.empty() ? '\0' : name.back()) {
+    case 'd':
+        bytes = 4;
+        break;
+    case 'w':
+        bytes = 2;
+        break;
+    case 'b':
+        bytes = 1;
+        break;
+    default:
+        break;
+    }
+    if (bytes != 8)
+        name.remove_suffix(1);
+    unsigned n = 0;
+    if (name.size() < 2 || name[0] != 'r')
+        return std::nullopt;
+    auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), n);
+    if (error != std::errc{} || end != name.data() + name.size() || n < 8 || n > 15 ||
+        name[1] == '0')
+        return std::nullopt;
+    return Register{static_cast<std::uint8_t>(n), bytes, false, false, false};
+}
+
+// Of the vector registers the low part, whatever width the name says.
+std::optional<Register> vector_register(std::string_view name)
+{
+    if (name.size() < 4 || (name[0] != 'x' && name[0] != 'y' && name[0] != 'z') ||
+        name.substr(1, 2) != "mm")
+        return std::nullopt;
+    unsigned n = 0;
+    auto [end, error] = std::from_chars(name.data() + 3, name.data() + name.size(), n);
+    if (error != std::errc{} || end != name.data() + name.size() || n > 31)
+        return std::nullopt;
+    return Register{static_cast<std::uint8_t>(n), 8, false, true, false};
+}
+
+std::optional<Register> register_by_name(std::string_view name)
+{
+    if (name == "rip")
+        return Register{Operand::no_register, 8, false, false, true};
+    if (auto found = legacy_register(name))
+        return found;
+    if (auto found = numbered_register(name))
+        return found;
+    return vector_register(name);
+}
+
+// The text of one operand, from left to right.
+class Text {
+public:
+    explicit Text(std::string_view left) : left_(left) {}
+
+    bool at_end() const { return left_.empty(); }
+    char peek() const { return left_.empty() ? '\0' : left_.front(); }
+    bool take(char c)
+    {
+        if (peek() != c)
+            return false;
+        left_.remove_prefix(1);
+        return true;
+    }
+    void skip_blanks()
+    {
+        while (take(' ') || take('\t')) {
+        }
+    }
+    // Letters, digits and what else is part of a symbol's name.
+    std::string_view word()
+    {
+        std::size_t n = 0;
+        while (n < left_.size() && is_of_word(left_[n]))
+            n++;
+        std::string_view out = left_.substr(0, n);
+        left_.remove_prefix(n);
+        return out;
+    }
+    std::optional<Register> reg()
+    {
+        skip_blanks();
+        if (!take('%'))
+            return std::nullopt;
+        auto found = register_by_name(word());
+        skip_blanks();
+        return found;
+    }
+
+private:
+    static bool is_of_word(char c)
+    {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+               (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$' || c == '@';
+    }
+
+    std::string_view left_;
+};
+
+bool parse_number(std::string_view text, std::uint64_t& value)
+{
+    int base = 10;
+    if (text.size() > 1 && text[0] == '0') {
+        bool is_hex = text[1] == 'x' || text[1] == 'X';
+        text.remove_prefix(is_hex ? 2 : 1);
+        base = is_hex ? 16 : 8;
+    }
+    auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, base);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+// Numbers and at most one symbol. Empty: it is one; else what is wrong.
+std::string parse_constant(Text& text, Operand& out)
+{
+    std::uint64_t sum = 0;
+    bool first = true;
+    for (;;) {
+        bool minus = false;
+        if (text.take('-'))
+            minus = true;
+        else if (!text.take('+') && !first)
+            break;
+        first = false;
+        while (text.peek() == '-' || text.peek() == '+')
+            if (text.take('-'))
+                minus = !minus;
+            else
+                text.take('+');
+        std::string_view term = text.word();
+        if (term.empty())
+            return "has a constant that does not end";
+        std::uint64_t number = 0;
+        if (term[0] >= '0' && term[0] <= '9') {
+            if (!parse_number(term, number))
+                return "has a number that cannot be read";
+            sum += minus ? 0 - number : number;
+        } else {
+            if (minus || !out.symbol.empty())
+                return "has a difference of symbols";
+            out.symbol = term;
+        }
+    }
+    out.value = static_cast<std::int64_t>(sum);
+    return "";
+}
+
+std::string parse_address(Text& text, Operand& out)
+{
+    if (text.peek() != ')' && text.peek() != ',') {
+        auto base = text.reg();
+        if (!base)
+            return "has no known base register";
+        if (base->vector || base->bytes != 8)
+            return "has a base that is no 64-bit register";
+        out.reg = base->number;
+        out.of_rip = base->rip;
+    }
+    if (text.take(',')) {
+        auto index = text.reg();
+        if (!index || index->vector || index->rip || index->bytes != 8)
+            return "has no known index register";
+        out.index = index->number;
+        if (text.take(',')) {
+            text.skip_blanks();
+            std::string_view scale = text.word();
+            text.skip_blanks();
+            if (scale != "1" && scale != "2" && scale != "4" && scale != "8")
+                return "has a scale that is not 1, 2, 4 or 8";
+            out.scale = static_cast<std::uint8_t>(scale[0] - '0');
+        }
+    }
+    if (!text.take(')'))
+        return "has an address without its closing parenthesis";
+    if (out.of_rip && out.index != Operand::no_register)
+        return "has an index beside %rip";
+    return "";
+}
+
+std::string parse_memory(Text& text, Operand& out)
+{
+    out.form = OperandForm::memory;
+    if (text.peek() != '(')
+        if (std::string wrong = parse_constant(text, out); !wrong.empty())
+            return wrong;
+    if (text.take('('))
+        return parse_address(text, out);
+    return "";
+}
+
+std::string parse_operand(Text& text, Operand& out, bool sized)
+{
+    if (text.take('$')) {
+        out.form = OperandForm::constant;
+        return parse_constant(text, out);
+    }
+    if (text.peek() != '%')
+        return parse_memory(text, out);
+    text.take('%');
+    std::string_view name = text.word();
+    if (text.take(':')) {
+        if (name != "fs" && name != "gs")
+            return "has a segment that is not %fs or %gs";
+        out.segment = name == "fs" ? Segment::fs : Segment::gs;
+        return parse_memory(text, out);
+    }
+    auto reg = register_by_name(name);
+    if (!reg || reg->rip)
+        return "has no known register";
+    out.form = reg->vector ? OperandForm::vector : OperandForm::general;
+    out.reg = reg->number;
+    out.high_byte = reg->high_byte;
+    if (!sized)
+        out.bytes = reg->bytes;
+    return "";
+}
+
+// size @
+std::string parse_size(std::string_view text, Operand& out)
+{
+    if (!text.empty() && text.front() == '-') {
+        out.is_signed = true;
+        text.remove_prefix(1);
+    }
+    if (!text.empty() && text.back() == 'f') {
+        out.is_float = true;
+        text.remove_suffix(1);
+    }
+    if (text != "1" && text != "2" && text != "4" && text != "8")
+        return "has a size that is not 1, 2, 4 or 8 bytes";
+    out.bytes = static_cast<std::uint8_t>(text[0] - '0');
+    if (out.is_float && out.bytes < 4)
+        return "is floating and of less than 4 bytes";
+    return "";
+}
+
+Operand parse_one(std::string_view word)
+{
+    Operand out;
+    out.text = word;
+    std::string_view operand = word;
+    std::string wrong;
+    // A symbol may have an @ of its own, behind the size's.
+    std::size_t at = word.find('@');
+    bool sized = at != std::string_view::npos && at > 0 && at <= 3;
+    if (sized) {
+        wrong = parse_size(word.substr(0, at), out);
+        operand = word.substr(at + 1);
+    }
+    Text text(operand);
+    if (wrong.empty())
+        wrong = parse_operand(text, out, sized);
+    if (wrong.empty() && !text.at_end())
+        wrong = "goes on after its end";
+    if (!wrong.empty()) {
+        out.form = OperandForm::unknown;
+        out.trouble = std::move(wrong);
+    }
+    return out;
+}
+
+// Behind blanks.
+bool begins_with_size(std::string_view text)
+{
+    std::size_t at = text.find_first_not_of(" \t");
+    std::size_t end = text.find('@');
+    return end != std::string_view::npos && end > at && end - at <= 3 &&
+           text.find_first_not_of("-1248f", at) == end;
+}
+
+} // namespace
+
+std::vector<Operand> parse_operands(std::string_view arguments, std::size_t max)
+{
+    std::vector<Operand> out;
+    std::size_t at = 0;
+    while (out.size() < max) {
+        at = arguments.find_first_not_of(" \t", at);
+        if (at == std::string_view::npos)
+            break;
+        // Blanks inside parentheses are the operand's own, if these end.
+        std::size_t end = at;
+        int depth = 0;
+        for (; end < arguments.size(); end++) {
+            char c = arguments[end];
+            depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+            if ((c == ' ' || c == '\t') &&
+                (depth <= 0 || begins_with_size(arguments.substr(end))))
+                break;
+        }
+        out.push_back(parse_one(arguments.substr(at, end - at)));
+        at = end;
+    }
+    return out;
+}
+
+} // namespace dt::usdt
