@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/symbols/static_probes.hpp"
+
+#include "libdtrace/symbols/elf_sections.hpp"
+#include "usdt/probe_notes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace dt {
+
+namespace {
+
+const ElfSegment* segment_at(const ElfImage& image, std::uint64_t at)
+{
+    for (const ElfSegment& segment : image.segments())
+        if (segment.contains(at))
+            return &segment;
+    return nullptr;
+}
+
+std::string hex(std::uint64_t n)
+{
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
+    return text;
+}
+
+// As -l shows it: text that no symbol covers has no name.
+std::string function_at(ElfImage& image, std::uint64_t at)
+{
+    const FunctionTable& table = image.functions();
+    const Function* function = table.at(at);
+    return function != nullptr ? std::string(table.name(*function)) : "";
+}
+
+class Reading {
+public:
+    explicit Reading(ElfImage& image) : image_(image) {}
+
+    void add(const usdt::ProbeNote& note, std::uint64_t moved_by)
+    {
+        StaticSite site{note.at + moved_by, 0, note.arguments};
+        std::string who = note.provider + ":" + note.name + " at " + hex(site.at);
+        const ElfSegment* text = segment_at(image_, site.at);
+        if (text == nullptr || !text->executable) {
+            tell(who + " is not in the text");
+            return;
+        }
+        if (note.semaphore != 0) {
+            std::uint64_t at = note.semaphore + moved_by;
+            const ElfSegment* data = segment_at(image_, at);
+            if (data == nullptr || !data->writable || !data->contains(at + 1))
+                tell("the semaphore of " + who + " is not in the data");
+            else
+                site.semaphore = at;
+        }
+        std::string name = usdt::probe_name(note.name);
+        by_names_[{note.provider, name, function_at(image_, site.at)}].push_back(
+            std::move(site));
+    }
+    void tell(const std::string& trouble)
+    {
+        if (out_.troubles.size() < 10)
+            out_.troubles.push_back(trouble);
+    }
+    StaticProbes finish()
+    {
+        for (auto& [names, sites] : by_names_) {
+            std::stable_sort(sites.begin(), sites.end(),
+                             [](const auto& a, const auto& b) { return a.at < b.at; });
+            sites.erase(std::unique(sites.begin(), sites.end(),
+                                    [](const auto& a, const auto& b) {
+                                        return a.at == b.at;
+                                    }),
+                        sites.end());
+            auto& [provider, name, function] = names;
+            out_.probes.push_back({provider, function, name, std::move(sites)});
+        }
+        return std::move(out_);
+    }
+
+private:
+    using Names = std::tuple<std::string, std::string, std::string>;
+
+    ElfImage& image_;
+    std::map<Names, std::vector<StaticSite>> by_names_;
+    StaticProbes out_;
+};
+
+} // namespace
+
+StaticProbes read_static_probes(ElfImage& image)
+{
+    Reading reading(image);
+    auto files = image.files();
+    const ElfSections* file = files.empty() ? nullptr : files.front();
+    const ElfSection* section = file != nullptr ? file->find(".note.stapsdt") : nullptr;
+    if (section == nullptr)
+        return {};
+    auto bytes = file->data(*section);
+    if (!bytes) {
+        reading.tell(".note.stapsdt cannot be read: " + bytes.error().text);
+        return reading.finish();
+    }
+    usdt::ProbeNotes notes = usdt::parse_probe_notes(*bytes);
+    for (const std::string& trouble : notes.troubles)
+        reading.tell(trouble);
+    auto base = image.section(".stapsdt.base");
+    for (const usdt::ProbeNote& note : notes.notes)
+        reading.add(note, base && note.base != 0 ? base->addr - note.base : 0);
+    return reading.finish();
+}
+
+} // namespace dt
