@@ -51,7 +51,7 @@ dt_u64 host_now(dt_host*)
 // execname: one of 64 strings of 20 bytes.
 thread_local unsigned which_name = 0;
 
-dt_u64 host_string(dt_host*, dt_u32, char* to, dt_u64 max)
+dt_u64 host_string(dt_host*, dt_u32, dt_u32, char* to, dt_u64 max)
 {
     static const char digits[] = "0123456789abcdef";
     char name[] = "a-process-of-many--..";

@@ -36,13 +36,13 @@ struct dt_host_ops {
 
 	/* arg0..arg9 that the provider did not pass. */
 	dt_u64 (*arg)(struct dt_host *host, dt_u32 n);
-	/* NUMBER rows of dif/vars.h: 0 and *value, or -1: reads as 0. For
-	 * uregs[] index is the register, -1 means no such register. */
+	/* NUMBER rows of dif/vars.h: 0 and *value, or -1: reads as 0. Of an
+	 * array index is the element; -1 for uregs[]: no such register. */
 	int (*var)(struct dt_host *host, dt_u32 id, dt_u32 index,
 		   dt_u64 *value);
 	/* STRING rows: bytes without the NUL, at most max. */
-	dt_u64 (*var_string)(struct dt_host *host, dt_u32 id, char *to,
-			     dt_u64 max);
+	dt_u64 (*var_string)(struct dt_host *host, dt_u32 id, dt_u32 index,
+			     char *to, dt_u64 max);
 
 	/* User stack, the innermost frame first: frames stored, or -1. */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);

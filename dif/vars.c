@@ -35,16 +35,16 @@ dt_u64 dt_now(struct dt_mstate *m)
 	return m->timestamp;
 }
 
-static dt_u64 dt_host_number(struct dt_mstate *m, dt_u32 id)
+static dt_u64 dt_host_number(struct dt_mstate *m, dt_u32 id, dt_u32 index)
 {
 	dt_u64 v = 0;
 
-	if (!m->ops->var || m->ops->var(m->host, id, 0, &v) != 0)
+	if (!m->ops->var || m->ops->var(m->host, id, index, &v) != 0)
 		return 0;
 	return v;
 }
 
-static dt_u64 dt_host_string(struct dt_mstate *m, dt_u32 id)
+static dt_u64 dt_host_string(struct dt_mstate *m, dt_u32 id, dt_u32 index)
 {
 	dt_u64 at = dt_alloc(m, m->strsize), n = 0;
 	dt_u8 *to;
@@ -53,7 +53,8 @@ static dt_u64 dt_host_string(struct dt_mstate *m, dt_u32 id)
 		return 0;
 	to = dt_scratch(m, at);
 	if (m->ops->var_string)
-		n = m->ops->var_string(m->host, id, (char *)to, m->strsize - 1);
+		n = m->ops->var_string(m->host, id, index, (char *)to,
+				       m->strsize - 1);
 	if (n > m->strsize - 1)
 		n = m->strsize - 1;
 	to[n] = 0;
@@ -63,7 +64,7 @@ static dt_u64 dt_host_string(struct dt_mstate *m, dt_u32 id)
 
 dt_u64 dt_pid(struct dt_mstate *m)
 {
-	return dt_host_number(m, DIF_VAR_pid);
+	return dt_host_number(m, DIF_VAR_pid, 0);
 }
 
 static dt_u64 dt_probe_arg(struct dt_mstate *m, dt_u64 n)
@@ -175,8 +176,8 @@ static dt_u64 dt_kernel_only(struct dt_mstate *m)
 
 #define DT_FETCH_ENGINE(m, name, no) dt_var_##name(m)
 #define DT_FETCH_ARG(m, name, no) dt_probe_arg(m, (no)-DIF_VAR_arg0)
-#define DT_FETCH_NUMBER(m, name, no) dt_host_number(m, no)
-#define DT_FETCH_STRING(m, name, no) dt_host_string(m, no)
+#define DT_FETCH_NUMBER(m, name, no) dt_host_number(m, no, 0)
+#define DT_FETCH_STRING(m, name, no) dt_host_string(m, no, 0)
 #define DT_FETCH_KERNEL(m, name, no) dt_kernel_only(m)
 
 dt_u64 dt_builtin(struct dt_mstate *m, dt_u32 id)
@@ -193,6 +194,9 @@ dt_u64 dt_builtin(struct dt_mstate *m, dt_u32 id)
 	}
 }
 
+#define DT_ELEMENT_NUMBER(m, no, index) dt_host_number(m, no, index)
+#define DT_ELEMENT_STRING(m, no, index) dt_host_string(m, no, index)
+
 dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index)
 {
 	dt_u64 v = 0;
@@ -206,6 +210,11 @@ dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index)
 		    m->ops->var(m->host, id, (dt_u32)index, &v) == 0)
 			return v;
 		break;
+#define X(name, number, type, source)                                          \
+	case number:                                                           \
+		return DT_ELEMENT_##source(m, number, (dt_u32)index);
+		DIF_VAR_FILES(X)
+#undef X
 	default:
 		break;
 	}

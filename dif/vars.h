@@ -18,9 +18,23 @@
 #define DIF_VARS_H
 
 /* clang-format off */
-#define DIF_VAR_ARRAYS(X) /* X(name, number, D type, source) */ \
+/*
+ * The members of fds[n]. The index is the low 32 bits of n; of a descriptor that is
+ * not open strings are "<none>" and numbers 0.
+ */
+#define DIF_VAR_FILES(X) /* X(name, number, D type, source) */ \
+	X(fi_name,       0x010, "string",     STRING) \
+	X(fi_dirname,    0x011, "string",     STRING) \
+	X(fi_pathname,   0x012, "string",     STRING) \
+	X(fi_offset,     0x013, "offset_t",   NUMBER) \
+	X(fi_fs,         0x014, "string",     STRING) \
+	X(fi_mount,      0x015, "string",     STRING) \
+	X(fi_oflags,     0x016, "int",        NUMBER)
+
+#define DIF_VAR_ARRAYS(X) \
 	X(args,          0x000, "@",          TYPED)  \
-	X(uregs,         0x002, "uint64_t",   NUMBER)
+	X(uregs,         0x002, "uint64_t",   NUMBER) \
+	DIF_VAR_FILES(X)
 
 #define DIF_VAR_SCALARS(X) \
 	X(curthread,     0x100, "void *",     KERNEL) \

@@ -111,6 +111,20 @@ static int dt_builtin_scalar(dt_u32 id)
 	}
 }
 
+/* The same of arrays. */
+static int dt_is_array(dt_u32 id)
+{
+	switch (id) {
+#define X(name, number, type, source)                                          \
+	case number:                                                           \
+		return DT_GOOD_##source;
+		DIF_VAR_ARRAYS(X)
+#undef X
+	default:
+		return -1;
+	}
+}
+
 static int dt_check_builtin(struct dt_check *c, int good)
 {
 	if (good < 0)
@@ -188,11 +202,7 @@ static int dt_check_meaning(struct dt_check *c, dt_u32 i)
 	case DIF_OP_STTAA:
 		return dt_check_var(c, id, DIFV_SCOPE_THREAD, DIFV_KIND_ARRAY);
 	case DIF_OP_LDGA:
-		return dt_check_builtin(c,
-					DIF_INSTR_R1(i) == DIF_VAR_args ||
-						DIF_INSTR_R1(i) == DIF_VAR_uregs
-					    ? 1
-					    : -1);
+		return dt_check_builtin(c, dt_is_array(DIF_INSTR_R1(i)));
 	case DIF_OP_LDTA:
 		return dt_check_builtin(c, -1);
 	case DIF_OP_CALL:

@@ -71,9 +71,9 @@ static int op_var(dt_host* h, dt_u32 id, dt_u32 index, dt_u64* value)
     *value = got;
     return result;
 }
-static dt_u64 op_var_string(dt_host* h, dt_u32 id, char* to, dt_u64 max)
+static dt_u64 op_var_string(dt_host* h, dt_u32 id, dt_u32 index, char* to, dt_u64 max)
 {
-    return self(h).var_string(id, to, max);
+    return self(h).var_string(id, index, to, max);
 }
 static dt_s64 op_ustack(dt_host* h, dt_u64* pcs, dt_u32 max)
 {

@@ -38,7 +38,8 @@ public:
 
     // host_vars.cpp: what is known about the process.
     int var(std::uint32_t id, std::uint32_t index, std::uint64_t* value);
-    std::uint64_t var_string(std::uint32_t id, char* to, std::uint64_t max);
+    std::uint64_t var_string(std::uint32_t id, std::uint32_t index, char* to,
+                             std::uint64_t max);
     int progenyof(std::uint64_t pid);
     int raise(int signal);
 

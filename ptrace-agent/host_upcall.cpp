@@ -38,8 +38,9 @@ void FiringHost::answer(dt_rt_upcall& call)
         break;
     case DT_RT_UP_VAR_STRING: {
         std::string text(std::min<std::uint64_t>(call.a[2], max_string), '\0');
-        value =
-            var_string(static_cast<std::uint32_t>(call.a[0]), text.data(), text.size());
+        value = var_string(static_cast<std::uint32_t>(call.a[0]),
+                           static_cast<std::uint32_t>(call.a[0] >> 32), text.data(),
+                           text.size());
         call.result = give(space, call.a[1], text.data(), value);
         break;
     }

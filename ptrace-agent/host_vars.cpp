@@ -4,6 +4,7 @@
 
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/linker.hpp"
+#include "ptrace-agent/open_file.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/uregs.h"
 
@@ -92,8 +93,11 @@ int FiringHost::var(std::uint32_t id, std::uint32_t index, std::uint64_t* value)
         *value = 0;
         return 0;
     default:
-        return -1;
+        break;
     }
+    auto number = OpenFile(pid, thread_.tid, index).number(id);
+    *value = number.value_or(0);
+    return number ? 0 : -1;
 }
 
 static std::string command_line(pid_t pid)
@@ -105,7 +109,8 @@ static std::string command_line(pid_t pid)
     return args;
 }
 
-std::uint64_t FiringHost::var_string(std::uint32_t id, char* to, std::uint64_t max)
+std::uint64_t FiringHost::var_string(std::uint32_t id, std::uint32_t index, char* to,
+                                     std::uint64_t max)
 {
     pid_t pid = thread_.process->pid;
     std::string text;
@@ -130,6 +135,7 @@ std::uint64_t FiringHost::var_string(std::uint32_t id, char* to, std::uint64_t m
         text = "global";
         break;
     default: // jailname: there are none
+        text = OpenFile(pid, thread_.tid, index).text(id).value_or("");
         break;
     }
     std::uint64_t n = std::min<std::uint64_t>(max, text.size());

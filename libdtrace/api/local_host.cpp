@@ -5,6 +5,7 @@
 #include "base/clock_ns.hpp"
 #include "dif/float.h"
 #include "dif/vars.h"
+#include "ptrace-agent/open_file.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -35,7 +36,12 @@ dt_u64 op_vtimestamp(dt_host*)
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-int op_var(dt_host*, dt_u32 id, dt_u32, dt_u64* value)
+agent::OpenFile own_file(dt_u32 fd)
+{
+    return {::getpid(), static_cast<pid_t>(::syscall(SYS_gettid)), fd};
+}
+
+int op_var(dt_host*, dt_u32 id, dt_u32 index, dt_u64* value)
 {
     switch (id) {
     case DIF_VAR_pid:
@@ -71,8 +77,11 @@ int op_var(dt_host*, dt_u32 id, dt_u32, dt_u64* value)
         *value = 0;
         return 0;
     default:
-        return -1;
+        break;
     }
+    auto number = own_file(index).number(id);
+    *value = number.value_or(0);
+    return number ? 0 : -1;
 }
 
 std::string read_file(const char* path)
@@ -88,7 +97,7 @@ std::string link_target(const char* path)
     return n < 0 ? std::string() : std::string(to, static_cast<std::size_t>(n));
 }
 
-std::string string_var(dt_u32 id)
+std::string string_var(dt_u32 id, dt_u32 index)
 {
     switch (id) {
     case DIF_VAR_execname: {
@@ -112,13 +121,13 @@ std::string string_var(dt_u32 id)
     case DIF_VAR_root:
         return link_target("/proc/self/root");
     default:
-        return "";
+        return own_file(index).text(id).value_or("");
     }
 }
 
-dt_u64 op_var_string(dt_host*, dt_u32 id, char* to, dt_u64 max)
+dt_u64 op_var_string(dt_host*, dt_u32 id, dt_u32 index, char* to, dt_u64 max)
 {
-    std::string text = string_var(id);
+    std::string text = string_var(id, index);
     dt_u64 n = text.size() < max ? text.size() : max;
     std::memcpy(to, text.data(), n);
     return n;

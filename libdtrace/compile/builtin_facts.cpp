@@ -39,6 +39,7 @@ constexpr FactsRow facts_rows[] = {
     {"sx_exclusive_held",   {evolving, first_version}},
     {"sx_isexclusive",      {evolving, first_version}},
     {"sx_shared_held",      {evolving, first_version}},
+    {"fds",                 {stable, {1, 1, 0}}},
     {"freopen",             {stable, {1, 1, 0}}},
     {"index",               {stable, {1, 1, 0}}},
     {"rindex",              {stable, {1, 1, 0}}},

@@ -4,12 +4,16 @@
 //
 // curpsinfo and curlwpsinfo are structures elsewhere, filled in by a translator from the
 // kernel's process. Here each member is a builtin variable, so that asking for one costs
-// nothing for the others; the two tables below say which.
+// nothing for the others; the two tables below say which. So it is with fds[n]: each
+// member is a builtin array, DIF_VAR_FILES of dif/vars.h.
 #include "libdtrace/compile/builtins.hpp"
 
 #include "dif/actions.h"
 #include "dif/subrs.h"
 #include "dif/vars.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace dt {
 
@@ -100,10 +104,13 @@ constexpr PsinfoRow lwpsinfo_rows[] = {
 };
 // clang-format on
 
-bool member_only(const VariableRow& row)
+bool is_member(std::string_view name)
 {
-    return std::string_view(row.name).substr(0, 3) == "pr_";
+    std::string_view begin = name.substr(0, 3);
+    return begin == "pr_" || begin == "fi_";
 }
+
+constexpr std::string_view structures[] = {"curpsinfo", "curlwpsinfo", "fds"};
 
 template <class Row, std::size_t n>
 const Row* find_row(const Row (&rows)[n], std::string_view name)
@@ -127,7 +134,18 @@ const PsinfoRow* find_member(const PsinfoRow (&rows)[n], std::string_view member
 
 const VariableRow* find_variable_row(std::string_view name)
 {
-    return find_row(variable_rows, name);
+    return is_member(name) ? nullptr : find_row(variable_rows, name);
+}
+
+const VariableRow* find_member_row(std::string_view name)
+{
+    return is_member(name) ? find_row(variable_rows, name) : nullptr;
+}
+
+bool is_structure(std::string_view name)
+{
+    return std::find(std::begin(structures), std::end(structures), name) !=
+           std::end(structures);
 }
 
 const SubroutineRow* find_subroutine_row(std::string_view name)
@@ -167,9 +185,9 @@ const PsinfoRow* find_psinfo_row(std::string_view structure, std::string_view me
 
 std::vector<std::string_view> variable_names()
 {
-    std::vector<std::string_view> names = {"curpsinfo", "curlwpsinfo"};
+    std::vector<std::string_view> names(std::begin(structures), std::end(structures));
     for (const VariableRow& row : variable_rows)
-        if (!member_only(row))
+        if (!is_member(row.name))
             names.emplace_back(row.name);
     return names;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // D's own names, expanded from the tables of dif/: builtin variables, subroutines,
-// actions, aggregating functions. Names that begin with pr_ are members of curpsinfo,
-// not variables of their own.
+// actions, aggregating functions. Names that begin with pr_ or fi_ are members of
+// curpsinfo and of fds[n], not variables of their own.
 #pragma once
 
 #include "libdtrace/compile/attributes.hpp"
@@ -45,7 +45,8 @@ struct AggRow {
 };
 
 // Null when there is no such name.
-const VariableRow* find_variable_row(std::string_view name);
+const VariableRow* find_variable_row(std::string_view name); // no members
+const VariableRow* find_member_row(std::string_view name);   // only these
 const SubroutineRow* find_subroutine_row(std::string_view name);
 const ActionRow* find_action_row(std::string_view name);
 const AggRow* find_agg_row(std::string_view name);
@@ -54,6 +55,9 @@ const AggRow* find_agg_row(std::string_view name);
 std::optional<std::uint64_t> find_ureg(std::string_view name);
 // How many there are.
 std::uint64_t n_uregs();
+
+// curpsinfo, curlwpsinfo, fds: only their members can be asked for.
+bool is_structure(std::string_view name);
 
 // A member of curpsinfo or curlwpsinfo, and the builtin or the number it stands for.
 struct PsinfoRow {

@@ -66,7 +66,7 @@ void Checker::declaration(Decl& decl)
 
 void Checker::inline_declaration(Decl& decl)
 {
-    if (find_variable(Scope::Global, decl.name) || find_variable_row(decl.name) ||
+    if (find_variable(Scope::Global, decl.name) || is_builtin_variable(decl.name) ||
         symbols_.inlines.count(decl.name) != 0)
         fail(Tag::DECL_IDRED, decl.at, "identifier redeclared: " + decl.name);
     if (is_void(decl.type) || is_dynamic(decl.type))
@@ -123,7 +123,7 @@ void Checker::variable_declaration(Decl& decl)
         fail(Tag::DECL_LOCASSC, decl.at,
              "clause-local associative arrays are not possible: " + name);
     if (decl.scope == Scope::Global &&
-        (find_variable_row(decl.name) || symbols_.inlines.count(decl.name) != 0))
+        (is_builtin_variable(decl.name) || symbols_.inlines.count(decl.name) != 0))
         fail(Tag::DECL_IDRED, decl.at, "identifier redeclared: " + name);
     for (const Type* key : decl.keys)
         if (!is_key_type(key))

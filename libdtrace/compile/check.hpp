@@ -5,7 +5,7 @@
 // afterwards, so the generator meets few kinds of node:
 //
 //   gone      Plus, SizeofType, SizeofExpr, Offsetof, TypeName, Xlate, Float; Ident of an
-//             Enumerator, Inline or Symbol; args[n]; curpsinfo->x and curlwpsinfo->x;
+//             Enumerator, Inline or Symbol; args[n]; curpsinfo->x, curlwpsinfo->x, fds[n].x;
 //             parameterised inlines; any integer expression of constants (Integer now)
 //   Integer   value: 64 bits, as evaluated at run time, not narrowed to type. Constants
 //             of pointer type (NULL, &object`symbol) are Integer nodes too.
@@ -18,7 +18,7 @@
 //             denormalize.
 //   Index     left is Ident of kind AssocArray: args are the key parts, each checked
 //               against ident->keys. left->ident->scope says global or thread-local.
-//             left is Ident of kind Builtin (uregs): args[0] is the index.
+//             left is Ident of kind Builtin (uregs, fi_name): args[0] is the index.
 //             else left has array or pointer type, or is a string (of char): one
 //               args[0], element i is at value(left) + i * type->size. A constant index
 //               is within declared bounds.

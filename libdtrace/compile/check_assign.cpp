@@ -70,9 +70,7 @@ Ident* Checker::target_variable(Node& name, IdentKind kind)
         return ident;
     }
     if (name.scope == Scope::Global) {
-        const VariableRow* row = find_variable_row(name.text);
-        if ((row && name.text.rfind("pr_", 0) != 0) || name.text == "curpsinfo" ||
-            name.text == "curlwpsinfo")
+        if (is_builtin_variable(name.text))
             fail(Tag::OP_WRITE, name.at,
                  name.text + " is a built-in variable and may not be written");
         if (symbols_.inlines.count(name.text) != 0)

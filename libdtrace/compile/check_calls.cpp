@@ -86,7 +86,7 @@ Ident* Checker::resolve_function(Node& node)
         uses(*ident, node.at);
         return node.ident = ident.get();
     }
-    bool variable = find_variable(Scope::Global, name) || find_variable_row(name) ||
+    bool variable = find_variable(Scope::Global, name) || is_builtin_variable(name) ||
                     symbols_.inlines.count(name) != 0;
     if (variable)
         fail(Tag::FUNC_IDKIND, node.at, name + " is a variable and cannot be called");

@@ -3,7 +3,8 @@
 // checking may put another node in its place (a constant, an inline's expression).
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
-//   check_names.cpp    what a name means; inlines, curpsinfo
+//   check_names.cpp    what a name means; inlines
+//   check_structures.cpp members of curpsinfo, curlwpsinfo, fds[n]
 //   check_arguments.cpp args[]
 //   check_expr.cpp     operators: types, folding
 //   check_float.cpp    what is computed with doubles
@@ -30,6 +31,11 @@
 namespace dt {
 
 struct Argument;
+
+// Why a builtin is refused.
+inline constexpr const char* needs_module =
+    "only the kernel can tell it, and tracing the kernel needs the dtrace kernel module, "
+    "which is not loaded";
 
 class Checker {
 public:
@@ -130,11 +136,17 @@ private:
     Ident* builtin(const VariableRow& row, Place at);
     void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
     void check_expansion(const Node& body, Place at);
-    bool psinfo_member(NodePtr& slot);
     void symbol(NodePtr& slot, bool address_only);
     [[noreturn]] void undefined_variable(const Node& name);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;
+
+    // check_structures.cpp
+    bool is_builtin_variable(std::string_view name) const;
+    bool is_own_name(const Node& node);
+    [[noreturn]] void no_address(const Node& name);
+    bool psinfo_member(NodePtr& slot);
+    bool fds_member(NodePtr& slot);
 
     // check_arguments.cpp
     Argument find_argument(std::uint64_t n, Place at);

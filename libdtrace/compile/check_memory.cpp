@@ -146,6 +146,8 @@ void Checker::index(NodePtr& slot)
             const VariableRow* row = find_variable_row(base.text);
             if (row && row->array)
                 return index_builtin(slot);
+            if (base.text == "fds" && is_there(base.text))
+                no_address(base);
             auto found = symbols_.inlines.find(base.text);
             if (found != symbols_.inlines.end() && !found->second->keys.empty()) {
                 std::vector<NodePtr> arguments = std::move(node.args);
@@ -215,7 +217,7 @@ static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes, No
 
 void Checker::member(NodePtr& slot)
 {
-    if (slot->kind == NodeKind::Arrow && psinfo_member(slot))
+    if (slot->kind == NodeKind::Arrow ? psinfo_member(slot) : fds_member(slot))
         return;
     if (xlate_member(slot))
         return;

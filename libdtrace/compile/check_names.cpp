@@ -3,9 +3,9 @@
 // enumerator, a predefined constant; with a backquote it is a symbol of the target. What
 // can be called is another name space (check_calls.cpp), and so are aggregations.
 //
-// args[n] is in check_arguments.cpp. Members of curpsinfo and
-// curlwpsinfo become the builtins that they are. An inline becomes a copy of its
-// expression, checked anew where it stands.
+// args[n] is in check_arguments.cpp, members of curpsinfo and the like in
+// check_structures.cpp. An inline becomes a copy of its expression, checked anew where it
+// stands.
 #include "libdtrace/compile/check_internal.hpp"
 
 #include "dif/vars.h"
@@ -13,14 +13,6 @@
 #include "libdtrace/symbols/suggest.hpp"
 
 namespace dt {
-
-namespace {
-
-constexpr const char* needs_module = "only the kernel can tell it, and tracing the "
-                                     "kernel needs the dtrace kernel module, "
-                                     "which is not loaded";
-
-} // namespace
 
 Ident* Checker::find_variable(Scope scope, const std::string& name)
 {
@@ -133,7 +125,7 @@ void Checker::identifier(NodePtr& slot)
         undefined_variable(node);
 
     const VariableRow* row = find_variable_row(node.text);
-    if (row && node.text.rfind("pr_", 0) != 0) {
+    if (row) {
         if (row->array)
             fail(Tag::IDENT_BADREF, node.at,
                  node.text + "[ ] is an array and may not be referenced as a scalar");
@@ -141,10 +133,8 @@ void Checker::identifier(NodePtr& slot)
         node.type = node.ident->type;
         return;
     }
-    if (node.text == "curpsinfo" || node.text == "curlwpsinfo")
-        fail(Tag::VAR_UNSUP, node.at,
-             node.text + " has no address in user space; ask for its members, as in " +
-                 node.text + (node.text == "curpsinfo" ? "->pr_pid" : "->pr_lwpid"));
+    if (is_structure(node.text) && is_there(node.text))
+        no_address(node);
     auto found = symbols_.inlines.find(node.text);
     if (found != symbols_.inlines.end()) {
         expand_inline(slot, *found->second, {});
@@ -274,39 +264,6 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     body->type = ident.type;
     body->is_lvalue = false;
     slot = std::move(body);
-}
-
-bool Checker::psinfo_member(NodePtr& slot)
-{
-    const Node& base = *slot->left;
-    if (base.kind != NodeKind::Ident || base.scope != Scope::Global ||
-        (base.text != "curpsinfo" && base.text != "curlwpsinfo") ||
-        find_variable(Scope::Global, base.text))
-        return false;
-    const PsinfoRow* row = find_psinfo_row(base.text, slot->text);
-    if (!row)
-        fail(Tag::TYPE_MEMBER, slot->at,
-             slot->text + " is not a member of " +
-                 (base.text == "curpsinfo" ? "psinfo_t" : "lwpsinfo_t"));
-    switch (row->kind) {
-    case PsinfoRow::Kind::Kernel:
-        fail(Tag::VAR_UNSUP, slot->at,
-             base.text + "->" + slot->text + ": " + needs_module);
-    case PsinfoRow::Kind::Number:
-        slot = make_integer(row->number, types_.int_type(), slot->at);
-        return true;
-    case PsinfoRow::Kind::Variable:
-        break;
-    }
-    Ident* ident = builtin(*find_variable_row(row->variable), slot->at);
-    auto value = std::make_unique<Node>();
-    value->kind = NodeKind::Ident;
-    value->text = row->variable;
-    value->at = slot->at;
-    value->ident = ident;
-    value->type = ident->type;
-    slot = std::move(value);
-    return true;
 }
 
 } // namespace dt

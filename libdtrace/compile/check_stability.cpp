@@ -214,9 +214,8 @@ void Checker::identifier_pragma(const char* pragma, const std::string& name, Pla
         ident = found->second.get();
     if (ident && ident->program == symbols_.program)
         return;
-    if (ident || find_variable_row(name) || find_subroutine_row(name) ||
-        find_action_row(name) || find_agg_row(name) || name == "curpsinfo" ||
-        name == "curlwpsinfo")
+    if (ident || is_builtin_variable(name) || find_subroutine_row(name) ||
+        find_action_row(name) || find_agg_row(name))
         fail(Tag::PRAGMA_SCOPE, at, applied + ", which this program does not define");
     unused(pragma, "nothing is named " + name, at);
 }

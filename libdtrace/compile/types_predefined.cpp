@@ -113,9 +113,11 @@ void declare_predefined_types(TypeTable& types)
 #define X(type, name) {type, #name},
     declare_struct(types, "psinfo", {D_PSINFO_MEMBERS(X)});
     declare_struct(types, "lwpsinfo", {D_LWPSINFO_MEMBERS(X)});
+    declare_struct(types, "fileinfo", {D_FILEINFO_MEMBERS(X)});
 #undef X
     declare_typedef(types, "psinfo_t", "struct psinfo");
     declare_typedef(types, "lwpsinfo_t", "struct lwpsinfo");
+    declare_typedef(types, "fileinfo_t", "struct fileinfo");
 }
 
 } // namespace dt

@@ -76,8 +76,8 @@
     X("in_port_t",   "unsigned short") X("sa_family_t",  "unsigned short")     \
     X("socklen_t",   "unsigned int")   X("pthread_t",    "unsigned long")
 
-// psinfo_t and lwpsinfo_t as DTrace programs know them; the checker turns a member of
-// curpsinfo and curlwpsinfo into the builtin that answers it.
+// psinfo_t, lwpsinfo_t and fileinfo_t as DTrace programs know them; the checker turns a
+// member of curpsinfo, curlwpsinfo and fds[n] into the builtin that answers it.
 #define D_PSINFO_MEMBERS(X) /* X(type, name) */ \
     X("int", pr_nlwp) X("pid_t", pr_pid) X("pid_t", pr_ppid) X("pid_t", pr_pgid) \
     X("pid_t", pr_sid) X("uid_t", pr_uid) X("uid_t", pr_euid) X("gid_t", pr_gid) \
@@ -92,6 +92,10 @@
     X("char", pr_stype) X("char", pr_state) X("char", pr_sname) X("char", pr_nice) \
     X("short", pr_syscall) X("int", pr_pri) X("string", pr_clname) X("string", pr_name) \
     X("processorid_t", pr_onpro) X("processorid_t", pr_bindpro) X("psetid_t", pr_bindpset)
+
+#define D_FILEINFO_MEMBERS(X) /* X(type, name) */ \
+    X("string", fi_name) X("string", fi_dirname) X("string", fi_pathname) \
+    X("offset_t", fi_offset) X("string", fi_fs) X("string", fi_mount) X("int", fi_oflags)
 // clang-format on
 
 namespace dt {

@@ -102,7 +102,8 @@ int dt_rt_store(struct dt_host *host, dt_u64 addr, const void *from,
 
 /* --- vars.c --- */
 int dt_rt_var(struct dt_host *host, dt_u32 id, dt_u32 index, dt_u64 *value);
-dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, char *to, dt_u64 max);
+dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, dt_u32 index, char *to,
+			dt_u64 max);
 int dt_rt_progenyof(struct dt_host *host, dt_u64 pid);
 int dt_rt_raise(struct dt_host *host, int sig);
 int dt_rt_stop(struct dt_host *host);

@@ -282,7 +282,7 @@ struct dt_rt_frame {
 /* What only the agent can do: it reads the frame and the arguments here. */
 enum dt_rt_upcall_op {
 	DT_RT_UP_VAR,	     /* a[0] id, a[1] index: value */
-	DT_RT_UP_VAR_STRING, /* a[0] id, a[1] to, a[2] max: value = bytes */
+	DT_RT_UP_VAR_STRING, /* a[0] index << 32 | id, a[1] to, a[2] max: value = bytes */
 	DT_RT_UP_USTACK,     /* a[0] pcs, a[1] max: value = frames */
 	DT_RT_UP_VTIMESTAMP, /* value */
 	DT_RT_UP_PROGENYOF,  /* a[0] pid: value */

@@ -115,7 +115,8 @@ int dt_rt_var(struct dt_host *host, dt_u32 id, dt_u32 index, dt_u64 *value)
 	}
 }
 
-dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, char *to, dt_u64 max)
+dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, dt_u32 index, char *to,
+			dt_u64 max)
 {
 	dt_u64 n = 0;
 
@@ -127,8 +128,8 @@ dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, char *to, dt_u64 max)
 		dt_copy(to, dt_rt_config.execname, n);
 		return n;
 	}
-	if (dt_rt_ask(dt_rt_run_of(host), DT_RT_UP_VAR_STRING, id, (dt_u64)to,
-		      max, &n) != 0)
+	if (dt_rt_ask(dt_rt_run_of(host), DT_RT_UP_VAR_STRING,
+		      (dt_u64)index << 32 | id, (dt_u64)to, max, &n) != 0)
 		return 0;
 	return n < max ? n : max;
 }

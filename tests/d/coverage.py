@@ -95,6 +95,8 @@ def variables():
         if row[0].startswith("pr_"):
             pattern = r"curpsinfo->" + row[0] + r"\b"
         yield "variable " + row[0], using(where, pattern)
+    for row in rows("dif/vars.h", "DIF_VAR_FILES"):
+        yield "variable fds[]." + row[0], using(TST, r"\bfds\[.*\]\." + row[0] + r"\b")
 
 def subroutines():
     for row in rows("dif/subrs.h", "DIF_SUBRS"):

@@ -66,7 +66,7 @@ def flags():
 
 def variables():
     arrays = [row[0] + "[]" for row in rows("dif/vars.h", "DIF_VAR_ARRAYS")]
-    return [*arrays, "curpsinfo", "curlwpsinfo"] + [
+    return [*arrays, "curpsinfo", "curlwpsinfo", "fds[]"] + [
         row[0] for row in rows("dif/vars.h", "DIF_VAR_SCALARS") if not row[0].startswith("pr_")]
 
 def members():
@@ -76,6 +76,8 @@ def members():
         body = re.search(r"PsinfoRow " + table + r"\[\] = \{(.*?)\n\};", text, re.S)[1]
         for member in re.findall(r'\{"(\w+)", +Kind::(?:Variable|Number)', body):
             yield structure, member
+    for row in rows("dif/vars.h", "DIF_VAR_FILES"):
+        yield "fds[]", row[0]
 
 def default_of(kind, value):
     """As the page writes it; None: it may say nothing of it."""

@@ -148,7 +148,8 @@ void directive(Case& c, const std::string& line, bool& in_text)
             number(value);
     } else if (word == "string") {
         in >> name;
-        c.strings[variable_names().at(name)] = rest_string(in);
+        c.strings[std::isdigit(name[0]) ? number(name) : variable_names().at(name)] =
+            rest_string(in);
     } else if (word == "option") {
         std::string value;
         in >> name >> value;

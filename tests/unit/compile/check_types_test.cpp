@@ -14,6 +14,9 @@ TEST(CheckTypes, BuiltinsHaveTheTypesOfTheirTable)
     EXPECT_EQ(Traced("uregs[0]").type(), "uint64_t");
     EXPECT_EQ(Traced("curpsinfo->pr_fname").type(), "string");
     EXPECT_EQ(Traced("curlwpsinfo->pr_lwpid").type(), "id_t");
+    EXPECT_EQ(Traced("fds[0].fi_pathname").type(), "string");
+    EXPECT_EQ(Traced("fds[arg0].fi_offset").type(), "offset_t");
+    EXPECT_EQ(Traced("fds[0].fi_oflags").type(), "int");
 }
 
 TEST(CheckTypes, MembersOfCurpsinfoAreTheBuiltinsTheyStandFor)
@@ -23,6 +26,16 @@ TEST(CheckTypes, MembersOfCurpsinfoAreTheBuiltinsTheyStandFor)
     EXPECT_EQ(name.traced().ident->name, "execname");
     EXPECT_EQ(name.traced().ident->id, 0x118u);
     EXPECT_EQ(Traced("curpsinfo->pr_sid").traced().ident->name, "pr_sid");
+}
+
+TEST(CheckTypes, MembersOfFdsAreElementsOfBuiltinArrays)
+{
+    Traced name("fds[arg0].fi_name");
+    ASSERT_FALSE(name.error) << name.text();
+    EXPECT_EQ(name.traced().kind, NodeKind::Index);
+    EXPECT_EQ(name.traced().left->ident->name, "fi_name");
+    EXPECT_EQ(name.traced().left->ident->id, 0x10u);
+    EXPECT_EQ(name.traced().args[0]->ident->name, "arg0");
 }
 
 TEST(CheckTypes, ArithmeticFollowsTheUsualConversions)

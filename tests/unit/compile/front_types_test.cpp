@@ -177,6 +177,7 @@ TEST(Types, HaveTheirSizesWithoutAnyDebugData)
     EXPECT_TRUE(types.lookup("psinfo_t")->find_member("pr_psargs", member));
     EXPECT_TRUE(member.type->is_string());
     EXPECT_TRUE(types.lookup("lwpsinfo_t")->find_member("pr_lwpid", member));
+    EXPECT_TRUE(types.lookup("fileinfo_t")->find_member("fi_mount", member));
     EXPECT_TRUE(types.lookup("struct in6_addr")->find_member("s6_addr", member));
     EXPECT_EQ(member.offset_bits, 0u);
     EXPECT_EQ(type_text(member.type), "uint8_t [16]");

@@ -71,7 +71,7 @@ public:
             *value = id == DIF_VAR_uregs ? 1000 + index : 42;
             return 0;
         };
-        ops_.var_string = [](dt_host*, dt_u32, char* to, dt_u64 max) {
+        ops_.var_string = [](dt_host*, dt_u32, dt_u32, char* to, dt_u64 max) {
             return dt_u64(snprintf(to, max, "csh"));
         };
         host_.ops = &ops_;

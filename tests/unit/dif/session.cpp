@@ -66,18 +66,25 @@ std::uint64_t arg(dt_host*, std::uint32_t n)
 {
     return 900 + n;
 }
+// Under which number an element of a builtin array is kept.
+unsigned element_key(std::uint32_t id, std::uint32_t index)
+{
+    return id == DIF_VAR_uregs ? 0x10000 + index : id << 24 | index;
+}
 int var(dt_host* h, std::uint32_t id, std::uint32_t index, std::uint64_t* value)
 {
     auto& numbers = FakeHost::of(h).numbers;
-    auto found = numbers.find(id == DIF_VAR_uregs ? 0x10000 + index : id);
+    auto found = numbers.find(id < DIF_VAR_OTHER_MIN ? element_key(id, index) : id);
     if (found == numbers.end())
         return -1;
     *value = found->second;
     return 0;
 }
-std::uint64_t var_string(dt_host* h, std::uint32_t id, char* to, std::uint64_t max)
+std::uint64_t var_string(dt_host* h, std::uint32_t id, std::uint32_t index, char* to,
+                         std::uint64_t max)
 {
-    const std::string& s = FakeHost::of(h).strings[id];
+    const std::string& s =
+        FakeHost::of(h).strings[id < DIF_VAR_OTHER_MIN ? element_key(id, index) : id];
     std::uint64_t n = std::min<std::uint64_t>(max, s.size());
     std::memcpy(to, s.data(), n);
     return n;

@@ -16,7 +16,7 @@ static std::uint64_t number(dt_host* host, unsigned id, unsigned index = 0)
 
 static void string(dt_host* host, unsigned id, char* to, std::size_t max)
 {
-    auto n = host->ops->var_string(host, id, to, max - 1);
+    auto n = host->ops->var_string(host, id, 0, to, max - 1);
     to[n] = '\0';
 }
 

@@ -1,0 +1,2 @@
+/* fds[] cannot be written. */
+BEGIN { fds[0] = 1; }

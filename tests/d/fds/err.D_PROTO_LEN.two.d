@@ -1,0 +1,2 @@
+/* fds[] has one index. */
+BEGIN { trace(fds[0, 1].fi_name); }

@@ -1,0 +1,2 @@
+/* fds is nothing without a descriptor. */
+BEGIN { trace(fds); }

@@ -1,0 +1,10 @@
+/*
+ * Before version 1.1 the name is free.
+ * @flags: -q -x version=1.0
+ */
+BEGIN
+{
+	fds[1] = 2;
+	printf("%d\n", fds[1]);
+	exit(0);
+}
