@@ -24,6 +24,7 @@ constexpr std::size_t max_mountinfo = 16 << 20;
 struct Unmounted {
     std::string_view path, type;
 };
+// clang-format off
 constexpr Unmounted unmounted[] = {
     {"pipe:", "pipefs"},
     {"socket:", "sockfs"},
@@ -39,6 +40,7 @@ constexpr Unmounted unmounted[] = {
     {"user:[", "nsfs"},
     {"uts:[", "nsfs"},
 };
+// clang-format on
 
 bool begins_with(std::string_view text, std::string_view with)
 {

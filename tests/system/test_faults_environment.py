@@ -146,6 +146,24 @@ def a_target_in_other_namespaces_is_traced_from_outside(t):
             untouched(target.pid)
             target.end()
 
+def files_of_a_sandboxed_target_with_its_own_mounts_are_told(t):
+    """E1, E8: the agent looks at them, the target makes no system call for it."""
+    need("unshare")
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"]).returncode != 0:
+        raise Skip("no mounts can be made here")
+    mounted = ["unshare", "--mount", "sh", "-c",
+               'mount -t tmpfs none /mnt && exec "$@" 9> "/mnt/a file"', "sh"]
+    looks = ("pid$target:a.out:work:entry { @[fds[9].fi_pathname, fds[9].fi_fs, "
+             'fds[9].fi_mount] = count(); } END { printa("%s %s %s %@d\\n", @); }')
+    for flags in BOTH:
+        for how in ("free", "strict"):
+            with Paced(t, how, 100, before=mounted) as target:
+                tracer = Tracer(t, looks, target.pid, flags=flags)
+                target.call()
+                contains(tracer.finish(), "/mnt/a file tmpfs /mnt 100\n")
+                untouched(target.pid)
+                target.end()
+
 def dtrace_works_in_a_pid_namespace_of_its_own(t):
     """E9"""
     need("unshare")

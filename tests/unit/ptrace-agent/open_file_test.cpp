@@ -46,7 +46,8 @@ TEST(OpenFile, OfWhatIsNotOpenIsNone)
         EXPECT_EQ(of(fd).number(DIF_VAR_fi_offset), 0u);
         EXPECT_EQ(of(fd).number(DIF_VAR_fi_oflags), 0u);
     }
-    EXPECT_EQ(OpenFile(getpid(), 0, 0).text(DIF_VAR_fi_name), "<none>"); // no such thread
+    OpenFile of_no_thread(getpid(), 0, 0);
+    EXPECT_EQ(of_no_thread.text(DIF_VAR_fi_name), "<none>");
 }
 
 TEST(OpenFile, HasOnlyTheMembersOfFileinfo)
