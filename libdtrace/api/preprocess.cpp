@@ -57,13 +57,8 @@ static std::string hex(std::uint32_t n)
     return text;
 }
 
-// GCC's own words, where headers use them without asking who reads them.
-constexpr std::array not_c = {
-    "-Ulinux", "-Uunix", "-U__GNUC__",           "-U__SIZEOF_INT128__",     "-D__attribute__(xyz)=",
-    "-D__extension__=",     "-D__inline=",             "-D__inline__=",
-    "-D__restrict=",        "-D__restrict__=",         "-D__const=const",
-    "-D__signed__=signed",  "-D__volatile__=volatile", "-D__asm__(xyz)=",
-    "-D_Noreturn=",         "-D__builtin_va_list=void*"};
+// GCC predefines these without underscores; they are names of modules.
+constexpr std::array not_d = {"-Ulinux", "-Uunix"};
 
 static std::vector<std::string> arguments_of(const Preprocessor& by,
                                              const std::string& name)
@@ -75,7 +70,7 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
                                   std::string("-D__") + system.sysname,
                                   std::string("-D__") + system.sysname + "_" +
                                       as_word(system.release)};
-    args.insert(args.end(), not_c.begin(), not_c.end());
+    args.insert(args.end(), not_d.begin(), not_d.end());
     if (by.dialect == 'c')
         args.emplace_back("-std=c11");
     else if (by.dialect != 'a')

@@ -2,8 +2,8 @@
 // The C preprocessor before the D compiler (-C): cpp(1), in a process of its own.
 //
 // What it gives out has the names and lines of files in it (# 1 "foo.h"), so that errors
-// are told where they are. It does not say that it is GCC's: headers of libc then leave out
-// what only compilers of C understand.
+// are told where they are. It says that it is GCC's: what headers then say in GCC's words
+// about sizes and offsets is so in the programs that are traced.
 #pragma once
 
 #include "base/result.hpp"

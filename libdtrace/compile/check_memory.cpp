@@ -13,7 +13,7 @@ namespace {
 
 const Type* size_type(TypeTable& types)
 {
-    const Type* found = types.lookup("size_t");
+    const Type* found = types.lookup_original("size_t");
     return found ? found : types.uint64_type();
 }
 

@@ -2,24 +2,12 @@
 // See parser.hpp: declaration specifiers, and what a declaration declares. Struct, union
 // and enum bodies are in declarations_tagged.cpp.
 #include "libdtrace/compile/parser.hpp"
+#include "libdtrace/compile/specifier_words.hpp"
+
+#include <algorithm>
+#include <bit>
 
 namespace dt {
-
-// The words of one specifier list, counted; which go together is said by one function.
-struct SpecifierWords {
-    int n_long = 0;
-    bool is_short = false, is_signed = false, is_unsigned = false;
-    bool is_const = false, is_volatile = false, userland = false;
-    Key word = Key::None;       // void, char, int, float, double
-    const Type* type = nullptr; // a struct, a typedef, string
-    Place at;
-
-    bool has_type() const { return type != nullptr || word != Key::None; }
-    bool has_attributes() const
-    {
-        return n_long > 0 || is_short || is_signed || is_unsigned;
-    }
-};
 
 // Null: no type's name.
 const Type* Parser::named_type(std::string_view name) const
@@ -63,7 +51,8 @@ bool Parser::starts_type(const Token& token) const
     case Key::String:
         return true;
     default:
-        return token.kind == Tok::Ident && is_type_name(token.text);
+        return token.kind == Tok::Ident &&
+               (is_c_word_of_type(token) || is_type_name(token.text));
     }
 }
 
@@ -79,7 +68,7 @@ bool Parser::starts_declaration() const
     case Key::This:
         return true;
     default:
-        return starts_type(token_);
+        return starts_type(token_) || token_.c_word != CWord::None;
     }
 }
 
@@ -112,8 +101,6 @@ bool Parser::storage_specifier(Specifiers& into)
     into.storage = storage;
     into.scope = scope;
     advance();
-    if (storage != Storage::None && at(Key::Inline) && token_.at.c_header)
-        advance(); // C's: "static inline int f(int n)"
     return true;
 }
 
@@ -178,14 +165,15 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
     return true;
 }
 
-// "self" in "struct s { int self; }": C's structures use D's words as names.
+// "self" in "struct s { int self; }": C's structures use D's words as names, and its
+// parameters do.
 bool Parser::names_member()
 {
     if (!at(Tok::Keyword) || !keyword_is_member_name(token_.key))
         return false;
     Tok next = peek().kind;
     return next == Tok::Semicolon || next == Tok::Comma || next == Tok::Colon ||
-           next == Tok::LBracket;
+           next == Tok::LBracket || (next == Tok::RParen && token_.at.c_header);
 }
 
 Parser::Specifiers Parser::specifiers(Names names)
@@ -194,14 +182,20 @@ Parser::Specifiers Parser::specifiers(Names names)
     SpecifierWords words;
     result.at = words.at = token_.at;
     auto is_name = [&] {
-        return names == Names::Member && (words.has_type() || words.has_attributes()) &&
-               names_member();
+        return (names == Names::Member || token_.at.c_header) &&
+               (words.has_type() || words.has_attributes()) && names_member();
     };
-    while (!is_name() && (storage_specifier(result) || specifier(result, words)))
+    while (!is_name() && (storage_specifier(result) || c_specifier(result, words) ||
+                          specifier(result, words)))
         continue;
     if (!words.has_type() && !words.has_attributes())
         syntax_error();
     result.type = finish_specifiers(words);
+    if (words.is_atomic && result.type->is_struct_or_union()) {
+        auto size = static_cast<std::uint32_t>(result.type->resolve()->size);
+        if (size <= 16 && std::has_single_bit(size))
+            result.attributes.align = std::max(result.attributes.align, size);
+    }
     return result;
 }
 
@@ -234,7 +228,10 @@ const Type* Parser::finish_specifiers(const SpecifierWords& words)
         invalid(Tag::DECL_COMBO, "too many short and long");
 
     const Type* type = words.type;
-    if (type == nullptr) {
+    if (words.is_int128) {
+        type = context_.types.lookup(words.is_unsigned ? "unsigned __int128"
+                                                       : "__int128");
+    } else if (type == nullptr) {
         std::string name;
         if (words.is_unsigned)
             name += "unsigned ";
@@ -245,12 +242,14 @@ const Type* Parser::finish_specifiers(const SpecifierWords& words)
         for (int i = 0; i < words.n_long; ++i)
             name += "long ";
         name += words.word == Key::Void ? "void"
-                : is_char               ? "char"
-                : is_float              ? "float"
-                : is_double             ? "double"
-                                        : "int";
+                : is_char                       ? "char"
+                : is_float                      ? "float"
+                : is_double || words.is_complex ? "double"
+                                                : "int";
         type = context_.types.lookup(name);
     }
+    if (words.is_complex)
+        type = complex_type(type);
     return context_.types.qualified(type, words.is_const, words.is_volatile,
                                     words.userland);
 }
@@ -262,7 +261,7 @@ void Parser::declaration()
         fail(Tag::DECL_BADCLASS, base.at,
              "specified storage class not appropriate in D");
     if (at(Tok::Semicolon)) {
-        if (!base.declares_tag || base.storage != Storage::None)
+        if ((!base.declares_tag || base.storage != Storage::None) && !base.at.c_header)
             fail(Tag::DECL_USELESS, base.at, "useless declaration");
         auto decl = std::make_unique<Decl>();
         decl->kind = DeclKind::TypeOnly;
@@ -270,27 +269,27 @@ void Parser::declaration()
         decl->type = base.type;
         add(std::move(decl));
     } else {
-        declare(base, declarator(base, Names::Needed));
+        declare_one(base);
         while (accept(Tok::Comma))
-            declare(base, declarator(base, Names::Needed));
+            declare_one(base);
     }
     if (at(Tok::LBrace) && base.at.c_header)
-        return skip_body();
+        return skip_brackets(Lexer::Mode::Outer);
     if (!at(Tok::Semicolon))
         syntax_error();
     advance(Lexer::Mode::Outer);
 }
 
-// An inline function of a C header, which nobody can call.
-void Parser::skip_body()
+// What a header initialises is C's, and lies elsewhere.
+void Parser::declare_one(const Specifiers& base)
 {
-    int depth = 0;
-    do {
-        depth += at(Tok::LBrace) ? 1 : at(Tok::RBrace) ? -1 : 0;
-        if (at(Tok::End))
-            syntax_error();
-        advance(depth == 0 ? Lexer::Mode::Outer : Lexer::Mode::Code);
-    } while (depth > 0);
+    Declarator one = declarator(base, Names::Needed);
+    if (!at(Tok::Assign) || !base.at.c_header || base.storage == Storage::Typedef)
+        return declare(base, std::move(one));
+    Specifiers elsewhere = base;
+    elsewhere.storage = Storage::Other;
+    declare(elsewhere, std::move(one));
+    skip_initialiser();
 }
 
 void Parser::declare(const Specifiers& base, Declarator declarator)
@@ -304,6 +303,8 @@ void Parser::declare(const Specifiers& base, Declarator declarator)
         base.storage == Storage::Extern || base.storage == Storage::Other;
     if (elsewhere || is_function) {
         // Says that something exists elsewhere: D has no use for it but its types.
+        if (declarator.at.c_header)
+            c_objects_[declarator.name] = declarator.type;
         auto decl = std::make_unique<Decl>();
         decl->kind = DeclKind::TypeOnly;
         decl->at = declarator.at;
@@ -324,8 +325,8 @@ void Parser::declare_typedef(const Declarator& declarator)
         fail(Tag::DECL_IDRED, declarator.at,
              "identifier redeclared: " + declarator.name);
     Type* type = context_.types.declare(TypeKind::Typedef, declarator.name);
-    bool differs = type == nullptr ||
-                   (type->complete && type->resolve() != declarator.type->resolve());
+    bool differs =
+        type == nullptr || (type->complete && !is_same_type(*type, *declarator.type));
     if (differs && declarator.at.c_header) {
         type = context_.types.redeclare(TypeKind::Typedef, declarator.name);
         differs = type == nullptr;
@@ -337,6 +338,8 @@ void Parser::declare_typedef(const Declarator& declarator)
         type->resolved = declarator.type->resolve();
         type->size = declarator.type->size;
         type->align = declarator.type->align;
+        type->own_align = declarator.attributes.align != 0 ? declarator.attributes.align
+                                                           : declarator.type->own_align;
         type->complete = true;
     }
     auto decl = std::make_unique<Decl>();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: struct, union and enum, with a tag, a body, or both.
+// See parser.hpp: struct, union and enum, with a tag, a body, or both. What an enum's
+// body says: declarations_enum.cpp.
+//
+// A body is read to its end, and what __attribute__ says behind it, before it is laid out.
 #include "libdtrace/compile/parser.hpp"
 #include "libdtrace/compile/types_layout.hpp"
 
@@ -15,6 +18,8 @@ const Type* Parser::tagged_type(Specifiers& into)
                                      : TypeKind::Enum;
     std::string keyword = token_.text;
     advance();
+    CAttributes attributes;
+    c_extras(attributes);
     Place place = token_.at;
     Type* type = nullptr;
     std::string name;
@@ -38,19 +43,44 @@ const Type* Parser::tagged_type(Specifiers& into)
     }
     if (!at(Tok::LBrace))
         return type;
-    if (type->complete || open_types_.contains(type))
+    const bool is_open = open_types_.contains(type);
+    const Type* before = type->complete && !is_open && place.c_header ? type : nullptr;
+    if ((type->complete || is_open) && before == nullptr)
         fail(Tag::DECL_TYPERED, place, "type redeclared: " + keyword + " " + name);
-    advance();
-    open_types_.insert(type);
-    if (kind == TypeKind::Enum) {
-        into.declares_tag = true;
-        enum_body(*type);
-    } else {
-        struct_body(*type);
+    if (before != nullptr) {
+        type = context_.types.anonymous(kind);
+        type->name = name;
     }
+    into.declares_tag = into.declares_tag || kind == TypeKind::Enum;
+    open_types_.insert(type);
+    body(*type, attributes);
     open_types_.erase(type);
+    if (before == nullptr)
+        return type;
+    if (!has_same_body(*before, *type))
+        fail(Tag::DECL_TYPERED, place, "type redeclared: " + keyword + " " + name);
+    return before;
+}
+
+// Between braces, and what follows them.
+void Parser::body(Type& into, CAttributes& attributes)
+{
+    const Place place = token_.at;
+    advance();
+    if (into.kind == TypeKind::Enum) {
+        enum_body(into);
+        expect(Tok::RBrace);
+        c_extras(attributes);
+        finish_enum(into, attributes);
+        return;
+    }
+    std::vector<MemberLine> lines = struct_body(into);
+    const std::uint32_t limit = pragmas_.packing().limit();
     expect(Tok::RBrace);
-    return type;
+    c_extras(attributes);
+    lay_out(into, lines, attributes, limit);
+    if (into.size > INT_MAX)
+        fail(Tag::DECL_ARRBIG, place, type_text(&into) + " is too big");
 }
 
 // "struct a.out`foo"
@@ -69,20 +99,47 @@ const Type* Parser::target_type(TypeKind kind, const std::string& keyword,
     return context_.types.qualified(type, false, false, true);
 }
 
-void Parser::struct_body(Type& into)
+std::vector<Parser::MemberLine> Parser::struct_body(const Type& into)
 {
-    StructLayout layout(into);
+    std::vector<MemberLine> lines;
     while (!at(Tok::RBrace))
-        struct_member(into, layout);
+        struct_member(into, lines);
     std::unordered_set<std::string_view> names;
-    for (const Member& member : into.members)
-        if (!member.name.empty() && !names.insert(member.name).second)
-            fail(Tag::DECL_IDRED, token_.at, "member redeclared: " + member.name);
-    layout.finish();
+    for (const MemberLine& line : lines)
+        if (!line.name.empty() && !names.insert(line.name).second)
+            fail(Tag::DECL_IDRED, token_.at, "member redeclared: " + line.name);
+    return lines;
 }
 
-void Parser::struct_member(Type& into, StructLayout& layout)
+void Parser::lay_out(Type& into, std::vector<MemberLine>& lines,
+                     const CAttributes& attributes, std::uint32_t limit) const
 {
+    StructLayout layout(into, limit);
+    for (MemberLine& line : lines) {
+        MemberPlacing placing{line.attributes.align,
+                              attributes.packed || line.attributes.packed};
+        std::string name = line.name;
+        if (line.bits)
+            layout.add_bitfield(std::move(line.name), line.type, *line.bits, placing);
+        else
+            layout.add(std::move(line.name), line.type, placing);
+        if (layout.size_bits() > std::uint64_t{INT_MAX} * 8)
+            fail(Tag::DECL_ARRBIG, line.at, "struct is too big at member " + name);
+    }
+    layout.finish(attributes.align);
+}
+
+void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
+{
+    if (token_.at.c_header && accept(Tok::Semicolon))
+        return;
+    if (at(CWord::StaticAssert)) {
+        advance();
+        if (!at(Tok::LParen))
+            syntax_error();
+        skip_brackets();
+        return expect(Tok::Semicolon);
+    }
     Specifiers base = specifiers(Names::Member);
     if (base.storage != Storage::None || base.scope != Scope::Global)
         fail(Tag::DECL_BADCLASS, base.at,
@@ -92,99 +149,67 @@ void Parser::struct_member(Type& into, StructLayout& layout)
         while (body->kind == TypeKind::Typedef && body->name.empty())
             body = body->base;
         bool is_body = body->kind == TypeKind::Struct || body->kind == TypeKind::Union;
-        if (!is_body || !body->name.empty())
+        if (is_body && body->name.empty())
+            lines.push_back({"", base.at,
+                             whole_type(base.type, base.at, "anonymous member"),
+                             std::nullopt, base.attributes});
+        else if (!base.at.c_header) // C: "struct s { enum e { A }; int a; }"
             fail(Tag::DECL_MNAME, base.at, "member declaration requires a name");
-        layout.add("", whole_type(base.type, base.at, "anonymous member"));
         advance();
         return;
     }
     do {
-        member_declarator(base, into, layout);
+        member_declarator(base, into, lines);
     } while (accept(Tok::Comma));
     expect(Tok::Semicolon);
 }
 
-void Parser::member_declarator(const Specifiers& base, Type& into, StructLayout& layout)
+void Parser::member_declarator(const Specifiers& base, const Type& into,
+                               std::vector<MemberLine>& lines)
 {
     Declarator member;
     member.at = token_.at;
     member.type = base.type;
+    member.attributes = base.attributes;
     if (!at(Tok::Colon))
         member = declarator(base, Names::Member);
+    MemberLine line{std::move(member.name), member.at, member.type, std::nullopt,
+                    std::move(member.attributes)};
     if (at(Tok::Colon)) {
-        advance();
-        auto bits = constant_expression();
-        const Type* real = member.type->resolve();
-        if (!bits || *bits < 0)
-            fail(Tag::DECL_BFCONST, member.at,
-                 "positive integral constant expression expected as bit-field size");
-        if (real->kind != TypeKind::Integer && real->kind != TypeKind::Enum)
-            fail(Tag::DECL_BFTYPE, member.at,
-                 "invalid type for bit-field: " + type_text(member.type));
-        if (*bits > static_cast<std::int64_t>(real->size * 8) ||
-            (*bits == 0 && !member.name.empty()))
-            fail(Tag::DECL_BFSIZE, member.at,
-                 "bit-field size " + std::to_string(*bits) + " is invalid for type " +
-                     type_text(member.type));
-        layout.add_bitfield(member.name, member.type,
-                            static_cast<std::uint32_t>(*bits));
+        bit_field(line);
+        lines.push_back(std::move(line));
         return;
     }
     if (member.has_keys)
-        fail(Tag::DECL_ARRSUB, member.at,
-             "associative array may not be a member: " + member.name);
-    const Type* real = member.type->resolve();
+        fail(Tag::DECL_ARRSUB, line.at,
+             "associative array may not be a member: " + line.name);
+    const Type* real = line.type->resolve();
     bool flexible = real->kind == TypeKind::Array && !real->complete &&
-                    into.kind == TypeKind::Struct;
+                    (into.kind == TypeKind::Struct || line.at.c_header);
     if (!flexible)
-        whole_type(member.type, member.at, member.name);
-    layout.add(member.name, member.type);
-    if (layout.size_bits() > std::uint64_t{INT_MAX} * 8)
-        fail(Tag::DECL_ARRBIG, member.at, "struct is too big at member " + member.name);
+        whole_type(line.type, line.at, line.name);
+    lines.push_back(std::move(line));
 }
 
-// An enum's constants are known from their own comma on.
-void Parser::enum_body(Type& into)
+// ": 4"
+void Parser::bit_field(MemberLine& line)
 {
-    into.size = into.align = 4;
-    into.is_signed = true;
-    std::int64_t next = 0;
-    while (!at(Tok::RBrace)) {
-        if (!at(Tok::Ident))
-            syntax_error();
-        Place place = token_.at;
-        std::string name = token_.text;
-        advance();
-        if (accept(Tok::Assign)) {
-            auto value = constant_expression();
-            if (!value)
-                fail(Tag::DECL_ENCONST, place,
-                     "enumerator '" + name +
-                         "' must be assigned to an integral constant expression");
-            next = *value;
-        }
-        bool fits = next >= INT_MIN && next <= (place.c_header ? UINT_MAX : INT_MAX);
-        if (!fits)
-            fail(Tag::DECL_ENOFLOW, place,
-                 "enumerator value overflows INT_MAX: " + name);
-        const Type* in = nullptr;
-        const Enumerator* before = context_.types.find_enumerator(name, in);
-        // Another program has included the header, too.
-        if (before != nullptr && before->value == next && place.c_header &&
-            !context_.types.is_fresh(in))
-            before = nullptr;
-        if (!enumerators_.emplace(name, next).second || before != nullptr)
-            fail(Tag::DECL_IDRED, place, "identifier redeclared: " + name);
-        if (next > INT_MAX)
-            into.is_signed = false;
-        into.enumerators.push_back({name, next++});
-        if (!accept(Tok::Comma))
-            break;
-    }
-    if (into.enumerators.empty())
-        syntax_error();
-    into.complete = true;
-    context_.types.add_enumerator_scope(&into);
+    advance();
+    auto bits = constant_expression();
+    const Type* real = line.type->resolve();
+    if (!bits || *bits < 0)
+        fail(Tag::DECL_BFCONST, line.at,
+             "positive integral constant expression expected as bit-field size");
+    if (real->kind != TypeKind::Integer && real->kind != TypeKind::Enum)
+        fail(Tag::DECL_BFTYPE, line.at,
+             "invalid type for bit-field: " + type_text(line.type));
+    if (*bits > static_cast<std::int64_t>(real->size * 8) ||
+        (*bits == 0 && !line.name.empty()))
+        fail(Tag::DECL_BFSIZE, line.at,
+             "bit-field size " + std::to_string(*bits) + " is invalid for type " +
+                 type_text(line.type));
+    line.bits = static_cast<std::uint32_t>(*bits);
+    c_extras(line.attributes);
 }
 
 } // namespace dt

@@ -47,6 +47,8 @@ Parser::Declarator Parser::declarator(const Specifiers& base, Names names)
     result.at = token_.at;
     std::vector<Layer> found;
     layers(found, result, names);
+    c_extras(result.attributes);
+    result.attributes.add(base.attributes);
     const Type* type = base.type;
     for (std::size_t i = found.size(); i-- > 0;) {
         if (found[i].kind != Layer::Keys) {
@@ -60,6 +62,7 @@ Parser::Declarator Parser::declarator(const Specifiers& base, Names names)
         result.has_keys = true;
         result.keys = std::move(found[i].parameters);
     }
+    type = with_attributes(type, result.attributes, result.at);
     result.type = base.storage == Storage::Typedef ? type : of_own(type);
     return result;
 }
@@ -68,8 +71,9 @@ void Parser::layers(std::vector<Layer>& into, Declarator& named, Names names)
 {
     Depth depth(*this);
     std::vector<Layer> pointers;
-    while (at(Tok::Star))
+    for (c_extras(named.attributes); at(Tok::Star);)
         pointers.push_back(pointer_layer());
+    c_extras(named.attributes);
     direct_layers(into, named, names);
     for (std::size_t i = pointers.size(); i-- > 0;)
         into.push_back(std::move(pointers[i]));
@@ -83,7 +87,8 @@ void Parser::direct_layers(std::vector<Layer>& into, Declarator& named, Names na
 {
     bool is_word =
         at(Tok::Ident) || (at(Tok::Keyword) && keyword_is_member_name(token_.key) &&
-                           (names == Names::Member || !starts_type(token_)));
+                           (names == Names::Member || !starts_type(token_) ||
+                            (token_.at.c_header && names_member())));
     if (is_word && names != Names::None) {
         if (token_.text.find('`') != std::string::npos)
             fail(Tag::DECL_SCOPE, token_.at,
@@ -104,6 +109,7 @@ void Parser::direct_layers(std::vector<Layer>& into, Declarator& named, Names na
     } else if (names == Names::Needed || names == Names::Member) {
         syntax_error();
     }
+    c_extras(named.attributes);
     while (at(Tok::LBracket) || at(Tok::LParen))
         into.push_back(at(Tok::LBracket) ? bracket_layer() : parameter_layer());
 }
@@ -120,7 +126,7 @@ Parser::Layer Parser::pointer_layer()
             layer.is_volatile = true;
         else if (at(Key::Userland))
             layer.userland = true;
-        else if (!at(Key::Restrict))
+        else if (!at(Key::Restrict) && !at(CWord::Atomic))
             return layer;
     }
 }
@@ -133,6 +139,8 @@ Parser::Layer Parser::bracket_layer()
     layer.at = token_.at;
     advance();
     if (accept(Tok::RBracket))
+        return layer;
+    if (c_parameters_ > 0 && parameter_bracket(layer))
         return layer;
     if (starts_type(token_) || starts_declaration() || at(Tok::Ellipsis)) {
         layer.kind = Layer::Keys;
@@ -167,10 +175,13 @@ Parser::Layer Parser::parameter_layer()
     layer.kind = Layer::Function;
     layer.at = token_.at;
     advance();
-    if (at(Tok::Ident) && !is_type_name(token_.text))
+    if (at(Tok::Ident) && token_.c_word == CWord::None && !is_type_name(token_.text))
         fail(Tag::DECL_IDENT, token_.at,
              "old-style declaration or incorrect type specified: " + token_.text);
+    const bool is_c = layer.at.c_header;
+    c_parameters_ += is_c;
     layer.parameters = parameters(Tok::RParen);
+    c_parameters_ -= is_c;
     return layer;
 }
 

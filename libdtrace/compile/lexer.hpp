@@ -15,6 +15,7 @@
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"
+#include "libdtrace/compile/c_words.hpp"
 
 #include <functional>
 #include <optional>
@@ -85,6 +86,7 @@ bool keyword_is_member_name(Key key);
 struct Token {
     Tok kind = Tok::End;
     Key key = Key::None;
+    CWord c_word = CWord::None; // of an Ident; the parser's
     Place at;
     std::size_t begin = 0; // offset in the text
     std::string_view raw;  // as written
@@ -119,6 +121,7 @@ public:
         file_ = file;
         c_header_ = c_header;
     }
+    bool in_c_header() const { return c_header_; }
     bool in_c_header(const std::string* file) const
     {
         return c_header_ && file_ == file;

@@ -29,19 +29,24 @@ int hex_digit(char c)
     return -1;
 }
 
-// u, then l once or twice; nothing else.
+// u, then l once or twice; in C's headers also behind them.
 std::size_t read_suffix(std::string_view text, Token& token)
 {
     std::size_t at = 0;
-    if (at < text.size() && (text[at] == 'u' || text[at] == 'U')) {
-        token.unsigned_suffix = true;
-        ++at;
-    }
+    auto read_unsigned = [&] {
+        if (at < text.size() && (text[at] == 'u' || text[at] == 'U')) {
+            token.unsigned_suffix = true;
+            ++at;
+        }
+    };
+    read_unsigned();
     while (at < text.size() && token.long_suffix < 2 &&
            (text[at] == 'l' || text[at] == 'L')) {
         ++token.long_suffix;
         ++at;
     }
+    if (token.at.c_header && !token.unsigned_suffix)
+        read_unsigned();
     return at;
 }
 

@@ -34,7 +34,9 @@ Parser::Parser(CompileContext& context)
                [this](std::string_view name) { return context_.symbols.file(name); }),
       lexer_(
           context.text, macros_, context.options.pspec,
-          [this](std::string_view name) { return is_type_name(name); },
+          [this](std::string_view name) {
+              return is_type_name(name) || is_c_word(name, lexer_.in_c_header());
+          },
           [this](std::string_view line, Place place) {
               pragmas_.control(line, place, lexer_);
           })
@@ -50,13 +52,20 @@ void Parser::advance(Lexer::Mode mode)
         peeked_.reset();
         return;
     }
-    token_ = lexer_.next(mode);
+    token_ = lex(mode);
+}
+
+Token Parser::lex(Lexer::Mode mode)
+{
+    Token token = lexer_.next(mode);
+    read_c_word(token);
+    return token;
 }
 
 const Token& Parser::peek()
 {
     if (!peeked_)
-        peeked_ = lexer_.next(Lexer::Mode::Code);
+        peeked_ = lex(Lexer::Mode::Code);
     return *peeked_;
 }
 
@@ -118,6 +127,8 @@ Unit Parser::program()
 
 void Parser::top()
 {
+    if (c_declaration())
+        return;
     if (at(Tok::ProbeSpec) || at(Tok::Integer))
         clause();
     else if (at(Tok::Semicolon))

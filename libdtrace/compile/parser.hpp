@@ -5,8 +5,11 @@
 //   parser_blocks.cpp      inline, translator, provider
 //   parser_expression.cpp  expressions, by precedence climbing
 //   parser_constant.cpp    what array sizes and bit-fields may say
-//   declarations.cpp       specifiers, struct, union, enum, variables, typedefs
+//   declarations.cpp       specifiers, variables, typedefs
+//   declarations_tagged.cpp  struct, union, enum
 //   declarators.cpp        pointers, arrays, functions, keys; type names
+//   c_header.cpp           what C's headers have and D has not: attributes, bodies, asm
+//   c_typeof.cpp           the types of C's expressions
 //
 // Invariants
 //   - token_ is the next token, lexed in the mode of the place where it stands: whoever
@@ -38,13 +41,40 @@ public:
 private:
     enum class Storage { None, Typedef, Extern, Other };
 
+    // What __attribute__ and _Alignas say about types.
+    struct CAttributes {
+        bool packed = false;
+        std::uint32_t align = 0;        // bytes; 0: nothing was said
+        std::uint64_t vector_bytes = 0; // the same
+        std::string mode;               // "DI"
+
+        void add(const CAttributes& more);
+    };
+
     // What stands before the declarators: "typedef unsigned", "self const struct foo".
     struct Specifiers {
         const Type* type = nullptr;
         Storage storage = Storage::None;
         Scope scope = Scope::Global;
         bool declares_tag = false; // struct, union or enum with a name or enumerators
+        CAttributes attributes;
         Place at;
+    };
+
+    // An integer constant: D's are 64 bits wide and signed, C's as wide as their types.
+    struct Constant {
+        std::int64_t value = 0;
+        bool is_unsigned = false;
+        int bits = 64;
+    };
+
+    // A member of a body that is not laid out yet.
+    struct MemberLine {
+        std::string name;
+        Place at;
+        const Type* type = nullptr;
+        std::optional<std::uint32_t> bits; // of a bit-field
+        CAttributes attributes;
     };
 
     struct Parameters {
@@ -69,6 +99,7 @@ private:
         const Type* type = nullptr;
         bool has_keys = false;
         Parameters keys;
+        CAttributes attributes;
     };
 
     // Member: a name is needed, and most of D's own words are names.
@@ -84,9 +115,11 @@ private:
 
     // Tokens
     void advance(Lexer::Mode mode = Lexer::Mode::Code);
+    Token lex(Lexer::Mode mode);
     const Token& peek();
     bool at(Tok kind) const { return token_.kind == kind; }
     bool at(Key key) const { return token_.key == key; }
+    bool at(CWord word) const { return token_.c_word == word; }
     bool accept(Tok kind);
     void expect(Tok kind);
     std::string take_name();
@@ -136,10 +169,31 @@ private:
     const Type* integer_type(const Token& token) const;
 
     // Constant expressions: an integer, or nothing when the tree is not constant.
-    std::optional<std::int64_t> evaluate(const Node& node) const;
-    std::optional<std::int64_t> evaluate_name(const std::string& name) const;
-    std::optional<std::int64_t> evaluate_binary(const Node& node) const;
+    std::optional<Constant> evaluate(const Node& node) const;
+    std::optional<Constant> evaluate_name(const Node& node) const;
+    std::optional<Constant> evaluate_unary(const Node& node) const;
+    std::optional<Constant> evaluate_binary(const Node& node) const;
     std::optional<std::int64_t> constant_expression();
+
+    // Headers of C
+    bool is_c_word_of_type(const Token& token) const;
+    bool c_specifier(Specifiers& into, struct SpecifierWords& words);
+    bool c_declaration();
+    void c_extras(CAttributes& into);
+    void attribute_list(CAttributes& into);
+    void attribute(CAttributes& into);
+    std::uint32_t alignment_operand();
+    NodePtr align_of();
+    void atomic_type(struct SpecifierWords& words);
+    const Type* typeof_operand();
+    const Type* expression_type(const Node& node) const;
+    const Type* with_attributes(const Type* type, const CAttributes& said, Place place);
+    const Type* complex_type(const Type* part);
+    const Type* vector_type(const Type* element, std::uint64_t bytes, Place place);
+    bool parameter_bracket(Layer& layer);
+    void skip_brackets(Lexer::Mode after = Lexer::Mode::Code);
+    void skip_initialiser();
+    void c_function(const Specifiers& base, Declarator declarator);
 
     // Declarations
     const Type* named_type(std::string_view name) const;
@@ -155,13 +209,20 @@ private:
     const Type* tagged_type(Specifiers& into);
     const Type* target_type(TypeKind kind, const std::string& keyword,
                             const std::string& name);
-    void struct_body(Type& into);
-    void struct_member(Type& into, class StructLayout& layout);
-    void member_declarator(const Specifiers& base, Type& into, StructLayout& layout);
+    void body(Type& into, CAttributes& attributes);
+    std::vector<MemberLine> struct_body(const Type& into);
+    void struct_member(const Type& into, std::vector<MemberLine>& lines);
+    void member_declarator(const Specifiers& base, const Type& into,
+                           std::vector<MemberLine>& lines);
+    void bit_field(MemberLine& line);
+    void lay_out(Type& into, std::vector<MemberLine>& lines,
+                 const CAttributes& attributes, std::uint32_t limit) const;
     void enum_body(Type& into);
+    Constant enumerator(Type& into, Constant next);
+    void finish_enum(Type& into, const CAttributes& attributes) const;
+    void declare_one(const Specifiers& base);
     void declare(const Specifiers& base, Declarator declarator);
     void declare_typedef(const Declarator& declarator);
-    void skip_body();
     void declare_variable(const Specifiers& base, Declarator declarator);
 
     // Declarators
@@ -186,7 +247,9 @@ private:
     std::optional<Token> peeked_;
     int depth_ = 0;
     mutable std::string unknown_type_; // the last name with a backquote that is no type
-    std::unordered_map<std::string, std::int64_t> enumerators_;
+    int c_parameters_ = 0; // how many parameter lists of C's functions are open
+    std::unordered_map<std::string, Constant> enumerators_;
+    std::unordered_map<std::string, const Type*> c_objects_; // functions, variables
     std::unordered_set<std::string> variables_;
     std::unordered_set<const Type*> open_types_; // whose bodies are being parsed
 };

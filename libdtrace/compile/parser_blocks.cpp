@@ -13,10 +13,13 @@ void Parser::inline_definition()
     decl->kind = DeclKind::Inline;
     advance();
     Specifiers base = specifiers();
-    if (base.storage != Storage::None || base.scope != Scope::Global)
+    bool is_c = base.storage != Storage::None && base.at.c_header;
+    if (!is_c && (base.storage != Storage::None || base.scope != Scope::Global))
         fail(Tag::DECL_BADCLASS, base.at,
              "specified storage class not appropriate in D");
     Declarator name = declarator(base, Names::Needed);
+    if (is_c || (base.at.c_header && (at(Tok::LBrace) || at(Tok::Semicolon))))
+        return c_function(base, std::move(name));
     decl->at = name.at;
     decl->name = name.name;
     decl->type = name.type;
@@ -38,7 +41,7 @@ void Parser::inline_definition()
         syntax_error();
     advance(Lexer::Mode::Outer);
     if (auto value = evaluate(*decl->expr); value && !decl->assoc)
-        context_.symbols.inline_values.emplace(decl->name, *value);
+        context_.symbols.inline_values.emplace(decl->name, value->value);
     add(std::move(decl));
 }
 

@@ -188,6 +188,12 @@ NodePtr Parser::unary()
         return size_of();
     if (at(Key::Stringof))
         return string_of();
+    if (at(CWord::Alignof))
+        return align_of();
+    if (at(CWord::Extension)) {
+        advance();
+        return unary();
+    }
     if (at(Tok::LParen) && starts_type(peek()))
         return cast_or_parenthesis();
     return postfix();

@@ -164,6 +164,8 @@ void Pragmas::pragma(Words words, Place at, Lexer& lexer)
         d_pragma(words, at);
     else if (word == "error" || word == "ident" || word == "line")
         control(all.rest, at, lexer);
+    else if (word.starts_with("pack"))
+        packing_.pragma(all.rest.substr(all.rest.find("pack") + 4));
 }
 
 void Pragmas::d_pragma(Words words, Place at)

@@ -6,6 +6,7 @@
 // names exist is the checker's business.
 #pragma once
 
+#include "libdtrace/compile/c_pack.hpp"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/compile/lexer.hpp"
 
@@ -27,6 +28,8 @@ public:
     // One line without its '#'. Throws CompileError with the PRAG* tags.
     void control(std::string_view line, Place at, Lexer& lexer);
 
+    const Packing& packing() const { return packing_; }
+
 private:
     struct Words;
 
@@ -41,6 +44,7 @@ private:
     const CompileOptions& options_;
     Unit& unit_;
     Files files_;
+    Packing packing_;
 };
 
 } // namespace dt

@@ -47,7 +47,7 @@ const Type* parse_type_text(std::string_view text, TypeTable& types)
     if (!type && text == "string")
         type = types.string_type();
     if (!type)
-        type = types.lookup(text);
+        type = types.lookup_original(text);
     if (!type)
         return nullptr;
     if (is_const)

@@ -12,6 +12,11 @@ const Type* Type::resolve() const
     return type;
 }
 
+std::uint32_t Type::alignment() const
+{
+    return own_align != 0 ? own_align : resolve()->align;
+}
+
 bool Type::is_integer() const
 {
     TypeKind real = resolve()->kind;
@@ -91,6 +96,36 @@ bool Type::find_member(std::string_view wanted, Member& found) const
         }
     }
     return false;
+}
+
+// Bodies inside bodies, so no deeper than a program is nested.
+bool has_same_body(const Type& one, const Type& other)
+{
+    if (one.kind != other.kind || one.size != other.size || one.align != other.align ||
+        one.complete != other.complete || one.members.size() != other.members.size() ||
+        one.enumerators.size() != other.enumerators.size())
+        return false;
+    for (std::size_t i = 0; i < one.members.size(); ++i) {
+        const Member &a = one.members[i], &b = other.members[i];
+        if (a.name != b.name || a.offset_bits != b.offset_bits ||
+            a.bitfield_bits != b.bitfield_bits || !is_same_type(*a.type, *b.type))
+            return false;
+    }
+    for (std::size_t i = 0; i < one.enumerators.size(); ++i)
+        if (one.enumerators[i].name != other.enumerators[i].name ||
+            one.enumerators[i].value != other.enumerators[i].value)
+            return false;
+    return true;
+}
+
+bool is_same_type(const Type& one, const Type& other)
+{
+    const Type *a = one.resolve(), *b = other.resolve();
+    if (a == b)
+        return true;
+    bool has_body = a->kind == TypeKind::Struct || a->kind == TypeKind::Union ||
+                    a->kind == TypeKind::Enum;
+    return has_body && a->name.empty() && b->name.empty() && has_same_body(*a, *b);
 }
 
 } // namespace dt

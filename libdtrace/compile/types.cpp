@@ -93,6 +93,7 @@ std::string canonical_integer(std::string_view text)
 struct TypeTable::Impl {
     std::deque<Type> storage;
     Names names, tags;
+    Names first_names, first_tags; // of what redeclare() put something in place of
     std::unordered_map<std::string, FoundEnumerator> enumerators;
     std::vector<Undo> undo;
     std::unordered_set<const Type*> fresh; // declared since mark()
@@ -134,23 +135,26 @@ struct TypeTable::Impl {
         return found == in.end() ? nullptr : found->second;
     }
 
-    const Type* find_base(std::string_view name) const;
+    const Type* find_base(std::string_view name, bool original) const;
 };
 
-const Type* TypeTable::Impl::find_base(std::string_view name) const
+const Type* TypeTable::Impl::find_base(std::string_view name, bool original) const
 {
     std::string_view rest = name;
     std::string_view word = take_word(rest);
     if (word == "const" || word == "volatile")
-        return find_base(trim(rest));
+        return find_base(trim(rest), original);
     if (word == "struct" || word == "union" || word == "enum") {
-        const Type* tag = find(tags, trim(rest));
+        const Type* tag = original ? find(first_tags, trim(rest)) : nullptr;
+        if (tag == nullptr)
+            tag = find(tags, trim(rest));
         TypeKind wanted = word == "struct"  ? TypeKind::Struct
                           : word == "union" ? TypeKind::Union
                                             : TypeKind::Enum;
         return tag != nullptr && tag->kind == wanted ? tag : nullptr;
     }
-    if (const Type* type = find(names, name))
+    const Type* first = original ? find(first_names, name) : nullptr;
+    if (const Type* type = first != nullptr ? first : find(names, name))
         return type;
     std::string integer = canonical_integer(name);
     return integer.empty() ? nullptr : find(names, integer);
@@ -200,12 +204,12 @@ const Type* TypeTable::int_type() const
 
 const Type* TypeTable::int64_type() const
 {
-    return impl_->find(impl_->names, "int64_t");
+    return lookup_original("int64_t");
 }
 
 const Type* TypeTable::uint64_type() const
 {
-    return impl_->find(impl_->names, "uint64_t");
+    return lookup_original("uint64_t");
 }
 
 const Type* TypeTable::string_type() const
@@ -254,7 +258,7 @@ const Type* TypeTable::array_of(const Type* base, std::uint64_t count, bool comp
         slot->count = count;
         slot->complete = complete;
         slot->size = base->resolve()->size * count;
-        slot->align = base->resolve()->align;
+        slot->align = base->alignment();
         slot->userland = base->userland;
     }
     return slot;
@@ -290,11 +294,12 @@ const Type* TypeTable::qualified(const Type* base, bool is_const, bool is_volati
         slot->userland = userland;
         slot->size = base->size;
         slot->align = base->align;
+        slot->own_align = base->own_align;
     }
     return slot;
 }
 
-const Type* TypeTable::lookup(std::string_view name) const
+const Type* TypeTable::find_text(std::string_view name, bool original) const
 {
     name = trim(name);
     std::size_t stars = 0;
@@ -302,11 +307,21 @@ const Type* TypeTable::lookup(std::string_view name) const
         stars += name.back() == '*';
         name.remove_suffix(1);
     }
-    const Type* type = name.empty() ? nullptr : impl_->find_base(name);
+    const Type* type = name.empty() ? nullptr : impl_->find_base(name, original);
     // The table is a cache of derived types: making one does not change its meaning.
     for (; type != nullptr && stars > 0; --stars)
         type = const_cast<TypeTable*>(this)->pointer_to(type);
     return type;
+}
+
+const Type* TypeTable::lookup(std::string_view name) const
+{
+    return find_text(name, false);
+}
+
+const Type* TypeTable::lookup_original(std::string_view name) const
+{
+    return find_text(name, true);
 }
 
 Type* TypeTable::declare(TypeKind kind, std::string_view name)
@@ -336,6 +351,8 @@ Type* TypeTable::redeclare(TypeKind kind, std::string_view name)
     if (found == names.end() || is_fresh(found->second))
         return nullptr;
     impl_->undo.push_back({&names, found->first, found->second, nullptr});
+    (is_tag(kind) ? impl_->first_tags : impl_->first_names)
+        .emplace(found->first, found->second);
     found->second = impl_->make(kind, name);
     found->second->complete = false;
     impl_->fresh.insert(found->second);

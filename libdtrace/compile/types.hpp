@@ -57,6 +57,7 @@ struct Type {
     std::string name; // "int", "foo" for struct foo, the typedef's name; may be empty
     std::uint64_t size = 0;  // bytes
     std::uint32_t align = 1; // bytes
+    std::uint32_t own_align = 0; // Typedef: one that it says instead of its base's
     bool is_signed = false;  // Integer
     bool is_char = false;    // Integer: char, signed char, unsigned char
     bool is_bool = false;
@@ -76,6 +77,7 @@ struct Type {
 
     // Through typedefs and qualifiers.
     const Type* resolve() const;
+    std::uint32_t alignment() const; // of a member of this type
     bool is_integer() const; // Integer or Enum after resolve()
     bool is_float() const;
     bool is_arithmetic() const;
@@ -89,6 +91,12 @@ struct Type {
     // A member by name, through anonymous ones; offset_bits is from this type's start.
     bool find_member(std::string_view name, Member& found) const;
 };
+
+// The same type, or nameless structs, unions and enums with the same parts: what a header
+// says again.
+bool is_same_type(const Type& one, const Type& other);
+// The same parts, whatever the names of the two are.
+bool has_same_body(const Type& one, const Type& other);
 
 class TypeTable {
 public:
@@ -115,6 +123,8 @@ public:
 
     // "unsigned int", "struct foo", "uint8_t", "size_t"; null when unknown.
     const Type* lookup(std::string_view name) const;
+    // The same before any program's redeclare(): what builtins and subroutines mean.
+    const Type* lookup_original(std::string_view name) const;
     // Makes or completes; the caller fills the body in. Null: name taken by another kind.
     Type* declare(TypeKind kind, std::string_view name);
     // What is predefined, or was declared before mark(), gives way: the name is that of
@@ -135,6 +145,8 @@ public:
     void rollback(std::size_t mark);
 
 private:
+    const Type* find_text(std::string_view name, bool original) const;
+
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };

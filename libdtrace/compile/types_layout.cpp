@@ -23,16 +23,23 @@ void StructLayout::grow(std::uint64_t end_bits)
         next_bit_ = end_bits;
 }
 
-void StructLayout::add(std::string name, const Type* type)
+std::uint32_t StructLayout::limited(std::uint32_t align) const
 {
-    const Type* real = type->resolve();
-    std::uint64_t at = round_up(next_bit_, real->align * 8ull);
-    align_ = std::max(align_, real->align);
-    into_.members.push_back({std::move(name), type, at, 0});
-    grow(at + real->size * 8);
+    return limit_ == 0 ? align : std::min(align, limit_);
 }
 
-void StructLayout::add_bitfield(std::string name, const Type* type, std::uint32_t bits)
+void StructLayout::add(std::string name, const Type* type, MemberPlacing placing)
+{
+    std::uint32_t align =
+        limited(std::max(placing.align, placing.packed ? 1 : type->alignment()));
+    std::uint64_t at = round_up(next_bit_, align * 8ull);
+    align_ = std::max(align_, align);
+    into_.members.push_back({std::move(name), type, at, 0});
+    grow(at + type->resolve()->size * 8);
+}
+
+void StructLayout::add_bitfield(std::string name, const Type* type, std::uint32_t bits,
+                                MemberPlacing placing)
 {
     std::uint64_t unit = type->resolve()->size * 8;
     if (bits == 0) {
@@ -40,19 +47,23 @@ void StructLayout::add_bitfield(std::string name, const Type* type, std::uint32_
         return;
     }
     std::uint64_t at = next_bit_;
-    if (at / unit != (at + bits - 1) / unit)
+    if (placing.align != 0)
+        at = round_up(at, limited(placing.align) * 8ull);
+    bool dense = placing.packed || limit_ != 0;
+    if (!dense && at / unit != (at + bits - 1) / unit)
         at = round_up(at, unit);
     if (!name.empty()) {
-        align_ = std::max(align_, type->resolve()->align);
+        std::uint32_t its = limit_ == 0 && placing.packed ? 1 : type->alignment();
+        align_ = std::max(align_, limited(std::max(its, placing.align)));
         into_.members.push_back({std::move(name), type, at, bits});
     }
     grow(at + bits);
 }
 
-void StructLayout::finish()
+void StructLayout::finish(std::uint32_t align)
 {
-    into_.align = align_;
-    into_.size = round_up(round_up(end_bits_, 8) / 8, align_);
+    into_.align = std::max(align_, align);
+    into_.size = round_up(round_up(end_bits_, 8) / 8, into_.align);
     into_.complete = true;
 }
 

@@ -6,6 +6,7 @@
 #include "libdtrace/compile/types_layout.hpp"
 
 #include <cassert>
+#include <cstdarg>
 #include <initializer_list>
 
 namespace dt {
@@ -83,12 +84,29 @@ void declare_in6_addr(TypeTable& types)
     declare_typedef(types, "in6_addr_t", "struct in6_addr");
 }
 
+// Of a size and nothing else: what D cannot calculate with.
+void declare_opaque(TypeTable& types, const char* name, std::uint64_t bytes,
+                    std::uint32_t align)
+{
+    Type* body = types.anonymous(TypeKind::Struct);
+    StructLayout layout(*body);
+    layout.add("bytes", types.array_of(types.lookup("unsigned char"), bytes));
+    layout.finish(align);
+    Type* type = types.declare(TypeKind::Typedef, name);
+    assert(type != nullptr);
+    type->base = body;
+    type->complete = true;
+}
+
 } // namespace
 
 void declare_predefined_types(TypeTable& types)
 {
 #define X(name, base) declare_typedef(types, name, base);
     D_PREDEFINED_TYPEDEFS(X)
+#undef X
+#define X(name, bytes, align) declare_opaque(types, name, bytes, align);
+    D_OPAQUE_TYPES(X)
 #undef X
 
     declare_struct(types, "in_addr", {{"in_addr_t", "s_addr"}});

@@ -74,7 +74,19 @@
     X("pri_t",       "short")          X("stdbool_t",    "int")                \
     X("ipaddr_t",    "unsigned int")   X("in_addr_t",    "unsigned int")       \
     X("in_port_t",   "unsigned short") X("sa_family_t",  "unsigned short")     \
-    X("socklen_t",   "unsigned int")   X("pthread_t",    "unsigned long")
+    X("socklen_t",   "unsigned int")   X("pthread_t",    "unsigned long")      \
+    X("_Float32",    "float")          X("_Float32x",    "double")             \
+    X("_Float64",    "double")         X("_Float64x",    "long double")        \
+    X("__float80",   "long double")
+
+// GCC's own, that headers use as they are.
+#define D_OPAQUE_TYPES(X) /* X(name, bytes, alignment) */ \
+    X("__int128", 16, 16)    X("unsigned __int128", 16, 16) \
+    X("__int128_t", 16, 16)  X("__uint128_t", 16, 16)       \
+    X("_Float128", 16, 16)   X("__float128", 16, 16)        \
+    X("_Float16", 2, 2)      X("__bf16", 2, 2)              \
+    X("_Decimal32", 4, 4)    X("_Decimal64", 8, 8)          \
+    X("_Decimal128", 16, 16) X("__builtin_va_list", sizeof(va_list), 8)
 
 // psinfo_t, lwpsinfo_t and fileinfo_t as DTrace programs know them; the checker turns a
 // member of curpsinfo, curlwpsinfo and fds[n] into the builtin that answers it.

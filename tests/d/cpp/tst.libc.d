@@ -1,5 +1,5 @@
 /*
- * Headers of libc and Linux can be included as they are: what is GCC's own is left out, and what D has
+ * Headers of libc and Linux can be included as they are, and what D has
  * predefined gives way to what they say.
  * @flags: -qC
  */

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// The words that C and GCC have and D has not, as headers use them behind -C.
+//
+// Those with an underscore are known everywhere, because macros of headers are used in
+// scripts, too; the others are words only inside a header.
+#pragma once
+
+#include <string_view>
+
+namespace dt {
+
+// clang-format off
+#define D_C_WORDS(X) /* X(word, name, only in a header?) */ \
+    X("__attribute__", Attribute, 0)       X("__attribute", Attribute, 0) \
+    X("__asm__", Asm, 0)                   X("__asm", Asm, 0) X("asm", Asm, 1) \
+    X("__extension__", Extension, 0) \
+    X("__inline__", Function, 0)           X("__inline", Function, 0) \
+    X("_Noreturn", Function, 0) \
+    X("__thread", Thread, 0)               X("_Thread_local", Thread, 0) \
+    X("__typeof__", Typeof, 0)             X("__typeof", Typeof, 0) \
+    X("typeof", Typeof, 1) \
+    X("_Alignas", Alignas, 0) \
+    X("_Alignof", Alignof, 0)              X("__alignof__", Alignof, 0) \
+    X("__alignof", Alignof, 0) \
+    X("_Atomic", Atomic, 0) \
+    X("_Complex", Complex, 0)              X("__complex__", Complex, 0) \
+    X("__complex", Complex, 0) \
+    X("_Static_assert", StaticAssert, 0)   X("static_assert", StaticAssert, 1) \
+    X("__int128", Int128, 0)
+
+// Other spellings of words that D has.
+#define D_C_SPELLINGS(X) /* X(word, keyword) */ \
+    X("__const__", Const)       X("__const", Const) \
+    X("__volatile__", Volatile) X("__volatile", Volatile) \
+    X("__restrict__", Restrict) X("__restrict", Restrict) \
+    X("__signed__", Signed)     X("__signed", Signed) \
+    X("__builtin_offsetof", Offsetof)
+// clang-format on
+
+enum class CWord {
+    None,
+    Attribute,    // __attribute__((...))
+    Asm,          // a label of the linker's, or assembly
+    Extension,    // no warning
+    Function,     // says something of a function
+    Thread,       // a storage class
+    Typeof,
+    Alignas,
+    Alignof,
+    Atomic,
+    Complex,
+    StaticAssert, // _Static_assert(...);
+    Int128,
+};
+
+struct Token;
+
+// What stands in a header, or comes from one's macro: sets Token::c_word, or makes it the
+// keyword that it means.
+void read_c_word(Token& token);
+bool is_c_word(std::string_view text, bool in_header);
+
+} // namespace dt
