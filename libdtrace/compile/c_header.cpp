@@ -210,6 +210,7 @@ const Type* Parser::complex_type(const Type* part)
 // _Alignas's: a constant or a type.
 std::uint32_t Parser::alignment_operand()
 {
+    Depth depth(*this);
     expect(Tok::LParen);
     std::uint32_t align = starts_type(token_)
                               ? type_name()->alignment()
@@ -221,6 +222,7 @@ std::uint32_t Parser::alignment_operand()
 // _Atomic(int), and the qualifier.
 void Parser::atomic_type(SpecifierWords& words)
 {
+    Depth depth(*this);
     advance();
     words.is_atomic = true;
     if (!at(Tok::LParen) || words.has_type() || !starts_type(peek()))

@@ -128,6 +128,7 @@ const Type* Parser::expression_type(const Node& node) const
 // Behind __typeof__: (type) or (expression).
 const Type* Parser::typeof_operand()
 {
+    Depth depth(*this);
     advance();
     expect(Tok::LParen);
     const Type* type = nullptr;

@@ -68,7 +68,7 @@ bool Parser::starts_declaration() const
     case Key::This:
         return true;
     default:
-        return starts_type(token_) || token_.c_word != CWord::None;
+        return starts_type(token_) || (token_.c_word != CWord::None && !at(CWord::Alignof));
     }
 }
 

@@ -2,7 +2,7 @@
 // See parser.hpp: an enum's body.
 //
 // D's enumerators fit an int. A header's may be as large as a long, as GCC has them: the
-// enum is then unsigned, or 8 bytes wide, or both, as its smallest and largest need.
+// enum is unsigned unless one of them is negative, and 8 bytes wide when one needs that.
 #include "libdtrace/compile/parser.hpp"
 
 #include <algorithm>
@@ -46,7 +46,8 @@ Parser::Constant Parser::enumerator(Type& into, Constant next)
                      "' must be assigned to an integral constant expression");
         next = *value;
     }
-    bool is_int = next.value >= INT_MIN && next.value <= INT_MAX;
+    const bool is_large = is_c && next.is_unsigned && next.value < 0; // above INT64_MAX
+    bool is_int = !is_large && next.value >= INT_MIN && next.value <= INT_MAX;
     if (!is_c && !is_int)
         fail(Tag::DECL_ENOFLOW, place, "enumerator value overflows INT_MAX: " + name);
     Constant mine{next.value, is_c && !is_int && next.is_unsigned,
@@ -66,7 +67,7 @@ Parser::Constant Parser::enumerator(Type& into, Constant next)
     return more;
 }
 
-void Parser::finish_enum(Type& into, const CAttributes& attributes) const
+void Parser::finish_enum(Type& into, const CAttributes& attributes, bool is_c) const
 {
     bool has_negative = false;
     std::uint64_t largest = 0; // or, of a negative one, what it needs without its sign
@@ -85,7 +86,7 @@ void Parser::finish_enum(Type& into, const CAttributes& attributes) const
         size = largest <= UINT8_MAX ? 1 : largest <= UINT16_MAX ? 2 : size;
     into.size = size;
     into.align = std::max(static_cast<std::uint32_t>(size), attributes.align);
-    into.is_signed = has_negative || size > 4 ? has_negative : largest <= INT_MAX;
+    into.is_signed = has_negative || !is_c;
     into.complete = true;
     context_.types.add_enumerator_scope(&into);
 }

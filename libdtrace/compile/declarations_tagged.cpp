@@ -71,7 +71,7 @@ void Parser::body(Type& into, CAttributes& attributes)
         enum_body(into);
         expect(Tok::RBrace);
         c_extras(attributes);
-        finish_enum(into, attributes);
+        finish_enum(into, attributes, place.c_header);
         return;
     }
     std::vector<MemberLine> lines = struct_body(into);

@@ -202,7 +202,9 @@ Parser::Parameters Parser::parameters(Tok close)
             break;
         }
         Specifiers base = specifiers();
-        if (base.storage != Storage::None || base.scope != Scope::Global)
+        bool is_register = base.storage == Storage::Other && place.c_header;
+        if ((base.storage != Storage::None && !is_register) ||
+            base.scope != Scope::Global)
             fail(Tag::DECL_PARMCLASS, place,
                  "inappropriate storage class for function or associative array "
                  "parameter");

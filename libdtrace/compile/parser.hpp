@@ -219,7 +219,7 @@ private:
                  const CAttributes& attributes, std::uint32_t limit) const;
     void enum_body(Type& into);
     Constant enumerator(Type& into, Constant next);
-    void finish_enum(Type& into, const CAttributes& attributes) const;
+    void finish_enum(Type& into, const CAttributes& attributes, bool is_c) const;
     void declare_one(const Specifiers& base);
     void declare(const Specifiers& base, Declarator declarator);
     void declare_typedef(const Declarator& declarator);

@@ -133,7 +133,9 @@ std::optional<Parser::Constant> Parser::evaluate_name(const Node& node) const
         return found->second;
     const Type* in = nullptr;
     if (const Enumerator* found = context_.types.find_enumerator(name, in)) {
-        bool is_int = found->value >= INT32_MIN && found->value <= INT32_MAX;
+        bool is_large = found->value < 0 && !in->is_signed;
+        bool is_int = !is_large && found->value >= INT32_MIN &&
+                      found->value <= INT32_MAX;
         return Constant{found->value, !is_int && !in->is_signed,
                         is_int && node.at.c_header ? 32 : 64};
     }

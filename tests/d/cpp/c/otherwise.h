@@ -1,0 +1,1 @@
+enum named { NAMED = 1ULL << 34 };

@@ -1,0 +1,5 @@
+static inline int f(void)
+{
+	if (1) {
+	return "}"[0];
+}

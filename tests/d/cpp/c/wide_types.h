@@ -1,0 +1,15 @@
+typedef __int128 wide_t;
+typedef unsigned __int128 u_wide_t;
+typedef __signed__ __int128 s_wide_t __attribute__((aligned(16)));
+typedef _Float128 quad_t;
+struct wide { char a; wide_t b; char c; quad_t d; };
+typedef int word_t __attribute__((__mode__(__word__)));
+typedef unsigned u_byte_t __attribute__((mode(QI)));
+typedef float half_double_t __attribute__((mode(DF)));
+typedef float vector_t __attribute__((__vector_size__(16)));
+typedef long long loose_t __attribute__((vector_size(32), aligned(1)));
+struct vectors { char a; vector_t b; loose_t c; };
+double _Complex root(_Complex double z);
+struct complexes { char a; float _Complex b; char c; double _Complex d; };
+struct floats { _Float32 a; _Float64 b; _Float32x c; _Float64x d; };
+struct arguments { char a; __builtin_va_list b; };

@@ -1,0 +1,7 @@
+/*
+ * An enumerator cannot have two values in two headers.
+ * @flags: -C
+ */
+#include "c/again.h"
+#include "c/otherwise.h"
+BEGIN { exit(0); }

@@ -1,0 +1,7 @@
+/*
+ * Variables of a header may be initialised; they are no variables of D's.
+ * @flags: -qC
+ */
+#include "c/initialised.h"
+struct address mine;
+BEGIN { mine.u.words[3] = 1; three = "mine"; printf("%d %s\n", sizeof (mine), three); exit(0); }

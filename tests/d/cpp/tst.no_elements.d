@@ -1,0 +1,13 @@
+/*
+ * Arrays of no length are members of a header's structs and unions, and empty structs are.
+ * @flags: -qC
+ */
+#include "c/no_elements.h"
+BEGIN
+{
+	printf("%d %d %d %d\n", sizeof (struct zero), sizeof (struct flexible), sizeof (union both),
+	    sizeof (struct in_union));
+	printf("%d %d\n", offsetof(struct zero, data), offsetof(struct flexible, data));
+	printf("%d %d\n", offsetof(struct in_union, a), offsetof(struct in_union, b));
+	exit(0);
+}
