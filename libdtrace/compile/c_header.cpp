@@ -189,8 +189,8 @@ const Type* Parser::vector_type(const Type* element, std::uint64_t bytes, Place 
     type->members.push_back(
         {"elements", context_.types.array_of(element, bytes / size), 0, 0});
     type->size = bytes;
-    type->align = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        bytes, static_cast<std::uint64_t>(max_aligned)));
+    type->align = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(bytes, static_cast<std::uint64_t>(max_aligned)));
     type->complete = true;
     return type;
 }

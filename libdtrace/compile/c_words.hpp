@@ -39,11 +39,11 @@ namespace dt {
 
 enum class CWord {
     None,
-    Attribute,    // __attribute__((...))
-    Asm,          // a label of the linker's, or assembly
-    Extension,    // no warning
-    Function,     // says something of a function
-    Thread,       // a storage class
+    Attribute, // __attribute__((...))
+    Asm,       // a label of the linker's, or assembly
+    Extension, // no warning
+    Function,  // says something of a function
+    Thread,    // a storage class
     Typeof,
     Alignas,
     Alignof,

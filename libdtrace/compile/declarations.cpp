@@ -68,7 +68,8 @@ bool Parser::starts_declaration() const
     case Key::This:
         return true;
     default:
-        return starts_type(token_) || (token_.c_word != CWord::None && !at(CWord::Alignof));
+        return starts_type(token_) ||
+               (token_.c_word != CWord::None && !at(CWord::Alignof));
     }
 }
 
@@ -229,8 +230,8 @@ const Type* Parser::finish_specifiers(const SpecifierWords& words)
 
     const Type* type = words.type;
     if (words.is_int128) {
-        type = context_.types.lookup(words.is_unsigned ? "unsigned __int128"
-                                                       : "__int128");
+        type =
+            context_.types.lookup(words.is_unsigned ? "unsigned __int128" : "__int128");
     } else if (type == nullptr) {
         std::string name;
         if (words.is_unsigned)
@@ -241,7 +242,7 @@ const Type* Parser::finish_specifiers(const SpecifierWords& words)
             name += "short ";
         for (int i = 0; i < words.n_long; ++i)
             name += "long ";
-        name += words.word == Key::Void ? "void"
+        name += words.word == Key::Void         ? "void"
                 : is_char                       ? "char"
                 : is_float                      ? "float"
                 : is_double || words.is_complex ? "double"
@@ -299,8 +300,7 @@ void Parser::declare(const Specifiers& base, Declarator declarator)
         return;
     }
     bool is_function = declarator.type->resolve()->kind == TypeKind::Function;
-    bool elsewhere =
-        base.storage == Storage::Extern || base.storage == Storage::Other;
+    bool elsewhere = base.storage == Storage::Extern || base.storage == Storage::Other;
     if (elsewhere || is_function) {
         // Says that something exists elsewhere: D has no use for it but its types.
         if (declarator.at.c_header)

@@ -73,14 +73,15 @@ void Parser::finish_enum(Type& into, const CAttributes& attributes, bool is_c) c
     std::uint64_t largest = 0; // or, of a negative one, what it needs without its sign
     for (const Enumerator& one : into.enumerators) {
         auto found = enumerators_.find(one.name);
-        bool is_negative = one.value < 0 && !(found != enumerators_.end() &&
-                                              found->second.is_unsigned);
+        bool is_negative = one.value < 0 &&
+                           !(found != enumerators_.end() && found->second.is_unsigned);
         auto bits = static_cast<std::uint64_t>(one.value);
         has_negative = has_negative || is_negative;
         largest = std::max(largest, is_negative ? ~bits : bits);
     }
     if (has_negative)
-        largest = largest > INT64_MAX ? largest : largest << 1; // and a bit for the sign
+        largest =
+            largest > INT64_MAX ? largest : largest << 1; // and a bit for the sign
     std::uint64_t size = largest > UINT_MAX ? 8 : 4;
     if (attributes.packed)
         size = largest <= UINT8_MAX ? 1 : largest <= UINT16_MAX ? 2 : size;

@@ -30,8 +30,7 @@ const Type* Parser::tagged_type(Specifiers& into)
         advance();
         into.declares_tag = true;
         type = context_.types.declare(kind, name);
-        if (at(Tok::LBrace) && place.c_header &&
-            (type == nullptr || type->complete))
+        if (at(Tok::LBrace) && place.c_header && (type == nullptr || type->complete))
             if (Type* anew = context_.types.redeclare(kind, name))
                 type = anew;
         if (type == nullptr)

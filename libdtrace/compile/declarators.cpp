@@ -34,8 +34,8 @@ const Type* Parser::whole_type(const Type* type, Place place,
 // something of pointers alone.
 const Type* Parser::of_own(const Type* type)
 {
-    bool is_marked = type->kind == TypeKind::Typedef && type->name.empty() &&
-                     type->userland;
+    bool is_marked =
+        type->kind == TypeKind::Typedef && type->name.empty() && type->userland;
     return is_marked ? context_.types.qualified(type->base, type->is_const,
                                                 type->is_volatile, false)
                      : type;

@@ -134,8 +134,8 @@ std::optional<Parser::Constant> Parser::evaluate_name(const Node& node) const
     const Type* in = nullptr;
     if (const Enumerator* found = context_.types.find_enumerator(name, in)) {
         bool is_large = found->value < 0 && !in->is_signed;
-        bool is_int = !is_large && found->value >= INT32_MIN &&
-                      found->value <= INT32_MAX;
+        bool is_int =
+            !is_large && found->value >= INT32_MIN && found->value <= INT32_MAX;
         return Constant{found->value, !is_int && !in->is_signed,
                         is_int && node.at.c_header ? 32 : 64};
     }

@@ -17,10 +17,7 @@ struct SpecifierWords {
     const Type* type = nullptr; // a struct, a typedef, string
     Place at;
 
-    bool has_type() const
-    {
-        return type != nullptr || word != Key::None || is_int128;
-    }
+    bool has_type() const { return type != nullptr || word != Key::None || is_int128; }
     bool has_attributes() const
     {
         return n_long > 0 || is_short || is_signed || is_unsigned || is_complex;
