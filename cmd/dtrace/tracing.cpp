@@ -199,6 +199,9 @@ int Tracing::list()
 int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
 {
     auto* self = static_cast<Tracing*>(arg);
+    self->rows_ = self->text_; // the record may change it
+    if (!self->rows_)
+        return DTRACE_CONSUME_THIS;
     FILE* out = self->out_;
     bool quiet = set(self->session_, "quiet");
     const dtrace_probedesc_t* probe = data->dtpda_pdesc;
@@ -229,22 +232,28 @@ int Tracing::on_record(const dtrace_probedata_t*, const dtrace_recdesc_t* record
     auto* self = static_cast<Tracing*>(arg);
     if (record != nullptr)
         return DTRACE_CONSUME_THIS;
-    if (!self->quiet_ || self->flowindent_)
+    if (self->rows_ && (!self->quiet_ || self->flowindent_))
         std::fputc('\n', self->out_);
     return DTRACE_CONSUME_NEXT;
 }
 
 int Tracing::on_error(const dtrace_errdata_t* data, void* arg)
 {
-    std::fflush(static_cast<Tracing*>(arg)->out_);
-    say("%s", data->dteda_msg);
+    auto* self = static_cast<Tracing*>(arg);
+    if (!self->told_in_lines_) {
+        std::fflush(self->out_);
+        say("%s", data->dteda_msg);
+    }
     return DTRACE_HANDLE_OK;
 }
 
 int Tracing::on_drop(const dtrace_dropdata_t* data, void* arg)
 {
-    std::fflush(static_cast<Tracing*>(arg)->out_);
-    say("%s", data->dtdda_msg);
+    auto* self = static_cast<Tracing*>(arg);
+    if (!self->told_in_lines_) {
+        std::fflush(self->out_);
+        say("%s", data->dtdda_msg);
+    }
     return DTRACE_HANDLE_OK;
 }
 
@@ -253,7 +262,17 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
     auto* self = static_cast<Tracing*>(arg);
     if (std::strcmp(data->dtsda_option, "flowindent") == 0)
         self->flowindent_ = set(self->session_, "flowindent");
+    else if (std::strcmp(data->dtsda_option, "format") == 0)
+        self->read_format();
     return DTRACE_HANDLE_OK;
+}
+
+// Rows and messages are for people; in json errors and drops are lines of the output.
+void Tracing::read_format()
+{
+    dtrace_optval_t format = 0; // 1: text, 2: json
+    text_ = dtrace_getopt(session_, "format", &format) != 0 || format == 1;
+    told_in_lines_ = format == 2;
 }
 
 // The targets, and children that were followed.
@@ -333,6 +352,7 @@ int Tracing::run()
     }
     catch_signals(session_);
     flowindent_ = set(session_, "flowindent");
+    read_format();
 
     struct Size {
         const char *option, *name;
@@ -387,8 +407,7 @@ int Tracing::run()
         }
     }
     if (!failed && n_interrupts < 2) {
-        dtrace_optval_t format = 0; // 1: text
-        if (dtrace_getopt(session_, "format", &format) != 0 || format == 1)
+        if (text_)
             std::fputc('\n', out_);
         if (dtrace_aggregate_print(session_, consumed, nullptr) != 0)
             die(session_, "failed to print aggregations");

@@ -38,6 +38,7 @@ private:
     static void on_process(ps_prochandle* process, const char* message, void* arg);
     void process_ended(ps_prochandle* process);
     bool all_ended() const;
+    void read_format();
 
     dtrace_hdl_t* session_;
     const Arguments& args_;
@@ -48,6 +49,9 @@ private:
     bool header_done_ = false;
     bool quiet_ = false;
     bool flowindent_ = false;
+    bool text_ = true;           // -x format
+    bool rows_ = true;           // of the record under way
+    bool told_in_lines_ = false; // errors and drops
 };
 
 // Handlers for SIGINT and the like: the first asks for an orderly end, the second

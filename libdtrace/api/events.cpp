@@ -3,7 +3,8 @@
 #include "libdtrace/api/views.hpp"
 #include "libdtrace/consume/structured.hpp"
 
-// A line of the output like any other, where that is for programs.
+// A line of the output like any other, where that is for programs. Handlers are called
+// whatever the form is.
 template <class Event> static bool put_line(dtrace_hdl& session, const Event& event)
 {
     dt::put_json(session.out->text(), event);
@@ -17,8 +18,8 @@ bool dtrace_hdl::writes_json() const
 
 bool dtrace_hdl::fault(const dt::FaultEvent& event)
 {
-    if (writes_json())
-        return put_line(*this, event);
+    if (writes_json() && !put_line(*this, event))
+        return false;
     if (on_err.func == nullptr)
         return true;
     std::string text = event.text;
@@ -40,8 +41,8 @@ bool dtrace_hdl::fault(const dt::FaultEvent& event)
 
 bool dtrace_hdl::drop(const dt::DropEvent& event)
 {
-    if (writes_json())
-        return put_line(*this, event);
+    if (writes_json() && !put_line(*this, event))
+        return false;
     if (on_drop.func == nullptr)
         return true;
     dtrace_dropdata_t data{};

@@ -4,6 +4,9 @@
 // One entry of an action list is one RecordDesc; statements of several entries say in
 // their first how many. A sink that says This gets the whole statement printed and is
 // asked again after it; one that says Next is asked about each entry.
+//
+// What a command of system() prints stands between the records. In the forms for programs
+// every line is theirs, so it goes to the standard error output there.
 #include "libdtrace/consume/runner.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -14,7 +17,7 @@
 
 namespace dt {
 
-static Error stopped(const char* who)
+Error Runner::stopped(const char* who)
 {
     return Error{Code::invalid, std::string(who) + " ended the consumption"};
 }
@@ -23,7 +26,7 @@ Result<Ok> Runner::run(EcbState& ecb, const ProbeData& data, Output& out,
                        RecordSink& sink)
 {
     if (display.form != OutputForm::text)
-        return run_structured(ecb, data, out);
+        return run_structured(ecb, data, out, sink);
     const bool at_once = out.wants_pieces() || sink.writes_beside();
     Verdict verdict = sink.probe(data);
     if (verdict == Verdict::Next)
@@ -131,7 +134,8 @@ Result<Ok> Runner::run_program(const std::string& command, Output& out)
         return flushed;
     if (auto flushed = out.flush(); !flushed)
         return flushed;
-    if (std::system(command.c_str()) == -1)
+    const char* prefix = display.form != OutputForm::text ? "exec 1>&2\n" : "";
+    if (std::system((prefix + command).c_str()) == -1)
         complain(errno_error("system(\"" + command + "\")").text);
     return Ok{};
 }

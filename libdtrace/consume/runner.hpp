@@ -30,7 +30,8 @@ public:
 
 private:
     // runner_structured.cpp: what it records as one object, or as folded stacks.
-    Result<Ok> run_structured(EcbState& ecb, const ProbeData& data, Output& out);
+    Result<Ok> run_structured(EcbState& ecb, const ProbeData& data, Output& out,
+                              RecordSink& sink);
     Result<Ok> print_statement(EcbState& ecb, const ProbeData& data, std::size_t index,
                                Output& out);
     Result<Ok> formatted(EcbState& ecb, const ProbeData& data, std::size_t index,
@@ -45,6 +46,7 @@ private:
     void tracemem(EcbState& ecb, const ProbeData& data, std::size_t index, Output& out);
     void setopt(const std::string& name, const std::string& value);
     void complain(const std::string& text);
+    static Error stopped(const char* who);
 
     Symbolizer& symbols_;
     Events* events_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A record's statements in a form for programs (structured.hpp). What they do besides is
-// done as always; no sink is asked.
+// A record's statements in a form for programs (structured.hpp). The sink is asked as for
+// text; what it skips is not in the record's line, which comes when all were asked about.
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/runner.hpp"
 #include "libdtrace/consume/structured.hpp"
@@ -9,21 +9,37 @@
 
 namespace dt {
 
-Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& out)
+Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& out,
+                                  RecordSink& sink)
 {
+    Verdict verdict = sink.probe(data);
+    if (verdict == Verdict::Next)
+        return Ok{};
+    if (verdict != Verdict::This)
+        return stopped("the probe callback");
     std::optional<StructuredRecord> part(std::in_place, data, context());
     bool any_part = false;
     const auto& records = ecb.info.records;
-    for (std::size_t i = 0; i < records.size(); i += records[i].n_values) {
+    for (std::size_t i = 0; i < records.size();) {
         const RecordDesc& desc = records[i];
         StructuredRecord& record = *part;
-        switch (desc.action) {
-        case DTRACEACT_LIBACT:
+        if (desc.action == DTRACEACT_LIBACT) {
             if (auto done = library_action(ecb, data, i, out); !done)
                 return done;
-            break;
-        case DTRACEACT_EXIT:
+            i += desc.n_values;
+            continue;
+        }
+        if (desc.action == DTRACEACT_EXIT)
             exit_status = static_cast<int>(load_signed(data.bytes(desc)));
+        verdict = sink.record(data, &desc);
+        if (verdict == Verdict::Next) {
+            i++;
+            continue;
+        }
+        if (verdict != Verdict::This)
+            return stopped("the record callback");
+        switch (desc.action) {
+        case DTRACEACT_EXIT:
             record.exit(*exit_status);
             break;
         case DTRACEACT_PRINTF:
@@ -60,11 +76,17 @@ Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& 
             record.value(desc, data.bytes(desc));
             break;
         }
+        i += desc.n_values;
     }
     if (!any_part || !part->empty())
         part->finish(out.text());
-    return out.wants_pieces() || out.text().size() >= enough_text ? out.commit({&data})
-                                                                  : Result<Ok>(Ok{});
+    if (out.wants_pieces() || sink.writes_beside() || out.text().size() >= enough_text)
+        if (auto committed = out.commit({&data}); !committed)
+            return committed;
+    verdict = sink.record(data, nullptr);
+    return verdict == Verdict::This || verdict == Verdict::Next
+               ? Result<Ok>(Ok{})
+               : stopped("the record callback");
 }
 
 } // namespace dt

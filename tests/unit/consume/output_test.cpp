@@ -203,3 +203,39 @@ TEST(Handlers, CanEndTheConsumption)
     Asking sink;
     EXPECT_FALSE(s.consumer().drain(DrainKind::Final, out, sink));
 }
+
+TEST(Sinks, AreAskedInTheFormsForProgramsToo)
+{
+    Session s;
+    std::uint32_t two = s.clause({{DTRACEACT_DIFEXPR, 4, s.types.lookup("int")},
+                                  {DTRACEACT_DIFEXPR, 4, s.types.lookup("int")}});
+    s.consumer().display().form = OutputForm::json;
+    auto drained = [&](Asking& asking, std::uint64_t time) {
+        s.record(two, bytes_of<std::int32_t>(1) + bytes_of<std::int32_t>(2), time);
+        StringOutput out;
+        EXPECT_TRUE(s.consumer().drain(DrainKind::Final, out, asking));
+        return out.taken;
+    };
+    Asking all;
+    std::string text = drained(all, 1);
+    EXPECT_NE(text.find("\"value\":1"), std::string::npos) << text;
+    EXPECT_NE(text.find("\"value\":2"), std::string::npos) << text;
+    EXPECT_EQ(all.actions.size(), 2u);
+    EXPECT_EQ(all.ends, 1);
+
+    Asking none;
+    none.on_record = Verdict::Next;
+    text = drained(none, 2);
+    EXPECT_NE(text.find("\"values\":[]"), std::string::npos) << text;
+
+    Asking skips;
+    skips.on_probe = Verdict::Next;
+    EXPECT_EQ(drained(skips, 3), "");
+    EXPECT_EQ(skips.ends, 0);
+
+    Asking ends;
+    ends.on_record = Verdict::Abort;
+    s.record(two, bytes_of<std::int32_t>(1) + bytes_of<std::int32_t>(2), 4);
+    StringOutput out;
+    EXPECT_FALSE(s.consumer().drain(DrainKind::Final, out, ends));
+}
