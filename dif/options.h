@@ -46,7 +46,7 @@
 	X(agghist,       28, BOOL,  DT_OPT_UNSET,   1) \
 	X(aggpack,       29, BOOL,  DT_OPT_UNSET,   1) \
 	X(aggzoom,       30, BOOL,  DT_OPT_UNSET,   1) \
-	X(maxframes,     31, COUNT, 128,            0)
+	X(maxframes,     31, COUNT, DT_OPT_UNSET,   0)
 /* clang-format on */
 
 enum dif_option {

@@ -198,9 +198,10 @@ bool within_limits(int number, std::uint64_t value)
     case DTRACEOPT_stackframes:
     case DTRACEOPT_ustackframes:
     case DTRACEOPT_jstackframes:
-    case DTRACEOPT_maxframes:
     case DTRACEOPT_jstackstrsize:
         return value <= UINT16_MAX;
+    case DTRACEOPT_maxframes:
+        return value > 0 && value <= UINT16_MAX;
     default:
         return true;
     }

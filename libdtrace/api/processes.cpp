@@ -2,7 +2,11 @@
 // Grabbing, creating and naming.
 #include "libdtrace/api/processes.hpp"
 
+#include "libdtrace/api/debug.hpp"
+
 #include "libdtrace/providers/process_patches.hpp"
+
+#include <algorithm>
 
 namespace dt {
 
@@ -42,6 +46,8 @@ Result<ps_prochandle*> Processes::adopt(Target target)
     if (!symbols)
         return symbols.error();
     process->symbols = std::move(*symbols);
+    debug("process %d: %s, %zu modules", process->pid,
+          process->created ? "created" : "grabbed", process->symbols->modules().size());
     processes_.push_back(std::move(process));
     return processes_.back().get();
 }
@@ -94,7 +100,7 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
 
 Result<ProcessSymbols*> Processes::look_at(pid_t pid)
 {
-    auto& kept = visitors_[pid];
+    auto& kept = visitor(pid);
     auto opened = ProcessSymbols::open(pid, images_);
     if (!opened)
         return without("symbols of " + std::to_string(pid), opened.error());
@@ -104,6 +110,7 @@ Result<ProcessSymbols*> Processes::look_at(pid_t pid)
 
 void Processes::release(ps_prochandle* process)
 {
+    debug("process %d: released", process->pid);
     if (process->alive && agent_) {
         // A target that died meanwhile needs nothing any more.
         if (auto detached = agent_->detach(process->pid); !detached)
@@ -153,13 +160,32 @@ ProcessSymbols* Processes::known_symbols(std::uint64_t pid)
         process = find(process->followed);
     if (process != nullptr)
         return process->symbols.get();
-    if (auto at = visitors_.find(id); at != visitors_.end())
-        return at->second.get();
-    auto opened = ProcessSymbols::open(id, images_);
-    auto& kept = visitors_[id];
-    if (opened)
-        kept = std::move(*opened);
+    const bool known = visitors_.count(id) != 0;
+    auto& kept = visitor(id);
+    if (!known)
+        if (auto opened = ProcessSymbols::open(id, images_))
+            kept = std::move(*opened);
     return kept.get();
+}
+
+void Processes::keep_at_most(std::size_t n_visitors)
+{
+    max_visitors_ = n_visitors;
+    auto earlier = [](const auto& a, const auto& b) {
+        return a.second.used < b.second.used;
+    };
+    while (visitors_.size() > max_visitors_) {
+        auto oldest = std::min_element(visitors_.begin(), visitors_.end(), earlier);
+        debug("process %d: its symbols are let go", oldest->first);
+        visitors_.erase(oldest);
+    }
+}
+
+std::unique_ptr<ProcessSymbols>& Processes::visitor(pid_t pid)
+{
+    visitors_[pid].used = ++n_uses_;
+    keep_at_most(max_visitors_);
+    return visitors_[pid].symbols;
 }
 
 std::string Processes::uaddr(std::uint64_t pid, std::uint64_t addr)

@@ -40,6 +40,9 @@ public:
     Result<ProcessSymbols*> symbols_of(pid_t pid);
     // Names alone, of a process that need not be grabbed.
     Result<ProcessSymbols*> look_at(pid_t pid);
+    // Of processes that are not grabbed; the one that was asked for longest ago goes.
+    void keep_at_most(std::size_t n_visitors);
+    std::size_t n_visitors() const { return visitors_.size(); }
     void release(ps_prochandle* process);
     // A child that the agent holds already; it may have ended.
     void follow(pid_t parent, pid_t child);
@@ -66,11 +69,19 @@ public:
 private:
     Result<ps_prochandle*> adopt(Target target);
     ProcessSymbols* known_symbols(std::uint64_t pid);
+    std::unique_ptr<ProcessSymbols>& visitor(pid_t pid);
 
     std::optional<AgentClient> agent_;
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
-    std::map<pid_t, std::unique_ptr<ProcessSymbols>> visitors_; // only symbolized
+    // Processes that are only symbolized.
+    struct Visitor {
+        std::unique_ptr<ProcessSymbols> symbols; // null: they could not be had
+        std::uint64_t used = 0;
+    };
+    std::map<pid_t, Visitor> visitors_;
+    std::size_t max_visitors_ = 8; // pgmax
+    std::uint64_t n_uses_ = 0;
 };
 
 } // namespace dt

@@ -2,7 +2,11 @@
 // From compiled programs to firing probes, and back to rest.
 #include "libdtrace/api/session.hpp"
 
+#include "libdtrace/api/debug.hpp"
+
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -29,7 +33,17 @@ int dtrace_hdl::fail(int number, std::string text)
 {
     error = number;
     error_text = std::move(text);
+    dt::debug("error %d: %s", number, dtrace_errmsg(this, number));
     return -1;
+}
+
+void dtrace_hdl::internal_error(const std::string& text) const
+{
+    dt::debug("internal error: %s", text.c_str());
+    if (!options.flags.core)
+        return;
+    std::fprintf(stderr, "libdtrace: internal error: %s\n", text.c_str());
+    std::abort();
 }
 
 int dtrace_hdl::fail(const dt::Error& cause)
@@ -65,6 +79,7 @@ int dtrace_hdl::load(dt::Enabling& enabling)
         0) {
         if (refused.too_large != 0 && refused.too_large <= prog->matched.size())
             return fail(too_large(*prog, refused.too_large - 1));
+        internal_error(std::string("our own DOF was refused: ") + refused.text);
         return fail(EDT_DIFINVAL, std::string("DOF was refused: ") + refused.text +
                                       " at " + std::to_string(refused.where));
     }
@@ -138,6 +153,8 @@ int dtrace_hdl::start()
             return -1;
     }
 
+    dt::debug("go: %zu programs, %u probes, an arena of %zu KiB", enabled.size(),
+              n_probes_added, std::size_t{arena->total_bytes() >> 10});
     active = true;
     dt_activity_advance(arena->base(), DT_ACTIVITY_INACTIVE, DT_ACTIVITY_WARMUP);
     tend(dt::monotonic_ns());
@@ -264,6 +281,7 @@ int dtrace_hdl::stop()
     if (!active || stopped)
         return 0;
     stopped = true;
+    dt::debug("stop");
     clock.stop();
     if (dt::AgentClient* agent = processes.agent())
         if (auto ended = agent->profile({}); !ended)

@@ -67,6 +67,9 @@ struct dtrace_hdl : dt::Events {
     std::string error_text; // empty: the text of the number
     int fail(int number, std::string text = "");
     int fail(const dt::Error& error);
+    // What cannot be, unless we are wrong: with -x core the process ends here, for a look
+    // at its core.
+    void internal_error(const std::string& text) const;
 
     // compile.cpp
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
@@ -77,6 +80,8 @@ struct dtrace_hdl : dt::Events {
     int load_libraries(uint_t cflags);
     std::variant<dt::ProbeMatch, dt::Diagnostic> match(const dt::ProbeSpec& spec);
     int set_option(const char* name, const char* value);
+    // Of any source: what the option changes is changed at once.
+    dt::Options::Refused take_option(std::string_view name, std::string_view value);
     std::string hint_for(const dt::ProbeSpec& spec);
     dt::ProviderAttributes attributes_of_provider(const dt::ProbeInfo& probe);
     dt::ProbeStability stability_of(std::span<const std::uint32_t> ids);

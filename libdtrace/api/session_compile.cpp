@@ -2,12 +2,14 @@
 // Text to a program of this session: options for the compiler, probes for its descriptions.
 #include "libdtrace/api/session.hpp"
 
+#include "libdtrace/api/debug.hpp"
 #include "libdtrace/api/libraries.hpp"
 #include "libdtrace/api/preprocess.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using dt::Diagnostic;
@@ -108,6 +110,15 @@ static std::optional<std::uint64_t> macro_value(dtrace_hdl& session,
     return std::nullopt;
 }
 
+static void allow_core()
+{
+    rlimit core{};
+    if (::getrlimit(RLIMIT_CORE, &core) == 0) {
+        core.rlim_cur = core.rlim_max;
+        ::setrlimit(RLIMIT_CORE, &core);
+    }
+}
+
 static std::string option_refusal(dt::Options::Refused refused, std::string_view name)
 {
     switch (refused) {
@@ -133,9 +144,27 @@ static std::string option_refusal(dt::Options::Refused refused, std::string_view
     return "";
 }
 
+dt::Options::Refused dtrace_hdl::take_option(std::string_view name,
+                                             std::string_view value)
+{
+    auto refused = options.set(name, value, active);
+    if (refused == dt::Options::Refused::none) {
+        if (name == "debug")
+            _dtrace_debug = options.flags.debug;
+        else if (name == "core" && options.flags.core)
+            allow_core();
+        else if (name == "pgmax")
+            processes.keep_at_most(static_cast<std::size_t>(options.pgmax));
+    }
+    dt::debug("option %.*s=%.*s%s", static_cast<int>(name.size()), name.data(),
+              static_cast<int>(value.size()), value.data(),
+              refused == dt::Options::Refused::none ? "" : ": refused");
+    return refused;
+}
+
 int dtrace_hdl::set_option(const char* name, const char* value)
 {
-    auto refused = options.set(name, value == nullptr ? "" : value, active);
+    auto refused = take_option(name, value == nullptr ? "" : value);
     switch (refused) {
     case dt::Options::Refused::none:
         if (consumer)
@@ -190,13 +219,16 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
         static_cast<std::uint32_t>(options.run_time(DTRACEOPT_jstackframes));
     to.jstackstrsize =
         static_cast<std::uint32_t>(options.run_time(DTRACEOPT_jstackstrsize));
+    if (options.is_set(DTRACEOPT_maxframes))
+        to.maxframes =
+            static_cast<std::uint32_t>(options.run_time(DTRACEOPT_maxframes));
     to.macro_value = [this](std::string_view name) { return macro_value(*this, name); };
     to.set_option = [this](std::string_view name,
                            std::string_view value) -> std::optional<std::string> {
         if (is_past(name))
             return "it comes too late in a program: -x " + std::string(name) +
                    " on the command line";
-        auto refused = options.set(name, value, active);
+        auto refused = take_option(name, value);
         if (refused == dt::Options::Refused::none)
             return std::nullopt;
         return option_refusal(refused, name);
@@ -224,6 +256,12 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
     to.modules = [this](std::string_view scope) { return modules_of(scope); };
     to.probed_function = [this](std::uint32_t id) { return probed_function(id); };
     return to;
+}
+
+// No program can cause them: the checker lets nothing through of which they speak.
+static bool is_internal(dt::Tag tag)
+{
+    return tag == dt::Tag::UNKNOWN || tag == dt::Tag::ASRELO || tag == dt::Tag::CG_DYN;
 }
 
 static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one_line)
@@ -267,12 +305,16 @@ int dtrace_hdl::load_libraries(uint_t cflags)
         to.source_name = library.path;
         auto compiled = compiler->compile(library.text, to);
         auto* diagnostic = std::get_if<Diagnostic>(&compiled);
-        if (diagnostic != nullptr && diagnostic->tag == dt::Tag::PRAGMA_DEPEND)
+        if (diagnostic != nullptr && diagnostic->tag == dt::Tag::PRAGMA_DEPEND) {
+            dt::debug("library %s: passed over: %s", library.path.c_str(),
+                      diagnostic->text.c_str());
             continue;
+        }
         if (diagnostic != nullptr)
             return fail(EDT_COMPILER,
                         text_of(*diagnostic, options.flags.errtags, false));
         libraries.push_back(library.name());
+        dt::debug("library %s: compiled", library.path.c_str());
     }
     library_folders = std::move(folders);
     return 0;
@@ -357,6 +399,8 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
         };
     auto compiled = compiler->compile(text, to);
     if (auto* diagnostic = std::get_if<Diagnostic>(&compiled)) {
+        if (is_internal(diagnostic->tag))
+            internal_error(text_of(*diagnostic, true, false));
         error_quote =
             diagnostic->source.empty() ? dt::quote_source(text, diagnostic->at) : "";
         fail(EDT_COMPILER,
@@ -375,6 +419,9 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
         }
         prog->matched.push_back(std::move(ids));
     }
+    dt::debug("compiled %s: %zu clauses, %zu probes known",
+              source_name.empty() ? "a program" : source_name.c_str(),
+              prog->program->clauses.size(), registry.size());
     programs.push_back(std::move(prog));
     return programs.back().get();
 }

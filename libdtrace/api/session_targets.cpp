@@ -4,6 +4,7 @@
 
 #include "dif/dof.h"
 #include "libdtrace/api/clock.hpp"
+#include "libdtrace/api/debug.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -143,6 +144,15 @@ int dtrace_hdl::plant(ps_prochandle* process)
             return 0; // its exit is reported as an event
         return fail(planted.error());
     }
+    dt::debug("process %d: %zu places to fire at, %u planted, %zu refused, %zu gone",
+              process->pid, sites.size(), planted->n_planted, planted->refused.size(),
+              planted->gone.size());
+    if (dt::debugging())
+        for (const dt::Refusal& refusal : planted->refused)
+            if (refusal.site < sites.size())
+                dt::debug("process %d: nothing planted at 0x%llx: %s", process->pid,
+                          static_cast<unsigned long long>(sites[refusal.site].at.value),
+                          refusal.reason.c_str());
     auto gone = planted->gone.begin();
     for (std::uint32_t i = 0; i < sites.size(); i++) {
         if (gone != planted->gone.end() && *gone == i) {
@@ -230,6 +240,25 @@ void dtrace_hdl::report_process(ps_prochandle* process, const std::string& text)
         on_proc.func(process, text.c_str(), on_proc.arg);
 }
 
+static const char* event_text(dt::AgentEvent::Kind kind)
+{
+    switch (kind) {
+    case dt::AgentEvent::exited:
+        return "ended";
+    case dt::AgentEvent::execed:
+        return "runs another program";
+    case dt::AgentEvent::libraries_changed:
+        return "its libraries changed";
+    case dt::AgentEvent::forked:
+        return "forked";
+    case dt::AgentEvent::agent_error:
+        return "the agent reports an error";
+    case dt::AgentEvent::agent_gone:
+        return "the agent is gone";
+    }
+    return "";
+}
+
 // A program that loads libraries all the time makes events faster than they are handled:
 // what is left waits until records were drained.
 void dtrace_hdl::handle_agent_events()
@@ -248,6 +277,7 @@ void dtrace_hdl::handle_agent_events()
             return;
         const dt::AgentEvent& event = **next;
         ps_prochandle* process = processes.find(event.pid);
+        dt::debug("process %d: %s", event.pid, event_text(event.kind));
         switch (event.kind) {
         case dt::AgentEvent::exited:
             if (process == nullptr || !process->alive)

@@ -3,6 +3,8 @@
 // functions that probes are in.
 #include "libdtrace/api/session.hpp"
 
+#include "libdtrace/api/debug.hpp"
+
 #include "libdtrace/symbols/suggest.hpp"
 
 #include <algorithm>
@@ -55,9 +57,13 @@ dtrace_hdl::modules_of(std::string_view scope)
         TargetModule& one = modules.emplace_back();
         one.name = module->name;
         one.bias = module->bias;
-        if (module->image)
-            if (auto types = module->image->debug_types())
+        if (module->image) {
+            auto types = module->image->debug_types();
+            if (types)
                 one.types = *types;
+            dt::debug("type data of %s: %s", module->name.c_str(),
+                      types ? "found" : types.error().text.c_str());
+        }
         if (module->is_main) // goes before its libraries, wherever it lies
             std::rotate(modules.begin(), modules.end() - 1, modules.end());
     }
@@ -92,6 +98,8 @@ std::variant<ProbedFunction, std::string> dtrace_hdl::probed_function(std::uint3
     if (module == nullptr || !module->image)
         return "its module is not known any more";
     auto types = module->image->debug_types();
+    dt::debug("type data of %s: %s", module->name.c_str(),
+              types ? "found" : types.error().text.c_str());
     if (!types)
         return types.error().code == dt::Code::not_found
                    ? module->name + " has no debug data (compile it with -g, or install "

@@ -261,6 +261,7 @@ void Checker::action_stack(Node& node)
         (is_frames ? frames : bytes) = argument.value;
     }
     node.args.clear();
+    frames = std::min<std::uint64_t>(frames, options_.maxframes);
     node.value = user ? DTRACE_USTACK_ARG(frames, bytes) : frames;
 }
 

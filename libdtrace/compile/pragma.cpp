@@ -66,6 +66,7 @@ constexpr std::string_view preprocessor_words[] = {"include", "define", "undef",
     X(pspec, pspec) X(strsize, strsize) X(iregs, n_registers) X(tregs, n_tuple_registers) \
     X(stackframes, stackframes) X(ustackframes, ustackframes) \
     X(jstackframes, jstackframes) X(jstackstrsize, jstackstrsize) \
+    X(maxframes, maxframes) \
     X(amin, amin) X(version, version)
 // clang-format on
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Errors of programs and of targets that cannot be had, with their reasons."""
-import ctypes, os, pathlib, signal, subprocess
+import ctypes, os, pathlib, re, signal, subprocess
 
 from harness import *
 from saying import *
@@ -196,6 +196,28 @@ def a_command_that_cannot_run_is_named(t):
     os.chmod(text, 0o755)
     fails_with(t.run("-n", "BEGIN", "-c", text, timeout=20), "its interpreter was not found")
     fails_with(t.run("-n", "BEGIN", "-c", "  ", timeout=20), "-c needs a command")
+
+def debug_messages_name_what_was_done(t):
+    library = t.scratch / "debugged"
+    library.mkdir(exist_ok=True)
+    (library / "one.d").write_text("inline int one = 1;\n")
+    (library / "other.d").write_text("#pragma D depends_on provider nosuch\n")
+    program = "pid$target:a.out:visit:entry { trace(args[1]); }"
+    done = t.run("-q", "-x", "debug", "-L", str(library), "-n", program, "-c",
+                 t.victim("records"))
+    equal(done.returncode, 0, done.stderr)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("libdtrace ")]
+    for line in lines:
+        if not re.match(r"libdtrace DEBUG \d{10}: \S", line):
+            raise AssertionError(line)
+    for part in ("one.d: compiled", "other.d: passed over: ", ": created, ",
+                 "type data of records: found", "compiled a program: 1 clauses",
+                 "1 places to fire at, 1 planted, 0 refused", ": ended", "stop"):
+        contains("\n".join(lines), part)
+    done = t.run("-qn", "BEGIN { exit(0); }", env=dict(os.environ, DTRACE_DEBUG="1"))
+    contains(done.stderr, ": open: ")
+    done = t.run("-qn", "BEGIN { exit(0); }")
+    equal(done.stderr, "", "without it")
 
 TESTS = tests_in(globals(), nobody)
 

@@ -65,6 +65,9 @@ const char* dtrace_errquote(dtrace_hdl_t* dtp);
 const char* dtrace_faultstr(dtrace_hdl_t* dtp, int fault);
 const char* dtrace_subrstr(dtrace_hdl_t* dtp, int subr);
 extern const char* _dtrace_version;
+/* Not 0: all sessions of the process tell on stderr what they do. Set by -x debug, and by
+ * dtrace_open() when DTRACE_DEBUG is in the environment. */
+extern int _dtrace_debug;
 
 /* Error numbers of our own start here; smaller ones are errno values. */
 #define EDT_BASE 1000

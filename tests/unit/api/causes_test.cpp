@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Options for those who look for a cause, and what is kept of processes that are not
+// targets.
+#include "libdtrace/api/session.hpp"
+
+#include "session.hpp"
+
+#include <csignal>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void name_in_this_program();
+void name_in_this_program() {}
+
+namespace {
+
+TEST(Core, AnInternalErrorEndsTheProcessWhenAsked)
+{
+    Session session = open_session();
+    session->internal_error("told to nobody");
+    EXPECT_EXIT(
+        {
+            // The dump itself is not wanted here.
+            rlimit none{};
+            ::setrlimit(RLIMIT_CORE, &none);
+            dtrace_setopt(session.get(), "core", "");
+            session->internal_error("it cannot be");
+        },
+        testing::KilledBySignal(SIGABRT), "libdtrace: internal error: it cannot be");
+}
+
+TEST(Core, IsPermittedAsLargeAsItMayBe)
+{
+    rlimit before{}, after{};
+    ASSERT_EQ(::getrlimit(RLIMIT_CORE, &before), 0);
+    rlimit none{0, before.rlim_max};
+    ::setrlimit(RLIMIT_CORE, &none);
+    Session session = open_session();
+    EXPECT_EQ(dtrace_setopt(session.get(), "core", ""), 0);
+    ::getrlimit(RLIMIT_CORE, &after);
+    EXPECT_EQ(after.rlim_cur, before.rlim_max);
+    ::setrlimit(RLIMIT_CORE, &before);
+}
+
+TEST(Debug, IsOneSwitchOfTheProcess)
+{
+    Session session = open_session();
+    EXPECT_EQ(_dtrace_debug, 0);
+    testing::internal::CaptureStderr();
+    dtrace_setopt(session.get(), "debug", "");
+    dtrace_setopt(session.get(), "bufsize", "nothing");
+    dtrace_setopt(session.get(), "debug", "off");
+    dtrace_setopt(session.get(), "bufsize", "1m");
+    std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(_dtrace_debug, 0);
+    EXPECT_EQ(text.substr(0, 16), "libdtrace DEBUG ");
+    EXPECT_NE(text.find(": option bufsize=nothing: refused\n"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("1m"), std::string::npos) << text;
+
+    ::setenv("DTRACE_DEBUG", "1", 1);
+    testing::internal::CaptureStderr();
+    Session second = open_session();
+    EXPECT_NE(testing::internal::GetCapturedStderr().find(": open: "),
+              std::string::npos);
+    EXPECT_EQ(_dtrace_debug, 1);
+    ::unsetenv("DTRACE_DEBUG");
+    _dtrace_debug = 0;
+}
+
+// A child that lives until it is let go of.
+class Child {
+public:
+    Child()
+    {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0)
+            ADD_FAILURE() << "no pipe";
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            char c = 0;
+            ::close(ends[1]);
+            (void)!::read(ends[0], &c, 1);
+            ::_exit(0);
+        }
+        ::close(ends[0]);
+        until_ = ends[1];
+    }
+    ~Child()
+    {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+        ::close(until_);
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    pid_t pid() const { return pid_; }
+
+private:
+    pid_t pid_ = 0;
+    int until_ = -1;
+};
+
+TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
+{
+    Session session = open_session();
+    ASSERT_EQ(dtrace_setopt(session.get(), "pgmax", "2"), 0);
+    Child children[3];
+    auto name_in = [&](const Child& child) {
+        char text[256];
+        auto addr = reinterpret_cast<std::uint64_t>(&name_in_this_program);
+        dtrace_uaddr2str(session.get(), child.pid(), addr, text, sizeof text);
+        return std::string(text);
+    };
+    for (const Child& child : children)
+        EXPECT_NE(name_in(child).find("name_in_this_program"), std::string::npos);
+    EXPECT_EQ(session->processes.n_visitors(), 2u);
+    EXPECT_NE(name_in(children[0]).find("name_in_this_program"), std::string::npos);
+    EXPECT_EQ(session->processes.n_visitors(), 2u);
+    ASSERT_EQ(dtrace_setopt(session.get(), "pgmax", "1"), 0);
+    EXPECT_EQ(session->processes.n_visitors(), 1u);
+    EXPECT_EQ(dtrace_setopt(session.get(), "pgmax", "0"), -1);
+}
+
+} // namespace
