@@ -86,6 +86,7 @@ private:
         entry.bytes.resize(agg.key_bytes);
         auto zero = dt::zero_value(agg.function, agg.arg, agg.value_bytes);
         entry.bytes.insert(entry.bytes.end(), zero.begin(), zero.end());
+        entry.places = session_.consumer->aggregates().zero_places(agg);
         return entry;
     }
 

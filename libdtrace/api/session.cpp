@@ -136,6 +136,7 @@ int dtrace_hdl::start()
     config.events = this;
     config.owner = host->owner();
     config.alive = dt::thread_alive;
+    config.per_cpu = options.flags.aggpercpu;
     consumer = std::make_unique<dt::Consumer>(config);
     apply_display();
 

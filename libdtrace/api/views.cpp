@@ -94,6 +94,13 @@ AggView::AggView(dtrace_hdl& session, const dt::AggEntry& entry)
     data.dtada_desc = &desc_;
     data.dtada_data = reinterpret_cast<char*>(words_.data());
     data.dtada_size = 8 * words_.size();
+    if (entry.places.empty())
+        return;
+    for (std::size_t at = 0; at < entry.places.size(); at += agg.value_bytes)
+        places_.push_back(
+            reinterpret_cast<char*>(const_cast<std::byte*>(entry.places.data() + at)));
+    data.dtada_percpu = places_.data();
+    data.dtada_npercpu = static_cast<int>(places_.size());
 }
 
 EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)

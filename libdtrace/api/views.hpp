@@ -28,6 +28,7 @@ public:
 private:
     std::vector<dtrace_recdesc_t> keys_, records_;
     std::vector<std::int64_t> words_;
+    std::vector<char*> places_; // into the entry
     dtrace_aggdesc_t desc_{};
 };
 

@@ -54,8 +54,31 @@ static std::string_view as_text(std::span<const std::byte> bytes)
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+std::vector<std::byte> Aggregates::zero_places(const AggDesc& agg) const
+{
+    auto zero = zero_value(agg.function, agg.arg, agg.value_bytes);
+    std::vector<std::byte> places;
+    places.reserve(n_places_ * zero.size());
+    for (std::size_t i = 0; i < n_places_; i++)
+        places.insert(places.end(), zero.begin(), zero.end());
+    return places;
+}
+
+void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
+                          std::size_t place)
+{
+    const AggDesc& agg = *entry.agg;
+    if (place >= n_places_)
+        return;
+    std::byte* into = entry.places.data() + place * agg.value_bytes;
+    if (entry.counted[place])
+        return add_words(agg.function, agg.arg, into, value);
+    std::copy(value.begin(), value.end(), into); // zero is no minimum
+    entry.counted[place] = true;
+}
+
 bool Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
-                       std::span<const std::byte> value)
+                       std::span<const std::byte> value, std::size_t place)
 {
     if (key.size() != agg.key_bytes || value.size() != agg.value_bytes ||
         !fits(agg.function, agg.arg, value.size()))
@@ -66,6 +89,7 @@ bool Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
         if (entry.agg != &agg)
             return false;
         add_words(agg.function, agg.arg, entry.bytes.data() + agg.key_bytes, value);
+        count_at(entry, value, place);
         return true;
     }
     auto entry = std::make_unique<AggEntry>();
@@ -75,6 +99,9 @@ bool Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
     // The parameters are the program's, whatever the buffer says.
     if (agg.function == DTRACEAGG_lquantize || agg.function == DTRACEAGG_llquantize)
         std::memcpy(entry->bytes.data() + agg.key_bytes, &agg.arg, 8);
+    entry->places = zero_places(agg);
+    entry->counted.assign(n_places_, false);
+    count_at(*entry, value, place);
     entry->order = next_order_++;
     std::string_view name = as_text(entry->key());
     table.emplace(name, std::move(entry));
@@ -88,11 +115,13 @@ void Aggregates::erase(AggEntry& entry)
     n_entries_ -= table.erase(as_text(entry.key()));
 }
 
-static void zero(AggEntry& entry)
+void Aggregates::zero(AggEntry& entry)
 {
     auto value =
         zero_value(entry.agg->function, entry.agg->arg, entry.agg->value_bytes);
     std::copy(value.begin(), value.end(), entry.bytes.begin() + entry.agg->key_bytes);
+    entry.places = zero_places(*entry.agg);
+    entry.counted.assign(n_places_, false);
 }
 
 void Aggregates::clear(std::uint32_t id)

@@ -6,6 +6,10 @@
 // A shard's buffer is emptied when it is drained, so merge() adds. min and max keep the
 // extreme, everything else is a sum of 64-bit words (stddev's squares are 128-bit).
 // clear(), trunc() and normalize() act here, never in the arena.
+//
+// With keep_places() an entry also has what each place counted: the CPUs by number, and
+// last what was counted where no CPU is known. A thread whose CPU's shard is busy takes the
+// next one, and counts as that one's.
 #pragma once
 
 #include "libdtrace/consume/display.hpp"
@@ -41,6 +45,8 @@ struct AggEntry {
     std::vector<std::byte> bytes; // key, then value (8-aligned)
     std::uint64_t normal = 1;
     std::uint64_t order = 0; // of creation
+    std::vector<std::byte> places; // a value for each; empty: they are not kept
+    std::vector<bool> counted;     // at each place; where not, its value is zero
 
     std::span<const std::byte> key() const
     {
@@ -58,6 +64,10 @@ struct AggEntry {
     // The value as 64-bit words.
     std::size_t n_words() const { return agg->value_bytes / 8; }
     std::int64_t word(std::size_t n) const;
+    std::span<const std::byte> place(std::size_t n) const
+    {
+        return std::span(places).subspan(n * agg->value_bytes, agg->value_bytes);
+    }
 };
 
 // How walks are ordered; the C API's _walk_* functions are these and reversals.
@@ -85,9 +95,15 @@ public:
         return descs_;
     }
 
-    // Adds one shard's count for a key. False: sizes that do not fit the aggregation.
+    // From the first merge() on: as many places as given.
+    void keep_places(std::size_t n_places) { n_places_ = n_places; }
+    // The value of each place when nothing was counted.
+    std::vector<std::byte> zero_places(const AggDesc& agg) const;
+
+    // Adds one shard's count for a key, counted at a place. False: sizes that do not fit
+    // the aggregation.
     bool merge(AggDesc& agg, std::span<const std::byte> key,
-               std::span<const std::byte> value);
+               std::span<const std::byte> value, std::size_t place = 0);
 
     void clear(std::uint32_t id);
     void trunc(std::uint32_t id);                 // all keys
@@ -119,12 +135,14 @@ private:
     // By key bytes, which lie in the entry.
     using Table = std::unordered_map<std::string_view, std::unique_ptr<AggEntry>>;
     void erase(AggEntry& entry);
+    void zero(AggEntry& entry);
+    void count_at(AggEntry& entry, std::span<const std::byte> value, std::size_t place);
 
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
     // The same aggregation with keys of other widths, by clause that feeds it.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
-    std::size_t n_entries_ = 0;
+    std::size_t n_entries_ = 0, n_places_ = 0;
     std::uint64_t next_order_ = 0;
 };
 

@@ -52,6 +52,8 @@ struct Consumer::Impl {
             config.alive = thread_lives;
         n_shards = std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS);
         liars.resize(n_shards);
+        if (config.per_cpu)
+            runner.aggregates.keep_places(arena->counters.n_cpus + 1);
         silent.resize(n_shards);
         Display& display = runner.display;
 #define X(name) display.name = option(arena, DTRACEOPT_##name, 0) != 0;
@@ -76,7 +78,8 @@ struct Consumer::Impl {
                         std::uint64_t max);
     Result<Ok> snapshot();
     Result<Ok> snapshot_counters();
-    void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes);
+    void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes,
+                           std::size_t place);
     Result<Ok> run(const RoundRecord& record, std::span<const RoundRecord> later,
                    Output& out, RecordSink& sink);
     void set_flow(const RoundRecord& record, std::span<const RoundRecord> later,
@@ -171,7 +174,8 @@ Result<bool> Consumer::Impl::collect(DrainKind kind)
 }
 
 void Consumer::Impl::take_aggregations(std::uint32_t shard,
-                                       std::span<const std::byte> bytes)
+                                       std::span<const std::byte> bytes,
+                                       std::size_t place)
 {
     while (bytes.size() >= sizeof(dt_aggent)) {
         auto entry = load_as<dt_aggent>(bytes.data());
@@ -194,9 +198,9 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
             });
         auto body = bytes.subspan(sizeof entry);
         if (!fits_key ||
-            !runner.aggregates.merge(runner.aggregates.declare(std::move(desc)),
-                                     body.first(entry.key_bytes),
-                                     body.subspan(entry.key_bytes, entry.value_bytes)))
+            !runner.aggregates.merge(
+                runner.aggregates.declare(std::move(desc)), body.first(entry.key_bytes),
+                body.subspan(entry.key_bytes, entry.value_bytes), place))
             return distrust(shard, "holds an aggregation that does not fit its clause");
         bytes = bytes.subspan(entry.bytes);
     }
@@ -212,7 +216,8 @@ Result<Ok> Consumer::Impl::snapshot_counters()
         return Error{Code::limit, "snapshot of counters: out of memory", ENOMEM};
     for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
         while (dt_s64 n = dt_drain_counters(config.arena, set, to, room_bytes))
-            take_aggregations(0, {to, static_cast<std::uint64_t>(n)});
+            take_aggregations(0, {to, static_cast<std::uint64_t>(n)},
+                              set > 0 ? set - 1 : arena->counters.n_cpus);
     }
     return Ok{};
 }
@@ -227,8 +232,9 @@ Result<Ok> Consumer::Impl::snapshot()
         dt_s64 n = dt_drain_agg(config.arena, shard, config.owner, to, room_bytes,
                                 config.alive);
         if (n > 0)
-            take_aggregations(
-                shard, {to, std::min(static_cast<std::uint64_t>(n), room_bytes)});
+            take_aggregations(shard,
+                              {to, std::min(static_cast<std::uint64_t>(n), room_bytes)},
+                              std::min(shard, arena->counters.n_cpus));
     }
     return snapshot_counters();
 }

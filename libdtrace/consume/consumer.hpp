@@ -47,6 +47,7 @@ public:
         Events* events = nullptr;             // null: faults and drops go nowhere
         std::uint32_t owner = 0;              // our id for shard locks; 0: the thread's
         int (*alive)(dt_u32 owner) = nullptr; // null: asks the system
+        bool per_cpu = false;                 // aggregations keep what each CPU counted
         std::function<std::uint64_t()> clock = monotonic_ns;
     };
     explicit Consumer(Config config);

@@ -487,6 +487,12 @@ typedef struct dtrace_aggdata {
     dtrace_aggdesc_t* dtada_desc;
     char* dtada_data; /* offsets of dtada_desc are from here */
     size_t dtada_size;
+    /* With -x aggpercpu, else null: the values of which dtada_value is the sum (of min and
+     * max: the extreme), each of dtada_valuesize bytes. All but the last are those of CPUs,
+     * by number; the last is what was counted where no CPU is known. A thread that finds
+     * the buffer of its CPU in use takes the next one, and counts as that one's. */
+    char** dtada_percpu;
+    int dtada_npercpu;
 } dtrace_aggdata_t;
 
 enum {

@@ -3,6 +3,7 @@
 #include "session.hpp"
 
 #include "dif/distribution.h"
+#include "libdtrace/consume/numbers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -364,4 +365,47 @@ TEST(Distributions, EmptyOnesShowTheBucketsAroundZero)
               "               0 |                                         0        \n"
               "               1 |                                         0        \n"
               "\n");
+}
+
+// Shards stand for CPUs; above them, and where the last CPU ends, no CPU is known.
+TEST(Places, KeepWhatEachCpuCountedUntilItIsCleared)
+{
+    Counts s(DTRACEAGG_min);
+    s.per_cpu = true;
+    std::uint32_t feeds = s.feed(1, {});
+    s.aggregate(feeds, "", bytes_of<std::int64_t>(5), 0);
+    s.aggregate(feeds, "", bytes_of<std::int64_t>(7), 1);
+    s.run();
+    s.aggregate(feeds, "", bytes_of<std::int64_t>(3), 1);
+    s.run();
+
+    Aggregates& all = s.consumer().aggregates();
+    AggEntry* entry = all.entries(1, AggOrder::Key, Display{}).at(0);
+    auto at = [&](std::size_t place) {
+        return load_as<std::int64_t>(entry->place(place).data());
+    };
+    ASSERT_EQ(entry->places.size(), 3 * sizeof(std::int64_t));
+    EXPECT_EQ(entry->word(0), 3);
+    EXPECT_EQ(at(0), 5);
+    EXPECT_EQ(at(1), 3);
+    EXPECT_EQ(at(2), 0);
+
+    all.clear(1);
+    EXPECT_EQ(at(0), 0);
+    s.aggregate(feeds, "", bytes_of<std::int64_t>(9), 0);
+    s.run();
+    EXPECT_EQ(at(0), 9);
+}
+
+TEST(Places, AreNotKeptUnlessAskedFor)
+{
+    Counts s;
+    std::uint32_t feeds = s.feed(1, {});
+    s.aggregate(feeds, "", bytes_of<std::int64_t>(5), 0);
+    s.run();
+    EXPECT_TRUE(s.consumer()
+                    .aggregates()
+                    .entries(1, AggOrder::Key, Display{})
+                    .at(0)
+                    ->places.empty());
 }

@@ -201,6 +201,7 @@ Consumer& Session::consumer()
         config.symbols = symbols;
         config.events = this;
         config.clock = [this] { return now; };
+        config.per_cpu = per_cpu;
         consumer_ = std::make_unique<Consumer>(config);
         consumer_->add_program(program_, 0);
         rows_ = std::make_unique<RowPrinter>(output_, consumer_->display());

@@ -78,6 +78,7 @@ public:
 
     std::uint64_t now = 1u << 30; // the consumer's clock
     Symbolizer* symbols = nullptr;
+    bool per_cpu = false;
 
     bool fault(const FaultEvent& event) override;
     bool drop(const DropEvent& event) override;
