@@ -111,6 +111,17 @@ int dtrace_str2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text
     return dtrace_xstr2desc(dtp, spec, text, 0, nullptr, desc);
 }
 
+int dtrace_provider_modules(dtrace_hdl_t* dtp, const char** names, int n_names)
+{
+    int n = 0;
+    for (const dt::Provider* provider : dtp->providers) {
+        if (n < n_names)
+            names[n] = dtp->keep(provider->name());
+        n++;
+    }
+    return n;
+}
+
 int dtrace_id2desc(dtrace_hdl_t* dtp, dtrace_id_t id, dtrace_probedesc_t* desc)
 {
     if (!dtp->registry.has(id))
@@ -201,6 +212,18 @@ const char* dtrace_class_name(uint8_t dependency)
     return dependency > static_cast<uint8_t>(dt::DependencyClass::Common)
                ? nullptr
                : dt::class_name(static_cast<dt::DependencyClass>(dependency));
+}
+
+dtrace_attribute_t dtrace_attr_min(dtrace_attribute_t a, dtrace_attribute_t b)
+{
+    return {std::min(a.dtat_name, b.dtat_name), std::min(a.dtat_data, b.dtat_data),
+            std::min(a.dtat_class, b.dtat_class)};
+}
+
+dtrace_attribute_t dtrace_attr_max(dtrace_attribute_t a, dtrace_attribute_t b)
+{
+    return {std::max(a.dtat_name, b.dtat_name), std::max(a.dtat_data, b.dtat_data),
+            std::max(a.dtat_class, b.dtat_class)};
 }
 
 char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len)

@@ -34,6 +34,20 @@ void dtrace_close(dtrace_hdl_t* dtp)
     delete dtp;
 }
 
+int dtrace_ctlfd(dtrace_hdl_t*)
+{
+    return -1;
+}
+
+int dtrace_update(dtrace_hdl_t* dtp)
+{
+    for (const auto& process : dtp->processes.all())
+        if (process->alive && process->symbols)
+            // One that ended keeps what was known of it; its exit is told as an event.
+            (void)process->symbols->refresh();
+    return 0;
+}
+
 int dtrace_setopt(dtrace_hdl_t* dtp, const char* name, const char* value)
 {
     return dtp->set_option(name, value);
@@ -125,6 +139,13 @@ int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size
 {
     std::string text = dtp->processes.uaddr(static_cast<std::uint64_t>(pid), addr);
     return std::snprintf(to, len, "%s", text.c_str());
+}
+
+int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len)
+{
+    std::string text = dtp->processes.kaddr(addr);
+    return std::snprintf(to, len < 0 ? 0 : static_cast<std::size_t>(len), "%s",
+                         text.c_str());
 }
 
 } // extern "C"

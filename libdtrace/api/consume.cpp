@@ -89,22 +89,28 @@ bool hand_over(dtrace_hdl& session, std::string_view text, const dt::Piece& piec
 
 } // namespace
 
+std::unique_ptr<dt::Output> dtrace_hdl::make_output(FILE* file)
+{
+    if (file != nullptr)
+        return std::make_unique<dt::FileOutput>(file);
+    if (on_buffered.func == nullptr) {
+        fail(EDT_NOBUFFERED);
+        return nullptr;
+    }
+    return std::make_unique<dt::HandlerOutput>(
+        [this](std::string_view text, const dt::Piece& piece) {
+            return hand_over(*this, text, piece);
+        });
+}
+
 dt::Output* dtrace_hdl::output_to(FILE* file)
 {
     if (out && out_file == file)
         return out.get();
-    if (file == nullptr) {
-        if (on_buffered.func == nullptr) {
-            fail(EDT_NOBUFFERED);
-            return nullptr;
-        }
-        out = std::make_unique<dt::HandlerOutput>(
-            [this](std::string_view text, const dt::Piece& piece) {
-                return hand_over(*this, text, piece);
-            });
-    } else {
-        out = std::make_unique<dt::FileOutput>(file);
-    }
+    auto made = make_output(file);
+    if (!made)
+        return nullptr;
+    out = std::move(made);
     out_file = file;
     return out.get();
 }

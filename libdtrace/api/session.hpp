@@ -29,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,9 @@ struct dtrace_hdl : dt::Events {
     modules_of(std::string_view scope);
     std::variant<dt::ProbedFunction, std::string> probed_function(std::uint32_t id);
 
+    // api_symbols.cpp: what an object name of the C API means; none: fail() was called.
+    std::vector<const dt::Module*> modules_called(const char* object);
+
     // session.cpp
     int exec(dtrace_prog* prog);
     int go();
@@ -127,6 +131,7 @@ struct dtrace_hdl : dt::Events {
 
     // consume.cpp
     dt::Output* output_to(FILE* file);
+    std::unique_ptr<dt::Output> make_output(FILE* file); // null: nobody takes the text
     int consume(FILE* file, dtrace_consume_probe_f* probe_func,
                 dtrace_consume_rec_f* record_func, void* arg, bool final);
 
@@ -163,6 +168,13 @@ struct dtrace_hdl : dt::Events {
     std::map<std::uint32_t, std::vector<dt::SitePlan>> plans; // of each: its sites'
     std::vector<std::string> patch_notes; // of the last dtrace_patch_iter()
     std::vector<const char*> patch_note_texts;
+    std::set<std::string> kept; // names that the C API has handed out
+    const char* keep(std::string name)
+    {
+        return kept.insert(std::move(name)).first->c_str();
+    }
+    std::vector<std::unique_ptr<dt::Format>> formats; // of the C API's printf family
+    std::map<FILE*, std::unique_ptr<dt::Output>> reopened; // by dtrace_freopen()
     std::string error_quote; // source line and caret of the last compile error
 
     std::optional<dt::ArenaMemory> arena;

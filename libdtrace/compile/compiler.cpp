@@ -208,6 +208,46 @@ bool Compiler::set_attributes(std::string_view provider,
     return true;
 }
 
+std::variant<const Type*, Diagnostic>
+Compiler::type_named(std::string_view text, const CompileOptions& options)
+{
+    const std::size_t before = impl_->types->mark();
+    CompileContext context{options, *impl_->types, impl_->symbols,
+                           TargetNames(options, impl_->target_types), text};
+    try {
+        const Type* type = parse_type(context);
+        complete(type);
+        return type;
+    } catch (const CompileError& error) {
+        impl_->types->rollback(before);
+        return error.diagnostic;
+    }
+}
+
+const Type* Compiler::target_type(DebugTypes& from, DebugRef ref)
+{
+    return impl_->target_types.type(from, ref);
+}
+
+const Type* Compiler::target_function(DebugTypes& from, const DebugFunction& function)
+{
+    std::vector<const Type*> parameters;
+    for (const DebugParameter& parameter : function.parameters)
+        parameters.push_back(target_type(from, parameter.type));
+    return impl_->types->function_of(target_type(from, function.result),
+                                     std::move(parameters), function.varargs);
+}
+
+const Type* Compiler::pointer_to(const Type* type)
+{
+    return impl_->types->pointer_to(type, true);
+}
+
+void Compiler::complete(const Type* type)
+{
+    impl_->target_types.complete(type);
+}
+
 std::vector<std::string> Compiler::argument_texts(const ProbedFunction& probed)
 {
     std::vector<std::string> texts;

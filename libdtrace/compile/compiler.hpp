@@ -111,6 +111,17 @@ public:
     // The arguments of a function's probe as C declares them: "int n", "char *name".
     std::vector<std::string> argument_texts(const ProbedFunction& probed);
 
+    // A type as D writes it, the target's among them: "struct foo *", "a.out`foo_t". Types
+    // live as long as the compiler.
+    std::variant<const Type*, Diagnostic> type_named(std::string_view text,
+                                                     const CompileOptions& options);
+    // Of an entry of debug data, as programs see it.
+    const Type* target_type(DebugTypes& from, DebugRef ref);
+    const Type* target_function(DebugTypes& from, const DebugFunction& function);
+    const Type* pointer_to(const Type* type);
+    // Whoever looks at a type's members asks for them first.
+    void complete(const Type* type);
+
     // Those of a provider's parts as #pragma D attributes sets them, of mysql for mysql42.
     // False: no pragma speaks of it.
     bool set_attributes(std::string_view provider, ProviderAttributes& parts) const;

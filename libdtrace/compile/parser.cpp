@@ -125,6 +125,17 @@ Unit Parser::program()
     return std::move(unit_);
 }
 
+const Type* Parser::only_type()
+{
+    advance();
+    if (!starts_type(token_))
+        syntax_error();
+    const Type* type = type_name();
+    if (!at(Tok::End))
+        syntax_error();
+    return type;
+}
+
 void Parser::top()
 {
     if (c_declaration())
@@ -291,6 +302,11 @@ std::vector<Stmt> Parser::branch()
 Unit parse(CompileContext& context)
 {
     return Parser(context).program();
+}
+
+const Type* parse_type(CompileContext& context)
+{
+    return Parser(context).only_type();
 }
 
 } // namespace dt

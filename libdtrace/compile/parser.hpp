@@ -37,6 +37,7 @@ public:
     explicit Parser(CompileContext& context);
 
     Unit program();
+    const Type* only_type(); // of a text that is a type alone
 
 private:
     enum class Storage { None, Typedef, Extern, Other };

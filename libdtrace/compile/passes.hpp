@@ -52,6 +52,8 @@ struct CompileContext {
 // handles control lines (#pragma) and macro variables; `if` statements are kept as
 // StmtKind::If. Throws CompileError.
 Unit parse(CompileContext& context);
+// The same of a text that is a type and nothing else.
+const Type* parse_type(CompileContext& context);
 
 // pragma.cpp: the #pragma D option lines of a text, found without parsing it, because
 // they decide how it is parsed.

@@ -15,11 +15,22 @@
  *
  * A handle is for one thread at a time. Functions return -1 or NULL on error and
  * dtrace_errno(), dtrace_errmsg() tell which. No function exits or prints except to the
- * FILE that it was given.
+ * FILE that it was given, unless debug messages (_dtrace_debug) or, with -x core, an
+ * end at an internal error were asked for.
+ *
+ * Not here, of what other systems' libraries have:
+ *   dtrace_vopen           its vector stands for a kernel; a crash dump of one is no
+ *                          process, and the engine of processes has no ioctls
+ *   dtrace_getopt_dof, dtrace_geterr_dof          anonymous tracing is the kernel's
+ *   dtrace_stmt_create, _action, _add, _destroy   programs are made from D text
+ *   dtrace_program_link, dtrace_program_header    what they make is not made yet
+ *   dtrace_oformat and its kin                    -x format=json is instead of libxo's forms
+ *   ctf_file_t, ctf_id_t   type data is DWARF: see dtrace_type_info()
  */
 #ifndef DTRACE_H
 #define DTRACE_H
 
+#include <elf.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +68,10 @@ typedef int processorid_t;
 
 dtrace_hdl_t* dtrace_open(int version, int flags, int* error);
 void dtrace_close(dtrace_hdl_t* dtp);
+/* The device's descriptor; -1: there is none, as with DTRACE_O_NODEV elsewhere. */
+int dtrace_ctlfd(dtrace_hdl_t* dtp);
+/* Looks again at what the traced processes have loaded. */
+int dtrace_update(dtrace_hdl_t* dtp);
 int dtrace_errno(dtrace_hdl_t* dtp);
 const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error);
 /* The source line of the last compile error with a caret below, "" when there is none;
@@ -265,6 +280,9 @@ typedef int dtrace_site_f(dtrace_hdl_t*, const dtrace_sitedesc_t*, void*);
 int dtrace_site_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
                      dtrace_site_f* func, void* arg);
 
+/* Names of the providers into names, at most n_names of them; how many there are. */
+int dtrace_provider_modules(dtrace_hdl_t* dtp, const char** names, int n_names);
+
 int dtrace_str2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text,
                     dtrace_probedesc_t* desc);
 int dtrace_xstr2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text,
@@ -274,6 +292,9 @@ char* dtrace_desc2str(const dtrace_probedesc_t* desc, char* to, size_t len);
 
 const char* dtrace_stability_name(uint8_t stability);
 const char* dtrace_class_name(uint8_t dependency);
+/* The weaker and the stronger of each part. */
+dtrace_attribute_t dtrace_attr_min(dtrace_attribute_t a, dtrace_attribute_t b);
+dtrace_attribute_t dtrace_attr_max(dtrace_attribute_t a, dtrace_attribute_t b);
 char* dtrace_attr2str(dtrace_attribute_t attribute, char* to, size_t len);
 /* "Stable/Private/Common", in letters of either case; -1: it is malformed. */
 int dtrace_str2attr(const char* text, dtrace_attribute_t* attribute);
@@ -399,6 +420,47 @@ typedef enum {
 dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
                                 dtrace_consume_probe_f* pf, dtrace_consume_rec_f* rf,
                                 void* arg);
+
+/* --- forms of -x format --- */
+/*
+ * Callbacks and handlers are called whatever the form. In json and folded a record is one
+ * line, which comes when its last action was asked about: what a callback skips is not in
+ * it. In json faults and drops are lines, too, printed before their handlers are called. A
+ * command of system() has its standard output on stderr then, so that all lines are ours.
+ * Walks and the functions below print as ever.
+ */
+
+/* --- printing what was recorded --- */
+/*
+ * For callbacks that print on their own. Formats live as long as the handle. format null:
+ * the record's own, of a printf(), system() or freopen(), and of a printa() perhaps none.
+ * recs and n_recs: the records of the statement, or from one on; offsets are from buf, of
+ * len bytes: dtpda_data and dtepd_size. They return how many records were used: a callback
+ * that gets dtpda_edesc's records one by one passes over the others.
+ * FILE null: to the buffered handler. EDT_DMISMATCH: too few records.
+ */
+void* dtrace_printf_create(dtrace_hdl_t* dtp, const char* format);
+void* dtrace_printa_create(dtrace_hdl_t* dtp, const char* format);
+/* The text of a format, cut to len; how many bytes it takes with its end. */
+size_t dtrace_printf_format(dtrace_hdl_t* dtp, void* format, char* to, size_t len);
+int dtrace_fprintf(dtrace_hdl_t* dtp, FILE* fp, void* format,
+                   const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
+                   uint_t n_recs, const void* buf, size_t len);
+/* The aggregations whose ids the records hold. */
+int dtrace_fprinta(dtrace_hdl_t* dtp, FILE* fp, void* format,
+                   const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
+                   uint_t n_recs, const void* buf, size_t len);
+/* Runs the text as a command, after fp was flushed. */
+int dtrace_system(dtrace_hdl_t* dtp, FILE* fp, void* format,
+                  const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
+                  uint_t n_recs, const void* buf, size_t len);
+/* fp goes on to the file of that name; an empty one brings it back. */
+int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
+                   const dtrace_probedata_t* data, const dtrace_recdesc_t* recs,
+                   uint_t n_recs, const void* buf, size_t len);
+/* len bytes at data as a value of that type, as D's print() shows it. */
+int dtrace_print(dtrace_hdl_t* dtp, FILE* fp, const char* type_name, const void* data,
+                 size_t len);
 
 /* --- handlers: one of each; return 0, or -1 to abort --- */
 #define DTRACE_HANDLE_ABORT -1
@@ -541,6 +603,115 @@ void dtrace_aggregate_clear(dtrace_hdl_t* dtp);
 
 /* --- symbols of a traced process --- */
 int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size_t len);
+/* Of the kernel: a number, as long as nothing here knows its symbols. */
+int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
+
+/*
+ * An object is a module as D names it: "a.out", "libc.so.6", "pid42`libc.so.6"; the
+ * first traced process is meant where none is named. EVERY and UMODS are all modules of
+ * it; KMODS are the kernel's, which are not there: EDT_NOMOD. Names that are returned live
+ * as long as the handle.
+ */
+#define DTRACE_OBJ_EXEC ((const char*)0L)
+#define DTRACE_OBJ_RTLD ((const char*)1L)
+#define DTRACE_OBJ_KMODS ((const char*)-1L)
+#define DTRACE_OBJ_UMODS ((const char*)-2L)
+#define DTRACE_OBJ_EVERY ((const char*)-3L)
+
+#define DTRACE_OBJ_F_KERNEL 0x1
+#define DTRACE_OBJ_F_PRIMARY 0x2 /* the program */
+typedef struct dtrace_objinfo {
+    const char* dto_name;
+    const char* dto_file; /* as the process sees it */
+    int dto_id;           /* among its modules, in the order of addresses */
+    uint_t dto_flags;
+    /* Addresses in the process, 0 and 0 where there is none; sizes in bytes. */
+    Elf64_Addr dto_text_va;
+    Elf64_Xword dto_text_size;
+    Elf64_Addr dto_data_va;
+    Elf64_Xword dto_data_size;
+    Elf64_Addr dto_bss_va;
+    Elf64_Xword dto_bss_size;
+} dtrace_objinfo_t;
+typedef int dtrace_obj_f(dtrace_hdl_t*, const dtrace_objinfo_t*, void*);
+/* The modules of the first traced process; a non-zero result of func is returned. */
+int dtrace_object_iter(dtrace_hdl_t* dtp, dtrace_obj_f* func, void* arg);
+int dtrace_object_info(dtrace_hdl_t* dtp, const char* object, dtrace_objinfo_t* info);
+
+typedef struct dtrace_syminfo {
+    const char* dts_object;
+    const char* dts_name;
+    unsigned long dts_id; /* always 0 */
+} dtrace_syminfo_t;
+/* A function, or else a variable. sym and info may be null. st_value is an address in the
+ * process; st_size 0: not known, as of a variable without type data. EDT_NOSYM. */
+int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* name,
+                          Elf64_Sym* sym, dtrace_syminfo_t* info);
+/* The function at an address of the first traced process. EDT_NOSYMADDR. */
+int dtrace_lookup_by_addr(dtrace_hdl_t* dtp, Elf64_Addr addr, Elf64_Sym* sym,
+                          dtrace_syminfo_t* info);
+
+/* --- types --- */
+/*
+ * Where other systems have CTF, modules have DWARF, and a consumer gets a description
+ * that it can walk: kind, size, name, what it is made of. A type lives as long as the handle.
+ */
+typedef struct dtrace_type dtrace_type_t;
+#define DTT_FL_USER 0x1 /* of a traced process, not D's own */
+typedef struct dtrace_typeinfo {
+    const char* dtt_object; /* the module, "D" of D's own */
+    const dtrace_type_t* dtt_type;
+    uint_t dtt_flags;
+} dtrace_typeinfo_t;
+/* "int", "struct foo *", "foo_t". EVERY: of a module, or else D's own. EDT_NOTYPE;
+ * EDT_NOCTF: the module has no type data. */
+int dtrace_lookup_by_type(dtrace_hdl_t* dtp, const char* object, const char* name,
+                          dtrace_typeinfo_t* info);
+/* Of what dtrace_lookup_by_name() or _by_addr() found; sym may be null. */
+int dtrace_symbol_type(dtrace_hdl_t* dtp, const Elf64_Sym* sym,
+                       const dtrace_syminfo_t* symbol, dtrace_typeinfo_t* info);
+/* A type as D writes it. EDT_COMPILER. */
+int dtrace_type_strcompile(dtrace_hdl_t* dtp, const char* text,
+                           dtrace_typeinfo_t* info);
+int dtrace_type_fcompile(dtrace_hdl_t* dtp, FILE* file, dtrace_typeinfo_t* info);
+
+enum {
+    DTRACE_TYPE_VOID,
+    DTRACE_TYPE_INTEGER, /* characters and booleans, too */
+    DTRACE_TYPE_FLOAT,
+    DTRACE_TYPE_POINTER,
+    DTRACE_TYPE_ARRAY,
+    DTRACE_TYPE_FUNCTION,
+    DTRACE_TYPE_STRUCT,
+    DTRACE_TYPE_UNION,
+    DTRACE_TYPE_ENUM,
+    DTRACE_TYPE_TYPEDEF, /* also const and volatile */
+    DTRACE_TYPE_STRING,  /* D's */
+    DTRACE_TYPE_OTHER    /* only declared, or a stack or symbol of D */
+};
+typedef struct dtrace_typedesc {
+    int dtty_kind;
+    const char* dtty_name; /* as messages have it: "struct foo *" */
+    uint64_t dtty_size;    /* bytes */
+    int dtty_signed;       /* of an integer */
+    /* Pointer, array: of what; typedef: for what; function: its result; else null. */
+    const dtrace_type_t* dtty_base;
+    uint64_t dtty_count; /* of an array: elements */
+} dtrace_typedesc_t;
+int dtrace_type_info(dtrace_hdl_t* dtp, const dtrace_type_t* type,
+                     dtrace_typedesc_t* desc);
+typedef struct dtrace_memberdesc {
+    const char* dtmb_name;          /* "" when it has none */
+    const dtrace_type_t* dtmb_type; /* null of an enumerator */
+    uint64_t dtmb_offset;           /* bits, from the start */
+    uint32_t dtmb_bits;             /* of a bit-field, else 0 */
+    int64_t dtmb_value;             /* of an enumerator */
+} dtrace_memberdesc_t;
+typedef int dtrace_member_f(dtrace_hdl_t*, const dtrace_memberdesc_t*, void*);
+/* Members of a struct or union, enumerators, or parameters of a function, behind typedefs;
+ * others have none. A non-zero result of func is returned. */
+int dtrace_type_member_iter(dtrace_hdl_t* dtp, const dtrace_type_t* type,
+                            dtrace_member_f* func, void* arg);
 
 #ifdef __cplusplus
 }

@@ -146,6 +146,8 @@ int main(void)
 		" END { printf(\"bye\\n\"); }";
 	int error = 0, n_listed = 0, rounds = 0;
 	dtrace_optval_t value = 0;
+	dtrace_typeinfo_t type;
+	dtrace_typedesc_t pointer;
 	dtrace_proginfo_t info;
 	dtrace_workstatus_t status = DTRACE_WORKSTATUS_OKAY;
 	dtrace_prog_t *prog;
@@ -166,6 +168,13 @@ int main(void)
 		      dtrace_errno(dtp) == EDT_BADOPTVAL, "a wrong value");
 	check(dtrace_setopt(dtp, "nosuch", "1") == -1 &&
 		      dtrace_errno(dtp) == EDT_BADOPTNAME, "a wrong name");
+	check(_dtrace_debug == 0, "nobody asked for debug messages");
+	check(dtrace_type_strcompile(dtp, "short *", &type) == 0 &&
+		      dtrace_type_info(dtp, type.dtt_type, &pointer) == 0 &&
+		      pointer.dtty_kind == DTRACE_TYPE_POINTER, "a type");
+	check(dtrace_lookup_by_name(dtp, DTRACE_OBJ_EXEC, "main", NULL, NULL) == -1 &&
+		      dtrace_errno(dtp) == EDT_NOMOD, "no target, no symbols");
+	check(dtrace_printf_create(dtp, "%d") != NULL, "a format");
 	check(dtrace_work(dtp, stdout, NULL, NULL, NULL) == DTRACE_WORKSTATUS_ERROR,
 	      "no work before go");
 	check(dtrace_stop(dtp) == 0, "stop before go does nothing");
