@@ -24,6 +24,7 @@
  *   dtrace_getopt_dof, dtrace_geterr_dof          anonymous tracing is the kernel's
  *   dtrace_stmt_create, _action, _add, _destroy   programs are made from D text
  *   dtrace_program_link, dtrace_program_header    what they make is not made yet
+ *   dtrace_sprintf         open_memstream(3) takes what dtrace_fprintf() prints
  *   dtrace_oformat and its kin                    -x format=json is instead of libxo's forms
  *   ctf_file_t, ctf_id_t   type data is DWARF: see dtrace_type_info()
  */
@@ -549,6 +550,8 @@ typedef struct dtrace_aggdata {
     dtrace_aggdesc_t* dtada_desc;
     char* dtada_data; /* offsets of dtada_desc are from here */
     size_t dtada_size;
+    const dtrace_eprobedesc_t* dtada_edesc; /* of dtagd_epid */
+    const dtrace_probedesc_t* dtada_pdesc;
     /* With -x aggpercpu, else null: the values of which dtada_value is the sum (of min and
      * max: the extreme), each of dtada_valuesize bytes. All but the last are those of CPUs,
      * by number; the last is what was counted where no CPU is known. A thread that finds

@@ -107,6 +107,9 @@ TEST(Consume, IsAStepOfWorkAndAggregationsAreClearedForGood)
         EXPECT_EQ(dtrace_aggregate_walk(
                       session.get(),
                       [](const dtrace_aggdata_t* data, void* arg) {
+                          EXPECT_STREQ(data->dtada_pdesc->dtpd_name, "BEGIN");
+                          EXPECT_EQ(data->dtada_edesc->dtepd_epid,
+                                    data->dtada_desc->dtagd_epid);
                           *static_cast<std::int64_t*>(arg) = data->dtada_value[0];
                           return int{DTRACE_AGGWALK_NEXT};
                       },
