@@ -276,9 +276,24 @@ dt_u64 dt_subr_dirname(struct dt_mstate *m)
 }
 
 /*
- * By the text alone: empty parts and "." vanish, ".." takes the part before it
- * away, at the root nothing. A relative path keeps the ".." that lead out of
- * it.
+ * Takes the last part of `to` away, but not what `keep` bytes hold. At the end
+ * of a path its slash stays.
+ */
+static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
+{
+	while (used > keep && to[used - 1] != '/')
+		used--;
+	if (end && !used)
+		to[used++] = '.';
+	else if (!end && used > keep)
+		used--;
+	return used;
+}
+
+/*
+ * By the text alone: of slashes in a row one stays, also at the end; "."
+ * between two of them vanishes; ".." takes the part before it away, at the root
+ * nothing. A relative path keeps the ".." that lead out of it.
  */
 dt_u64 dt_subr_cleanpath(struct dt_mstate *m)
 {
@@ -297,31 +312,33 @@ dt_u64 dt_subr_cleanpath(struct dt_mstate *m)
 	if (a.len && a.s[0] == '/')
 		to[used++] = '/', keep = 1;
 	while (i < a.len) {
-		dt_u64 from, n;
+		dt_u64 from = i, n;
+		int slash, up;
 
 		while (i < a.len && a.s[i] == '/')
 			i++;
+		slash = i > from;
 		for (from = i; i < a.len && a.s[i] != '/';)
 			i++;
 		n = i - from;
-		if (!n || (n == 1 && a.s[from] == '.'))
+		if (n == 1 && a.s[from] == '.' && slash && i < a.len)
 			continue;
-		if (n == 2 && a.s[from] == '.' && a.s[from + 1] == '.') {
-			if (used > keep) {
-				while (used > keep && to[used - 1] != '/')
-					used--;
-				if (used > keep)
-					used--;
-				continue;
-			}
-			if (keep && to[0] == '/')
-				continue;
+		up = n == 2 && a.s[from] == '.' && a.s[from + 1] == '.';
+		if (up && used == 1 && to[0] == '.')
+			used = 0, slash = 0;
+		if (up && used > keep) {
+			used = dt_up(to, used, keep, i == a.len);
+			continue;
 		}
-		if (used && to[used - 1] != '/')
+		if (up && keep && to[0] == '/')
+			continue;
+		if (!n && !used)
+			to[used++] = '.';
+		if (slash && used && to[used - 1] != '/')
 			to[used++] = '/';
 		dt_copy(to + used, a.s + from, n);
 		used += n;
-		if (n == 2 && a.s[from] == '.' && a.s[from + 1] == '.')
+		if (up)
 			keep = used;
 	}
 	to[used] = 0;

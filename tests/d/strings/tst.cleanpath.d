@@ -1,5 +1,6 @@
 /*
- * cleanpath takes out double slashes, dots and what two dots lead back from.
+ * cleanpath takes out double slashes, dots between slashes and what two dots lead back
+ * from; a slash at the end stays.
  * @flags: -q
  */
 BEGIN
@@ -9,5 +10,12 @@ BEGIN
 	printf("%s %s %s\n", cleanpath("/a/../../b"), cleanpath("/.."),
 	    cleanpath("/a/b/c/../../d"));
 	printf("%s %s\n", cleanpath("a/b"), cleanpath("/a/.b/..c"));
+	printf("%s %s %s\n", cleanpath("/a/b/"), cleanpath("/a/b//"),
+	    cleanpath("/a/b/./"));
+	printf("%s %s %s\n", cleanpath("/a/.."), cleanpath("/a/b/.."),
+	    cleanpath("/a/b/../../../"));
+	printf("%s %s [%s]\n", cleanpath("."), cleanpath("./"), cleanpath(""));
+	printf("%s %s %s\n", cleanpath("a/.."), cleanpath("../.."),
+	    cleanpath("a/../../b"));
 	exit(0);
 }
