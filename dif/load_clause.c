@@ -94,7 +94,7 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 			    struct dt_action *actions)
 {
-	dt_u64 end = sizeof(struct dt_rechdr), room;
+	dt_u64 end = sizeof(struct dt_rechdr);
 
 	for (dt_u32 i = 0; i < c->n_actions; i++) {
 		struct dt_action *a = &actions[i];
@@ -130,9 +130,10 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 	c->rec_bytes = (dt_u32)DT_ALIGN(end, 8);
 	if (dt_clause_rules(l, c, actions) != 0)
 		return -1;
-	room = c->flags & DT_CLAUSE_SPECULATES ? l->arena->plan.spec_bytes
-					       : l->arena->plan.principal_bytes;
-	if ((c->flags & DT_CLAUSE_RECORDS) && c->rec_bytes > room) {
+	/* A speculation that is too small for a record is a drop each time. */
+	if ((c->flags & DT_CLAUSE_RECORDS) &&
+	    !(c->flags & DT_CLAUSE_SPECULATES) &&
+	    c->rec_bytes > l->arena->plan.principal_bytes) {
 		dt_refuse(l, c->line, "Enabling exceeds size of buffer");
 		l->error->too_large = l->n_clauses - l->arena->clauses.n + 1;
 		return -1;

@@ -1,0 +1,9 @@
+/*
+ * A record that is larger than a speculation is a drop, each time.
+ * @flags: -q -x specsize=64 -x strsize=512
+ * @stderr
+ */
+BEGIN { s = speculation(); }
+BEGIN { speculate(s); printf("%s\n", execname); }
+BEGIN { commit(s); }
+BEGIN { printf("goes on\n"); exit(0); }
