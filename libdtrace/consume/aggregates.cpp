@@ -208,7 +208,7 @@ int compare_part(const RecordDesc& desc_a, std::span<const std::byte> a,
         return sign(load_string(a).compare(load_string(b)), 0);
     if (desc_a.action == DTRACEACT_DIFEXPR && a.size() <= 8 &&
         !(type && type->is_by_ref()))
-        return sign(load_signed(a), load_signed(b));
+        return sign(load_unsigned(a), load_unsigned(b));
     if (desc_a.action != DTRACEACT_DIFEXPR) { // stacks and symbols: words
         for (std::size_t i = 0; i + 8 <= a.size() && i + 8 <= b.size(); i += 8)
             if (int order = sign(load_as<std::uint64_t>(a.data() + i),

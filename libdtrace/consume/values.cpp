@@ -111,9 +111,13 @@ void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column
         put_hex_dump(out, bytes);
 }
 
-static void put_integer(std::string& out, std::span<const std::byte> bytes, bool quiet)
+// Keys of one and two bytes print without a sign, as they are sorted.
+static void put_integer(std::string& out, std::span<const std::byte> bytes,
+                        Column column, bool quiet)
 {
     std::int64_t value = load_signed(bytes);
+    if (column == Column::Key && bytes.size() < 4)
+        value = static_cast<std::int64_t>(load_unsigned(bytes));
     if (quiet) {
         put_signed(out, value);
         return;
@@ -238,7 +242,7 @@ void put_value(std::string& out, const PrintContext& context, const RecordDesc& 
     bool is_integer = bytes.size() == 1 || bytes.size() == 2 || bytes.size() == 4 ||
                       bytes.size() == 8;
     if (is_integer && !(type && type->is_by_ref()))
-        return put_integer(out, bytes, quiet);
+        return put_integer(out, bytes, column, quiet);
     put_bytes(out, bytes, column, quiet, raw);
 }
 
