@@ -4,6 +4,8 @@
 //   %  flags  width  .precision  size+conversion
 //      #0- +'?@  digits or *      a row of FORMAT_CONVERSIONS
 //
+// Those between % and the size may stand in any order.
+//
 // Literal text stands in the conversion that follows it; what is left at the end becomes
 // a last conversion without a name. %% is literal text and takes nothing between its
 // signs. Widths are bounded only by int, because people ask for 10,000,000.
@@ -73,30 +75,62 @@ private:
         c.literal = std::move(literal_);
         literal_.clear();
         n_conversions_++;
-        flags(c);
-        width(c);
-        precision(c);
+        bool point = false;
+        while (part(c, point))
+            continue;
         name(c);
         return c;
     }
 
-    void flags(Conversion& c)
+    // Flags, width and precision come in any order: "%5-d" is "%-5d". Of "-" and "0" the
+    // later one counts, as of two widths.
+    bool part(Conversion& c, bool& point)
     {
-        for (;; pos_++) {
-            // clang-format off
-            switch (peek()) {
-            case '#': c.alternate = true; break;
-            case '0': c.zero = true; break;
-            case '-': c.left = true; break;
-            case ' ': c.space = true; break;
-            case '+': c.plus = true; break;
-            case '\'': c.group = true; break;
-            case '?': c.pointer_width = true; break;
-            case '@': c.aggregate = true; break;
-            default: return;
-            }
-            // clang-format on
+        // clang-format off
+        switch (peek()) {
+        case '#': c.alternate = true; break;
+        case '-': c.left = true; c.zero = false; break;
+        case ' ': c.space = true; break;
+        case '+': c.plus = true; break;
+        case '\'': c.group = true; break;
+        case '?': c.pointer_width = true; break;
+        case '@': c.aggregate = true; break;
+        case '*': star(point ? c.dynamic_precision : c.dynamic_width); break;
+        case '.': begin_precision(c, point); break;
+        default: return digits(c, point);
         }
+        // clang-format on
+        pos_++;
+        return true;
+    }
+
+    void star(bool& dynamic)
+    {
+        if (dynamic)
+            bad("has more than one *");
+        dynamic = true;
+    }
+
+    void begin_precision(Conversion& c, bool& point)
+    {
+        if (point)
+            bad("has more than one point");
+        point = true;
+        c.precision = 0;
+    }
+
+    bool digits(Conversion& c, bool point)
+    {
+        if (peek() < '0' || peek() > '9')
+            return false;
+        if (peek() == '0' && !point && c.width == 0) {
+            c.zero = true;
+            c.left = false;
+            pos_++;
+            return true;
+        }
+        (point ? c.precision : c.width) = number();
+        return true;
     }
 
     int number()
@@ -110,41 +144,6 @@ private:
         if (peek() == '$')
             bad("is positional (%n$), which D does not have");
         return static_cast<int>(value);
-    }
-
-    void width(Conversion& c)
-    {
-        if (peek() == '*') {
-            c.dynamic_width = true;
-            pos_++;
-            if (peek() == '*')
-                bad("has more than one *");
-        } else {
-            c.width = number();
-            if (c.width != 0 && peek() == '*')
-                bad("has both a number and * as its width");
-        }
-        if (peek() == '?') {
-            c.pointer_width = true;
-            pos_++;
-        }
-    }
-
-    void precision(Conversion& c)
-    {
-        if (peek() != '.')
-            return;
-        pos_++;
-        if (peek() == '*') {
-            c.dynamic_precision = true;
-            pos_++;
-            if (peek() == '*')
-                bad("has more than one * after its point");
-        } else {
-            c.precision = number();
-        }
-        if (peek() == '.')
-            bad("has more than one point");
     }
 
     void name(Conversion& c)

@@ -43,11 +43,21 @@ TEST(Format, LiteralTextStandsBeforeItsConversionAndAtTheEnd)
 TEST(Format, FlagsWidthAndPrecisionAreTakenApart)
 {
     Conversion c = only("%#0- +'@12.34x");
-    EXPECT_TRUE(c.alternate && c.zero && c.left && c.space && c.plus && c.group);
+    EXPECT_TRUE(c.alternate && c.left && c.space && c.plus && c.group);
     EXPECT_TRUE(c.aggregate);
     EXPECT_EQ(c.width, 12);
     EXPECT_EQ(c.precision, 34);
     EXPECT_EQ(c.name, "x");
+}
+
+TEST(Format, FlagsStandInAnyOrderAndTheLaterOfMinusAndZeroCounts)
+{
+    Conversion c = only("%12.34-@#x");
+    EXPECT_TRUE(c.alternate && c.left && c.aggregate);
+    EXPECT_EQ(c.width, 12);
+    EXPECT_EQ(c.precision, 34);
+    EXPECT_TRUE(only("%0-5d").left && !only("%0-5d").zero);
+    EXPECT_TRUE(only("%-05d").zero && !only("%-05d").left);
 }
 
 TEST(Format, StarsAreDynamicWidthAndPrecision)
