@@ -107,6 +107,13 @@ bool Parser::storage_specifier(Specifiers& into)
 
 bool Parser::specifier(Specifiers& into, SpecifierWords& words)
 {
+    auto once = [&](bool& word) {
+        if (word)
+            fail(Tag::DECL_COMBO, token_.at,
+                 "the attribute '" + token_.text +
+                     "' may be used at most once in a declaration");
+        word = true;
+    };
     if (at(Tok::Ident)) {
         if (words.has_type() || words.has_attributes() || !is_type_name(token_.text))
             return false;
@@ -127,13 +134,13 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
         words.userland = true;
         break;
     case Key::Signed:
-        words.is_signed = true;
+        once(words.is_signed);
         break;
     case Key::Unsigned:
-        words.is_unsigned = true;
+        once(words.is_unsigned);
         break;
     case Key::Short:
-        words.is_short = true;
+        once(words.is_short);
         break;
     case Key::Long:
         ++words.n_long;
@@ -177,6 +184,17 @@ bool Parser::names_member()
            next == Tok::LBracket || (next == Tok::RParen && token_.at.c_header);
 }
 
+// "extern x;" declares an int, as in old C. A name before another name or a star is no
+// variable's: a type that is not known.
+bool Parser::is_implicit_int()
+{
+    if (at(Tok::Star) || at(Tok::LParen))
+        return true;
+    Tok next = at(Tok::Ident) ? peek().kind : Tok::End;
+    return next == Tok::Semicolon || next == Tok::Comma || next == Tok::LBracket ||
+           next == Tok::LParen;
+}
+
 Parser::Specifiers Parser::specifiers(Names names)
 {
     Specifiers result;
@@ -186,10 +204,11 @@ Parser::Specifiers Parser::specifiers(Names names)
         return (names == Names::Member || token_.at.c_header) &&
                (words.has_type() || words.has_attributes()) && names_member();
     };
+    bool any = false;
     while (!is_name() && (storage_specifier(result) || c_specifier(result, words) ||
                           specifier(result, words)))
-        continue;
-    if (!words.has_type() && !words.has_attributes())
+        any = true;
+    if (!words.has_type() && !words.has_attributes() && !(any && is_implicit_int()))
         syntax_error();
     result.type = finish_specifiers(words);
     if (words.is_atomic && result.type->is_struct_or_union()) {

@@ -196,14 +196,13 @@ void Parser::bit_field(MemberLine& line)
     advance();
     auto bits = constant_expression();
     const Type* real = line.type->resolve();
-    if (!bits || *bits < 0)
+    if (!bits || *bits < 0 || (*bits == 0 && !line.name.empty()))
         fail(Tag::DECL_BFCONST, line.at,
              "positive integral constant expression expected as bit-field size");
     if (real->kind != TypeKind::Integer && real->kind != TypeKind::Enum)
         fail(Tag::DECL_BFTYPE, line.at,
              "invalid type for bit-field: " + type_text(line.type));
-    if (*bits > static_cast<std::int64_t>(real->size * 8) ||
-        (*bits == 0 && !line.name.empty()))
+    if (*bits > static_cast<std::int64_t>(real->size * 8))
         fail(Tag::DECL_BFSIZE, line.at,
              "bit-field size " + std::to_string(*bits) + " is invalid for type " +
                  type_text(line.type));

@@ -7,6 +7,7 @@
 // next to the name.
 #include "libdtrace/compile/parser.hpp"
 
+#include <algorithm>
 #include <climits>
 
 namespace dt {
@@ -148,18 +149,14 @@ Parser::Layer Parser::bracket_layer()
         if (layer.parameters.varargs)
             fail(Tag::DECL_PROTO_VARARGS, layer.at,
                  "associative array signature may not be of variable length");
-        if (layer.parameters.types.empty())
-            fail(Tag::DECL_PROTO_VOID, layer.at,
-                 "void may not be a key of an associative array");
         return layer;
     }
     auto count = constant_expression();
-    if (!count || *count < 0)
+    bool flexible = count && *count == 0 && layer.at.c_header; // GCC's a[0]
+    if (!count || (*count <= 0 && !flexible))
         fail(Tag::DECL_ARRSUB, layer.at,
              "positive integral constant expression or tuple signature expected as "
              "array declaration subscript");
-    if (*count == 0 && !layer.at.c_header) // GCC's flexible array
-        fail(Tag::DECL_ARRNULL, layer.at, "array declaration may not have size 0");
     if (*count > INT_MAX)
         fail(Tag::DECL_ARRBIG, layer.at,
              "array dimension is too big: " + std::to_string(*count));
@@ -195,8 +192,8 @@ Parser::Parameters Parser::parameters(Tok close)
     do {
         Place place = token_.at;
         if (at(Tok::Ellipsis)) {
-            if (list.types.empty() || has_void)
-                fail(Tag::DECL_PROTO_FORM, place, "... must follow a parameter");
+            if (has_void)
+                fail(Tag::DECL_PROTO_VOID, place, "void must be sole parameter");
             advance();
             list.varargs = true;
             break;
@@ -213,7 +210,14 @@ Parser::Parameters Parser::parameters(Tok close)
         if (one.has_keys)
             fail(Tag::DECL_PROTO_TYPE, place,
                  "associative array may not be a parameter");
+        if (!one.name.empty() &&
+            std::count(list.names.begin(), list.names.end(), one.name))
+            fail(Tag::DECL_PROTO_FORM, place,
+                 "parameter is already declared: " + one.name);
         if (real->kind == TypeKind::Void) {
+            if (close == Tok::RBracket)
+                fail(Tag::DECL_PROTO_TYPE, place,
+                     "void may not be a key of an associative array");
             if (!one.name.empty())
                 fail(Tag::DECL_PROTO_NAME, place, "parameter of type void has a name");
             has_void = true;

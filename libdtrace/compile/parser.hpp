@@ -204,6 +204,7 @@ private:
     void declaration();
     Specifiers specifiers(Names names = Names::Needed); // of what is declared
     bool names_member();
+    bool is_implicit_int();
     bool specifier(Specifiers& into, struct SpecifierWords& words);
     bool storage_specifier(Specifiers& into);
     const Type* finish_specifiers(const struct SpecifierWords& words);

@@ -1,3 +1,0 @@
-/* An ellipsis follows a parameter. */
-int (*f)(...);
-BEGIN { exit(0); }
