@@ -189,7 +189,7 @@ void Checker::assign(NodePtr& slot)
     if (node.op == Op::None) {
         // 0 frees an element of any type.
         bool frees =
-            left.type->is_string() && is_null_constant(right) && is_element(left);
+            left.type->is_by_ref() && is_null_constant(right) && is_element(left);
         if (!frees && !assignable(left.type, right))
             incompatible(node);
         if (any_float(left, right))
