@@ -199,7 +199,7 @@ Ident* Checker::named_aggregation(Node& call, Node& argument, Tag not_one,
 void Checker::action_printa(Node& node)
 {
     if (node.args.empty())
-        fail(Tag::PRINTA_PROTO, node.at,
+        fail(Tag::PROTO_LEN, node.at,
              "printa( ) prototype mismatch: 0 args passed, at least 1 expected");
     check_printa(node);
 }

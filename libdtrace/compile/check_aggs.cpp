@@ -48,6 +48,11 @@ std::int64_t parameter(const Node& call, std::size_t i, const char* what, Tag ty
     return value;
 }
 
+bool is_not_positive(const Node& node)
+{
+    return node.is_constant && static_cast<std::int64_t>(node.value) <= 0;
+}
+
 void must_match(const Node& call, const Ident& aggregation, std::int64_t value,
                 std::int64_t earlier, const char* what, Tag tag)
 {
@@ -84,7 +89,8 @@ void Checker::aggregate_statement(Node& node)
     Node& right = *node.right;
     bool function = node.op == Op::None && right.kind == NodeKind::Call &&
                     find_agg_row(right.text) != nullptr;
-    if (!function && right.kind == NodeKind::Call && node.op == Op::None)
+    if (!function && right.kind == NodeKind::Call && node.op == Op::None &&
+        !find_action_row(right.text) && !find_subroutine_row(right.text))
         resolve_function(right); // a misspelt name has a better message
     if (!function)
         fail(Tag::AGG_FUNC, node.at,
@@ -130,11 +136,6 @@ void Checker::agg_function(Node& call, Ident& aggregation)
     switch (call.ident->id) {
     case DTRACEAGG_quantize:
         increment = true;
-        if (call.args.size() > 2)
-            fail(Tag::QUANT_PROTO, call.at,
-                 call_name(call) +
-                     " prototype mismatch: " + std::to_string(call.args.size()) +
-                     " args passed, at most 2 expected");
         break;
     case DTRACEAGG_lquantize:
         increment = true;
@@ -156,6 +157,10 @@ void Checker::agg_function(Node& call, Ident& aggregation)
         expr(argument);
         require_value(*argument);
     }
+    std::size_t n_integers = n_parameters < 2 ? 0 : least - n_value;
+    for (std::size_t i = n_value; i < n_value + n_integers; i++)
+        if (!call.args[i]->type->is_arithmetic())
+            bad_argument(call, i, "int32_t");
     if (n_value == 1 && !call.args[0]->type->is_scalar())
         fail(Tag::AGG_SCALAR, call.args[0]->at,
              call_name(call) + " argument #1 must be of scalar type, not \"" +
@@ -218,6 +223,10 @@ std::uint64_t Checker::lquantize(Node& call, const Ident& aggregation)
              call_name(call) +
                  " base (argument #2) must be less than limit (argument #3)");
     std::int64_t step = 1;
+    if (call.args.size() > 3 && is_not_positive(*call.args[3]))
+        fail(Tag::LQUANT_STEPTYPE, call.args[3]->at,
+             call_name(call) +
+                 " argument #4 (step) must be a positive integer constant");
     if (call.args.size() > 3)
         step = parameter(call, 3, "step", Tag::LQUANT_STEPTYPE, Tag::LQUANT_STEPVAL, 1,
                          u16_max);

@@ -227,6 +227,9 @@ void Checker::assign(NodePtr& slot)
         node.operand_type =
             shift ? promoted(left, types_) : usual_conversion(left, right, types_);
     } else if (additive) {
+        if (left.type->is_integer() && is_void_pointer(right.type))
+            fail(Tag::OP_VFPTR, node.at,
+                 name + " cannot be applied to \"" + node_type_text(right) + "\"");
         incompatible(node);
     } else {
         bool arithmetic = node.op == Op::Mul || node.op == Op::Div;

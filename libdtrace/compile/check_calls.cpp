@@ -140,8 +140,11 @@ void Checker::check_arguments(Node& node)
     check_count(node, call_name(node), least, most);
     for (std::size_t i = 0; i < node.args.size(); i++) {
         expr(node.args[i]);
+        bool typed = i < prototype.parameters.size() && prototype.parameters[i].type;
+        if (typed && is_void(node.args[i]->type))
+            bad_argument(node, i, prototype.parameters[i].text);
         require_value(*node.args[i]);
-        if (i >= prototype.parameters.size() || !prototype.parameters[i].type)
+        if (!typed)
             continue;
         if (!accepts(prototype.parameters[i].type, *node.args[i]))
             bad_argument(node, i, prototype.parameters[i].text);

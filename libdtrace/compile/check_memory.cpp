@@ -168,9 +168,9 @@ void Checker::index(NodePtr& slot)
              "operator [ ] requires an array or a pointer, not \"" +
                  node_type_text(*node.left) + "\"");
     if (node.args.size() != 1)
-        fail(Tag::PROTO_LEN, node.at,
-             "[ ] prototype mismatch: " + key_count(node.args.size()) +
-                 " passed, 1 expected");
+        fail(Tag::ARR_BADREF, node.at,
+             "an array or a pointer has one index, an associative array has several: " +
+                 key_count(node.args.size()) + " passed");
     expr(node.args[0]);
     const Node& i = *node.args[0];
     require_integer(i, "operator [ ]");

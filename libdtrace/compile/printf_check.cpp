@@ -100,7 +100,8 @@ void Checker::check_printf(Node& call)
         expr(text);
         if (text->kind != NodeKind::String)
             fail(
-                Tag::PRINTF_ARG_FMT, text->at,
+                text->type->is_string() ? Tag::PRINTF_ARG_FMT : Tag::PROTO_ARG,
+                text->at,
                 call_name(call) +
                     " argument #1 is incompatible with prototype:\n\tprototype: string "
                     "constant\n\t argument: " +
@@ -114,7 +115,8 @@ void Checker::check_printf(Node& call)
                  call_name(call) + " cannot print the aggregation @" + argument->text +
                      ": use printa( )");
         expr(argument);
-        require_value(*argument);
+        if (!is_void(argument->type)) // which no conversion takes
+            require_value(*argument);
     }
 
     std::size_t next = 0;
@@ -171,7 +173,7 @@ void Checker::check_printa(Node& call)
         if (text->kind != NodeKind::String) {
             expr(text);
             fail(
-                Tag::PRINTF_ARG_FMT, text->at,
+                Tag::PRINTA_AGGARG, text->at,
                 call_name(call) +
                     " argument #1 is incompatible with prototype:\n\tprototype: string "
                     "constant or aggregation\n\t argument: " +

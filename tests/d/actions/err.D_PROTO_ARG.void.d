@@ -1,0 +1,2 @@
+/* What has no value is no argument. */
+BEGIN { exit((void)0); }

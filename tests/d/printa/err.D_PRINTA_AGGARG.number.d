@@ -1,0 +1,2 @@
+/* What printa prints is an aggregation. */
+BEGIN { @ = count(); printa(1); }

@@ -1,0 +1,2 @@
+/* The format of printf is a string. */
+BEGIN { printf(1); }
