@@ -288,6 +288,16 @@ void Checker::add_or_sub(Node& node)
         node.type = node.operand_type = usual_conversion(left, right, types_);
         return;
     }
+    const Node* text = left.type->is_string() ? &left : &right;
+    const Node& count = text == &left ? right : left;
+    if (text->type->is_string() && count.type->is_integer() &&
+        (text == &left || node.op == Op::Add)) {
+        // What is left of a string from a character of it on.
+        node.type = node.operand_type = types_.string_type();
+        node.userland = text->userland;
+        node.alloca_pointer = text->alloca_pointer;
+        return;
+    }
 
     const Type* left_base = pointee(left.type);
     const Type* right_base = pointee(right.type);
