@@ -96,6 +96,9 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
         out.append(margin).append(written(member.type));
         if (!member.name.empty())
             out.append(" ").append(member.name);
+        if (member.bitfield_bits != 0 &&
+            member.bitfield_bits != member.type->resolve()->size * 8)
+            out.append(" :").append(std::to_string(member.bitfield_bits));
         out.append(" = ");
         if (member.bitfield_bits != 0)
             put_scalar_hex(

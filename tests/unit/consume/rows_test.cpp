@@ -239,7 +239,7 @@ TEST(Print, ShowsAStructWithItsMembers)
     s.consumer().display().quiet = true;
     EXPECT_EQ(s.drain(), "struct point {\n"
                          "    int x = 0x12\n"
-                         "    unsigned int flag = 0x5\n"
+                         "    unsigned int flag :3 = 0x5\n"
                          "    char [8] tag = [ \"ab\" ]\n"
                          "}");
 }
