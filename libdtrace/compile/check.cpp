@@ -84,6 +84,10 @@ void Checker::inline_declaration(Decl& decl)
     ident->at = decl.at;
     take_pragmas(*ident);
 
+    if (inline_translation(*ident)) {
+        symbols_.inlines[decl.name] = std::move(ident);
+        return;
+    }
     // Checked here once for its errors; each use checks its own copy again.
     NodePtr trial;
     std::vector<NodePtr> arguments;

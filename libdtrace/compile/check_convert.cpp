@@ -51,6 +51,10 @@ void Checker::conditional(NodePtr& slot)
 
 void Checker::cast(NodePtr& slot)
 {
+    if (find_xlate(slot->left) && pointee(slot->left->decl_type))
+        fail(Tag::CAST_INVAL, slot->at,
+             "invalid cast: a translation of type " + quoted(slot->left->decl_type) +
+                 " to " + quoted(slot->decl_type));
     expr(slot->left);
     const Type* type = slot->decl_type;
     NodePtr operand = std::move(slot->left);

@@ -163,6 +163,8 @@ void Checker::unary(NodePtr& slot)
         slot = std::move(node.left);
         return symbol(slot, true);
     }
+    if (node.op == Op::Deref && find_xlate(slot))
+        return xlate(slot);
     expr(node.left);
     switch (node.op) {
     case Op::Deref:

@@ -154,8 +154,15 @@ private:
 
     // check_xlate.cpp
     void translator(std::unique_ptr<Decl>& decl);
+    const Ident* translating_inline(const Node& node);
+    bool find_xlate(NodePtr& slot);
+    const Decl& find_translator(const Node& xlate);
+    NodePtr translated(const Decl& translator, const TranslatorMember& member,
+                       const Node& xlate);
+    void translation(NodePtr& slot, const Decl& translator, Place at);
     bool xlate_member(NodePtr& slot);
     void xlate(NodePtr& slot);
+    bool inline_translation(Ident& ident);
 
     // check_stability.cpp
     bool is_there(std::string_view name) const; // in this version

@@ -28,7 +28,6 @@ EXEMPT = {
     "tag UNKNOWN": INTERNAL + "a tag for what has none",
     "tag QUANT_PROTO": INTERNAL + "a call of quantize() with too many is PROTO_LEN",
     "tag ASRELO": INTERNAL + "every relocation is resolved before the DOF is written",
-    "tag CG_DYN": INTERNAL + "the checker refuses what has no type",
     "tag ID_OFLOW": INTERNAL + "needs 64,000 variables; the unit tests have it",
     "tag OP_IDENT": INTERNAL + "the grammar wants an identifier there",
     "tag DECL_DYNOBJ": INTERNAL + "the dynamic type has no name",

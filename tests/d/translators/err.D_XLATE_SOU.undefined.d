@@ -1,0 +1,2 @@
+/* What a translator makes is known. */
+translator struct nowhere < int i > { o = i; };

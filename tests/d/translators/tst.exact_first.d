@@ -1,0 +1,15 @@
+/*
+ * The translator of just this type comes before one of void * that would do as well.
+ * @flags: -q
+ */
+struct raw { int a; };
+struct nice { int n; };
+translator struct nice < void *p > { n = 1; };
+translator struct nice < struct raw *r > { n = 2; };
+struct raw *raw;
+int *other;
+BEGIN
+{
+	printf("%d %d\n", xlate <struct nice> (raw).n, xlate <struct nice> (other).n);
+	exit(0);
+}
