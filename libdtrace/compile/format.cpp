@@ -95,20 +95,13 @@ private:
         case '\'': c.group = true; break;
         case '?': c.pointer_width = true; break;
         case '@': c.aggregate = true; break;
-        case '*': star(point ? c.dynamic_precision : c.dynamic_width); break;
+        case '*': star(c, point); break;
         case '.': begin_precision(c, point); break;
         default: return digits(c, point);
         }
         // clang-format on
         pos_++;
         return true;
-    }
-
-    void star(bool& dynamic)
-    {
-        if (dynamic)
-            bad("has more than one *");
-        dynamic = true;
     }
 
     void begin_precision(Conversion& c, bool& point)
@@ -129,8 +122,27 @@ private:
             pos_++;
             return true;
         }
+        if (point ? c.dynamic_precision : c.dynamic_width)
+            bad(both(point));
         (point ? c.precision : c.width) = number();
         return true;
+    }
+
+    void star(Conversion& c, bool point)
+    {
+        if (point ? c.dynamic_precision : c.dynamic_width)
+            bad(point ? "has more than one * after its point" : "has more than one *");
+        if ((point ? c.precision : c.width) != 0)
+            bad(both(point));
+        (point ? c.dynamic_precision : c.dynamic_width) = true;
+        if (point)
+            c.precision = -1;
+    }
+
+    static const char* both(bool point)
+    {
+        return point ? "has both a number and * as its precision"
+                     : "has both a number and * as its width";
     }
 
     int number()

@@ -30,6 +30,7 @@
     X("A",   UADDRESS, "pointer or integer")                  \
     X("c",   CHAR,     "char, short, or int")                 \
     X("C",   CHAR,     "char, short, or int")                 \
+    X("lc",  CHAR,     "char, short, or int")                 \
     X("d",   INT,      "int")                                 \
     X("i",   INT,      "int")                                 \
     X("u",   INT,      "int")                                 \

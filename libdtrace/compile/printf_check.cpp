@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Formats against arguments. printf: one argument per conversion, and one before it for
-// each *. printa: conversions without @ take the keys in order, those with @ take the
-// aggregations' values, the last aggregation over and over.
+// each *. printa: conversions without @, and each *, take the keys in order, those with @
+// take the aggregations' values, the last aggregation over and over.
 //
 // What a conversion takes is a column of FORMAT_CONVERSIONS. Length modifiers of integers
 // may ask for more than the argument has; %h may not ask for less.
 #include "libdtrace/compile/check_internal.hpp"
+
+#include <cstring>
 
 namespace dt {
 
@@ -114,9 +116,17 @@ void Checker::check_printf(Node& call)
             fail(Tag::PRINTF_ARG_TYPE, argument->at,
                  call_name(call) + " cannot print the aggregation @" + argument->text +
                      ": use printa( )");
+        if (argument->kind == NodeKind::Call)
+            if (const ActionRow* row = find_action_row(argument->text);
+                row && std::strncmp(row->prototype, "void", 4) == 0)
+                fail(Tag::PRINTF_ARG_TYPE, argument->at,
+                     call_name(call) + " cannot print " + call_name(*argument) +
+                         ", which has no value");
         expr(argument);
         if (!is_void(argument->type)) // which no conversion takes
             require_value(*argument);
+        if (is_void_pointer(argument->type) && is_null_constant(*argument))
+            argument->type = types_.int64_type(); // NULL is any kind of 0
     }
 
     std::size_t next = 0;
@@ -172,12 +182,11 @@ void Checker::check_printa(Node& call)
         call.args.erase(call.args.begin());
         if (text->kind != NodeKind::String) {
             expr(text);
-            fail(
-                Tag::PRINTA_AGGARG, text->at,
-                call_name(call) +
-                    " argument #1 is incompatible with prototype:\n\tprototype: string "
-                    "constant or aggregation\n\t argument: " +
-                    node_type_text(*text));
+            fail(Tag::PRINTA_AGGARG, text->at,
+                 call_name(call) +
+                     " argument #1 is incompatible with prototype:\n\tprototype: "
+                     "string constant or aggregation\n\t argument: " +
+                     node_type_text(*text));
         }
         if (call.args.empty())
             fail(Tag::PRINTA_PROTO, call.at,
@@ -215,15 +224,29 @@ void Checker::check_printa(Node& call)
     call.format = parsed(call, *text);
     std::size_t n = 0;
     std::size_t key = 0;
+    auto dynamic = [&](bool present, const Conversion& conversion) {
+        if (!present)
+            return;
+        if (key >= first.keys.size())
+            fail(Tag::PRINTF_DYN_PROTO, call.at,
+                 call_name(call) + " prototype mismatch: " +
+                     conversion_name(n, conversion) + " has no key for its *: @" +
+                     first.name + " has " + std::to_string(first.keys.size()));
+        if (!first.keys[key]->is_integer())
+            fail(Tag::PRINTF_DYN_TYPE, call.at,
+                 call_name(call) + " key #" + std::to_string(key + 1) +
+                     " is incompatible with conversion #" + std::to_string(n) +
+                     " prototype:\n\tconversion: *\n\t prototype: int\n\t       key: " +
+                     type_text(first.keys[key]));
+        key++;
+    };
     for (const Conversion& conversion : call.format->conversions) {
         if (conversion.name.empty())
             continue;
         n++;
         const FormatRow& row = *find_format_row(conversion.name);
-        if (conversion.dynamic_width || conversion.dynamic_precision)
-            fail(Tag::PRINTF_DYN_PROTO, call.at,
-                 call_name(call) + " " + conversion_name(n, conversion) +
-                     " has a *, for which printa( ) has no argument");
+        dynamic(conversion.dynamic_width, conversion);
+        dynamic(conversion.dynamic_precision, conversion);
         if (conversion.aggregate) {
             if (!takes_aggregation(row))
                 fail(Tag::PRINTF_AGG_CONV, call.at,

@@ -1,0 +1,2 @@
+/* A * of printa's format needs a key. */
+BEGIN { @ = count(); printa("%*@d\n", @); }

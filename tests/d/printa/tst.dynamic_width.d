@@ -1,0 +1,12 @@
+/*
+ * A * of printa's format is a key.
+ * @flags: -q
+ */
+BEGIN
+{
+	@[10, 100] = sum(1);
+	@[-10, 200] = sum(2);
+	printa(">%*d< %@d\n", @);
+	printa(">%-*d<\n", @);
+	exit(0);
+}

@@ -1,0 +1,2 @@
+/* What an action leaves cannot be printed. */
+BEGIN { printf("%s", printf("x")); }

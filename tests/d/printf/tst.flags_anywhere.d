@@ -1,0 +1,12 @@
+/*
+ * Flags may stand behind the width, and %lc is %c.
+ * @flags: -q
+ */
+BEGIN
+{
+	printf("%5-d|%4+d|%8#x|%lc|\n", 1, 2, 3, 'c');
+	@n[7] = sum(8);
+	@m[7] = sum(9);
+	printa("%3d %5@d|%-5@d|%5-@d|%@05d\n", @n, @m);
+	exit(0);
+}
