@@ -316,6 +316,10 @@ void Checker::size_of(NodePtr& slot)
 {
     Node& node = *slot;
     const Type* type = node.decl_type;
+    if (node.kind == NodeKind::SizeofExpr && node.left->kind == NodeKind::String) {
+        slot = make_integer(node.left->text.size() + 1, size_type(types_), node.at);
+        return;
+    }
     if (node.kind == NodeKind::SizeofExpr) {
         expr(node.left);
         type = node.left->type;
@@ -332,7 +336,7 @@ void Checker::size_of(NodePtr& slot)
 void Checker::offset_of(NodePtr& slot)
 {
     Node& node = *slot;
-    if (!node.decl_type->is_struct_or_union())
+    if (!node.decl_type->is_struct_or_union() || is_incomplete(node.decl_type))
         fail(Tag::OFFSETOF_TYPE, node.at,
              "offsetof requires a struct or union, not " + quoted(node.decl_type));
     Member found;

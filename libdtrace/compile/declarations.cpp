@@ -14,6 +14,8 @@ const Type* Parser::named_type(std::string_view name) const
 {
     if (name.find('`') == std::string_view::npos)
         return context_.types.lookup(name);
+    if (name.starts_with(own_scope))
+        return context_.types.lookup(name.substr(own_scope.size()));
     const Type* type = context_.target.type(name);
     if (type == nullptr)
         unknown_type_ = name;

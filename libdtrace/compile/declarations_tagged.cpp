@@ -86,6 +86,17 @@ void Parser::body(Type& into, CAttributes& attributes)
 const Type* Parser::target_type(TypeKind kind, const std::string& keyword,
                                 const std::string& name)
 {
+    if (peek().kind == Tok::LBrace) // what is declared has no scope
+        syntax_error();
+    if (name.starts_with(own_scope)) {
+        const Type* own =
+            context_.types.lookup(keyword + " " + name.substr(own_scope.size()));
+        if (own == nullptr)
+            fail(Tag::TYPE_ERR, token_.at,
+                 "failed to resolve " + keyword + " " + name + ": Unknown type name");
+        advance();
+        return own;
+    }
     auto tag = kind == TypeKind::Struct  ? TargetNames::Kind::Struct
                : kind == TypeKind::Union ? TargetNames::Kind::Union
                                          : TargetNames::Kind::Enum;

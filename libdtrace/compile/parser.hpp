@@ -124,6 +124,9 @@ private:
     bool accept(Tok kind);
     void expect(Tok kind);
     std::string take_name();
+    // D`foo is the program's own foo, not one of the target.
+    static constexpr std::string_view own_scope = "D`";
+
     [[noreturn]] void syntax_error() const;
     void enter();
 

@@ -1,0 +1,2 @@
+/* short is written once. */
+BEGIN { trace((short short int)1); }

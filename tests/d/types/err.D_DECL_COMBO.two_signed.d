@@ -1,0 +1,2 @@
+/* signed is written once. */
+BEGIN { trace((signed signed int)1); }

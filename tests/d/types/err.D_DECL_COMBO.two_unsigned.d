@@ -1,0 +1,2 @@
+/* unsigned is written once. */
+BEGIN { trace((unsigned unsigned int)1); }

@@ -1,0 +1,2 @@
+/* What is declared has no scope. */
+enum foo`bar { ONE };

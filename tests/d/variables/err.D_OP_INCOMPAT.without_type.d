@@ -1,0 +1,3 @@
+/* A variable declared without a type is an int. */
+this part;
+BEGIN { this->part = "text"; }
