@@ -9,11 +9,28 @@
 
 namespace dt {
 
+static bool takes_null(const Type* type)
+{
+    return type->is_string() || type->is_integer() || pointee(type) != nullptr;
+}
+
 void Checker::conditional(NodePtr& slot)
 {
     Node& node = *slot;
     expr(node.cond);
     condition(node.cond, "operator ?:");
+    const Node* action = nullptr;
+    for (const Node* side : {node.left.get(), node.right.get()}) {
+        if (side->kind != NodeKind::Call || !find_action_row(side->text))
+            continue;
+        if (side->text == "trace")
+            check_count(*side, call_name(*side), 1, 1);
+        action = side;
+    }
+    if (action)
+        fail(Tag::OP_ACT, action->at,
+             "operator ?: cannot be applied to the action " + call_name(*action) +
+                 ": a predicate or if chooses between actions");
     expr(node.left);
     expr(node.right);
     if (any_float(*node.left, *node.right)) {
@@ -31,9 +48,9 @@ void Checker::conditional(NodePtr& slot)
         common = left.type;
     else if (left.type->is_string_compatible() && right.type->is_string_compatible())
         common = types_.string_type();
-    else if ((left.type->is_string() || pointee(left.type)) && is_null_constant(right))
+    else if (takes_null(left.type) && is_null_constant(right))
         common = left.type;
-    else if ((right.type->is_string() || pointee(right.type)) && is_null_constant(left))
+    else if (takes_null(right.type) && is_null_constant(left))
         common = right.type;
     else if (pointers_compatible(left.type, right.type))
         common = is_void_pointer(left.type) ? right.type : left.type;

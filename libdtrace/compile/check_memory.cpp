@@ -64,7 +64,7 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                  std::to_string(ident.keys.size()) + " expected");
     for (std::size_t i = 0; i < keys.size(); i++) {
         const Type* wanted = ident.keys[i];
-        bool fits = wanted->is_integer() ? keys[i]->type->is_integer()
+        bool fits = wanted->is_integer() ? assignable(wanted, *keys[i])
                     : wanted->is_pointer()
                         ? keys[i]->type->is_pointer() && accepts(wanted, *keys[i])
                         : accepts(wanted, *keys[i]);
@@ -197,7 +197,8 @@ void Checker::index(NodePtr& slot)
 
 // The bytes that hold a bit-field; at `value` in its struct. As a rule those of its type,
 // which a packed struct's fields may lie across.
-static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes, Node& node)
+static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
+                             Node& node)
 {
     std::uint64_t bytes = field.type->resolve()->size;
     std::uint64_t end = field.offset_bits + field.bitfield_bits;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Conversions: what C says about int and long, what D adds about strings, and nothing
 // about the tree. A pointer and an integer are compatible only when the integer is the
-// constant 0 or when an address-sized parameter takes the pointer's value.
+// constant 0 or when an address-sized parameter takes the pointer's value. NULL is 0 to an
+// integer, too.
 #include "libdtrace/compile/conversions.hpp"
 
 namespace dt {
@@ -158,7 +159,8 @@ bool accepts(const Type* parameter, const Node& argument)
 {
     const Type* p = parameter->resolve();
     const Type* a = argument.type->resolve();
-    if (p->is_integer() && a->is_integer())
+    if (p->is_integer() &&
+        (a->is_integer() || (a->is_pointer() && is_null_constant(argument))))
         return true;
     if (p->is_float())
         return a->is_arithmetic();
@@ -186,7 +188,7 @@ bool assignable(const Type* target, const Node& value)
     if (t->is_float() || v->is_float())
         return t->is_arithmetic() && v->is_arithmetic();
     if (t->is_integer())
-        return v->is_integer();
+        return v->is_integer() || (v->is_pointer() && is_null_constant(value));
     if (t->kind == TypeKind::Array && !t->is_string_compatible())
         return same_type(t, v);
     return accepts(t, value);

@@ -1,0 +1,17 @@
+/*
+ * NULL is 0 to an integer.
+ * @flags: -q
+ */
+int global;
+BEGIN
+{
+	self->buf = arg0;
+	self->buf = 5;
+	self->buf = NULL;
+	global = NULL;
+	list[1] = 4;
+	list[NULL] = 6;
+	printf("%d %d %d %d\n", self->buf, global, list[0], self->buf == NULL);
+	printf("%d %d\n", NULL, 0 ? 7 : NULL);
+	exit(0);
+}
