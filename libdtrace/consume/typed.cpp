@@ -151,7 +151,7 @@ void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
         put_array(out, type, bytes, depth);
         return;
     case TypeKind::String:
-        out.append("\"").append(load_string(bytes)).append("\"");
+        out.append("[ \"").append(load_string(bytes)).append("\" ]");
         return;
     case TypeKind::Enum:
         put_enum(out, type, bytes);
@@ -176,7 +176,7 @@ void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
     case TypeKind::Integer:
         if (type->is_bool)
             out.append(load_unsigned(bytes) != 0 ? "true" : "false");
-        else if (type->is_char && bytes.size() == 1)
+        else if (type->is_char && type->is_signed && bytes.size() == 1)
             put_char(out, static_cast<char>(bytes.front()));
         else
             put_scalar_hex(out, load_unsigned(bytes));
