@@ -133,6 +133,8 @@ void Checker::assign_target(NodePtr& slot, bool plain)
 void Checker::fix_type(Ident& ident, const Node& value)
 {
     const Type* type = value.bitfield ? promoted(value, types_) : value.type;
+    if (value.kind == NodeKind::Integer && value.text == "NULL")
+        type = types_.int64_type(); // a pointer is declared, or has been stored before
     while (type->kind == TypeKind::Typedef && (type->is_const || type->is_volatile))
         type = type->base;
     if (type->is_pointer() && value.userland && !is_userland(type))

@@ -54,6 +54,9 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
     }
     if (fix && !ident.keys_known) {
         for (const NodePtr& key : keys)
+            if (key->kind == NodeKind::Integer && key->text == "NULL")
+                key->type = types_.int64_type();
+        for (const NodePtr& key : keys)
             ident.keys.push_back(key->bitfield ? promoted(*key, types_) : key->type);
         ident.keys_known = true;
         return;

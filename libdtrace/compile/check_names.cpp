@@ -147,7 +147,9 @@ void Checker::identifier(NodePtr& slot)
         return;
     }
     if (node.text == "NULL") {
-        slot = make_integer(0, types_.pointer_to(types_.void_type()), node.at);
+        NodePtr null = make_integer(0, types_.pointer_to(types_.void_type()), node.at);
+        null->text = "NULL"; // which fits integers, too
+        slot = std::move(null);
         return;
     }
     if (const std::int64_t* constant = find_constant(node.text)) {
@@ -173,7 +175,8 @@ void Checker::symbol(NodePtr& slot, bool address_only)
     }
     auto variable = context_.target.variable(text);
     if (!variable)
-        fail(Tag::IDENT_UNDEF, at, "failed to resolve " + text + ": Unknown symbol name");
+        fail(Tag::IDENT_UNDEF, at,
+             "failed to resolve " + text + ": Unknown symbol name");
     uses(Attributes{}, "symbol " + text, at); // the target promises nothing
     const Type* type = variable->type;
     if (!type && !address_only)

@@ -125,8 +125,8 @@ void Checker::check_printf(Node& call)
         expr(argument);
         if (!is_void(argument->type)) // which no conversion takes
             require_value(*argument);
-        if (is_void_pointer(argument->type) && is_null_constant(*argument))
-            argument->type = types_.int64_type(); // NULL is any kind of 0
+        if (argument->kind == NodeKind::Integer && argument->text == "NULL")
+            argument->type = types_.int64_type();
     }
 
     std::size_t next = 0;

@@ -13,5 +13,9 @@ BEGIN
 	list[NULL] = 6;
 	printf("%d %d %d %d\n", self->buf, global, list[0], self->buf == NULL);
 	printf("%d %d\n", NULL, 0 ? 7 : NULL);
+	first = NULL;
+	first = timestamp != 0;
+	keyed[NULL] = 8;
+	printf("%d %d\n", first, keyed[0]);
 	exit(0);
 }
