@@ -72,6 +72,8 @@
     X("caddr_t",     "char *")         X("pc_t",         "unsigned long")      \
     X("greg_t",      "long long")      X("model_t",      "unsigned int")       \
     X("pri_t",       "short")          X("stdbool_t",    "int")                \
+    X("boolean_t",   "int")            X("useconds_t",   "unsigned int")       \
+    X("size32_t",    "unsigned int")   X("caddr32_t",    "unsigned int")       \
     X("ipaddr_t",    "unsigned int")   X("in_addr_t",    "unsigned int")       \
     X("in_port_t",   "unsigned short") X("sa_family_t",  "unsigned short")     \
     X("socklen_t",   "unsigned int")   X("pthread_t",    "unsigned long")      \

@@ -18,6 +18,7 @@ BEGIN
 	    sizeof (hrtime_t));
 	printf("%d %d\n", sizeof (longlong_t), sizeof (u_longlong_t));
 	printf("%d %d\n", sizeof (bool), sizeof (ipaddr_t));
+	printf("%d %d %d\n", sizeof (boolean_t), sizeof (size32_t), sizeof (caddr32_t));
 	printf("%d %d\n", sizeof (struct in_addr), sizeof (struct in6_addr));
 	exit(0);
 }
