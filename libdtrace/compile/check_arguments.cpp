@@ -95,7 +95,8 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
                      std::to_string(arguments.size()) +
                      (arguments.size() == 1 ? " argument" : " arguments"));
         const Argument& one = arguments[n];
-        if (common && !(same_type(common->type, one.type) && common->place == one.place))
+        if (common &&
+            !(same_type(common->type, one.type) && common->place == one.place))
             fail(Tag::ARGS_MULTI, at,
                  name + " is ambiguous: the probes of this clause have arguments of "
                         "different types");
@@ -114,21 +115,22 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
             if (!options_.probed_function)
                 break;
             auto probed = options_.probed_function(id);
-            if (auto* why = std::get_if<std::string>(&probed))
-                fail(why->empty() ? Tag::ARGS_NONE : Tag::ARGS_TYPE, at,
-                     why->empty()
-                         ? "the probes of this clause have no typed arguments"
-                         : name + " has no type: " + *why + "; arg" +
-                               std::to_string(n) + " is its value as an integer");
+            if (auto* why = std::get_if<std::string>(&probed)) {
+                if (why->empty())
+                    take({}); // a probe without arguments of any type
+                fail(Tag::ARGS_TYPE, at,
+                     name + " has no type: " + *why + "; arg" + std::to_string(n) +
+                         " is its value as an integer");
+            }
             take(arguments_of(std::get<ProbedFunction>(probed), context_.target.types(),
                               types_));
         }
     }
+    if (!any && !matches_.empty())
+        take({});
     if (!any)
         fail(Tag::ARGS_NONE, at,
-             matches_.empty()
-                 ? name + " has no type here: the probes of this clause are not known"
-                 : "the probes of this clause have no typed arguments");
+             name + " has no type here: the probes of this clause are not known");
     return *common;
 }
 
@@ -140,8 +142,8 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     const Type* type = argument.type;
     if (const char* why = why_not(place))
         fail(Tag::ARGS_TYPE, at,
-             "args[" + std::to_string(n) + "], " + quoted(type) + ", cannot be had: " +
-                 why);
+             "args[" + std::to_string(n) + "], " + quoted(type) +
+                 ", cannot be had: " + why);
     uses(weakest(facts_of("args").attributes, arguments_), "identifier args[ ]", at);
     NodePtr value;
     if (place.kind != Kind::Stack) {
