@@ -43,13 +43,14 @@ using Bytes = std::span<const std::byte>;
 
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth);
 
-// As its author declared it: where a pointer leads is the tracer's business.
+// As its author declared it: where a pointer leads is the tracer's business. What has no
+// name is "struct " with its blank.
 std::string written(const Type* type)
 {
-    constexpr std::string_view word = "userland ";
     std::string text = type_text(type);
-    for (std::size_t at; (at = text.find(word)) != text.npos;)
-        text.erase(at, word.size());
+    for (std::string_view word : {"userland ", "(anon)"})
+        for (std::size_t at; (at = text.find(word)) != text.npos;)
+            text.erase(at, word.size());
     return text;
 }
 
@@ -60,15 +61,35 @@ void put_scalar_hex(std::string& out, std::uint64_t value)
     put_hex(out, value);
 }
 
+bool is_printable(char c)
+{
+    return c >= ' ' && c <= '~';
+}
+
+// Text up to a NUL, which an array of char must have.
+bool is_text(Bytes bytes)
+{
+    for (std::byte byte : bytes) {
+        if (byte == std::byte{0})
+            return true;
+        if (!is_printable(static_cast<char>(byte)))
+            return false;
+    }
+    return false;
+}
+
 void put_char(std::string& out, char c)
 {
     out.push_back('\'');
     if (c == 0)
         out.append("\\0");
-    else if (c < 0x20 || c == 0x7f)
-        out.append("\\x"), put_hex(out, static_cast<unsigned char>(c));
-    else
+    else if (is_printable(c))
         out.push_back(c);
+    else
+        for (int shift : {6, 3, 0}) // \ooo
+            out.append(shift == 6 ? "\\" : "")
+                .push_back(static_cast<char>(
+                    '0' + (static_cast<unsigned char>(c) >> shift & 7)));
     out.push_back('\'');
 }
 
@@ -86,6 +107,14 @@ void put_enum(std::string& out, const Type* type, Bytes bytes)
     put_signed(out, value);
 }
 
+// A bit-field that has not just the bytes of its type.
+bool shows_bits(const Member& member)
+{
+    return member.bitfield_bits != 0 &&
+           (member.offset_bits % 8 != 0 ||
+            member.bitfield_bits != member.type->resolve()->size * 8);
+}
+
 void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
 {
     out.append("{\n");
@@ -94,12 +123,15 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
         if (!member.type)
             continue;
         out.append(margin).append(written(member.type));
-        if (!member.name.empty())
-            out.append(" ").append(member.name);
-        if (member.bitfield_bits != 0 &&
-            member.bitfield_bits != member.type->resolve()->size * 8)
-            out.append(" :").append(std::to_string(member.bitfield_bits));
-        out.append(" = ");
+        if (!member.name.empty()) {
+            if (out.back() != '*' && out.back() != ' ')
+                out.push_back(' ');
+            out.append(member.name);
+            if (shows_bits(member))
+                out.append(" :").append(std::to_string(member.bitfield_bits));
+            out.append(" =");
+        }
+        out.push_back(' ');
         if (member.bitfield_bits != 0)
             put_scalar_hex(
                 out,
@@ -114,25 +146,42 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
     out.append(indent_columns * static_cast<std::size_t>(depth), ' ').push_back('}');
 }
 
+// A string by itself has no brackets, which what is inside of something else has.
+void put_text(std::string& out, Bytes bytes, int depth)
+{
+    out.append(depth == 0 ? "\"" : "[ \"").append(load_string(bytes));
+    out.append(depth == 0 ? "\"" : "\" ]");
+}
+
 void put_array(std::string& out, const Type* type, Bytes bytes, int depth)
 {
     const Type* element = type->base->resolve();
-    if (element->is_char &&
-        (bytes.empty() || bytes.front() == std::byte{0} || looks_like_text(bytes))) {
-        out.append("[ \"").append(load_string(bytes)).append("\" ]");
+    if (element->is_char && element->is_signed && is_text(bytes)) {
+        put_text(out, bytes, depth);
         return;
     }
-    out.append("[");
+    bool structs = element->is_struct_or_union();
+    auto new_line = [&](int indent) {
+        out.push_back('\n');
+        out.append(indent_columns * static_cast<std::size_t>(indent), ' ');
+    };
+    out.append("[ ");
     if (element->size != 0) {
-        const char* separator = " ";
+        const char* separator = "";
         for (std::uint64_t at = 0; at + element->size <= bytes.size();
              at += element->size) {
             out.append(separator);
+            if (structs) {
+                new_line(depth + 1);
+                out.append(written(type->base)).push_back(' ');
+            }
             put_value_of(out, type->base, bytes.subspan(at, element->size), depth + 1);
             separator = ", ";
         }
     }
-    out.append(" ]");
+    if (structs)
+        new_line(depth);
+    out.append(structs ? "]" : " ]");
 }
 
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
@@ -151,27 +200,28 @@ void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
         put_array(out, type, bytes, depth);
         return;
     case TypeKind::String:
-        out.append("[ \"").append(load_string(bytes)).append("\" ]");
+        put_text(out, bytes, depth);
         return;
     case TypeKind::Enum:
         put_enum(out, type, bytes);
         return;
     case TypeKind::Float: {
         char text[64];
-        double value = bytes.size() == 4   ? load_as<float>(bytes.data())
-                       : bytes.size() == 8 ? load_as<double>(bytes.data())
-                       : bytes.size() == sizeof(long double)
-                           ? static_cast<double>(load_as<long double>(bytes.data()))
-                           : 0;
-        std::snprintf(text, sizeof text, "%g", value);
+        if (bytes.size() == sizeof(long double))
+            std::snprintf(text, sizeof text, "%+.16LE",
+                          load_as<long double>(bytes.data()));
+        else
+            std::snprintf(text, sizeof text, "%+.7e",
+                          bytes.size() == sizeof(float)
+                              ? static_cast<double>(load_as<float>(bytes.data()))
+                          : bytes.size() == sizeof(double)
+                              ? load_as<double>(bytes.data())
+                              : 0.0);
         out.append(text);
         return;
     }
     case TypeKind::Pointer:
-        if (load_unsigned(bytes) == 0)
-            out.append("NULL");
-        else
-            put_scalar_hex(out, load_unsigned(bytes));
+        put_scalar_hex(out, load_unsigned(bytes));
         return;
     case TypeKind::Integer:
         if (type->is_bool)
@@ -197,6 +247,8 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
     }
     out.append(written(type)).push_back(' ');
     put_value_of(out, type, bytes, 0);
+    if (!type->is_struct_or_union())
+        out.push_back('\n'); // a closing brace is left to the program's own newline
 }
 
 } // namespace dt
