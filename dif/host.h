@@ -34,8 +34,9 @@ struct dt_host_ops {
 	int (*store)(struct dt_host *host, dt_u64 addr, const void *from,
 		     dt_u64 bytes, dt_u64 *bad);
 
-	/* arg0..arg9 that the provider did not pass. */
-	dt_u64 (*arg)(struct dt_host *host, dt_u32 n);
+	/* arg0..arg9 that the provider did not pass: 0 and *value, or -1: with
+	 * *bad the address that could not be read, 0: it cannot be had. */
+	int (*arg)(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad);
 	/* NUMBER rows of dif/vars.h: 0 and *value, or -1: reads as 0. Of an
 	 * array index is the element; -1 for uregs[]: no such register. */
 	int (*var)(struct dt_host *host, dt_u32 id, dt_u32 index,

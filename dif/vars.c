@@ -69,6 +69,8 @@ dt_u64 dt_pid(struct dt_mstate *m)
 
 static dt_u64 dt_probe_arg(struct dt_mstate *m, dt_u64 n)
 {
+	dt_u64 value = 0, bad = 0;
+
 	if (n < m->n_args)
 		return m->args[n];
 	if (n > 63) {
@@ -77,7 +79,10 @@ static dt_u64 dt_probe_arg(struct dt_mstate *m, dt_u64 n)
 	}
 	if ((m->probe->flags & DT_PROBE_DTRACE) || !m->ops->arg)
 		return 0;
-	return m->ops->arg(m->host, (dt_u32)n);
+	if (m->ops->arg(m->host, (dt_u32)n, &value, &bad) == 0)
+		return value;
+	dt_fault(m, bad ? DTRACEFLT_BADADDR : DTRACEFLT_ILLOP, bad);
+	return 0;
 }
 
 static dt_u64 dt_var_timestamp(struct dt_mstate *m)

@@ -23,7 +23,7 @@ static TargetAddr page_of(TargetAddr at)
     return {at.value & ~std::uint64_t(page_bytes - 1)};
 }
 
-static Fd open_mem(pid_t pid)
+Fd open_mem(pid_t pid)
 {
     return Fd(open(proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
 }
@@ -287,6 +287,7 @@ void AddressSpace::forget_all()
     n_sorted_ = 0;
     text_known.clear();
     forgotten.clear();
+    statics.forget_all();
     slot_pages.clear();
     free_slots_.clear();
     slots_.clear();

@@ -29,6 +29,7 @@
 #include "ptrace-agent/patches.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime_map.hpp"
+#include "ptrace-agent/statics.hpp"
 
 #include <optional>
 #include <set>
@@ -72,6 +73,8 @@ public:
     bool uses_memory = false; // its emulation reads or writes the target's memory
     TargetAddr copy;          // where the instruction itself stands, 0: nowhere
 };
+
+Fd open_mem(pid_t pid); // /proc/PID/mem, to read and write; closed: it cannot be had
 
 class AddressSpace final : public TargetMemory {
 public:
@@ -138,6 +141,7 @@ public:
     std::vector<std::pair<TargetAddr, std::size_t>> slot_pages;
 
     Patches patches;
+    Statics statics;
     RuntimeMap runtime;
     NativeCode native;
     std::set<TargetAddr> common_areas; // text whose windows have one area

@@ -307,7 +307,8 @@ Result<std::vector<SitePlan>> AgentClient::plan(pid_t pid, std::span<const Site>
 
 Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
                                        Mechanism mechanism,
-                                       std::span<const SeenText> seen)
+                                       std::span<const SeenText> seen,
+                                       const StaticTable& statics)
 {
     Writer out;
     out.put(pid)
@@ -315,6 +316,10 @@ Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
         .put(mechanism)
         .put(static_cast<std::uint32_t>(seen.size()));
     out.raw(seen.data(), seen.size_bytes());
+    out.put(static_cast<std::uint32_t>(statics.sites.size()))
+        .put(static_cast<std::uint32_t>(statics.operands.size()));
+    out.raw(statics.sites.data(), statics.sites.size() * sizeof(StaticFacts));
+    out.raw(statics.operands.data(), statics.operands.size() * sizeof(dt_rt_operand));
     auto reply = call_with(sites, request_plant, out.body());
     if (!reply)
         return reply.error();
@@ -351,9 +356,9 @@ Result<Ok> AgentClient::put_back(pid_t pid, std::span<const LeftText> texts)
     return call_ok(request_put_back, out.body());
 }
 
-Result<Ok> AgentClient::follow(pid_t pid)
+Result<Ok> AgentClient::follow(pid_t pid, Follow what)
 {
-    return call_ok(request_follow, Writer().put(pid).body());
+    return call_ok(request_follow, Writer().put(pid).put(what).body());
 }
 
 Result<Ok> AgentClient::resume(pid_t pid)

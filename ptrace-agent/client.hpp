@@ -30,6 +30,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
+#include "ptrace-agent/runtime/runtime.h"
 
 #include <array>
 #include <cstdint>
@@ -67,6 +68,17 @@ enum class SiteKind : std::uint8_t {
     entry,  // arg0.. as the calling convention passes them
     ret,    // arg0 = Site::arg0 (offset in the function), arg1 = return value
     offset, // as entry: the registers that carry arguments, whatever is in them
+    static_probe, // arg0.. are where its note says; Site::arg0 = index into StaticTable
+};
+
+// What the note of a static probe says about one of its sites.
+struct StaticFacts {
+    TargetAddr semaphore; // 16 bits, not 0 while somebody traces; 0: there is none
+    std::uint32_t first_operand = 0, n_operands = 0;
+};
+struct StaticTable {
+    std::vector<StaticFacts> sites;
+    std::vector<dt_rt_operand> operands; // addresses are the process', not the file's
 };
 
 // One place where a probe fires. Several probes may name one address; they share a
@@ -92,6 +104,9 @@ struct SeenText {
     std::uint32_t major = 0, minor = 0;
     std::uint64_t inode = 0; // 0: anonymous
 };
+
+// Which probes forked children have.
+enum class Follow : std::uint8_t { none, statics, all };
 
 // How a site fires (dtrace -x mechanism).
 enum class Mechanism : std::uint8_t {
@@ -198,14 +213,15 @@ public:
     // Code::gone when it ended, or runs another program than next_event() told of.
     Result<PlantReport> plant(pid_t pid, std::span<const Site> sites,
                               Mechanism mechanism = Mechanism::automatic,
-                              std::span<const SeenText> seen = {});
+                              std::span<const SeenText> seen = {},
+                              const StaticTable& statics = {});
     // By address and probe; the last probe of a tracepoint restores the text. Sites
     // that are not planted are passed over.
     Result<Ok> remove(pid_t pid, std::span<const Site> sites);
 
     // From now on children of it that are forked while it has probes are targets with the
-    // same probes, and so are their children, each until it execs.
-    Result<Ok> follow(pid_t pid);
+    // same probes, or the static ones of them, and so are their children, each until it execs.
+    Result<Ok> follow(pid_t pid, Follow what);
 
     // Text that a tracer which died left behind, and what belongs there. What is no longer
     // `now` is left alone.

@@ -21,18 +21,26 @@ Agent::Reply Agent::do_follow(Reader& in, const std::vector<Fd>&)
     auto process = target(in.get<pid_t>(), "follow the children of");
     if (!process)
         return process.error();
-    (*process)->follow = true;
+    (*process)->follow = in.get<Follow>();
     return Body{};
 }
 
-static Inheritance inheritance_of(const AddressSpace& space)
+static Inheritance inheritance_of(const AddressSpace& space, Follow what)
 {
     Inheritance all;
     for (Tracepoint* tp : space.tracepoints()) {
-        if (!tp->firings.empty() && (tp->written || tp->site))
-            all.sites.push_back({tp->insn, tp->firings, tp->first, tp->end, tp->beyond,
-                                 tp->site.has_value()});
+        if (!tp->written && !tp->site)
+            continue;
+        std::vector<Firing> firings = tp->firings;
+        if (what == Follow::statics)
+            std::erase_if(firings, [](const Firing& firing) {
+                return firing.kind != SiteKind::static_probe;
+            });
+        if (!firings.empty())
+            all.sites.push_back({tp->insn, std::move(firings), tp->first, tp->end,
+                                 tp->beyond, tp->site.has_value()});
     }
+    all.statics = space.statics;
     auto add = [&all](TargetAddr at, std::uint64_t bytes) {
         if (at.value != 0)
             all.mappings.emplace_back(at, bytes);
@@ -50,12 +58,13 @@ static Inheritance inheritance_of(const AddressSpace& space)
 // nothing to follow it with.
 bool Agent::follow(const Process& parent, pid_t child, int status)
 {
-    Inheritance inherited = inheritance_of(*parent.space);
+    Inheritance inherited = inheritance_of(*parent.space, parent.follow);
     if (inherited.sites.empty())
         return false;
     Process& process =
         add_process(child, std::make_shared<AddressSpace>(child, table_));
-    process.is_target = process.follow = process.followed = true;
+    process.is_target = process.followed = true;
+    process.follow = parent.follow;
     process.trap_action = parent.trap_action;
     process.trap_blocked = parent.trap_blocked;
     process.inherited = std::move(inherited);
@@ -86,6 +95,7 @@ void Agent::begin_followed(Thread& newborn)
     std::shared_ptr<AddressSpace> space = newborn.process->space;
     Inheritance inherited = std::move(newborn.process->inherited);
     StoppedWorld world(*this, space);
+    space->statics = std::move(inherited.statics);
     drop_inherited(world, inherited);
     if (Thread* thread = world.any_thread())
         ensure_slots(*thread);
@@ -119,6 +129,7 @@ void Agent::begin_followed(Thread& newborn)
         space->forget(*odd);
         ++n_lost;
     }
+    space->statics.settle(*space);
     if (n_lost == 0)
         return;
     tell_error(space->owner(), std::to_string(n_lost) + " places of process " +

@@ -60,9 +60,13 @@ static int op_store(dt_host* h, dt_u64 addr, const void* from, dt_u64 bytes,
     *bad = at;
     return result;
 }
-static dt_u64 op_arg(dt_host* h, dt_u32 n)
+static int op_arg(dt_host* h, dt_u32 n, dt_u64* value, dt_u64* bad)
 {
-    return self(h).arg(n);
+    std::uint64_t got = 0, at = 0;
+    int result = self(h).arg(n, &got, &at);
+    *value = got;
+    *bad = at;
+    return result;
 }
 static int op_var(dt_host* h, dt_u32 id, dt_u32 index, dt_u64* value)
 {
@@ -131,6 +135,11 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
 void FiringHost::fire(const Firing& firing)
 {
     kind_ = firing.kind;
+    if (kind_ == SiteKind::static_probe) {
+        operands_ = thread_.process->space->statics.operands_of(firing.arg0);
+        dt_fire(&host_, firing.probe, nullptr, 0);
+        return;
+    }
     if (kind_ == SiteKind::ret) {
         dt_u64 args[] = {firing.arg0, regs_[Reg::rax]};
         dt_fire(&host_, firing.probe, args, 2);
@@ -150,13 +159,17 @@ void FiringHost::fire_profile(std::uint32_t probe)
 }
 
 // From arg6 on they stand behind the return address. A return has two.
-std::uint64_t FiringHost::arg(std::uint32_t n)
+int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
 {
-    std::uint64_t value = 0;
+    *value = *bad = 0;
+    if (kind_ == SiteKind::static_probe)
+        return n < operands_.size() ? static_arg(operands_[n], value, bad) : 0;
     if (kind_ == SiteKind::ret || n < 6)
         return 0;
     TargetAddr at{regs_[Reg::rsp] + 8 * (n - 5)};
-    return thread_.process->space->read_value(at, value) ? value : 0;
+    if (!thread_.process->space->read_value(at, *value))
+        *value = 0;
+    return 0;
 }
 
 // ns that the thread was on a CPU. The first number of schedstat; a kernel without it

@@ -13,6 +13,7 @@
 #include "ptrace-agent/runtime/runtime.h"
 #include "ptrace-agent/target.hpp"
 
+#include <span>
 #include <string>
 
 namespace dt::agent {
@@ -30,7 +31,7 @@ public:
     int store(std::uint64_t addr, const void* from, std::uint64_t bytes,
               std::uint64_t* bad);
     std::uint64_t vtimestamp();
-    std::uint64_t arg(std::uint32_t n);
+    int arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad);
     std::int64_t ustack(std::uint64_t* pcs, std::uint32_t max);
 
     // host_upcall.cpp: for the runtime, about a thread that stands in it.
@@ -44,6 +45,9 @@ public:
     int raise(int signal);
 
 private:
+    // static_args.cpp
+    int static_arg(const dt_rt_operand& operand, std::uint64_t* value,
+                   std::uint64_t* bad);
     int ureg(std::uint32_t index, std::uint64_t* value) const;
     const std::string& status();
     int errno_of_thread(std::uint64_t* value);
@@ -52,6 +56,7 @@ private:
     Thread& thread_;
     const Registers& regs_;
     SiteKind kind_ = SiteKind::entry;
+    std::span<const dt_rt_operand> operands_; // of a static probe
     std::string status_; // of this firing, when it was asked for
 };
 

@@ -9,16 +9,30 @@
 
 namespace dt::agent {
 
-static void list_firings(const Tracepoint& tp, std::vector<dt_rt_firing>& all)
+static std::uint32_t kind_of(const Firing& firing)
+{
+    switch (firing.kind) {
+    case SiteKind::ret:
+        return DT_RT_RETURN;
+    case SiteKind::entry:
+        return DT_RT_ENTRY;
+    case SiteKind::static_probe:
+        return DT_RT_STATIC;
+    default:
+        return DT_RT_OFFSET;
+    }
+}
+
+static void list_firings(const AddressSpace& space, const Tracepoint& tp,
+                         std::vector<dt_rt_firing>& all)
 {
     all.clear();
     if (tp.purpose == Tracepoint::library_change)
         all.push_back({0, DT_RT_LIBRARIES, 0});
     for (const Firing& firing : tp.firings) {
-        dt_u32 kind = firing.kind == SiteKind::ret     ? DT_RT_RETURN
-                      : firing.kind == SiteKind::entry ? DT_RT_ENTRY
-                                                       : DT_RT_OFFSET;
-        all.push_back({firing.probe, kind, firing.arg0});
+        bool by_entry = firing.kind == SiteKind::static_probe;
+        all.push_back({firing.probe, kind_of(firing),
+                       by_entry ? space.statics.list_of(firing.arg0) : firing.arg0});
     }
 }
 
@@ -27,7 +41,8 @@ bool Agent::update_jump(AddressSpace& space, const Tracepoint& tp)
 {
     if (!tp.site)
         return false;
-    list_firings(tp, firings_);
+    list_firings(space, tp, firings_);
+    space.runtime.set_operands(space.statics.all_operands());
     if (!space.runtime.set_firings(*tp.site, firings_))
         return false;
     compile_site(space, *tp.site, firings_);

@@ -200,6 +200,7 @@ static void forget(AddressSpace& space, Tracepoint& tp)
 {
     for (const Firing& firing : tp.firings)
         space.forgotten.push_back({tp.at(), firing.probe});
+    space.statics.forget(tp.at());
     space.forget(tp);
 }
 

@@ -91,8 +91,9 @@ void Agent::compile_site(AddressSpace& space, std::uint32_t site,
     std::uint64_t at = arena->probes.at + (firing.probe - 1) * sizeof(dt_probe);
     const auto& probe = *static_cast<const dt_probe*>(dt_at(arena, at));
     const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
-    const auto arguments = firing.kind == DT_RT_RETURN ? native::Arguments::of_return
-                                                       : native::Arguments::of_call;
+    const auto arguments = firing.kind == DT_RT_RETURN   ? native::Arguments::of_return
+                           : firing.kind == DT_RT_STATIC ? native::Arguments::elsewhere
+                                                         : native::Arguments::of_call;
     // Fifty thousand sites are compiled one after the other: nothing is allocated.
     std::array<std::uint32_t, max_clauses> room;
     std::array<RuntimeMap::Compiled, max_clauses> chain;

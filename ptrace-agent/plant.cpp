@@ -80,7 +80,22 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         if (firing.probe == site.probe && firing.kind == site.kind)
             return {}; // planted before
     }
-    tp->firings.push_back({site.probe, site.kind, site.arg0});
+    std::uint64_t arg0 = site.arg0;
+    if (site.kind == SiteKind::static_probe) {
+        StaticFacts facts;
+        if (arg0 < work.statics.sites.size())
+            facts = work.statics.sites[arg0];
+        auto operands = std::span<const dt_rt_operand>(work.statics.operands);
+        if (facts.first_operand > operands.size() ||
+            facts.n_operands > operands.size() - facts.first_operand)
+            facts.n_operands = facts.first_operand = 0;
+        auto entry = work.space.statics.add(
+            site.at, facts, operands.subspan(facts.first_operand, facts.n_operands));
+        if (!entry)
+            return "there are too many arguments of static probes";
+        arg0 = *entry;
+    }
+    tp->firings.push_back({site.probe, site.kind, arg0});
     if (tp->site)
         work.grown.push_back(tp->at());
     return {};
@@ -302,6 +317,10 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     auto mechanism = in.get<Mechanism>();
     auto n_seen = in.get<std::uint32_t>();
     auto seen = in.array<SeenText>(n_seen);
+    StaticTable statics;
+    auto n_statics = in.get<std::uint32_t>(), n_operands = in.get<std::uint32_t>();
+    statics.sites = in.array<StaticFacts>(n_statics);
+    statics.operands = in.array<dt_rt_operand>(n_operands);
     auto list = SiteList::take(in, fds);
     if (!list)
         return list.error().during("plant probes");
@@ -334,6 +353,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     MemoryAhead::Beside beside(ahead_);
     Planting work(*space);
     work.seen = std::move(seen);
+    work.statics = std::move(statics);
     auto while_it_runs = [&] { return Meanwhile([this] { pass_signals(); }); };
     auto place = [&](Meanwhile meanwhile) {
         place_all(work, sites, std::move(meanwhile));
@@ -384,6 +404,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
             work.refused.emplace_back(index, "the text cannot be written");
         space->forget(*odd);
     }
+    space->statics.settle(*space);
     stopped.reset(); // what is left, and the freeing of it all, need no stop
     table_.reclaim();
 
@@ -439,6 +460,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
     remove_jumps(*space, idle);
     for (Tracepoint* tp : idle)
         space->forget(*tp);
+    space->statics.settle(*space);
     stopped.reset(); // the freeing needs no stop
     table_.reclaim();
     return Body{};

@@ -65,6 +65,7 @@ struct Planting {
 
     AddressSpace& space;
     std::vector<SeenText> seen; // by the client; empty: nothing is compared
+    StaticTable statics;        // of the client's; a listing has none
     std::vector<Mapping> mappings;
     TextWindow window;
     std::vector<std::uint32_t> gone; // sites where something else is mapped

@@ -48,6 +48,8 @@ static_assert(sizeof(Site) == 56 && std::is_trivially_copyable_v<Site>);
 static_assert(sizeof(ForgottenProbe) == 16 &&
               std::is_trivially_copyable_v<ForgottenProbe>);
 static_assert(sizeof(SeenText) == 40 && std::is_trivially_copyable_v<SeenText>);
+static_assert(sizeof(StaticFacts) == 16 && std::is_trivially_copyable_v<StaticFacts>);
+static_assert(sizeof(dt_rt_operand) == 16);
 
 class Writer {
 public:

@@ -217,6 +217,7 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
             breakpoints.push_back(tp);
     }
     space->restore_originals(breakpoints);
+    space->statics.lower_all(*space);
     remove_runtime(world);
     // One that could not be stopped, in uninterruptible sleep, may stand in a slot.
     bool all_stopped = true;

@@ -74,6 +74,7 @@ void RuntimeMap::forget()
     image = arena = {};
     image_bytes = region_bytes = arena_bytes = 0;
     n_sites_ = n_firings_ = n_threads_ = 0;
+    n_operands_ = 0;
     free_sites_.clear();
     n_listed_.clear();
     free_lists_.clear();

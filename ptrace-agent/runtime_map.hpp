@@ -82,6 +82,9 @@ public:
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
     pid_t tid_of(std::uint64_t fs_base); // 0: not seen
 
+    // Of static probes; those that are there already stay as they are.
+    void set_operands(std::span<const dt_rt_operand> all);
+
     // The memory that can be read now.
     void set_ranges(const std::vector<Mapping>& mappings);
     bool in_ranges(TargetAddr at) const;
@@ -105,6 +108,7 @@ private:
     Fd fd_;
     dt_rt_config* config_ = nullptr;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
+    std::size_t n_operands_ = 0;
     std::vector<std::uint32_t> free_sites_;
     std::vector<std::uint32_t> n_listed_; // by site: the length of its list
     std::map<std::uint32_t, std::vector<std::uint32_t>> free_lists_; // by length

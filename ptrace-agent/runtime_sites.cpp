@@ -199,6 +199,12 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
     return true;
 }
 
+void RuntimeMap::set_operands(std::span<const dt_rt_operand> all)
+{
+    for (; n_operands_ < all.size() && n_operands_ < DT_RT_MAX_OPERANDS; ++n_operands_)
+        config_->operands[n_operands_] = all[n_operands_];
+}
+
 void RuntimeMap::free_site(std::uint32_t site)
 {
     set_firings(site, {});

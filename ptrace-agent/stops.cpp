@@ -288,9 +288,12 @@ void Agent::forked(Thread& parent, pid_t child)
     parent.process->space->restore_copy(child);
     parent.process->space->patches.restore_in(child);
     parent.process->space->remove_stub_in(child);
-    bool followed = parent.process->follow && follow(*parent.process, child, status);
-    if (!followed)
+    bool followed = parent.process->follow != Follow::none &&
+                    follow(*parent.process, child, status);
+    if (!followed) {
+        parent.process->space->statics.lower_in(child);
         ptrace(PTRACE_DETACH, child, nullptr, nullptr);
+    }
     if (!parent.process->is_target)
         return;
     AgentEvent event;
@@ -317,6 +320,7 @@ void Agent::release_orphan(pid_t tid)
             ::kill(tid, SIGKILL);
         }
         ended_->restore_copy(tid);
+        ended_->statics.lower_in(tid);
     }
     early_stops_.erase(tid);
     ptrace(PTRACE_DETACH, tid, nullptr, nullptr);

@@ -107,6 +107,7 @@ struct InheritedSite {
 struct Inheritance {
     std::vector<InheritedSite> sites; // ascending by address
     std::vector<std::pair<TargetAddr, std::uint64_t>> mappings;
+    Statics statics; // raised in its memory, too
 };
 
 struct Process {
@@ -125,7 +126,7 @@ struct Process {
     int library_changes = 0;    // likewise
     int answered_change = 0;    // the last that it has answered
     bool untold_change = false; // while it is silent, and has not answered the last
-    bool follow = false;        // its children will be targets, too
+    Follow follow = Follow::none; // with what its children will be targets, too
     bool followed = false;      // and it is such a child
     Inheritance inherited;      // until its probes are planted
     TrapAction trap_action;

@@ -14,14 +14,14 @@ int dtrace_hdl::plan_listed(pid_t pid)
         return fail(ESRCH);
     std::vector<std::uint32_t> ids;
     for (std::uint32_t id : listed) {
-        const dt::PidProbe* probe = pid_provider.probe(id);
+        const dt::ProcessProbe* probe = probes.probe(id);
         if (probe != nullptr && probe->pid == pid)
             ids.push_back(id);
     }
-    pid_provider.find_extents(*process->symbols, ids);
+    probes.find_extents(*process->symbols, ids);
     std::vector<dt::Site> sites;
     for (std::uint32_t id : ids)
-        for (const dt::PidSite& at : pid_provider.probe(id)->sites)
+        for (const dt::ProbeSite& at : probes.probe(id)->sites)
             sites.push_back(dt::site_of(id, at));
     auto planned = agent->plan(pid, sites, dt::mechanism_of(options));
     if (!planned)
@@ -39,7 +39,7 @@ int dtrace_site_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* desc,
                      dtrace_site_f* func, void* arg)
 {
     std::uint32_t id = desc->dtpd_id;
-    const dt::PidProbe* probe = dtp->pid_provider.probe(id);
+    const dt::ProcessProbe* probe = dtp->probes.probe(id);
     if (probe == nullptr)
         return 0;
     if (dtp->plans.count(id) == 0) {

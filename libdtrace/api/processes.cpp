@@ -8,6 +8,10 @@
 
 #include <algorithm>
 
+#include <charconv>
+#include <filesystem>
+#include <unistd.h>
+
 namespace dt {
 
 static std::string hex_text(std::uint64_t addr)
@@ -42,10 +46,15 @@ Result<ps_prochandle*> Processes::adopt(Target target)
     auto process = std::make_unique<ps_prochandle>();
     process->pid = target.pid;
     process->created = target.created;
-    auto symbols = ProcessSymbols::open(target.pid, images_);
-    if (!symbols)
-        return symbols.error();
-    process->symbols = std::move(*symbols);
+    auto seen = everybody_.extract(target.pid);
+    if (seen && seen.mapped()->refresh()) {
+        process->symbols = std::move(seen.mapped());
+    } else {
+        auto symbols = ProcessSymbols::open(target.pid, images_);
+        if (!symbols)
+            return symbols.error();
+        process->symbols = std::move(*symbols);
+    }
     debug("process %d: %s, %zu modules", process->pid,
           process->created ? "created" : "grabbed", process->symbols->modules().size());
     processes_.push_back(std::move(process));
@@ -96,6 +105,35 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
         process->implied = true;
     }
     return process->symbols.get();
+}
+
+std::vector<ProcessSymbols*> Processes::everybody()
+{
+    std::vector<ProcessSymbols*> all;
+    std::error_code ended;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", ended)) {
+        const std::string name = entry.path().filename();
+        pid_t pid = 0;
+        auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (error != std::errc{} || end != name.data() + name.size() ||
+            pid == ::getpid() || (agent_ && pid == agent_->agent_pid()))
+            continue;
+        if (ps_prochandle* process = find(pid); process != nullptr && process->alive) {
+            if (process->symbols != nullptr)
+                all.push_back(process->symbols.get());
+            continue;
+        }
+        auto& known = everybody_[pid];
+        if (known != nullptr && known->refresh()) {
+            all.push_back(known.get());
+        } else if (auto opened = ProcessSymbols::open(pid, images_)) {
+            known = std::move(*opened);
+            all.push_back(known.get());
+        } else {
+            everybody_.erase(pid);
+        }
+    }
+    return all;
 }
 
 Result<ProcessSymbols*> Processes::look_at(pid_t pid)

@@ -38,6 +38,9 @@ public:
     Result<ps_prochandle*> grab(pid_t pid);
     // The process with its symbols, grabbed if it is not yet (pid provider).
     Result<ProcessSymbols*> symbols_of(pid_t pid);
+    // Of every process that we may look at and that is none of ours. What is found by them
+    // holds when one is grabbed later.
+    std::vector<ProcessSymbols*> everybody();
     // Names alone, of a process that need not be grabbed.
     Result<ProcessSymbols*> look_at(pid_t pid);
     // Of processes that are not grabbed; the one that was asked for longest ago goes.
@@ -80,6 +83,7 @@ private:
         std::uint64_t used = 0;
     };
     std::map<pid_t, Visitor> visitors_;
+    std::map<pid_t, std::unique_ptr<ProcessSymbols>> everybody_; // but those in processes_
     std::size_t max_visitors_ = 8; // pgmax
     std::uint64_t n_uses_ = 0;
 };

@@ -16,8 +16,10 @@ static constexpr std::size_t many_sites = 10'000;
 
 dtrace_hdl::dtrace_hdl()
     : dtrace_provider(registry), profile_provider(registry),
-      pid_provider(registry, [this](pid_t pid) { return processes.symbols_of(pid); }),
-      providers{&dtrace_provider, &profile_provider, &pid_provider}
+      pid_provider(registry, probes,
+                   [this](pid_t pid) { return processes.symbols_of(pid); }),
+      usdt_provider(registry, probes, [this] { return usdt_candidates(); }),
+      providers{&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider}
 {
     wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
@@ -127,6 +129,7 @@ int dtrace_hdl::start()
 {
     if (fit_options() != 0 || make_arena() != 0)
         return -1;
+    grab_found();
     if (give_arena() != 0)
         return -1;
     host = std::make_unique<dt::LocalHost>(arena->base());
@@ -177,7 +180,7 @@ int dtrace_hdl::give_arena()
         return fail(set.error());
     std::size_t n_sites = 0;
     for (const auto& process : processes.all()) {
-        process->unplanted = pid_provider.probes_of(process->pid);
+        process->unplanted = probes.of_process(process->pid);
         n_sites += process->unplanted.size();
     }
     expect(n_sites, 1);

@@ -25,6 +25,7 @@
 #include "libdtrace/providers/dtrace_provider.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/providers/profile_provider.hpp"
+#include "libdtrace/providers/usdt_provider.hpp"
 
 #include <map>
 #include <memory>
@@ -49,7 +50,7 @@ struct Enabling {
 };
 
 Mechanism mechanism_of(const Options& options);
-Site site_of(std::uint32_t probe, const PidSite& at);
+Site site_of(std::uint32_t probe, const ProbeSite& at);
 
 // One of each, as the C API has it.
 template <class F> struct Handler {
@@ -124,6 +125,9 @@ struct dtrace_hdl : dt::Events {
     int make_arena();
     int plant(ps_prochandle* process);
     void unplant(ps_prochandle* process);
+    void forget_sites(pid_t pid);
+    std::vector<dt::ProcessSymbols*> usdt_candidates();
+    void grab_found();
     void handle_agent_events();
     void rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotten);
     int status();
@@ -154,7 +158,9 @@ struct dtrace_hdl : dt::Events {
     dt::Processes processes;
     dt::DtraceProvider dtrace_provider;
     dt::ProfileProvider profile_provider;
+    dt::ProcessProbes probes;
     dt::PidProvider pid_provider;
+    dt::UsdtProvider usdt_provider;
     std::vector<dt::Provider*> providers;
     std::unique_ptr<dt::Compiler> compiler;
     std::vector<std::string> libraries, library_folders; // that were compiled: names

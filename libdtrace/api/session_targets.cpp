@@ -9,20 +9,22 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <sys/wait.h>
 #include <tuple>
 #include <utility>
 
 static constexpr std::uint64_t max_handling_ns = 100'000'000;
 
-dt::Site dt::site_of(std::uint32_t probe, const PidSite& at)
+dt::Site dt::site_of(std::uint32_t probe, const ProbeSite& at)
 {
     Site site;
     site.at = at.at;
     site.probe = probe;
-    site.kind = at.kind == PidSiteKind::Entry    ? SiteKind::entry
-                : at.kind == PidSiteKind::Return ? SiteKind::ret
-                                                 : SiteKind::offset;
+    site.kind = at.kind == ProbeSiteKind::Entry    ? SiteKind::entry
+                : at.kind == ProbeSiteKind::Return ? SiteKind::ret
+                : at.kind == ProbeSiteKind::Static ? SiteKind::static_probe
+                                                   : SiteKind::offset;
     site.arg0 = static_cast<std::uint64_t>(at.offset);
     site.first = at.first;
     site.end = at.end;
@@ -38,8 +40,20 @@ dt::Mechanism dt::mechanism_of(const Options& options)
     return options.mechanism == "jump" ? Mechanism::jump : Mechanism::automatic;
 }
 
+// Its index.
+static std::uint64_t add_static(dt::StaticTable& table, const dt::StaticArguments& from)
+{
+    table.sites.push_back({from.semaphore,
+                           static_cast<std::uint32_t>(table.operands.size()),
+                           static_cast<std::uint32_t>(from.operands.size())});
+    table.operands.insert(table.operands.end(), from.operands.begin(),
+                          from.operands.end());
+    return table.sites.size() - 1;
+}
+
 // The sites of the process' enabled probes that are not in place yet.
-static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& process)
+static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& process,
+                                           dt::StaticTable& statics)
 {
     std::vector<std::uint32_t> ids = std::exchange(process.unplanted, {});
     std::sort(ids.begin(), ids.end());
@@ -47,14 +61,18 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& p
     std::erase_if(ids,
                   [&](std::uint32_t id) { return !session.registry.at(id).enabled; });
     if (process.symbols != nullptr)
-        session.pid_provider.find_extents(*process.symbols, ids);
+        session.probes.find_extents(*process.symbols, ids);
     std::vector<dt::Site> sites;
     sites.reserve(ids.size()); // most probes have one
     for (std::uint32_t id : ids) {
-        const dt::PidProbe* probe = session.pid_provider.probe(id);
-        for (const dt::PidSite& at : probe->sites)
-            if (!at.planted)
-                sites.push_back(dt::site_of(id, at));
+        const dt::ProcessProbe* probe = session.probes.probe(id);
+        for (const dt::ProbeSite& at : probe->sites) {
+            if (at.planted)
+                continue;
+            sites.push_back(dt::site_of(id, at));
+            if (at.arguments != nullptr)
+                sites.back().arg0 = add_static(statics, *at.arguments);
+        }
     }
     return sites;
 }
@@ -85,9 +103,9 @@ static std::vector<dt::SeenText> seen_text(const ps_prochandle& process)
     return seen;
 }
 
-static void set_planted(dt::PidProbe& probe, dt::TargetAddr at, bool planted)
+static void set_planted(dt::ProcessProbe& probe, dt::TargetAddr at, bool planted)
 {
-    for (dt::PidSite& site : probe.sites)
+    for (dt::ProbeSite& site : probe.sites)
         if (site.at == at)
             site.planted = planted;
 }
@@ -126,19 +144,23 @@ void dtrace_hdl::report_refused(ps_prochandle* process,
 
 int dtrace_hdl::plant(ps_prochandle* process)
 {
-    std::vector<dt::Site> sites = missing_sites(*this, *process);
+    dt::StaticTable statics;
+    std::vector<dt::Site> sites = missing_sites(*this, *process, statics);
     // The agent watches libraries from the first call on, also when nothing is there yet
     // that a description could match.
     if (sites.empty() && (process->watched || !describes(*this, process->pid)))
         return 0;
     process->watched = true;
-    if (options.follow == "fork") {
-        auto followed = processes.agent()->follow(process->pid);
+    dt::Follow what = options.follow == "fork"  ? dt::Follow::all
+                      : !statics.sites.empty() ? dt::Follow::statics
+                                               : dt::Follow::none;
+    if (what != dt::Follow::none) {
+        auto followed = processes.agent()->follow(process->pid, what);
         if (!followed && followed.error().code != dt::Code::gone)
             return fail(followed.error());
     }
     auto planted = processes.agent()->plant(process->pid, sites, mechanism_of(options),
-                                            seen_text(*process));
+                                            seen_text(*process), statics);
     if (!planted) {
         if (planted.error().code == dt::Code::gone)
             return 0; // its exit is reported as an event
@@ -159,11 +181,13 @@ int dtrace_hdl::plant(ps_prochandle* process)
             ++gone;
             process->unplanted.push_back(sites[i].probe);
         } else {
-            set_planted(*pid_provider.probe(sites[i].probe), sites[i].at, true);
+            set_planted(*probes.probe(sites[i].probe), sites[i].at, true);
         }
     }
     report_refused(process, sites, planted->refused);
     for (const std::string& note : pid_provider.take_notes())
+        report_process(process, note);
+    for (const std::string& note : usdt_provider.take_notes())
         report_process(process, note);
     return 0;
 }
@@ -171,8 +195,8 @@ int dtrace_hdl::plant(ps_prochandle* process)
 void dtrace_hdl::unplant(ps_prochandle* process)
 {
     std::vector<dt::Site> sites;
-    for (std::uint32_t id : pid_provider.probes_of(process->pid)) {
-        for (dt::PidSite& at : pid_provider.probe(id)->sites)
+    for (std::uint32_t id : probes.of_process(process->pid)) {
+        for (dt::ProbeSite& at : probes.probe(id)->sites)
             if (std::exchange(at.planted, false))
                 sites.push_back(dt::site_of(id, at));
     }
@@ -189,7 +213,7 @@ void dtrace_hdl::rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotte
     if (process == nullptr || !process->alive || process->symbols == nullptr)
         return;
     for (const dt::ForgottenProbe& each : forgotten) {
-        dt::PidProbe* probe = pid_provider.probe(each.probe);
+        dt::ProcessProbe* probe = probes.probe(each.probe);
         if (probe == nullptr || probe->pid != pid)
             continue;
         set_planted(*probe, each.at, false);
@@ -232,6 +256,44 @@ void dtrace_hdl::rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotte
             }
         }
     }
+}
+
+// Those of the session, or where it has none everybody.
+std::vector<dt::ProcessSymbols*> dtrace_hdl::usdt_candidates()
+{
+    std::vector<dt::ProcessSymbols*> all;
+    for (const auto& process : processes.all())
+        if (process->alive && !process->implied && process->symbols != nullptr)
+            all.push_back(process->symbols.get());
+    return all.empty() ? processes.everybody() : all;
+}
+
+// Processes that descriptions found by their probes alone. One that cannot be traced is
+// told, and the others are.
+void dtrace_hdl::grab_found()
+{
+    std::set<pid_t> pids;
+    for (const dt::Enabling& each : enabled)
+        for (const auto& ids : each.prog->matched)
+            for (std::uint32_t id : ids)
+                if (const dt::ProcessProbe* probe = probes.probe(id))
+                    pids.insert(probe->pid);
+    for (pid_t pid : pids) {
+        if (processes.find(pid) != nullptr)
+            continue;
+        auto grabbed = processes.grab(pid);
+        if (grabbed)
+            (*grabbed)->implied = true;
+        else if (grabbed.error().code != dt::Code::gone &&
+                 grabbed.error().code != dt::Code::not_found)
+            complain(grabbed.error().text);
+    }
+}
+
+void dtrace_hdl::forget_sites(pid_t pid)
+{
+    pid_provider.forget(pid);
+    probes.forget(pid);
 }
 
 void dtrace_hdl::report_process(ps_prochandle* process, const std::string& text)
@@ -284,7 +346,7 @@ void dtrace_hdl::handle_agent_events()
                 break;
             process->alive = false;
             process->status = event.status;
-            pid_provider.forget_sites(event.pid);
+            forget_sites(event.pid);
             if (on_proc.func != nullptr)
                 on_proc.func(process, nullptr, on_proc.arg);
             break;
@@ -295,7 +357,7 @@ void dtrace_hdl::handle_agent_events()
                 process->alive = false; // the agent let it go
                 break;
             }
-            pid_provider.forget_sites(event.pid);
+            forget_sites(event.pid);
             // Fails when it has ended since; its exited event is on the way, and is what
             // says so.
             (void)process->symbols->refresh();
@@ -328,7 +390,7 @@ void dtrace_hdl::handle_agent_events()
                 if (!std::exchange(other->alive, false))
                     continue;
                 other->status = -1;
-                pid_provider.forget_sites(other->pid);
+                forget_sites(other->pid);
                 if (on_proc.func != nullptr)
                     on_proc.func(other.get(), nullptr, on_proc.arg);
             }

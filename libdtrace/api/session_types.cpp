@@ -84,12 +84,12 @@ static bool is_changed_clone(std::string_view name)
 
 std::variant<ProbedFunction, std::string> dtrace_hdl::probed_function(std::uint32_t id)
 {
-    const dt::PidProbe* probe = pid_provider.probe(id);
+    const dt::ProcessProbe* probe = probes.probe(id);
     if (probe == nullptr || probe->sites.empty())
         return "";
     const dt::ProbeInfo& info = registry.at(id);
-    const dt::PidSite& site = probe->sites.front();
-    if (site.kind == dt::PidSiteKind::Offset)
+    const dt::ProbeSite& site = probe->sites.front();
+    if (site.kind == dt::ProbeSiteKind::Offset)
         return "within a function arguments have no known places";
     ps_prochandle* process = processes.find(probe->pid);
     const dt::Module* module = process != nullptr && process->symbols
@@ -115,7 +115,7 @@ std::variant<ProbedFunction, std::string> dtrace_hdl::probed_function(std::uint3
         return function + " takes its arguments by other rules than C's";
     if (is_changed_clone(function))
         return "the compiler changed how " + function + " takes its arguments";
-    return ProbedFunction{site.kind == dt::PidSiteKind::Return
+    return ProbedFunction{site.kind == dt::ProbeSiteKind::Return
                               ? ProbedFunction::At::Return
                               : ProbedFunction::At::Entry,
                           *types, std::move(*described)};

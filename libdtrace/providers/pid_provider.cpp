@@ -95,8 +95,9 @@ struct PidProvider::Wanted {
     }
 };
 
-PidProvider::PidProvider(Registry& registry, FindProcess find_process)
-    : registry_(registry), find_process_(std::move(find_process))
+PidProvider::PidProvider(Registry& registry, ProcessProbes& probes,
+                         FindProcess find_process)
+    : registry_(registry), probes_(probes), find_process_(std::move(find_process))
 {
 }
 
@@ -109,16 +110,6 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-const PidProbe* PidProvider::probe(std::uint32_t id) const
-{
-    return id < probes_.size() && probes_[id].pid != 0 ? &probes_[id] : nullptr;
-}
-
-PidProbe* PidProvider::probe(std::uint32_t id)
-{
-    return const_cast<PidProbe*>(std::as_const(*this).probe(id));
-}
-
 static void sort_unique(std::vector<std::uint32_t>& ids)
 {
     if (!std::is_sorted(ids.begin(), ids.end()))
@@ -126,54 +117,20 @@ static void sort_unique(std::vector<std::uint32_t>& ids)
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-std::vector<std::uint32_t> PidProvider::probes_of(pid_t pid) const
-{
-    std::vector<std::uint32_t> all;
-    if (auto known = searched_.find(pid); known != searched_.end())
-        for (const auto& [module, ids] : known->second.ids)
-            all.insert(all.end(), ids.begin(), ids.end());
-    sort_unique(all);
-    return all;
-}
-
-PidProbe& PidProvider::of(std::uint32_t id)
-{
-    if (id >= probes_.size())
-        probes_.resize(id + 1);
-    return probes_[id];
-}
-
-void PidProvider::forget_sites(pid_t pid)
-{
-    for (std::uint32_t id : probes_of(pid))
-        probes_[id].sites.clear();
-    searched_.erase(pid);
-}
-
 // Without what was found in modules that are gone.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
-    if (known.symbols != nullptr && known.symbols != &symbols) {
+    if (known.symbols != &symbols) {
         // Another process had the number, or this one was let go meanwhile.
-        forget_sites(symbols.pid());
-        return searched_of(symbols);
+        if (known.symbols != nullptr)
+            probes_.forget(symbols.pid());
+        known = {&symbols, {}};
+        return known;
     }
-    known.symbols = &symbols;
-    std::vector<const Module*> gone;
     for (auto& [names, modules] : known.descriptions)
         std::erase_if(modules, [](const Module* module) { return !module->live; });
-    for (const auto& [module, ids] : known.ids) {
-        if (module->live)
-            continue;
-        gone.push_back(module);
-        for (std::uint32_t id : ids)
-            std::erase_if(probes_[id].sites, [module = module](const PidSite& site) {
-                return module->contains(site.at);
-            });
-    }
-    for (const Module* module : gone)
-        known.ids.erase(module);
+    probes_.drop_gone(symbols.pid());
     return known;
 }
 
@@ -183,26 +140,13 @@ std::vector<std::string> PidProvider::take_notes()
 }
 
 std::uint32_t PidProvider::add(const Wanted& wanted, const FunctionAt& at,
-                               std::string_view name, std::vector<PidSite> sites)
+                               std::string_view name, std::vector<ProbeSite> sites)
 {
     const FunctionTable& table = at.module->image->functions();
     std::uint32_t id =
         registry_.add(this, wanted.provider, excerpt(at.module->name, 64),
                       excerpt(table.name(*at.function), 192), name);
-    PidProbe& probe = of(id);
-    probe.pid = wanted.pid;
-    searched_[wanted.pid].ids[at.module].push_back(id);
-    if (probe.sites.empty() && sites.size() == 1) {
-        probe.sites = std::move(sites);
-        return id;
-    }
-    // Static functions may share a name: the probe has the sites of all of them.
-    for (const PidSite& site : sites) {
-        bool known = std::any_of(probe.sites.begin(), probe.sites.end(),
-                                 [&](const PidSite& old) { return old.at == site.at; });
-        if (!known)
-            probe.sites.push_back(site);
-    }
+    probes_.add(id, wanted.pid, at.module, std::move(sites));
     return id;
 }
 
@@ -221,7 +165,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
 {
     if (wanted.entry)
         ids.push_back(
-            add(wanted, at, "entry", {PidSite{at.addr, PidSiteKind::Entry, 0}}));
+            add(wanted, at, "entry", {ProbeSite{at.addr, ProbeSiteKind::Entry, 0}}));
     if (!wanted.returns && !wanted.every_offset && !wanted.offset)
         return std::nullopt;
     const Module& module = *at.module;
@@ -255,7 +199,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
     }
 
     if (wanted.returns) {
-        std::vector<PidSite> returns = return_sites(at, *sites, read);
+        std::vector<ProbeSite> returns = return_sites(at, *sites, read);
         if (!returns.empty())
             ids.push_back(add(wanted, at, "return", std::move(returns)));
     }
@@ -279,7 +223,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
         }
         // 0A, 00a and a are one probe.
         ids.push_back(add(wanted, at, hex(offset),
-                          {PidSite{at.addr + offset, PidSiteKind::Offset, offset}}));
+                          {ProbeSite{at.addr + offset, ProbeSiteKind::Offset, offset}}));
     }
     // Where data may lie between the instructions, only the offsets that were asked for
     // by name are safe to offer.
@@ -288,7 +232,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
             if (std::string name = hex(offset); glob_match(wanted.glob, name))
                 ids.push_back(
                     add(wanted, at, name,
-                        {PidSite{at.addr + offset, PidSiteKind::Offset, offset}}));
+                        {ProbeSite{at.addr + offset, ProbeSiteKind::Offset, offset}}));
     }
     return std::nullopt;
 }
@@ -328,8 +272,7 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
                           main->name);
     std::uint32_t id =
         registry_.add(this, spec.provider, excerpt(main->name, 64), "-", spec.name);
-    of(id) = PidProbe{pid, {PidSite{at, PidSiteKind::Offset, 0}}};
-    known.ids[main].push_back(id);
+    probes_.add(id, pid, main, {ProbeSite{at, ProbeSiteKind::Offset, 0}});
     searched.insert(main);
     Outcome outcome;
     outcome.mine = true;
@@ -343,7 +286,7 @@ void PidProvider::begin_planting(const Wanted& wanted,
     const Module* before = nullptr;
     unsigned n_threads = 0;
     for (const FunctionAt& at : functions) {
-        if (at.module != before && extents_.begin(at.module->image))
+        if (at.module != before && probes_.extents().begin(at.module->image))
             n_threads = 1;
         before = at.module;
     }
@@ -443,8 +386,7 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
     if (plants)
         begin_planting(wanted, functions);
     registry_.expect(functions.size());
-    if (std::size_t n = registry_.size() + functions.size() + 1; n > probes_.capacity())
-        probes_.reserve(std::max(n, 2 * probes_.capacity()));
+    probes_.reserve(registry_.size() + functions.size());
     for (const FunctionAt& at : functions) {
         if (at.function->n_bytes == 0)
             continue;

@@ -24,7 +24,7 @@
 
 #include "base/target_addr.hpp"
 #include "fasttrap/function.hpp"
-#include "libdtrace/providers/extent_maps.hpp"
+#include "libdtrace/providers/process_probes.hpp"
 #include "libdtrace/providers/provider.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 
@@ -35,32 +35,12 @@
 
 namespace dt {
 
-enum class PidSiteKind { Entry, Return, Offset };
-
-struct PidSite {
-    TargetAddr at;
-    PidSiteKind kind = PidSiteKind::Entry;
-    // From the function's start; a part that was split off may lie before it.
-    std::int64_t offset = 0;
-    // How far the bytes around may be moved (fasttrap/extents.hpp), once find_extents()
-    // was called; both 0: not known.
-    TargetAddr first, end;
-    TargetAddr beyond;        // of what begins at `end`
-    bool restartable = false; // in a restartable sequence; known with the extents
-    bool planted = false;     // as who plants it says
-};
-
-struct PidProbe {
-    pid_t pid = 0;
-    std::vector<PidSite> sites;
-};
-
 class PidProvider : public Provider {
 public:
     // Symbols of a process, which is grabbed when it is not yet.
     using FindProcess = std::function<Result<ProcessSymbols*>(pid_t)>;
 
-    PidProvider(Registry& registry, FindProcess find_process);
+    PidProvider(Registry& registry, ProcessProbes& probes, FindProcess find_process);
     std::string name() const override { return "pid"; }
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
@@ -68,17 +48,8 @@ public:
     // loaded. The symbols were refreshed; they and their modules outlive this.
     Outcome provide_new(const ProbeSpec& spec);
 
-    // Null: not one of ours.
-    const PidProbe* probe(std::uint32_t id) const;
-    PidProbe* probe(std::uint32_t id);
-    // Those of a process that have sites, ascending.
-    std::vector<std::uint32_t> probes_of(pid_t pid) const;
-    // Fills first and end of the sites of one process that lack them. The first time for a
-    // module its whole text is swept, some 40 ms for 10 MB: ask for probes that will be
-    // planted, and for all of them at once.
-    void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
-    // The process has a new image, or ended: its probes have no sites any more.
-    void forget_sites(pid_t pid);
+    // It has a new image, or ended: nothing was looked for in it yet.
+    void forget(pid_t pid) { searched_.erase(pid); }
     // Offsets into functions and modules that could not be analysed, as sentences.
     std::vector<std::string> take_notes();
 
@@ -94,8 +65,7 @@ private:
     struct Searched {
         using Names = std::tuple<std::string, std::string, std::string>;
         const ProcessSymbols* symbols = nullptr;
-        std::map<Names, std::set<const Module*>> descriptions;   // over which modules
-        std::map<const Module*, std::vector<std::uint32_t>> ids; // with sites there
+        std::map<Names, std::set<const Module*>> descriptions; // over which modules
     };
     enum class Over { all, not_searched };
     Outcome provide_over(const ProbeSpec& spec, Over over);
@@ -108,20 +78,18 @@ private:
     struct Part;
     std::vector<Part> parts_of(const FunctionAt& at, const FunctionSites& sites,
                                const ReadModule& read);
-    std::vector<PidSite> return_sites(const FunctionAt& at, const FunctionSites& sites,
+    std::vector<ProbeSite> return_sites(const FunctionAt& at, const FunctionSites& sites,
                                       const ReadModule& read);
     std::uint32_t add(const Wanted& wanted, const FunctionAt& at, std::string_view name,
-                      std::vector<PidSite> sites);
+                      std::vector<ProbeSite> sites);
     Outcome absolute(const ProbeSpec& spec, pid_t pid, ProcessSymbols& symbols,
                      Over over);
 
     Registry& registry_;
+    ProcessProbes& probes_;
     FindProcess find_process_;
-    PidProbe& of(std::uint32_t id);
-    std::vector<PidProbe> probes_; // by id; pid 0: another provider's
     std::map<pid_t, Searched> searched_;
     std::vector<std::string> notes_;
-    ExtentMaps extents_;
 };
 
 } // namespace dt

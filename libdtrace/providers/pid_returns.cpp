@@ -55,12 +55,12 @@ std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
     return parts;
 }
 
-std::vector<PidSite> PidProvider::return_sites(const FunctionAt& at,
+std::vector<ProbeSite> PidProvider::return_sites(const FunctionAt& at,
                                                const FunctionSites& sites,
                                                const ReadModule& read)
 {
     std::vector<Part> parts = parts_of(at, sites, read);
-    std::vector<PidSite> returns;
+    std::vector<ProbeSite> returns;
     for (const Part& part : parts) {
         for (const ReturnSite& site : part.returns) {
             bool stays =
@@ -70,7 +70,7 @@ std::vector<PidSite> PidProvider::return_sites(const FunctionAt& at,
                 });
             TargetAddr place = part.start + site.offset;
             if (!stays)
-                returns.push_back({place, PidSiteKind::Return,
+                returns.push_back({place, ProbeSiteKind::Return,
                                    static_cast<std::int64_t>(place - at.addr)});
         }
     }

@@ -29,7 +29,11 @@
 namespace dt::native {
 
 // What a site's registers and stack mean to D's arguments.
-enum class Arguments : std::uint8_t { of_call, of_return };
+enum class Arguments : std::uint8_t {
+    of_call,
+    of_return,
+    elsewhere, // only the engine finds them
+};
 
 // Where a thread's struct rseq is, if threads of this target have one.
 struct RseqArea {

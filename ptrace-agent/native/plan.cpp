@@ -57,7 +57,8 @@ Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
         needs.time = true;
         return Ok{};
     }
-    if (id >= DIF_VAR_arg0 && id <= DIF_VAR_arg0 + 5) {
+    if (id >= DIF_VAR_arg0 && id <= DIF_VAR_arg0 + 5 &&
+        plan_.arguments != Arguments::elsewhere) {
         plan_.arguments_read |= 1u << (id - DIF_VAR_arg0);
         return Ok{};
     }

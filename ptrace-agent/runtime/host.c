@@ -11,18 +11,19 @@
 
 #define DT_ARCH_GET_FS 0x1003
 
-static dt_u64 dt_rt_arg(struct dt_host *host, dt_u32 n)
+static int dt_rt_arg(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad)
 {
 	struct dt_rt_run *run = dt_rt_run_of(host);
-	dt_u64 value = 0, bad;
 
+	*value = 0;
+	if (run->firing->kind == DT_RT_STATIC)
+		return dt_rt_static_arg(run, n, value, bad);
 	/* From arg6 on they stand behind the return address. A return has two.
 	 */
-	if (run->kind == DT_RT_RETURN || n < 6 ||
-	    dt_rt_load(host, run->frame->rsp + 8 * (n - 5), &value, 8, &bad) !=
-		0)
-		return 0;
-	return value;
+	if (run->firing->kind != DT_RT_RETURN && n >= 6 &&
+	    dt_rt_load(host, run->frame->rsp + 8 * (n - 5), value, 8, bad) != 0)
+		*value = 0;
+	return 0;
 }
 
 void dt_rt_notes_fill(struct dt_rt_notes *notes)

@@ -10,7 +10,9 @@
 #include "dif/mem.h"
 #include "ptrace-agent/runtime/runtime.h"
 
-extern const struct dt_rt_config dt_rt_config;
+/* Hidden: its address is a distance, never a word that a loader would fill in. */
+extern const struct dt_rt_config dt_rt_config
+	__attribute__((visibility("hidden")));
 
 /* A frame of a stack that was walked: which words led to its caller. */
 struct dt_rt_noted {
@@ -48,7 +50,7 @@ struct dt_rt_run {
 	struct dt_rt_frame *frame;
 	const struct dt_rt_site *site;
 	struct dt_rt_notes *notes;
-	dt_u32 kind; /* of the probe that fires: enum dt_rt_kind */
+	const struct dt_rt_firing *firing; /* that is done */
 };
 
 DT_INLINE struct dt_rt_run *dt_rt_run_of(struct dt_host *host)
@@ -85,6 +87,10 @@ int dt_rt_ask(struct dt_rt_run *run, dt_u32 op, dt_u64 a0, dt_u64 a1, dt_u64 a2,
 int dt_rt_fs_base(struct dt_rt_run *run, dt_u64 *value);
 void dt_rt_identify(struct dt_host *host);
 
+/* --- operands.c --- */
+/* Argument n of the static probe that fires: 0, or -1 and *bad. */
+int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad);
+
 /* --- clock.c --- */
 dt_u64 dt_rt_timestamp(struct dt_host *host);
 dt_u64 dt_rt_walltime(struct dt_host *host);
@@ -104,6 +110,7 @@ int dt_rt_store(struct dt_host *host, dt_u64 addr, const void *from,
 int dt_rt_var(struct dt_host *host, dt_u32 id, dt_u32 index, dt_u64 *value);
 dt_u64 dt_rt_var_string(struct dt_host *host, dt_u32 id, dt_u32 index, char *to,
 			dt_u64 max);
+int dt_rt_gs_base(dt_u64 *value);
 int dt_rt_progenyof(struct dt_host *host, dt_u64 pid);
 int dt_rt_raise(struct dt_host *host, int sig);
 int dt_rt_stop(struct dt_host *host);

@@ -36,7 +36,7 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 	const struct dt_rt_frame *f = run->frame;
 	dt_u64 args[6];
 
-	run->kind = firing->kind;
+	run->firing = firing;
 	if (DT_UNLIKELY(firing->kind == DT_RT_LIBRARIES)) {
 		dt_rt_ask(run, DT_RT_UP_LIBRARIES, 0, 0, 0, &args[0]);
 		return;
@@ -49,6 +49,11 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 		args[1] = f->rax;
 		dt_fire_held(&run->host, firing->probe, run->site->from, args,
 			     2);
+		return;
+	}
+	if (firing->kind == DT_RT_STATIC) { /* dt_rt_static_arg() has them */
+		dt_fire_held(&run->host, firing->probe, run->site->from, args,
+			     0);
 		return;
 	}
 	args[0] = f->rdi;

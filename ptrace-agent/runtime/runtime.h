@@ -124,13 +124,48 @@ static inline dt_u32 dt_rt_thread_slot(dt_u64 fs_base)
 }
 
 /* DT_RT_LIBRARIES is no probe: the dynamic linker is where it tells debuggers. */
-enum dt_rt_kind { DT_RT_ENTRY, DT_RT_RETURN, DT_RT_OFFSET, DT_RT_LIBRARIES };
+enum dt_rt_kind {
+	DT_RT_ENTRY,
+	DT_RT_RETURN,
+	DT_RT_OFFSET,
+	DT_RT_STATIC, /* a probe that the program's author put there */
+	DT_RT_LIBRARIES,
+};
 
 struct dt_rt_firing {
 	dt_u32 probe;
 	dt_u32 kind; /* enum dt_rt_kind */
-	dt_u64 arg0; /* of DT_RT_RETURN: the offset in the function */
+	/*
+	 * Of DT_RT_RETURN: the offset in the function. Of DT_RT_STATIC: the number of
+	 * its first operand, and << 32 of how many.
+	 */
+	dt_u64 arg0;
 };
+
+/* An argument of a static probe: where the compiler left it. */
+enum dt_rt_operand_form {
+	DT_RT_OPERAND_UNKNOWN, /* cannot be read */
+	DT_RT_OPERAND_CONST,   /* value */
+	DT_RT_OPERAND_GENERAL, /* reg */
+	DT_RT_OPERAND_VECTOR,  /* the low bytes of %xmm reg */
+	DT_RT_OPERAND_MEMORY,  /* at value + reg + index << shift */
+};
+#define DT_RT_NO_REG 0xff
+struct dt_rt_operand {
+	dt_s64 value;
+	dt_u8 form;  /* enum dt_rt_operand_form */
+	dt_u8 bytes; /* 1, 2, 4 or 8 */
+	dt_u8 flags; /* DT_RT_OPERAND_* below */
+	dt_u8 reg;   /* as instructions number them */
+	dt_u8 index;
+	dt_u8 shift;
+	dt_u8 segment; /* 'f' 'g': its base is added; 0: none */
+	dt_u8 pad;
+};
+#define DT_RT_OPERAND_SIGNED 1
+#define DT_RT_OPERAND_FLOAT 2	  /* of 4 bytes: D gets a double */
+#define DT_RT_OPERAND_HIGH_BYTE 4 /* %ah and its like */
+#define DT_RT_MAX_OPERANDS 262144
 
 struct dt_rt_site {
 	dt_u64 at;   /* the instruction's address, which D sees as the pc */
@@ -251,6 +286,7 @@ struct dt_rt_config {
 	struct dt_rt_site sites[DT_RT_MAX_SITES];
 	struct dt_rt_firing firings[DT_RT_MAX_FIRINGS];
 	struct dt_rt_rule rules[DT_RT_MAX_RULES];
+	struct dt_rt_operand operands[DT_RT_MAX_OPERANDS];
 };
 
 /*

@@ -11,7 +11,7 @@
 #define DT_SIGSTOP 19
 #define DT_ARCH_GET_GS 0x1004
 
-static int dt_rt_gs_base(dt_u64 *value)
+int dt_rt_gs_base(dt_u64 *value)
 {
 	if (DT_LIKELY(dt_rt_config.fs_method == DT_RT_FS_RDFSBASE)) {
 		__asm__ volatile("rdgsbase %0" : "=r"(*value));

@@ -117,8 +117,9 @@ TEST_F(OwnExtents, ThePidProviderGivesThemToTheSitesThatAreAskedFor)
     Registry registry;
     auto symbols = ProcessSymbols::open(getpid(), images);
     ASSERT_TRUE(symbols);
+    ProcessProbes probes;
     PidProvider provider(
-        registry, [&](pid_t) -> Result<ProcessSymbols*> { return symbols->get(); });
+        registry, probes, [&](pid_t) -> Result<ProcessSymbols*> { return symbols->get(); });
     auto ids = [&](const char* function, const char* name) {
         ProbeSpec spec;
         spec.provider = "pid" + std::to_string(getpid());
@@ -133,19 +134,19 @@ TEST_F(OwnExtents, ThePidProviderGivesThemToTheSitesThatAreAskedFor)
     std::vector<std::uint32_t> others = ids("extents_test_catches", "entry");
     ASSERT_EQ(asked.size(), 2U);
     ASSERT_EQ(others.size(), 1U);
-    provider.find_extents(**symbols, asked);
+    probes.find_extents(**symbols, asked);
 
     auto at = TargetAddr{reinterpret_cast<std::uint64_t>(&extents_test_throws)};
-    const PidSite& entry = provider.probe(asked[0])->sites.at(0);
+    const ProbeSite& entry = probes.probe(asked[0])->sites.at(0);
     EXPECT_EQ(entry.at, at);
     EXPECT_EQ(entry.first, at);
     EXPECT_GE(entry.end - at, 2U);
-    for (const PidSite& site : provider.probe(asked[1])->sites) {
+    for (const ProbeSite& site : probes.probe(asked[1])->sites) {
         EXPECT_GE(site.first, at);
         EXPECT_LE(site.first, site.at);
         EXPECT_GT(site.end, site.at);
     }
-    EXPECT_EQ(provider.probe(others[0])->sites.at(0).end, TargetAddr{});
+    EXPECT_EQ(probes.probe(others[0])->sites.at(0).end, TargetAddr{});
 }
 
 // What decoding whole functions finds must be what the sweep found.

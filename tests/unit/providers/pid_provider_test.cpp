@@ -73,7 +73,8 @@ protected:
     ImageCache images;
     Registry registry;
     std::unique_ptr<ProcessSymbols> symbols;
-    PidProvider provider{registry, [this](pid_t pid) -> Result<ProcessSymbols*> {
+    ProcessProbes probes;
+    PidProvider provider{registry, probes, [this](pid_t pid) -> Result<ProcessSymbols*> {
                              if (pid != getpid())
                                  return Error{Code::not_found, "no such process", 3};
                              if (!symbols) {
@@ -166,13 +167,13 @@ TEST_F(PidProviderTest, UnknownFunctionsAndLibrariesNameWhatComesNear)
 TEST_F(PidProviderTest, AnAddressOfTheProgramNeedsNoSymbol)
 {
     auto main = ids("pid$:a.out:provider_test_target:entry");
-    std::uint64_t at = provider.probe(main[0])->sites[0].at.value;
+    std::uint64_t at = probes.probe(main[0])->sites[0].at.value;
     char hex[32];
     std::snprintf(hex, sizeof hex, "%llx", static_cast<unsigned long long>(at));
     auto absolute = ids("pid$:a.out:-:" + std::string(hex));
     ASSERT_EQ(absolute.size(), 1U);
     EXPECT_EQ(registry.at(absolute[0]).function, "-");
-    EXPECT_EQ(provider.probe(absolute[0])->sites[0].at.value, at);
+    EXPECT_EQ(probes.probe(absolute[0])->sites[0].at.value, at);
     expect_refusal("pid$:a.out:-:zz", "D_PROC_NAME", {"'zz'", "hex address"});
     expect_refusal("pid$:a.out:-:7fffffffffffffff", "D_PROC_OFF", {"not in the text"});
 }
@@ -225,14 +226,14 @@ protected:
     std::vector<std::uint64_t> places(std::uint32_t id)
     {
         std::vector<std::uint64_t> all;
-        for (const PidSite& site : provider.probe(id)->sites)
+        for (const ProbeSite& site : probes.probe(id)->sites)
             all.push_back(site.at.value);
         return all;
     }
 
     std::uint32_t plant(std::uint32_t id)
     {
-        for (PidSite& site : provider.probe(id)->sites)
+        for (ProbeSite& site : probes.probe(id)->sites)
             site.planted = true;
         return id;
     }
@@ -252,7 +253,7 @@ TEST_F(PidProviderLibraries, WhatStaysKeepsItsSitesWhenAnotherLibraryIsLoaded)
     EXPECT_EQ(new_ids("pid$:::entry"), std::vector<std::uint32_t>{}); // not again
     EXPECT_EQ(new_ids("pid$::*:entry"), loaded); // another description
     EXPECT_EQ(places(own), before);
-    EXPECT_TRUE(provider.probe(own)->sites[0].planted);
+    EXPECT_TRUE(probes.probe(own)->sites[0].planted);
 }
 
 TEST_F(PidProviderLibraries, OneThatIsLoadedAgainHasTheSameProbesInTheNewPlace)
@@ -269,12 +270,12 @@ TEST_F(PidProviderLibraries, OneThatIsLoadedAgainHasTheSameProbesInTheNewPlace)
     EXPECT_EQ(new_ids("pid$:plugin.so:plugin_work:entry"),
               std::vector<std::uint32_t>{});
     EXPECT_EQ(places(id), std::vector<std::uint64_t>{});
-    EXPECT_EQ(provider.probes_of(getpid()), std::vector<std::uint32_t>{});
+    EXPECT_EQ(probes.of_process(getpid()), std::vector<std::uint32_t>{});
 
     Library second(plugin);
     EXPECT_EQ(new_ids("pid$:plugin.so:plugin_work:entry"), loaded);
     EXPECT_EQ(places(id), std::vector{second.function()});
-    EXPECT_FALSE(provider.probe(id)->sites[0].planted);
+    EXPECT_FALSE(probes.probe(id)->sites[0].planted);
     plant(id);
 
     // It went and came between two looks.
@@ -288,7 +289,7 @@ TEST_F(PidProviderLibraries, OneThatIsLoadedAgainHasTheSameProbesInTheNewPlace)
     ASSERT_NE(third.base(), base);
     EXPECT_EQ(new_ids("pid$:plugin.so:plugin_work:entry"), loaded);
     EXPECT_EQ(places(id), std::vector{third.function()});
-    EXPECT_FALSE(provider.probe(id)->sites[0].planted);
+    EXPECT_FALSE(probes.probe(id)->sites[0].planted);
     munmap(taken, page);
 }
 
@@ -314,7 +315,7 @@ TEST_F(PidProviderLibraries, TwoThatAreLoadedAtOnceAreBothLookedInto)
     std::vector left{loaded[0], loaded[1], abbreviated[0]};
     std::erase_if(left, [&](std::uint32_t id) { return places(id).empty(); });
     EXPECT_EQ(left.size(), 2U);
-    EXPECT_EQ(provider.probes_of(getpid()), left);
+    EXPECT_EQ(probes.of_process(getpid()), left);
 }
 
 TEST_F(PidProviderLibraries, AProcessThatTookTheNumberOfAnotherHasItsOwnSites)
@@ -323,8 +324,8 @@ TEST_F(PidProviderLibraries, AProcessThatTookTheNumberOfAnotherHasItsOwnSites)
     std::unique_ptr<ProcessSymbols> before =
         std::move(symbols); // of the one that ended
     EXPECT_EQ(ids("pid$::provider_test_target:entry"), std::vector{own});
-    EXPECT_EQ(provider.probe(own)->sites.size(), 1U);
-    EXPECT_FALSE(provider.probe(own)->sites[0].planted);
+    EXPECT_EQ(probes.probe(own)->sites.size(), 1U);
+    EXPECT_FALSE(probes.probe(own)->sites[0].planted);
 }
 
 } // namespace

@@ -20,6 +20,12 @@ static void string(dt_host* host, unsigned id, char* to, std::size_t max)
     to[n] = '\0';
 }
 
+static dt_u64 arg_of(dt_host* host, dt_u32 n)
+{
+    dt_u64 value = 0, bad = 0;
+    return host->ops->arg(host, n, &value, &bad) == 0 ? value : 0;
+}
+
 extern "C" void dt_fire(dt_host* host, dt_u32 probe, const dt_u64* args, dt_u32 n_args)
 {
     auto& notes =
@@ -29,7 +35,7 @@ extern "C" void dt_fire(dt_host* host, dt_u32 probe, const dt_u64* args, dt_u32 
     Seen& seen = notes.seen[probe];
     if (notes.ask & ask_args) {
         for (dt_u32 i = 0; i < 10; ++i)
-            seen.args[i] = i < n_args ? args[i] : host->ops->arg(host, i);
+            seen.args[i] = i < n_args ? args[i] : arg_of(host, i);
         seen.n_args = n_args;
         seen.thread_key = host->thread_key;
     }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/providers/process_probes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dt {
+
+const ProcessProbe* ProcessProbes::probe(std::uint32_t id) const
+{
+    return id < probes_.size() && probes_[id].pid != 0 ? &probes_[id] : nullptr;
+}
+
+ProcessProbe* ProcessProbes::probe(std::uint32_t id)
+{
+    return const_cast<ProcessProbe*>(std::as_const(*this).probe(id));
+}
+
+std::vector<std::uint32_t> ProcessProbes::of_process(pid_t pid) const
+{
+    std::vector<std::uint32_t> all;
+    if (auto known = ids_.find(pid); known != ids_.end())
+        for (const auto& [module, ids] : known->second)
+            all.insert(all.end(), ids.begin(), ids.end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+void ProcessProbes::reserve(std::size_t n_probes)
+{
+    if (n_probes + 1 > probes_.capacity())
+        probes_.reserve(std::max(n_probes + 1, 2 * probes_.capacity()));
+}
+
+void ProcessProbes::add(std::uint32_t id, pid_t pid, const Module* module,
+                        std::vector<ProbeSite> sites)
+{
+    if (id >= probes_.size())
+        probes_.resize(id + 1);
+    ProcessProbe& probe = probes_[id];
+    probe.pid = pid;
+    ids_[pid][module].push_back(id);
+    if (probe.sites.empty()) {
+        probe.sites = std::move(sites);
+        return;
+    }
+    // Static functions may share a name: the probe has the sites of all of them.
+    for (const ProbeSite& site : sites) {
+        bool known = std::any_of(probe.sites.begin(), probe.sites.end(),
+                                 [&](const ProbeSite& old) { return old.at == site.at; });
+        if (!known)
+            probe.sites.push_back(site);
+    }
+}
+
+void ProcessProbes::drop_gone(pid_t pid)
+{
+    auto known = ids_.find(pid);
+    if (known == ids_.end())
+        return;
+    std::erase_if(known->second, [this](const auto& of_module) {
+        const auto& [module, ids] = of_module;
+        if (module->live)
+            return false;
+        for (std::uint32_t id : ids)
+            std::erase_if(probes_[id].sites, [module = module](const ProbeSite& site) {
+                return module->contains(site.at);
+            });
+        return true;
+    });
+}
+
+void ProcessProbes::forget(pid_t pid)
+{
+    for (std::uint32_t id : of_process(pid))
+        probes_[id].sites.clear();
+    ids_.erase(pid);
+}
+
+// Each site's module, each image's map once.
+void ProcessProbes::find_extents(ProcessSymbols& symbols,
+                                 std::span<const std::uint32_t> ids)
+{
+    const Module* module = nullptr; // of the site before: mostly the same
+    const ExtentMap* extents = nullptr;
+    for (std::uint32_t id : ids) {
+        if (id >= probes_.size() || probes_[id].pid != symbols.pid())
+            continue;
+        for (ProbeSite& site : probes_[id].sites) {
+            if (site.end != TargetAddr{})
+                continue;
+            if (module == nullptr || !module->contains(site.at)) {
+                module = symbols.module_at(site.at);
+                if (module == nullptr || module->image == nullptr) {
+                    module = nullptr;
+                    continue;
+                }
+                extents = extents_.of(module->image);
+            }
+            if (extents == nullptr)
+                continue;
+            Extent extent = extents->extent({module->link_addr(site.at)});
+            site.restartable = extents->is_restartable({module->link_addr(site.at)});
+            site.first = module->target_addr(extent.first.value);
+            site.end = module->target_addr(extent.end.value);
+            site.beyond = module->target_addr(extents->extent(extent.end).end.value);
+        }
+    }
+}
+
+} // namespace dt

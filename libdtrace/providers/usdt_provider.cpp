@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/providers/usdt_provider.hpp"
+
+#include "libdtrace/symbols/glob.hpp"
+#include "usdt/operands.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace dt {
+
+namespace {
+
+constexpr std::size_t max_arguments = 64;
+
+bool matches(const std::string& pattern, std::string_view text)
+{
+    return pattern.empty() || (is_glob(pattern) ? glob_match(pattern, text)
+                                                : pattern == text);
+}
+
+// Where the symbol is in the process: a variable of the module.
+std::optional<std::uint64_t> address_of(const Module& module, const std::string& symbol)
+{
+    auto at = module.image->find_variable(symbol);
+    if (!at)
+        if (const Function* function = module.image->functions().find(symbol))
+            at = function->addr;
+    if (!at)
+        return std::nullopt;
+    return module.target_addr(*at).value;
+}
+
+// trouble: what is wrong with it, where it cannot be read.
+dt_rt_operand in_process(const usdt::Operand& from, const Module& module,
+                         std::string& trouble)
+{
+    dt_rt_operand out{};
+    out.value = from.value;
+    out.bytes = from.bytes;
+    out.reg = from.reg;
+    out.index = from.index;
+    out.shift = static_cast<dt_u8>(std::countr_zero(unsigned{from.scale}));
+    out.segment = from.segment == usdt::Segment::fs   ? 'f'
+                  : from.segment == usdt::Segment::gs ? 'g'
+                                                      : 0;
+    out.flags = static_cast<dt_u8>((from.is_signed ? DT_RT_OPERAND_SIGNED : 0) |
+                                   (from.is_float ? DT_RT_OPERAND_FLOAT : 0) |
+                                   (from.high_byte ? DT_RT_OPERAND_HIGH_BYTE : 0));
+    switch (from.form) {
+    case usdt::OperandForm::constant:
+        out.form = DT_RT_OPERAND_CONST;
+        break;
+    case usdt::OperandForm::general:
+        out.form = DT_RT_OPERAND_GENERAL;
+        break;
+    case usdt::OperandForm::vector:
+        out.form = DT_RT_OPERAND_VECTOR;
+        if (from.reg >= 16)
+            trouble = "is in a register that is not saved";
+        break;
+    case usdt::OperandForm::memory:
+        out.form = DT_RT_OPERAND_MEMORY;
+        if (from.of_rip && from.symbol.empty())
+            trouble = "is relative to %rip without a symbol";
+        break;
+    case usdt::OperandForm::unknown:
+        trouble = from.trouble;
+        break;
+    }
+    if (!from.symbol.empty()) {
+        auto at = address_of(module, from.symbol);
+        if (!at)
+            trouble = "names " + from.symbol + ", which the file's symbols do not have";
+        else
+            out.value += static_cast<dt_s64>(*at);
+    }
+    if (!trouble.empty())
+        out.form = DT_RT_OPERAND_UNKNOWN;
+    return out;
+}
+
+} // namespace
+
+UsdtProvider::UsdtProvider(Registry& registry, ProcessProbes& probes,
+                           Candidates candidates)
+    : registry_(registry), probes_(probes), candidates_(std::move(candidates))
+{
+}
+
+ProviderAttributes UsdtProvider::attributes() const
+{
+    constexpr Attributes evolving{Stability::Evolving, Stability::Evolving,
+                                  DependencyClass::Isa};
+    constexpr Attributes hidden{Stability::Private, Stability::Private,
+                                DependencyClass::Unknown};
+    return {evolving, hidden, hidden, evolving, evolving};
+}
+
+const StaticProbes& UsdtProvider::of_image(ElfImage& image)
+{
+    auto [known, is_new] = by_image_.try_emplace(&image);
+    if (is_new) {
+        known->second = read_static_probes(image);
+        for (const std::string& trouble : known->second.troubles)
+            notes_.push_back(image.path() + ": " + trouble);
+    }
+    return known->second;
+}
+
+void UsdtProvider::add(ProcessSymbols& symbols, const Module& module,
+                       const StaticProbe& probe, std::vector<std::uint32_t>& ids)
+{
+    std::string provider = probe.provider + std::to_string(symbols.pid());
+    std::uint32_t id =
+        registry_.add(this, std::string_view(provider).substr(0, 63),
+                      std::string_view(module.name).substr(0, 63),
+                      std::string_view(probe.function).substr(0, 127),
+                      std::string_view(probe.name).substr(0, 63));
+    ids.push_back(id);
+    const ProcessProbe* before = probes_.probe(id);
+    std::vector<ProbeSite> sites;
+    for (const StaticSite& from : probe.sites) {
+        ProbeSite site;
+        site.at = module.target_addr(from.at);
+        site.kind = ProbeSiteKind::Static;
+        if (before != nullptr &&
+            std::any_of(before->sites.begin(), before->sites.end(),
+                        [&](const ProbeSite& old) { return old.at == site.at; }))
+            continue;
+        StaticArguments arguments;
+        if (from.semaphore != 0)
+            arguments.semaphore = module.target_addr(from.semaphore);
+        unsigned n = 0;
+        for (const usdt::Operand& operand :
+             usdt::parse_operands(from.arguments, max_arguments)) {
+            std::string trouble;
+            arguments.operands.push_back(in_process(operand, module, trouble));
+            if (!trouble.empty())
+                notes_.push_back("arg" + std::to_string(n) + " of " + probe.provider +
+                                 ":" + module.name + ":" + probe.function + ":" +
+                                 probe.name + " cannot be read: '" + operand.text +
+                                 "' " + trouble);
+            n++;
+        }
+        arguments_.push_back(std::move(arguments));
+        site.arguments = &arguments_.back();
+        sites.push_back(site);
+    }
+    if (!sites.empty())
+        probes_.add(id, symbols.pid(), &module, std::move(sites));
+}
+
+Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
+{
+    Outcome outcome;
+    if (spec.provider.empty() &&
+        !registry_.match(spec.provider, spec.module, spec.function, spec.name).empty())
+        return outcome;
+    std::vector<std::uint32_t>& ids = outcome.provided.ids;
+    for (ProcessSymbols* symbols : candidates_()) {
+        for (const Module* module : symbols->match_modules(spec.module)) {
+            if (module->image == nullptr)
+                continue;
+            std::string pid = std::to_string(symbols->pid());
+            for (const StaticProbe& probe : of_image(*module->image).probes)
+                if ((matches(spec.provider, probe.provider) ||
+                     matches(spec.provider, probe.provider + pid)) &&
+                    matches(spec.function, probe.function) &&
+                    matches(spec.name, probe.name))
+                    add(*symbols, *module, probe, ids);
+        }
+    }
+    if (ids.empty())
+        return outcome;
+    auto others =
+        registry_.match(spec.provider, spec.module, spec.function, spec.name);
+    ids.insert(ids.end(), others.begin(), others.end());
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    outcome.mine = true;
+    return outcome;
+}
+
+std::vector<std::string> UsdtProvider::argument_types(const ProbeInfo& probe) const
+{
+    const ProcessProbe* known = probes_.probe(probe.id);
+    if (known == nullptr || known->sites.empty() ||
+        known->sites.front().arguments == nullptr)
+        return {};
+    std::vector<std::string> types;
+    for (const dt_rt_operand& operand : known->sites.front().arguments->operands) {
+        if ((operand.flags & DT_RT_OPERAND_FLOAT) != 0)
+            types.push_back("double");
+        else
+            types.push_back(
+                std::string((operand.flags & DT_RT_OPERAND_SIGNED) != 0 ? "int" : "uint") +
+                std::to_string(8 * operand.bytes) + "_t");
+    }
+    return types;
+}
+
+std::vector<std::string> UsdtProvider::take_notes()
+{
+    return std::exchange(notes_, {});
+}
+
+} // namespace dt

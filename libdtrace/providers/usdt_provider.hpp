@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Static probes (USDT): the ones that a program's author put into it.
+//
+//   postgresql4711:postgres:exec_simple_query:query-start
+//   provider + pid   module   function that holds it   name in the note, - for __
+//
+// A description means the provider with its pid, or by its name alone: in the processes that
+// the session has (-p, -c), and when it has none, in all that we may look at. A probe with
+// several sites in one function is one probe.
+#pragma once
+
+#include "libdtrace/providers/process_probes.hpp"
+#include "libdtrace/providers/provider.hpp"
+#include "libdtrace/symbols/static_probes.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace dt {
+
+class UsdtProvider : public Provider {
+public:
+    // Whose probes are meant. A process that cannot be looked at is left out.
+    using Candidates = std::function<std::vector<ProcessSymbols*>()>;
+
+    UsdtProvider(Registry& registry, ProcessProbes& probes, Candidates candidates);
+    std::string name() const override { return "usdt"; }
+    ProviderAttributes attributes() const override;
+    // Asked after all others. Where the provider is not named, only when nothing else matches.
+    Outcome provide(const ProbeSpec& spec) override;
+    std::vector<std::string> argument_types(const ProbeInfo& probe) const override;
+    // Notes that lie, operands that are of no known form: sentences.
+    std::vector<std::string> take_notes();
+
+private:
+    const StaticProbes& of_image(ElfImage& image);
+    void add(ProcessSymbols& symbols, const Module& module, const StaticProbe& probe,
+             std::vector<std::uint32_t>& ids);
+
+    Registry& registry_;
+    ProcessProbes& probes_;
+    Candidates candidates_;
+    std::map<const ElfImage*, StaticProbes> by_image_;
+    std::deque<StaticArguments> arguments_; // their addresses stay
+    std::vector<std::string> notes_;
+};
+
+} // namespace dt

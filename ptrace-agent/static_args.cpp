@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Arguments of static probes that a breakpoint reached: what runtime/operands.c does inside
+// a target, from a stopped thread's registers and memory.
+#include "ptrace-agent/host.hpp"
+
+#include "dif/float.h"
+#include "dif/ops.h"
+
+#include <cstring>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+namespace dt::agent {
+
+static bool vector_low(pid_t tid, unsigned number, std::uint64_t& low)
+{
+    user_fpregs_struct fp;
+    if (number >= 16 || ptrace(PTRACE_GETFPREGS, tid, nullptr, &fp) != 0)
+        return false;
+    std::memcpy(&low, reinterpret_cast<const char*>(fp.xmm_space) + 16 * number,
+                sizeof low);
+    return true;
+}
+
+static std::uint64_t general(const Registers& regs, unsigned number)
+{
+    return regs.general[number & 15];
+}
+
+static std::uint64_t address_of(const dt_rt_operand& operand, const Registers& regs)
+{
+    auto at = static_cast<std::uint64_t>(operand.value);
+    if (operand.reg != DT_RT_NO_REG)
+        at += general(regs, operand.reg);
+    if (operand.index != DT_RT_NO_REG)
+        at += general(regs, operand.index) << operand.shift;
+    if (operand.segment != 0)
+        at += operand.segment == 'f' ? regs.fs_base : regs.gs_base;
+    return at;
+}
+
+static std::uint64_t as_d_has_it(const dt_rt_operand& operand, std::uint64_t bits)
+{
+    unsigned above = 64 - 8u * operand.bytes;
+    if ((operand.flags & DT_RT_OPERAND_FLOAT) != 0)
+        return operand.bytes == 4
+                   ? dt_flop(DIF_OP_FSTOD, static_cast<std::uint32_t>(bits), 0)
+                   : bits;
+    if ((operand.flags & DT_RT_OPERAND_SIGNED) != 0)
+        return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << above) >>
+                                          above);
+    return bits << above >> above;
+}
+
+int FiringHost::static_arg(const dt_rt_operand& operand, std::uint64_t* value,
+                           std::uint64_t* bad)
+{
+    std::uint64_t bits = 0;
+    switch (operand.form) {
+    case DT_RT_OPERAND_CONST:
+        bits = static_cast<std::uint64_t>(operand.value);
+        break;
+    case DT_RT_OPERAND_GENERAL:
+        bits = general(regs_, operand.reg);
+        if ((operand.flags & DT_RT_OPERAND_HIGH_BYTE) != 0)
+            bits >>= 8;
+        break;
+    case DT_RT_OPERAND_VECTOR:
+        if (!vector_low(thread_.tid, operand.reg, bits))
+            return -1;
+        break;
+    case DT_RT_OPERAND_MEMORY:
+        if (load(address_of(operand, regs_), &bits, operand.bytes, bad) != 0)
+            return -1;
+        break;
+    default:
+        return -1;
+    }
+    *value = as_d_has_it(operand, bits);
+    return 0;
+}
+
+} // namespace dt::agent
