@@ -100,7 +100,8 @@ struct dtrace_hdl : dt::Events {
                                                 std::string_view symbol);
     std::variant<std::vector<dt::TargetModule>, std::string>
     modules_of(std::string_view scope);
-    std::variant<dt::ProbedFunction, std::string> probed_function(std::uint32_t id);
+    std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
+    probed_function(std::uint32_t id);
 
     // api_symbols.cpp: what an object name of the C API means; none: fail() was called.
     std::vector<const dt::Module*> modules_called(const char* object);

@@ -82,13 +82,16 @@ static bool is_changed_clone(std::string_view name)
     return false;
 }
 
-std::variant<ProbedFunction, std::string> dtrace_hdl::probed_function(std::uint32_t id)
+std::variant<ProbedFunction, dt::ArgumentTypes, std::string>
+dtrace_hdl::probed_function(std::uint32_t id)
 {
     const dt::ProcessProbe* probe = probes.probe(id);
     if (probe == nullptr || probe->sites.empty())
         return "";
     const dt::ProbeInfo& info = registry.at(id);
     const dt::ProbeSite& site = probe->sites.front();
+    if (site.kind == dt::ProbeSiteKind::Static)
+        return dt::ArgumentTypes{usdt_provider.argument_types(info)};
     if (site.kind == dt::ProbeSiteKind::Offset)
         return "within a function arguments have no known places";
     ps_prochandle* process = processes.find(probe->pid);

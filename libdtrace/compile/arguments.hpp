@@ -17,6 +17,7 @@ struct Argument {
     ArgumentPlace place;
 };
 
+std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& table);
 // At the entry its parameters; at a return the offset, and what it returns.
 std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
                                    TypeTable& table);

@@ -80,6 +80,15 @@ std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& ty
     return arguments;
 }
 
+std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& table)
+{
+    std::vector<Argument> arguments;
+    for (unsigned i = 0; i < said.names.size(); i++)
+        arguments.push_back(
+            {"", table.lookup(said.names[i]), {ArgumentPlace::Kind::Value, i}});
+    return arguments;
+}
+
 // Of all probes of the clause; those that differ are told at `at`.
 Argument Checker::find_argument(std::uint64_t n, Place at)
 {
@@ -122,8 +131,11 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
                      name + " has no type: " + *why + "; arg" + std::to_string(n) +
                          " is its value as an integer");
             }
-            take(arguments_of(std::get<ProbedFunction>(probed), context_.target.types(),
-                              types_));
+            if (auto* said = std::get_if<ArgumentTypes>(&probed))
+                take(arguments_of(*said, types_));
+            else
+                take(arguments_of(std::get<ProbedFunction>(probed),
+                                  context_.target.types(), types_));
         }
     }
     if (!any && !matches_.empty())
@@ -163,7 +175,10 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
         value->right =
             make_integer(8 + 8 * std::uint64_t{place.n}, types_.int_type(), at);
     }
-    if (place.kind == Kind::Value && type->is_scalar()) {
+    const bool is_bits = place.kind == Kind::Value && type->is_float();
+    if (is_bits) {
+        slot = std::move(value); // of a double, as D has one in a register
+    } else if (place.kind == Kind::Value && type->is_scalar()) {
         slot = cast_node(type, std::move(value), at);
     } else {
         // By value, or by reference: what is there is its address.
@@ -176,6 +191,8 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     n_vouched_++; // for what fetches it
     expr(slot);
     n_vouched_--;
+    if (is_bits)
+        slot->type = type;
 }
 
 } // namespace dt

@@ -41,6 +41,11 @@ struct TargetModule {
 };
 
 // The function that a probe is in, as its debug data describes it.
+// Of a probe that says itself of which types its arguments are: arg0 is the first.
+struct ArgumentTypes {
+    std::vector<std::string> names; // of types that D has
+};
+
 struct ProbedFunction {
     enum class At { Entry, Return } at = At::Entry;
     DebugTypes* types = nullptr;
@@ -93,7 +98,8 @@ struct CompileOptions {
         std::string_view scope)>
         modules;
     // For args[]; a text says why its arguments are not known.
-    std::function<std::variant<ProbedFunction, std::string>(std::uint32_t probe)>
+    std::function<std::variant<ProbedFunction, ArgumentTypes, std::string>(
+        std::uint32_t probe)>
         probed_function;
 };
 
@@ -110,6 +116,10 @@ public:
 
     // The arguments of a function's probe as C declares them: "int n", "char *name".
     std::vector<std::string> argument_texts(const ProbedFunction& probed);
+    static std::vector<std::string> argument_texts(const ArgumentTypes& types)
+    {
+        return types.names;
+    }
 
     // A type as D writes it, the target's among them: "struct foo *", "a.out`foo_t". Types
     // live as long as the compiler.

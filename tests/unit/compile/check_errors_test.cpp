@@ -375,7 +375,7 @@ TEST(CheckProbes, PidProbesWithoutTypesPointToArgN)
         return ProbeMatch{{1}};
     };
     checked.options.probed_function =
-        [](std::uint32_t) -> std::variant<ProbedFunction, std::string> {
+        [](std::uint32_t) -> std::variant<ProbedFunction, ArgumentTypes, std::string> {
         return "nobody knows it";
     };
     checked.run("pid42:a.out:f:entry { trace(args[3]); }");

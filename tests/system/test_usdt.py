@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Static probes: those of our header, compiled in every way, and those that programs of Debian
+have. What a probe is told is what the program says, and as often."""
+import collections, itertools, os, pathlib, re, shutil, signal, subprocess, time
+
+from harness import *
+from servers import Postgres
+from traced import *
+
+ROOT = HERE.parent.parent
+INCLUDE = ROOT / "usdt/include"
+KINDS = ROOT / "tests/victims/usdt/kinds.c"
+
+# What kinds.c prints, by its probes.
+PROGRAM = """
+kinds*:::none { printf("none\\n"); }
+kinds*:::small { printf("small %d %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4], args[5]); }
+kinds*:::wide-ones { printf("wide %d %u %d %d %d\\n", args[0], args[1], args[2], args[3], *(int *)copyin(arg4, 4)); }
+kinds*:::floating { printf("floating %016x %016x\\n", arg0, arg1); }
+kinds*:::texts { printf("texts %s %s %s %s\\n", copyinstr(arg0), copyinstr(arg1), copyinstr(arg2), copyinstr(arg3)); }
+kinds*:::twelve { printf("twelve %d %d %d %d %d %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4],
+    args[5], args[6], args[7], args[8], args[9]); }
+"""
+
+def compiled(t, compiler, *flags, source=KINDS):
+    """A program of the victim's source; kept for the tests that come."""
+    need(compiler)
+    name = "-".join([compiler, *flags, source.stem]).replace("/", "_").replace("=", "_")
+    out = t.scratch / name
+    if not out.exists():
+        language = ["-x", "c++"] if "++" in compiler else []
+        subprocess.run([compiler, *flags, "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}", *language,
+                        str(source), "-o", str(out)], check=True)
+    return str(out)
+
+def agrees(t, program, *flags):
+    """The program's own lines, and those of its probes."""
+    came = t.scratch / f"came.{time.monotonic_ns()}"
+    done = good(t.run("-q", *flags, "-o", str(came), "-n", PROGRAM, "-c", program + " 5"))
+    for ours, its in itertools.zip_longest(came.read_text().strip().splitlines(), done.stdout.splitlines()):
+        equal(ours, its, f"a line of {program}")
+
+def arguments_are_right_however_they_are_compiled(t):
+    ways = itertools.product(("gcc", "g++", "clang", "clang++"), ("-O0", "-O1", "-O2", "-O3"))
+    for compiler, level in ways:
+        if shutil.which(compiler):
+            agrees(t, compiled(t, compiler, level))
+
+def arguments_are_right_in_every_kind_of_program(t):
+    for flags in (["-fPIE", "-pie"], ["-no-pie"], ["-static"], ["-static-pie"],
+                  ["-fPIC", "-mcmodel=large"], ["-flto"], ["-march=x86-64-v3"],
+                  ["-fomit-frame-pointer", "-ffunction-sections", "-Wl,--gc-sections"]):
+        agrees(t, compiled(t, "gcc", "-O2", *flags))
+    stripped = compiled(t, "gcc", "-O2", "-DSEMAPHORES")
+    agrees(t, stripped)
+
+def arguments_are_right_at_breakpoints(t):
+    for level in ("-O0", "-O2"):
+        agrees(t, compiled(t, "gcc", level), "-x", "mechanism=int3")
+        agrees(t, compiled(t, "gcc", level, "-DSEMAPHORES"), "-x", "mechanism=int3")
+
+def types_are_shown(t):
+    listing = good(t.run("-lv", "-n", "kinds$target:::small", "-c", compiled(t, "gcc", "-O1") + " 1")).stdout
+    for n, name in enumerate(("int8_t", "uint8_t", "int16_t", "uint16_t", "uint8_t", "int32_t")):
+        contains(listing, f"args[{n}]: {name}")
+
+def a_float_is_a_double_in_d(t):
+    done = good(t.run("-qn", 'kinds*:::floating { printf("%.2f %.2f %.2f\\n", args[0], args[1], args[0] * 2); '
+                      '@ = sum(args[1]); }', "-c", compiled(t, "gcc", "-O2") + " 2"))
+    contains(done.stdout, "1.50 1.25 3.00\n")
+    contains(done.stdout, "2.50 2.25 5.00\n")
+
+def an_argument_that_is_not_there_is_refused_and_argN_is_0(t):
+    program = compiled(t, "gcc", "-O2")
+    done = t.run("-xerrtags", "-qn", "kinds*:::none { trace(args[0]); }", "-c", program)
+    contains(done.stderr, "[D_ARGS_IDX]")
+    done = good(t.run("-qn", "kinds*:::none { @[arg0, arg9] = count(); }", "-c", program + " 4"))
+    equal(numbers(done.stdout)[-3:], [0, 0, 4])
+
+def a_semaphore_is_raised_while_somebody_traces(t):
+    program = compiled(t, "gcc", "-O2", "-DSEMAPHORES")
+    alone = subprocess.run([program, "5"], capture_output=True, text=True)
+    equal((alone.stdout, alone.stderr), ("", "enabled 0 times\n"))
+    done = t.run("-qn", "kinds*:::none { @ = count(); }", "-c", program + " 1000")
+    contains(done.stderr, "enabled 1000 times\n")
+    equal(numbers(done.stdout)[-1], 1000)
+    for way in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        process = subprocess.Popen([program, "0", "1", "wait"], stdin=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        with held(process):
+            contains(process.stderr.readline(), "enabled 0 times")
+            traced = Traced(t, "kinds*:::none, kinds*:::small { @ = count(); }", process.pid)
+            traced.process.send_signal(way)
+            traced.process.communicate()
+            wait_until(lambda: tracer_of(process.pid) == 0, what="letting go")
+            equal(process.communicate("x")[1], "semaphores 0 0 0\n", way.name)
+
+def a_forked_child_has_the_probes_too(t):
+    for flags in ((), ("-DSEMAPHORES",)):
+        program = compiled(t, "gcc", "-O2", *flags)
+        done = t.run("-qn", "kinds*:::none { @[pid == $target] = count(); }", "-c", program + " 100 fork")
+        equal(sorted(table(done.stdout).items()), [("0", 100), ("1", 100)], done.stderr)
+
+def a_pid_probe_stays_with_the_parent(t):
+    done = t.run("-qn", 'kinds*:::none { @["static"] = count(); } pid$target:a.out:fire:entry '
+                 '{ @["entry"] = count(); }', "-c", compiled(t, "gcc", "-O1") + " 100 fork")
+    equal(table(done.stdout), {"static": 200, "entry": 100}, done.stderr)
+
+def others_see_our_probes(t):
+    program = compiled(t, "gcc", "-O2")
+    need("gdb")
+    seen = subprocess.run(["gdb", "-batch", "-ex", "info probes stap kinds", program],
+                          capture_output=True, text=True).stdout
+    for name in ("none", "small", "wide__ones", "floating", "texts", "twelve"):
+        contains(seen, name)
+    done = good(t.run("-qn", "kinds*:::twelve { @ = count(); }", "-c", program + " 37"))
+    ours = numbers(done.stdout)[-1]
+    need("bpftrace")
+    theirs = subprocess.run(["bpftrace", "-e", f'usdt:{program}:kinds:twelve {{ @ = count(); }}',
+                             "-c", program + " 37"], capture_output=True, text=True, timeout=60)
+    if "@: " not in theirs.stdout:
+        raise Skip("bpftrace cannot trace here: " + theirs.stderr.strip()[-200:])
+    equal((ours, int(re.search(r"@: (\d+)", theirs.stdout).group(1))), (37, 37))
+
+# Programs of Debian
+
+def exceptions_of_any_cxx_program(t):
+    done = good(t.run("-qn", "libstdcxx:::throw, libstdcxx:::catch { @[probename] = count(); } "
+                      "libstdcxx:::throw { @s[ustack()] = count(); }",
+                      "-c", t.victim("thrower") + " 50"))
+    rows = table(done.stdout)
+    caught = int(re.search(r"caught (\d+)", done.stdout).group(1))
+    equal((rows.get("throw"), rows.get("catch")), (caught, caught))
+    contains(done.stdout, "__cxa_throw")
+    contains(done.stdout, "main")
+
+def python_tells_of_its_collections_and_imports(t):
+    need("/usr/bin/python3")
+    script = t.scratch / "collects.py"
+    script.write_text("import gc\ngc.disable()\nfor n in range(7): gc.collect(1)\nimport colorsys\n")
+    done = good(t.run("-qn", 'python*:::gc-start { @["gc", arg0] = count(); } python*:::import-find-load-start '
+                      '/copyinstr(arg0) == "colorsys"/ { @["import", 0] = count(); } python*:::line { @["line", 0] = count(); }',
+                      "-c", f"/usr/bin/python3 -S {script}"))
+    rows = table(done.stdout)
+    # Of the others the interpreter makes some itself.
+    equal((rows["gc 1"], rows["import 0"]), (7, 1))
+
+class Queries(Postgres):
+    """A server with its tables, ready for pgbench."""
+    def load(self):
+        self.pgbench("-i", "-q", "-s", "1")
+    def select(self, n):
+        equal(self.pgbench("-S", "-n", "-c", "2", "-j", "2", "-t", str(n)), [f"{2 * n}/{2 * n}", "0"])
+
+SELECTS = ('postgresql*:::query-start /strstr(copyinstr(arg0), "SELECT abalance") != NULL/ { @["n"] = count(); } '
+           'postgresql*:::transaction-commit { @["commit"] = count(); }')
+
+def postgresql_counts_every_query_of_backends_that_come_later(t):
+    with Queries().start() as server:
+        server.load()
+        traced = Traced(t, SELECTS, server.process.pid)
+        server.select(2000)
+        rows = table(traced.finish(signal.SIGINT))
+        equal(rows["n"], 4000)
+        equal(server.sql("select 6*7"), "42")
+        released(server.process.pid)
+        server.end()
+
+def postgresql_goes_on_when_dtrace_is_killed(t):
+    with Queries().start() as server:
+        server.load()
+        traced = Traced(t, SELECTS, server.process.pid)
+        load = subprocess.Popen([*server.user, server.bin("pgbench"), "-h", server.folder, "-U", "tester", "-S", "-n",
+                                 "-c", "2", "-T", "3", "postgres"], cwd=server.folder, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        traced.process.kill()
+        traced.process.communicate()
+        out, errors = load.communicate(timeout=60)
+        equal(load.returncode, 0, errors)
+        contains(out, "number of failed transactions: 0")
+        server.select(100)
+        wait_until(lambda: tracer_of(server.process.pid) == 0, what="letting go")
+        released(server.process.pid)
+        server.end()
+
+if __name__ == "__main__":
+    main(tests_in(globals()))
