@@ -46,12 +46,13 @@ static struct dt_chunk *dt_chunk_reuse(struct dt_mstate *m,
 void dt_chunk_free(struct dt_mstate *m, const struct dt_dyn *d,
 		   struct dt_chunk *c)
 {
-	dt_u32 class = dt_once32(&c->class) & ~DT_DYN_WRITING;
-	dt_u32 ref = dt_chunk_ref(d, c);
+	dt_u32 word = dt_once32(&c->class) & ~DT_DYN_WRITING;
+	dt_u32 class = word & DT_CHUNK_CLASS, ref = dt_chunk_ref(d, c);
 	dt_u64 *list;
 
 	if (class >= DT_DYN_CLASSES)
 		return;
+	dt_release32(&c->class, (word + DT_CHUNK_GEN) & ~DT_DYN_WRITING);
 	list = &d->space->free[class];
 	for (int i = 0; i < DT_DYN_SPINS; i++) {
 		dt_u64 head = dt_once64(list);

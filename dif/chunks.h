@@ -21,7 +21,7 @@ struct dt_bucket {
 	dt_u32 head;   /* chunk, in units from the pool's start, +1; 0: none */
 	dt_u32 inside; /* bytes of its key, << 8 of its value, and
 			  DT_DYN_WRITING; 0: nothing is within */
-	dt_u32 pad;
+	dt_u32 gen; /* another each time that it is emptied */
 	dt_u8 room[DT_DYN_INSIDE]; /* the key, the value */
 };
 DT_STATIC_ASSERT(sizeof(struct dt_bucket) == 64, "a bucket is a cache line");
@@ -40,8 +40,10 @@ struct dt_chunk {
 	dt_u32 next;
 	dt_u32 key_bytes;
 	dt_u32 value_bytes;
-	dt_u32 class; /* and DT_DYN_WRITING */
+	dt_u32 class; /* | DT_CHUNK_GEN each time it was freed | DT_DYN_WRITING */
 };
+#define DT_CHUNK_CLASS 0xffu
+#define DT_CHUNK_GEN 0x100u
 
 struct dt_dyn {
 	struct dt_dynspace *space;

@@ -30,7 +30,12 @@
  *
  * Strings are copied out under the lock. Structures are read where they are: a
  * thread that stores one while another reads it can mix them, as with global
- * variables.
+ * variables. A store through the address of one is done under the lock, if the
+ * variable is the one that the address was loaded for: another thread may have
+ * freed it, and what is there now is somebody else's.
+ *
+ * Not to be looked at in time is not the same as not there: a clause that goes on
+ * with 0 would store what destroys the value. It ends, as a drop.
  */
 #include "dif/chunks.h"
 
@@ -224,8 +229,46 @@ static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
 
 /* --- get and set --- */
 
-dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
-		     int use_tuple)
+/* The value, and zeros behind it up to all bytes. */
+static void dt_value_write(const struct dt_dynval *v, const void *from,
+			   dt_u64 bytes, dt_u64 all)
+{
+	dt_u32 word = dt_once32(v->writing) & ~DT_DYN_WRITING;
+
+	dt_release32(v->writing, word | DT_DYN_WRITING);
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* before the value's bytes */
+	dt_copy(v->at, from, bytes);
+	dt_zero(v->at + bytes, all - bytes);
+	dt_release32(v->writing, word);
+}
+
+
+static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
+			     const struct dt_dynkey *k, const void *from,
+			     dt_u64 bytes);
+
+/* Without what changes with the value. */
+static dt_u32 dt_gen_of(const struct dt_dynval *v, const struct dt_bucket *b)
+{
+	return v->chunk ? dt_once32(&v->chunk->class) & ~DT_DYN_WRITING
+			: dt_once32(&b->gen);
+}
+
+/* The program gets the address of the value; lock held. */
+static dt_u64 dt_dyn_address(struct dt_mstate *m, const struct dt_dynkey *k,
+			     const struct dt_dynval *v)
+{
+	struct dt_dynref *r = &m->refs[m->n_refs++ % DT_DYNREFS];
+
+	r->off = (dt_u64)(v->at - m->base);
+	r->bytes = k->value_bytes;
+	r->bucket = (dt_u64)((dt_u8 *)k->bucket - m->base);
+	r->gen_word = v->chunk ? &v->chunk->class : &k->bucket->gen;
+	r->gen = dt_gen_of(v, k->bucket);
+	return DT_VBASE + r->off;
+}
+
+dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 {
 	const struct dt_var *v = dt_find_var(m->base, m->arena, scope, id);
 	struct dt_dyn d;
@@ -238,18 +281,34 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
 		return 0;
 	}
 	dt_dyn_open(&d, m->base, m->arena);
-	if (dt_key_make(m, &d, v, use_tuple, &k) != 0 ||
-	    !dt_bucket_take(m, k.bucket))
+	if (dt_key_make(m, &d, v, how & DT_DYN_ELEMENT, &k) != 0)
 		return 0;
+	if (!dt_bucket_take(m, k.bucket)) {
+		dt_fault(m, DT_FAULT_DROPPED, 0);
+		return 0;
+	}
 	old = dt_dyn_find(m, &d, &k);
-	if (old.at && !(dt_once32(old.writing) & DT_DYN_WRITING)) {
-		if (!dt_type_byref(&v->type))
-			result = dt_once64((dt_u64 *)old.at);
-		else if (v->type.kind == DIF_TYPE_STRING)
-			result = dt_new_string(
-			    m, old.at, dt_strnlen(old.at, k.value_bytes - 1));
+	if (!old.at && !old.lost && (how & DT_DYN_MAKE)) {
+		dt_dynvar_insert(m, &d, &k, DT_NULL, 0);
+		old = dt_dyn_find(m, &d, &k);
+	}
+	if (old.at && dt_once32(old.writing) & DT_DYN_WRITING) {
+		/* Who wrote it died at that: nobody else holds the lock. */
+		if (how & DT_DYN_MAKE)
+			dt_value_write(&old, &result, 0, k.value_bytes);
 		else
-			result = DT_VBASE + (dt_u64)(old.at - m->base);
+			old.at = DT_NULL;
+	}
+	if (!old.at) {
+		if (old.lost || (how & DT_DYN_MAKE))
+			dt_fault(m, DT_FAULT_DROPPED, 0); /* it was counted */
+	} else if (!dt_type_byref(&v->type)) {
+		result = dt_once64((dt_u64 *)old.at);
+	} else if (v->type.kind == DIF_TYPE_STRING) {
+		result = dt_new_string(m, old.at,
+				       dt_strnlen(old.at, k.value_bytes - 1));
+	} else {
+		result = dt_dyn_address(m, &k, &old);
 	}
 	dt_bucket_leave(k.bucket);
 	return result;
@@ -272,17 +331,6 @@ static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 		return k->value_bytes;
 	}
 	return dt_copy_string(m, from, to, k->value_bytes);
-}
-
-static void dt_value_write(const struct dt_dynval *v, const void *from,
-			   dt_u64 bytes)
-{
-	dt_u32 word = dt_once32(v->writing) & ~DT_DYN_WRITING;
-
-	dt_release32(v->writing, word | DT_DYN_WRITING);
-	__atomic_thread_fence(__ATOMIC_RELEASE); /* before the value's bytes */
-	dt_copy(v->at, from, bytes);
-	dt_release32(v->writing, word);
 }
 
 /* The key, and the value with zeros behind it. */
@@ -349,7 +397,7 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 		return;
 	old = dt_dyn_find(m, &d, &k);
 	if (old.at && value) {
-		dt_value_write(&old, from, bytes);
+		dt_value_write(&old, from, bytes, bytes);
 	} else if (old.chunk) {
 		dt_release32(old.link, dt_once32(&old.chunk->next));
 		dt_chunk_free(m, &d, old.chunk);
@@ -387,7 +435,7 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
  * structure's member is rare, so the walk over all buckets is not on any fast
  * path. It is bounded by the number of buckets and the chain limit.
  */
-int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
+static int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {
 	struct dt_dyn d;
 	dt_u8 *at = dt_at(m->base, off);
@@ -412,6 +460,43 @@ int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 		}
 	}
 	return 0;
+}
+
+static const struct dt_dynref *dt_dynref_of(const struct dt_mstate *m,
+					    dt_u64 off, dt_u64 bytes)
+{
+	dt_u32 n = m->n_refs < DT_DYNREFS ? m->n_refs : DT_DYNREFS;
+
+	for (dt_u32 i = 1; i <= n; i++) {
+		const struct dt_dynref *r =
+		    &m->refs[(m->n_refs - i) % DT_DYNREFS];
+
+		if (off - r->off <= r->bytes &&
+		    bytes <= r->bytes - (off - r->off))
+			return r;
+	}
+	return DT_NULL;
+}
+
+void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
+		   dt_u64 bytes)
+{
+	const struct dt_dynref *r = dt_dynref_of(m, off, bytes);
+	struct dt_bucket *b;
+
+	if (!r) { /* an address that an earlier firing, or many loads before, had */
+		if (dt_dynvar_stores(m, off, bytes))
+			dt_copy(m->base + off, from, bytes);
+		else
+			dt_fault(m, DTRACEFLT_BADADDR, DT_VBASE + off);
+		return;
+	}
+	b = dt_at(m->base, r->bucket);
+	if (!dt_bucket_take(m, b))
+		return;
+	if ((dt_once32(r->gen_word) & ~DT_DYN_WRITING) == r->gen)
+		dt_copy(m->base + off, from, bytes);
+	dt_bucket_leave(b);
 }
 
 void dt_dynvar_clean(dt_u8 *base, const struct dt_arena *arena,

@@ -231,7 +231,25 @@ static void dt_op_STTS(struct dt_mstate *m, dt_u32 i)
 
 static void dt_op_LDGAA(struct dt_mstate *m, dt_u32 i)
 {
-	RD(m, i) = dt_dynvar_get(m, DIFV_SCOPE_GLOBAL, DIF_INSTR_IDX(i), 1);
+	RD(m, i) = dt_dynvar_get(m, DIFV_SCOPE_GLOBAL, DIF_INSTR_IDX(i),
+				 DT_DYN_ELEMENT);
+}
+
+static void dt_op_LDGAAM(struct dt_mstate *m, dt_u32 i)
+{
+	RD(m, i) = dt_dynvar_get(m, DIFV_SCOPE_GLOBAL, DIF_INSTR_IDX(i),
+				 DT_DYN_ELEMENT | DT_DYN_MAKE);
+}
+
+static void dt_op_LDTAAM(struct dt_mstate *m, dt_u32 i)
+{
+	RD(m, i) = dt_dynvar_get(m, DIFV_SCOPE_THREAD, DIF_INSTR_IDX(i),
+				 DT_DYN_ELEMENT | DT_DYN_MAKE);
+}
+
+static void dt_op_LDTSM(struct dt_mstate *m, dt_u32 i)
+{
+	RD(m, i) = dt_self_make(m, DIF_INSTR_IDX(i));
 }
 
 static void dt_op_STGAA(struct dt_mstate *m, dt_u32 i)
@@ -241,7 +259,8 @@ static void dt_op_STGAA(struct dt_mstate *m, dt_u32 i)
 
 static void dt_op_LDTAA(struct dt_mstate *m, dt_u32 i)
 {
-	RD(m, i) = dt_dynvar_get(m, DIFV_SCOPE_THREAD, DIF_INSTR_IDX(i), 1);
+	RD(m, i) = dt_dynvar_get(m, DIFV_SCOPE_THREAD, DIF_INSTR_IDX(i),
+				 DT_DYN_ELEMENT);
 }
 
 static void dt_op_STTAA(struct dt_mstate *m, dt_u32 i)
@@ -314,10 +333,7 @@ static void dt_op_ALLOCS(struct dt_mstate *m, dt_u32 i)
 /* copys from, size, to */
 static void dt_op_COPYS(struct dt_mstate *m, dt_u32 i)
 {
-	dt_u8 *to = dt_dmem_store(m, RD(m, i), R2(m, i));
-
-	if (to)
-		dt_load_bytes(m, R1(m, i), to, R2(m, i));
+	dt_dmem_copy(m, RD(m, i), R1(m, i), R2(m, i));
 }
 
 /* Dynamic translation happens in the compiler; the verifier refuses both. */

@@ -68,6 +68,10 @@ static void dt_error(struct dt_mstate *m)
 	dt_u32 n_args = m->n_args, id = m->probe_id;
 	dt_u64 second = DT_ALIGN((dt_u64)m->strsize, 8);
 
+	if (m->fault == DT_FAULT_DROPPED) { /* and it was counted */
+		m->fault = 0;
+		return;
+	}
 	if (m->in_error) {
 		m->shard->drops[DTRACEDROP_DBLERROR]++;
 		return;

@@ -67,12 +67,32 @@ dt_u8 *dt_dmem_store(struct dt_mstate *m, dt_u64 addr, dt_u64 bytes)
 	else if (off - a->globals < a->globals_bytes ||
 		 off - m->locals_at < a->plan.locals_bytes)
 		may = dt_static_stores(m, off, bytes);
-	else if (off - a->dynvars < a->dynvars_bytes)
-		may = dt_dynvar_stores(m, off, bytes);
 	if (may)
 		return m->base + off;
 	dt_fault(m, DTRACEFLT_BADADDR, addr);
 	return DT_NULL;
+}
+
+static int dt_is_dynvar(const struct dt_mstate *m, dt_u64 addr)
+{
+	return addr - DT_VBASE - m->arena->dynvars < m->arena->dynvars_bytes;
+}
+
+void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes)
+{
+	dt_u64 used = m->scratch_used, at;
+	dt_u8 *place;
+
+	if (!dt_is_dynvar(m, to)) {
+		place = dt_dmem_store(m, to, bytes);
+		if (place)
+			dt_load_bytes(m, from, place, bytes);
+		return;
+	}
+	at = dt_alloc(m, bytes); /* fetched before the variable is held */
+	if (at && dt_load_bytes(m, from, dt_scratch(m, at), bytes) == 0)
+		dt_dynvar_put(m, to - DT_VBASE, dt_scratch(m, at), bytes);
+	m->scratch_used = used;
 }
 
 int dt_load_target(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes)
@@ -135,6 +155,10 @@ void dt_store_uint(struct dt_mstate *m, dt_u64 addr, dt_u64 v, dt_u32 bytes)
 
 	if (addr & (bytes - 1)) {
 		dt_fault(m, DTRACEFLT_BADALIGN, addr);
+		return;
+	}
+	if (dt_is_dynvar(m, addr)) {
+		dt_dynvar_put(m, addr - DT_VBASE, &v, bytes);
 		return;
 	}
 	to = dt_dmem_store(m, addr, bytes);

@@ -29,6 +29,18 @@ struct dt_tuple {
 	dt_u32 byref; /* value is an address */
 };
 
+/*
+ * The value of a dynamic variable whose address a program has: its bytes are this
+ * variable's as long as *gen, without what changes with the value, is gen.
+ */
+struct dt_dynref {
+	dt_u64 off, bytes; /* of the value; 0 bytes: none */
+	dt_u64 bucket;	   /* from the arena's start */
+	dt_u32 *gen_word;
+	dt_u32 gen;
+};
+#define DT_DYNREFS 4
+
 struct dt_mstate {
 	dt_u64 r[DIF_DIR_NREGS];
 	dt_u64 cmp_a, cmp_b; /* what the last comparison compared */
@@ -59,6 +71,9 @@ struct dt_mstate {
 	dt_off locals_at;
 	dt_u64 generation; /* this-> variables set in this firing carry it */
 
+	dt_u32 n_refs; /* of this firing; the last DT_DYNREFS count */
+	struct dt_dynref refs[DT_DYNREFS];
+
 	dt_off strtok_at; /* what strtok() has still to look at */
 	dt_u32 strtok_pos, strtok_len;
 
@@ -87,6 +102,9 @@ struct dt_mstate {
 	dt_u64 key_used;  /* bytes of it that count: behind are zeros */
 	dt_u64 increment; /* of a distribution */
 };
+
+/* The clause ends; what it is has been counted as a drop. */
+#define DT_FAULT_DROPPED 0xffffffffu
 
 DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
 {
@@ -131,6 +149,8 @@ DT_INLINE int dt_is_dmem(const struct dt_mstate *m, dt_u64 addr)
 dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail);
 /* Bytes that D may write, or null and BADADDR. */
 dt_u8 *dt_dmem_store(struct dt_mstate *m, dt_u64 addr, dt_u64 bytes);
+/* From any address to what D may store to, dynamic variables among it. */
+void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes);
 /* Copies from any memory that D may read; 0, or -1 and BADADDR. */
 int dt_load_bytes(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
 /* Copies from the target's memory; 0, or -1 and BADADDR. */
@@ -180,14 +200,22 @@ void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
 void dt_dynvar_layout(struct dt_arena *arena);
 int dt_dynvar_layout_ok(const struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
-int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes);
-/* use_tuple: an element of an array; else a thread-local scalar */
-dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id,
-		     int use_tuple);
+/* Stores at an address in the space: into the value that it was loaded for. */
+void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
+		   dt_u64 bytes);
+/*
+ * how: DT_DYN_ELEMENT: of an array, else a thread-local scalar; DT_DYN_MAKE: of
+ * zeros, where it is not there. 0: it is not there. What could not be looked at in
+ * time is a drop, and so is the clause.
+ */
+#define DT_DYN_ELEMENT 1
+#define DT_DYN_MAKE 2
+dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
 /* The same of thread-local scalars. */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
+dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id);
 void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 v);
 /* And of those that dt_has_slot() is true for: integers. */
 dt_u64 dt_slot_get(struct dt_mstate *m, dt_u32 id);

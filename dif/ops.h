@@ -27,6 +27,9 @@
  * they are ours alone, and hosts without floating point refuse them. Nothing
  * traps: 1/0 is infinite. fdtoi and fdtou truncate, what does not fit becomes the
  * nearest that does, a NaN 0; fdtou of a negative value is as fdtoi.
+ *
+ * ldgaam, ldtaam and ldtsm, ours too, load the address of a structure's or an array's
+ * variable to store through it: what is not there is made of zeros.
  */
 #ifndef DIF_OPS_H
 #define DIF_OPS_H
@@ -126,14 +129,17 @@
 	X(FDTOI,   89, R1_RD,     "fdtoi")                          \
 	X(FDTOU,   90, R1_RD,     "fdtou")                          \
 	X(FSTOD,   91, R1_RD,     "fstod")                          \
-	X(FDTOS,   92, R1_RD,     "fdtos")                         
+	X(FDTOS,   92, R1_RD,     "fdtos")                          \
+	X(LDGAAM,  93, VAR_RD,    "ldgaam")                         \
+	X(LDTAAM,  94, VAR_RD,    "ldtaam")                         \
+	X(LDTSM,   95, VAR_RD,    "ldtsm")                         
 /* clang-format on */
 
 enum dif_op {
 #define X(op, number, operands, text) DIF_OP_##op = number,
 	DIF_OPS(X)
 #undef X
-	DIF_OP_MAX = 92
+	DIF_OP_MAX = 95
 };
 
 enum dif_operands {

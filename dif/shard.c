@@ -78,6 +78,7 @@ void dt_mstate_init(struct dt_mstate *m, struct dt_host *host, dt_u32 shard_no)
 	m->scratch_used = 0;
 	m->locals_at = m->shard_at + plan->locals;
 	m->generation = ++m->shard->fired;
+	m->n_refs = 0;
 	m->strtok_at = m->shard_at + plan->strtok;
 	m->strtok_pos = m->strtok_len = 0;
 	m->fault = 0;

@@ -159,6 +159,12 @@ dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
 		   : dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0);
 }
 
+/* Of a structure: slots are for integers. */
+dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id)
+{
+	return dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, DT_DYN_MAKE);
+}
+
 void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 value)
 {
 	if (dt_has_slot(m->base, m->arena, id))

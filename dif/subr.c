@@ -89,21 +89,18 @@ dt_u64 dt_subr_copyinstr(struct dt_mstate *m)
 
 dt_u64 dt_subr_copyinto(struct dt_mstate *m)
 {
-	dt_u64 size = dt_arg(m, 1);
-	dt_u8 *to = dt_dmem_store(m, dt_arg(m, 2), size);
+	dt_u64 from = dt_arg(m, 0);
 
-	if (to)
-		dt_load_target(m, dt_arg(m, 0), to, size);
+	if (dt_is_dmem(m, from)) /* only the target's */
+		dt_fault(m, DTRACEFLT_BADADDR, from);
+	else
+		dt_dmem_copy(m, dt_arg(m, 2), from, dt_arg(m, 1));
 	return 0;
 }
 
 dt_u64 dt_subr_bcopy(struct dt_mstate *m)
 {
-	dt_u64 size = dt_arg(m, 2);
-	dt_u8 *to = dt_dmem_store(m, dt_arg(m, 1), size);
-
-	if (to)
-		dt_load_bytes(m, dt_arg(m, 0), to, size);
+	dt_dmem_copy(m, dt_arg(m, 1), dt_arg(m, 0), dt_arg(m, 2));
 	return 0;
 }
 

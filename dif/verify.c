@@ -147,6 +147,20 @@ static int dt_check_var(struct dt_check *c, dt_u32 id, dt_u32 scope,
 	return 0;
 }
 
+/* One that is held by reference, and is no string. */
+static int dt_check_object(struct dt_check *c, dt_u32 id, dt_u32 scope,
+			   dt_u32 kind)
+{
+	const struct dt_var *v;
+
+	if (dt_check_var(c, id, scope, kind) != 0)
+		return -1;
+	v = dt_find_var(c->l->base, c->l->arena, scope, id);
+	if (!dt_type_byref(&v->type) || v->type.kind == DIF_TYPE_STRING)
+		return dt_bad(c, "variable is no structure");
+	return 0;
+}
+
 static int dt_subr_where(dt_u32 subr, dt_u32 *destructive)
 {
 	enum { ANY, WRITE, KERNEL, NONE } where;
@@ -189,6 +203,15 @@ static int dt_check_meaning(struct dt_check *c, dt_u32 i)
 		return dt_check_var(c, id, DIFV_SCOPE_GLOBAL, DIFV_KIND_SCALAR);
 	case DIF_OP_STGS:
 		return dt_check_var(c, id, DIFV_SCOPE_GLOBAL, DIFV_KIND_SCALAR);
+	case DIF_OP_LDGAAM:
+		return dt_check_object(c, id, DIFV_SCOPE_GLOBAL,
+				       DIFV_KIND_ARRAY);
+	case DIF_OP_LDTAAM:
+		return dt_check_object(c, id, DIFV_SCOPE_THREAD,
+				       DIFV_KIND_ARRAY);
+	case DIF_OP_LDTSM:
+		return dt_check_object(c, id, DIFV_SCOPE_THREAD,
+				       DIFV_KIND_SCALAR);
 	case DIF_OP_LDTS:
 	case DIF_OP_STTS:
 		return dt_check_var(c, id, DIFV_SCOPE_THREAD, DIFV_KIND_SCALAR);

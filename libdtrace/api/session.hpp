@@ -127,7 +127,7 @@ struct dtrace_hdl : dt::Events {
     int plant(ps_prochandle* process);
     void unplant(ps_prochandle* process);
     void forget_sites(pid_t pid);
-    std::vector<dt::ProcessSymbols*> usdt_candidates();
+    std::vector<dt::ProcessSymbols*> usdt_candidates(bool everybody);
     void grab_found();
     void handle_agent_events();
     void rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotten);

@@ -259,13 +259,13 @@ void dtrace_hdl::rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotte
 }
 
 // Those of the session, or where it has none everybody.
-std::vector<dt::ProcessSymbols*> dtrace_hdl::usdt_candidates()
+std::vector<dt::ProcessSymbols*> dtrace_hdl::usdt_candidates(bool everybody)
 {
     std::vector<dt::ProcessSymbols*> all;
     for (const auto& process : processes.all())
         if (process->alive && !process->implied && process->symbols != nullptr)
             all.push_back(process->symbols.get());
-    return all.empty() ? processes.everybody() : all;
+    return all.empty() && everybody ? processes.everybody() : all;
 }
 
 // Processes that descriptions found by their probes alone. One that cannot be traced is

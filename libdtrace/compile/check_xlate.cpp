@@ -181,7 +181,11 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
 {
     NodePtr body = clone(*member.expr);
     move_to(*body, xlate.at);
-    substitute(body, {translator.parameter}, {xlate.left.get()});
+    // Of the type that the translator says: NULL and void * are taken for any pointer.
+    NodePtr input = clone(*xlate.left);
+    if (translator.from->is_pointer())
+        input = make_cast(translator.from, std::move(input), xlate.at);
+    substitute(body, {translator.parameter}, {input.get()});
     check_expansion(*body, xlate.at);
     return body;
 }
@@ -241,7 +245,9 @@ void Checker::xlate(NodePtr& slot)
     whole->text = name;
     whole->at = at;
     NodePtr built = clone(*whole);
-    for (const TranslatorMember& member : translator.members) {
+    // Each goes before those behind it.
+    for (std::size_t i = translator.members.size(); i-- > 0;) {
+        const TranslatorMember& member = translator.members[i];
         Member found;
         translator.to->find_member(member.name, found);
         NodePtr value = translated(translator, member, *slot);

@@ -295,7 +295,7 @@ void Parser::declaration()
         while (accept(Tok::Comma))
             declare_one(base);
     }
-    if (at(Tok::LBrace) && base.at.c_header)
+    if (at(Tok::LBrace) && base.at.c_header && token_.at.c_header)
         return skip_brackets(Lexer::Mode::Outer);
     if (!at(Tok::Semicolon))
         syntax_error();

@@ -102,6 +102,8 @@ unsigned scope_of(unsigned op)
     case DIF_OP_LDTS:
     case DIF_OP_STTS:
     case DIF_OP_LDTAA:
+    case DIF_OP_LDTAAM:
+    case DIF_OP_LDTSM:
     case DIF_OP_STTAA:
         return DIFV_SCOPE_THREAD;
     case DIF_OP_LDLS:

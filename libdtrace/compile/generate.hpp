@@ -71,6 +71,7 @@ private:
     };
     struct ScopeOps {
         dif_op load, store, load_assoc, store_assoc;
+        dif_op make, make_assoc; // as load, of objects that are stored to
         std::uint8_t scope;
     };
 
@@ -128,7 +129,8 @@ private:
     // generate_objects.cpp
     static bool may_be_absent(const Node& node);
     void will_store(const Node& part);
-    void make_if_absent(const Node& node, int reg);
+    void decays(const Node& node);
+    void load_object(const Node& node, int into);
 
     // generate_assign.cpp
     using Kept = std::vector<Register>; // key parts already evaluated; empty: none

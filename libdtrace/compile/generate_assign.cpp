@@ -16,12 +16,15 @@ namespace dt {
 
 const ExprGenerator::ScopeOps& ExprGenerator::scope_ops(Scope scope)
 {
-    static constexpr ScopeOps global = {DIF_OP_LDGS, DIF_OP_STGS, DIF_OP_LDGAA,
-                                        DIF_OP_STGAA, DIFV_SCOPE_GLOBAL};
-    static constexpr ScopeOps thread = {DIF_OP_LDTS, DIF_OP_STTS, DIF_OP_LDTAA,
-                                        DIF_OP_STTAA, DIFV_SCOPE_THREAD};
+    static constexpr ScopeOps global = {DIF_OP_LDGS,  DIF_OP_STGS, DIF_OP_LDGAA,
+                                        DIF_OP_STGAA, DIF_OP_LDGS, DIF_OP_LDGAAM,
+                                        DIFV_SCOPE_GLOBAL};
+    static constexpr ScopeOps thread = {DIF_OP_LDTS,  DIF_OP_STTS,  DIF_OP_LDTAA,
+                                        DIF_OP_STTAA, DIF_OP_LDTSM, DIF_OP_LDTAAM,
+                                        DIFV_SCOPE_THREAD};
     // Clause-local associative arrays do not exist (D_ARR_LOCAL).
-    static constexpr ScopeOps local = {DIF_OP_LDLS, DIF_OP_STLS, DIF_OP_NOP, DIF_OP_NOP,
+    static constexpr ScopeOps local = {DIF_OP_LDLS, DIF_OP_STLS, DIF_OP_NOP,
+                                       DIF_OP_NOP,  DIF_OP_LDLS, DIF_OP_NOP,
                                        DIFV_SCOPE_LOCAL};
     switch (scope) {
     case Scope::Self:
@@ -116,6 +119,8 @@ Register ExprGenerator::value_of_assign(const Node& node)
     bool in_memory =
         left.kind == NodeKind::Ident ? is_array_given_string(node) : !is_assoc(left);
     Lvalue to{&left, {}, {}};
+    if (left.type->is_pointer())
+        decays(*node.right);
     // The address first only where that saves registers.
     bool address_first = in_memory && right_first(*node.right, left);
     if (address_first)

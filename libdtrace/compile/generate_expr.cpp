@@ -98,9 +98,7 @@ Register ExprGenerator::value(const Node& node)
 Register ExprGenerator::value_of_ident(const Node& node)
 {
     Register out = registers_.take(node.at);
-    load_variable(node, out);
-    if (may_be_absent(node))
-        make_if_absent(node, out);
+    load_object(node, out);
     return out;
 }
 
@@ -208,6 +206,8 @@ Register ExprGenerator::value_of_pointer_sum(const Node& node)
     };
     bool left_points = is_address(*node.left), right_points = is_address(*node.right);
     std::uint64_t bytes = element_bytes((left_points ? node.left : node.right)->type);
+    decays(*node.left);
+    decays(*node.right);
     auto [left, right] = operands(*node.left, *node.right);
     if (left_points && right_points) {
         code_.emit(DIF_OP_SUB, left, right, left);
@@ -360,6 +360,8 @@ Register ExprGenerator::value_of_cast(const Node& node)
         from_double(out, node.type, node.at);
         return out;
     }
+    if (node.type->is_pointer())
+        decays(*node.left);
     return narrowed_value(*node.left, node.type);
 }
 

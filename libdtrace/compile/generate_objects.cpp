@@ -2,15 +2,13 @@
 // Structures, unions and arrays in thread-local variables and associative arrays. They
 // have no memory before something is stored to them, and load as null:
 //
-//   info[pid].calls = 1      the whole, zeros, is stored first, then the member
-//   info[pid].calls          of one that is not there is a member of zeros
+//   info[pid].calls = 1      ldgaam info, %r1: the whole is made of zeros, if it is not there
+//   info[pid].calls          ldgaa info, %r1;  tst %r1;  bne there
+//                            setx size, %r1;  allocs %r1, %r1      zeros, and nothing is made
+//                            there:
 //
-//   ldgaa info, %r1;  tst %r1;  bne there
-//   setx size, %r1;  allocs %r1, %r1           zeros
-//   stgaa info, %r1;  ldgaa info, %r1          only where something is about to be stored
-//   there:
-//
-// The tuple with the keys is as it was after each of these instructions.
+// What is about to be stored to is what an assignment leads to, what has its address taken,
+// and an array that becomes a pointer.
 #include "libdtrace/compile/generate.hpp"
 
 #include "dif/ops.h"
@@ -44,23 +42,31 @@ void ExprGenerator::will_store(const Node& part)
         made_.insert(whole);
 }
 
-void ExprGenerator::make_if_absent(const Node& node, int reg)
+// An array where a pointer is wanted: anybody may store through that.
+void ExprGenerator::decays(const Node& node)
 {
-    // An array is a pointer that anybody may store through.
-    const Type* type = node.type->resolve();
-    bool make = type->kind == TypeKind::Array || made_.contains(&node);
+    if (node.type->resolve()->kind == TypeKind::Array)
+        will_store(node);
+}
+
+// into: a register. The variable's value, or the address of its object.
+void ExprGenerator::load_object(const Node& node, int into)
+{
+    const Ident& ident = is_assoc(node) ? *node.left->ident : *node.ident;
+    const ScopeOps& ops = scope_ops(ident.scope);
+    const bool absent = may_be_absent(node), make = absent && made_.contains(&node);
+    note(ident, make ? DIFV_F_REF | DIFV_F_MOD : DIFV_F_REF);
+    if (is_assoc(node))
+        code_.emit_numbered(make ? ops.make_assoc : ops.load_assoc, ident.id, into);
+    else
+        code_.emit_numbered(make ? ops.make : ops.load, ident.id, into);
+    if (!absent || make)
+        return;
     Assembler::Label there = code_.new_label();
-    code_.emit(DIF_OP_TST, reg);
+    code_.emit(DIF_OP_TST, into);
     code_.branch(DIF_OP_BNE, there);
-    code_.set_integer(type->size, reg);
-    code_.emit(DIF_OP_ALLOCS, reg, reg);
-    if (make) {
-        const Ident& ident = is_assoc(node) ? *node.left->ident : *node.ident;
-        const ScopeOps& ops = scope_ops(ident.scope);
-        note(ident, DIFV_F_MOD);
-        code_.emit_numbered(is_assoc(node) ? ops.store_assoc : ops.store, ident.id, reg);
-        code_.emit_numbered(is_assoc(node) ? ops.load_assoc : ops.load, ident.id, reg);
-    }
+    code_.set_integer(node.type->resolve()->size, into);
+    code_.emit(DIF_OP_ALLOCS, into, into);
     code_.place(there);
 }
 

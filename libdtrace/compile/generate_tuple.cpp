@@ -11,6 +11,7 @@
 #include "libdtrace/compile/generate.hpp"
 
 #include "dif/ops.h"
+#include "dif/subrs.h"
 #include "dif/vars.h"
 
 namespace dt {
@@ -92,6 +93,9 @@ Register ExprGenerator::value_of_call(const Node& node)
 {
     if (node.ident == nullptr || node.ident->kind != IdentKind::Subroutine)
         fail(Tag::CG_EXPR, node.at, node.text + "( ) may not be part of an expression");
+    if (node.ident->id == DIF_SUBR_bcopy || node.ident->id == DIF_SUBR_copyinto)
+        for (const NodePtr& argument : node.args)
+            decays(*argument);
     push_tuple(node.args, nullptr, {}, node.at);
     Register out = registers_.take(node.at);
     code_.emit_numbered(DIF_OP_CALL, node.ident->id, out);
@@ -102,11 +106,8 @@ Register ExprGenerator::load_assoc(const Node& node, const Kept& kept)
 {
     const Ident& array = *node.left->ident;
     push_tuple(node.args, &array.keys, kept, node.at);
-    note(array, DIFV_F_REF);
     Register out = registers_.take(node.at);
-    code_.emit_numbered(scope_ops(array.scope).load_assoc, array.id, out);
-    if (may_be_absent(node))
-        make_if_absent(node, out);
+    load_object(node, out);
     return out;
 }
 

@@ -155,11 +155,13 @@ void UsdtProvider::add(ProcessSymbols& symbols, const Module& module,
 Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
 {
     Outcome outcome;
-    if (spec.provider.empty() &&
+    const bool names_provider =
+        spec.provider.find_first_not_of('*') != std::string::npos;
+    if (!names_provider &&
         !registry_.match(spec.provider, spec.module, spec.function, spec.name).empty())
         return outcome;
     std::vector<std::uint32_t>& ids = outcome.provided.ids;
-    for (ProcessSymbols* symbols : candidates_()) {
+    for (ProcessSymbols* symbols : candidates_(names_provider)) {
         for (const Module* module : symbols->match_modules(spec.module)) {
             if (module->image == nullptr)
                 continue;

@@ -22,13 +22,15 @@ namespace dt {
 
 class UsdtProvider : public Provider {
 public:
-    // Whose probes are meant. A process that cannot be looked at is left out.
-    using Candidates = std::function<std::vector<ProcessSymbols*>()>;
+    // Whose probes are meant: the session's processes, or everybody if it has none and
+    // that is allowed. A process that cannot be looked at is left out.
+    using Candidates = std::function<std::vector<ProcessSymbols*>(bool everybody)>;
 
     UsdtProvider(Registry& registry, ProcessProbes& probes, Candidates candidates);
     std::string name() const override { return "usdt"; }
     ProviderAttributes attributes() const override;
-    // Asked after all others. Where the provider is not named, only when nothing else matches.
+    // Asked after all others. Where the provider is not named, only in the session's
+    // processes, and when nothing else matches.
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<std::string> argument_types(const ProbeInfo& probe) const override;
     // Notes that lie, operands that are of no known form: sentences.

@@ -62,9 +62,10 @@ int store(dt_host* h, std::uint64_t addr, const void* from, std::uint64_t bytes,
     std::memcpy(f.target.data() + (addr - f.target_at), from, bytes);
     return 0;
 }
-std::uint64_t arg(dt_host*, std::uint32_t n)
+int arg(dt_host*, std::uint32_t n, std::uint64_t* value, std::uint64_t*)
 {
-    return 900 + n;
+    *value = 900 + n;
+    return 0;
 }
 // Under which number an element of a builtin array is kept.
 unsigned element_key(std::uint32_t id, std::uint32_t index)
