@@ -274,8 +274,9 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     unsigned n = 0;
     for (; n < s.arena().dyn.n_buckets; n++)
         buckets[n].lock = 4711;
+    // What cannot be looked at is not 0: the clause is a drop, and no fault.
     s.fire("load");
-    EXPECT_EQ(s.records()[0].u64(), 0u);
+    EXPECT_TRUE(s.records().empty());
     EXPECT_EQ(s.drops(DTRACEDROP_DYNDIRTY), 1u);
     dt_clean(s.memory(), 1, 1, Session::nobody_lives);
     s.fire("load");
