@@ -402,7 +402,8 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 		dt_release32(old.link, dt_once32(&old.chunk->next));
 		dt_chunk_free(m, &d, old.chunk);
 	} else if (old.at) {
-		dt_release32(old.writing, 0);
+		dt_release32(&k.bucket->gen, dt_once32(&k.bucket->gen) + 1);
+		dt_release32(&k.bucket->inside, 0);
 	} else if (value && !old.lost) {
 		dt_dynvar_insert(m, &d, &k, from, bytes);
 	}
