@@ -125,6 +125,7 @@ void UsdtProvider::add(ProcessSymbols& symbols, const Module& module,
         ProbeSite site;
         site.at = module.target_addr(from.at);
         site.kind = ProbeSiteKind::Static;
+        site.offset = static_cast<std::int64_t>(from.offset);
         if (before != nullptr &&
             std::any_of(before->sites.begin(), before->sites.end(),
                         [&](const ProbeSite& old) { return old.at == site.at; }))

@@ -28,10 +28,11 @@ std::string hex(std::uint64_t n)
 }
 
 // As -l shows it: text that no symbol covers has no name.
-std::string function_at(ElfImage& image, std::uint64_t at)
+std::string function_at(ElfImage& image, std::uint64_t at, std::uint64_t& offset)
 {
     const FunctionTable& table = image.functions();
     const Function* function = table.at(at);
+    offset = function != nullptr ? at - function->addr : 0;
     return function != nullptr ? std::string(table.name(*function)) : "";
 }
 
@@ -41,7 +42,7 @@ public:
 
     void add(const usdt::ProbeNote& note, std::uint64_t moved_by)
     {
-        StaticSite site{note.at + moved_by, 0, note.arguments};
+        StaticSite site{note.at + moved_by, 0, 0, note.arguments};
         std::string who = note.provider + ":" + note.name + " at " + hex(site.at);
         const ElfSegment* text = segment_at(image_, site.at);
         if (text == nullptr || !text->executable) {
@@ -57,7 +58,8 @@ public:
                 site.semaphore = at;
         }
         std::string name = usdt::probe_name(note.name);
-        by_names_[{note.provider, name, function_at(image_, site.at)}].push_back(
+        std::string function = function_at(image_, site.at, site.offset);
+        by_names_[{note.provider, name, std::move(function)}].push_back(
             std::move(site));
     }
     void tell(const std::string& trouble)

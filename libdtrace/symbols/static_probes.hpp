@@ -17,6 +17,7 @@ namespace dt {
 
 struct StaticSite {
     std::uint64_t at = 0;        // link-time
+    std::uint64_t offset = 0;    // from its function's start; 0: it is in none
     std::uint64_t semaphore = 0; // link-time, 0: there is none
     std::string arguments;       // usdt/operands.hpp
 };

@@ -148,11 +148,11 @@ def headers_compile_as_c_and_as_cpp(t):
     prefix = install(t, "prefix")
     build(prefix, t.scratch / "as_c17", "gcc", "-std=c17")
     build(prefix, t.scratch / "as_cpp11", "g++", "-std=c++11", "-x", "c++")
-    for header in ("dtrace.h", "dtrace/actions.h", "dtrace/faults.h"):
+    for header in ("dtrace.h", "dtrace/actions.h", "dtrace/faults.h", "dtrace/sdt.h"):
         for compiler in (["gcc", "-std=c11", "-x", "c"], ["g++", "-std=c++11", "-x", "c++"]):
             done = subprocess.run([*compiler, *WARNINGS, "-fsyntax-only", "-",
                                    *pkg_config(prefix, "--cflags")], text=True,
-                                  input=f"#include <{header}>\n#include <{header}>\n",
+                                  input=f"#include <{header}>\n#include <{header}>\nextern int nothing;\n",
                                   capture_output=True)
             equal((done.returncode, done.stderr), (0, ""), f"{header} alone")
 
@@ -161,8 +161,8 @@ def everything_is_installed_and_nothing_else(t):
     files = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir())
     library = str(pathlib.Path(library_folder(prefix)).relative_to(prefix))
     equal([re.sub(r"\.so\.[\d.]+$", ".so.N", name.removeprefix(library + "/")) for name in files],
-          ["include/dtrace.h", "include/dtrace/actions.h", "include/dtrace/faults.h",
-           "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "pkgconfig/libdtrace.pc",
+          ["include/dtrace.h", "include/dtrace/actions.h", "include/dtrace/faults.h", "include/dtrace/sdt.h",
+           "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "pkgconfig/dtrace-usdt.pc", "pkgconfig/libdtrace.pc",
            "sbin/dtrace", "share/man/man1/dtrace.1"])
     # The build folder may be gone: nothing looks there.
     for name in files:
