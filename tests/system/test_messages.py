@@ -8,7 +8,7 @@ from saying import *
 # D that is wrong
 
 def a_type_error_names_tag_line_and_shows_the_source(t):
-    path = script(t, "BEGIN\n{\n\tx = 1;\n\ttrace(x + \"one\");\n}\n")
+    path = script(t, "BEGIN\n{\n\tx = 1;\n\ttrace(x - \"one\");\n}\n")
     done = fails_with(t.run("-s", path), f"dtrace: failed to compile script {path}: line 4: ")
     equal(done.stderr.count("\n"), 1, "lines without a terminal")
     fails_with(t.run("-xerrtags", "-s", path), f"script {path}: [D_OP_INCOMPAT] line 4: ")
@@ -16,7 +16,7 @@ def a_type_error_names_tag_line_and_shows_the_source(t):
     equal(status, 1, "status")
     message, source, caret = shown.splitlines()
     contains(message, "line 4: ")
-    equal(source, "\ttrace(x + \"one\");", "the source line")
+    equal(source, "\ttrace(x - \"one\");", "the source line")
     equal(caret.strip(), "^", "the caret")
 
 def a_syntax_error_names_tag_line_and_token(t):
