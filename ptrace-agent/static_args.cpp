@@ -3,8 +3,7 @@
 // a target, from a stopped thread's registers and memory.
 #include "ptrace-agent/host.hpp"
 
-#include "dif/float.h"
-#include "dif/ops.h"
+#include "ptrace-agent/runtime/operands.h"
 
 #include <cstring>
 #include <sys/ptrace.h>
@@ -39,19 +38,6 @@ static std::uint64_t address_of(const dt_rt_operand& operand, const Registers& r
     return at;
 }
 
-static std::uint64_t as_d_has_it(const dt_rt_operand& operand, std::uint64_t bits)
-{
-    unsigned above = 64 - 8u * operand.bytes;
-    if ((operand.flags & DT_RT_OPERAND_FLOAT) != 0)
-        return operand.bytes == 4
-                   ? dt_flop(DIF_OP_FSTOD, static_cast<std::uint32_t>(bits), 0)
-                   : bits;
-    if ((operand.flags & DT_RT_OPERAND_SIGNED) != 0)
-        return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << above) >>
-                                          above);
-    return bits << above >> above;
-}
-
 int FiringHost::static_arg(const dt_rt_operand& operand, std::uint64_t* value,
                            std::uint64_t* bad)
 {
@@ -76,7 +62,7 @@ int FiringHost::static_arg(const dt_rt_operand& operand, std::uint64_t* value,
     default:
         return -1;
     }
-    *value = as_d_has_it(operand, bits);
+    *value = dt_rt_operand_value(&operand, bits);
     return 0;
 }
 

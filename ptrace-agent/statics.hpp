@@ -36,7 +36,6 @@ public:
     std::span<const dt_rt_operand> operands_of(std::uint64_t entry) const;
     std::span<const dt_rt_operand> all_operands() const { return operands_; }
 
-    bool empty() const { return entries_.empty(); }
     // Raises and lowers by what stands in the space now.
     void settle(AddressSpace& space);
     // Every one lowered, in the space, or in a copy of its memory.

@@ -19,7 +19,7 @@ template <std::size_t N> bool put(char (&to)[N], std::string_view from)
 {
     if (from.size() >= N)
         return false;
-    std::memcpy(to, from.data(), from.size());
+    from.copy(to, from.size());
     to[from.size()] = '\0';
     return true;
 }
@@ -194,7 +194,7 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
     if (const auto* function = std::get_if<dt::ProbedFunction>(&probed))
         dtp->argument_texts = dtp->the_compiler().argument_texts(*function);
     if (const auto* said = std::get_if<dt::ArgumentTypes>(&probed))
-        dtp->argument_texts = dt::Compiler::argument_texts(*said);
+        dtp->argument_texts = said->names;
     for (std::string& text : dtp->argument_texts)
         dtp->argument_words.push_back(text.data());
     info->dtp_argt = dtp->argument_words.data();

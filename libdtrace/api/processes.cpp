@@ -3,11 +3,9 @@
 #include "libdtrace/api/processes.hpp"
 
 #include "libdtrace/api/debug.hpp"
-
 #include "libdtrace/providers/process_patches.hpp"
 
 #include <algorithm>
-
 #include <charconv>
 #include <filesystem>
 #include <unistd.h>
@@ -110,9 +108,10 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
 std::vector<ProcessSymbols*> Processes::everybody()
 {
     std::vector<ProcessSymbols*> all;
-    std::error_code ended;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", ended)) {
-        const std::string name = entry.path().filename();
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at("/proc", failed), last;
+         !failed && at != last; at.increment(failed)) {
+        const std::string name = at->path().filename();
         pid_t pid = 0;
         auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
         if (error != std::errc{} || end != name.data() + name.size() ||

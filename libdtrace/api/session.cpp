@@ -18,7 +18,8 @@ dtrace_hdl::dtrace_hdl()
     : dtrace_provider(registry), profile_provider(registry),
       pid_provider(registry, probes,
                    [this](pid_t pid) { return processes.symbols_of(pid); }),
-      usdt_provider(registry, probes, [this](bool everybody) { return usdt_candidates(everybody); }),
+      usdt_provider(registry, probes,
+                    [this](bool everybody) { return usdt_candidates(everybody); }),
       providers{&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider}
 {
     wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -56,8 +56,7 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& p
                                            dt::StaticTable& statics)
 {
     std::vector<std::uint32_t> ids = std::exchange(process.unplanted, {});
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    dt::sort_ids(ids);
     std::erase_if(ids,
                   [&](std::uint32_t id) { return !session.registry.at(id).enabled; });
     if (process.symbols != nullptr)

@@ -37,16 +37,6 @@ const char* why_not(ArgumentPlace place)
     return place.n < n_fetched ? nullptr : "it lies behind the ten of arg0 to arg9";
 }
 
-NodePtr cast_node(const Type* type, NodePtr value, Place at)
-{
-    auto node = std::make_unique<Node>();
-    node->kind = NodeKind::Cast;
-    node->at = at;
-    node->decl_type = type;
-    node->left = std::move(value);
-    return node;
-}
-
 NodePtr name_node(std::string name, Place at)
 {
     auto node = std::make_unique<Node>();
@@ -179,14 +169,14 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     if (is_bits) {
         slot = std::move(value); // of a double, as D has one in a register
     } else if (place.kind == Kind::Value && type->is_scalar()) {
-        slot = cast_node(type, std::move(value), at);
+        slot = make_cast(type, std::move(value), at);
     } else {
         // By value, or by reference: what is there is its address.
         slot = std::make_unique<Node>();
         slot->kind = NodeKind::Unary;
         slot->op = Op::Deref;
         slot->at = at;
-        slot->left = cast_node(types_.pointer_to(type, true), std::move(value), at);
+        slot->left = make_cast(types_.pointer_to(type, true), std::move(value), at);
     }
     n_vouched_++; // for what fetches it
     expr(slot);

@@ -236,6 +236,7 @@ void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);
 NodePtr make_integer(std::uint64_t value, const Type* type, Place at);
+NodePtr make_cast(const Type* type, NodePtr value, Place at); // to be checked
 
 // "NAME( )", as messages write it.
 std::string call_name(const Node& call);

@@ -22,6 +22,16 @@ std::string call_name(const Node& call)
     return call.text + "( )";
 }
 
+NodePtr make_cast(const Type* type, NodePtr value, Place at)
+{
+    auto node = std::make_unique<Node>();
+    node->kind = NodeKind::Cast;
+    node->at = at;
+    node->decl_type = type;
+    node->left = std::move(value);
+    return node;
+}
+
 NodePtr make_integer(std::uint64_t value, const Type* type, Place at)
 {
     auto node = std::make_unique<Node>();

@@ -32,16 +32,6 @@ std::string bucket(const Type* type)
                                            : text + type->name;
 }
 
-NodePtr make_cast(const Type* type, NodePtr value, Place at)
-{
-    auto node = std::make_unique<Node>();
-    node->kind = NodeKind::Cast;
-    node->at = at;
-    node->decl_type = type;
-    node->left = std::move(value);
-    return node;
-}
-
 // What stands for the parameter while a translator's members are checked.
 NodePtr trial_input(const Type* from, TypeTable& types, Place at)
 {

@@ -116,10 +116,6 @@ public:
 
     // The arguments of a function's probe as C declares them: "int n", "char *name".
     std::vector<std::string> argument_texts(const ProbedFunction& probed);
-    static std::vector<std::string> argument_texts(const ArgumentTypes& types)
-    {
-        return types.names;
-    }
 
     // A type as D writes it, the target's among them: "struct foo *", "a.out`foo_t". Types
     // live as long as the compiler.

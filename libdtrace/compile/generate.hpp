@@ -148,7 +148,6 @@ private:
     Register modify(const Node& node);
     void narrow_to(int value, const Node& lvalue);
     Register narrowed_value(const Node& right, const Type* to);
-    void load_variable(const Node& ident, int reg);
     void store_variable(const Node& ident, int reg);
 
     // generate_tuple.cpp

@@ -48,12 +48,6 @@ void ExprGenerator::note(const Ident& ident, unsigned flags)
     code_.note_variable(info, ident.name, flags);
 }
 
-void ExprGenerator::load_variable(const Node& node, int reg)
-{
-    note(*node.ident, DIFV_F_REF);
-    code_.emit_numbered(scope_ops(node.ident->scope).load, node.ident->id, reg);
-}
-
 void ExprGenerator::store_variable(const Node& node, int reg)
 {
     note(*node.ident, DIFV_F_MOD);
@@ -82,7 +76,7 @@ Register ExprGenerator::fetch(const Lvalue& from)
         return load_assoc(*from.node, from.kept);
     Register out = registers_.take(from.node->at);
     if (from.node->kind == NodeKind::Ident)
-        load_variable(*from.node, out);
+        load_object(*from.node, out);
     else
         load(from.address, out, *from.node);
     return out;

@@ -110,13 +110,6 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-static void sort_unique(std::vector<std::uint32_t>& ids)
-{
-    if (!std::is_sorted(ids.begin(), ids.end()))
-        std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-}
-
 // Without what was found in modules that are gone.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
@@ -401,7 +394,7 @@ Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
             return outcome;
         }
     }
-    sort_unique(outcome.provided.ids);
+    sort_ids(outcome.provided.ids);
     return outcome;
 }
 

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/providers/process_probes.hpp"
 
+#include "libdtrace/providers/registry.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace dt {
+
+bool ProcessProbe::has_site(TargetAddr at) const
+{
+    return std::any_of(sites.begin(), sites.end(),
+                       [at](const ProbeSite& site) { return site.at == at; });
+}
 
 const ProcessProbe* ProcessProbes::probe(std::uint32_t id) const
 {
@@ -22,8 +30,7 @@ std::vector<std::uint32_t> ProcessProbes::of_process(pid_t pid) const
     if (auto known = ids_.find(pid); known != ids_.end())
         for (const auto& [module, ids] : known->second)
             all.insert(all.end(), ids.begin(), ids.end());
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
+    sort_ids(all);
     return all;
 }
 
@@ -46,12 +53,9 @@ void ProcessProbes::add(std::uint32_t id, pid_t pid, const Module* module,
         return;
     }
     // Static functions may share a name: the probe has the sites of all of them.
-    for (const ProbeSite& site : sites) {
-        bool known = std::any_of(probe.sites.begin(), probe.sites.end(),
-                                 [&](const ProbeSite& old) { return old.at == site.at; });
-        if (!known)
+    for (const ProbeSite& site : sites)
+        if (!probe.has_site(site.at))
             probe.sites.push_back(site);
-    }
 }
 
 void ProcessProbes::drop_gone(pid_t pid)

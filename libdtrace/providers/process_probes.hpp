@@ -43,6 +43,7 @@ struct ProbeSite {
 struct ProcessProbe {
     pid_t pid = 0;
     std::vector<ProbeSite> sites;
+    bool has_site(TargetAddr at) const;
 };
 
 class ProcessProbes {

@@ -142,4 +142,11 @@ std::vector<std::uint32_t> Registry::match(const std::string& provider,
     return ids;
 }
 
+void sort_ids(std::vector<std::uint32_t>& ids)
+{
+    if (!std::is_sorted(ids.begin(), ids.end()))
+        std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
 } // namespace dt

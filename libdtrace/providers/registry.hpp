@@ -33,6 +33,9 @@ struct ProbeInfo {
 
 constexpr std::uint32_t probe_begin = 1, probe_end = 2, probe_error = 3;
 
+// Ascending, each once.
+void sort_ids(std::vector<std::uint32_t>& ids);
+
 class Registry {
 public:
     // The existing id when all four names are known already.

@@ -126,9 +126,7 @@ void UsdtProvider::add(ProcessSymbols& symbols, const Module& module,
         site.at = module.target_addr(from.at);
         site.kind = ProbeSiteKind::Static;
         site.offset = static_cast<std::int64_t>(from.offset);
-        if (before != nullptr &&
-            std::any_of(before->sites.begin(), before->sites.end(),
-                        [&](const ProbeSite& old) { return old.at == site.at; }))
+        if (before != nullptr && before->has_site(site.at))
             continue;
         StaticArguments arguments;
         if (from.semaphore != 0)
@@ -180,8 +178,7 @@ Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
     auto others =
         registry_.match(spec.provider, spec.module, spec.function, spec.name);
     ids.insert(ids.end(), others.begin(), others.end());
-    std::sort(ids.begin(), ids.end());
-    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    sort_ids(ids);
     outcome.mine = true;
     return outcome;
 }

@@ -3,9 +3,8 @@
  * Arguments of static probes, each read when D asks for it: from the registers of
  * the frame, from vector registers, which nothing here has changed, or from memory.
  */
-#include "dif/float.h"
-#include "dif/ops.h"
 #include "ptrace-agent/runtime/host.h"
+#include "ptrace-agent/runtime/operands.h"
 
 static dt_u64 dt_rt_general(const struct dt_rt_frame *frame, dt_u32 number)
 {
@@ -50,20 +49,6 @@ static int dt_rt_operand_address(struct dt_rt_run *run,
 		return -1;
 	*addr += base;
 	return 0;
-}
-
-/* As D has it: extended by its sign or with zeros, a double where it is floating. */
-static dt_u64 dt_rt_operand_value(const struct dt_rt_operand *o, dt_u64 bits)
-{
-	dt_u32 above = 64 - 8 * (dt_u32)o->bytes;
-
-	if (o->flags & DT_RT_OPERAND_FLOAT)
-		return o->bytes == 4
-			   ? dt_flop(DIF_OP_FSTOD, (dt_u32)bits, 0)
-			   : bits;
-	if (o->flags & DT_RT_OPERAND_SIGNED)
-		return (dt_u64)((dt_s64)(bits << above) >> above);
-	return bits << above >> above;
 }
 
 int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad)
