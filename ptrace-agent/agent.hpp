@@ -123,7 +123,7 @@ private:
     void stop_all(AddressSpace& space);
     void undo_stray(Thread& thread);
     void settle(Thread& thread); // a stopped thread's trap or step becomes final
-    bool take_queued_trap(Thread& thread); // false: it ended
+    bool take_raised_signal(Thread& thread); // false: it ended
     void release_all(AddressSpace& space);
     bool wait_for_stop(pid_t tid, int& status); // false: it ended instead
     void handle_ready();

@@ -232,7 +232,7 @@ bool Agent::end_step(Thread& thread)
     siginfo_t info;
     if (thread.event() == 0 && get_siginfo(thread.tid, info) && info.si_code > 0 &&
         (info.si_signo == SIGILL || info.si_signo == SIGFPE ||
-         info.si_signo == SIGTRAP)) {
+         info.si_signo == SIGTRAP || info.si_signo == SIGSYS)) {
         TargetAddr named{reinterpret_cast<std::uint64_t>(info.si_addr)};
         info.si_addr =
             reinterpret_cast<void*>(original_address(step.plan, step.run, named).value);
@@ -270,8 +270,10 @@ void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user
     if (masked)
         set_mask(tid, mask);
     thread.status = status;
+    if (!take_raised_signal(thread))
+        return;
     siginfo_t info;
-    bool own = status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP &&
+    bool own = thread.event() == 0 && thread.signal() == SIGTRAP &&
                get_siginfo(tid, info) && info.si_code != SI_USER;
     thread.pending = !own;
     if (thread.pending)

@@ -36,6 +36,7 @@ bool is_synchronous(const siginfo_t& info)
     case SIGFPE:
     case SIGILL:
     case SIGTRAP:
+    case SIGSYS:
         return info.si_code > 0; // raised by the kernel for an instruction
     default:
         return false;

@@ -47,8 +47,6 @@ void Agent::handle_stop(Thread& thread)
         return go_on(thread);
     }
     if (thread.step.active) {
-        if (!take_queued_trap(thread))
-            return;
         pid_t tid = thread.tid;
         bool own = end_step(thread);
         if (find_thread(tid) != &thread)

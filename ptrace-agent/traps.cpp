@@ -99,9 +99,11 @@ bool Agent::deliver_trap(Thread& thread)
     }
     if ((action.flags & SA_RESETHAND) != 0)
         action = TrapAction{true};
-    if (status >> 16 != 0 || WSTOPSIG(status) != SIGTRAP) {
-        thread.status = status; // something came first, and is handled first
-        thread.pending = true;
+    thread.status = status;
+    if (!take_raised_signal(thread))
+        return true;
+    if (thread.event() != 0 || thread.signal() != SIGTRAP) {
+        thread.pending = true; // something came first, and is handled first
         ready_.push_back(thread.tid);
         return true;
     }

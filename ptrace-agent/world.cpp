@@ -6,7 +6,7 @@
 // two things that would dangle when text changes under them:
 //
 //   - a hit that the kernel has queued as SIGTRAP but not reported yet: the thread is
-//     continued until the report comes;
+//     continued until the report comes (take_raised_signal());
 //   - a run over a copy: it is ended, and where the copy had not run, the thread's pc
 //     is the original instruction again, which it enters without firing a second time.
 //
@@ -66,6 +66,8 @@ void Agent::note_stop(pid_t tid, int status)
     thread->stopped = true;
     thread->pending = true;
     thread->status = status;
+    if (!take_raised_signal(*thread))
+        return;
     if (thread->is_interrupt() && !thread->listening) // which SIGCONT ended
         repeat_wait(tid);
     thread->listening = false;
@@ -190,41 +192,34 @@ void Agent::stop_all(AddressSpace& space)
     }
 }
 
-// Has the thread run into a byte that traps, or made its step, and the signal for that is
-// still in its queue?
-static bool has_queued_trap(pid_t tid, bool in_step)
+// A signal that the kernel raised for an instruction of the thread, and will deliver before
+// it runs another; not one that the program queued for itself and blocks.
+static bool has_raised_signal(const Thread& thread)
 {
     siginfo_t queue[16];
     __ptrace_peeksiginfo_args args{}; // glibc spells it so
     args.nr = 16;                     // of the thread's own queue
-    for (;;) {
-        long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, queue);
+    std::uint64_t raised = 0;
+    for (long n = args.nr; n == args.nr; args.off += args.nr) {
+        n = ptrace(PTRACE_PEEKSIGINFO, thread.tid, &args, queue);
         for (long i = 0; i < n; ++i) {
-            if (is_synchronous(queue[i]) && (!in_step || queue[i].si_signo == SIGTRAP))
-                return true;
+            if (is_synchronous(queue[i]))
+                raised |= signal_bit(queue[i].si_signo);
         }
-        if (n < args.nr)
-            return false;
-        args.off += static_cast<std::uint64_t>(n);
     }
+    if (raised == 0)
+        return false;
+    std::string status = thread_status(thread.process->pid, thread.tid);
+    return (raised & ~status_number(status, "SigBlk", 0, 16)) != 0;
 }
 
-bool Agent::take_queued_trap(Thread& thread)
+// The kernel reports our interrupt first, with the signal of an instruction that has run
+// still in the queue: a breakpoint's, or that of a dispatched system call. Whoever moves the
+// pc before it arrives makes it another instruction's, and a call that we inject would take
+// it for its own. So it becomes the stop, and the interrupt comes once more.
+bool Agent::take_raised_signal(Thread& thread)
 {
-    bool trap_stop = thread.event() == 0 && thread.signal() == SIGTRAP;
-    if (trap_stop)
-        return true;
-    if (!thread.step.active) {
-        user_regs_struct user;
-        if (!get_regs(thread.tid, user) ||
-            (thread.process->space->find({user.rip - 1}) == nullptr &&
-             !is_inside_window(*thread.process->space, {user.rip}) &&
-             !is_inside_window(*thread.process->space, {user.rip - 1})))
-            return true;
-    }
-    // It takes the signal before it runs anything.
-    if (thread.event() != PTRACE_EVENT_STOP ||
-        !has_queued_trap(thread.tid, thread.step.active) ||
+    if (thread.event() != PTRACE_EVENT_STOP || !has_raised_signal(thread) ||
         !resume_thread(PTRACE_CONT, thread.tid, 0))
         return true;
     int status = 0;
@@ -233,6 +228,7 @@ bool Agent::take_queued_trap(Thread& thread)
         return false;
     }
     thread.status = status;
+    ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     return true;
 }
 
@@ -260,8 +256,6 @@ void Agent::undo_stray(Thread& thread)
 void Agent::settle(Thread& thread)
 {
     thread.interrupted = false;
-    if (thread.pending && !take_queued_trap(thread))
-        return;
     if (thread.pending)
         undo_stray(thread);
     pid_t tid = thread.tid;

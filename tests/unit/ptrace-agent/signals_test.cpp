@@ -106,3 +106,22 @@ TEST(Signals, KillTheProcessThatTheyKillWithoutProbes)
     EXPECT_EQ(event->kind, AgentEvent::exited);
     EXPECT_TRUE(WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGUSR1);
 }
+
+// The signal of such a call is in the queue when one of our interrupts is reported.
+TEST(Signals, OfDispatchedSystemCallsComeOnceHoweverOftenAThreadIsStopped)
+{
+    FreeVictim target({victim("taken"), "dispatched", "300000"});
+    EXPECT_EQ(target.read_line(), "ready");
+    int n_grabs = 0;
+    for (bool runs = true; runs; ++n_grabs) {
+        Session session;
+        runs = static_cast<bool>(session.agent().grab(target.pid()));
+        if (!runs)
+            break;
+        std::vector sites{entry_site(target.pid(), "work", 1)};
+        (void)session.agent().plant(target.pid(), sites);
+    }
+    EXPECT_EQ(target.finish(), 0);
+    EXPECT_NE(target.rest.find("good 300000"), std::string::npos) << target.rest;
+    EXPECT_GT(n_grabs, 10);
+}
