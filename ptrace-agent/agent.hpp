@@ -275,6 +275,8 @@ private:
     // follow.cpp
     bool follow(const Process& parent, pid_t child, int status);
     void begin_followed(Thread& newborn);
+    void become_target(Process& guest);
+    void hold_after_exec(Thread& thread);
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
     // profile.cpp

@@ -356,9 +356,11 @@ Result<Ok> AgentClient::put_back(pid_t pid, std::span<const LeftText> texts)
     return call_ok(request_put_back, out.body());
 }
 
-Result<Ok> AgentClient::follow(pid_t pid, Follow what)
+Result<Ok> AgentClient::follow(pid_t pid, Follow what, bool through_exec)
 {
-    return call_ok(request_follow, Writer().put(pid).put(what).body());
+    return call_ok(
+        request_follow,
+        Writer().put(pid).put(what).put(std::uint8_t{through_exec}).body());
 }
 
 Result<Ok> AgentClient::resume(pid_t pid)

@@ -150,7 +150,7 @@ struct ForgottenProbe {
 struct AgentEvent {
     enum Kind : std::uint8_t {
         exited,            // status is as of waitpid(2); nothing is left to do
-        execed,            // a new program: all its probes are gone, it runs on
+        execed,            // a new program: all its probes are gone
         libraries_changed, // to be answered by resume_after_library_change()
         forked,            // child runs with clean text, or is followed
         agent_error,       // text tells; pid may be 0
@@ -159,7 +159,7 @@ struct AgentEvent {
     pid_t pid = 0;
     pid_t child = 0; // of forked
     // Of exited; of forked: 1 when the child is a target from now on; of libraries_changed:
-    // for resume_after_library_change().
+    // for resume_after_library_change(); of execed likewise, and 0: it runs on.
     int status = 0;
     std::string text;
     std::vector<ForgottenProbe> forgotten; // of libraries_changed
@@ -221,7 +221,8 @@ public:
 
     // From now on children of it that are forked while it has probes are targets with the
     // same probes, or the static ones of them, and so are their children, each until it execs.
-    Result<Ok> follow(pid_t pid, Follow what);
+    // through_exec: it and they stay targets then, and wait for an answer to the event.
+    Result<Ok> follow(pid_t pid, Follow what, bool through_exec = false);
 
     // Text that a tracer which died left behind, and what belongs there. What is no longer
     // `now` is left alone.

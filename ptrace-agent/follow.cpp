@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
-// -x follow=fork: a forked child has its parent's probes.
+// -x follow=fork, -x follow=exec: what becomes of a target's children, and of a target that
+// execs.
 //
 //   parent's fork ─ the child gets clean text, as ever ─ what the parent had is noted
 //   child's turn  ─ inherited mappings of ours go ─ its own runtime ─ planted ─ it runs
 //
 // The child is a target of its own from then on: a runtime that fires with its pid, its
 // own jumps and breakpoints, its exit reported. It has run nothing when its probes stand.
-// An exec drops the probes and lets it go. Planting takes the world of the child, which
-// cannot be taken while another is stopped: so it waits until the loop comes to it.
+// Planting takes the world of the child, which cannot be taken while another is stopped: so
+// it waits until the loop comes to it.
+//
+// An exec drops the probes and lets a child go. With follow=exec it stays a target, and so
+// does a vfork child, which was none before: it waits at the end of execve(2) until the
+// client has planted what the new program has; its libraries are told as they come.
 #include "ptrace-agent/agent.hpp"
 
 #include "ptrace-agent/tracing.hpp"
@@ -22,6 +27,7 @@ Agent::Reply Agent::do_follow(Reader& in, const std::vector<Fd>&)
     if (!process)
         return process.error();
     (*process)->follow = in.get<Follow>();
+    (*process)->through_exec = in.get<std::uint8_t>() != 0;
     return Body{};
 }
 
@@ -55,16 +61,18 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
 }
 
 // The child is stopped at its first instruction, with clean text. False: there is
-// nothing to follow it with.
+// nothing to follow it with, neither probes nor a watch for libraries.
 bool Agent::follow(const Process& parent, pid_t child, int status)
 {
     Inheritance inherited = inheritance_of(*parent.space, parent.follow);
-    if (inherited.sites.empty())
+    if (inherited.sites.empty() && parent.space->link_debug.value == 0 &&
+        !parent.through_exec)
         return false;
     Process& process =
         add_process(child, std::make_shared<AddressSpace>(child, table_));
     process.is_target = process.followed = true;
     process.follow = parent.follow;
+    process.through_exec = parent.through_exec;
     process.trap_action = parent.trap_action;
     process.trap_blocked = parent.trap_blocked;
     process.inherited = std::move(inherited);
@@ -136,6 +144,42 @@ void Agent::begin_followed(Thread& newborn)
                                    std::to_string(space->owner()) +
                                    " cannot be probed as its parent's are" +
                                    (jumps.note.empty() ? "" : ": " + jumps.note));
+}
+
+// A vfork child that is about to leave its parent's memory, if its parent wants that.
+void Agent::become_target(Process& guest)
+{
+    auto parent = processes_.find(guest.parent);
+    if (parent == processes_.end() || !parent->second->is_target ||
+        !parent->second->through_exec)
+        return;
+    guest.is_target = guest.followed = true;
+    guest.follow = parent->second->follow;
+    guest.through_exec = true;
+    AgentEvent event;
+    event.kind = AgentEvent::forked;
+    event.pid = guest.parent;
+    event.child = guest.pid;
+    event.status = 1;
+    send_event(std::move(event));
+}
+
+// The event came in the midst of execve(2), where nobody can make a call for us.
+void Agent::hold_after_exec(Thread& thread)
+{
+    const pid_t tid = thread.tid;
+    int status = 0;
+    ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    if (!resume_thread(PTRACE_CONT, tid, 0) || !wait_for_stop(tid, status))
+        return drop_thread(thread, status);
+    thread.status = status;
+    thread.interrupted = false;
+    if (!thread.is_interrupt()) { // a group-stop: it waits anyway
+        thread.pending = true;
+        ready_.push_back(tid);
+        return;
+    }
+    hold_for_client(thread);
 }
 
 } // namespace dt::agent

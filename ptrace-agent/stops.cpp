@@ -8,6 +8,7 @@
 
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "ptrace-agent/grab.hpp"
 #include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
@@ -251,6 +252,7 @@ void Agent::handle_new_task(Thread& parent)
         set_regs(child, user);
     }
     Process& guest = add_process(child, process.space);
+    guest.parent = process.pid;
     guest.trap_action = process.trap_action;
     allow_rseq(*guest.space);
     adopt(guest, child);
@@ -377,25 +379,36 @@ void Agent::begin_program(Thread& thread)
 
 void Agent::handle_exec(Thread& thread)
 {
-    begin_program(thread);
     Process& process = *thread.process;
-    if (!process.is_target) {
-        // A vfork child has left its parent's memory; what it runs now is its own.
+    if (!process.is_target)
+        become_target(process);
+    begin_program(thread);
+    auto let_it_go = [&] {
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
         drop_thread(thread, 0);
-        return;
+    };
+    // A vfork child has left its parent's memory; what it runs now is its own.
+    if (!process.is_target)
+        return let_it_go();
+    bool goes_on = process.through_exec;
+    if (auto can_be = refuse_32_bit(process.pid, "what it runs now"); goes_on && !can_be) {
+        tell_error(process.pid, can_be.error().text);
+        goes_on = false;
     }
+    const bool leaves = process.followed && !goes_on;
+    const bool waits = goes_on && process.started;
     ++process.n_execs;
     AgentEvent event;
     event.kind = AgentEvent::execed;
     event.pid = process.pid;
+    event.status = waits ? ++process.library_changes : 0;
     send_event(std::move(event));
-    if (process.followed) {
+    if (leaves) {
         process.doomed = true; // what it runs now is its own
-        ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
-        drop_thread(thread, 0);
-        return;
+        return let_it_go();
     }
+    if (waits && !silent_client_)
+        return hold_after_exec(thread);
     go_on(thread);
 }
 

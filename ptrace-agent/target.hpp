@@ -127,6 +127,8 @@ struct Process {
     int answered_change = 0;    // the last that it has answered
     bool untold_change = false; // while it is silent, and has not answered the last
     Follow follow = Follow::none; // with what its children will be targets, too
+    bool through_exec = false;  // and they and it stay targets when they exec
+    pid_t parent = 0;           // of a vfork child, that runs in its memory
     bool followed = false;      // and it is such a child
     Inheritance inherited;      // until its probes are planted
     TrapAction trap_action;

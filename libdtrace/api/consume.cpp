@@ -157,11 +157,12 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         dtp->options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_SWITCH;
     for (;;) {
         dt::AgentClient* agent = dtp->processes.agent();
-        pollfd fds[2] = {{dtp->wake_fd, POLLIN, 0},
-                         {agent != nullptr ? agent->fd() : -1, POLLIN, 0}};
+        pollfd fds[] = {{dtp->wake_fd, POLLIN, 0},
+                        {agent != nullptr ? agent->fd() : -1, POLLIN, 0},
+                        {dtp->new_processes.fd(), POLLIN, 0}};
         timespec timeout{0, poll_ns};
         bool waiting_event = agent != nullptr && agent->has_event();
-        int ready = waiting_event ? 1 : ::ppoll(fds, 2, &timeout, nullptr);
+        int ready = waiting_event ? 1 : ::ppoll(fds, std::size(fds), &timeout, nullptr);
         if (ready < 0)
             return; // a signal: the caller looks at its flags
         if (ready > 0) {
@@ -180,6 +181,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
             return;
         std::uint64_t now = dt::monotonic_ns();
         dtp->tend(now);
+        dtp->look_at_new_processes(now);
         int status = dtp->status();
         if (status != DTRACE_STATUS_OKAY || now - began >= until ||
             (drains && dtp->consumer->fullest() >= early_fill))

@@ -103,7 +103,7 @@ struct ChoiceOption {
 constexpr ChoiceOption choice_options[] = {
     {"evaltime", &Options::evaltime, "exec|preinit|postinit|main"},
     {"mechanism", &Options::mechanism, "auto|jump|int3"},
-    {"follow", &Options::follow, "none|fork"},
+    {"follow", &Options::follow, "none|fork|exec"},
     {"format", &Options::format, "text|json|folded"},
 };
 

@@ -105,6 +105,19 @@ Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
     return process->symbols.get();
 }
 
+bool Processes::is_ours(pid_t pid) const
+{
+    return pid == ::getpid() || (agent_ && pid == agent_->agent_pid());
+}
+
+std::unique_ptr<ProcessSymbols> Processes::glance_at(pid_t pid)
+{
+    if (is_ours(pid))
+        return nullptr;
+    auto opened = ProcessSymbols::open(pid, images_);
+    return opened ? std::move(*opened) : nullptr;
+}
+
 std::vector<ProcessSymbols*> Processes::everybody()
 {
     std::vector<ProcessSymbols*> all;
@@ -114,8 +127,7 @@ std::vector<ProcessSymbols*> Processes::everybody()
         const std::string name = at->path().filename();
         pid_t pid = 0;
         auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (error != std::errc{} || end != name.data() + name.size() ||
-            pid == ::getpid() || (agent_ && pid == agent_->agent_pid()))
+        if (error != std::errc{} || end != name.data() + name.size() || is_ours(pid))
             continue;
         if (ps_prochandle* process = find(pid); process != nullptr && process->alive) {
             if (process->symbols != nullptr)
@@ -181,6 +193,18 @@ ps_prochandle* Processes::find(pid_t pid)
         if ((*at)->pid == pid)
             return at->get();
     return nullptr;
+}
+
+const ps_prochandle& Processes::origin_of(const ps_prochandle& process)
+{
+    const ps_prochandle* at = &process;
+    while (at->followed != 0) {
+        const ps_prochandle* parent = find(at->followed);
+        if (parent == nullptr || parent == at)
+            break;
+        at = parent;
+    }
+    return *at;
 }
 
 ps_prochandle* Processes::first()

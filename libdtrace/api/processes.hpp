@@ -22,7 +22,8 @@ struct ps_prochandle {
     bool alive = true;
     bool implied = false; // grabbed because a description named it
     bool watched = false; // its libraries, by the agent
-    pid_t followed = 0;   // its parent, of a forked child that is traced for that
+    pid_t followed = 0;   // its parent, of a child that is traced for that
+    bool execed = false;  // and by now it runs another program than that
     int status = 0;       // of waitpid(2), once it has ended; -1: nobody holds it
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
     std::set<std::uint32_t> told; // probes of which it was said that they cannot be
@@ -41,6 +42,8 @@ public:
     // Of every process that we may look at and that is none of ours. What is found by them
     // holds when one is grabbed later.
     std::vector<ProcessSymbols*> everybody();
+    // For a look at a process of everybody; null: it is none of them.
+    std::unique_ptr<ProcessSymbols> glance_at(pid_t pid);
     // Names alone, of a process that need not be grabbed.
     Result<ProcessSymbols*> look_at(pid_t pid);
     // Of processes that are not grabbed; the one that was asked for longest ago goes.
@@ -52,6 +55,8 @@ public:
     int n_followed() const; // that live
 
     ps_prochandle* find(pid_t pid);
+    // The first of its ancestors that was not followed.
+    const ps_prochandle& origin_of(const ps_prochandle& process);
     ps_prochandle* first(); // $target
     const std::vector<std::unique_ptr<ps_prochandle>>& all() const
     {
@@ -70,6 +75,7 @@ public:
     std::uint64_t target() override;
 
 private:
+    bool is_ours(pid_t pid) const;
     Result<ps_prochandle*> adopt(Target target);
     ProcessSymbols* known_symbols(std::uint64_t pid);
     std::unique_ptr<ProcessSymbols>& visitor(pid_t pid);

@@ -163,6 +163,9 @@ int dtrace_hdl::start()
     active = true;
     dt_activity_advance(arena->base(), DT_ACTIVITY_INACTIVE, DT_ACTIVITY_WARMUP);
     tend(dt::monotonic_ns());
+    if (new_processes.polls() && !has_own_targets() && awaits_statics())
+        complain("new processes are looked for ten times a second, and those that live "
+                 "shorter are missed: without CAP_NET_ADMIN the kernel does not tell of them");
     host->fire(dt::probe_begin);
     dt_activity_advance(arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
     return start_clock();
@@ -179,6 +182,7 @@ int dtrace_hdl::give_arena()
                          arena->total_bytes() - arena->program_bytes());
     if (!set)
         return fail(set.error());
+    agent_has_arena = true;
     std::size_t n_sites = 0;
     for (const auto& process : processes.all()) {
         process->unplanted = probes.of_process(process->pid);
@@ -217,13 +221,18 @@ int dtrace_hdl::check_sizes()
 int dtrace_hdl::enable(const dt::Enabling& enabling)
 {
     const auto& matched = enabling.prog->matched;
-    for (std::size_t k = 0; k < matched.size(); k++) {
-        for (std::uint32_t id : matched[k]) {
-            if (dt_ecb_add(arena->base(), id,
-                           enabling.first_clause + static_cast<dt_u32>(k)) == 0)
-                return fail(ENOSPC, "too many pairs of a probe and a clause");
-            registry.at(id).enabled = true;
-        }
+    for (std::size_t k = 0; k < matched.size(); k++)
+        if (enable(matched[k], enabling.first_clause + k) != 0)
+            return -1;
+    return 0;
+}
+
+int dtrace_hdl::enable(std::span<const std::uint32_t> ids, std::size_t clause)
+{
+    for (std::uint32_t id : ids) {
+        if (dt_ecb_add(arena->base(), id, static_cast<dt_u32>(clause)) == 0)
+            return fail(ENOSPC, "too many pairs of a probe and a clause");
+        registry.at(id).enabled = true;
     }
     return 0;
 }
@@ -269,7 +278,7 @@ void dtrace_hdl::back_out()
             if (process->alive)
                 unplant(process.get());
     }
-    active = stopped = false;
+    active = stopped = agent_has_arena = false;
     consumer.reset();
     host.reset();
     arena.reset();

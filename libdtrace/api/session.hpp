@@ -18,6 +18,7 @@
 #include "libdtrace/api/clock_line.hpp"
 #include "libdtrace/api/include/dtrace.h"
 #include "libdtrace/api/local_host.hpp"
+#include "libdtrace/api/new_processes.hpp"
 #include "libdtrace/api/options.hpp"
 #include "libdtrace/api/processes.hpp"
 #include "libdtrace/compile/compiler.hpp"
@@ -31,6 +32,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -118,6 +120,7 @@ struct dtrace_hdl : dt::Events {
     void expect(std::size_t n_sites, unsigned n_threads);
     int check_sizes();
     int enable(const dt::Enabling& enabling);
+    int enable(std::span<const std::uint32_t> ids, std::size_t clause); // of the arena
     int start_clock();
     int add_new_probes();
 
@@ -130,9 +133,21 @@ struct dtrace_hdl : dt::Events {
     std::vector<dt::ProcessSymbols*> usdt_candidates(bool everybody);
     void grab_found();
     void handle_agent_events();
-    void rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotten);
+    void resume_changed(const dt::AgentEvent& event);
     int status();
     void tend(std::uint64_t now);
+
+    // session_rematch.cpp
+    bool may_be_static(const dt::ProbeSpec& spec);
+    std::string pid_provider_of(const ps_prochandle& process);
+    bool awaits_libraries(const ps_prochandle& process);
+    bool awaits_statics();
+    void libraries_changed(pid_t pid, std::span<const dt::ForgottenProbe> forgotten);
+    void program_changed(ps_prochandle& process, bool goes_on);
+    int rematch(ps_prochandle& process);
+    bool has_own_targets() const; // that were asked for, by -p or -c
+    void look_at_new_processes(std::uint64_t now);
+    void take_up(pid_t pid);
 
     // consume.cpp
     dt::Output* output_to(FILE* file);
@@ -157,6 +172,8 @@ struct dtrace_hdl : dt::Events {
     dt::Options options;
     dt::Registry registry;
     dt::Processes processes;
+    dt::NewProcesses new_processes; // looked for when descriptions mean everybody's
+    bool agent_has_arena = false;
     dt::DtraceProvider dtrace_provider;
     dt::ProfileProvider profile_provider;
     dt::ProcessProbes probes;

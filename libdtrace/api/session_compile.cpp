@@ -66,13 +66,9 @@ std::variant<ProbeMatch, Diagnostic> dtrace_hdl::match(const ProbeSpec& spec)
 
 std::string dtrace_hdl::hint_for(const ProbeSpec& spec)
 {
-    static constexpr const char* kernel_providers[] = {
-        "fbt",      "sdt", "syscall", "proc", "sched", "io",  "vminfo", "sysinfo",
-        "lockstat", "ip",  "tcp",     "udp",  "mib",   "cpc", "vfs",    "rawfbt"};
-    for (const char* name : kernel_providers)
-        if (spec.provider == name)
-            return "; the " + spec.provider +
-                   " provider needs the dtrace kernel module, which is not loaded";
+    if (dt::is_kernel_provider(spec.provider))
+        return "; the " + spec.provider +
+               " provider needs the dtrace kernel module, which is not loaded";
     dt::Suggestions near(spec.name);
     for (std::uint32_t id = 1; id <= registry.size(); id++)
         if (spec.provider.empty() || registry.at(id).provider == spec.provider)

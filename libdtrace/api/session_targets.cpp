@@ -7,11 +7,8 @@
 #include "libdtrace/api/debug.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 #include <set>
 #include <sys/wait.h>
-#include <tuple>
 #include <utility>
 
 static constexpr std::uint64_t max_handling_ns = 100'000'000;
@@ -76,18 +73,6 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& p
     return sites;
 }
 
-// Does an enabled description name the process?
-static bool describes(const dtrace_hdl& session, pid_t pid)
-{
-    std::string provider = "pid" + std::to_string(pid);
-    for (const dt::Enabling& each : session.enabled)
-        for (const auto& clause : each.prog->program->clauses)
-            for (const dt::ProbeSpec& spec : clause.probes)
-                if (spec.provider == provider)
-                    return true;
-    return false;
-}
-
 // The text that sites were made from.
 static std::vector<dt::SeenText> seen_text(const ps_prochandle& process)
 {
@@ -100,13 +85,6 @@ static std::vector<dt::SeenText> seen_text(const ps_prochandle& process)
                 {m.begin, m.end, m.offset, m.file.major, m.file.minor, m.file.inode});
     }
     return seen;
-}
-
-static void set_planted(dt::ProcessProbe& probe, dt::TargetAddr at, bool planted)
-{
-    for (dt::ProbeSite& site : probe.sites)
-        if (site.at == at)
-            site.planted = planted;
 }
 
 // Once for each probe: a library may come and go all the time.
@@ -147,14 +125,15 @@ int dtrace_hdl::plant(ps_prochandle* process)
     std::vector<dt::Site> sites = missing_sites(*this, *process, statics);
     // The agent watches libraries from the first call on, also when nothing is there yet
     // that a description could match.
-    if (sites.empty() && (process->watched || !describes(*this, process->pid)))
+    if (sites.empty() && (process->watched || !awaits_libraries(*process)))
         return 0;
     process->watched = true;
-    dt::Follow what = options.follow == "fork"  ? dt::Follow::all
-                      : !statics.sites.empty() ? dt::Follow::statics
-                                               : dt::Follow::none;
+    const bool through_exec = options.follow == "exec";
+    dt::Follow what = through_exec || options.follow == "fork" ? dt::Follow::all
+                      : awaits_statics()                       ? dt::Follow::statics
+                                                               : dt::Follow::none;
     if (what != dt::Follow::none) {
-        auto followed = processes.agent()->follow(process->pid, what);
+        auto followed = processes.agent()->follow(process->pid, what, through_exec);
         if (!followed && followed.error().code != dt::Code::gone)
             return fail(followed.error());
     }
@@ -180,7 +159,7 @@ int dtrace_hdl::plant(ps_prochandle* process)
             ++gone;
             process->unplanted.push_back(sites[i].probe);
         } else {
-            set_planted(*probes.probe(sites[i].probe), sites[i].at, true);
+            probes.probe(sites[i].probe)->set_planted(sites[i].at, true);
         }
     }
     report_refused(process, sites, planted->refused);
@@ -204,59 +183,6 @@ void dtrace_hdl::unplant(ps_prochandle* process)
         report_process(process, removed.error().text);
 }
 
-// After dlopen or dlclose: the descriptions of this process over the libraries that were
-// not there before. A description that several clauses have is one.
-void dtrace_hdl::rematch(pid_t pid, std::span<const dt::ForgottenProbe> forgotten)
-{
-    ps_prochandle* process = processes.find(pid);
-    if (process == nullptr || !process->alive || process->symbols == nullptr)
-        return;
-    for (const dt::ForgottenProbe& each : forgotten) {
-        dt::ProcessProbe* probe = probes.probe(each.probe);
-        if (probe == nullptr || probe->pid != pid)
-            continue;
-        set_planted(*probe, each.at, false);
-        process->unplanted.push_back(each.probe);
-    }
-    if (!process->symbols->refresh())
-        return;
-    pid_provider.plants = [](std::size_t, unsigned) {};
-    std::string provider = "pid" + std::to_string(pid);
-    std::map<std::tuple<std::string, std::string, std::string>,
-             std::vector<std::uint32_t>>
-        matched;
-    for (const dt::Enabling& each : enabled) {
-        dtrace_prog* prog = each.prog;
-        for (std::size_t k = 0; k < prog->program->clauses.size(); k++) {
-            for (const dt::ProbeSpec& spec : prog->program->clauses[k].probes) {
-                if (spec.provider != provider)
-                    continue;
-                auto [known, first] =
-                    matched.try_emplace({spec.module, spec.function, spec.name});
-                std::vector<std::uint32_t>& ids = known->second;
-                if (first) {
-                    auto outcome = pid_provider.provide_new(spec);
-                    if (!outcome.refused)
-                        ids = std::move(outcome.provided.ids);
-                    if (add_new_probes() != 0) {
-                        complain(error_text);
-                        return;
-                    }
-                    process->unplanted.insert(process->unplanted.end(), ids.begin(),
-                                              ids.end());
-                }
-                for (std::uint32_t id : ids) {
-                    if (!each.loaded ||
-                        dt_ecb_add(arena->base(), id,
-                                   each.first_clause + static_cast<dt_u32>(k)) == 0)
-                        continue;
-                    registry.at(id).enabled = true;
-                }
-            }
-        }
-    }
-}
-
 // Those of the session, or where it has none everybody.
 std::vector<dt::ProcessSymbols*> dtrace_hdl::usdt_candidates(bool everybody)
 {
@@ -264,7 +190,10 @@ std::vector<dt::ProcessSymbols*> dtrace_hdl::usdt_candidates(bool everybody)
     for (const auto& process : processes.all())
         if (process->alive && !process->implied && process->symbols != nullptr)
             all.push_back(process->symbols.get());
-    return all.empty() && everybody ? processes.everybody() : all;
+    if (!all.empty() || !everybody)
+        return all;
+    new_processes.begin(); // before we look, so that nobody comes between
+    return processes.everybody();
 }
 
 // Processes that descriptions found by their probes alone. One that cannot be traced is
@@ -299,6 +228,14 @@ void dtrace_hdl::report_process(ps_prochandle* process, const std::string& text)
 {
     if (on_proc.func != nullptr)
         on_proc.func(process, text.c_str(), on_proc.arg);
+}
+
+void dtrace_hdl::resume_changed(const dt::AgentEvent& event)
+{
+    auto resumed =
+        processes.agent()->resume_after_library_change(event.pid, event.status);
+    if (!resumed && resumed.error().code != dt::Code::gone)
+        complain(resumed.error().text);
 }
 
 static const char* event_text(dt::AgentEvent::Kind kind)
@@ -350,34 +287,27 @@ void dtrace_hdl::handle_agent_events()
                 on_proc.func(process, nullptr, on_proc.arg);
             break;
         case dt::AgentEvent::execed:
-            if (process == nullptr)
-                break;
-            if (process->followed != 0) {
-                process->alive = false; // the agent let it go
-                break;
-            }
-            forget_sites(event.pid);
-            // Fails when it has ended since; its exited event is on the way, and is what
-            // says so.
-            (void)process->symbols->refresh();
+            if (process != nullptr)
+                program_changed(*process, event.status != 0);
+            if (event.status != 0)
+                resume_changed(event);
             break;
         case dt::AgentEvent::libraries_changed: {
             if (active && !stopped) {
-                rematch(event.pid, event.forgotten);
+                libraries_changed(event.pid, event.forgotten);
                 if (process != nullptr && plant(process) != 0)
                     complain(error_text);
             } else if (process != nullptr && process->symbols != nullptr) {
                 (void)process->symbols->refresh();
             }
-            if (auto resumed =
-                    agent->resume_after_library_change(event.pid, event.status);
-                !resumed)
-                complain(resumed.error().text);
+            resume_changed(event);
             break;
         }
         case dt::AgentEvent::forked:
-            if (event.status != 0)
-                processes.follow(event.pid, event.child);
+            if (event.status == 0)
+                break;
+            processes.follow(event.pid, event.child);
+            probes.inherit(event.pid, event.child);
             break;
         case dt::AgentEvent::agent_error:
             report_process(process, event.text);

@@ -123,7 +123,7 @@ PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
     }
     for (auto& [names, modules] : known.descriptions)
         std::erase_if(modules, [](const Module* module) { return !module->live; });
-    probes_.drop_gone(symbols.pid());
+    probes_.drop_gone(symbols);
     return known;
 }
 

@@ -14,6 +14,13 @@ bool ProcessProbe::has_site(TargetAddr at) const
                        [at](const ProbeSite& site) { return site.at == at; });
 }
 
+void ProcessProbe::set_planted(TargetAddr at, bool planted)
+{
+    for (ProbeSite& site : sites)
+        if (site.at == at)
+            site.planted = planted;
+}
+
 const ProcessProbe* ProcessProbes::probe(std::uint32_t id) const
 {
     return id < probes_.size() && probes_[id].pid != 0 ? &probes_[id] : nullptr;
@@ -58,8 +65,32 @@ void ProcessProbes::add(std::uint32_t id, pid_t pid, const Module* module,
             probe.sites.push_back(site);
 }
 
-void ProcessProbes::drop_gone(pid_t pid)
+void ProcessProbes::inherit(pid_t parent, pid_t child)
 {
+    std::set<TargetAddr> sites;
+    if (auto grand = inherited_.find(parent); grand != inherited_.end())
+        sites = grand->second;
+    for (std::uint32_t id : of_process(parent))
+        for (const ProbeSite& site : probes_[id].sites)
+            if (site.kind == ProbeSiteKind::Static && site.planted)
+                sites.insert(site.at);
+    if (!sites.empty())
+        inherited_[child] = std::move(sites);
+}
+
+bool ProcessProbes::is_inherited(pid_t pid, TargetAddr at) const
+{
+    auto known = inherited_.find(pid);
+    return known != inherited_.end() && known->second.contains(at);
+}
+
+void ProcessProbes::drop_gone(const ProcessSymbols& symbols)
+{
+    const pid_t pid = symbols.pid();
+    if (auto inherited = inherited_.find(pid); inherited != inherited_.end())
+        std::erase_if(inherited->second, [&symbols](TargetAddr at) {
+            return symbols.module_at(at) == nullptr;
+        });
     auto known = ids_.find(pid);
     if (known == ids_.end())
         return;
@@ -80,6 +111,7 @@ void ProcessProbes::forget(pid_t pid)
     for (std::uint32_t id : of_process(pid))
         probes_[id].sites.clear();
     ids_.erase(pid);
+    inherited_.erase(pid);
 }
 
 // Each site's module, each image's map once.

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <sys/types.h>
 #include <vector>
@@ -44,6 +45,7 @@ struct ProcessProbe {
     pid_t pid = 0;
     std::vector<ProbeSite> sites;
     bool has_site(TargetAddr at) const;
+    void set_planted(TargetAddr at, bool planted);
 };
 
 class ProcessProbes {
@@ -59,8 +61,13 @@ public:
              std::vector<ProbeSite> sites);
     void reserve(std::size_t n_probes); // ids up to it are coming
 
+    // A forked child has what is planted of its parent's static probes, and they fire by
+    // the parent's ids: no probes of its own are made there.
+    void inherit(pid_t parent, pid_t child);
+    bool is_inherited(pid_t pid, TargetAddr at) const;
+
     // The process' symbols were refreshed: sites of modules that are gone go.
-    void drop_gone(pid_t pid);
+    void drop_gone(const ProcessSymbols& symbols);
     // The process has a new image, or ended: its probes have no sites any more.
     void forget(pid_t pid);
 
@@ -73,6 +80,7 @@ public:
 private:
     std::vector<ProcessProbe> probes_; // by id; pid 0: of no process
     std::map<pid_t, std::map<const Module*, std::vector<std::uint32_t>>> ids_;
+    std::map<pid_t, std::set<TargetAddr>> inherited_;
     ExtentMaps extents_;
 };
 

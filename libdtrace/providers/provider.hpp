@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt {
@@ -48,6 +49,9 @@ public:
         return {};
     }
 };
+
+// Providers of the kernel's probes, as scripts name them.
+bool is_kernel_provider(std::string_view name);
 
 // Of a probe's description: the weakest of its parts that are not empty.
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);

@@ -98,20 +98,25 @@ ProviderAttributes UsdtProvider::attributes() const
     return {evolving, hidden, hidden, evolving, evolving};
 }
 
-const StaticProbes& UsdtProvider::of_image(ElfImage& image)
+const StaticProbes& UsdtProvider::of_image(const std::shared_ptr<ElfImage>& image)
 {
-    auto [known, is_new] = by_image_.try_emplace(&image);
-    if (is_new) {
-        known->second = read_static_probes(image);
-        for (const std::string& trouble : known->second.troubles)
-            notes_.push_back(image.path() + ": " + trouble);
+    Read& known = by_image_[image.get()];
+    if (known.image.expired()) {
+        known = {image, read_static_probes(*image)};
+        for (const std::string& trouble : known.probes.troubles)
+            notes_.push_back(image->path() + ": " + trouble);
     }
-    return known->second;
+    return known.probes;
 }
 
-void UsdtProvider::add(ProcessSymbols& symbols, const Module& module,
+void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
                        const StaticProbe& probe, std::vector<std::uint32_t>& ids)
 {
+    auto is_free = [&](const StaticSite& site) {
+        return !probes_.is_inherited(symbols.pid(), module.target_addr(site.at));
+    };
+    if (std::none_of(probe.sites.begin(), probe.sites.end(), is_free))
+        return;
     std::string provider = probe.provider + std::to_string(symbols.pid());
     std::uint32_t id =
         registry_.add(this, std::string_view(provider).substr(0, 63),
@@ -126,7 +131,7 @@ void UsdtProvider::add(ProcessSymbols& symbols, const Module& module,
         site.at = module.target_addr(from.at);
         site.kind = ProbeSiteKind::Static;
         site.offset = static_cast<std::int64_t>(from.offset);
-        if (before != nullptr && before->has_site(site.at))
+        if (!is_free(from) || (before != nullptr && before->has_site(site.at)))
             continue;
         StaticArguments arguments;
         if (from.semaphore != 0)
@@ -151,27 +156,64 @@ void UsdtProvider::add(ProcessSymbols& symbols, const Module& module,
         probes_.add(id, symbols.pid(), &module, std::move(sites));
 }
 
+bool UsdtProvider::may_mean(const ProbeSpec& spec)
+{
+    const bool of_pid = spec.provider.starts_with("pid") && spec.provider.size() > 3 &&
+                        spec.provider.find_first_not_of("0123456789", 3) ==
+                            std::string::npos;
+    return spec.id == 0 && !of_pid && !is_kernel_provider(spec.provider) &&
+           spec.provider.find_first_not_of('*') != std::string::npos;
+}
+
+void UsdtProvider::visit(const ProbeSpec& spec, const ProcessSymbols& symbols,
+                         const Visit& each)
+{
+    const std::string pid = std::to_string(symbols.pid());
+    for (const Module* module : symbols.match_modules(spec.module)) {
+        if (module->image == nullptr)
+            continue;
+        for (const StaticProbe& probe : of_image(module->image).probes)
+            if ((matches(spec.provider, probe.provider) ||
+                 matches(spec.provider, probe.provider + pid)) &&
+                matches(spec.function, probe.function) &&
+                matches(spec.name, probe.name) && !each(*module, probe))
+                return;
+    }
+}
+
+std::vector<std::uint32_t> UsdtProvider::provide_in(const ProbeSpec& spec,
+                                                    const ProcessSymbols& symbols)
+{
+    std::vector<std::uint32_t> ids;
+    visit(spec, symbols, [&](const Module& module, const StaticProbe& probe) {
+        add(symbols, module, probe, ids);
+        return true;
+    });
+    sort_ids(ids);
+    return ids;
+}
+
+bool UsdtProvider::has_any(const ProbeSpec& spec, const ProcessSymbols& symbols)
+{
+    bool any = false;
+    visit(spec, symbols, [&any](const Module&, const StaticProbe&) {
+        any = true;
+        return false;
+    });
+    return any;
+}
+
 Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
 {
     Outcome outcome;
-    const bool names_provider =
-        spec.provider.find_first_not_of('*') != std::string::npos;
-    if (!names_provider &&
+    const bool everybody = may_mean(spec);
+    if (!everybody &&
         !registry_.match(spec.provider, spec.module, spec.function, spec.name).empty())
         return outcome;
     std::vector<std::uint32_t>& ids = outcome.provided.ids;
-    for (ProcessSymbols* symbols : candidates_(names_provider)) {
-        for (const Module* module : symbols->match_modules(spec.module)) {
-            if (module->image == nullptr)
-                continue;
-            std::string pid = std::to_string(symbols->pid());
-            for (const StaticProbe& probe : of_image(*module->image).probes)
-                if ((matches(spec.provider, probe.provider) ||
-                     matches(spec.provider, probe.provider + pid)) &&
-                    matches(spec.function, probe.function) &&
-                    matches(spec.name, probe.name))
-                    add(*symbols, *module, probe, ids);
-        }
+    for (ProcessSymbols* symbols : candidates_(everybody)) {
+        std::vector<std::uint32_t> of_one = provide_in(spec, *symbols);
+        ids.insert(ids.end(), of_one.begin(), of_one.end());
     }
     if (ids.empty())
         return outcome;

@@ -32,19 +32,32 @@ public:
     // Asked after all others. Where the provider is not named, only in the session's
     // processes, and when nothing else matches.
     Outcome provide(const ProbeSpec& spec) override;
+    // Does it name a provider that may be one of ours? Then more may come: see provide_in().
+    static bool may_mean(const ProbeSpec& spec);
+    // Of one process as its symbols are now, with what it had before: ascending.
+    std::vector<std::uint32_t> provide_in(const ProbeSpec& spec,
+                                          const ProcessSymbols& symbols);
     std::vector<std::string> argument_types(const ProbeInfo& probe) const override;
+    // Would provide_in() find any?
+    bool has_any(const ProbeSpec& spec, const ProcessSymbols& symbols);
     // Notes that lie, operands that are of no known form: sentences.
     std::vector<std::string> take_notes();
 
 private:
-    const StaticProbes& of_image(ElfImage& image);
-    void add(ProcessSymbols& symbols, const Module& module, const StaticProbe& probe,
+    const StaticProbes& of_image(const std::shared_ptr<ElfImage>& image);
+    using Visit = std::function<bool(const Module&, const StaticProbe&)>; // false: enough
+    void visit(const ProbeSpec& spec, const ProcessSymbols& symbols, const Visit& each);
+    void add(const ProcessSymbols& symbols, const Module& module, const StaticProbe& probe,
              std::vector<std::uint32_t>& ids);
 
     Registry& registry_;
     ProcessProbes& probes_;
     Candidates candidates_;
-    std::map<const ElfImage*, StaticProbes> by_image_;
+    struct Read {
+        std::weak_ptr<ElfImage> image; // another may come to lie where one was
+        StaticProbes probes;
+    };
+    std::map<const ElfImage*, Read> by_image_;
     std::deque<StaticArguments> arguments_; // their addresses stay
     std::vector<std::string> notes_;
 };
