@@ -194,9 +194,9 @@ public:
     Result<Target> create(const std::vector<std::string>& argv,
                           const std::vector<EnvChange>& env, EvalTime evaltime);
 
-    // Code::not_found (no such process), permission (with the setting that forbids
-    // it), busy (which process traces it), unsupported (32-bit, kernel thread), invalid
-    // (zombie, ourselves).
+    // Code::not_found (no such process), gone (a zombie), permission (with the setting that
+    // forbids it), busy (which process traces it), unsupported (32-bit, kernel thread), invalid
+    // (ourselves).
     Result<Target> grab(pid_t pid);
 
     // So many sites are about to be planted: memory for them is got while the caller, with

@@ -123,7 +123,7 @@ static Result<Ok> check_grabbable(pid_t pid)
         return Error{Code::unsupported, "it is a kernel thread"};
     // An ended leader has no memory either; its threads have.
     if (status_field(status, "VmSize").empty() && threads_of(pid).size() < 2)
-        return Error{Code::invalid, "it has ended already (a zombie)"};
+        return Error{Code::gone, "it has ended already (a zombie)"};
     if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
         return held_by(tracer);
     return refuse_32_bit(pid, name_of(pid));

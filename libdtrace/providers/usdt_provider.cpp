@@ -14,11 +14,19 @@ namespace {
 
 constexpr std::size_t max_arguments = 64;
 
-bool matches(const std::string& pattern, std::string_view text)
-{
-    return pattern.empty() || (is_glob(pattern) ? glob_match(pattern, text)
-                                                : pattern == text);
-}
+// A field of a description. It may be long, and is asked for each probe there is.
+class Pattern {
+public:
+    explicit Pattern(const std::string& text) : text_(text), is_glob_(is_glob(text)) {}
+    bool matches(std::string_view name) const
+    {
+        return text_.empty() || (is_glob_ ? glob_match(text_, name) : text_ == name);
+    }
+
+private:
+    const std::string& text_;
+    bool is_glob_;
+};
 
 // Where the symbol is in the process: a variable of the module.
 std::optional<std::uint64_t> address_of(const Module& module, const std::string& symbol)
@@ -169,14 +177,15 @@ void UsdtProvider::visit(const ProbeSpec& spec, const ProcessSymbols& symbols,
                          const Visit& each)
 {
     const std::string pid = std::to_string(symbols.pid());
+    const Pattern provider(spec.provider), function(spec.function), name(spec.name);
     for (const Module* module : symbols.match_modules(spec.module)) {
         if (module->image == nullptr)
             continue;
         for (const StaticProbe& probe : of_image(module->image).probes)
-            if ((matches(spec.provider, probe.provider) ||
-                 matches(spec.provider, probe.provider + pid)) &&
-                matches(spec.function, probe.function) &&
-                matches(spec.name, probe.name) && !each(*module, probe))
+            if ((provider.matches(probe.provider) ||
+                 provider.matches(probe.provider + pid)) &&
+                function.matches(probe.function) && name.matches(probe.name) &&
+                !each(*module, probe))
                 return;
     }
 }

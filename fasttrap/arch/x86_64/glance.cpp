@@ -100,6 +100,7 @@ constexpr std::array<Row, 256> rows_of_map1 = [] {
         rows[op].traits = Glance::ends;
     rows[0x1f].traits = Glance::padding;
     rows[0x1e].special = true; // endbr64
+    rows[0x78].special = true; // vmread, extrq, insertq
     for (unsigned op = 0; op < 256; ++op)
         if (op != 0x38 && op != 0x3a)
             simplify(rows[op]);
@@ -240,6 +241,11 @@ private:
     // The opcode's own byte is behind at_.
     void take_special(unsigned op)
     {
+        if (map_ == 1 && op == 0x78) {
+            if (is_extrq_or_insertq(op, prefixes_))
+                tail_ = modrm_imm16;
+            return;
+        }
         if (map_ == 1) { // 0f 1e: with f3, endbr64 or the shadow stack; else nops
             if (!has(prefix_rep))
                 found_.traits |= Glance::padding;
@@ -343,6 +349,7 @@ private:
             at_ += 1;
             break;
         case imm16:
+        case modrm_imm16:
             at_ += 2;
             break;
         case imm24:

@@ -176,7 +176,8 @@ Tail tail_of(const Layout& out)
     case 0:
         return tail_of_map0(out.opcode);
     case 1:
-        return tail_of_map1(out.opcode);
+        return is_extrq_or_insertq(out.opcode, out.prefixes) ? modrm_imm16
+                                                             : tail_of_map1(out.opcode);
     case 2:
         return modrm;
     default:
@@ -213,6 +214,7 @@ unsigned imm_size_of(const Layout& out, Tail tail, unsigned reg)
     case modrm_imm8:
         return 1;
     case imm16:
+    case modrm_imm16:
         return 2;
     case imm24:
         return 3;

@@ -46,4 +46,12 @@ struct Layout {
 
 Layout lay_out(std::span<const std::byte> text);
 
+// SSE4a of AMD's, of the opcodes behind 0f: two bytes follow where others have vmread. Intel's
+// processors know neither that nor a vmread with such a prefix.
+constexpr bool is_extrq_or_insertq(unsigned opcode, unsigned prefixes)
+{
+    return opcode == 0x78 && (prefixes & (prefix_operand_size | prefix_repne)) != 0 &&
+           (prefixes & prefix_rep) == 0;
+}
+
 } // namespace dt::x86

@@ -21,6 +21,7 @@ enum Tail : std::uint8_t {
     rel8,
     rel32,
     modrm_imm8,
+    modrm_imm16,
     modrm_imm_z,
     modrm_test8, // an immediate for /0 and /1 only
     modrm_test_z,

@@ -66,6 +66,7 @@ TEST(Decode, KnowsTheLengthOfNopsAndVectorInstructionsWhateverFollows)
           "62f1fe486f0511000000", // vmovdqu64 0x11(%rip), %zmm0
           "62f37d083e0f00",       // vpcmpub
           "62f5 7c 48 58 c1",     // vaddph %zmm1, %zmm0, %zmm0, newer than capstone 4
+          "660f78c00304", "f20f78c10304", // extrq, insertq: vmread has no such bytes
           "0f01ee", "0f01ef"}) {
         std::vector<std::byte> text = bytes_of(hex);
         std::size_t length = text.size();
@@ -91,6 +92,7 @@ TEST(Decode, SaysWhyBytesAreNoInstruction)
         {"62f40c1848ff", Code::unsupported},                 // APX
         {"66 e8 0001 0000", Code::unsupported},              // rel16 or rel32
         {"66 c3", Code::unsupported},                        // pops 2 or 8 bytes
+        {"66 67 0f 78 c0 03 04", Code::unsupported}, // extrq, which capstone reads as vmread
     };
     for (const auto& [hex, code] : table) {
         Result<Instruction> insn = x86_64.decode(bytes_of(hex), TargetAddr{});

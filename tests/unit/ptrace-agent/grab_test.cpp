@@ -162,7 +162,7 @@ TEST(Grab, RefusesWhatCannotBeGrabbedAndSaysWhy)
         _exit(0);
     siginfo_t info;
     waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT);
-    EXPECT_EQ(refused(zombie).code, Code::invalid);
+    EXPECT_EQ(refused(zombie).code, Code::gone);
     waitpid(zombie, nullptr, 0);
 }
 

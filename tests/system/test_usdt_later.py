@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Static probes of what comes later: libraries that are loaded, children, programs that are
+exec'd, processes that begin. The counts are what the program says."""
+import os, pathlib, re, shutil, signal, subprocess, time
+
+from harness import *
+from traced import *
+
+ROOT = HERE.parent.parent
+PYTHON = "/usr/bin/python3"
+LOADS = str(ROOT / "tests/victims/usdt/loads.py")
+TICKS = 'plug*:::tick { @[pid == $target ? "target" : "other"] = count(); @sum = sum(arg0); }'
+ALL = 'plug*:::tick { @["all"] = count(); }'
+BOTH = ((), ("-x", "mechanism=int3"))
+
+def plugin(t, name="plug"):
+    """The library; another name is another file."""
+    need("gcc", PYTHON)
+    out = t.scratch / f"{name}.so"
+    if not out.exists():
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", f"-I{ROOT}/usdt/include",
+                        str(ROOT / "tests/victims/usdt/plugin.c"), "-o", str(out)], check=True)
+    return str(out)
+
+def loads(t, *steps, flags=(), program=TICKS):
+    """Rows of the program over `loads.py STEPS`, and how often the loader says it was traced."""
+    done = good(t.run("-Zq", *flags, "-n", program, "-c", " ".join([PYTHON, LOADS, *steps])))
+    told = sum(int(n) for n in re.findall(r"traced (\d+)", done.stdout))
+    return table(done.stdout), told
+
+def libraries_that_come_and_go_bring_their_probes(t):
+    lib = plugin(t)
+    for flags in BOTH:
+        rows, told = loads(t, *[f"{lib}*10"] * 3, flags=flags)
+        equal((rows, told), ({"target": 30}, 30), flags)
+
+def a_description_that_nothing_matches_yet_needs_Z(t):
+    done = t.run("-qn", TICKS, "-c", f"{PYTHON} {LOADS} {plugin(t)}*1")
+    contains(done.stderr, "plug*:::tick does not match any probes")
+
+def forked_children_load_libraries_too(t):
+    lib = plugin(t)
+    for flags in BOTH:
+        rows, told = loads(t, f"{lib}*10", "(", f"{lib}*20", "(", f"{lib}*3", ")", ")", f"{lib}*4", flags=flags)
+        equal((rows, told), ({"target": 14, "other": 23}, 37), flags)
+
+def what_a_child_inherits_fires_once(t):
+    lib, second = plugin(t), plugin(t, "second")
+    for flags in BOTH:
+        rows, told = loads(t, f"+{lib}*10", "(", f"{second}*5", f"{lib}*7", ")", flags=flags)
+        equal((rows, told), ({"target": 10, "other": 12}, 22), flags)
+
+def without_follow_a_program_that_is_execd_is_its_own(t):
+    rows, told = loads(t, f"{plugin(t)}*10", "exec", f"{plugin(t)}*10")
+    equal((rows, told), ({"target": 10}, 10))
+
+def programs_that_are_execd_keep_their_probes_with_follow_exec(t):
+    lib = plugin(t)
+    for flags in BOTH:
+        flags = (*flags, "-x", "follow=exec")
+        rows, told = loads(t, f"{lib}*10", "exec", f"{lib}*10", flags=flags)
+        equal((rows, told), ({"target": 20}, 20), flags)
+        rows, told = loads(t, f"+{lib}*10", "(", "exec", f"{lib}*5", flags=flags)
+        equal((rows, told), ({"target": 10, "other": 5}, 15), flags)
+
+def programs_that_are_spawned_have_probes_with_follow_exec(t):
+    lib = plugin(t)
+    rows, told = loads(t, f"{lib}*10", "spawn", f"{lib}*20", "spawn", f"{lib}*3", flags=("-x", "follow=exec"))
+    equal((rows, told), ({"target": 10, "other": 23}, 33))
+
+def functions_of_what_a_script_runs_are_counted(t):
+    script = t.scratch / "many.sh"
+    script.write_text("#!/bin/sh\ni=0\nwhile [ $i -lt 50 ]; do /bin/true; i=$((i+1)); done\n"
+                      "/bin/echo a | cat | cat > /dev/null\n")
+    script.chmod(0o755)
+    done = good(t.run("-qx", "follow=exec", "-n", "pid$target:libc.so.6:exit:entry { @[execname] = count(); }",
+                      "-c", str(script)))
+    rows = table(done.stdout)
+    equal((rows["true"], rows["echo"], rows["cat"]), (50, 1, 2), done.stdout)
+
+def a_compiler_that_is_followed_makes_the_same_object(t):
+    need("gcc")
+    source = str(ROOT / "tests/victims/usdt/plugin.c")
+    command = f"gcc -O2 -c -fPIC -I{ROOT}/usdt/include {source} -o "
+    subprocess.run((command + str(t.scratch / "alone.o")).split(), check=True)
+    done = good(t.run("-qx", "follow=exec", "-n", "pid$target:libc.so.6:malloc:entry { @[execname] = count(); }",
+                      "-c", command + str(t.scratch / "traced.o")))
+    equal((t.scratch / "traced.o").read_bytes(), (t.scratch / "alone.o").read_bytes(), "the object")
+    equal([name for name in ("cc1", "as", "gcc") if table(done.stdout).get(name, 0) == 0], [], done.stdout)
+
+# Processes that begin, with neither -p nor -c
+
+class Watching:
+    """dtrace on whoever has the probes."""
+    def __init__(self, t, program, flags=(), before=()):
+        self.came = t.scratch / f"came.{time.monotonic_ns()}"
+        self.process = subprocess.Popen([*before, t.dtrace, "-Zq", *flags, "-o", str(self.came), "-n",
+                                         program + ' BEGIN { printf("BEGAN\\n"); }'],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.scratch)
+        wait_until(lambda: self.came.exists() and "BEGAN" in self.came.read_text(), what="tracing")
+    def finish(self):
+        self.process.send_signal(signal.SIGINT)
+        _, self.errors = self.process.communicate(timeout=60)
+        equal(self.process.returncode, 0, self.errors)
+        return table(self.came.read_text())
+
+def waiting(t, *steps):
+    process = subprocess.Popen([PYTHON, LOADS, f"+{plugin(t)}*0", "wait", *steps], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    equal([process.stdout.readline() for _ in range(2)], ["traced 0\n", "ready\n"])
+    return process
+
+def is_traced(t, pid):
+    """Held, and its probe is in place."""
+    return tracer_of(pid) != 0 and any("plug.so" in line for line in text_differs(pid))
+
+def begin_and_fire(t, n):
+    """Processes, each of which fires n times once it is traced, and 5 times in a child."""
+    for _ in range(3):
+        with held(waiting(t, f"{plugin(t)}*{n}", "(", f"{plugin(t)}*5", ")")) as process:
+            wait_until(lambda: is_traced(t, process.pid), what="taking up")
+            out, errors = process.communicate("x\n", timeout=20)
+            equal((out, errors), (f"traced {n}\ntraced 5\n", ""))
+
+def processes_that_begin_are_taken_up(t):
+    watching = Watching(t, ALL)
+    begin_and_fire(t, 10)
+    equal(watching.finish(), {"all": 45})
+    equal(watching.errors, "")
+
+def where_the_kernel_does_not_tell_they_are_looked_for(t):
+    need("unshare")
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode != 0:
+        raise Skip("no network namespace can be made here")
+    watching = Watching(t, ALL, before=("unshare", "-n", "--"))
+    begin_and_fire(t, 10)
+    equal(watching.finish(), {"all": 45})
+    contains(watching.errors, "new processes are looked for ten times a second")
+
+def processes_that_are_there_are_taken_up_at_once(t):
+    with held(waiting(t, f"{plugin(t)}*10")) as process:
+        watching = Watching(t, ALL)
+        out, errors = process.communicate("x\n", timeout=20)
+        equal((out, errors), ("traced 10\n", ""))
+        equal(watching.finish(), {"all": 10})
+
+def with_a_target_nobody_else_is_taken_up(t):
+    with held(waiting(t, f"{plugin(t)}*10")) as process, held(waiting(t, f"{plugin(t)}*10")) as other:
+        watching = Watching(t, ALL, flags=("-p", str(process.pid)))
+        equal((tracer_of(process.pid) != 0, tracer_of(other.pid)), (True, 0))
+        with held(waiting(t, f"{plugin(t)}*10")) as third:
+            time.sleep(0.5)
+            equal(tracer_of(third.pid), 0)
+        process.communicate("x\n", timeout=20)
+        watching.process.communicate(timeout=20)
+        equal(table(watching.came.read_text()), {"all": 10})
+
+def processes_that_end_at_once_are_no_trouble(t):
+    watching = Watching(t, "python*:::gc-start { @[1] = count(); }")
+    for _ in range(40 if t.long else 15):
+        done = subprocess.run([PYTHON, "-S", "-c", "pass"], capture_output=True, text=True)
+        equal((done.returncode, done.stderr), (0, ""))
+    watching.finish()
+    equal(watching.errors, "")
+
+if __name__ == "__main__":
+    main(tests_in(globals(), plugin, waiting))

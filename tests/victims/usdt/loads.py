@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Loads libraries with a probe and fires it: loads.py STEP...
+   LIBRARY*N     loads it, fires N times, unloads it
+   +LIBRARY*N    the same, but keeps it
+   (... )        the steps between are a forked child's
+   spawn ...     the rest are a new process's, made by vfork
+   exec ...      the rest are this process's, in a new program
+   wait          says "ready" and waits for a line
+Prints for each library how often it was traced."""
+import _ctypes, ctypes, os, subprocess, sys
+
+def load(step):
+    path, n = step.lstrip("+").split("*")
+    library = ctypes.CDLL(path)
+    traced = sum(library.fire(i) for i in range(int(n)))
+    print("traced", traced, flush=True)
+    if not step.startswith("+"):
+        _ctypes.dlclose(library._handle)
+
+def after_child(steps):
+    depth = 1
+    while depth != 0:
+        depth += {"(": 1, ")": -1}.get(steps.pop(0), 0) if steps else -depth
+    return steps
+
+steps = sys.argv[1:]
+while steps:
+    step = steps.pop(0)
+    if step == "(":
+        child = os.fork()
+        if child != 0:
+            os.waitpid(child, 0)
+            steps = after_child(steps)
+    elif step == ")":
+        os._exit(0)
+    elif step == "spawn":
+        subprocess.run([sys.executable, __file__, *steps], check=True, close_fds=False)
+        break
+    elif step == "exec":
+        os.execv(sys.executable, [sys.executable, __file__, *steps])
+    elif step == "wait":
+        print("ready", flush=True)
+        sys.stdin.readline()
+    else:
+        load(step)
