@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside of libdtrace-usdt: what its files know of each other.
+ *
+ *   provider.c   create, add, load, destroy: the public calls
+ *     names.c    what names and types may be
+ *     image.c    the probes of one load as the bytes of a shared object
+ *     object.c   such bytes as a library of this process
+ *   error.c      the sentence on the last failure
+ *   bytes.c      a growing piece of memory
+ *
+ * Functions that fail return an errno and have left the sentence.
+ */
+#ifndef DT_USDT_INTERNAL_H
+#define DT_USDT_INTERNAL_H
+
+#include <dtrace/usdt.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DT_HIDDEN __attribute__((visibility("hidden")))
+
+enum {
+	DT_USDT_MAX_PROVIDER = 55, /* D has 63 with the pid, and some to spare */
+	DT_USDT_MAX_MODULE = 63,
+	DT_USDT_MAX_FUNCTION = 127,
+	DT_USDT_MAX_NAME = 63,
+	DT_USDT_MAX_PROBES = 1 << 20, /* of one load: offsets stay below 2^31 */
+};
+
+/* One row a type: its name, its size in a note, where - is signed and f floating. */
+/* clang-format off */
+#define DT_USDT_TYPES(X)     \
+	X("int8_t",   "-1")  \
+	X("int16_t",  "-2")  \
+	X("int32_t",  "-4")  \
+	X("int64_t",  "-8")  \
+	X("uint8_t",  "1")   \
+	X("uint16_t", "2")   \
+	X("uint32_t", "4")   \
+	X("uint64_t", "8")   \
+	X("pointer",  "8")   \
+	X("string",   "8")   \
+	X("double",   "8f")
+/* clang-format on */
+
+/* A probe that was added and is not loaded. */
+struct dt_usdt_wanted {
+	const struct dtrace_usdt_probe **slot;
+	char *function;
+	char *name; /* as in the note: query__start */
+	const char *types[DTRACE_USDT_MAX_ARGUMENTS]; /* their sizes in a note */
+	unsigned n_types;
+};
+
+/* The bytes, and whether there was memory for all of them: looked at once, at the end. */
+struct dt_bytes {
+	unsigned char *data;
+	size_t len_bytes;
+	size_t size_bytes;
+	int failed;
+};
+
+DT_HIDDEN void dt_bytes_add(struct dt_bytes *bytes, const void *data, size_t len_bytes);
+DT_HIDDEN void dt_bytes_add_text(struct dt_bytes *bytes, const char *text);
+DT_HIDDEN void dt_bytes_add_u32(struct dt_bytes *bytes, uint32_t value);
+DT_HIDDEN void dt_bytes_add_u64(struct dt_bytes *bytes, uint64_t value);
+/* Zeros up to a place that is no smaller, and up to a multiple of a power of two. */
+DT_HIDDEN void dt_bytes_pad(struct dt_bytes *bytes, size_t to_bytes);
+DT_HIDDEN void dt_bytes_align(struct dt_bytes *bytes, size_t unit_bytes);
+/* Over what is there. */
+DT_HIDDEN void dt_bytes_put(struct dt_bytes *bytes, size_t at, const void *data,
+			    size_t len_bytes);
+DT_HIDDEN void dt_bytes_free(struct dt_bytes *bytes);
+
+/* Always returns `error`, an errno. "text" has no newline. */
+DT_HIDDEN int dt_usdt_fail(int error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+DT_HIDDEN int dt_usdt_check_provider(const char *name);
+DT_HIDDEN int dt_usdt_check_module(const char *name);
+DT_HIDDEN int dt_usdt_check_function(const char *name);
+DT_HIDDEN int dt_usdt_check_name(const char *name);
+DT_HIDDEN int dt_usdt_parse_types(const char *text, struct dt_usdt_wanted *wanted);
+
+/* Where the parts are that the loader of an image asks for: from its beginning. */
+struct dt_usdt_image {
+	struct dt_bytes bytes;
+	size_t dynamic_at;
+	size_t token_at;  /* 8 bytes, as given to dt_usdt_make_image() */
+	size_t probes_at; /* struct dtrace_usdt_probe of each */
+	size_t stubs_at;  /* what they reach */
+};
+
+enum { DT_USDT_STUB_BYTES = 16 };
+
+/* token: what tells the loaded image from any other of this process. */
+DT_HIDDEN int dt_usdt_make_image(struct dt_usdt_image *image, const char *provider,
+				 const struct dt_usdt_wanted *wanted, size_t n_wanted,
+				 uint64_t token);
+
+/* One image, loaded. */
+struct dt_usdt_object {
+	struct dt_usdt_object *next;
+	void *handle;
+	unsigned char *base;
+	int fd;
+	uint64_t device, inode; /* what fd was opened for */
+	const struct dtrace_usdt_probe ***slots;
+	size_t n_slots;
+};
+
+DT_HIDDEN int dt_usdt_load_image(struct dt_usdt_object *object,
+				 const struct dt_usdt_image *image, const char *module,
+				 uint64_t token);
+DT_HIDDEN void dt_usdt_unload(struct dt_usdt_object *object);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What names and types may be: what D can say, and what all readers of notes can.
+ *
+ * Characters are those of ASCII, whatever the locale.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int dt_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static int dt_begins_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Others could break a terminal; they are shown as ?. */
+static const char *dt_shown(char one[2], char c)
+{
+	one[0] = c > ' ' && c <= '~' ? c : '?';
+	one[1] = 0;
+	return one;
+}
+
+static int dt_check_length(const char *what, const char *name, size_t max_bytes)
+{
+	size_t n = strlen(name);
+
+	if (n == 0)
+		return dt_usdt_fail(EINVAL, "a %s's name is empty", what);
+	if (n > max_bytes)
+		return dt_usdt_fail(EINVAL,
+				    "%s %.20s... has %zu bytes of at most %zu: give it a shorter name",
+				    what, name, n, max_bytes);
+	return 0;
+}
+
+static int dt_check_word(const char *what, const char *name, size_t max_bytes,
+			 const char *also)
+{
+	int error = dt_check_length(what, name, max_bytes);
+	char one[2];
+
+	if (error)
+		return error;
+	if (!dt_begins_name(name[0]))
+		return dt_usdt_fail(EINVAL, "%s %s begins with %s: letters and _ can", what,
+				    name, dt_shown(one, name[0]));
+	for (const char *c = name; *c; c++)
+		if (!dt_begins_name(*c) && !dt_is_digit(*c) && !strchr(also, *c))
+			return dt_usdt_fail(EINVAL,
+					    "%s %s has a %s: letters, digits%s and _ are possible",
+					    what, name, dt_shown(one, *c), *also ? ", -" : "");
+	return 0;
+}
+
+int dt_usdt_check_provider(const char *name)
+{
+	int error = dt_check_word("provider", name, DT_USDT_MAX_PROVIDER, "");
+
+	if (!error && dt_is_digit(name[strlen(name) - 1]))
+		return dt_usdt_fail(EINVAL,
+				    "provider %s ends in a digit: D has the pid there, append _",
+				    name);
+	return error;
+}
+
+int dt_usdt_check_name(const char *name)
+{
+	size_t in_note = strlen(name);
+	int error = dt_check_word("probe", name, DT_USDT_MAX_NAME, "-");
+
+	for (const char *c = name; *c; c++)
+		in_note += *c == '-';
+	if (!error && in_note > DT_USDT_MAX_NAME)
+		return dt_usdt_fail(EINVAL,
+				    "probe %.20s... has %zu bytes of at most %d in its note, where - is __",
+				    name, in_note, DT_USDT_MAX_NAME);
+	return error;
+}
+
+static int dt_check_visible(const char *what, const char *name, size_t max_bytes,
+			    const char *never)
+{
+	int error = dt_check_length(what, name, max_bytes);
+
+	if (error)
+		return error;
+	for (const char *c = name; *c; c++)
+		if (*c <= ' ' || *c > '~' || strchr(never, *c))
+			return dt_usdt_fail(EINVAL,
+					    "%s %.*s... goes on with a character that D has no word for: visible ASCII without %s is possible",
+					    what, (int)(c - name), name,
+					    never[1] ? ": and /" : ":");
+	return 0;
+}
+
+int dt_usdt_check_module(const char *name)
+{
+	return dt_check_visible("module", name, DT_USDT_MAX_MODULE, ":/");
+}
+
+int dt_usdt_check_function(const char *name)
+{
+	return dt_check_visible("function", name, DT_USDT_MAX_FUNCTION, ":");
+}
+
+static const char *dt_size_of_type(const char *name, size_t len_bytes)
+{
+	static const struct {
+		const char *name, *size;
+	} rows[] = {
+#define X(name, size) {name, size},
+		DT_USDT_TYPES(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (strlen(rows[i].name) == len_bytes &&
+		    memcmp(rows[i].name, name, len_bytes) == 0)
+			return rows[i].size;
+	return NULL;
+}
+
+int dt_usdt_parse_types(const char *text, struct dt_usdt_wanted *wanted)
+{
+	static const char blanks[] = " \t\n,";
+
+	wanted->n_types = 0;
+	for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+		size_t n = strcspn(text, blanks);
+		const char *size = dt_size_of_type(text, n);
+
+		if (!size)
+			return dt_usdt_fail(EINVAL, "'%.*s' is no type of an argument: there are"
+#define X(name, size) " " name
+					    DT_USDT_TYPES(X),
+#undef X
+					    n > 40 ? 40 : (int)n, text);
+		if (wanted->n_types == DTRACE_USDT_MAX_ARGUMENTS)
+			return dt_usdt_fail(EINVAL, "a probe has at most %d arguments",
+					    DTRACE_USDT_MAX_ARGUMENTS);
+		wanted->types[wanted->n_types++] = size;
+		text += n;
+	}
+	return 0;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An image as a library of this process: a file of memory (memfd_create(2)), or where such
+ * files or their code are not to be had a file below $TMPDIR that is unlinked at once, and
+ * dlopen(3) on it.
+ *
+ *   the name of the file     the module's, which tracers show
+ *   the name for dlopen()    /proc/PID/fd/N: what a debugger of this process can open too
+ *   the descriptor           stays open: by it tracers of the same user read the file
+ *
+ * The dynamic linker takes a library of the same name for the same library. Descriptors are
+ * numbers, and a program may close ours: so what it loaded is believed for its token alone.
+ */
+#define _GNU_SOURCE
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U /* since Linux 6.3: nobody can exec it; it may be mapped */
+#endif
+
+enum { DT_MAX_NAMES_TAKEN = 16 };
+
+/* What went wrong with one way of loading. */
+struct dt_trouble {
+	int error;
+	char text[400];
+};
+
+/* -1; text that is too long is cut. */
+__attribute__((format(printf, 3, 4))) static int
+dt_told(struct dt_trouble *trouble, int error, const char *format, ...)
+{
+	va_list rest;
+
+	trouble->error = error;
+	va_start(rest, format);
+	vsnprintf(trouble->text, sizeof trouble->text, format, rest);
+	va_end(rest);
+	return -1;
+}
+
+static int dt_trouble(struct dt_trouble *trouble, int error, const char *doing)
+{
+	return dt_told(trouble, error, "%s: %s", doing, strerror(error));
+}
+
+/* 0 to 2 are what others take for the standard streams. */
+static int dt_away_from_streams(int fd)
+{
+	int moved;
+
+	if (fd < 0 || fd > 2)
+		return fd;
+	moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	close(fd);
+	return moved;
+}
+
+static int dt_write_all(int fd, const struct dt_bytes *bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes->len_bytes) {
+		ssize_t n = write(fd, bytes->data + done, bytes->len_bytes - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int dt_is_file(const struct stat *file, const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_dev == file->st_dev &&
+	       st.st_ino == file->st_ino;
+}
+
+/* Another process's /proc, or none, is possible as well. */
+static int dt_find_name(int fd, char *name, size_t size, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -1;
+	snprintf(name, size, "/proc/%ld/fd/%d", (long)getpid(), fd);
+	if (dt_is_file(&st, name))
+		return 0;
+	snprintf(name, size, "/proc/self/fd/%d", fd);
+	if (dt_is_file(&st, name))
+		return 0;
+	return path && snprintf(name, size, "%s", path) < (int)size ? 0 : -1;
+}
+
+static int dt_is_ours(void *handle, const struct dt_usdt_image *image, uint64_t token,
+		      unsigned char **base)
+{
+	struct link_map *map;
+
+	if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+		return 0;
+	*base = (unsigned char *)map->l_addr;
+	return (unsigned char *)map->l_ld == *base + image->dynamic_at &&
+	       memcmp(*base + image->token_at, &token, sizeof token) == 0;
+}
+
+/* Takes the descriptor over when it succeeds. path: where the file is, if it is anywhere. */
+static int dt_open_library(struct dt_usdt_object *object, const struct dt_usdt_image *image,
+			   uint64_t token, int fd, const char *path,
+			   struct dt_trouble *trouble)
+{
+	struct stat st;
+	char name[4096];
+
+	for (int i = 0; i < DT_MAX_NAMES_TAKEN; i++) {
+		int next;
+
+		if (fstat(fd, &st) != 0 || dt_find_name(fd, name, sizeof name, path) != 0) {
+			dt_trouble(trouble, errno, "/proc has no name for the file");
+			break;
+		}
+		object->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+		if (!object->handle) {
+			const char *why = dlerror();
+
+			dt_told(trouble, EACCES, "%s", why ? why : name);
+			break;
+		}
+		if (dt_is_ours(object->handle, image, token, &object->base)) {
+			object->fd = fd;
+			object->device = st.st_dev;
+			object->inode = st.st_ino;
+			return 0;
+		}
+		dlclose(object->handle);
+		dt_trouble(trouble, EEXIST, name);
+		next = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
+		if (next < 0) {
+			dt_trouble(trouble, errno, "another descriptor");
+			break;
+		}
+		close(fd);
+		fd = next;
+	}
+	close(fd);
+	return -1;
+}
+
+static int dt_load_from_memory(struct dt_usdt_object *object,
+			       const struct dt_usdt_image *image, const char *module,
+			       uint64_t token, struct dt_trouble *trouble)
+{
+	int fd = memfd_create(module, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create(module, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	fd = dt_away_from_streams(fd);
+	if (fd < 0)
+		return dt_trouble(trouble, errno, "memfd_create");
+	if (dt_write_all(fd, &image->bytes) != 0) {
+		dt_trouble(trouble, errno, "write to a file of memory");
+		close(fd);
+		return -1;
+	}
+	/* Not needed, only better: what is mapped stays what it is. */
+	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+	return dt_open_library(object, image, token, fd, NULL, trouble);
+}
+
+static int dt_load_from_folder(struct dt_usdt_object *object,
+			       const struct dt_usdt_image *image, const char *module,
+			       uint64_t token, struct dt_trouble *trouble)
+{
+	const char *tmp = secure_getenv("TMPDIR");
+	char folder[3072], path[3200];
+	int fd, failed;
+
+	snprintf(folder, sizeof folder, "%s/dtrace-usdt-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(folder))
+		return dt_trouble(trouble, errno, folder);
+	snprintf(path, sizeof path, "%s/%s", folder, module);
+	fd = dt_away_from_streams(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
+	if (fd < 0) {
+		failed = dt_trouble(trouble, errno, path);
+	} else if (dt_write_all(fd, &image->bytes) != 0) {
+		failed = dt_trouble(trouble, errno, path);
+		close(fd);
+	} else {
+		failed = dt_open_library(object, image, token, fd, path, trouble);
+	}
+	unlink(path);
+	rmdir(folder);
+	return failed;
+}
+
+int dt_usdt_load_image(struct dt_usdt_object *object, const struct dt_usdt_image *image,
+		       const char *module, uint64_t token)
+{
+	struct dt_trouble memory, folder;
+
+	if (dt_load_from_memory(object, image, module, token, &memory) == 0 ||
+	    dt_load_from_folder(object, image, module, token, &folder) == 0)
+		return 0;
+	return dt_usdt_fail(folder.error,
+			    "the probes of module %s can be loaded neither from memory (%s) nor from a file (%s): TMPDIR may name a folder for it",
+			    module, memory.text, folder.text);
+}
+
+void dt_usdt_unload(struct dt_usdt_object *object)
+{
+	struct stat st;
+
+	dlclose(object->handle);
+	if (fstat(object->fd, &st) == 0 && st.st_dev == object->device &&
+	    st.st_ino == object->inode)
+		close(object->fd);
+}
