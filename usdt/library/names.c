@@ -49,13 +49,14 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 	if (error)
 		return error;
 	if (!dt_begins_name(name[0]))
-		return dt_usdt_fail(EINVAL, "%s %s begins with %s: letters and _ can", what,
-				    name, dt_shown(one, name[0]));
+		return dt_usdt_fail(EINVAL, "a %s's name begins with %s: letters and _ can",
+				    what, dt_shown(one, name[0]));
 	for (const char *c = name; *c; c++)
 		if (!dt_begins_name(*c) && !dt_is_digit(*c) && !strchr(also, *c))
 			return dt_usdt_fail(EINVAL,
-					    "%s %s has a %s: letters, digits%s and _ are possible",
-					    what, name, dt_shown(one, *c), *also ? ", -" : "");
+					    "%s %.*s... goes on with %s: letters, digits%s and _ are possible",
+					    what, (int)(c - name), name, dt_shown(one, *c),
+					    *also ? ", -" : "");
 	return 0;
 }
 
@@ -89,13 +90,15 @@ static int dt_check_visible(const char *what, const char *name, size_t max_bytes
 {
 	int error = dt_check_length(what, name, max_bytes);
 
+	char one[2];
+
 	if (error)
 		return error;
 	for (const char *c = name; *c; c++)
 		if (*c <= ' ' || *c > '~' || strchr(never, *c))
 			return dt_usdt_fail(EINVAL,
-					    "%s %.*s... goes on with a character that D has no word for: visible ASCII without %s is possible",
-					    what, (int)(c - name), name,
+					    "%s %.*s... goes on with %s: visible ASCII without %s is possible",
+					    what, (int)(c - name), name, dt_shown(one, *c),
 					    never[1] ? ": and /" : ":");
 	return 0;
 }

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Static probes for Python programs: dtrace/usdt.h as a module, for any Python from 3.10 on.
+ *
+ *   Provider ──owns──> struct dtrace_usdt_provider, slots
+ *      ^                                             ^
+ *      └──────holds── Probe ──────────looks at───────┘
+ *
+ * A Probe holds its Provider: the library writes to the slot when the provider goes away,
+ * which is when nobody has it or a probe of it any more, or when destroy() says so.
+ *
+ * A C extension, since a test that is off is what there is most of: `if probe:` is one call
+ * of a slot, without a frame. All of it runs under the GIL, so no thread is in a probe while
+ * another one destroys it.
+ */
+#define Py_LIMITED_API 0x030a0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <dtrace/usdt.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dt_slot {
+	struct dt_slot *next;
+	const struct dtrace_usdt_probe *probe;
+};
+
+struct dt_provider {
+	PyObject_HEAD
+	struct dtrace_usdt_provider *provider; /* NULL: destroyed */
+	struct dt_slot *slots;
+};
+
+/* By how a Python value becomes a word. */
+enum dt_kind { DT_INTEGER, DT_STRING, DT_DOUBLE };
+
+struct dt_probe {
+	PyObject_HEAD
+	PyObject *provider;
+	const struct dt_slot *slot;
+	Py_ssize_t n_kinds;
+	unsigned char kinds[DTRACE_USDT_MAX_ARGUMENTS];
+};
+
+static PyTypeObject *dt_probe_type;
+
+static PyObject *dt_raise(int error)
+{
+	if (error == ENOMEM) {
+		PyErr_SetString(PyExc_MemoryError, dtrace_usdt_error());
+	} else if (error == EINVAL || error == E2BIG) {
+		PyErr_SetString(PyExc_ValueError, dtrace_usdt_error());
+	} else {
+		PyObject *arguments = Py_BuildValue("(is)", error, dtrace_usdt_error());
+
+		if (arguments)
+			PyErr_SetObject(PyExc_OSError, arguments);
+		Py_XDECREF(arguments);
+	}
+	return NULL;
+}
+
+static int dt_is_alive(struct dt_provider *self)
+{
+	if (!self->provider)
+		PyErr_SetString(PyExc_ValueError, "the provider was destroyed");
+	return self->provider != NULL;
+}
+
+static PyObject *dt_provider_new(PyTypeObject *type, PyObject *args, PyObject *words)
+{
+	static char *names[] = {"name", "module", NULL};
+	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	const char *name, *module = NULL;
+	struct dt_provider *self;
+
+	if (!PyArg_ParseTupleAndKeywords(args, words, "s|z:Provider", names, &name, &module))
+		return NULL;
+	self = (struct dt_provider *)allocate(type, 0);
+	if (!self)
+		return NULL;
+	self->provider = dtrace_usdt_create(name, module);
+	if (!self->provider) {
+		Py_DECREF(self);
+		return dt_raise(EINVAL);
+	}
+	return (PyObject *)self;
+}
+
+static void dt_provider_dealloc(struct dt_provider *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+
+	dtrace_usdt_destroy(self->provider);
+	while (self->slots) {
+		struct dt_slot *slot = self->slots;
+
+		self->slots = slot->next;
+		free(slot);
+	}
+	((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+	Py_DECREF(type);
+}
+
+/* types: text. -1: an exception is set. The library has checked that all are types. */
+static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
+{
+	Py_ssize_t n = PyTuple_Size(types);
+
+	for (Py_ssize_t i = 0; i < n && i < DTRACE_USDT_MAX_ARGUMENTS; i++) {
+		const char *type = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(types, i), NULL);
+
+		if (!type)
+			return -1;
+		probe->kinds[i] = strcmp(type, "string") == 0   ? DT_STRING
+				  : strcmp(type, "double") == 0 ? DT_DOUBLE
+								: DT_INTEGER;
+	}
+	probe->n_kinds = n;
+	return 0;
+}
+
+/* One type is one word here, so that values and types are counted alike. */
+static int dt_check_types(PyObject *types)
+{
+	for (Py_ssize_t i = 0; i < PyTuple_Size(types); i++) {
+		PyObject *each = PyTuple_GetItem(types, i);
+		const char *type =
+		    PyUnicode_Check(each) ? PyUnicode_AsUTF8AndSize(each, NULL) : NULL;
+
+		if (type && *type && !strpbrk(type, ", \t\n"))
+			continue;
+		PyErr_Format(PyExc_TypeError, "type %zd of the probe is no word", i);
+		return -1;
+	}
+	return 0;
+}
+
+/* "int32_t string", which the caller frees. */
+static PyObject *dt_joined(PyObject *types)
+{
+	PyObject *blank = PyUnicode_FromString(" "), *joined = NULL;
+
+	if (blank)
+		joined = PyUnicode_Join(blank, types);
+	Py_XDECREF(blank);
+	return joined;
+}
+
+static int dt_add(struct dt_provider *self, struct dt_probe *probe, const char *function,
+		  const char *name, PyObject *types)
+{
+	struct dt_slot *slot = calloc(1, sizeof *slot);
+	PyObject *joined = NULL;
+	const char *text;
+	int error;
+
+	if (!slot) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	joined = dt_joined(types);
+	text = joined ? PyUnicode_AsUTF8AndSize(joined, NULL) : NULL;
+	if (!text || dt_set_kinds(probe, types) != 0) {
+		Py_XDECREF(joined);
+		free(slot);
+		return -1;
+	}
+	error = dtrace_usdt_add(self->provider, function, name, text, &slot->probe);
+	Py_DECREF(joined);
+	if (error != 0) {
+		free(slot);
+		dt_raise(error);
+		return -1;
+	}
+	slot->next = self->slots;
+	self->slots = slot;
+	probe->slot = slot;
+	Py_INCREF(self);
+	probe->provider = (PyObject *)self;
+	return 0;
+}
+
+static PyObject *dt_provider_probe(struct dt_provider *self, PyObject *args, PyObject *words)
+{
+	static char *names[] = {"", "function", NULL};
+	allocfunc allocate = (allocfunc)PyType_GetSlot(dt_probe_type, Py_tp_alloc);
+	PyObject *first = NULL, *types = NULL, *result = NULL;
+	const char *name, *function = NULL;
+	struct dt_probe *probe;
+
+	if (!dt_is_alive(self))
+		return NULL;
+	/* The name by place, then types, and function by its word alone. */
+	first = PyTuple_GetSlice(args, 0, 1);
+	types = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
+	if (first && types && dt_check_types(types) == 0 &&
+	    PyArg_ParseTupleAndKeywords(first, words, "s|z:probe", names, &name, &function)) {
+		probe = (struct dt_probe *)allocate(dt_probe_type, 0);
+		if (probe && dt_add(self, probe, function, name, types) == 0)
+			result = (PyObject *)probe;
+		else
+			Py_XDECREF(probe);
+	}
+	Py_XDECREF(first);
+	Py_XDECREF(types);
+	return result;
+}
+
+static PyObject *dt_provider_load(struct dt_provider *self, PyObject *nothing)
+{
+	int error;
+
+	(void)nothing;
+	if (!dt_is_alive(self))
+		return NULL;
+	error = dtrace_usdt_load(self->provider);
+	if (error != 0)
+		return dt_raise(error);
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+static PyObject *dt_provider_destroy(struct dt_provider *self, PyObject *nothing)
+{
+	(void)nothing;
+	dtrace_usdt_destroy(self->provider);
+	self->provider = NULL;
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+static void dt_probe_dealloc(struct dt_probe *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+
+	Py_XDECREF(self->provider);
+	((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+	Py_DECREF(type);
+}
+
+static int dt_probe_bool(struct dt_probe *self)
+{
+	return dtrace_usdt_enabled(self->slot->probe);
+}
+
+static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
+{
+	(void)nothing;
+	return PyBool_FromLong(dt_probe_bool(self));
+}
+
+/* The value's word; the value outlives the firing. -1: an exception is set. */
+static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word)
+{
+	double real;
+
+	*word = 0;
+	if (kind == DT_DOUBLE) {
+		real = PyFloat_AsDouble(value);
+		*word = dtrace_usdt_double(real);
+		return real == -1.0 && PyErr_Occurred() ? -1 : 0;
+	}
+	if (value == Py_None)
+		return 0;
+	if (kind == DT_STRING && PyUnicode_Check(value)) {
+		*word = (uint64_t)(uintptr_t)PyUnicode_AsUTF8AndSize(value, NULL);
+		return *word == 0 ? -1 : 0;
+	}
+	if (kind == DT_STRING && PyBytes_Check(value)) {
+		*word = (uint64_t)(uintptr_t)PyBytes_AsString(value);
+		return *word == 0 ? -1 : 0;
+	}
+	if (kind == DT_STRING) {
+		PyErr_SetString(PyExc_TypeError, "a string argument is str, bytes or None");
+		return -1;
+	}
+	*word = PyLong_AsUnsignedLongLongMask(value);
+	return *word == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *dt_probe_fire(struct dt_probe *self, PyObject *const *values, Py_ssize_t n)
+{
+	uint64_t words[DTRACE_USDT_MAX_ARGUMENTS];
+
+	if (n != self->n_kinds) {
+		PyErr_Format(PyExc_TypeError, "the probe has %zd arguments, not %zd",
+			     self->n_kinds, n);
+		return NULL;
+	}
+	if (dt_probe_bool(self)) {
+		for (Py_ssize_t i = 0; i < n; i++)
+			if (dt_word_of(values[i], self->kinds[i], &words[i]) != 0)
+				return NULL;
+		/* Looked up last: __index__() of a value may have destroyed the provider. */
+		dtrace_usdt_fire(self->slot->probe, words);
+	}
+	Py_INCREF(Py_None);
+	return Py_None;
+}
+
+#define DT_METHOD(function) ((PyCFunction)(void (*)(void))(function))
+
+static PyMethodDef dt_provider_methods[] = {
+    {"probe", DT_METHOD(dt_provider_probe), METH_VARARGS | METH_KEYWORDS,
+     "probe(name, *types, function=None)\n--\n\n"
+     "A probe that the next load() makes. Its function is the probe's name if none is given.\n"
+     "Types: int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t pointer\n"
+     "string double; at most 12. ValueError: a name or a type that cannot be."},
+    {"load", DT_METHOD(dt_provider_load), METH_NOARGS,
+     "load()\n--\n\n"
+     "Makes what was added since the last load(). OSError: code can be loaded neither from\n"
+     "memory nor from $TMPDIR; the probes stay off then, and can be fired all the same."},
+    {"destroy", DT_METHOD(dt_provider_destroy), METH_NOARGS,
+     "destroy()\n--\n\nUnloads. Its probes are off from then on."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef dt_probe_methods[] = {
+    {"fire", DT_METHOD(dt_probe_fire), METH_FASTCALL,
+     "fire(*values)\n--\n\n"
+     "Fires if somebody traces. A value for each type: int, cut to its size, or None for 0;\n"
+     "str or bytes for a string, up to its first zero byte; float. TypeError: too few or too\n"
+     "many, and while somebody traces values that are of no such type."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef dt_probe_members[] = {
+    {"enabled", (getter)dt_probe_enabled, NULL, "Whether somebody traces, as bool(probe).", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot dt_provider_slots[] = {
+    {Py_tp_new, dt_provider_new},
+    {Py_tp_dealloc, dt_provider_dealloc},
+    {Py_tp_methods, dt_provider_methods},
+    {Py_tp_doc, "Provider(name, module=None)\n--\n\n"
+		"name: letters, digits and _, the last no digit. module: what D shows as the\n"
+		"probes' module; the name, if none is given."},
+    {0, NULL},
+};
+
+static PyType_Slot dt_probe_slots[] = {
+    {Py_tp_dealloc, dt_probe_dealloc},
+    {Py_tp_methods, dt_probe_methods},
+    {Py_tp_getset, dt_probe_members},
+    {Py_nb_bool, dt_probe_bool},
+    {Py_tp_doc, "A probe of a Provider; true while somebody traces it."},
+    {0, NULL},
+};
+
+static PyType_Spec dt_provider_spec = {"dtrace_usdt.Provider", sizeof(struct dt_provider), 0,
+				       Py_TPFLAGS_DEFAULT, dt_provider_slots};
+static PyType_Spec dt_probe_spec = {"dtrace_usdt.Probe", sizeof(struct dt_probe), 0,
+				    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+				    dt_probe_slots};
+
+static struct PyModuleDef dt_module = {
+    PyModuleDef_HEAD_INIT,
+    "dtrace_usdt",
+    "Static probes (USDT) that dtrace, bpftrace and gdb see in a Python program.\n\n"
+    "    provider = dtrace_usdt.Provider('app')\n"
+    "    query = provider.probe('query-start', 'string', 'int32_t', function='parse')\n"
+    "    provider.load()\n"
+    "    if query:\n"
+    "        query.fire(describe(), 7)\n\n"
+    "    # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID\n",
+    -1,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+};
+
+PyMODINIT_FUNC PyInit_dtrace_usdt(void);
+PyMODINIT_FUNC PyInit_dtrace_usdt(void)
+{
+	PyObject *module = PyModule_Create(&dt_module);
+	PyObject *provider = PyType_FromSpec(&dt_provider_spec);
+
+	dt_probe_type = (PyTypeObject *)PyType_FromSpec(&dt_probe_spec);
+	if (!module || !provider || !dt_probe_type ||
+	    PyModule_AddType(module, (PyTypeObject *)provider) != 0 ||
+	    PyModule_AddType(module, dt_probe_type) != 0) {
+		Py_XDECREF(module);
+		Py_XDECREF(provider);
+		return NULL;
+	}
+	Py_DECREF(provider);
+	return module;
+}
