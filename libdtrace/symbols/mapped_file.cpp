@@ -6,8 +6,11 @@
 //   root/PATH, PATH a guess by name: believed when device and inode agree, or when the
 //                   page that holds the ELF header (and the build id) is the same in the
 //                   file and in the target's memory
-//   memory          the segments themselves, laid out as a file without section headers:
-//                   .dynsym is there, .symtab is not
+//   fd/N            a file that has no name any more, or never had one (memfd_create(2)),
+//                   while the target has it open
+//   memory          the segments themselves, laid out as a file. Section headers that the
+//                   segments hold are kept; of most files they do not, and then .dynsym is
+//                   there and .symtab is not
 #include "libdtrace/symbols/mapped_file.hpp"
 
 #include "libdtrace/symbols/elf_sections.hpp"
@@ -18,6 +21,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -105,6 +109,38 @@ bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* fi
     return std::equal(stored.begin(), stored.end(), mapped.begin());
 }
 
+// The target's own descriptor of a mapped file that no path leads to. Links are compared
+// before any file is touched.
+Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
+{
+    const std::string folder = proc(pid, "fd");
+    const std::string link = mapping.path + " (deleted)";
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at(folder, failed), last;
+         !failed && at != last; at.increment(failed)) {
+        std::error_code unreadable;
+        if (std::filesystem::read_symlink(at->path(), unreadable).native() != link)
+            continue;
+        Fd fd = open_regular(at->path());
+        if (fd && same_file(fd, mapping.file))
+            return fd;
+    }
+    return {};
+}
+
+// Whether memory that was laid out as a file has the section headers too.
+bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> programs)
+{
+    std::uint64_t n_bytes = std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
+    if (header.e_shnum == 0 || header.e_shentsize != sizeof(Elf64_Shdr))
+        return false;
+    return std::any_of(programs.begin(), programs.end(), [&](const Elf64_Phdr& p) {
+        return p.p_type == PT_LOAD && header.e_shoff >= p.p_offset &&
+               n_bytes <= p.p_filesz &&
+               header.e_shoff - p.p_offset <= p.p_filesz - n_bytes;
+    });
+}
+
 // The dynamic linker of glibc turns these into addresses of the process, in place.
 void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
                 std::uint64_t bias)
@@ -180,9 +216,11 @@ Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps
     for (const Elf64_Phdr& p : programs)
         if (p.p_type == PT_DYNAMIC && *bias != 0)
             unrelocate(file, p, *bias);
-    header->e_shoff = 0;
-    header->e_shnum = 0;
-    header->e_shstrndx = 0;
+    if (!has_section_headers(*header, programs)) {
+        header->e_shoff = 0;
+        header->e_shnum = 0;
+        header->e_shstrndx = 0;
+    }
     std::memcpy(file.data(), &*header, sizeof(*header));
     return ElfImage::from_bytes(std::move(file), path);
 }
@@ -208,6 +246,9 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
         if (fd && (same_file(fd, mapping.file) || same_first_page(fd, memory, first)))
             return cache.open(std::move(fd), mapping.path, root);
     }
+    if (mapping.deleted)
+        if (Fd fd = open_by_descriptor(pid, mapping))
+            return cache.open(std::move(fd), mapping.path, root);
     return image_from_memory(pid, maps, mapping);
 }
 

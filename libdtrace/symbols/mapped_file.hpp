@@ -19,7 +19,7 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
                                                    ImageCache& cache);
 
 // The last resort of the above: the segments as the target's memory holds them, laid out
-// as a file without section headers.
+// as a file, with section headers only where a segment holds them.
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
                                                     const Mapping& mapping);
 

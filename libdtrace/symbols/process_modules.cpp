@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view vdso_path = "[vdso]";
 constexpr std::string_view vdso_name = "linux-vdso.so.1";
+constexpr std::string_view memory_file_path = "/memfd:"; // memfd_create(2)
 // More only come from a process that means harm; their addresses print as hexadecimal.
 constexpr std::size_t max_modules = 4096;
 
@@ -22,6 +23,10 @@ std::string base_name(std::string_view path)
 {
     if (path == vdso_path)
         return std::string(vdso_name);
+    // A file of memory has the name that its program gave it; a description's fields have
+    // no colon.
+    if (path.starts_with(memory_file_path))
+        path.remove_prefix(memory_file_path.size());
     return std::string(path.substr(path.rfind('/') + 1));
 }
 
