@@ -13,6 +13,8 @@
  * what libraries keep for files only: who may read the memory but not the file sees the
  * same. There is nothing to relocate: what reaches what is filled in when it is loaded.
  *
+ * Section .probes has its name from SystemTap: bpftrace looks for semaphores there alone.
+ *
  * A stub is endbr64; nop; nop of 5 bytes; ret. The note names the first nop, whose trap the
  * kernel's uprobes emulate; both nops together give way to a jump. Its only argument, in
  * %rdi, is the address of the probe's arguments, one word each: so are a dozen of any mix of
@@ -43,7 +45,7 @@ enum { DT_STUB_NOP = 4, DT_STUB_END = 11 };
 /* One row a section: name, type, flags, entry size, link, info, alignment. */
 #define DT_SECTIONS(X)                                                                   \
 	X(text, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 0, 0, 16)           \
-	X(data, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0, 0, 0, 16)               \
+	X(data, ".probes", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0, 0, 0, 16)               \
 	X(dynamic, ".dynamic", SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, 16, DT_S_dynstr, 0, 8) \
 	X(hash, ".hash", SHT_HASH, SHF_ALLOC, 4, DT_S_dynsym, 0, 8)                      \
 	X(dynsym, ".dynsym", SHT_DYNSYM, SHF_ALLOC, 24, DT_S_dynstr, 1, 8)               \
