@@ -2,6 +2,7 @@
 #include "libdtrace/symbols/process_symbols.hpp"
 
 #include "libdtrace/symbols/mapped_file.hpp"
+#include "libdtrace/symbols/static_probes.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <dlfcn.h>
+#include <dtrace/usdt.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <filesystem>
@@ -267,6 +269,40 @@ TEST(ProcessSymbols, ReadsDynamicSymbolsOutOfMemoryWhenNoFileCanBeHad)
     auto mapped = (*image)->bytes(found->addr, found->n_bytes);
     ASSERT_TRUE(stored && mapped);
     EXPECT_TRUE(std::ranges::equal(*stored, *mapped));
+}
+
+// Probes made by libdtrace-usdt: who may not open the file finds them in the memory.
+TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
+{
+    const dtrace_usdt_probe* probe = nullptr;
+    std::unique_ptr<dtrace_usdt_provider, void (*)(dtrace_usdt_provider*)> provider(
+        dtrace_usdt_create("symbols", "app.so.1"), dtrace_usdt_destroy);
+    ASSERT_EQ(dtrace_usdt_add(provider.get(), "f", "hit", "int32_t", &probe), 0);
+    ASSERT_EQ(dtrace_usdt_load(provider.get()), 0) << dtrace_usdt_error();
+
+    ImageCache cache;
+    auto symbols = symbols_of(::getpid(), cache);
+    TargetAddr at{reinterpret_cast<std::uintptr_t>(probe->reach)};
+    EXPECT_EQ(symbols->format_address({at.value + 4}), "app.so.1`f+0x4");
+    auto found = symbols->match_modules("app");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0]->name, "app.so.1");
+    EXPECT_EQ(found[0]->path, "/memfd:app.so.1");
+
+    auto memory = image_from_memory(::getpid(), symbols->maps(), *symbols->maps().at(at));
+    ASSERT_TRUE(memory) << memory.error().text;
+    for (ElfImage* image : {found[0]->image.get(), memory->get()}) {
+        StaticProbes probes = read_static_probes(*image);
+        EXPECT_TRUE(probes.troubles.empty());
+        ASSERT_EQ(probes.probes.size(), 1U);
+        EXPECT_EQ(probes.probes[0].function, "f");
+        EXPECT_EQ(probes.probes[0].name, "hit");
+        ASSERT_EQ(probes.probes[0].sites.size(), 1U);
+        EXPECT_EQ(found[0]->target_addr(probes.probes[0].sites[0].semaphore).value,
+                  reinterpret_cast<std::uintptr_t>(&probe->n_tracers));
+    }
+    EXPECT_EQ(found[0]->target_addr(read_static_probes(**memory).probes[0].sites[0].at),
+              (TargetAddr{at.value + 4}));
 }
 
 TEST(ProcessSymbols, KnowsAModuleWhoseTextWasMovedToAnonymousMemory)
