@@ -32,6 +32,7 @@ namespace {
 
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t largest_memory_image = 64 << 20;
+constexpr std::size_t max_descriptors = 4096; // that are looked at for a mapped file
 
 std::string proc(pid_t pid, std::string_view entry)
 {
@@ -116,8 +117,10 @@ Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
     const std::string folder = proc(pid, "fd");
     const std::string link = mapping.path + " (deleted)";
     std::error_code failed;
+    std::size_t n_seen = 0;
     for (std::filesystem::directory_iterator at(folder, failed), last;
-         !failed && at != last; at.increment(failed)) {
+         !failed && at != last && n_seen < max_descriptors; at.increment(failed)) {
+        n_seen++;
         std::error_code unreadable;
         if (std::filesystem::read_symlink(at->path(), unreadable).native() != link)
             continue;

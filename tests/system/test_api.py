@@ -20,10 +20,10 @@ def install(t, name, *flags, **environment):
                        env={**os.environ, **environment}, check=True, capture_output=True)
     return place
 
-def pkg_config(prefix, *flags):
+def pkg_config(prefix, *flags, package="libdtrace"):
     need("pkg-config")
     at = next(prefix.rglob("libdtrace.pc")).parent
-    return subprocess.run(["pkg-config", *flags, "libdtrace"], check=True, text=True,
+    return subprocess.run(["pkg-config", *flags, package], check=True, text=True,
                           capture_output=True,
                           env={**os.environ, "PKG_CONFIG_PATH": str(at)}).stdout.split()
 
@@ -148,7 +148,7 @@ def headers_compile_as_c_and_as_cpp(t):
     prefix = install(t, "prefix")
     build(prefix, t.scratch / "as_c17", "gcc", "-std=c17")
     build(prefix, t.scratch / "as_cpp11", "g++", "-std=c++11", "-x", "c++")
-    for header in ("dtrace.h", "dtrace/actions.h", "dtrace/faults.h", "dtrace/sdt.h"):
+    for header in ("dtrace.h", "dtrace/actions.h", "dtrace/faults.h", "dtrace/sdt.h", "dtrace/usdt.h"):
         for compiler in (["gcc", "-std=c11", "-x", "c"], ["g++", "-std=c++11", "-x", "c++"]):
             done = subprocess.run([*compiler, *WARNINGS, "-fsyntax-only", "-",
                                    *pkg_config(prefix, "--cflags")], text=True,
@@ -160,14 +160,38 @@ def everything_is_installed_and_nothing_else(t):
     prefix = install(t, "prefix")
     files = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir())
     library = str(pathlib.Path(library_folder(prefix)).relative_to(prefix))
-    equal([re.sub(r"\.so\.[\d.]+$", ".so.N", name.removeprefix(library + "/")) for name in files],
-          ["include/dtrace.h", "include/dtrace/actions.h", "include/dtrace/faults.h", "include/dtrace/sdt.h",
-           "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "pkgconfig/dtrace-usdt.pc", "pkgconfig/libdtrace.pc",
-           "sbin/dtrace", "share/man/man1/dtrace.1"])
+    # The module of Python is there when its headers were there.
+    python = [f"{path.name}" for path in (t.build / "usdt/python").glob("dtrace_usdt*.so")]
+    names = [re.sub(r"\.so\.[\d.]+$", ".so.N", name.removeprefix(library + "/")) for name in files]
+    equal(sorted(re.sub(r"^(lib/)?python[\d.]+/dist-packages/", "", name) for name in names),
+          sorted(["include/dtrace.h", "include/dtrace/actions.h", "include/dtrace/faults.h", "include/dtrace/sdt.h",
+                  "include/dtrace/usdt.h", "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "libdtrace-usdt.a",
+                  "libdtrace-usdt.so", "libdtrace-usdt.so.N", "libdtrace-usdt.so.N", "pkgconfig/dtrace-usdt.pc",
+                  "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "sbin/dtrace", "share/man/man1/dtrace.1",
+                  *python]))
     # The build folder may be gone: nothing looks there.
     for name in files:
         if str(t.build).encode() in (prefix / name).read_bytes():
             raise AssertionError(f"{name} names {t.build}")
+
+def a_program_makes_probes_with_the_installed_library(t):
+    """Shared and static, found by pkg-config, and Python's module where it was installed."""
+    prefix = install(t, "prefix")
+    source = HERE.parent / "victims/usdt/made.c"
+    flags = lambda *more: pkg_config(prefix, "--cflags", "--libs", *more, package="libdtrace-usdt")
+    archive = str(next(prefix.rglob("libdtrace-usdt.a")))
+    for way, libraries in (("shared", flags()), ("static", [archive if word == "-ldtrace-usdt" else word
+                                                            for word in flags("--static")])):
+        program = str(t.scratch / f"made-{way}")
+        subprocess.run(["gcc", "-std=gnu11", *WARNINGS, str(source), "-o", program, *libraries, "-pthread"],
+                       check=True)
+        done = t.run("-qn", "made*:::none { @ = count(); }", "-c", program + " early", stdin="count 70\n",
+                     env={**os.environ, "LD_LIBRARY_PATH": library_folder(prefix)})
+        equal((done.stdout.split(), done.stderr), ("ready enabled 70 times done 70".split(), ""), way)
+    modules = list(prefix.rglob("dtrace_usdt*.so"))
+    if modules:
+        subprocess.run(["/usr/bin/python3", "-c", "import dtrace_usdt; dtrace_usdt.Provider('app').load()"], check=True,
+                       env={**os.environ, "PYTHONPATH": str(modules[0].parent)})
 
 def a_package_is_staged_under_destdir(t):
     stage = install(t, "stage", "--prefix", "/usr", DESTDIR=str(t.scratch / "stage"))
@@ -225,6 +249,7 @@ TESTS = [
     walks_have_the_orders_that_their_names_say,
     a_consumer_attaches_is_interrupted_and_lets_go, a_consumer_is_told_what_was_wrong,
     headers_compile_as_c_and_as_cpp, everything_is_installed_and_nothing_else,
+    a_program_makes_probes_with_the_installed_library,
     a_package_is_staged_under_destdir, the_installed_command_needs_nothing_of_the_build,
     exceptions_are_thrown_by_libgcc, the_manual_page_is_found,
 ]

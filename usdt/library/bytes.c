@@ -61,10 +61,12 @@ void dt_bytes_pad(struct dt_bytes *bytes, size_t to_bytes)
 
 void dt_bytes_align(struct dt_bytes *bytes, size_t unit_bytes)
 {
-	dt_bytes_pad(bytes, (bytes->len_bytes + unit_bytes - 1) & ~(unit_bytes - 1));
+	dt_bytes_pad(bytes,
+		     (bytes->len_bytes + unit_bytes - 1) & ~(unit_bytes - 1));
 }
 
-void dt_bytes_put(struct dt_bytes *bytes, size_t at, const void *data, size_t len_bytes)
+void dt_bytes_put(struct dt_bytes *bytes, size_t at, const void *data,
+		  size_t len_bytes)
 {
 	if (!bytes->failed)
 		memcpy(bytes->data + at, data, len_bytes);

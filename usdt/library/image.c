@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probes of one load as the bytes of an ELF shared object (gABI, psABI x86-64; notes as
- * usdt/probe_notes.hpp describes them):
+ * The probes of one load as the bytes of an ELF shared object (gABI, psABI
+ * x86-64; notes as usdt/probe_notes.hpp describes them):
  *
  *   page 0     R    file and program headers
  *   text       RX   a stub for each probe
  *   data       RW   .dynamic, token, a struct dtrace_usdt_probe for each probe
- *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base .eh_frame_hdr
- *                   .eh_frame .symtab .strtab .shstrtab, section headers
+ *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base
+ * .eh_frame_hdr .eh_frame .symtab .strtab .shstrtab, section headers
  *
- * An address is an offset in the file, so one number says both. All of it is loaded, also
- * what libraries keep for files only: who may read the memory but not the file sees the
- * same. There is nothing to relocate: what reaches what is filled in when it is loaded.
+ * An address is an offset in the file, so one number says both. All of it is
+ * loaded, also what libraries keep for files only: who may read the memory but
+ * not the file sees the same. There is nothing to relocate: what reaches what
+ * is filled in when it is loaded.
  *
- * Section .probes has its name from SystemTap: bpftrace looks for semaphores there alone.
+ * Section .probes has its name from SystemTap: bpftrace looks for semaphores
+ * there alone.
  *
- * A stub is endbr64; nop; nop of 5 bytes; ret. The note names the first nop, whose trap the
- * kernel's uprobes emulate; both nops together give way to a jump. Its only argument, in
- * %rdi, is the address of the probe's arguments, one word each: so are a dozen of any mix of
- * types, and every tracer can read memory, while few can read vector registers.
+ * A stub is endbr64; nop; nop of 5 bytes; ret. The note names the first nop,
+ * whose trap the kernel's uprobes emulate; both nops together give way to a
+ * jump. Its only argument, in %rdi, is the address of the probe's arguments,
+ * one word each: so are a dozen of any mix of types, and every tracer can read
+ * memory, while few can read vector registers.
  *
- * Written by hand, not by libelf: a program that has probes loads no other library for them,
- * and all there is to do is to place things, which libelf leaves to its callers.
+ * Written by hand, not by libelf: a program that has probes loads no other
+ * library for them, and all there is to do is to place things, which libelf
+ * leaves to its callers.
  */
 #include "internal.h"
 
@@ -64,7 +68,7 @@ enum dt_section {
 #define X(id, ...) DT_S_##id,
 	DT_SECTIONS(X)
 #undef X
-	DT_N_SECTIONS
+	    DT_N_SECTIONS
 };
 
 struct dt_making {
@@ -86,7 +90,8 @@ static uint64_t dt_stub_at(const struct dt_making *m, size_t i)
 	return m->text_at + i * DT_USDT_STUB_BYTES;
 }
 
-static void dt_begin(struct dt_making *m, enum dt_section section, size_t unit_bytes)
+static void dt_begin(struct dt_making *m, enum dt_section section,
+		     size_t unit_bytes)
 {
 	dt_bytes_align(m->out, unit_bytes);
 	m->at[section] = m->out->len_bytes;
@@ -144,12 +149,14 @@ static void dt_add_dynamic_symbols(struct dt_making *m)
 }
 
 /* "-4@(%rdi) 8f@8(%rdi)" */
-static void dt_add_operands(struct dt_bytes *out, const struct dt_usdt_wanted *wanted)
+static void dt_add_operands(struct dt_bytes *out,
+			    const struct dt_usdt_wanted *wanted)
 {
 	char text[32];
 
 	for (unsigned i = 0; i < wanted->n_types; i++) {
-		int n = i == 0 ? snprintf(text, sizeof text, "%s@(%%rdi)", wanted->types[i])
+		int n = i == 0 ? snprintf(text, sizeof text, "%s@(%%rdi)",
+					  wanted->types[i])
 			       : snprintf(text, sizeof text, " %s@%u(%%rdi)",
 					  wanted->types[i], 8 * i);
 		dt_bytes_add(out, text, (size_t)n);
@@ -172,8 +179,10 @@ static void dt_add_notes(struct dt_making *m)
 		at = m->out->len_bytes;
 		dt_bytes_add_u64(m->out, dt_stub_at(m, i) + DT_STUB_NOP);
 		dt_bytes_add_u64(m->out, m->at[DT_S_base]);
-		dt_bytes_add_u64(m->out, m->probes_at + i * sizeof(struct dtrace_usdt_probe) +
-				 offsetof(struct dtrace_usdt_probe, n_tracers));
+		dt_bytes_add_u64(
+		    m->out, m->probes_at +
+				i * sizeof(struct dtrace_usdt_probe) +
+				offsetof(struct dtrace_usdt_probe, n_tracers));
 		dt_bytes_add_text(m->out, m->provider);
 		dt_bytes_add_text(m->out, m->wanted[i].name);
 		dt_add_operands(m->out, &m->wanted[i]);
@@ -185,18 +194,18 @@ static void dt_add_notes(struct dt_making *m)
 }
 
 /*
- * Where the caller of a stub is: at all of its instructions on top of the stack. LSB core,
- * 10.5 and 10.6: addresses are 4 bytes, signed, from the place where they stand (0x1b) or
- * from the header's beginning (0x3b).
+ * Where the caller of a stub is: at all of its instructions on top of the
+ * stack. LSB core, 10.5 and 10.6: addresses are 4 bytes, signed, from the place
+ * where they stand (0x1b) or from the header's beginning (0x3b).
  */
 static void dt_add_frames(struct dt_making *m)
 {
 	static const unsigned char cie[] = {
-	    0x14, 0, 0, 0, 0,	 0, 0, 0, /* 20 bytes; a CIE */
-	    1,	  'z', 'R', 0,		  /* version; what is in it */
-	    1,	  0x78, 16, 1, 0x1b,	  /* units 1 and -8; ra is column 16 */
-	    0x0c, 7, 8,			  /* DW_CFA_def_cfa rsp + 8 */
-	    0x90, 1, 0, 0,		  /* DW_CFA_offset ra at cfa - 8; DW_CFA_nop */
+	    0x14, 0,	0,   0, 0,    0, 0, 0, /* 20 bytes; a CIE */
+	    1,	  'z',	'R', 0,		       /* version; what is in it */
+	    1,	  0x78, 16,  1, 0x1b, /* units 1 and -8; ra is column 16 */
+	    0x0c, 7,	8,	      /* DW_CFA_def_cfa rsp + 8 */
+	    0x90, 1,	0,   0, /* DW_CFA_offset ra at cfa - 8; DW_CFA_nop */
 	};
 	static const unsigned char encodings[] = {1, 0x1b, 0x03, 0x3b};
 	const uint64_t fde_bytes = 24;
@@ -207,10 +216,12 @@ static void dt_add_frames(struct dt_making *m)
 	m->at[DT_S_eh] = (m->at[DT_S_eh_hdr] + m->len[DT_S_eh_hdr] + 7) & ~7ULL;
 	first_fde = m->at[DT_S_eh] + sizeof cie;
 	dt_bytes_add(m->out, encodings, sizeof encodings);
-	dt_bytes_add_u32(m->out, (uint32_t)(m->at[DT_S_eh] - m->out->len_bytes));
+	dt_bytes_add_u32(m->out,
+			 (uint32_t)(m->at[DT_S_eh] - m->out->len_bytes));
 	dt_bytes_add_u32(m->out, (uint32_t)m->n);
 	for (size_t i = 0; i < m->n; i++) {
-		dt_bytes_add_u32(m->out, (uint32_t)(dt_stub_at(m, i) - m->at[DT_S_eh_hdr]));
+		dt_bytes_add_u32(
+		    m->out, (uint32_t)(dt_stub_at(m, i) - m->at[DT_S_eh_hdr]));
 		dt_bytes_add_u32(m->out, (uint32_t)(first_fde + i * fde_bytes -
 						    m->at[DT_S_eh_hdr]));
 	}
@@ -218,10 +229,13 @@ static void dt_add_frames(struct dt_making *m)
 	dt_bytes_add(m->out, cie, sizeof cie);
 	for (size_t i = 0; i < m->n; i++) {
 		dt_bytes_add_u32(m->out, fde_bytes - 4);
-		dt_bytes_add_u32(m->out, (uint32_t)(m->out->len_bytes - m->at[DT_S_eh]));
-		dt_bytes_add_u32(m->out, (uint32_t)(dt_stub_at(m, i) - m->out->len_bytes));
+		dt_bytes_add_u32(
+		    m->out, (uint32_t)(m->out->len_bytes - m->at[DT_S_eh]));
+		dt_bytes_add_u32(
+		    m->out, (uint32_t)(dt_stub_at(m, i) - m->out->len_bytes));
 		dt_bytes_add_u32(m->out, DT_STUB_END);
-		dt_bytes_add_u64(m->out, 0); /* no augmentation data; DW_CFA_nop */
+		dt_bytes_add_u64(m->out,
+				 0); /* no augmentation data; DW_CFA_nop */
 	}
 	dt_bytes_add_u32(m->out, 0); /* the end */
 	dt_end(m, DT_S_eh);
@@ -259,11 +273,15 @@ static uint64_t dt_add_section_headers(struct dt_making *m)
 		const char *name;
 		Elf64_Shdr header;
 	} rows[DT_N_SECTIONS] = {
-#define X(id, name, type, flags, entry, link, info, unit)                                \
-	[DT_S_##id] = {name,                                                             \
-		       {.sh_type = type, .sh_flags = flags, .sh_entsize = entry,         \
-			.sh_link = link, .sh_info = info, .sh_addralign = unit}},
-		DT_SECTIONS(X)
+#define X(id, name, type, flags, entry, link, info, unit)                      \
+	[DT_S_##id] = {name,                                                   \
+		       {.sh_type = type,                                       \
+			.sh_flags = flags,                                     \
+			.sh_entsize = entry,                                   \
+			.sh_link = link,                                       \
+			.sh_info = info,                                       \
+			.sh_addralign = unit}},
+	    DT_SECTIONS(X)
 #undef X
 	};
 	uint32_t name_at[DT_N_SECTIONS] = {0};
@@ -272,7 +290,8 @@ static uint64_t dt_add_section_headers(struct dt_making *m)
 	dt_begin(m, DT_S_shstrtab, 1);
 	dt_bytes_add_text(m->out, "");
 	for (int i = 1; i < DT_N_SECTIONS; i++) {
-		name_at[i] = (uint32_t)(m->out->len_bytes - m->at[DT_S_shstrtab]);
+		name_at[i] =
+		    (uint32_t)(m->out->len_bytes - m->at[DT_S_shstrtab]);
 		dt_bytes_add_text(m->out, rows[i].name);
 	}
 	dt_end(m, DT_S_shstrtab);
@@ -306,8 +325,8 @@ static void dt_put_dynamic(struct dt_making *m)
 static void dt_put_headers(struct dt_making *m, uint64_t section_headers_at)
 {
 	const Elf64_Ehdr file = {
-	    .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			EV_CURRENT},
+	    .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+			ELFDATA2LSB, EV_CURRENT},
 	    .e_type = ET_DYN,
 	    .e_machine = EM_X86_64,
 	    .e_version = EV_CURRENT,
@@ -331,7 +350,8 @@ static void dt_put_headers(struct dt_making *m, uint64_t section_headers_at)
 	     DT_PAGE_BYTES},
 	    {PT_LOAD, PF_R | PF_W, m->data_at, data_end, DT_PAGE_BYTES},
 	    {PT_LOAD, PF_R, m->rest_at, m->out->len_bytes, DT_PAGE_BYTES},
-	    {PT_DYNAMIC, PF_R | PF_W, m->data_at, m->data_at + m->len[DT_S_dynamic], 8},
+	    {PT_DYNAMIC, PF_R | PF_W, m->data_at,
+	     m->data_at + m->len[DT_S_dynamic], 8},
 	    {PT_GNU_EH_FRAME, PF_R, m->at[DT_S_eh_hdr],
 	     m->at[DT_S_eh_hdr] + m->len[DT_S_eh_hdr], 8},
 	    {PT_GNU_STACK, PF_R | PF_W, 0, 0, 16},
@@ -350,15 +370,19 @@ static void dt_put_headers(struct dt_making *m, uint64_t section_headers_at)
 		    .p_align = segments[i].unit,
 		};
 
-		dt_bytes_put(m->out, sizeof file + i * sizeof header, &header, sizeof header);
+		dt_bytes_put(m->out, sizeof file + i * sizeof header, &header,
+			     sizeof header);
 	}
 }
 
 int dt_usdt_make_image(struct dt_usdt_image *image, const char *provider,
-		       const struct dt_usdt_wanted *wanted, size_t n_wanted, uint64_t token)
+		       const struct dt_usdt_wanted *wanted, size_t n_wanted,
+		       uint64_t token)
 {
-	struct dt_making making = {
-	    .out = &image->bytes, .provider = provider, .wanted = wanted, .n = n_wanted};
+	struct dt_making making = {.out = &image->bytes,
+				   .provider = provider,
+				   .wanted = wanted,
+				   .n = n_wanted};
 	struct dt_making *m = &making;
 
 	memset(image, 0, sizeof *image);
@@ -367,7 +391,8 @@ int dt_usdt_make_image(struct dt_usdt_image *image, const char *provider,
 	image->dynamic_at = m->data_at;
 	image->token_at = m->data_at + DT_N_DYNAMIC * sizeof(Elf64_Dyn);
 	m->probes_at = image->token_at + 16;
-	m->rest_at = dt_page_up(m->probes_at + n_wanted * sizeof(struct dtrace_usdt_probe));
+	m->rest_at = dt_page_up(m->probes_at +
+				n_wanted * sizeof(struct dtrace_usdt_probe));
 	image->probes_at = m->probes_at;
 	image->stubs_at = m->text_at;
 
@@ -383,8 +408,9 @@ int dt_usdt_make_image(struct dt_usdt_image *image, const char *provider,
 	dt_put_headers(m, section_headers_at);
 	if (image->bytes.failed) {
 		dt_bytes_free(&image->bytes);
-		return dt_usdt_fail(ENOMEM, "no memory for the %zu probes of provider %s",
-				    n_wanted, provider);
+		return dt_usdt_fail(
+		    ENOMEM, "no memory for the %zu probes of provider %s",
+		    n_wanted, provider);
 	}
 	return 0;
 }

@@ -21,14 +21,16 @@
 #define DT_HIDDEN __attribute__((visibility("hidden")))
 
 enum {
-	DT_USDT_MAX_PROVIDER = 55, /* D has 63 with the pid, and some to spare */
+	DT_USDT_MAX_PROVIDER =
+	    55, /* D has 63 with the pid, and some to spare */
 	DT_USDT_MAX_MODULE = 63,
 	DT_USDT_MAX_FUNCTION = 127,
 	DT_USDT_MAX_NAME = 63,
 	DT_USDT_MAX_PROBES = 1 << 20, /* of one load: offsets stay below 2^31 */
 };
 
-/* One row a type: its name, its size in a note, where - is signed and f floating. */
+/* One row a type: its name, its size in a note, where - is signed and f
+ * floating. */
 /* clang-format off */
 #define DT_USDT_TYPES(X)     \
 	X("int8_t",   "-1")  \
@@ -49,11 +51,13 @@ struct dt_usdt_wanted {
 	const struct dtrace_usdt_probe **slot;
 	char *function;
 	char *name; /* as in the note: query__start */
-	const char *types[DTRACE_USDT_MAX_ARGUMENTS]; /* their sizes in a note */
+	const char
+	    *types[DTRACE_USDT_MAX_ARGUMENTS]; /* their sizes in a note */
 	unsigned n_types;
 };
 
-/* The bytes, and whether there was memory for all of them: looked at once, at the end. */
+/* The bytes, and whether there was memory for all of them: looked at once, at
+ * the end. */
 struct dt_bytes {
 	unsigned char *data;
 	size_t len_bytes;
@@ -61,11 +65,13 @@ struct dt_bytes {
 	int failed;
 };
 
-DT_HIDDEN void dt_bytes_add(struct dt_bytes *bytes, const void *data, size_t len_bytes);
+DT_HIDDEN void dt_bytes_add(struct dt_bytes *bytes, const void *data,
+			    size_t len_bytes);
 DT_HIDDEN void dt_bytes_add_text(struct dt_bytes *bytes, const char *text);
 DT_HIDDEN void dt_bytes_add_u32(struct dt_bytes *bytes, uint32_t value);
 DT_HIDDEN void dt_bytes_add_u64(struct dt_bytes *bytes, uint64_t value);
-/* Zeros up to a place that is no smaller, and up to a multiple of a power of two. */
+/* Zeros up to a place that is no smaller, and up to a multiple of a power of
+ * two. */
 DT_HIDDEN void dt_bytes_pad(struct dt_bytes *bytes, size_t to_bytes);
 DT_HIDDEN void dt_bytes_align(struct dt_bytes *bytes, size_t unit_bytes);
 /* Over what is there. */
@@ -81,9 +87,11 @@ DT_HIDDEN int dt_usdt_check_provider(const char *name);
 DT_HIDDEN int dt_usdt_check_module(const char *name);
 DT_HIDDEN int dt_usdt_check_function(const char *name);
 DT_HIDDEN int dt_usdt_check_name(const char *name);
-DT_HIDDEN int dt_usdt_parse_types(const char *text, struct dt_usdt_wanted *wanted);
+DT_HIDDEN int dt_usdt_parse_types(const char *text,
+				  struct dt_usdt_wanted *wanted);
 
-/* Where the parts are that the loader of an image asks for: from its beginning. */
+/* Where the parts are that the loader of an image asks for: from its beginning.
+ */
 struct dt_usdt_image {
 	struct dt_bytes bytes;
 	size_t dynamic_at;
@@ -95,9 +103,10 @@ struct dt_usdt_image {
 enum { DT_USDT_STUB_BYTES = 16 };
 
 /* token: what tells the loaded image from any other of this process. */
-DT_HIDDEN int dt_usdt_make_image(struct dt_usdt_image *image, const char *provider,
-				 const struct dt_usdt_wanted *wanted, size_t n_wanted,
-				 uint64_t token);
+DT_HIDDEN int dt_usdt_make_image(struct dt_usdt_image *image,
+				 const char *provider,
+				 const struct dt_usdt_wanted *wanted,
+				 size_t n_wanted, uint64_t token);
 
 /* One image, loaded. */
 struct dt_usdt_object {
@@ -111,8 +120,8 @@ struct dt_usdt_object {
 };
 
 DT_HIDDEN int dt_usdt_load_image(struct dt_usdt_object *object,
-				 const struct dt_usdt_image *image, const char *module,
-				 uint64_t token);
+				 const struct dt_usdt_image *image,
+				 const char *module, uint64_t token);
 DT_HIDDEN void dt_usdt_unload(struct dt_usdt_object *object);
 
 #endif

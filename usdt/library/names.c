@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What names and types may be: what D can say, and what all readers of notes can.
+ * What names and types may be: what D can say, and what all readers of notes
+ * can.
  *
  * Characters are those of ASCII, whatever the locale.
  */
@@ -35,7 +36,8 @@ static int dt_check_length(const char *what, const char *name, size_t max_bytes)
 		return dt_usdt_fail(EINVAL, "a %s's name is empty", what);
 	if (n > max_bytes)
 		return dt_usdt_fail(EINVAL,
-				    "%s %.20s... has %zu bytes of at most %zu: give it a shorter name",
+				    "%s %.20s... has %zu bytes of at most %zu: "
+				    "give it a shorter name",
 				    what, name, n, max_bytes);
 	return 0;
 }
@@ -49,14 +51,18 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 	if (error)
 		return error;
 	if (!dt_begins_name(name[0]))
-		return dt_usdt_fail(EINVAL, "a %s's name begins with %s: letters and _ can",
-				    what, dt_shown(one, name[0]));
+		return dt_usdt_fail(
+		    EINVAL, "a %s's name begins with %s: letters and _ can",
+		    what, dt_shown(one, name[0]));
 	for (const char *c = name; *c; c++)
-		if (!dt_begins_name(*c) && !dt_is_digit(*c) && !strchr(also, *c))
-			return dt_usdt_fail(EINVAL,
-					    "%s %.*s... goes on with %s: letters, digits%s and _ are possible",
-					    what, (int)(c - name), name, dt_shown(one, *c),
-					    *also ? ", -" : "");
+		if (!dt_begins_name(*c) && !dt_is_digit(*c) &&
+		    !strchr(also, *c))
+			return dt_usdt_fail(
+			    EINVAL,
+			    "%s %.*s... goes on with %s: letters, digits%s and "
+			    "_ are possible",
+			    what, (int)(c - name), name, dt_shown(one, *c),
+			    *also ? ", -" : "");
 	return 0;
 }
 
@@ -66,7 +72,8 @@ int dt_usdt_check_provider(const char *name)
 
 	if (!error && dt_is_digit(name[strlen(name) - 1]))
 		return dt_usdt_fail(EINVAL,
-				    "provider %s ends in a digit: D has the pid there, append _",
+				    "provider %s ends in a digit: D has the "
+				    "pid there, append _",
 				    name);
 	return error;
 }
@@ -80,13 +87,14 @@ int dt_usdt_check_name(const char *name)
 		in_note += *c == '-';
 	if (!error && in_note > DT_USDT_MAX_NAME)
 		return dt_usdt_fail(EINVAL,
-				    "probe %.20s... has %zu bytes of at most %d in its note, where - is __",
+				    "probe %.20s... has %zu bytes of at most "
+				    "%d in its note, where - is __",
 				    name, in_note, DT_USDT_MAX_NAME);
 	return error;
 }
 
-static int dt_check_visible(const char *what, const char *name, size_t max_bytes,
-			    const char *never)
+static int dt_check_visible(const char *what, const char *name,
+			    size_t max_bytes, const char *never)
 {
 	int error = dt_check_length(what, name, max_bytes);
 
@@ -96,10 +104,12 @@ static int dt_check_visible(const char *what, const char *name, size_t max_bytes
 		return error;
 	for (const char *c = name; *c; c++)
 		if (*c <= ' ' || *c > '~' || strchr(never, *c))
-			return dt_usdt_fail(EINVAL,
-					    "%s %.*s... goes on with %s: visible ASCII without %s is possible",
-					    what, (int)(c - name), name, dt_shown(one, *c),
-					    never[1] ? ": and /" : ":");
+			return dt_usdt_fail(
+			    EINVAL,
+			    "%s %.*s... goes on with %s: visible ASCII without "
+			    "%s is possible",
+			    what, (int)(c - name), name, dt_shown(one, *c),
+			    never[1] ? ": and /" : ":");
 	return 0;
 }
 
@@ -119,7 +129,7 @@ static const char *dt_size_of_type(const char *name, size_t len_bytes)
 		const char *name, *size;
 	} rows[] = {
 #define X(name, size) {name, size},
-		DT_USDT_TYPES(X)
+	    DT_USDT_TYPES(X)
 #undef X
 	};
 
@@ -135,18 +145,22 @@ int dt_usdt_parse_types(const char *text, struct dt_usdt_wanted *wanted)
 	static const char blanks[] = " \t\n,";
 
 	wanted->n_types = 0;
-	for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+	for (text += strspn(text, blanks); *text;
+	     text += strspn(text, blanks)) {
 		size_t n = strcspn(text, blanks);
 		const char *size = dt_size_of_type(text, n);
 
 		if (!size)
-			return dt_usdt_fail(EINVAL, "'%.*s' is no type of an argument: there are"
+			return dt_usdt_fail(
+			    EINVAL,
+			    "'%.*s' is no type of an argument: there are"
 #define X(name, size) " " name
-					    DT_USDT_TYPES(X),
+			    DT_USDT_TYPES(X),
 #undef X
-					    n > 40 ? 40 : (int)n, text);
+			    n > 40 ? 40 : (int)n, text);
 		if (wanted->n_types == DTRACE_USDT_MAX_ARGUMENTS)
-			return dt_usdt_fail(EINVAL, "a probe has at most %d arguments",
+			return dt_usdt_fail(EINVAL,
+					    "a probe has at most %d arguments",
 					    DTRACE_USDT_MAX_ARGUMENTS);
 		wanted->types[wanted->n_types++] = size;
 		text += n;

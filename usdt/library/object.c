@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An image as a library of this process: a file of memory (memfd_create(2)), or where such
- * files or their code are not to be had a file below $TMPDIR that is unlinked at once, and
- * dlopen(3) on it.
+ * An image as a library of this process: a file of memory (memfd_create(2)), or
+ * where such files or their code are not to be had a file below $TMPDIR that is
+ * unlinked at once, and dlopen(3) on it.
  *
  *   the name of the file     the module's, which tracers show
- *   the name for dlopen()    /proc/PID/fd/N: what a debugger of this process can open too
- *   the descriptor           stays open: by it tracers of the same user read the file
+ *   the name for dlopen()    /proc/PID/fd/N: what a debugger of this process
+ * can open too the descriptor           stays open: by it tracers of the same
+ * user read the file
  *
- * The dynamic linker takes a library of the same name for the same library. Descriptors are
- * numbers, and a program may close ours: so what it loaded is believed for its token alone.
+ * The dynamic linker takes a library of the same name for the same library.
+ * Descriptors are numbers, and a program may close ours: so what it loaded is
+ * believed for its token alone.
  */
 #define _GNU_SOURCE
 #include "internal.h"
@@ -23,11 +25,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U /* since Linux 6.3: nobody can exec it; it may be mapped */
+#define MFD_NOEXEC_SEAL                                                        \
+	8U /* since Linux 6.3: nobody can exec it; it may be mapped */
 #endif
 
 enum { DT_MAX_NAMES_TAKEN = 16 };
@@ -70,10 +74,18 @@ static int dt_away_from_streams(int fd)
 
 static int dt_write_all(int fd, const struct dt_bytes *bytes)
 {
+	struct rlimit limit;
 	size_t done = 0;
 
+	/* The kernel would send SIGXFSZ, which kills. */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	    limit.rlim_cur < bytes->len_bytes) {
+		errno = EFBIG;
+		return -1;
+	}
 	while (done < bytes->len_bytes) {
-		ssize_t n = write(fd, bytes->data + done, bytes->len_bytes - done);
+		ssize_t n =
+		    write(fd, bytes->data + done, bytes->len_bytes - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -108,8 +120,8 @@ static int dt_find_name(int fd, char *name, size_t size, const char *path)
 	return path && snprintf(name, size, "%s", path) < (int)size ? 0 : -1;
 }
 
-static int dt_is_ours(void *handle, const struct dt_usdt_image *image, uint64_t token,
-		      unsigned char **base)
+static int dt_is_ours(void *handle, const struct dt_usdt_image *image,
+		      uint64_t token, unsigned char **base)
 {
 	struct link_map *map;
 
@@ -120,10 +132,11 @@ static int dt_is_ours(void *handle, const struct dt_usdt_image *image, uint64_t 
 	       memcmp(*base + image->token_at, &token, sizeof token) == 0;
 }
 
-/* Takes the descriptor over when it succeeds. path: where the file is, if it is anywhere. */
-static int dt_open_library(struct dt_usdt_object *object, const struct dt_usdt_image *image,
-			   uint64_t token, int fd, const char *path,
-			   struct dt_trouble *trouble)
+/* Takes the descriptor over when it succeeds. path: where the file is, if it is
+ * anywhere. */
+static int dt_open_library(struct dt_usdt_object *object,
+			   const struct dt_usdt_image *image, uint64_t token,
+			   int fd, const char *path, struct dt_trouble *trouble)
 {
 	struct stat st;
 	char name[4096];
@@ -131,8 +144,10 @@ static int dt_open_library(struct dt_usdt_object *object, const struct dt_usdt_i
 	for (int i = 0; i < DT_MAX_NAMES_TAKEN; i++) {
 		int next;
 
-		if (fstat(fd, &st) != 0 || dt_find_name(fd, name, sizeof name, path) != 0) {
-			dt_trouble(trouble, errno, "/proc has no name for the file");
+		if (fstat(fd, &st) != 0 ||
+		    dt_find_name(fd, name, sizeof name, path) != 0) {
+			dt_trouble(trouble, errno,
+				   "/proc has no name for the file");
 			break;
 		}
 		object->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -163,10 +178,12 @@ static int dt_open_library(struct dt_usdt_object *object, const struct dt_usdt_i
 }
 
 static int dt_load_from_memory(struct dt_usdt_object *object,
-			       const struct dt_usdt_image *image, const char *module,
-			       uint64_t token, struct dt_trouble *trouble)
+			       const struct dt_usdt_image *image,
+			       const char *module, uint64_t token,
+			       struct dt_trouble *trouble)
 {
-	int fd = memfd_create(module, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	int fd = memfd_create(module, MFD_CLOEXEC | MFD_ALLOW_SEALING |
+					  MFD_NOEXEC_SEAL);
 
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create(module, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -179,47 +196,55 @@ static int dt_load_from_memory(struct dt_usdt_object *object,
 		return -1;
 	}
 	/* Not needed, only better: what is mapped stays what it is. */
-	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+	(void)fcntl(fd, F_ADD_SEALS,
+		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
 	return dt_open_library(object, image, token, fd, NULL, trouble);
 }
 
 static int dt_load_from_folder(struct dt_usdt_object *object,
-			       const struct dt_usdt_image *image, const char *module,
-			       uint64_t token, struct dt_trouble *trouble)
+			       const struct dt_usdt_image *image,
+			       const char *module, uint64_t token,
+			       struct dt_trouble *trouble)
 {
 	const char *tmp = secure_getenv("TMPDIR");
 	char folder[3072], path[3200];
 	int fd, failed;
 
-	snprintf(folder, sizeof folder, "%s/dtrace-usdt-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	snprintf(folder, sizeof folder, "%s/dtrace-usdt-XXXXXX",
+		 tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(folder))
 		return dt_trouble(trouble, errno, folder);
 	snprintf(path, sizeof path, "%s/%s", folder, module);
-	fd = dt_away_from_streams(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
+	fd = dt_away_from_streams(
+	    open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
 	if (fd < 0) {
 		failed = dt_trouble(trouble, errno, path);
 	} else if (dt_write_all(fd, &image->bytes) != 0) {
 		failed = dt_trouble(trouble, errno, path);
 		close(fd);
 	} else {
-		failed = dt_open_library(object, image, token, fd, path, trouble);
+		failed =
+		    dt_open_library(object, image, token, fd, path, trouble);
 	}
 	unlink(path);
 	rmdir(folder);
 	return failed;
 }
 
-int dt_usdt_load_image(struct dt_usdt_object *object, const struct dt_usdt_image *image,
-		       const char *module, uint64_t token)
+int dt_usdt_load_image(struct dt_usdt_object *object,
+		       const struct dt_usdt_image *image, const char *module,
+		       uint64_t token)
 {
 	struct dt_trouble memory, folder;
 
 	if (dt_load_from_memory(object, image, module, token, &memory) == 0 ||
 	    dt_load_from_folder(object, image, module, token, &folder) == 0)
 		return 0;
-	return dt_usdt_fail(folder.error,
-			    "the probes of module %s can be loaded neither from memory (%s) nor from a file (%s): TMPDIR may name a folder for it",
-			    module, memory.text, folder.text);
+	return dt_usdt_fail(
+	    folder.error,
+	    "the probes of module %s can be loaded neither from memory (%s) "
+	    "nor from a file (%s): TMPDIR may name a folder for it",
+	    module, memory.text, folder.text);
 }
 
 void dt_usdt_unload(struct dt_usdt_object *object)

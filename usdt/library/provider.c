@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers. What was added waits in `wanted` until it is loaded; each load is an object of
- * its own, so that a provider can grow.
+ * Providers. What was added waits in `wanted` until it is loaded; each load is
+ * an object of its own, so that a provider can grow.
  *
- * The caller's variable always holds a probe that can be tested and fired: dt_usdt_off, or
- * one in the data of an object.
+ * The caller's variable always holds a probe that can be tested and fired:
+ * dt_usdt_off, or one in the data of an object.
  */
 #define _GNU_SOURCE /* strdup() */
 #include "internal.h"
@@ -28,12 +28,14 @@ static void dt_reach_nothing(const uint64_t *arguments)
 
 static const struct dtrace_usdt_probe dt_usdt_off = {.reach = dt_reach_nothing};
 
-static void dt_set(const struct dtrace_usdt_probe **slot, const struct dtrace_usdt_probe *to)
+static void dt_set(const struct dtrace_usdt_probe **slot,
+		   const struct dtrace_usdt_probe *to)
 {
 	__atomic_store_n(slot, to, __ATOMIC_RELEASE);
 }
 
-struct dtrace_usdt_provider *dtrace_usdt_create(const char *name, const char *module)
+struct dtrace_usdt_provider *dtrace_usdt_create(const char *name,
+						const char *module)
 {
 	struct dtrace_usdt_provider *provider;
 
@@ -92,19 +94,24 @@ int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
 	memset(&wanted, 0, sizeof wanted);
 	if ((error = dt_usdt_check_name(name ? name : "")) != 0 ||
 	    (function && (error = dt_usdt_check_function(function)) != 0) ||
-	    (error = dt_usdt_parse_types(arguments ? arguments : "", &wanted)) != 0)
+	    (error =
+		 dt_usdt_parse_types(arguments ? arguments : "", &wanted)) != 0)
 		return error;
 	if (provider->n_wanted == DT_USDT_MAX_PROBES)
-		return dt_usdt_fail(E2BIG, "provider %s has %d probes that are not loaded: load them first",
+		return dt_usdt_fail(E2BIG,
+				    "provider %s has %d probes that are not "
+				    "loaded: load them first",
 				    provider->name, DT_USDT_MAX_PROBES);
 	wanted.slot = probe;
 	wanted.name = dt_name_in_note(name);
-	wanted.function = wanted.name ? strdup(function ? function : wanted.name) : NULL;
+	wanted.function =
+	    wanted.name ? strdup(function ? function : wanted.name) : NULL;
 	if (!wanted.function || !dt_have_room(provider)) {
 		free(wanted.function);
 		free(wanted.name);
-		return dt_usdt_fail(ENOMEM, "no memory for probe %s of provider %s", name,
-				    provider->name);
+		return dt_usdt_fail(ENOMEM,
+				    "no memory for probe %s of provider %s",
+				    name, provider->name);
 	}
 	provider->wanted[provider->n_wanted++] = wanted;
 	return 0;
@@ -122,7 +129,8 @@ static void dt_forget_wanted(struct dtrace_usdt_provider *provider)
 }
 
 /* What is wanted are the object's probes from now on. */
-static void dt_hand_out(struct dtrace_usdt_provider *provider, struct dt_usdt_object *object,
+static void dt_hand_out(struct dtrace_usdt_provider *provider,
+			struct dt_usdt_object *object,
 			const struct dt_usdt_image *image)
 {
 	struct dtrace_usdt_probe *probes =
@@ -130,8 +138,8 @@ static void dt_hand_out(struct dtrace_usdt_provider *provider, struct dt_usdt_ob
 	unsigned char *stubs = object->base + image->stubs_at;
 
 	for (size_t i = 0; i < provider->n_wanted; i++) {
-		probes[i].reach =
-		    (void (*)(const uint64_t *))(stubs + i * DT_USDT_STUB_BYTES);
+		probes[i].reach = (void (*)(const uint64_t *))(
+		    stubs + i * DT_USDT_STUB_BYTES);
 		object->slots[i] = provider->wanted[i].slot;
 		dt_set(object->slots[i], &probes[i]);
 	}
@@ -152,17 +160,20 @@ int dtrace_usdt_load(struct dtrace_usdt_provider *provider)
 		return 0;
 	object = calloc(1, sizeof *object);
 	if (object)
-		object->slots = calloc(provider->n_wanted, sizeof *object->slots);
+		object->slots =
+		    calloc(provider->n_wanted, sizeof *object->slots);
 	if (!object || !object->slots) {
 		free(object);
-		return dt_usdt_fail(ENOMEM, "no memory for the %zu probes of provider %s",
-				    provider->n_wanted, provider->name);
+		return dt_usdt_fail(
+		    ENOMEM, "no memory for the %zu probes of provider %s",
+		    provider->n_wanted, provider->name);
 	}
 	token = (uint64_t)(uintptr_t)object;
 	error = dt_usdt_make_image(&image, provider->name, provider->wanted,
 				   provider->n_wanted, token);
 	if (error == 0) {
-		error = dt_usdt_load_image(object, &image, provider->module, token);
+		error =
+		    dt_usdt_load_image(object, &image, provider->module, token);
 		dt_bytes_free(&image.bytes);
 	}
 	if (error != 0) {

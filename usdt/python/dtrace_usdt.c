@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static probes for Python programs: dtrace/usdt.h as a module, for any Python from 3.10 on.
+ * Static probes for Python programs: dtrace/usdt.h as a module, for any Python
+ * from 3.10 on.
  *
  *   Provider ──owns──> struct dtrace_usdt_provider, slots
  *      ^                                             ^
  *      └──────holds── Probe ──────────looks at───────┘
  *
- * A Probe holds its Provider: the library writes to the slot when the provider goes away,
- * which is when nobody has it or a probe of it any more, or when destroy() says so.
+ * A Probe holds its Provider: the library writes to the slot when the provider
+ * goes away, which is when nobody has it or a probe of it any more, or when
+ * destroy() says so.
  *
- * A C extension, since a test that is off is what there is most of: `if probe:` is one call
- * of a slot, without a frame. All of it runs under the GIL, so no thread is in a probe while
- * another one destroys it.
+ * A C extension, since a test that is off is what there is most of: `if probe:`
+ * is one call of a slot, without a frame. All of it runs under the GIL, so no
+ * thread is in a probe while another one destroys it.
  */
 #define Py_LIMITED_API 0x030a0000
 #define PY_SSIZE_T_CLEAN
@@ -28,8 +30,8 @@ struct dt_slot {
 };
 
 struct dt_provider {
-	PyObject_HEAD
-	struct dtrace_usdt_provider *provider; /* NULL: destroyed */
+	PyObject_HEAD struct dtrace_usdt_provider
+	    *provider; /* NULL: destroyed */
 	struct dt_slot *slots;
 };
 
@@ -37,8 +39,7 @@ struct dt_provider {
 enum dt_kind { DT_INTEGER, DT_STRING, DT_DOUBLE };
 
 struct dt_probe {
-	PyObject_HEAD
-	PyObject *provider;
+	PyObject_HEAD PyObject *provider;
 	const struct dt_slot *slot;
 	Py_ssize_t n_kinds;
 	unsigned char kinds[DTRACE_USDT_MAX_ARGUMENTS];
@@ -53,7 +54,8 @@ static PyObject *dt_raise(int error)
 	} else if (error == EINVAL || error == E2BIG) {
 		PyErr_SetString(PyExc_ValueError, dtrace_usdt_error());
 	} else {
-		PyObject *arguments = Py_BuildValue("(is)", error, dtrace_usdt_error());
+		PyObject *arguments =
+		    Py_BuildValue("(is)", error, dtrace_usdt_error());
 
 		if (arguments)
 			PyErr_SetObject(PyExc_OSError, arguments);
@@ -69,14 +71,16 @@ static int dt_is_alive(struct dt_provider *self)
 	return self->provider != NULL;
 }
 
-static PyObject *dt_provider_new(PyTypeObject *type, PyObject *args, PyObject *words)
+static PyObject *dt_provider_new(PyTypeObject *type, PyObject *args,
+				 PyObject *words)
 {
 	static char *names[] = {"name", "module", NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	const char *name, *module = NULL;
 	struct dt_provider *self;
 
-	if (!PyArg_ParseTupleAndKeywords(args, words, "s|z:Provider", names, &name, &module))
+	if (!PyArg_ParseTupleAndKeywords(args, words, "s|z:Provider", names,
+					 &name, &module))
 		return NULL;
 	self = (struct dt_provider *)allocate(type, 0);
 	if (!self)
@@ -104,17 +108,19 @@ static void dt_provider_dealloc(struct dt_provider *self)
 	Py_DECREF(type);
 }
 
-/* types: text. -1: an exception is set. The library has checked that all are types. */
+/* types: text. -1: an exception is set. The library has checked that all are
+ * types. */
 static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 {
 	Py_ssize_t n = PyTuple_Size(types);
 
 	for (Py_ssize_t i = 0; i < n && i < DTRACE_USDT_MAX_ARGUMENTS; i++) {
-		const char *type = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(types, i), NULL);
+		const char *type =
+		    PyUnicode_AsUTF8AndSize(PyTuple_GetItem(types, i), NULL);
 
 		if (!type)
 			return -1;
-		probe->kinds[i] = strcmp(type, "string") == 0   ? DT_STRING
+		probe->kinds[i] = strcmp(type, "string") == 0	? DT_STRING
 				  : strcmp(type, "double") == 0 ? DT_DOUBLE
 								: DT_INTEGER;
 	}
@@ -127,12 +133,14 @@ static int dt_check_types(PyObject *types)
 {
 	for (Py_ssize_t i = 0; i < PyTuple_Size(types); i++) {
 		PyObject *each = PyTuple_GetItem(types, i);
-		const char *type =
-		    PyUnicode_Check(each) ? PyUnicode_AsUTF8AndSize(each, NULL) : NULL;
+		const char *type = PyUnicode_Check(each)
+				       ? PyUnicode_AsUTF8AndSize(each, NULL)
+				       : NULL;
 
 		if (type && *type && !strpbrk(type, ", \t\n"))
 			continue;
-		PyErr_Format(PyExc_TypeError, "type %zd of the probe is no word", i);
+		PyErr_Format(PyExc_TypeError,
+			     "type %zd of the probe is no word", i);
 		return -1;
 	}
 	return 0;
@@ -149,8 +157,8 @@ static PyObject *dt_joined(PyObject *types)
 	return joined;
 }
 
-static int dt_add(struct dt_provider *self, struct dt_probe *probe, const char *function,
-		  const char *name, PyObject *types)
+static int dt_add(struct dt_provider *self, struct dt_probe *probe,
+		  const char *function, const char *name, PyObject *types)
 {
 	struct dt_slot *slot = calloc(1, sizeof *slot);
 	PyObject *joined = NULL;
@@ -168,7 +176,8 @@ static int dt_add(struct dt_provider *self, struct dt_probe *probe, const char *
 		free(slot);
 		return -1;
 	}
-	error = dtrace_usdt_add(self->provider, function, name, text, &slot->probe);
+	error =
+	    dtrace_usdt_add(self->provider, function, name, text, &slot->probe);
 	Py_DECREF(joined);
 	if (error != 0) {
 		free(slot);
@@ -183,10 +192,12 @@ static int dt_add(struct dt_provider *self, struct dt_probe *probe, const char *
 	return 0;
 }
 
-static PyObject *dt_provider_probe(struct dt_provider *self, PyObject *args, PyObject *words)
+static PyObject *dt_provider_probe(struct dt_provider *self, PyObject *args,
+				   PyObject *words)
 {
 	static char *names[] = {"", "function", NULL};
-	allocfunc allocate = (allocfunc)PyType_GetSlot(dt_probe_type, Py_tp_alloc);
+	allocfunc allocate =
+	    (allocfunc)PyType_GetSlot(dt_probe_type, Py_tp_alloc);
 	PyObject *first = NULL, *types = NULL, *result = NULL;
 	const char *name, *function = NULL;
 	struct dt_probe *probe;
@@ -197,7 +208,8 @@ static PyObject *dt_provider_probe(struct dt_provider *self, PyObject *args, PyO
 	first = PyTuple_GetSlice(args, 0, 1);
 	types = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
 	if (first && types && dt_check_types(types) == 0 &&
-	    PyArg_ParseTupleAndKeywords(first, words, "s|z:probe", names, &name, &function)) {
+	    PyArg_ParseTupleAndKeywords(first, words, "s|z:probe", names, &name,
+					&function)) {
 		probe = (struct dt_probe *)allocate(dt_probe_type, 0);
 		if (probe && dt_add(self, probe, function, name, types) == 0)
 			result = (PyObject *)probe;
@@ -223,7 +235,8 @@ static PyObject *dt_provider_load(struct dt_provider *self, PyObject *nothing)
 	return Py_None;
 }
 
-static PyObject *dt_provider_destroy(struct dt_provider *self, PyObject *nothing)
+static PyObject *dt_provider_destroy(struct dt_provider *self,
+				     PyObject *nothing)
 {
 	(void)nothing;
 	dtrace_usdt_destroy(self->provider);
@@ -266,7 +279,8 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word)
 	if (value == Py_None)
 		return 0;
 	if (kind == DT_STRING && PyUnicode_Check(value)) {
-		*word = (uint64_t)(uintptr_t)PyUnicode_AsUTF8AndSize(value, NULL);
+		*word =
+		    (uint64_t)(uintptr_t)PyUnicode_AsUTF8AndSize(value, NULL);
 		return *word == 0 ? -1 : 0;
 	}
 	if (kind == DT_STRING && PyBytes_Check(value)) {
@@ -274,27 +288,32 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word)
 		return *word == 0 ? -1 : 0;
 	}
 	if (kind == DT_STRING) {
-		PyErr_SetString(PyExc_TypeError, "a string argument is str, bytes or None");
+		PyErr_SetString(PyExc_TypeError,
+				"a string argument is str, bytes or None");
 		return -1;
 	}
 	*word = PyLong_AsUnsignedLongLongMask(value);
 	return *word == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
 }
 
-static PyObject *dt_probe_fire(struct dt_probe *self, PyObject *const *values, Py_ssize_t n)
+static PyObject *dt_probe_fire(struct dt_probe *self, PyObject *const *values,
+			       Py_ssize_t n)
 {
 	uint64_t words[DTRACE_USDT_MAX_ARGUMENTS];
 
 	if (n != self->n_kinds) {
-		PyErr_Format(PyExc_TypeError, "the probe has %zd arguments, not %zd",
+		PyErr_Format(PyExc_TypeError,
+			     "the probe has %zd arguments, not %zd",
 			     self->n_kinds, n);
 		return NULL;
 	}
 	if (dt_probe_bool(self)) {
 		for (Py_ssize_t i = 0; i < n; i++)
-			if (dt_word_of(values[i], self->kinds[i], &words[i]) != 0)
+			if (dt_word_of(values[i], self->kinds[i], &words[i]) !=
+			    0)
 				return NULL;
-		/* Looked up last: __index__() of a value may have destroyed the provider. */
+		/* Looked up last: __index__() of a value may have destroyed the
+		 * provider. */
 		dtrace_usdt_fire(self->slot->probe, words);
 	}
 	Py_INCREF(Py_None);
@@ -306,13 +325,17 @@ static PyObject *dt_probe_fire(struct dt_probe *self, PyObject *const *values, P
 static PyMethodDef dt_provider_methods[] = {
     {"probe", DT_METHOD(dt_provider_probe), METH_VARARGS | METH_KEYWORDS,
      "probe(name, *types, function=None)\n--\n\n"
-     "A probe that the next load() makes. Its function is the probe's name if none is given.\n"
-     "Types: int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t pointer\n"
+     "A probe that the next load() makes. Its function is the probe's name if "
+     "none is given.\n"
+     "Types: int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t "
+     "pointer\n"
      "string double; at most 12. ValueError: a name or a type that cannot be."},
     {"load", DT_METHOD(dt_provider_load), METH_NOARGS,
      "load()\n--\n\n"
-     "Makes what was added since the last load(). OSError: code can be loaded neither from\n"
-     "memory nor from $TMPDIR; the probes stay off then, and can be fired all the same."},
+     "Makes what was added since the last load(). OSError: code can be loaded "
+     "neither from\n"
+     "memory nor from $TMPDIR; the probes stay off then, and can be fired all "
+     "the same."},
     {"destroy", DT_METHOD(dt_provider_destroy), METH_NOARGS,
      "destroy()\n--\n\nUnloads. Its probes are off from then on."},
     {NULL, NULL, 0, NULL},
@@ -321,14 +344,17 @@ static PyMethodDef dt_provider_methods[] = {
 static PyMethodDef dt_probe_methods[] = {
     {"fire", DT_METHOD(dt_probe_fire), METH_FASTCALL,
      "fire(*values)\n--\n\n"
-     "Fires if somebody traces. A value for each type: int, cut to its size, or None for 0;\n"
-     "str or bytes for a string, up to its first zero byte; float. TypeError: too few or too\n"
+     "Fires if somebody traces. A value for each type: int, cut to its size, "
+     "or None for 0;\n"
+     "str or bytes for a string, up to its first zero byte; float. TypeError: "
+     "too few or too\n"
      "many, and while somebody traces values that are of no such type."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef dt_probe_members[] = {
-    {"enabled", (getter)dt_probe_enabled, NULL, "Whether somebody traces, as bool(probe).", NULL},
+    {"enabled", (getter)dt_probe_enabled, NULL,
+     "Whether somebody traces, as bool(probe).", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -337,7 +363,8 @@ static PyType_Slot dt_provider_slots[] = {
     {Py_tp_dealloc, dt_provider_dealloc},
     {Py_tp_methods, dt_provider_methods},
     {Py_tp_doc, "Provider(name, module=None)\n--\n\n"
-		"name: letters, digits and _, the last no digit. module: what D shows as the\n"
+		"name: letters, digits and _, the last no digit. module: what "
+		"D shows as the\n"
 		"probes' module; the name, if none is given."},
     {0, NULL},
 };
@@ -351,18 +378,21 @@ static PyType_Slot dt_probe_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec dt_provider_spec = {"dtrace_usdt.Provider", sizeof(struct dt_provider), 0,
+static PyType_Spec dt_provider_spec = {"dtrace_usdt.Provider",
+				       sizeof(struct dt_provider), 0,
 				       Py_TPFLAGS_DEFAULT, dt_provider_slots};
-static PyType_Spec dt_probe_spec = {"dtrace_usdt.Probe", sizeof(struct dt_probe), 0,
-				    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-				    dt_probe_slots};
+static PyType_Spec dt_probe_spec = {
+    "dtrace_usdt.Probe", sizeof(struct dt_probe), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dt_probe_slots};
 
 static struct PyModuleDef dt_module = {
     PyModuleDef_HEAD_INIT,
     "dtrace_usdt",
-    "Static probes (USDT) that dtrace, bpftrace and gdb see in a Python program.\n\n"
+    "Static probes (USDT) that dtrace, bpftrace and gdb see in a Python "
+    "program.\n\n"
     "    provider = dtrace_usdt.Provider('app')\n"
-    "    query = provider.probe('query-start', 'string', 'int32_t', function='parse')\n"
+    "    query = provider.probe('query-start', 'string', 'int32_t', "
+    "function='parse')\n"
     "    provider.load()\n"
     "    if query:\n"
     "        query.fire(describe(), 7)\n\n"

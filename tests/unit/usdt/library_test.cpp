@@ -14,7 +14,7 @@
 #include <link.h>
 #include <memory>
 #include <string>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -25,7 +25,10 @@ namespace {
 using Probe = const dtrace_usdt_probe*;
 
 struct Destroy {
-    void operator()(dtrace_usdt_provider* provider) const { dtrace_usdt_destroy(provider); }
+    void operator()(dtrace_usdt_provider* provider) const
+    {
+        dtrace_usdt_destroy(provider);
+    }
 };
 using Provider = std::unique_ptr<dtrace_usdt_provider, Destroy>;
 
@@ -55,7 +58,8 @@ std::string file_at(const void* address)
         std::uintptr_t end = std::stoul(line.substr(line.find('-') + 1), nullptr, 16);
         auto at = reinterpret_cast<std::uintptr_t>(address);
         if (begin <= at && at < end)
-            return line.find('/') == std::string::npos ? "" : line.substr(line.find('/'));
+            return line.find('/') == std::string::npos ? ""
+                                                       : line.substr(line.find('/'));
     }
     return "";
 }
@@ -63,7 +67,8 @@ std::string file_at(const void* address)
 std::string path_of_descriptor(int fd)
 {
     char path[256];
-    ssize_t n = readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
+    ssize_t n =
+        readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path, sizeof path);
     return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : "";
 }
 
@@ -99,7 +104,8 @@ public:
     File(const File&) = delete;
     File& operator=(const File&) = delete;
 
-    bool section(const std::string& name, GElf_Shdr& header, std::string* content = nullptr)
+    bool section(const std::string& name, GElf_Shdr& header,
+                 std::string* content = nullptr)
     {
         std::size_t names = 0;
         elf_getshdrstrndx(elf_, &names);
@@ -107,7 +113,8 @@ public:
             gelf_getshdr(scn, &header);
             if (name != elf_strptr(elf_, names, header.sh_name))
                 continue;
-            if (Elf_Data* data = elf_rawdata(scn, nullptr); content != nullptr && data != nullptr)
+            if (Elf_Data* data = elf_rawdata(scn, nullptr);
+                content != nullptr && data != nullptr)
                 content->assign(static_cast<const char*>(data->d_buf), data->d_size);
             return true;
         }
@@ -154,8 +161,10 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
             << dtrace_usdt_error();
     }
     EXPECT_EQ(add(provider, probe, "a", nullptr, "f g"), EINVAL);
-    EXPECT_EQ(add(provider, probe, "a", nullptr, std::string(128, 'f').c_str()), EINVAL);
-    EXPECT_EQ(add(provider, probe, "a", nullptr, "<module>.f(int, char)+0"), EINVAL); // a blank
+    EXPECT_EQ(add(provider, probe, "a", nullptr, std::string(128, 'f').c_str()),
+              EINVAL);
+    EXPECT_EQ(add(provider, probe, "a", nullptr, "<module>.f(int, char)+0"),
+              EINVAL); // a blank
     EXPECT_EQ(add(provider, probe, "a", nullptr, "<module>.f*"), 0);
 }
 
@@ -164,7 +173,8 @@ TEST(UsdtLibrary, RefusesTypesThatItDoesNotKnow)
     Provider provider = create("types");
     Probe probe = nullptr;
     EXPECT_EQ(add(provider, probe, "a", "int32_t int"), EINVAL);
-    EXPECT_NE(std::string(dtrace_usdt_error()).find("'int' is no type"), std::string::npos);
+    EXPECT_NE(std::string(dtrace_usdt_error()).find("'int' is no type"),
+              std::string::npos);
     EXPECT_NE(std::string(dtrace_usdt_error()).find("uint16_t"), std::string::npos);
     std::string many;
     for (int i = 0; i < 12; i++)
@@ -304,22 +314,57 @@ TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
     close(other);
 }
 
-TEST(UsdtLibrary, LeavesTheStandardStreamsFree)
+// Whether it holds in a child, which may change what it likes.
+template <class Holds> bool in_child(Holds holds)
 {
     pid_t child = fork();
-    if (child == 0) {
+    if (child == 0)
+        _exit(holds() ? 0 : 1);
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status == 0;
+}
+
+TEST(UsdtLibrary, LeavesTheStandardStreamsFree)
+{
+    EXPECT_TRUE(in_child([] {
         Probe probe = nullptr;
         for (int fd = 0; fd < 3; fd++)
             close(fd);
         Provider provider = create("streams");
-        bool good = add(provider, probe, "one") == 0 && dtrace_usdt_load(provider.get()) == 0;
+        bool good =
+            add(provider, probe, "one") == 0 && dtrace_usdt_load(provider.get()) == 0;
         for (int fd = 0; fd < 3; fd++)
             good = good && fcntl(fd, F_GETFD) < 0;
-        _exit(good ? 0 : 1);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+        return good;
+    }));
+}
+
+// Too large a file would be a signal that kills.
+TEST(UsdtLibrary, OnlyFailsWhereLimitsAreTooLow)
+{
+    struct Row {
+        decltype(RLIMIT_FSIZE) what;
+        rlim_t most;
+        int error;
+    };
+    for (const Row& row :
+         {Row{RLIMIT_FSIZE, 1024, EFBIG}, Row{RLIMIT_NOFILE, 3, EMFILE}})
+        EXPECT_TRUE(in_child([&row] {
+            Probe probe = nullptr;
+            Provider provider = create("limits");
+            rlimit before{}, low{};
+            getrlimit(row.what, &before);
+            low = {row.most, before.rlim_max};
+            setrlimit(row.what, &low);
+            bool good =
+                add(provider, probe, "one") == 0 &&
+                dtrace_usdt_load(provider.get()) == row.error &&
+                std::string(dtrace_usdt_error()).find("TMPDIR") != std::string::npos;
+            DTRACE_USDT_FIRE(probe);
+            setrlimit(row.what, &before);
+            return good && dtrace_usdt_load(provider.get()) == 0;
+        }));
 }
 
 TEST(UsdtLibrary, MakesThousandsOfProbes)
@@ -328,8 +373,8 @@ TEST(UsdtLibrary, MakesThousandsOfProbes)
     std::vector<Probe> probes(n);
     Provider provider = create("crowd");
     for (int i = 0; i < n; i++)
-        ASSERT_EQ(add(provider, probes[static_cast<std::size_t>(i)], "p" + std::to_string(i),
-                      "int64_t string"),
+        ASSERT_EQ(add(provider, probes[static_cast<std::size_t>(i)],
+                      "p" + std::to_string(i), "int64_t string"),
                   0);
     ASSERT_EQ(dtrace_usdt_load(provider.get()), 0) << dtrace_usdt_error();
     for (Probe probe : probes) {
