@@ -183,6 +183,24 @@ def threads_fire_while_tracers_come_and_go(t):
         made.is_let_go_of()
         made.ends()
 
+def providers_come_and_go_while_tracers_do(t):
+    with Made(t) as made:
+        made.say("churn 3")
+        made.until("storming")
+        for n in range(30 if t.long else 6):
+            traced = Traced(t, "churn*:::hit, made*:::none { @ = count(); }", made.pid,
+                            flags=("-Z", "-x", "mechanism=" + ("int3" if n % 2 else "auto")))
+            time.sleep(0.2)
+            if n % 3 == 2:
+                traced.process.kill()
+                traced.process.communicate()
+            else:
+                traced.finish(signal.SIGINT)
+            wait_until(lambda: tracer_of(made.pid) == 0, what="letting go")
+        equal(made.does(""), [])
+        made.is_let_go_of()
+        made.ends()
+
 def a_provider_that_is_destroyed_takes_its_probes_along(t):
     for mechanism in ("auto", "int3"):
         with Made(t) as made:
@@ -254,6 +272,18 @@ def a_file_in_tmpdir_does_where_files_of_memory_are_forbidden(t):
         agrees(t, made)
         equal([line.split()[2] for line in good(t.run("-l", "-n", "made*:::none", "-p", str(made.pid)))
                .stdout.splitlines()[1:]], ["made"])
+
+def a_kernel_that_makes_no_executable_files_of_memory_does_too(t):
+    """vm.memfd_noexec, which each pid namespace has for itself (Linux 6.3)."""
+    need("unshare")
+    program = compiled(t, "gcc", "-O2")
+    for value in (1, 2):
+        done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
+                               f"echo {value} >/proc/sys/vm/memfd_noexec && exec {program}"],
+                              capture_output=True, text=True, input="count 2\n", env={**os.environ, "TMPDIR": "/proc"})
+        if "memfd_noexec" in done.stderr or "unshare" in done.stderr:
+            raise Skip(done.stderr.strip())
+        equal((done.stdout.split(), done.stderr), ("ready enabled 0 times done".split(), ""), f"memfd_noexec {value}")
 
 def a_program_is_told_when_neither_way_is_open(t):
     done = subprocess.run([compiled(t, "gcc", "-O2"), "denied"], capture_output=True, text=True, input="",

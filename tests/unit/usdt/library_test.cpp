@@ -221,6 +221,52 @@ TEST(UsdtLibrary, LooksAtArgumentsOnlyWhenEnabled)
     EXPECT_EQ(n_made, 1);
 }
 
+std::size_t n_seen = 0;
+std::uint64_t seen[DTRACE_USDT_MAX_ARGUMENTS];
+
+// A probe whose stub is a function of ours, which sees what a tracer would.
+dtrace_usdt_probe observed(std::uint16_t n_arguments)
+{
+    dtrace_usdt_probe probe{};
+    probe.n_tracers = 1;
+    probe.n_arguments = n_arguments;
+    probe.reach = [](const std::uint64_t* arguments) {
+        std::copy_n(arguments, n_seen, seen);
+    };
+    return probe;
+}
+
+TEST(UsdtLibrary, MakesWordsOfValues)
+{
+    const char* text = "text";
+    enum : short { few = -3 };
+    const dtrace_usdt_probe probe = observed(8);
+    n_seen = 8;
+    DTRACE_USDT_FIRE(&probe, text, -1, 0.5f, 2.5, few, true, 'a', ~0U);
+    const std::uint64_t want[] = {reinterpret_cast<std::uintptr_t>(text),
+                                  ~std::uint64_t{0},
+                                  dtrace_usdt_double(0.5),
+                                  dtrace_usdt_double(2.5),
+                                  static_cast<std::uint64_t>(-3),
+                                  1,
+                                  'a',
+                                  0xffffffffU};
+    EXPECT_TRUE(std::equal(want, want + 8, seen));
+}
+
+TEST(UsdtLibrary, FillsMissingValuesWithZeros)
+{
+    const dtrace_usdt_probe probe = observed(3);
+    n_seen = 3;
+    DTRACE_USDT_FIRE(&probe, 7);
+    EXPECT_EQ(seen[0], 7u);
+    EXPECT_EQ(seen[1] | seen[2], 0u);
+    DTRACE_USDT_FIRE(&probe);
+    EXPECT_EQ(seen[0] | seen[1] | seen[2], 0u);
+    DTRACE_USDT_FIRE(&probe, 1, 2, 3, 4); // more than it has
+    EXPECT_EQ(seen[2], 3u);
+}
+
 TEST(UsdtLibrary, WritesNotesThatReadersFind)
 {
     Probe a = nullptr, b = nullptr;

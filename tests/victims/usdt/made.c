@@ -149,8 +149,28 @@ static void *storm(void *unused)
 	return (void *)(intptr_t)n;
 }
 
+/* Providers of its own come and go. */
+static void *churn(void *unused)
+{
+	const struct dtrace_usdt_probe *hit;
+	long n = 0;
+
+	(void)unused;
+	for (; __atomic_load_n(&storming, __ATOMIC_RELAXED); n++) {
+		struct dtrace_usdt_provider *own = dtrace_usdt_create("churn", NULL);
+
+		expect(dtrace_usdt_add(own, "f", "hit", "int64_t", &hit), "add");
+		expect(dtrace_usdt_load(own), "load");
+		for (int i = 0; i < 1000; i++)
+			DTRACE_USDT_FIRE(hit, n);
+		dtrace_usdt_destroy(own);
+		DTRACE_USDT_FIRE(hit, n);
+	}
+	return (void *)(intptr_t)n;
+}
+
 /* Until the next line. */
-static void in_storm(long n_threads)
+static void until_line(long n_threads, void *(*run)(void *))
 {
 	pthread_t threads[16];
 	void *n = NULL;
@@ -158,7 +178,7 @@ static void in_storm(long n_threads)
 
 	storming = 1;
 	for (long i = 0; i < n_threads; i++)
-		pthread_create(&threads[i], NULL, storm, NULL);
+		pthread_create(&threads[i], NULL, run, NULL);
 	printf("storming\n");
 	fflush(stdout);
 	if (!fgets(line, sizeof line, stdin))
@@ -169,6 +189,16 @@ static void in_storm(long n_threads)
 		if (n == NULL)
 			printf("a thread fired nothing\n");
 	}
+}
+
+static void in_storm(long n_threads)
+{
+	until_line(n_threads, storm);
+}
+
+static void in_churn(long n_threads)
+{
+	until_line(n_threads, churn);
 }
 
 /* Another provider of n probes, each in a function of its own, in two loads. */
@@ -287,6 +317,7 @@ int main(void)
 	} commands[] = {
 	    {"fire", fire},	    {"count", count},	{"fork", in_child},
 	    {"threads", in_threads}, {"storm", in_storm}, {"many", many},
+	    {"churn", in_churn},
 	    {"twins", twins},	    {"destroy", destroy}, {"again", again},
 	    {"semaphores", semaphores}, {"close", close_descriptors},
 	};

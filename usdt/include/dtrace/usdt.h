@@ -123,6 +123,18 @@ static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 	probe->reach(arguments);
 }
 
+/* Fewer values than arguments. */
+__attribute__((noinline, cold, unused)) static void
+dtrace_usdt_fire_filled_(const struct dtrace_usdt_probe *probe, const uint64_t *values,
+			 int n)
+{
+	uint64_t all[DTRACE_USDT_MAX_ARGUMENTS];
+
+	for (int i = 0; i < DTRACE_USDT_MAX_ARGUMENTS; i++)
+		all[i] = i < n ? values[i] : 0;
+	dtrace_usdt_fire(probe, all);
+}
+
 static inline uint64_t dtrace_usdt_double(double value)
 {
 	uint64_t bits;
@@ -163,9 +175,14 @@ template <class T> static inline uint64_t dtrace_usdt_word(T value)
 	do {                                                                   \
 		const struct dtrace_usdt_probe *dt_usdt_probe_ = (probe);      \
 		if (dtrace_usdt_enabled(dt_usdt_probe_)) {                     \
-			const uint64_t dt_usdt_words_[DTRACE_USDT_MAX_ARGUMENTS] = { \
-			    __VA_ARGS__};                                      \
-			dtrace_usdt_fire(dt_usdt_probe_, dt_usdt_words_);      \
+			const uint64_t dt_usdt_words_[] = {__VA_ARGS__};       \
+			const int dt_usdt_n_ =                                 \
+			    (int)(sizeof dt_usdt_words_ / sizeof(uint64_t));   \
+			if (dt_usdt_n_ >= dt_usdt_probe_->n_arguments)         \
+				dtrace_usdt_fire(dt_usdt_probe_, dt_usdt_words_); \
+			else                                                   \
+				dtrace_usdt_fire_filled_(                      \
+				    dt_usdt_probe_, dt_usdt_words_, dt_usdt_n_); \
 		}                                                              \
 	} while (0)
 #define DTRACE_USDT_W_ dtrace_usdt_word
