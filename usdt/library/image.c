@@ -6,8 +6,8 @@
  *   page 0     R    file and program headers
  *   text       RX   a stub for each probe
  *   data       RW   .dynamic, token, a struct dtrace_usdt_probe for each probe
- *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base
- * .eh_frame_hdr .eh_frame .symtab .strtab .shstrtab, section headers
+ *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base .eh_frame_hdr
+ *                   .eh_frame .symtab .strtab .shstrtab, section headers
  *
  * An address is an offset in the file, so one number says both. All of it is
  * loaded, also what libraries keep for files only: who may read the memory but

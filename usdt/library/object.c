@@ -5,9 +5,8 @@
  * unlinked at once, and dlopen(3) on it.
  *
  *   the name of the file     the module's, which tracers show
- *   the name for dlopen()    /proc/PID/fd/N: what a debugger of this process
- * can open too the descriptor           stays open: by it tracers of the same
- * user read the file
+ *   the name for dlopen()    /proc/PID/fd/N: what a debugger of this process can open too
+ *   the descriptor           stays open: by it tracers of the same user read the file
  *
  * The dynamic linker takes a library of the same name for the same library.
  * Descriptors are numbers, and a program may close ours: so what it loaded is
