@@ -9,7 +9,8 @@
  *
  * A probe is a nop, and a note in the file that says where the nop is and where the
  * compiler left the arguments; __ in a name is shown as -. The notes are those of
- * SystemTap's <sys/sdt.h>: its tools, gdb, perf and bpftrace know the probes too.
+ * SystemTap's <sys/sdt.h>: its tools, gdb, perf and bpftrace know the probes too. Both
+ * headers may be included, in either order; <sys/sdt.h> of this project has its names.
  *
  * Arguments that cost something to make are made only while somebody traces where
  * the probe has a semaphore:
@@ -22,21 +23,56 @@
  * with DTRACE_USE_SEMAPHORES defined before this file is included, in all files where
  * the probes of such providers are.
  *
- * Arguments are integers, enumerations, pointers, arrays (their address) and floating
- * values of up to 8 bytes. From assembler: DTRACE_PROBE_ASM(app, name, 8@%rdi -4@%esi).
+ * Arguments are integers, bit-fields, enumerations, pointers, functions and arrays (their
+ * address) and floating values of 4 or 8 bytes; others do not compile. From assembler:
+ * DTRACE_PROBE_ASM(app, name, 8@%rdi -4@%esi).
+ *
+ * An argument is evaluated once, and is in a register, on the stack or a constant: never
+ * an address that only a symbol table, which strip takes away, could tell. The bits of a
+ * floating value stand in an integer's place.
+ *
+ * A note stands and falls with its code: for ld --gc-sections its section is linked to the
+ * function's (SHF_LINK_ORDER; binutils 2.35, lld; gold refuses notes of dropped code), and
+ * in a template or an inline function it belongs to the function's group.
  */
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H
 
-#ifndef __x86_64__
-#error "dtrace/sdt.h knows x86-64 only"
+/* As in /usr/include: -pedantic does not count what -std=c89 allows in a string. */
+#pragma GCC system_header
+
+#if !defined(__x86_64__) || defined(__ILP32__)
+#error "dtrace/sdt.h: static probes are for 64-bit x86 programs only, not for -m32 or -mx32"
 #endif
 
-#ifdef DTRACE_USE_SEMAPHORES
+/* SystemTap's word for it. Where its header is included as well, both must agree. */
+#if defined(DTRACE_USE_SEMAPHORES) && !defined(_SDT_HAS_SEMAPHORES)
+#define _SDT_HAS_SEMAPHORES 1
+#endif
+#ifdef _SDT_HAS_SEMAPHORES
 #define DTRACE_SDT_SEMAPHORE_(provider, name) provider##_##name##_semaphore
+/* That the compiler sees it used: it cannot read the note. */
+#define DTRACE_SDT_USE_(provider, name)                                        \
+	__asm__ __volatile__("" : : "m"(DTRACE_SDT_SEMAPHORE_(provider, name)))
 #else
 #define DTRACE_SDT_SEMAPHORE_(provider, name) 0
+#define DTRACE_SDT_USE_(provider, name) (void)0
 #endif
+
+/* Those of SystemTap's header, should it have been first. */
+#undef DTRACE_PROBE
+#undef DTRACE_PROBE1
+#undef DTRACE_PROBE2
+#undef DTRACE_PROBE3
+#undef DTRACE_PROBE4
+#undef DTRACE_PROBE5
+#undef DTRACE_PROBE6
+#undef DTRACE_PROBE7
+#undef DTRACE_PROBE8
+#undef DTRACE_PROBE9
+#undef DTRACE_PROBE10
+#undef DTRACE_PROBE11
+#undef DTRACE_PROBE12
 
 #ifdef __ASSEMBLER__
 
@@ -65,261 +101,369 @@
 	.size	_.stapsdt.base, 1;                                             \
 	.popsection;                                                           \
 	.endif
+#define DTRACE_SDT_PROBE_(provider, name, n, arguments)                        \
+	DTRACE_PROBE_ASM(provider, name, DTRACE_SDT_LIST_##n##_ arguments)
+#define DTRACE_SDT_LIST_0_() 
+#define DTRACE_SDT_LIST_1_(a1) a1
+#define DTRACE_SDT_LIST_2_(a1, a2) a1 a2
+#define DTRACE_SDT_LIST_3_(a1, a2, a3) a1 a2 a3
+#define DTRACE_SDT_LIST_4_(a1, a2, a3, a4) a1 a2 a3 a4
+#define DTRACE_SDT_LIST_5_(a1, a2, a3, a4, a5) a1 a2 a3 a4 a5
+#define DTRACE_SDT_LIST_6_(a1, a2, a3, a4, a5, a6) a1 a2 a3 a4 a5 a6
+#define DTRACE_SDT_LIST_7_(a1, a2, a3, a4, a5, a6, a7) a1 a2 a3 a4 a5 a6 a7
+#define DTRACE_SDT_LIST_8_(a1, a2, a3, a4, a5, a6, a7, a8) a1 a2 a3 a4 a5 a6 a7 a8
+#define DTRACE_SDT_LIST_9_(a1, a2, a3, a4, a5, a6, a7, a8, a9) a1 a2 a3 a4 a5 a6 a7 a8 a9
+#define DTRACE_SDT_LIST_10_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) a1 a2 a3 a4 a5 a6 a7 a8 a9 a10
+#define DTRACE_SDT_LIST_11_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11
+#define DTRACE_SDT_LIST_12_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12
 
 #else /* C and C++ */
+
+#define DTRACE_SDT_TEXT_(x) DTRACE_SDT_TEXT1_(x)
+#define DTRACE_SDT_TEXT1_(x) #x
 
 /*
  * What the assembler gets: size @ operand of each argument. The size comes as one
  * number, bytes + 16 if signed + 32 if floating, since no part of a template can
- * depend on a type.
+ * depend on a type. With -masm=intel the operand is Intel's, behind a $: so constants
+ * are as they always are, and dtrace knows the others.
  */
-#define DTRACE_SDT_ASM_ARG_(n)                                                 \
-	".if (%c[dt_k" #n "] & 48) == 16\n\t.ascii \"-\"\n\t.endif\n\t"          \
-	".if (%c[dt_k" #n "] & 15) == 1\n\t.ascii \"1\"\n\t.endif\n\t"           \
-	".if (%c[dt_k" #n "] & 15) == 2\n\t.ascii \"2\"\n\t.endif\n\t"           \
-	".if (%c[dt_k" #n "] & 15) == 4\n\t.ascii \"4\"\n\t.endif\n\t"           \
-	".if (%c[dt_k" #n "] & 15) == 8\n\t.ascii \"8\"\n\t.endif\n\t"           \
-	".if %c[dt_k" #n "] & 32\n\t.ascii \"f\"\n\t.endif\n\t"                  \
-	".ascii \"@%[dt_a" #n "]\"\n\t"
-#define DTRACE_SDT_BLANK_ ".ascii \" \"\n\t"
+#define DTRACE_SDT_SIZE_(kind)                                                 \
+	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
+	".byte '0' + (" kind " & 15)\n\t"                                      \
+	".fill (" kind ") >> 5 & 1, 1, 'f'\n\t"
+#define DTRACE_SDT_OPERAND_(n) ".ascii \"@{|$}%[dt_a" #n "]\"\n\t"
+#define DTRACE_SDT_ASM_ARG_(n) DTRACE_SDT_SIZE_("%c[dt_k" #n "]") DTRACE_SDT_OPERAND_(n)
+#define DTRACE_SDT_NEXT_ARG_(n) ".ascii \" \"\n\t" DTRACE_SDT_ASM_ARG_(n)
+#define DTRACE_SDT_TEMPLATE_0_ ""
+#define DTRACE_SDT_TEMPLATE_1_ DTRACE_SDT_ASM_ARG_(1)
+#define DTRACE_SDT_TEMPLATE_2_ DTRACE_SDT_TEMPLATE_1_ DTRACE_SDT_NEXT_ARG_(2)
+#define DTRACE_SDT_TEMPLATE_3_ DTRACE_SDT_TEMPLATE_2_ DTRACE_SDT_NEXT_ARG_(3)
+#define DTRACE_SDT_TEMPLATE_4_ DTRACE_SDT_TEMPLATE_3_ DTRACE_SDT_NEXT_ARG_(4)
+#define DTRACE_SDT_TEMPLATE_5_ DTRACE_SDT_TEMPLATE_4_ DTRACE_SDT_NEXT_ARG_(5)
+#define DTRACE_SDT_TEMPLATE_6_ DTRACE_SDT_TEMPLATE_5_ DTRACE_SDT_NEXT_ARG_(6)
+#define DTRACE_SDT_TEMPLATE_7_ DTRACE_SDT_TEMPLATE_6_ DTRACE_SDT_NEXT_ARG_(7)
+#define DTRACE_SDT_TEMPLATE_8_ DTRACE_SDT_TEMPLATE_7_ DTRACE_SDT_NEXT_ARG_(8)
+#define DTRACE_SDT_TEMPLATE_9_ DTRACE_SDT_TEMPLATE_8_ DTRACE_SDT_NEXT_ARG_(9)
+#define DTRACE_SDT_TEMPLATE_10_ DTRACE_SDT_TEMPLATE_9_ DTRACE_SDT_NEXT_ARG_(10)
+#define DTRACE_SDT_TEMPLATE_11_ DTRACE_SDT_TEMPLATE_10_ DTRACE_SDT_NEXT_ARG_(11)
+#define DTRACE_SDT_TEMPLATE_12_ DTRACE_SDT_TEMPLATE_11_ DTRACE_SDT_NEXT_ARG_(12)
 
-#define DTRACE_SDT_PROBE_(provider, name, arguments, ...)                      \
-	__asm__ __volatile__(                                                  \
-	    "990:\tnop\n\t"                                                    \
-	    ".pushsection .note.stapsdt,\"?\",\"note\"\n\t"                    \
-	    ".balign 4\n\t"                                                    \
-	    ".4byte 992f-991f, 994f-993f, 3\n"                                 \
-	    "991:\t.asciz \"stapsdt\"\n"                                       \
-	    "992:\t.balign 4\n"                                               \
-	    "993:\t.8byte 990b\n\t"                                           \
-	    ".8byte _.stapsdt.base\n\t"                                        \
-	    ".8byte " DTRACE_SDT_TEXT_(DTRACE_SDT_SEMAPHORE_(provider, name))  \
-	    "\n\t"                                                             \
-	    ".asciz \"" #provider "\"\n\t"                                     \
-	    ".asciz \"" #name "\"\n\t" arguments                               \
-	    ".byte 0\n"                                                        \
-	    "994:\t.balign 4\n\t"                                             \
-	    ".popsection\n\t"                                                  \
-	    ".ifndef _.stapsdt.base\n\t"                                       \
-	    ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,"    \
-	    "comdat\n\t"                                                       \
-	    ".weak _.stapsdt.base\n\t"                                         \
-	    ".hidden _.stapsdt.base\n"                                         \
-	    "_.stapsdt.base: .space 1\n\t"                                     \
-	    ".size _.stapsdt.base, 1\n\t"                                      \
-	    ".popsection\n\t"                                                  \
-	    ".endif\n" : : __VA_ARGS__ : "memory")
-#define DTRACE_SDT_TEXT_(x) DTRACE_SDT_TEXT1_(x)
-#define DTRACE_SDT_TEXT1_(x) #x
+/* names: directives for the semaphore's address and the two names. */
+#define DTRACE_SDT_NOTE_(section, names, arguments)                            \
+	"990:\tnop\n\t"                                                        \
+	".pushsection .note.stapsdt," section "\n\t"                           \
+	".balign 4\n\t"                                                        \
+	".4byte 992f-991f, 994f-993f, 3\n"                                     \
+	"991:\t.asciz \"stapsdt\"\n"                                           \
+	"992:\t.balign 4\n"                                                    \
+	"993:\t.8byte 990b\n\t"                                                \
+	".8byte _.stapsdt.base\n\t" names arguments                            \
+	".byte 0\n"                                                            \
+	"994:\t.balign 4\n\t"                                                  \
+	".popsection\n\t"                                                      \
+	".ifndef _.stapsdt.base\n\t"                                           \
+	".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n\t" \
+	".weak _.stapsdt.base\n\t"                                             \
+	".hidden _.stapsdt.base\n"                                             \
+	"_.stapsdt.base: .space 1\n\t"                                         \
+	".size _.stapsdt.base, 1\n\t"                                          \
+	".popsection\n\t"                                                      \
+	".endif\n"
+#define DTRACE_SDT_NAMES_(provider, name)                                      \
+	".8byte " DTRACE_SDT_TEXT_(DTRACE_SDT_SEMAPHORE_(provider, name)) "\n\t" \
+	".asciz \"" DTRACE_SDT_TEXT_(provider) "\"\n\t"                        \
+	".asciz \"" DTRACE_SDT_TEXT_(name) "\"\n\t"
+/* A label of the function's section, for the link of the note's. */
+#define DTRACE_SDT_HERE_ ".Ldtrace_sdt%=:\n"
+#define DTRACE_SDT_SECTION_ "\"?o\",\"note\",.Ldtrace_sdt%="
+
+#define DTRACE_SDT_PROBE_(provider, name, n, arguments)                        \
+	do {                                                                   \
+		DTRACE_SDT_USE_(provider, name);                               \
+		__asm__ __volatile__(                                          \
+		    DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_(DTRACE_SDT_SECTION_,     \
+			DTRACE_SDT_NAMES_(provider, name),                     \
+			DTRACE_SDT_TEMPLATE_##n##_)                            \
+		    : : DTRACE_SDT_OPERANDS_##n##_ arguments : "memory");      \
+	} while (0)
+
+/*
+ * GCC would take a variable's symbol for an operand, or a slot of the global offset
+ * table: what went through an asm statement is a register's or on the stack.
+ */
+#ifndef __clang__
+#define DTRACE_SDT_FIX_(v)                                                     \
+	if (!__builtin_constant_p(v))                                          \
+		__asm__("" : "=g"(v) : "0"(v))
+#else
+#define DTRACE_SDT_FIX_(v) (void)0
+#endif
+
+#define DTRACE_SDT_REFUSAL_                                                    \
+	"an argument of a static probe is an integer or enumeration of at most 8 " \
+	"bytes, a pointer, an array, a function, a float or a double"
 
 #ifdef __cplusplus
 
 namespace dtrace_sdt {
 
-template <class T> struct decayed { typedef T type; };
-template <class T> struct decayed<T&> : decayed<T> {};
-template <class T> struct decayed<const T> : decayed<T> {};
-template <class T> struct decayed<volatile T> : decayed<T> {};
-template <class T> struct decayed<const volatile T> : decayed<T> {};
-template <class T, __SIZE_TYPE__ n> struct decayed<T[n]> { typedef T* type; };
-template <class T, __SIZE_TYPE__ n> struct decayed<const T[n]> { typedef const T* type; };
-template <class T> struct decayed<T[]> { typedef T* type; };
-
-template <class T, bool is_enum> struct number { typedef T type; };
-template <class T> struct number<T, true> { typedef __underlying_type(T) type; };
-template <class T> struct is_signed {
-	typedef typename number<T, __is_enum(T)>::type type;
-	enum { value = type(-1) < type(1) };
-};
-
-template <class T> struct kind {
-	enum { value = sizeof(T) + 16 * is_signed<T>::value };
-};
-template <> struct kind<float> { enum { value = sizeof(float) + 32 }; };
-template <> struct kind<double> { enum { value = sizeof(double) + 32 }; };
-template <class T> struct kind<T*> { enum { value = sizeof(T*) }; };
+template <bool good> struct Check {
 #if __cplusplus >= 201103L
-template <> struct kind<decltype(nullptr)> { enum { value = sizeof(void*) }; };
+	static_assert(good, DTRACE_SDT_REFUSAL_);
+#endif
+	enum { ok = 1 };
+};
+#if __cplusplus < 201103L
+template <> struct Check<false>; /* the argument is of a type that no probe can have */
 #endif
 
-} // namespace dtrace_sdt
+template <class A, class B> struct Same { enum { value = 0 }; };
+template <class A> struct Same<A, A> { enum { value = 1 }; };
 
-#define DTRACE_SDT_TYPE_(x) ::dtrace_sdt::decayed<__typeof__(x)>::type
-#define DTRACE_SDT_KIND_(x) (::dtrace_sdt::kind<DTRACE_SDT_TYPE_(x)>::value)
-#define DTRACE_SDT_VALUE_(x) (static_cast<DTRACE_SDT_TYPE_(x)>(x))
+/* Without references and qualifiers; arrays are pointers. */
+template <class T> struct Plain { typedef T type; };
+template <class T> struct Plain<const T> : Plain<T> {};
+template <class T> struct Plain<volatile T> : Plain<T> {};
+template <class T> struct Plain<const volatile T> : Plain<T> {};
+template <class T> struct Plain<T&> : Plain<T> {};
+#if __cplusplus >= 201103L
+template <class T> struct Plain<T&&> : Plain<T> {};
+#endif
+#define DTRACE_SDT_CXX_ARRAY_(of)                                              \
+	template <class T> struct Plain<of T[]> { typedef of T* type; };       \
+	template <class T, __SIZE_TYPE__ n> struct Plain<of T[n]> { typedef of T* type; };
+DTRACE_SDT_CXX_ARRAY_()
+DTRACE_SDT_CXX_ARRAY_(const)
+DTRACE_SDT_CXX_ARRAY_(volatile)
+DTRACE_SDT_CXX_ARRAY_(const volatile)
 
-#else
+/* Of what is plain. Functions are what a const does not change. */
+template <class T> struct Form {
+	enum { value = Same<const T, T>::value ? 2 : __is_enum(T) ? 1 : 0 };
+};
 
-/* GCC's classes of types: 1 integers and their like, 5 pointers, 8 floating. */
-#define DTRACE_SDT_CLASS_(x) __builtin_classify_type(x)
+template <class T, int form = Form<T>::value> struct Argument {
+	enum { kind = Check<Same<T, Check<true> >::value>::ok };
+	template <class Given> static int value(const Given&) { return 0; }
+};
+
+#define DTRACE_SDT_CXX_VALUE_(from, to)                                        \
+	static inline __attribute__((always_inline)) to value(from v)
+#define DTRACE_SDT_CXX_INTEGER_(T)                                             \
+	template <> struct Argument<T, 0> {                                    \
+		enum { kind = sizeof(T) + 16 * (static_cast<T>(-1) < static_cast<T>(1)) };               \
+		DTRACE_SDT_CXX_VALUE_(T, T) { DTRACE_SDT_FIX_(v); return v; }  \
+	};
+DTRACE_SDT_CXX_INTEGER_(bool)
+DTRACE_SDT_CXX_INTEGER_(char)
+DTRACE_SDT_CXX_INTEGER_(signed char)
+DTRACE_SDT_CXX_INTEGER_(unsigned char)
+DTRACE_SDT_CXX_INTEGER_(short)
+DTRACE_SDT_CXX_INTEGER_(unsigned short)
+DTRACE_SDT_CXX_INTEGER_(int)
+DTRACE_SDT_CXX_INTEGER_(unsigned int)
+DTRACE_SDT_CXX_INTEGER_(long)
+DTRACE_SDT_CXX_INTEGER_(unsigned long)
+__extension__ typedef long long long_long;
+__extension__ typedef unsigned long long unsigned_long_long;
+DTRACE_SDT_CXX_INTEGER_(long_long)
+DTRACE_SDT_CXX_INTEGER_(unsigned_long_long)
+DTRACE_SDT_CXX_INTEGER_(wchar_t)
+#if __cplusplus >= 201103L
+DTRACE_SDT_CXX_INTEGER_(char16_t)
+DTRACE_SDT_CXX_INTEGER_(char32_t)
+#endif
+#ifdef __cpp_char8_t
+DTRACE_SDT_CXX_INTEGER_(char8_t)
+#endif
+
+#define DTRACE_SDT_CXX_FLOATING_(T, bits)                                      \
+	template <> struct Argument<T, 0> {                                    \
+		enum { kind = sizeof(T) + 32 };                                \
+		DTRACE_SDT_CXX_VALUE_(T, bits)                                 \
+		{                                                              \
+			bits b;                                                \
+			__builtin_memcpy(&b, &v, sizeof(b));                   \
+			DTRACE_SDT_FIX_(b);                                    \
+			return b;                                              \
+		}                                                              \
+	};
+DTRACE_SDT_CXX_FLOATING_(float, unsigned)
+DTRACE_SDT_CXX_FLOATING_(double, unsigned long)
+
+template <class T> struct Argument<T, 1> {
+	typedef Argument<__underlying_type(T)> Number;
+	enum { kind = Number::kind };
+	DTRACE_SDT_CXX_VALUE_(T, __underlying_type(T))
+	{
+		return Number::value(static_cast<__underlying_type(T)>(v));
+	}
+};
+template <class T> struct Argument<T*, 0> {
+	enum { kind = sizeof(T*) };
+	DTRACE_SDT_CXX_VALUE_(T*, T*) { DTRACE_SDT_FIX_(v); return v; }
+};
+template <class T> struct Argument<T, 2> : Argument<T*> {};
+#if __cplusplus >= 201103L
+template <> struct Argument<decltype(nullptr), 0> : Argument<const void*> {};
+#endif
+
+template <class T> struct Of : Argument<typename Plain<T>::type> {};
+
+} /* namespace dtrace_sdt */
+
+#define DTRACE_SDT_KIND_(x) (::dtrace_sdt::Of<__decltype(x)>::kind)
+#define DTRACE_SDT_VALUE_(x) (::dtrace_sdt::Of<__decltype(x)>::value(x))
+
+#else /* C */
+
+/* The value: arrays and functions are their address, and a bit-field has a type. */
+#define DTRACE_SDT_RVALUE_(x) ((void)0, (x))
+#define DTRACE_SDT_BYTES_(x) sizeof(__typeof__(DTRACE_SDT_RVALUE_(x)))
+/* GCC's classes of types: 1 integers, 2 to 4 their like, 5 pointers, 8 floating. */
+#define DTRACE_SDT_CLASS_(x) __builtin_classify_type(DTRACE_SDT_RVALUE_(x))
+#define DTRACE_SDT_IS_FLOATING_(x, n)                                          \
+	(DTRACE_SDT_CLASS_(x) == 8 && DTRACE_SDT_BYTES_(x) == (n))
+#define DTRACE_SDT_IS_GOOD_(x)                                                 \
+	((DTRACE_SDT_CLASS_(x) >= 1 && DTRACE_SDT_CLASS_(x) <= 5 &&            \
+	     DTRACE_SDT_BYTES_(x) <= 8) ||                                     \
+	    DTRACE_SDT_IS_FLOATING_(x, 4) || DTRACE_SDT_IS_FLOATING_(x, 8))
+#define DTRACE_SDT_IF_(is, x) __builtin_choose_expr(is, DTRACE_SDT_RVALUE_(x), 0)
+#define DTRACE_SDT_GOOD_(x) DTRACE_SDT_IF_(DTRACE_SDT_IS_GOOD_(x), x)
 #define DTRACE_SDT_INTEGER_(x)                                                 \
-	__typeof__(__builtin_choose_expr(DTRACE_SDT_CLASS_(x) == 1, (x), 0u))
-#define DTRACE_SDT_BYTES_(x) (DTRACE_SDT_CLASS_(x) == 5 ? sizeof(void *) : sizeof(x))
+	__typeof__(__builtin_choose_expr(DTRACE_SDT_CLASS_(x) < 5, DTRACE_SDT_GOOD_(x), 0u))
 #define DTRACE_SDT_KIND_(x)                                                    \
-	((int)DTRACE_SDT_BYTES_(x) +                                           \
-	 16 * ((DTRACE_SDT_INTEGER_(x)) - 1 < (DTRACE_SDT_INTEGER_(x))1) +     \
-	 32 * (DTRACE_SDT_CLASS_(x) == 8))
-/* An array is its address; small integers are as wide as a register at least. */
-#define DTRACE_SDT_VALUE_(x) (1 ? (x) : (x))
+	((int)sizeof(__typeof__(DTRACE_SDT_GOOD_(x))) +                        \
+	    16 * ((DTRACE_SDT_INTEGER_(x))-1 < (DTRACE_SDT_INTEGER_(x))1) +    \
+	    32 * (DTRACE_SDT_CLASS_(x) == 8) +                                 \
+	    0 * (int)__extension__ sizeof(struct {                             \
+		    char dt_c;                                                 \
+		    _Static_assert(DTRACE_SDT_IS_GOOD_(x), DTRACE_SDT_REFUSAL_); \
+	    }))
+#define DTRACE_SDT_FLOAT_BITS_(x)                                              \
+	(__extension__(union { float dt_f; unsigned dt_b; }){                  \
+	    DTRACE_SDT_IF_(DTRACE_SDT_IS_FLOATING_(x, 4), x)}.dt_b)
+#define DTRACE_SDT_DOUBLE_BITS_(x)                                             \
+	(__extension__(union { double dt_f; unsigned long dt_b; }){            \
+	    DTRACE_SDT_IF_(DTRACE_SDT_IS_FLOATING_(x, 8), x)}.dt_b)
+#define DTRACE_SDT_BITS_(x)                                                    \
+	__builtin_choose_expr(DTRACE_SDT_IS_FLOATING_(x, 4), DTRACE_SDT_FLOAT_BITS_(x), \
+	    __builtin_choose_expr(DTRACE_SDT_IS_FLOATING_(x, 8),               \
+		DTRACE_SDT_DOUBLE_BITS_(x), DTRACE_SDT_GOOD_(x)))
+#ifdef __clang__
+#define DTRACE_SDT_VALUE_(x) DTRACE_SDT_BITS_(x)
+#else
+#define DTRACE_SDT_VALUE_(x)                                                   \
+	__extension__({                                                        \
+		__typeof__(DTRACE_SDT_BITS_(x)) dt_value_ = DTRACE_SDT_BITS_(x); \
+		DTRACE_SDT_FIX_(dt_value_);                                    \
+		dt_value_;                                                     \
+	})
+#endif
 
 #endif
 
-/* Where an argument may be: a constant, in memory, or in a register. */
-#ifndef DTRACE_SDT_CONSTRAINT
+/*
+ * Where an argument may be: a constant, in a register, or in memory. Clang prefers memory,
+ * and would store each for the probe; registers for twelve there may not be.
+ */
+#ifdef DTRACE_SDT_CONSTRAINT
+#define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT
+#else
+#define DTRACE_SDT_LATER_ "nor"
+#ifdef __clang__
+#define DTRACE_SDT_CONSTRAINT "nr"
+#else
 #define DTRACE_SDT_CONSTRAINT "nor"
+#endif
 #endif
 
 #define DTRACE_SDT_ARG_(n, x)                                                  \
 	[dt_k##n] "n"(DTRACE_SDT_KIND_(x)),                                    \
 	    [dt_a##n] DTRACE_SDT_CONSTRAINT(DTRACE_SDT_VALUE_(x))
-#define DTRACE_PROBE0(provider, name) DTRACE_SDT_PROBE_(provider, name, "", "i"(0))
-#define DTRACE_PROBE(provider, name) DTRACE_PROBE0(provider, name)
-#define DTRACE_PROBE1(provider, name, a1)                                      \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1),                                            \
-	    DTRACE_SDT_ARG_(1, a1))
-#define DTRACE_PROBE2(provider, name, a1, a2)                                  \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2),   \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2))
-#define DTRACE_PROBE3(provider, name, a1, a2, a3)                              \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3),                          \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3))
-#define DTRACE_PROBE4(provider, name, a1, a2, a3, a4)                          \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4),                                            \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4))
-#define DTRACE_PROBE5(provider, name, a1, a2, a3, a4, a5)                      \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(5),   \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4),                    \
-	    DTRACE_SDT_ARG_(5, a5))
-#define DTRACE_PROBE6(provider, name, a1, a2, a3, a4, a5, a6)                  \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(5)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(6),                          \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4),                    \
-	    DTRACE_SDT_ARG_(5, a5), DTRACE_SDT_ARG_(6, a6))
-#define DTRACE_PROBE7(provider, name, a1, a2, a3, a4, a5, a6, a7)              \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(5)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(6) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(7),                                            \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4),                    \
-	    DTRACE_SDT_ARG_(5, a5), DTRACE_SDT_ARG_(6, a6),                    \
-	    DTRACE_SDT_ARG_(7, a7))
-#define DTRACE_PROBE8(provider, name, a1, a2, a3, a4, a5, a6, a7, a8)          \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(5)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(6) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(7) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(8),   \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4),                    \
-	    DTRACE_SDT_ARG_(5, a5), DTRACE_SDT_ARG_(6, a6),                    \
-	    DTRACE_SDT_ARG_(7, a7), DTRACE_SDT_ARG_(8, a8))
-#define DTRACE_PROBE9(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9)      \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(5)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(6) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(7) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(8)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(9),                          \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4),                    \
-	    DTRACE_SDT_ARG_(5, a5), DTRACE_SDT_ARG_(6, a6),                    \
-	    DTRACE_SDT_ARG_(7, a7), DTRACE_SDT_ARG_(8, a8),                    \
-	    DTRACE_SDT_ARG_(9, a9))
-#define DTRACE_PROBE10(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(5)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(6) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(7) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(8)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(9) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(10),                                           \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4),                    \
-	    DTRACE_SDT_ARG_(5, a5), DTRACE_SDT_ARG_(6, a6),                    \
-	    DTRACE_SDT_ARG_(7, a7), DTRACE_SDT_ARG_(8, a8),                    \
-	    DTRACE_SDT_ARG_(9, a9), DTRACE_SDT_ARG_(10, a10))
-#define DTRACE_PROBE11(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(5)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(6) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(7) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(8)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(9) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(10) DTRACE_SDT_BLANK_                          \
-	    DTRACE_SDT_ASM_ARG_(11),                                           \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4),                    \
-	    DTRACE_SDT_ARG_(5, a5), DTRACE_SDT_ARG_(6, a6),                    \
-	    DTRACE_SDT_ARG_(7, a7), DTRACE_SDT_ARG_(8, a8),                    \
-	    DTRACE_SDT_ARG_(9, a9), DTRACE_SDT_ARG_(10, a10),                  \
-	    DTRACE_SDT_ARG_(11, a11))
-#define DTRACE_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-	DTRACE_SDT_PROBE_(provider, name,                                      \
-	    DTRACE_SDT_ASM_ARG_(1) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(2)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(3) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(4) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(5)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(6) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(7) DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(8)    \
-	    DTRACE_SDT_BLANK_ DTRACE_SDT_ASM_ARG_(9) DTRACE_SDT_BLANK_         \
-	    DTRACE_SDT_ASM_ARG_(10) DTRACE_SDT_BLANK_                          \
-	    DTRACE_SDT_ASM_ARG_(11) DTRACE_SDT_BLANK_                          \
-	    DTRACE_SDT_ASM_ARG_(12),                                           \
-	    DTRACE_SDT_ARG_(1, a1), DTRACE_SDT_ARG_(2, a2),                    \
-	    DTRACE_SDT_ARG_(3, a3), DTRACE_SDT_ARG_(4, a4),                    \
-	    DTRACE_SDT_ARG_(5, a5), DTRACE_SDT_ARG_(6, a6),                    \
-	    DTRACE_SDT_ARG_(7, a7), DTRACE_SDT_ARG_(8, a8),                    \
-	    DTRACE_SDT_ARG_(9, a9), DTRACE_SDT_ARG_(10, a10),                  \
-	    DTRACE_SDT_ARG_(11, a11), DTRACE_SDT_ARG_(12, a12))
-
-/* DTRACE_PROBEV(provider, name, arguments...), at most 12. */
-#define DTRACE_SDT_COUNT_(...)                                                 \
-	DTRACE_SDT_COUNT1_(x, ##__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define DTRACE_SDT_COUNT1_(x, a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
-#define DTRACE_SDT_JOIN_(a, b) DTRACE_SDT_JOIN1_(a, b)
-#define DTRACE_SDT_JOIN1_(a, b) a##b
-#define DTRACE_PROBEV(provider, name, ...)                                     \
-	DTRACE_SDT_JOIN_(DTRACE_PROBE, DTRACE_SDT_COUNT_(__VA_ARGS__))         \
-	(provider, name, ##__VA_ARGS__)
+#define DTRACE_SDT_LATER_ARG_(n, x)                                            \
+	[dt_k##n] "n"(DTRACE_SDT_KIND_(x)),                                    \
+	    [dt_a##n] DTRACE_SDT_LATER_(DTRACE_SDT_VALUE_(x))
+#define DTRACE_SDT_OPERANDS_0_() [dt_none] "n"(0)
+#define DTRACE_SDT_OPERANDS_1_(a1) DTRACE_SDT_ARG_(1, a1)
+#define DTRACE_SDT_OPERANDS_2_(a1, a2) \
+	DTRACE_SDT_OPERANDS_1_(a1), DTRACE_SDT_ARG_(2, a2)
+#define DTRACE_SDT_OPERANDS_3_(a1, a2, a3) \
+	DTRACE_SDT_OPERANDS_2_(a1, a2), DTRACE_SDT_ARG_(3, a3)
+#define DTRACE_SDT_OPERANDS_4_(a1, a2, a3, a4) \
+	DTRACE_SDT_OPERANDS_3_(a1, a2, a3), DTRACE_SDT_ARG_(4, a4)
+#define DTRACE_SDT_OPERANDS_5_(a1, a2, a3, a4, a5) \
+	DTRACE_SDT_OPERANDS_4_(a1, a2, a3, a4), DTRACE_SDT_ARG_(5, a5)
+#define DTRACE_SDT_OPERANDS_6_(a1, a2, a3, a4, a5, a6) \
+	DTRACE_SDT_OPERANDS_5_(a1, a2, a3, a4, a5), DTRACE_SDT_ARG_(6, a6)
+#define DTRACE_SDT_OPERANDS_7_(a1, a2, a3, a4, a5, a6, a7) \
+	DTRACE_SDT_OPERANDS_6_(a1, a2, a3, a4, a5, a6), DTRACE_SDT_LATER_ARG_(7, a7)
+#define DTRACE_SDT_OPERANDS_8_(a1, a2, a3, a4, a5, a6, a7, a8) \
+	DTRACE_SDT_OPERANDS_7_(a1, a2, a3, a4, a5, a6, a7), DTRACE_SDT_LATER_ARG_(8, a8)
+#define DTRACE_SDT_OPERANDS_9_(a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+	DTRACE_SDT_OPERANDS_8_(a1, a2, a3, a4, a5, a6, a7, a8), DTRACE_SDT_LATER_ARG_(9, a9)
+#define DTRACE_SDT_OPERANDS_10_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+	DTRACE_SDT_OPERANDS_9_(a1, a2, a3, a4, a5, a6, a7, a8, a9), DTRACE_SDT_LATER_ARG_(10, a10)
+#define DTRACE_SDT_OPERANDS_11_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+	DTRACE_SDT_OPERANDS_10_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), DTRACE_SDT_LATER_ARG_(11, a11)
+#define DTRACE_SDT_OPERANDS_12_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+	DTRACE_SDT_OPERANDS_11_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), DTRACE_SDT_LATER_ARG_(12, a12)
 
 #ifdef __cplusplus
 #define DTRACE_SDT_C_ extern "C"
 #else
 #define DTRACE_SDT_C_ extern
 #endif
+#define DTRACE_SDT_SEMAPHORE_NAME_(provider, name) provider##_##name##_semaphore
 #define DTRACE_SEMAPHORE_EXTERN(provider, name)                                \
-	DTRACE_SDT_C_ volatile unsigned short provider##_##name##_semaphore    \
-	    __attribute__((visibility("hidden")))
+	DTRACE_SDT_C_ volatile unsigned short                                  \
+	    DTRACE_SDT_SEMAPHORE_NAME_(provider, name)                         \
+		__attribute__((visibility("hidden")))
 #define DTRACE_SEMAPHORE(provider, name)                                       \
 	DTRACE_SEMAPHORE_EXTERN(provider, name);                               \
-	volatile unsigned short provider##_##name##_semaphore                  \
-	    __attribute__((unused, section(".probes"))) = 0
+	volatile unsigned short DTRACE_SDT_SEMAPHORE_NAME_(provider, name)     \
+	    __attribute__((used, section(".probes"))) = 0
 #define DTRACE_PROBE_ENABLED(provider, name)                                   \
-	__builtin_expect(provider##_##name##_semaphore != 0, 0)
+	__builtin_expect(DTRACE_SDT_SEMAPHORE_NAME_(provider, name) != 0, 0)
 
 #endif /* __ASSEMBLER__ */
+
+#define DTRACE_PROBE(provider, name) DTRACE_SDT_PROBE_(provider, name, 0, ())
+#define DTRACE_PROBE0(provider, name) DTRACE_SDT_PROBE_(provider, name, 0, ())
+#define DTRACE_PROBE1(provider, name, a1) \
+	DTRACE_SDT_PROBE_(provider, name, 1, (a1))
+#define DTRACE_PROBE2(provider, name, a1, a2) \
+	DTRACE_SDT_PROBE_(provider, name, 2, (a1, a2))
+#define DTRACE_PROBE3(provider, name, a1, a2, a3) \
+	DTRACE_SDT_PROBE_(provider, name, 3, (a1, a2, a3))
+#define DTRACE_PROBE4(provider, name, a1, a2, a3, a4) \
+	DTRACE_SDT_PROBE_(provider, name, 4, (a1, a2, a3, a4))
+#define DTRACE_PROBE5(provider, name, a1, a2, a3, a4, a5) \
+	DTRACE_SDT_PROBE_(provider, name, 5, (a1, a2, a3, a4, a5))
+#define DTRACE_PROBE6(provider, name, a1, a2, a3, a4, a5, a6) \
+	DTRACE_SDT_PROBE_(provider, name, 6, (a1, a2, a3, a4, a5, a6))
+#define DTRACE_PROBE7(provider, name, a1, a2, a3, a4, a5, a6, a7) \
+	DTRACE_SDT_PROBE_(provider, name, 7, (a1, a2, a3, a4, a5, a6, a7))
+#define DTRACE_PROBE8(provider, name, a1, a2, a3, a4, a5, a6, a7, a8) \
+	DTRACE_SDT_PROBE_(provider, name, 8, (a1, a2, a3, a4, a5, a6, a7, a8))
+#define DTRACE_PROBE9(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+	DTRACE_SDT_PROBE_(provider, name, 9, (a1, a2, a3, a4, a5, a6, a7, a8, a9))
+#define DTRACE_PROBE10(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+	DTRACE_SDT_PROBE_(provider, name, 10, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
+#define DTRACE_PROBE11(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+	DTRACE_SDT_PROBE_(provider, name, 11, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
+#define DTRACE_PROBE12(provider, name, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+	DTRACE_SDT_PROBE_(provider, name, 12, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+
+/* DTRACE_PROBEV(provider, name, arguments...), at most 12. */
+#define DTRACE_SDT_COUNT_(...) /* of those behind the first */                 \
+	DTRACE_SDT_COUNT1_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, x)
+#define DTRACE_SDT_COUNT1_(x, a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
+#define DTRACE_SDT_JOIN_(a, b) DTRACE_SDT_JOIN1_(a, b)
+#define DTRACE_SDT_JOIN1_(a, b) a##b
+#define DTRACE_PROBEV(provider, ...) /* name, arguments */                     \
+	DTRACE_SDT_JOIN_(DTRACE_PROBE, DTRACE_SDT_COUNT_(__VA_ARGS__))         \
+	(provider, __VA_ARGS__)
 
 #endif
