@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// Static probes as C++20 types: declared once with the types of their arguments, checked
+// at compile time, and fired by name.
+//
+//   #include <dtrace/usdt.hpp>
+//   namespace app {
+//   using query_start = dtrace::probe<"app", "query-start", const char*, std::size_t>;
+//   }
+//   app::query_start::fire(text.c_str(), text.size());
+//   DTRACE_FIRE(app::query_start, describe(query), query.size());
+//
+//   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
+//
+// fire() is a nop, and the work of its arguments. DTRACE_FIRE evaluates the arguments while
+// somebody traces, and never else; enabled() says whether somebody does, for more work
+// than arguments. Neither a library nor a source file nor a macro for the declaration is
+// needed: each probe has a semaphore, a 16-bit counter that its tracers raise.
+//
+// An argument converts to the declared type as the language does, except that a floating
+// value does not become an integer, nor a pointer a bool. Numbers, enumerations and pointers
+// can be declared, 12 at most; a wrong count or type is an error at the call.
+//
+// The notes are those of <dtrace/sdt.h>. The names come as numbers, since a template can
+// only give numbers to the assembler:
+//
+//   text = provider NUL name NUL ──> words of 8 bytes ──> as many as text has, and its tail
+#pragma once
+
+#if __cplusplus < 202002L
+#error "dtrace/usdt.hpp needs C++20; dtrace/sdt.h has static probes for every C and C++"
+#endif
+
+#if defined(__code_model_large__) && defined(__PIC__) && !defined(__clang__)
+#error "dtrace/usdt.hpp: GCC cannot name a variable to the assembler with -mcmodel=large -fPIC"
+#endif
+
+#include <dtrace/sdt.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace dtrace {
+
+namespace usdt_detail {
+
+// A string as a template's argument.
+template <std::size_t n> struct Name {
+    char text[n]{};
+    constexpr Name(const char (&from)[n]) // NOLINT: "app" is one
+    {
+        for (std::size_t i = 0; i < n; i++)
+            text[i] = from[i];
+    }
+};
+
+// What the note has of names: query-start is query__start there.
+struct Text {
+    static constexpr std::size_t max_words = 12;
+
+    std::int64_t words[max_words + 1]{}; // the last is never whole
+    std::size_t n = 0;
+    bool fits = true, is_name = true;
+
+    template <std::size_t length> constexpr void add(const Name<length>& name)
+    {
+        is_name = is_name && length > 1;
+        for (std::size_t i = 0; i + 1 < length; i++) {
+            char c = name.text[i];
+            is_name = is_name && (c == '_' || c == '-' || (c >= '0' && c <= '9') ||
+                                  (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+            put(c == '-' ? '_' : c);
+            if (c == '-')
+                put('_');
+        }
+        put('\0');
+    }
+    constexpr void put(char c)
+    {
+        fits = fits && n + 1 < sizeof words;
+        if (!fits)
+            return;
+        auto byte = static_cast<std::uint64_t>(static_cast<unsigned char>(c));
+        words[n / 8] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words[n / 8]) |
+                                                 byte << n % 8 * 8);
+        n++;
+    }
+};
+
+template <class Provider, class Probe>
+constexpr Text text_from(const Provider& provider, const Probe& probe)
+{
+    Text text;
+    text.add(provider);
+    text.add(probe);
+    return text;
+}
+template <Name provider, Name probe>
+inline constexpr Text text_of = text_from(provider, probe);
+
+template <class Given, class Declared> constexpr bool fits_as()
+{
+    using G = std::remove_cvref_t<Given>;
+    if constexpr (std::is_integral_v<Declared>)
+        return std::is_integral_v<G> || (std::is_enum_v<G> && std::is_convertible_v<Given, Declared>);
+    else if constexpr (std::is_floating_point_v<Declared>)
+        return std::is_arithmetic_v<G>;
+    else
+        return std::is_convertible_v<Given, Declared>;
+}
+
+// One argument of a call, on its way to what the probe declares.
+template <class Declared> struct Given {
+    Declared value{};
+
+    template <class From>
+    [[gnu::always_inline]] constexpr Given(From from) // NOLINT: that is its purpose
+    {
+        constexpr bool fits = fits_as<From, Declared>();
+        static_assert(fits, "this argument is not of the type that the probe declares");
+        if constexpr (fits)
+            value = static_cast<Declared>(from);
+    }
+};
+
+template <class T> [[gnu::always_inline]] inline auto bits_of(T value)
+{
+    return ::dtrace_sdt::Of<T>::value(value);
+}
+
+template <std::size_t i, class First, class... Rest>
+[[gnu::always_inline]] inline auto nth(First first, Rest... rest)
+{
+    if constexpr (i == 0)
+        return bits_of(first);
+    else
+        return nth<i - 1>(rest...);
+}
+
+// Sizes and signs of six arguments, a byte each.
+template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
+{
+    std::uint64_t all = 0;
+    [[maybe_unused]] std::size_t i = 0;
+    ((all |= i >= first && i < first + 6
+                 ? static_cast<std::uint64_t>(::dtrace_sdt::Of<Args>::kind) << 8 * (i - first)
+                 : 0,
+      i++),
+     ...);
+    return static_cast<std::int64_t>(all);
+}
+
+// Not all zero, or it would be in .bss, where the kernel's uprobes cannot reach it.
+struct Semaphore {
+    volatile std::uint16_t n_tracers = 0;
+    std::uint16_t in_the_file = 1;
+};
+
+} // namespace usdt_detail
+
+// clang-format off: tables
+// %n is a constant of any width, negated; %c knows 32 bits only.
+#define DTRACE_USDT_ASM_ARG_(n, kinds, shift) \
+    DTRACE_SDT_SIZE_("(-(%n[" kinds "]) >> " shift ")") DTRACE_SDT_OPERAND_(n)
+#define DTRACE_USDT_TEMPLATE_0_ ""
+#define DTRACE_USDT_TEMPLATE_1_ \
+    DTRACE_USDT_TEMPLATE_0_ DTRACE_USDT_ASM_ARG_(1, "dt_few", "0")
+#define DTRACE_USDT_TEMPLATE_2_ \
+    DTRACE_USDT_TEMPLATE_1_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(2, "dt_few", "8")
+#define DTRACE_USDT_TEMPLATE_3_ \
+    DTRACE_USDT_TEMPLATE_2_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(3, "dt_few", "16")
+#define DTRACE_USDT_TEMPLATE_4_ \
+    DTRACE_USDT_TEMPLATE_3_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(4, "dt_few", "24")
+#define DTRACE_USDT_TEMPLATE_5_ \
+    DTRACE_USDT_TEMPLATE_4_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(5, "dt_few", "32")
+#define DTRACE_USDT_TEMPLATE_6_ \
+    DTRACE_USDT_TEMPLATE_5_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(6, "dt_few", "40")
+#define DTRACE_USDT_TEMPLATE_7_ \
+    DTRACE_USDT_TEMPLATE_6_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(7, "dt_many", "0")
+#define DTRACE_USDT_TEMPLATE_8_ \
+    DTRACE_USDT_TEMPLATE_7_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(8, "dt_many", "8")
+#define DTRACE_USDT_TEMPLATE_9_ \
+    DTRACE_USDT_TEMPLATE_8_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(9, "dt_many", "16")
+#define DTRACE_USDT_TEMPLATE_10_ \
+    DTRACE_USDT_TEMPLATE_9_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(10, "dt_many", "24")
+#define DTRACE_USDT_TEMPLATE_11_ \
+    DTRACE_USDT_TEMPLATE_10_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(11, "dt_many", "32")
+#define DTRACE_USDT_TEMPLATE_12_ \
+    DTRACE_USDT_TEMPLATE_11_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(12, "dt_many", "40")
+
+#define DTRACE_USDT_NAMES_ \
+    ".8byte %c[dt_semaphore]\n\t" \
+    ".if %c[dt_n] >= 8\n\t.8byte -(%n[dt_w0])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 16\n\t.8byte -(%n[dt_w1])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 24\n\t.8byte -(%n[dt_w2])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 32\n\t.8byte -(%n[dt_w3])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 40\n\t.8byte -(%n[dt_w4])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 48\n\t.8byte -(%n[dt_w5])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 56\n\t.8byte -(%n[dt_w6])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 64\n\t.8byte -(%n[dt_w7])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 72\n\t.8byte -(%n[dt_w8])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 80\n\t.8byte -(%n[dt_w9])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 88\n\t.8byte -(%n[dt_w10])\n\t.endif\n\t" \
+    ".if %c[dt_n] >= 96\n\t.8byte -(%n[dt_w11])\n\t.endif\n\t" \
+    ".if %c[dt_n] & 4\n\t.4byte -(%n[dt_tail]) & 0xffffffff\n\t.endif\n\t" \
+    ".if %c[dt_n] & 2\n\t.2byte -(%n[dt_tail]) >> (8 * (%c[dt_n] & 4)) & 0xffff\n\t.endif\n\t" \
+    ".if %c[dt_n] & 1\n\t.byte -(%n[dt_tail]) >> (8 * (%c[dt_n] & 6)) & 0xff\n\t.endif\n\t"
+
+#define DTRACE_USDT_N_(x) (::std::integral_constant<::std::int64_t, (x)>::value)
+#define DTRACE_USDT_OPERANDS_0_ \
+    [dt_w0] "n"(DTRACE_USDT_N_(text_.words[0])), \
+    [dt_w1] "n"(DTRACE_USDT_N_(text_.words[1])), \
+    [dt_w2] "n"(DTRACE_USDT_N_(text_.words[2])), \
+    [dt_w3] "n"(DTRACE_USDT_N_(text_.words[3])), \
+    [dt_w4] "n"(DTRACE_USDT_N_(text_.words[4])), \
+    [dt_w5] "n"(DTRACE_USDT_N_(text_.words[5])), \
+    [dt_w6] "n"(DTRACE_USDT_N_(text_.words[6])), \
+    [dt_w7] "n"(DTRACE_USDT_N_(text_.words[7])), \
+    [dt_w8] "n"(DTRACE_USDT_N_(text_.words[8])), \
+    [dt_w9] "n"(DTRACE_USDT_N_(text_.words[9])), \
+    [dt_w10] "n"(DTRACE_USDT_N_(text_.words[10])), \
+    [dt_w11] "n"(DTRACE_USDT_N_(text_.words[11])), \
+    [dt_n] "n"(DTRACE_USDT_N_(text_.n)), [dt_tail] "n"(DTRACE_USDT_N_(text_.words[text_.n / 8])), [dt_semaphore] "i"(&semaphore_), \
+    [dt_few] "n"(DTRACE_USDT_N_(usdt_detail::kinds_from<Args...>(0))), \
+    [dt_many] "n"(DTRACE_USDT_N_(usdt_detail::kinds_from<Args...>(6)))
+#define DTRACE_USDT_OPERANDS_1_ \
+    DTRACE_USDT_OPERANDS_0_, [dt_a1] DTRACE_SDT_CONSTRAINT(nth<0>(args...))
+#define DTRACE_USDT_OPERANDS_2_ \
+    DTRACE_USDT_OPERANDS_1_, [dt_a2] DTRACE_SDT_CONSTRAINT(nth<1>(args...))
+#define DTRACE_USDT_OPERANDS_3_ \
+    DTRACE_USDT_OPERANDS_2_, [dt_a3] DTRACE_SDT_CONSTRAINT(nth<2>(args...))
+#define DTRACE_USDT_OPERANDS_4_ \
+    DTRACE_USDT_OPERANDS_3_, [dt_a4] DTRACE_SDT_CONSTRAINT(nth<3>(args...))
+#define DTRACE_USDT_OPERANDS_5_ \
+    DTRACE_USDT_OPERANDS_4_, [dt_a5] DTRACE_SDT_CONSTRAINT(nth<4>(args...))
+#define DTRACE_USDT_OPERANDS_6_ \
+    DTRACE_USDT_OPERANDS_5_, [dt_a6] DTRACE_SDT_CONSTRAINT(nth<5>(args...))
+#define DTRACE_USDT_OPERANDS_7_ \
+    DTRACE_USDT_OPERANDS_6_, [dt_a7] DTRACE_SDT_LATER_(nth<6>(args...))
+#define DTRACE_USDT_OPERANDS_8_ \
+    DTRACE_USDT_OPERANDS_7_, [dt_a8] DTRACE_SDT_LATER_(nth<7>(args...))
+#define DTRACE_USDT_OPERANDS_9_ \
+    DTRACE_USDT_OPERANDS_8_, [dt_a9] DTRACE_SDT_LATER_(nth<8>(args...))
+#define DTRACE_USDT_OPERANDS_10_ \
+    DTRACE_USDT_OPERANDS_9_, [dt_a10] DTRACE_SDT_LATER_(nth<9>(args...))
+#define DTRACE_USDT_OPERANDS_11_ \
+    DTRACE_USDT_OPERANDS_10_, [dt_a11] DTRACE_SDT_LATER_(nth<10>(args...))
+#define DTRACE_USDT_OPERANDS_12_ \
+    DTRACE_USDT_OPERANDS_11_, [dt_a12] DTRACE_SDT_LATER_(nth<11>(args...))
+
+#define DTRACE_USDT_SITE_(n) \
+    __asm__ __volatile__( \
+        DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_(DTRACE_SDT_SECTION_, DTRACE_USDT_NAMES_, \
+                                          DTRACE_USDT_TEMPLATE_##n##_) \
+        : : DTRACE_USDT_OPERANDS_##n##_ : "memory")
+// clang-format on
+
+template <usdt_detail::Name provider, usdt_detail::Name name, class... Args> class probe {
+    static_assert(sizeof...(Args) <= 12, "a static probe has at most 12 arguments");
+    static_assert((std::is_same_v<Args, std::decay_t<Args>> && ...),
+                  "declare arguments of a static probe without const, references and arrays");
+
+    static constexpr const usdt_detail::Text& text_ = usdt_detail::text_of<provider, name>;
+    static_assert(text_.is_name, "a probe's names have letters, digits, _ and - only");
+    static_assert(text_.fits, "a probe's two names have 100 characters at most");
+
+    // One for each module: another library's count is not ours.
+    [[gnu::visibility("hidden")]] static inline constinit usdt_detail::Semaphore semaphore_;
+
+    template <class... Values> [[gnu::always_inline]] static void site(Values... args)
+    {
+        using usdt_detail::nth;
+        if constexpr (sizeof...(args) == 0)
+            DTRACE_USDT_SITE_(0);
+        else if constexpr (sizeof...(args) == 1)
+            DTRACE_USDT_SITE_(1);
+        else if constexpr (sizeof...(args) == 2)
+            DTRACE_USDT_SITE_(2);
+        else if constexpr (sizeof...(args) == 3)
+            DTRACE_USDT_SITE_(3);
+        else if constexpr (sizeof...(args) == 4)
+            DTRACE_USDT_SITE_(4);
+        else if constexpr (sizeof...(args) == 5)
+            DTRACE_USDT_SITE_(5);
+        else if constexpr (sizeof...(args) == 6)
+            DTRACE_USDT_SITE_(6);
+        else if constexpr (sizeof...(args) == 7)
+            DTRACE_USDT_SITE_(7);
+        else if constexpr (sizeof...(args) == 8)
+            DTRACE_USDT_SITE_(8);
+        else if constexpr (sizeof...(args) == 9)
+            DTRACE_USDT_SITE_(9);
+        else if constexpr (sizeof...(args) == 10)
+            DTRACE_USDT_SITE_(10);
+        else if constexpr (sizeof...(args) == 11)
+            DTRACE_USDT_SITE_(11);
+        else if constexpr (sizeof...(args) == 12)
+            DTRACE_USDT_SITE_(12);
+    }
+
+public:
+    // Whether somebody traces the probe now.
+    [[gnu::always_inline]] static bool enabled()
+    {
+        return __builtin_expect(semaphore_.n_tracers != 0, 0);
+    }
+
+    // The probe. Each call is a site of its own.
+    [[gnu::always_inline]] static void fire(usdt_detail::Given<Args>... args)
+    {
+        site(args.value...);
+    }
+};
+
+} // namespace dtrace
+
+#define DTRACE_FIRE(probe, ...)                                                             \
+    do {                                                                                    \
+        if (probe::enabled())                                                               \
+            probe::fire(__VA_ARGS__);                                                       \
+    } while (0)
