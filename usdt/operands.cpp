@@ -1,99 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "usdt/operands.hpp"
 
-#include <array>
-#include <charconv>
+#include "usdt/intel_operands.hpp"
+#include "usdt/register_names.hpp"
+
 #include <optional>
 
 namespace dt::usdt {
 
 namespace {
-
-struct Register {
-    std::uint8_t number = Operand::no_register;
-    std::uint8_t bytes = 8;
-    bool high_byte = false, vector = false, rip = false;
-};
-
-std::optional<Register> legacy_register(std::string_view name)
-{
-    struct Row {
-        std::string_view by_width[4]; // 8, 4, 2, 1 bytes
-        std::string_view high;
-    };
-    static constexpr std::array<Row, 8> rows = {{
-        {{"rax", "eax", "ax", "al"}, "ah"},
-        {{"rcx", "ecx", "cx", "cl"}, "ch"},
-        {{"rdx", "edx", "dx", "dl"}, "dh"},
-        {{"rbx", "ebx", "bx", "bl"}, "bh"},
-        {{"rsp", "esp", "sp", "spl"}, ""},
-        {{"rbp", "ebp", "bp", "bpl"}, ""},
-        {{"rsi", "esi", "si", "sil"}, ""},
-        {{"rdi", "edi", "di", "dil"}, ""},
-    }};
-    for (std::uint8_t n = 0; n < rows.size(); n++) {
-        for (unsigned width = 0; width < 4; width++)
-            if (name == rows[n].by_width[width])
-                return Register{n, static_cast<std::uint8_t>(8 >> width), false, false,
-                                false};
-        if (!rows[n].high.empty() && name == rows[n].high)
-            return Register{n, 1, true, false, false};
-    }
-    return std::nullopt;
-}
-
-// %r8 to %r15 and their parts: r8d r8w r8b.
-std::optional<Register> numbered_register(std::string_view name)
-{
-    std::uint8_t bytes = 8;
-    switch (name.empty() ? '\0' : name.back()) {
-    case 'd':
-        bytes = 4;
-        break;
-    case 'w':
-        bytes = 2;
-        break;
-    case 'b':
-        bytes = 1;
-        break;
-    default:
-        break;
-    }
-    if (bytes != 8)
-        name.remove_suffix(1);
-    unsigned n = 0;
-    if (name.size() < 2 || name[0] != 'r')
-        return std::nullopt;
-    auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), n);
-    if (error != std::errc{} || end != name.data() + name.size() || n < 8 || n > 15 ||
-        name[1] == '0')
-        return std::nullopt;
-    return Register{static_cast<std::uint8_t>(n), bytes, false, false, false};
-}
-
-// Of the vector registers the low part, whatever width the name says.
-std::optional<Register> vector_register(std::string_view name)
-{
-    if (name.size() < 4 || (name[0] != 'x' && name[0] != 'y' && name[0] != 'z') ||
-        name.substr(1, 2) != "mm")
-        return std::nullopt;
-    unsigned n = 0;
-    auto [end, error] = std::from_chars(name.data() + 3, name.data() + name.size(), n);
-    if (error != std::errc{} || end != name.data() + name.size() || n > 31)
-        return std::nullopt;
-    return Register{static_cast<std::uint8_t>(n), 8, false, true, false};
-}
-
-std::optional<Register> register_by_name(std::string_view name)
-{
-    if (name == "rip")
-        return Register{Operand::no_register, 8, false, false, true};
-    if (auto found = legacy_register(name))
-        return found;
-    if (auto found = numbered_register(name))
-        return found;
-    return vector_register(name);
-}
 
 // The text of one operand, from left to right.
 class Text {
@@ -143,19 +58,6 @@ private:
 
     std::string_view left_;
 };
-
-bool parse_number(std::string_view text, std::uint64_t& value)
-{
-    int base = 10;
-    if (text.size() > 1 && text[0] == '0') {
-        bool is_hex = text[1] == 'x' || text[1] == 'X';
-        text.remove_prefix(is_hex ? 2 : 1);
-        base = is_hex ? 16 : 8;
-    }
-    auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value, base);
-    return error == std::errc{} && end == text.data() + text.size();
-}
 
 // Numbers and at most one symbol. Empty: it is one; else what is wrong.
 std::string parse_constant(Text& text, Operand& out)
@@ -281,7 +183,25 @@ std::string parse_size(std::string_view text, Operand& out)
     return "";
 }
 
-Operand parse_one(std::string_view word)
+// Without its size.
+std::string_view operand_of(std::string_view word)
+{
+    std::size_t at = word.find('@');
+    bool sized = at != std::string_view::npos && at > 0 && at <= 3;
+    std::string_view operand = sized ? word.substr(at + 1) : word;
+    return operand.substr(operand.starts_with('$') ? 1 : 0);
+}
+
+// No program has memory there: a constant of clang's -masm=intel.
+bool is_bare_constant(std::string_view operand)
+{
+    bool minus = operand.starts_with('-');
+    std::string_view digits = operand.substr(minus ? 1 : 0);
+    return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos &&
+           (minus || digits.size() < 5);
+}
+
+Operand parse_one(std::string_view word, bool is_intel)
 {
     Operand out;
     out.text = word;
@@ -295,10 +215,20 @@ Operand parse_one(std::string_view word)
         operand = word.substr(at + 1);
     }
     Text text(operand);
-    if (wrong.empty())
-        wrong = parse_operand(text, out, sized);
-    if (wrong.empty() && !text.at_end())
-        wrong = "goes on after its end";
+    std::string_view bare = operand_of(word);
+    if (wrong.empty() && is_intel && is_intel_operand(bare)) {
+        wrong = parse_intel_operand(bare, out, sized);
+    } else if (wrong.empty()) {
+        if (is_bare_constant(bare)) {
+            out.form = OperandForm::constant;
+            text = Text(bare);
+            wrong = parse_constant(text, out);
+        } else {
+            wrong = parse_operand(text, out, sized);
+        }
+        if (wrong.empty() && !text.at_end())
+            wrong = "goes on after its end";
+    }
     if (!wrong.empty()) {
         out.form = OperandForm::unknown;
         out.trouble = std::move(wrong);
@@ -319,25 +249,35 @@ bool begins_with_size(std::string_view text)
 
 std::vector<Operand> parse_operands(std::string_view arguments, std::size_t max)
 {
-    std::vector<Operand> out;
+    std::vector<std::string_view> words;
     std::size_t at = 0;
-    while (out.size() < max) {
+    while (words.size() < max) {
         at = arguments.find_first_not_of(" \t", at);
         if (at == std::string_view::npos)
             break;
-        // Blanks inside parentheses are the operand's own, if these end.
+        // Blanks inside parentheses are the operand's own, if these end, and those around PTR.
         std::size_t end = at;
         int depth = 0;
         for (; end < arguments.size(); end++) {
             char c = arguments[end];
-            depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-            if ((c == ' ' || c == '\t') &&
-                (depth <= 0 || begins_with_size(arguments.substr(end))))
+            depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+            std::string_view behind = arguments.substr(end);
+            if ((c == ' ' || c == '\t') && !behind.starts_with(" PTR ") &&
+                !arguments.substr(at, end - at).ends_with(" PTR") &&
+                (depth <= 0 || begins_with_size(behind)))
                 break;
         }
-        out.push_back(parse_one(arguments.substr(at, end - at)));
+        words.push_back(arguments.substr(at, end - at));
         at = end;
     }
+    // One syntax for all of a probe.
+    bool is_intel = false;
+    for (std::string_view word : words)
+        is_intel = is_intel || is_intel_operand(operand_of(word));
+    std::vector<Operand> out;
+    out.reserve(words.size());
+    for (std::string_view word : words)
+        out.push_back(parse_one(word, is_intel));
     return out;
 }
 

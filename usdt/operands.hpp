@@ -7,6 +7,10 @@
 //   operand  = $ constant | % register | [%segment :] [constant] ( [base] [, index [, scale]] )
 //   constant = numbers and symbols with + and - between
 //
+// Programs that were built with -masm=intel have Intel's: "4@DWORD PTR -20[rbp] 8@rax -4@7",
+// and "8@[rsp - 16]" of clang; those of our header have a $ before: "8@$rax -4@$7". A probe
+// is read so when one of its operands can be nothing else.
+//
 // An operand that is of no known form keeps its text and what is wrong with it: the others
 // are of use all the same.
 #pragma once
@@ -38,14 +42,14 @@ struct Operand {
     // In the encoding's order (rax rcx rdx rbx rsp rbp rsi rdi r8 ...); of memory the base.
     std::uint8_t reg = no_register;
     bool high_byte = false; // %ah %bh %ch %dh
-    bool of_rip = false;    // the base is %rip: addresses are link-time ones, without it
+    bool of_rip = false; // the base is %rip: addresses are link-time ones, without it
     std::uint8_t index = no_register;
     std::uint8_t scale = 1;
     Segment segment = Segment::none;
     // Of a constant its value, of memory the displacement; the symbol's address is added.
     std::int64_t value = 0;
-    std::string symbol; // empty: none
-    std::string text;   // as it stands in the note
+    std::string symbol;  // empty: none
+    std::string text;    // as it stands in the note
     std::string trouble; // of an unknown one: a sentence's end, "has no known register"
 };
 

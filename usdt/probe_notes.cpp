@@ -62,7 +62,11 @@ std::string read_note(std::span<const std::byte> description, ProbeNote& note)
     auto provider = fields.text(), name = fields.text(), arguments = fields.text();
     if (!provider || !name)
         return "has names that do not end";
-    note = {*at, *base, *semaphore, std::move(*provider), std::move(*name),
+    note = {*at,
+            *base,
+            *semaphore,
+            std::move(*provider),
+            std::move(*name),
             std::move(arguments).value_or("")};
     if (!is_name(note.provider) || !is_name(note.name))
         return "has a name that cannot be one";
@@ -103,10 +107,10 @@ ProbeNotes parse_probe_notes(std::span<const std::byte> section)
             ProbeNote note;
             std::string wrong =
                 read_note(section.subspan(description, header.n_descsz), note);
-            if (wrong.empty())
-                out.notes.push_back(std::move(note));
-            else
+            if (!wrong.empty())
                 tell(at, wrong);
+            else if (note.at != 0) // 0: lld dropped the code, not the note
+                out.notes.push_back(std::move(note));
         }
         at = next;
     }

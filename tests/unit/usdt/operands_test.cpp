@@ -127,6 +127,44 @@ TEST(Operands, SeveralAreSeparatedByBlanksOutsideOfParentheses)
     EXPECT_EQ(parse_operands("8@%rdi 8@%rdi 8@%rdi", 2).size(), 2u);
 }
 
+TEST(Operands, IntelsSyntaxIsKnownFromGccAndClang)
+{
+    auto all = parse_operands("4@$DWORD PTR -20[rbp+rax*4] 8@$r12 -4@$7 1@$al "
+                              "8@QWORD PTR name[rip+8] 8@[rsp - 16] -8@[rbx + 8*rcx + 24] "
+                              "8@[rip + name] -1@-5 4@QWORD PTR fs:-64[rdi]");
+    ASSERT_EQ(all.size(), 10u);
+    for (const Operand& o : all)
+        EXPECT_EQ(o.trouble, "") << o.text;
+    EXPECT_EQ(all[0].form, OperandForm::memory);
+    EXPECT_EQ(all[0].reg, rbp);
+    EXPECT_EQ(all[0].index, rax);
+    EXPECT_EQ(all[0].scale, 4);
+    EXPECT_EQ(all[0].value, -20);
+    EXPECT_EQ(all[1].form, OperandForm::general);
+    EXPECT_EQ(all[1].reg, r12);
+    EXPECT_EQ(all[2].form, OperandForm::constant);
+    EXPECT_EQ(all[2].value, 7);
+    EXPECT_EQ(all[3].reg, rax);
+    EXPECT_EQ(all[4].symbol, "name");
+    EXPECT_EQ(all[4].value, 8);
+    EXPECT_TRUE(all[4].of_rip);
+    EXPECT_EQ(all[5].reg, rsp);
+    EXPECT_EQ(all[5].value, -16);
+    EXPECT_EQ(all[6].index, rcx);
+    EXPECT_EQ(all[6].scale, 8);
+    EXPECT_EQ(all[6].value, 24);
+    EXPECT_EQ(all[7].symbol, "name");
+    EXPECT_EQ(all[8].form, OperandForm::constant);
+    EXPECT_EQ(all[8].value, -5);
+    EXPECT_EQ(all[9].segment, Segment::fs);
+    EXPECT_EQ(all[9].value, -64);
+    EXPECT_EQ(one("4@7").form, OperandForm::constant) << "no memory is there";
+    EXPECT_EQ(one("4@6295616").form, OperandForm::memory);
+    for (const char* text : {"8@[rax*3]", "8@[rax+rbx+rcx]", "8@[eax]", "8@[rip+rax]",
+                             "8@DWORD PTR 9x[rax]"})
+        EXPECT_EQ(one(text).form, OperandForm::unknown) << text;
+}
+
 TEST(Operands, WhatIsNotKnownKeepsItsTextAndTheOthersWork)
 {
     auto all = parse_operands("8@%rdi 16@%xmm0 8@%rzx 8@(%rax 8@%es:4 3@%rax 8@%rax+1 "

@@ -31,7 +31,8 @@
 #endif
 
 #if defined(__code_model_large__) && defined(__PIC__) && !defined(__clang__)
-#error "dtrace/usdt.hpp: GCC cannot name a variable to the assembler with -mcmodel=large -fPIC"
+#error                                                                                 \
+    "dtrace/usdt.hpp: GCC cannot name a variable to the assembler with -mcmodel=large -fPIC"
 #endif
 
 #include <dtrace/sdt.h>
@@ -81,8 +82,8 @@ struct Text {
         if (!fits)
             return;
         auto byte = static_cast<std::uint64_t>(static_cast<unsigned char>(c));
-        words[n / 8] = static_cast<std::int64_t>(static_cast<std::uint64_t>(words[n / 8]) |
-                                                 byte << n % 8 * 8);
+        words[n / 8] = static_cast<std::int64_t>(
+            static_cast<std::uint64_t>(words[n / 8]) | byte << n % 8 * 8);
         n++;
     }
 };
@@ -102,7 +103,8 @@ template <class Given, class Declared> constexpr bool fits_as()
 {
     using G = std::remove_cvref_t<Given>;
     if constexpr (std::is_integral_v<Declared>)
-        return std::is_integral_v<G> || (std::is_enum_v<G> && std::is_convertible_v<Given, Declared>);
+        return std::is_integral_v<G> ||
+               (std::is_enum_v<G> && std::is_convertible_v<Given, Declared>);
     else if constexpr (std::is_floating_point_v<Declared>)
         return std::is_arithmetic_v<G>;
     else
@@ -143,7 +145,8 @@ template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
     std::uint64_t all = 0;
     [[maybe_unused]] std::size_t i = 0;
     ((all |= i >= first && i < first + 6
-                 ? static_cast<std::uint64_t>(::dtrace_sdt::Of<Args>::kind) << 8 * (i - first)
+                 ? static_cast<std::uint64_t>(::dtrace_sdt::Of<Args>::kind)
+                       << 8 * (i - first)
                  : 0,
       i++),
      ...);
@@ -158,114 +161,124 @@ struct Semaphore {
 
 } // namespace usdt_detail
 
-// clang-format off: tables
 // %n is a constant of any width, negated; %c knows 32 bits only.
-#define DTRACE_USDT_ASM_ARG_(n, kinds, shift) \
+#define DTRACE_USDT_ASM_ARG_(n, kinds, shift)                                          \
     DTRACE_SDT_SIZE_("(-(%n[" kinds "]) >> " shift ")") DTRACE_SDT_OPERAND_(n)
 #define DTRACE_USDT_TEMPLATE_0_ ""
-#define DTRACE_USDT_TEMPLATE_1_ \
+#define DTRACE_USDT_TEMPLATE_1_                                                        \
     DTRACE_USDT_TEMPLATE_0_ DTRACE_USDT_ASM_ARG_(1, "dt_few", "0")
-#define DTRACE_USDT_TEMPLATE_2_ \
+#define DTRACE_USDT_TEMPLATE_2_                                                        \
     DTRACE_USDT_TEMPLATE_1_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(2, "dt_few", "8")
-#define DTRACE_USDT_TEMPLATE_3_ \
+#define DTRACE_USDT_TEMPLATE_3_                                                        \
     DTRACE_USDT_TEMPLATE_2_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(3, "dt_few", "16")
-#define DTRACE_USDT_TEMPLATE_4_ \
+#define DTRACE_USDT_TEMPLATE_4_                                                        \
     DTRACE_USDT_TEMPLATE_3_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(4, "dt_few", "24")
-#define DTRACE_USDT_TEMPLATE_5_ \
+#define DTRACE_USDT_TEMPLATE_5_                                                        \
     DTRACE_USDT_TEMPLATE_4_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(5, "dt_few", "32")
-#define DTRACE_USDT_TEMPLATE_6_ \
+#define DTRACE_USDT_TEMPLATE_6_                                                        \
     DTRACE_USDT_TEMPLATE_5_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(6, "dt_few", "40")
-#define DTRACE_USDT_TEMPLATE_7_ \
+#define DTRACE_USDT_TEMPLATE_7_                                                        \
     DTRACE_USDT_TEMPLATE_6_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(7, "dt_many", "0")
-#define DTRACE_USDT_TEMPLATE_8_ \
+#define DTRACE_USDT_TEMPLATE_8_                                                        \
     DTRACE_USDT_TEMPLATE_7_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(8, "dt_many", "8")
-#define DTRACE_USDT_TEMPLATE_9_ \
+#define DTRACE_USDT_TEMPLATE_9_                                                        \
     DTRACE_USDT_TEMPLATE_8_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(9, "dt_many", "16")
-#define DTRACE_USDT_TEMPLATE_10_ \
+#define DTRACE_USDT_TEMPLATE_10_                                                       \
     DTRACE_USDT_TEMPLATE_9_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(10, "dt_many", "24")
-#define DTRACE_USDT_TEMPLATE_11_ \
-    DTRACE_USDT_TEMPLATE_10_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(11, "dt_many", "32")
-#define DTRACE_USDT_TEMPLATE_12_ \
-    DTRACE_USDT_TEMPLATE_11_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(12, "dt_many", "40")
+#define DTRACE_USDT_TEMPLATE_11_                                                       \
+    DTRACE_USDT_TEMPLATE_10_                                                           \
+        ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(11, "dt_many", "32")
+#define DTRACE_USDT_TEMPLATE_12_                                                       \
+    DTRACE_USDT_TEMPLATE_11_                                                           \
+        ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(12, "dt_many", "40")
 
-#define DTRACE_USDT_NAMES_ \
-    ".8byte %c[dt_semaphore]\n\t" \
-    ".if %c[dt_n] >= 8\n\t.8byte -(%n[dt_w0])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 16\n\t.8byte -(%n[dt_w1])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 24\n\t.8byte -(%n[dt_w2])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 32\n\t.8byte -(%n[dt_w3])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 40\n\t.8byte -(%n[dt_w4])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 48\n\t.8byte -(%n[dt_w5])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 56\n\t.8byte -(%n[dt_w6])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 64\n\t.8byte -(%n[dt_w7])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 72\n\t.8byte -(%n[dt_w8])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 80\n\t.8byte -(%n[dt_w9])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 88\n\t.8byte -(%n[dt_w10])\n\t.endif\n\t" \
-    ".if %c[dt_n] >= 96\n\t.8byte -(%n[dt_w11])\n\t.endif\n\t" \
-    ".if %c[dt_n] & 4\n\t.4byte -(%n[dt_tail]) & 0xffffffff\n\t.endif\n\t" \
-    ".if %c[dt_n] & 2\n\t.2byte -(%n[dt_tail]) >> (8 * (%c[dt_n] & 4)) & 0xffff\n\t.endif\n\t" \
-    ".if %c[dt_n] & 1\n\t.byte -(%n[dt_tail]) >> (8 * (%c[dt_n] & 6)) & 0xff\n\t.endif\n\t"
+#define DTRACE_USDT_NAMES_                                                             \
+    ".8byte %c[dt_semaphore]\n\t"                                                      \
+    ".if %c[dt_n] >= 8\n\t.8byte -(%n[dt_w0])\n\t.endif\n\t"                           \
+    ".if %c[dt_n] >= 16\n\t.8byte -(%n[dt_w1])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 24\n\t.8byte -(%n[dt_w2])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 32\n\t.8byte -(%n[dt_w3])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 40\n\t.8byte -(%n[dt_w4])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 48\n\t.8byte -(%n[dt_w5])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 56\n\t.8byte -(%n[dt_w6])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 64\n\t.8byte -(%n[dt_w7])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 72\n\t.8byte -(%n[dt_w8])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 80\n\t.8byte -(%n[dt_w9])\n\t.endif\n\t"                          \
+    ".if %c[dt_n] >= 88\n\t.8byte -(%n[dt_w10])\n\t.endif\n\t"                         \
+    ".if %c[dt_n] >= 96\n\t.8byte -(%n[dt_w11])\n\t.endif\n\t"                         \
+    ".if %c[dt_n] & 4\n\t.4byte -(%n[dt_tail]) & 0xffffffff\n\t.endif\n\t"             \
+    ".if %c[dt_n] & 2\n\t.2byte -(%n[dt_tail]) >> (8 * (%c[dt_n] & 4)) & "             \
+    "0xffff\n\t.endif\n\t"                                                             \
+    ".if %c[dt_n] & 1\n\t.byte -(%n[dt_tail]) >> (8 * (%c[dt_n] & 6)) & "              \
+    "0xff\n\t.endif\n\t"
 
 #define DTRACE_USDT_N_(x) (::std::integral_constant<::std::int64_t, (x)>::value)
-#define DTRACE_USDT_OPERANDS_0_ \
-    [dt_w0] "n"(DTRACE_USDT_N_(text_.words[0])), \
-    [dt_w1] "n"(DTRACE_USDT_N_(text_.words[1])), \
-    [dt_w2] "n"(DTRACE_USDT_N_(text_.words[2])), \
-    [dt_w3] "n"(DTRACE_USDT_N_(text_.words[3])), \
-    [dt_w4] "n"(DTRACE_USDT_N_(text_.words[4])), \
-    [dt_w5] "n"(DTRACE_USDT_N_(text_.words[5])), \
-    [dt_w6] "n"(DTRACE_USDT_N_(text_.words[6])), \
-    [dt_w7] "n"(DTRACE_USDT_N_(text_.words[7])), \
-    [dt_w8] "n"(DTRACE_USDT_N_(text_.words[8])), \
-    [dt_w9] "n"(DTRACE_USDT_N_(text_.words[9])), \
-    [dt_w10] "n"(DTRACE_USDT_N_(text_.words[10])), \
-    [dt_w11] "n"(DTRACE_USDT_N_(text_.words[11])), \
-    [dt_n] "n"(DTRACE_USDT_N_(text_.n)), [dt_tail] "n"(DTRACE_USDT_N_(text_.words[text_.n / 8])), [dt_semaphore] "i"(&semaphore_), \
-    [dt_few] "n"(DTRACE_USDT_N_(usdt_detail::kinds_from<Args...>(0))), \
-    [dt_many] "n"(DTRACE_USDT_N_(usdt_detail::kinds_from<Args...>(6)))
-#define DTRACE_USDT_OPERANDS_1_ \
+#define DTRACE_USDT_OPERANDS_0_                                                        \
+    [dt_w0] "n"(DTRACE_USDT_N_(text_.words[0])),                                       \
+        [dt_w1] "n"(DTRACE_USDT_N_(text_.words[1])),                                   \
+        [dt_w2] "n"(DTRACE_USDT_N_(text_.words[2])),                                   \
+        [dt_w3] "n"(DTRACE_USDT_N_(text_.words[3])),                                   \
+        [dt_w4] "n"(DTRACE_USDT_N_(text_.words[4])),                                   \
+        [dt_w5] "n"(DTRACE_USDT_N_(text_.words[5])),                                   \
+        [dt_w6] "n"(DTRACE_USDT_N_(text_.words[6])),                                   \
+        [dt_w7] "n"(DTRACE_USDT_N_(text_.words[7])),                                   \
+        [dt_w8] "n"(DTRACE_USDT_N_(text_.words[8])),                                   \
+        [dt_w9] "n"(DTRACE_USDT_N_(text_.words[9])),                                   \
+        [dt_w10] "n"(DTRACE_USDT_N_(text_.words[10])),                                 \
+        [dt_w11] "n"(DTRACE_USDT_N_(text_.words[11])),                                 \
+        [dt_n] "n"(DTRACE_USDT_N_(text_.n)),                                           \
+        [dt_tail] "n"(DTRACE_USDT_N_(text_.words[text_.n / 8])),                       \
+        [dt_semaphore] "i"(&semaphore_),                                               \
+        [dt_few] "n"(DTRACE_USDT_N_(usdt_detail::kinds_from<Args...>(0))),             \
+        [dt_many] "n"(DTRACE_USDT_N_(usdt_detail::kinds_from<Args...>(6)))
+#define DTRACE_USDT_OPERANDS_1_                                                        \
     DTRACE_USDT_OPERANDS_0_, [dt_a1] DTRACE_SDT_CONSTRAINT(nth<0>(args...))
-#define DTRACE_USDT_OPERANDS_2_ \
+#define DTRACE_USDT_OPERANDS_2_                                                        \
     DTRACE_USDT_OPERANDS_1_, [dt_a2] DTRACE_SDT_CONSTRAINT(nth<1>(args...))
-#define DTRACE_USDT_OPERANDS_3_ \
+#define DTRACE_USDT_OPERANDS_3_                                                        \
     DTRACE_USDT_OPERANDS_2_, [dt_a3] DTRACE_SDT_CONSTRAINT(nth<2>(args...))
-#define DTRACE_USDT_OPERANDS_4_ \
+#define DTRACE_USDT_OPERANDS_4_                                                        \
     DTRACE_USDT_OPERANDS_3_, [dt_a4] DTRACE_SDT_CONSTRAINT(nth<3>(args...))
-#define DTRACE_USDT_OPERANDS_5_ \
+#define DTRACE_USDT_OPERANDS_5_                                                        \
     DTRACE_USDT_OPERANDS_4_, [dt_a5] DTRACE_SDT_CONSTRAINT(nth<4>(args...))
-#define DTRACE_USDT_OPERANDS_6_ \
+#define DTRACE_USDT_OPERANDS_6_                                                        \
     DTRACE_USDT_OPERANDS_5_, [dt_a6] DTRACE_SDT_CONSTRAINT(nth<5>(args...))
-#define DTRACE_USDT_OPERANDS_7_ \
+#define DTRACE_USDT_OPERANDS_7_                                                        \
     DTRACE_USDT_OPERANDS_6_, [dt_a7] DTRACE_SDT_LATER_(nth<6>(args...))
-#define DTRACE_USDT_OPERANDS_8_ \
+#define DTRACE_USDT_OPERANDS_8_                                                        \
     DTRACE_USDT_OPERANDS_7_, [dt_a8] DTRACE_SDT_LATER_(nth<7>(args...))
-#define DTRACE_USDT_OPERANDS_9_ \
+#define DTRACE_USDT_OPERANDS_9_                                                        \
     DTRACE_USDT_OPERANDS_8_, [dt_a9] DTRACE_SDT_LATER_(nth<8>(args...))
-#define DTRACE_USDT_OPERANDS_10_ \
+#define DTRACE_USDT_OPERANDS_10_                                                       \
     DTRACE_USDT_OPERANDS_9_, [dt_a10] DTRACE_SDT_LATER_(nth<9>(args...))
-#define DTRACE_USDT_OPERANDS_11_ \
+#define DTRACE_USDT_OPERANDS_11_                                                       \
     DTRACE_USDT_OPERANDS_10_, [dt_a11] DTRACE_SDT_LATER_(nth<10>(args...))
-#define DTRACE_USDT_OPERANDS_12_ \
+#define DTRACE_USDT_OPERANDS_12_                                                       \
     DTRACE_USDT_OPERANDS_11_, [dt_a12] DTRACE_SDT_LATER_(nth<11>(args...))
 
-#define DTRACE_USDT_SITE_(n) \
-    __asm__ __volatile__( \
-        DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_(DTRACE_SDT_SECTION_, DTRACE_USDT_NAMES_, \
-                                          DTRACE_USDT_TEMPLATE_##n##_) \
-        : : DTRACE_USDT_OPERANDS_##n##_ : "memory")
-// clang-format on
+#define DTRACE_USDT_SITE_(n)                                                           \
+    __asm__ __volatile__(                                                              \
+        DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_(DTRACE_SDT_SECTION_, DTRACE_USDT_NAMES_,     \
+                                          DTRACE_USDT_TEMPLATE_##n##_)                 \
+        :                                                                              \
+        : DTRACE_USDT_OPERANDS_##n##_                                                  \
+        : "memory")
 
-template <usdt_detail::Name provider, usdt_detail::Name name, class... Args> class probe {
+template <usdt_detail::Name provider, usdt_detail::Name name, class... Args>
+class probe {
     static_assert(sizeof...(Args) <= 12, "a static probe has at most 12 arguments");
-    static_assert((std::is_same_v<Args, std::decay_t<Args>> && ...),
-                  "declare arguments of a static probe without const, references and arrays");
+    static_assert(
+        (std::is_same_v<Args, std::decay_t<Args>> && ...),
+        "declare arguments of a static probe without const, references and arrays");
 
-    static constexpr const usdt_detail::Text& text_ = usdt_detail::text_of<provider, name>;
+    static constexpr const usdt_detail::Text& text_ =
+        usdt_detail::text_of<provider, name>;
     static_assert(text_.is_name, "a probe's names have letters, digits, _ and - only");
     static_assert(text_.fits, "a probe's two names have 100 characters at most");
 
     // One for each module: another library's count is not ours.
-    [[gnu::visibility("hidden")]] static inline constinit usdt_detail::Semaphore semaphore_;
+    [[gnu::visibility(
+        "hidden")]] static inline constinit usdt_detail::Semaphore semaphore_;
 
     template <class... Values> [[gnu::always_inline]] static void site(Values... args)
     {
@@ -314,8 +327,8 @@ public:
 
 } // namespace dtrace
 
-#define DTRACE_FIRE(probe, ...)                                                             \
-    do {                                                                                    \
-        if (probe::enabled())                                                               \
-            probe::fire(__VA_ARGS__);                                                       \
+#define DTRACE_FIRE(probe, ...)                                                        \
+    do {                                                                               \
+        if (probe::enabled())                                                          \
+            probe::fire(__VA_ARGS__);                                                  \
     } while (0)
