@@ -192,13 +192,13 @@ std::string_view operand_of(std::string_view word)
     return operand.substr(operand.starts_with('$') ? 1 : 0);
 }
 
-// No program has memory there: a constant of clang's -masm=intel.
-bool is_bare_constant(std::string_view operand)
+// Intel's constants have no $. Small numbers are such too: no program has memory there.
+bool is_bare_constant(std::string_view operand, bool is_intel)
 {
     bool minus = operand.starts_with('-');
     std::string_view digits = operand.substr(minus ? 1 : 0);
     return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos &&
-           (minus || digits.size() < 5);
+           (is_intel || minus || digits.size() < 5);
 }
 
 Operand parse_one(std::string_view word, bool is_intel)
@@ -219,7 +219,7 @@ Operand parse_one(std::string_view word, bool is_intel)
     if (wrong.empty() && is_intel && is_intel_operand(bare)) {
         wrong = parse_intel_operand(bare, out, sized);
     } else if (wrong.empty()) {
-        if (is_bare_constant(bare)) {
+        if (is_bare_constant(bare, is_intel)) {
             out.form = OperandForm::constant;
             text = Text(bare);
             wrong = parse_constant(text, out);

@@ -131,8 +131,9 @@ TEST(Operands, IntelsSyntaxIsKnownFromGccAndClang)
 {
     auto all = parse_operands("4@$DWORD PTR -20[rbp+rax*4] 8@$r12 -4@$7 1@$al "
                               "8@QWORD PTR name[rip+8] 8@[rsp - 16] -8@[rbx + 8*rcx + 24] "
-                              "8@[rip + name] -1@-5 4@QWORD PTR fs:-64[rdi]");
-    ASSERT_EQ(all.size(), 10u);
+                              "8@[rip + name] -1@-5 4@QWORD PTR fs:-64[rdi] "
+                              "8f@4609434218613702656");
+    ASSERT_EQ(all.size(), 11u);
     for (const Operand& o : all)
         EXPECT_EQ(o.trouble, "") << o.text;
     EXPECT_EQ(all[0].form, OperandForm::memory);
@@ -158,6 +159,7 @@ TEST(Operands, IntelsSyntaxIsKnownFromGccAndClang)
     EXPECT_EQ(all[8].value, -5);
     EXPECT_EQ(all[9].segment, Segment::fs);
     EXPECT_EQ(all[9].value, -64);
+    EXPECT_EQ(all[10].form, OperandForm::constant);
     EXPECT_EQ(one("4@7").form, OperandForm::constant) << "no memory is there";
     EXPECT_EQ(one("4@6295616").form, OperandForm::memory);
     for (const char* text : {"8@[rax*3]", "8@[rax+rbx+rcx]", "8@[eax]", "8@[rip+rax]",
