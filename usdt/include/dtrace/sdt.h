@@ -7,10 +7,11 @@
  *
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
- * A probe is a nop, and a note in the file that says where the nop is and where the
- * compiler left the arguments; __ in a name is shown as -. The notes are those of
- * SystemTap's <sys/sdt.h>: its tools, gdb, perf and bpftrace know the probes too. Both
- * headers may be included, in either order; <sys/sdt.h> of this project has its names.
+ * A probe is a nop of five bytes, room for a jump, and a note in the file that says where
+ * the nop is and where the compiler left the arguments; __ in a name is shown as -. The
+ * notes are those of SystemTap's <sys/sdt.h>: its tools, gdb, perf and bpftrace know the
+ * probes too. Both headers may be included, in either order; <sys/sdt.h> of this project
+ * has SystemTap's names.
  *
  * Arguments that cost something to make are made only while somebody traces where
  * the probe has a semaphore:
@@ -79,7 +80,7 @@
 #define DTRACE_SDT_TEXT_(...) DTRACE_SDT_TEXT1_(__VA_ARGS__)
 #define DTRACE_SDT_TEXT1_(...) #__VA_ARGS__
 #define DTRACE_PROBE_ASM(provider, name, ...)                                  \
-	990:	nop;                                                           \
+	990:	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00;                          \
 	.pushsection .note.stapsdt, "?", "note";                               \
 	.balign	4;                                                             \
 	.4byte	992f - 991f, 994f - 993f, 3;                                   \
@@ -151,7 +152,7 @@
 
 /* names: directives for the semaphore's address and the two names. */
 #define DTRACE_SDT_NOTE_(section, names, arguments)                            \
-	"990:\tnop\n\t"                                                        \
+	"990:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                        \
 	".pushsection .note.stapsdt," section "\n\t"                           \
 	".balign 4\n\t"                                                        \
 	".4byte 992f-991f, 994f-993f, 3\n"                                     \
@@ -326,9 +327,8 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #define DTRACE_SDT_IS_FLOATING_(x, n)                                          \
 	(DTRACE_SDT_CLASS_(x) == 8 && DTRACE_SDT_BYTES_(x) == (n))
 #define DTRACE_SDT_IS_GOOD_(x)                                                 \
-	((DTRACE_SDT_CLASS_(x) >= 1 && DTRACE_SDT_CLASS_(x) <= 5 &&            \
-	     DTRACE_SDT_BYTES_(x) <= 8) ||                                     \
-	    DTRACE_SDT_IS_FLOATING_(x, 4) || DTRACE_SDT_IS_FLOATING_(x, 8))
+	((DTRACE_SDT_CLASS_(x) - 1u < 5 && DTRACE_SDT_BYTES_(x) <= 8) ||       \
+	    (DTRACE_SDT_CLASS_(x) == 8 && (DTRACE_SDT_BYTES_(x) & (4 | 8))))
 #define DTRACE_SDT_IF_(is, x) __builtin_choose_expr(is, DTRACE_SDT_RVALUE_(x), 0)
 #define DTRACE_SDT_GOOD_(x) DTRACE_SDT_IF_(DTRACE_SDT_IS_GOOD_(x), x)
 #define DTRACE_SDT_INTEGER_(x)                                                 \
@@ -356,7 +356,7 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #else
 #define DTRACE_SDT_VALUE_(x)                                                   \
 	__extension__({                                                        \
-		__typeof__(DTRACE_SDT_BITS_(x)) dt_value_ = DTRACE_SDT_BITS_(x); \
+		__auto_type dt_value_ = DTRACE_SDT_BITS_(x);                    \
 		DTRACE_SDT_FIX_(dt_value_);                                    \
 		dt_value_;                                                     \
 	})
