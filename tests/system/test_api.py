@@ -164,8 +164,9 @@ def everything_is_installed_and_nothing_else(t):
     python = [f"{path.name}" for path in (t.build / "usdt/python").glob("dtrace_usdt*.so")]
     names = [re.sub(r"\.so\.[\d.]+$", ".so.N", name.removeprefix(library + "/")) for name in files]
     equal(sorted(re.sub(r"^(lib/)?python[\d.]+/dist-packages/", "", name) for name in names),
-          sorted(["include/dtrace.h", "include/dtrace/actions.h", "include/dtrace/faults.h", "include/dtrace/sdt.h",
-                  "include/dtrace/usdt.h", "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "libdtrace-usdt.a",
+          sorted(["include/dtrace-usdt/sys/sdt.h", "include/dtrace.h", "include/dtrace/actions.h",
+                  "include/dtrace/faults.h", "include/dtrace/sdt.h", "include/dtrace/usdt.h", "include/dtrace/usdt.hpp",
+                  "cmake/dtrace-usdt/dtrace-usdt-config-version.cmake", "cmake/dtrace-usdt/dtrace-usdt-config.cmake", "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "libdtrace-usdt.a",
                   "libdtrace-usdt.so", "libdtrace-usdt.so.N", "libdtrace-usdt.so.N", "pkgconfig/dtrace-usdt.pc",
                   "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "sbin/dtrace", "share/man/man1/dtrace.1",
                   *python]))
