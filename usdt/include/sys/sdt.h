@@ -39,6 +39,7 @@
 	__asm__ __volatile__("" : : "m"(DTRACE_SDT_SEMAPHORE_(provider, name)))
 #endif
 
+#define _SDT_PROBE DTRACE_SDT_PROBE_ /* provider, name, count, (arguments) */
 #define STAP_PROBE(provider, name) DTRACE_SDT_PROBE_(provider, name, 0, ())
 #define STAP_PROBE1(provider, name, a1) \
 	DTRACE_SDT_PROBE_(provider, name, 1, (a1))
