@@ -104,7 +104,7 @@
 	.endif
 #define DTRACE_SDT_PROBE_(provider, name, n, arguments)                        \
 	DTRACE_PROBE_ASM(provider, name, DTRACE_SDT_LIST_##n##_ arguments)
-#define DTRACE_SDT_LIST_0_() 
+#define DTRACE_SDT_LIST_0_()
 #define DTRACE_SDT_LIST_1_(a1) a1
 #define DTRACE_SDT_LIST_2_(a1, a2) a1 a2
 #define DTRACE_SDT_LIST_3_(a1, a2, a3) a1 a2 a3
@@ -119,6 +119,45 @@
 #define DTRACE_SDT_LIST_12_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12
 
 #else /* C and C++ */
+
+/* From here to its #endif also in each header that dtrace -h makes. */
+#ifndef DTRACE_SDT_NOTE_
+/* names: directives for the semaphore's address and the two names. */
+#define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
+	"990:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                         \
+	".pushsection .note.stapsdt," section "\n\t"                           \
+	".balign 4\n\t"                                                        \
+	".4byte 992f-991f, 994f-993f, 3\n"                                     \
+	"991:\t.asciz \"stapsdt\"\n"                                           \
+	"992:\t.balign 4\n"                                                    \
+	"993:\t.8byte 990b\n\t"                                                \
+	".8byte _.stapsdt.base\n\t" names arguments                            \
+	".byte 0\n"                                                            \
+	"994:\t.balign 4\n\t"                                                  \
+	".popsection\n\t"                                                      \
+	".ifndef _.stapsdt.base\n\t"                                           \
+	".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n\t" \
+	".weak _.stapsdt.base\n\t"                                             \
+	".hidden _.stapsdt.base\n"                                             \
+	"_.stapsdt.base: .space 1\n\t"                                         \
+	".size _.stapsdt.base, 1\n\t"                                          \
+	".popsection\n\t"                                                      \
+	".endif\n"
+#define DTRACE_SDT_NAMES_TEXT_(semaphore, provider, name)                      \
+	".8byte " semaphore "\n\t.asciz \"" provider "\"\n\t.asciz \"" name "\"\n\t"
+/* A label of the function's section, for the link of the note's. */
+#define DTRACE_SDT_HERE_ ".Ldtrace_sdt%=:\n"
+#define DTRACE_SDT_SECTION_ "\"?o\",\"note\",.Ldtrace_sdt%="
+/*
+ * The nop and its note. All but the operands are string literals; first: assembly before
+ * the nop.
+ */
+#define DTRACE_SDT_NOTE_(first, semaphore, provider, name, arguments, ...)     \
+	__asm__ __volatile__(                                                  \
+	    first DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_TEXT_(DTRACE_SDT_SECTION_,  \
+		DTRACE_SDT_NAMES_TEXT_(semaphore, provider, name), arguments)  \
+	    : : __VA_ARGS__ : "memory")
+#endif
 
 #define DTRACE_SDT_TEXT_(x) DTRACE_SDT_TEXT1_(x)
 #define DTRACE_SDT_TEXT1_(x) #x
@@ -150,43 +189,14 @@
 #define DTRACE_SDT_TEMPLATE_11_ DTRACE_SDT_TEMPLATE_10_ DTRACE_SDT_NEXT_ARG_(11)
 #define DTRACE_SDT_TEMPLATE_12_ DTRACE_SDT_TEMPLATE_11_ DTRACE_SDT_NEXT_ARG_(12)
 
-/* names: directives for the semaphore's address and the two names. */
-#define DTRACE_SDT_NOTE_(section, names, arguments)                            \
-	"990:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                        \
-	".pushsection .note.stapsdt," section "\n\t"                           \
-	".balign 4\n\t"                                                        \
-	".4byte 992f-991f, 994f-993f, 3\n"                                     \
-	"991:\t.asciz \"stapsdt\"\n"                                           \
-	"992:\t.balign 4\n"                                                    \
-	"993:\t.8byte 990b\n\t"                                                \
-	".8byte _.stapsdt.base\n\t" names arguments                            \
-	".byte 0\n"                                                            \
-	"994:\t.balign 4\n\t"                                                  \
-	".popsection\n\t"                                                      \
-	".ifndef _.stapsdt.base\n\t"                                           \
-	".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n\t" \
-	".weak _.stapsdt.base\n\t"                                             \
-	".hidden _.stapsdt.base\n"                                             \
-	"_.stapsdt.base: .space 1\n\t"                                         \
-	".size _.stapsdt.base, 1\n\t"                                          \
-	".popsection\n\t"                                                      \
-	".endif\n"
-#define DTRACE_SDT_NAMES_(provider, name)                                      \
-	".8byte " DTRACE_SDT_TEXT_(DTRACE_SDT_SEMAPHORE_(provider, name)) "\n\t" \
-	".asciz \"" DTRACE_SDT_TEXT_(provider) "\"\n\t"                        \
-	".asciz \"" DTRACE_SDT_TEXT_(name) "\"\n\t"
-/* A label of the function's section, for the link of the note's. */
-#define DTRACE_SDT_HERE_ ".Ldtrace_sdt%=:\n"
-#define DTRACE_SDT_SECTION_ "\"?o\",\"note\",.Ldtrace_sdt%="
-
 #define DTRACE_SDT_PROBE_(provider, name, n, arguments)                        \
 	do {                                                                   \
 		DTRACE_SDT_USE_(provider, name);                               \
-		__asm__ __volatile__(                                          \
-		    DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_(DTRACE_SDT_SECTION_,     \
-			DTRACE_SDT_NAMES_(provider, name),                     \
-			DTRACE_SDT_TEMPLATE_##n##_)                            \
-		    : : DTRACE_SDT_OPERANDS_##n##_ arguments : "memory");      \
+		DTRACE_SDT_NOTE_("",                                           \
+		    DTRACE_SDT_TEXT_(DTRACE_SDT_SEMAPHORE_(provider, name)),   \
+		    DTRACE_SDT_TEXT_(provider), DTRACE_SDT_TEXT_(name),        \
+		    DTRACE_SDT_TEMPLATE_##n##_,                                \
+		    DTRACE_SDT_OPERANDS_##n##_ arguments);                     \
 	} while (0)
 
 /*
@@ -207,6 +217,7 @@
 
 #ifdef __cplusplus
 
+extern "C++" { /* wherever this file is included */
 namespace dtrace_sdt {
 
 template <bool good> struct Check {
@@ -313,6 +324,7 @@ template <> struct Argument<decltype(nullptr), 0> : Argument<const void*> {};
 template <class T> struct Of : Argument<typename Plain<T>::type> {};
 
 } /* namespace dtrace_sdt */
+}
 
 #define DTRACE_SDT_KIND_(x) (::dtrace_sdt::Of<__decltype(x)>::kind)
 #define DTRACE_SDT_VALUE_(x) (::dtrace_sdt::Of<__decltype(x)>::value(x))

@@ -187,10 +187,10 @@ struct Semaphore {
     DTRACE_USDT_TEMPLATE_9_ ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(10, "dt_many", "24")
 #define DTRACE_USDT_TEMPLATE_11_                                                       \
     DTRACE_USDT_TEMPLATE_10_                                                           \
-        ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(11, "dt_many", "32")
+    ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(11, "dt_many", "32")
 #define DTRACE_USDT_TEMPLATE_12_                                                       \
     DTRACE_USDT_TEMPLATE_11_                                                           \
-        ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(12, "dt_many", "40")
+    ".ascii \" \"\n\t" DTRACE_USDT_ASM_ARG_(12, "dt_many", "40")
 
 #define DTRACE_USDT_NAMES_                                                             \
     ".8byte %c[dt_semaphore]\n\t"                                                      \
@@ -258,8 +258,8 @@ struct Semaphore {
 
 #define DTRACE_USDT_SITE_(n)                                                           \
     __asm__ __volatile__(                                                              \
-        DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_(DTRACE_SDT_SECTION_, DTRACE_USDT_NAMES_,     \
-                                          DTRACE_USDT_TEMPLATE_##n##_)                 \
+        DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_TEXT_(                                        \
+            DTRACE_SDT_SECTION_, DTRACE_USDT_NAMES_, DTRACE_USDT_TEMPLATE_##n##_)      \
         :                                                                              \
         : DTRACE_USDT_OPERANDS_##n##_                                                  \
         : "memory")

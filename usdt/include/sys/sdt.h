@@ -88,7 +88,10 @@
 #define DTRACE_SDT_IN_ASM_1(provider, name, text)                              \
 	DTRACE_SDT_IN_ASM_2(provider, name, ".ascii \"" #text "\"\n\t", template)
 #define DTRACE_SDT_IN_ASM_2(provider, name, template, mark)                    \
-	DTRACE_SDT_NOTE_("\"?\",\"note\"", DTRACE_SDT_NAMES_(provider, name), template)
+	DTRACE_SDT_NOTE_TEXT_("\"?\",\"note\"",                                  \
+	    DTRACE_SDT_NAMES_TEXT_(                                            \
+		DTRACE_SDT_TEXT_(DTRACE_SDT_SEMAPHORE_(provider, name)),       \
+		DTRACE_SDT_TEXT_(provider), DTRACE_SDT_TEXT_(name)), template)
 #define STAP_PROBE_ASM_TEMPLATE(n) DTRACE_SDT_TEMPLATE_##n##_, template
 #define STAP_PROBE_ASM_OPERANDS(n, ...) DTRACE_SDT_OPERANDS_##n##_(__VA_ARGS__)
 #endif
