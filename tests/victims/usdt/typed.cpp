@@ -15,9 +15,9 @@ enum class Kind : unsigned char { read = 200 };
 using none = dtrace::probe<"typed", "none">;
 using query_start = dtrace::probe<"typed", "query-start", const char*, std::size_t>;
 using floating = dtrace::probe<"typed", "floating", double, float>;
-using twelve =
-    dtrace::probe<"typed", "twelve-of-all", int, long, short, char, bool, Kind, const int*,
-                  unsigned, unsigned char, char16_t, long long, const char*>;
+using twelve = dtrace::probe<"typed", "twelve-of-all", int, long, short, char, bool,
+                             Kind, const int*, unsigned, unsigned char, char16_t,
+                             long long, const char*>;
 using lazy = dtrace::probe<"typed", "lazy", const char*, int>;
 using templated = dtrace::probe<"typed", "templated", std::size_t>;
 
@@ -61,8 +61,8 @@ template <class T> static void often()
     for (double d : {1.5, static_cast<double>(i)})
         std::printf("floating %016llx %016llx\n", bits_of(d),
                     bits_of(d == 1.5 ? i + 0.5 : 2.0));
-    app::twelve::fire(i, i + 1, 2, 'c', true, app::Kind::read, &i, 7u, 255, u'x', bits.field,
-                      "last");
+    app::twelve::fire(i, i + 1, 2, 'c', true, app::Kind::read, &i, 7u, 255, u'x',
+                      bits.field, "last");
     std::printf("twelve %d %d 2 99 1 200 %d 7 255 120\n", i, i + 1, i);
     DTRACE_FIRE(app::lazy, made(), i);
     if (app::lazy::enabled())
