@@ -209,7 +209,8 @@ def a_provider_that_is_destroyed_takes_its_probes_along(t):
             made.does("destroy")
             equal(made.does("count 10"), ["enabled 0 times"])
             made.does("again")
-            equal(numbers(traced.finish(signal.SIGINT))[-1], 10)
+            equal(made.does("count 10"), ["enabled 10 times"])
+            equal(numbers(traced.finish(signal.SIGINT))[-1], 20)
             made.is_let_go_of()
             agrees(t, made)
 

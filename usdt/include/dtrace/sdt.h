@@ -7,11 +7,11 @@
  *
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
- * A probe is a nop of five bytes, room for a jump, and a note in the file that says where
- * the nop is and where the compiler left the arguments; __ in a name is shown as -. The
- * notes are those of SystemTap's <sys/sdt.h>: its tools, gdb, perf and bpftrace know the
- * probes too. Both headers may be included, in either order; <sys/sdt.h> of this project
- * has SystemTap's names.
+ * A probe is two nops, of one byte, whose trap every kernel emulates, and of five, room for
+ * a jump, and a note in the file that says where they are and where the compiler left the
+ * arguments; __ in a name is shown as -. The notes are those of SystemTap's <sys/sdt.h>: its
+ * tools, gdb, perf and bpftrace know the probes too. Both headers may be included, in either
+ * order; <sys/sdt.h> of this project has SystemTap's names.
  *
  * Arguments that cost something to make are made only while somebody traces where
  * the probe has a semaphore:
@@ -80,7 +80,7 @@
 #define DTRACE_SDT_TEXT_(...) DTRACE_SDT_TEXT1_(__VA_ARGS__)
 #define DTRACE_SDT_TEXT1_(...) #__VA_ARGS__
 #define DTRACE_PROBE_ASM(provider, name, ...)                                  \
-	990:	.byte	0x0f, 0x1f, 0x44, 0x00, 0x00;                          \
+	990:	.byte	0x90, 0x0f, 0x1f, 0x44, 0x00, 0x00;                    \
 	.pushsection .note.stapsdt, "?", "note";                               \
 	.balign	4;                                                             \
 	.4byte	992f - 991f, 994f - 993f, 3;                                   \
@@ -124,7 +124,7 @@
 #ifndef DTRACE_SDT_NOTE_
 /* names: directives for the semaphore's address and the two names. */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
-	"990:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                         \
+	"990:\t.byte 0x90, 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                   \
 	".pushsection .note.stapsdt," section "\n\t"                           \
 	".balign 4\n\t"                                                        \
 	".4byte 992f-991f, 994f-993f, 3\n"                                     \
@@ -149,8 +149,8 @@
 #define DTRACE_SDT_HERE_ ".Ldtrace_sdt%=:\n"
 #define DTRACE_SDT_SECTION_ "\"?o\",\"note\",.Ldtrace_sdt%="
 /*
- * The nop and its note. All but the operands are string literals; first: assembly before
- * the nop.
+ * The nops and their note. All but the operands are string literals; first: assembly before
+ * the nops.
  */
 #define DTRACE_SDT_NOTE_(first, semaphore, provider, name, arguments, ...)     \
 	__asm__ __volatile__(                                                  \
