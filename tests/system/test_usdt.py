@@ -152,16 +152,31 @@ class Queries(Postgres):
     def select(self, n):
         equal(self.pgbench("-S", "-n", "-c", "2", "-j", "2", "-t", str(n)), [f"{2 * n}/{2 * n}", "0"])
 
+def raised(pid):
+    """Semaphores of the process' program that are not 0: their values, by address."""
+    exe = os.path.realpath(f"/proc/{pid}/exe")
+    notes = subprocess.run(["readelf", "-nW", exe], capture_output=True, text=True).stdout
+    base = min(int(line.split("-")[0], 16) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+               if line.endswith(exe))
+    places = {base + int(at, 16) for at in re.findall(r"Semaphore: (0x[0-9a-f]+)", notes)} - {base}
+    equal(len(places) > 40, True, "semaphores")
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        values = {at: int.from_bytes(os.pread(memory.fileno(), 2, at), "little") for at in places}
+    return {at: value for at, value in values.items() if value != 0}
+
 SELECTS = ('postgresql*:::query-start /strstr(copyinstr(arg0), "SELECT abalance") != NULL/ { @["n"] = count(); } '
            'postgresql*:::transaction-commit { @["commit"] = count(); }')
 
 def postgresql_counts_every_query_of_backends_that_come_later(t):
     with Queries().start() as server:
         server.load()
+        equal(raised(server.process.pid), {})
         traced = Traced(t, SELECTS, server.process.pid)
+        equal(sorted(raised(server.process.pid).values()), [1, 1])
         server.select(2000)
         rows = table(traced.finish(signal.SIGINT))
         equal(rows["n"], 4000)
+        equal(raised(server.process.pid), {})
         equal(server.sql("select 6*7"), "42")
         released(server.process.pid)
         server.end()
@@ -182,6 +197,7 @@ def postgresql_goes_on_when_dtrace_is_killed(t):
         server.select(100)
         wait_until(lambda: tracer_of(server.process.pid) == 0, what="letting go")
         released(server.process.pid)
+        equal(raised(server.process.pid), {})
         server.end()
 
 if __name__ == "__main__":
