@@ -101,6 +101,7 @@ public:
     // Through protections, by /proc/PID/mem. false: not mapped, or the process is gone.
     bool read_text(TargetAddr from, std::span<std::byte> into) const;
     bool write_text(TargetAddr to, std::span<const std::byte> bytes);
+    int mem() const { return mem_.get(); } // /proc/PID/mem
     // Without our breakpoints.
     bool read_original(TargetAddr from, std::span<std::byte> into) const;
 

@@ -344,15 +344,17 @@ Result<Ok> AgentClient::remove(pid_t pid, std::span<const Site> sites)
     return Ok{};
 }
 
-Result<Ok> AgentClient::put_back(pid_t pid, std::span<const LeftText> texts)
+Result<Ok> AgentClient::put_back(pid_t pid, const LeftBehind& left)
 {
     Writer out;
-    out.put(pid).put(static_cast<std::uint32_t>(texts.size()));
-    for (const LeftText& text : texts) {
+    out.put(pid).put(static_cast<std::uint32_t>(left.texts.size()));
+    for (const LeftText& text : left.texts) {
         out.put(text.at).put(static_cast<std::uint32_t>(text.now.size()));
         out.raw(text.now.data(), text.now.size());
         out.raw(text.before.data(), text.before.size());
     }
+    out.put(static_cast<std::uint32_t>(left.runtimes.size()));
+    out.raw(left.runtimes.data(), left.runtimes.size() * sizeof(TargetAddr));
     return call_ok(request_put_back, out.body());
 }
 

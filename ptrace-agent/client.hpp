@@ -139,6 +139,11 @@ struct LeftText {
     TargetAddr at;
     std::vector<std::byte> now, before; // as many of each
 };
+struct LeftBehind {
+    std::vector<LeftText> texts;
+    std::vector<TargetAddr> runtimes; // images, which may say what semaphores are raised
+    bool empty() const { return texts.empty() && runtimes.empty(); }
+};
 
 // A probe that was planted at a place whose text went since, whatever is there now.
 struct ForgottenProbe {
@@ -226,7 +231,7 @@ public:
 
     // Text that a tracer which died left behind, and what belongs there. What is no longer
     // `now` is left alone.
-    Result<Ok> put_back(pid_t pid, std::span<const LeftText> texts);
+    Result<Ok> put_back(pid_t pid, const LeftBehind& left);
 
     Result<Ok> resume(pid_t pid); // a created target; no effect on a running one
     // change: the event's status.

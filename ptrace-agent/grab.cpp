@@ -274,6 +274,9 @@ Agent::Reply Agent::do_put_back(Reader& in, const std::vector<Fd>&)
         if (space->read_text(at, text) && text == now && !space->write_text(at, before))
             return Error{Code::io, "put back what a tracer left in its text"};
     }
+    auto n_runtimes = in.get<std::uint32_t>();
+    for (TargetAddr image : in.array<TargetAddr>(n_runtimes))
+        Statics::lower_left(*space, image);
     return Body{};
 }
 

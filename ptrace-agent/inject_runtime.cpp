@@ -134,6 +134,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     const Part parts[] = {
         {*image, header.image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
          "map the runtime"},
+        {*image + DT_RT_RAISED, sizeof(dt_rt_raised_list), PROT_READ,
+         own | MAP_NORESERVE, no_fd, "map the list of semaphores"},
         {*image + DT_RT_CODE, DT_RT_CODE_BYTES, PROT_READ | PROT_EXEC,
          own | MAP_NORESERVE, no_fd, "map room for compiled code"},
         {*image + DT_RT_CONFIG,

@@ -267,6 +267,7 @@ bool Agent::handle_library_change(Thread& thread)
     forget_unwind(space);
     space.errno_sought = space.errno_at.has_value();
     forget_unmapped(space);
+    space.statics.write_list(space);
     if (process.to_preinit) {
         process.to_preinit = false;
         process.arrived = true;

@@ -4,7 +4,10 @@
 #include "ptrace-agent/address_space.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <unistd.h>
+#include <utility>
 
 namespace dt::agent {
 
@@ -22,6 +25,18 @@ std::optional<std::uint64_t> Statics::add(TargetAddr site, const StaticFacts& fa
     }
     Entry entry{site, facts.semaphore, known->second,
                 static_cast<std::uint32_t>(operands.size())};
+    auto [before, behind] = by_site_.equal_range(site);
+    for (auto at = before; at != behind; ++at) {
+        Entry& same = entries_[at->second];
+        bool was_gone = std::exchange(same.gone, false);
+        if (same == entry) {
+            n_sites_[entry.semaphore] += was_gone ? 1 : 0;
+            return at->second;
+        }
+        same.gone = was_gone;
+    }
+    ++n_sites_[entry.semaphore];
+    by_site_.emplace(site, entries_.size());
     entries_.push_back(entry);
     return entries_.size() - 1;
 }
@@ -33,22 +48,86 @@ std::uint64_t Statics::list_of(std::uint64_t entry) const
     return entries_[entry].first | std::uint64_t{entries_[entry].n} << 32;
 }
 
-std::span<const dt_rt_operand> Statics::operands_of(std::uint64_t entry) const
+std::span<const dt_rt_operand> Statics::operands_at(std::uint64_t list) const
 {
-    if (entry >= entries_.size())
+    auto first = static_cast<std::uint32_t>(list);
+    auto n = static_cast<std::uint32_t>(list >> 32);
+    if (first > operands_.size() || n > operands_.size() - first)
         return {};
-    return std::span(operands_).subspan(entries_[entry].first, entries_[entry].n);
+    return std::span(operands_).subspan(first, n);
 }
 
-// by: 1 or -1. One that does not count us is left alone.
-static void change(AddressSpace& space, TargetAddr semaphore, int by)
+std::span<const dt_rt_operand> Statics::operands_of(std::uint64_t entry) const
+{
+    return operands_at(list_of(entry));
+}
+
+// By 1 or -1, in somebody's /proc/PID/mem. False: it does not count us, or cannot.
+static bool change(int mem, TargetAddr semaphore, int by)
 {
     std::uint16_t count = 0;
-    if (!space.read_text(semaphore, std::as_writable_bytes(std::span(&count, 1))) ||
-        (by < 0 && count == 0))
-        return;
+    auto at = static_cast<off_t>(semaphore.value);
+    if (pread(mem, &count, sizeof count, at) != sizeof count ||
+        count == (by < 0 ? 0 : UINT16_MAX))
+        return false;
     count = static_cast<std::uint16_t>(count + by);
-    space.write_text(semaphore, std::as_bytes(std::span(&count, 1)));
+    return pwrite(mem, &count, sizeof count, at) == sizeof count;
+}
+
+static TargetAddr list_at(TargetAddr image)
+{
+    return image + DT_RT_RAISED;
+}
+
+// What of a file is mapped there; inode 0: nothing is.
+static dt_rt_raised place_of(TargetAddr at, const std::vector<Mapping>& mappings)
+{
+    dt_rt_raised place{at.value, 0, 0, 0, 0};
+    const Mapping* mapping = find_mapping(mappings, at);
+    if (mapping != nullptr && mapping->write && !mapping->shared) {
+        place.inode = mapping->inode;
+        place.offset = mapping->offset + (at - mapping->start);
+        place.major = mapping->major;
+        place.minor = mapping->minor;
+    }
+    return place;
+}
+
+static bool is_same(const dt_rt_raised& a, const dt_rt_raised& b)
+{
+    return a.at == b.at && a.inode == b.inode && a.offset == b.offset &&
+           a.major == b.major && a.minor == b.minor;
+}
+
+// The number last: who reads finds as many as it says.
+void Statics::write_list(AddressSpace& space) const
+{
+    if (entries_.empty() || space.runtime.image.value == 0)
+        return;
+    std::vector<dt_rt_raised> all;
+    for (const auto& [at, place] : raised_)
+        if (place.inode != 0 && all.size() < DT_RT_MAX_RAISED)
+            all.push_back(place);
+    const TargetAddr list = list_at(space.runtime.image);
+    const dt_u64 n = all.size(), none = 0;
+    static_assert(offsetof(dt_rt_raised_list, n) == 0);
+    space.write_text(list, std::as_bytes(std::span(&none, 1)));
+    space.write_text(list + offsetof(dt_rt_raised_list, all),
+                     std::as_bytes(std::span(all)));
+    space.write_text(list, std::as_bytes(std::span(&n, 1)));
+}
+
+void Statics::raise(AddressSpace& space, const std::set<TargetAddr>& wanted)
+{
+    std::vector<Mapping> mappings;
+    for (TargetAddr each : wanted) {
+        if (raised_.count(each) != 0)
+            continue;
+        if (mappings.empty())
+            mappings = mappings_of(space.speaker());
+        if (change(space.mem(), each, 1))
+            raised_.emplace(each, place_of(each, mappings));
+    }
 }
 
 void Statics::settle(AddressSpace& space)
@@ -58,7 +137,7 @@ void Statics::settle(AddressSpace& space)
     std::set<TargetAddr> wanted;
     for (std::uint64_t i = 0; i < entries_.size(); i++) {
         const Entry& entry = entries_[i];
-        if (entry.semaphore.value == 0)
+        if (entry.semaphore.value == 0 || entry.gone)
             continue;
         const Tracepoint* tp = space.find(entry.site);
         if (tp == nullptr || (!tp->written && !tp->site))
@@ -68,48 +147,74 @@ void Statics::settle(AddressSpace& space)
             }))
             wanted.insert(entry.semaphore);
     }
-    for (TargetAddr each : wanted)
-        if (raised_.insert(each).second)
-            change(space, each, 1);
-    std::erase_if(raised_, [&](TargetAddr each) {
-        bool gone = wanted.count(each) == 0;
+    std::vector<TargetAddr> useless;
+    std::erase_if(raised_, [&](const auto& each) {
+        bool gone = wanted.count(each.first) == 0;
         if (gone)
-            change(space, each, -1);
+            useless.push_back(each.first);
         return gone;
     });
+    if (!useless.empty())
+        write_list(space);
+    for (TargetAddr each : useless)
+        change(space.mem(), each, -1);
+    raise(space, wanted);
+    if (!raised_.empty())
+        write_list(space);
 }
 
 void Statics::lower_all(AddressSpace& space)
 {
-    for (TargetAddr each : raised_)
-        change(space, each, -1);
-    raised_.clear();
+    auto all = std::exchange(raised_, {});
+    if (all.empty())
+        return;
+    write_list(space);
+    for (const auto& [at, place] : all)
+        change(space.mem(), at, -1);
 }
 
-void Statics::lower_in(pid_t child) const
+void Statics::lower_in(const AddressSpace& space, pid_t child) const
 {
     if (raised_.empty())
         return;
+    // A child that is killed meanwhile needs nothing any more.
     Fd mem = open_mem(child);
-    for (TargetAddr each : raised_) {
-        std::uint16_t count = 0;
-        auto at = static_cast<off_t>(each.value);
-        if (!mem || pread(mem.get(), &count, sizeof count, at) != sizeof count ||
-            count == 0)
-            continue;
-        count = static_cast<std::uint16_t>(count - 1);
-        // A child that is killed meanwhile needs nothing any more.
-        (void)!pwrite(mem.get(), &count, sizeof count, at);
-    }
+    if (!mem)
+        return;
+    const dt_u64 none = 0;
+    if (TargetAddr image = space.runtime.image; image.value != 0)
+        (void)!pwrite(mem.get(), &none, sizeof none,
+                      static_cast<off_t>(list_at(image).value));
+    for (const auto& [at, place] : raised_)
+        change(mem.get(), at, -1);
+}
+
+void Statics::lower_left(AddressSpace& space, TargetAddr image)
+{
+    const TargetAddr list = list_at(image);
+    dt_u64 n = 0;
+    if (!space.read_text(list, std::as_writable_bytes(std::span(&n, 1))) || n == 0 ||
+        n > DT_RT_MAX_RAISED)
+        return;
+    std::vector<dt_rt_raised> all(n);
+    const dt_u64 none = 0;
+    if (!space.read_text(list + offsetof(dt_rt_raised_list, all),
+                         std::as_writable_bytes(std::span(all))) ||
+        !space.write_text(list, std::as_bytes(std::span(&none, 1))))
+        return;
+    const std::vector<Mapping> mappings = mappings_of(space.speaker());
+    for (const dt_rt_raised& each : all)
+        if (each.inode != 0 && is_same(each, place_of({each.at}, mappings)))
+            change(space.mem(), {each.at}, -1);
 }
 
 void Statics::forget(TargetAddr site)
 {
-    for (Entry& entry : entries_) {
-        if (entry.site != site)
-            continue;
-        raised_.erase(entry.semaphore);
-        entry.semaphore = TargetAddr{};
+    auto [at, behind] = by_site_.equal_range(site);
+    for (; at != behind; ++at) {
+        Entry& entry = entries_[at->second];
+        if (!std::exchange(entry.gone, true) && --n_sites_[entry.semaphore] == 0)
+            raised_.erase(entry.semaphore);
     }
 }
 

@@ -291,7 +291,7 @@ void Agent::forked(Thread& parent, pid_t child)
     bool followed = parent.process->follow != Follow::none &&
                     follow(*parent.process, child, status);
     if (!followed) {
-        parent.process->space->statics.lower_in(child);
+        parent.process->space->statics.lower_in(*parent.process->space, child);
         ptrace(PTRACE_DETACH, child, nullptr, nullptr);
     }
     if (!parent.process->is_target)
@@ -320,7 +320,7 @@ void Agent::release_orphan(pid_t tid)
             ::kill(tid, SIGKILL);
         }
         ended_->restore_copy(tid);
-        ended_->statics.lower_in(tid);
+        ended_->statics.lower_in(*ended_, tid);
     }
     early_stops_.erase(tid);
     ptrace(PTRACE_DETACH, tid, nullptr, nullptr);

@@ -84,7 +84,7 @@ Result<ps_prochandle*> Processes::grab(pid_t pid)
     if (!adopted)
         return adopted;
     // Another tracer's jumps are no text to plan for, and were not taken out by it.
-    auto left = left_text(*(*adopted)->symbols);
+    auto left = left_behind(*(*adopted)->symbols);
     if (left && !left->empty()) {
         if (auto put = agent_->put_back(pid, *left); !put)
             return without("grab process " + std::to_string(pid), put.error());

@@ -48,18 +48,36 @@ public:
 
     void find(const ProcessMaps& maps, ProcessPatches& found)
     {
+        auto all = images(maps);
+        if (all.empty())
+            return;
+        found.runtime = all.front();
+        read_config(found);
+    }
+
+    // The living one's, and those of all that died.
+    std::vector<TargetAddr> images(const ProcessMaps& maps) const
+    {
+        std::vector<TargetAddr> all;
         for (const Mapping& mapping : maps.all()) {
             if (!mapping.executable || mapping.writable || !mapping.path.empty())
                 continue;
             // Not only at its beginning: another mapping of ours may be one with it.
-            for (TargetAddr at : memory_.own_pages(mapping)) {
-                if (memory_.value<std::uint64_t>(at) != DT_RT_MAGIC)
-                    continue;
-                found.runtime = at;
-                read_config(found);
-                return;
-            }
+            for (TargetAddr at : memory_.own_pages(mapping))
+                if (memory_.value<std::uint64_t>(at) == DT_RT_MAGIC)
+                    all.push_back(at);
         }
+        return all;
+    }
+
+    bool is_of_our_version(TargetAddr at) const
+    {
+        std::span<const std::byte> image = runtime_image();
+        std::vector<std::byte> theirs(image.size());
+        auto magic = memory_.value<std::uint64_t>(at + DT_RT_CONFIG +
+                                                  offsetof(dt_rt_config, magic));
+        return !image.empty() && magic == DT_RT_MAGIC && memory_.read(at, theirs) &&
+               std::memcmp(theirs.data(), image.data(), image.size()) == 0;
     }
 
     // Sites whose trampolines begin at or behind `from`, as far as `to`.
@@ -75,14 +93,8 @@ public:
 private:
     void read_config(ProcessPatches& found)
     {
-        std::span<const std::byte> image = runtime_image();
-        std::vector<std::byte> theirs(image.size());
         TargetAddr at = found.runtime + DT_RT_CONFIG;
-        auto magic = memory_.value<std::uint64_t>(at + offsetof(dt_rt_config, magic));
-        found.other_version =
-            image.empty() || magic != DT_RT_MAGIC ||
-            !memory_.read(found.runtime, theirs) ||
-            std::memcmp(theirs.data(), image.data(), image.size()) != 0;
+        found.other_version = !is_of_our_version(found.runtime);
         if (found.other_version)
             return;
         auto alive = memory_.value<dt_u32>(at + offsetof(dt_rt_config, alive));
@@ -362,9 +374,9 @@ static void add_left(const Difference& difference, const ProcessPatch& patch,
     left.push_back({from, part(difference.now), part(difference.file)});
 }
 
-Result<std::vector<LeftText>> left_text(const ProcessSymbols& symbols)
+Result<LeftBehind> left_behind(const ProcessSymbols& symbols)
 {
-    std::vector<LeftText> left;
+    LeftBehind left;
     ProcessMemory memory(symbols.pid());
     if (!memory.opened())
         return errno_error("read its memory");
@@ -373,6 +385,9 @@ Result<std::vector<LeftText>> left_text(const ProcessSymbols& symbols)
     runtime.find(symbols.maps(), found);
     if (found.runtime.value == 0)
         return left;
+    left.runtimes = runtime.images(symbols.maps());
+    std::erase_if(left.runtimes,
+                  [&](TargetAddr at) { return !runtime.is_of_our_version(at); });
     std::vector<Difference> differences =
         text_differences(symbols.pid(), memory, symbols.maps(), found.notes);
     Explain(memory, symbols.maps(), runtime, found).all(differences);
@@ -380,7 +395,7 @@ Result<std::vector<LeftText>> left_text(const ProcessSymbols& symbols)
         if (patch.kind == ProcessPatch::unknown)
             continue;
         for (const Difference& difference : differences)
-            add_left(difference, patch, left);
+            add_left(difference, patch, left.texts);
     }
     return left;
 }

@@ -54,8 +54,8 @@ struct ProcessPatches {
 // gone, permission: its memory cannot be read.
 Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 
-// Text that a tracer of ours left in a process that nobody else can be tracing now, and what
-// the file has there. Quick where no runtime was ever put.
-Result<std::vector<LeftText>> left_text(const ProcessSymbols& symbols);
+// What a tracer of ours left in a process that nobody else can be tracing now: text, and
+// what the file has there; runtimes of our version. Quick where no runtime was ever put.
+Result<LeftBehind> left_behind(const ProcessSymbols& symbols);
 
 } // namespace dt

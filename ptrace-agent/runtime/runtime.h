@@ -7,6 +7,9 @@
  *   | header, text, constants  | compiled clauses  | config (read-only here)  | three pages  | a stack per shard
  *   | r-x, no writable data    | r-x, the agent's  | written by the agent     | rw-, watched | rw-
  *
+ * Between image and compiled code, at DT_RT_RAISED, is what nobody here reads: a list of
+ * what the agent changed in the program's data, for whoever comes when it is dead.
+ *
  * They stand at fixed distances, so that the image needs no relocation and
  * finds the config by its own pc. The arena is mapped elsewhere; the config says
  * where. A site's trampoline stands near the module that it patches:
@@ -66,6 +69,7 @@
 #include "dif/types.h"
 
 #define DT_RT_MAGIC 0x31545254444c4344ull
+#define DT_RT_RAISED 0x60000ull /* from the image base */
 #define DT_RT_CODE 0x80000ull     /* from the image base */
 #define DT_RT_CODE_BYTES 0x80000ull
 #define DT_RT_CONFIG 0x100000ull  /* from the image base */
@@ -193,6 +197,24 @@ struct dt_rt_site {
 	dt_u32 from; /* 0: the probe begins here */
 } __attribute__((aligned(64)));
 #define DT_RT_CONDITIONAL 0x10
+
+/*
+ * A semaphore of static probes that is higher by one because of us, and the place in a file
+ * that was mapped there: while it still is, the semaphore is the same one. The list is
+ * private memory: a forked child's is about the child's own semaphores.
+ */
+struct dt_rt_raised {
+	dt_u64 at;
+	dt_u64 inode, offset; /* of the file's byte */
+	dt_u32 major, minor;
+};
+#define DT_RT_MAX_RAISED 4095
+struct dt_rt_raised_list {
+	dt_u64 n, pad[3];
+	struct dt_rt_raised all[DT_RT_MAX_RAISED];
+};
+DT_STATIC_ASSERT(DT_RT_RAISED + sizeof(struct dt_rt_raised_list) <= DT_RT_CODE,
+		 "the list fits before compiled code");
 
 /* A range of addresses that were readable when the agent looked. Ascending. */
 struct dt_rt_range {

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Static probes where they are hard: sites that others have too, operands and files that our
+header does not make, many of them, and semaphores that libraries and dead tracers leave."""
+import os, re, signal, subprocess
+
+from harness import *
+from test_deaths import agent_of
+from test_usdt import INCLUDE, ROOT, compiled
+from traced import *
+
+ODD = ROOT / "tests/victims/usdt/odd.c"
+LIBRARY, HOLDER = (ROOT / f"tests/victims/usdt/{name}.c" for name in ("library", "holder"))
+
+def odd(t, *flags):
+    return compiled(t, "gcc", "-O1", *flags, source=ODD)
+
+SHARED = ('odd*:::first { @["static"] = count(); @sum["static"] = sum(arg0); } '
+          'pid$target:a.out:first:entry { @["entry"] = count(); @sum["entry"] = sum(arg0); } '
+          'pid$target:a.out:first:0 { @["offset"] = count(); } '
+          'END { printa("%s %@d\\n", @); printa("sum %s %@d\\n", @sum); }')
+
+def rows(text):
+    return {name: int(n) for name, n in re.findall(r"^((?:sum )?\w+) (\d+)$", text, re.M)}
+
+def a_site_may_be_a_function_s_first_instruction(t):
+    for flags in ((), ("-x", "mechanism=int3")):
+        done = good(t.run("-q", *flags, "-n", SHARED, "-c", odd(t) + " 50"))
+        equal(rows(done.stdout), {"static": 50, "entry": 50, "offset": 50,
+                                  "sum static": 1275, "sum entry": 1275}, done.stderr)
+
+def a_followed_child_has_all_that_share_a_site(t):
+    done = good(t.run("-q", "-x", "follow=fork", "-n", SHARED, "-c", odd(t) + " 50 fork"))
+    equal(rows(done.stdout), {"static": 100, "entry": 100, "offset": 100,
+                              "sum static": 2550, "sum entry": 2550}, done.stderr)
+    # Without, static probes alone, and what they share the site with is not theirs.
+    done = good(t.run("-qn", SHARED, "-c", odd(t) + " 50 fork"))
+    equal(rows(done.stdout), {"static": 100, "entry": 50, "offset": 50,
+                              "sum static": 2550, "sum entry": 1275}, done.stderr)
+
+SEGMENTS = 'odd*:::segments { printf("segments 0x%x %d %d\\n", arg0, args[1], args[2]); }'
+
+def operands_may_have_a_segment(t):
+    for flags in ((), ("-x", "mechanism=int3")):
+        came = t.scratch / f"segments.came{len(flags)}"
+        done = good(t.run("-q", *flags, "-o", str(came), "-n", SEGMENTS, "-c", odd(t) + " 5"))
+        equal(came.read_text().strip(), done.stdout.strip())
+
+def a_file_whose_text_was_moved_has_its_probes(t):
+    done = good(t.run("-q", "-n", SHARED, "-c", odd(t, "-DMOVED=0x1000") + " 20"))
+    equal(rows(done.stdout)["static"], 20, done.stderr)
+
+MANY = 2000
+
+def two_thousand_probes_of_one_file_fire_once_each(t):
+    source = t.scratch / "many.c"
+    probes = "\n".join(f"\tDTRACE_PROBE2(many, p{n}, i + {n}, n);" for n in range(MANY))
+    source.write_text(f"#include <dtrace/sdt.h>\n__attribute__((noinline)) void all(int i, long n) {{\n{probes}\n}}\n"
+                      "int main(int argc, char **argv) { (void)argv; all(argc, -7); return 0; }\n")
+    program = compiled(t, "gcc", "-O2", source=source)
+    done = good(t.run("-qn", 'many*::: { @[probename, arg0] = count(); @n = sum(arg1); } '
+                      'END { printa("%s %d %@d\\n", @); printa("n %@d\\n", @n); }', "-c", program))
+    fired = re.findall(r"^p(\d+) (\d+) (\d+)$", done.stdout, re.M)
+    equal(sorted((int(n), int(value), int(count)) for n, value, count in fired),
+          [(n, n + 1, 1) for n in range(MANY)])
+    contains(done.stdout, f"n {-7 * MANY}")
+
+# Semaphores
+
+class Holder:
+    def __init__(self, t):
+        library = compiled(t, "gcc", "-O1", "-shared", "-fPIC", source=LIBRARY)
+        self.process = subprocess.Popen([compiled(t, "gcc", "-O1", source=HOLDER), library], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def do(self, what):
+        """What it says to a letter: the semaphore, after t."""
+        self.process.stdin.write(what + "\n")
+        self.process.stdin.flush()
+        letter, count = self.process.stdout.readline().split()
+        equal(letter, what)
+        return int(count)
+
+TURNS = "held*:::turn { @ = count(); }"
+
+def a_library_takes_its_semaphore_along(t):
+    holder = Holder(t)
+    with held(holder.process):
+        holder.do("o")
+        equal(holder.do("t"), 0)
+        traced = Traced(t, TURNS, holder.process.pid)
+        equal(holder.do("t"), 1)
+        holder.do("c")
+        holder.do("o")  # at the same address, most likely
+        again = holder.do("t")
+        if again not in (0, 1):
+            raise AssertionError(f"the semaphore of the library that came back is {again}")
+        holder.do("c")
+        holder.do("o")
+        out = traced.finish(signal.SIGINT)
+        equal(numbers(out)[-1] >= 10, True, out)
+        equal(holder.do("t"), 0)
+        released(holder.process.pid)
+
+def planting_again_raises_nothing_twice(t):
+    holder = Holder(t)
+    with held(holder.process):
+        holder.do("o")
+        for way in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+            traced = Traced(t, TURNS, holder.process.pid)
+            equal(holder.do("t"), 1)
+            traced.finish(way)
+            equal(holder.do("t"), 0)
+
+def what_a_killed_agent_raised_the_next_tracer_lowers(t):
+    holder = Holder(t)
+    with held(holder.process):
+        holder.do("o")
+        for round in range(3):
+            traced = Traced(t, TURNS, holder.process.pid)
+            equal(holder.do("t"), 1, f"traced, round {round}")
+            os.kill(agent_of(traced.process), signal.SIGKILL)
+            traced.process.communicate()
+            wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
+            equal(holder.do("t"), 1, "nobody was there to lower it")
+            # It may want something else, or the same.
+            traced = Traced(t, TURNS if round == 1 else
+                            "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid)
+            equal(holder.do("t"), 1 if round == 1 else 0, f"traced again, round {round}")
+            traced.finish(signal.SIGINT)
+            equal(holder.do("t"), 0, f"round {round}")
+
+def a_killed_agent_s_library_may_have_gone(t):
+    holder = Holder(t)
+    with held(holder.process):
+        holder.do("o")
+        traced = Traced(t, TURNS, holder.process.pid)
+        equal(holder.do("t"), 1)
+        os.kill(agent_of(traced.process), signal.SIGKILL)
+        traced.process.communicate()
+        wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
+        holder.do("c")
+        holder.do("o")
+        Traced(t, "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid).finish(signal.SIGINT)
+        equal(holder.do("t"), 0)
+
+if __name__ == "__main__":
+    main(tests_in(globals()))
