@@ -13,24 +13,49 @@ void NativeCode::forget()
     *this = NativeCode();
 }
 
-std::optional<TargetAddr> NativeCode::routine(AddressSpace& space, const void* arena,
-                                              std::uint32_t clause,
-                                              native::Arguments arguments,
-                                              native::Place place)
+// Equal for probes that can share the clause's code.
+static std::string operands_read(const native::ClausePlan& plan)
 {
-    auto [known, fresh] =
-        routines_.try_emplace(std::tuple(clause, arguments, place), std::nullopt);
+    std::string bytes;
+    for (std::uint32_t n = 0; n < plan.operands.size(); ++n)
+        if ((plan.arguments_read & 1u << n) != 0) {
+            bytes += static_cast<char>(n);
+            bytes.append(reinterpret_cast<const char*>(&plan.operands[n]),
+                         sizeof plan.operands[n]);
+        }
+    return bytes;
+}
+
+std::optional<TargetAddr> NativeCode::routine(AddressSpace& space, const void* arena,
+                                              const Use& use,
+                                              std::span<const dt_rt_operand> operands)
+{
+    auto [known, fresh] = routines_.try_emplace(use, std::nullopt);
     if (!fresh)
         return known->second;
-    auto plan = native::plan_clause(arena, clause, arguments, place);
+    auto plan =
+        native::plan_clause(arena, use.clause, use.arguments, use.place, operands);
     if (!plan)
         return std::nullopt;
+    Use any_list = use;
+    any_list.list = 0;
+    auto [same, first] = by_operands_.try_emplace(
+        std::pair(any_list, operands_read(*plan)), std::nullopt);
+    if (first)
+        same->second = compile(space, *plan);
+    known->second = same->second;
+    return same->second;
+}
+
+std::optional<TargetAddr> NativeCode::compile(AddressSpace& space,
+                                              const native::ClausePlan& plan)
+{
     const RuntimeMap& runtime = space.runtime;
     const native::Target target{runtime.image.value, runtime.arena.value,
                                 space.runtime.config().fs_method == DT_RT_FS_RDFSBASE,
                                 space.runtime.config().cpu_method == DT_RT_CPU_RDPID,
                                 rseq};
-    auto code = native::compile(*plan, target, DT_RT_CODE + used_bytes_);
+    auto code = native::compile(plan, target, DT_RT_CODE + used_bytes_);
     if (!code || code->bytes.size() > DT_RT_CODE_BYTES - used_bytes_)
         return std::nullopt;
     TargetAddr at = runtime.image + DT_RT_CODE + used_bytes_;
@@ -40,7 +65,6 @@ std::optional<TargetAddr> NativeCode::routine(AddressSpace& space, const void* a
         fixups_[at + fixup.begin] = {at + fixup.end, at + fixup.to};
     used_bytes_ +=
         (code->bytes.size() + native::code_align - 1) & ~(native::code_align - 1);
-    known->second = at;
     return at;
 }
 
@@ -92,8 +116,11 @@ void Agent::compile_site(AddressSpace& space, std::uint32_t site,
     const auto& probe = *static_cast<const dt_probe*>(dt_at(arena, at));
     const auto* ecbs = static_cast<const dt_ecb*>(dt_at(arena, arena->ecbs.at));
     const auto arguments = firing.kind == DT_RT_RETURN   ? native::Arguments::of_return
-                           : firing.kind == DT_RT_STATIC ? native::Arguments::elsewhere
+                           : firing.kind == DT_RT_STATIC ? native::Arguments::of_static
                                                          : native::Arguments::of_call;
+    const bool is_static = firing.kind == DT_RT_STATIC;
+    const auto operands = is_static ? space.statics.operands_at(firing.arg0)
+                                    : std::span<const dt_rt_operand>();
     // Fifty thousand sites are compiled one after the other: nothing is allocated.
     std::array<std::uint32_t, max_clauses> room;
     std::array<RuntimeMap::Compiled, max_clauses> chain;
@@ -102,8 +129,9 @@ void Agent::compile_site(AddressSpace& space, std::uint32_t site,
     for (std::uint32_t epid : epids) {
         const native::Place place{static_cast<std::uint32_t>(epids.size()),
                                   epid == epids.back()};
-        auto code =
-            space.native.routine(space, arena, ecbs[epid - 1].clause, arguments, place);
+        const NativeCode::Use use{ecbs[epid - 1].clause, arguments, place,
+                                  is_static ? firing.arg0 : 0};
+        auto code = space.native.routine(space, arena, use, operands);
         chain[n++] = {code.value_or(TargetAddr{}), space.runtime.arena + at,
                       firing.arg0, epid};
         if (!code)

@@ -2,7 +2,8 @@
 // Compiled clauses in one target: DT_RT_CODE of its runtime, and who uses what of it.
 //
 // A routine is made when the first site wants it, and stays: a thread may be in it. So
-// the area only fills up; what finds no room goes through the engine.
+// the area only fills up; what finds no room goes through the engine. Probes share it, as
+// far as a static probe's arguments, those that the clause reads, are in the same places.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -11,7 +12,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <tuple>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace dt::agent {
@@ -23,18 +25,29 @@ public:
     // What every thread of the target has, if it has.
     std::optional<native::RseqArea> rseq;
 
-    // Where the clause's routine is, written there the first time.
+    // A clause for probes of one kind, and of static ones their list of operands.
+    struct Use {
+        std::uint32_t clause = 0;
+        native::Arguments arguments = native::Arguments::of_call;
+        native::Place place;
+        std::uint64_t list = 0; // dt_rt_firing::arg0
+        auto operator<=>(const Use&) const = default;
+    };
+    // Where its routine is, written there the first time.
     std::optional<TargetAddr> routine(AddressSpace& space, const void* arena,
-                                      std::uint32_t clause, native::Arguments arguments,
-                                      native::Place place);
+                                      const Use& use,
+                                      std::span<const dt_rt_operand> operands);
     // A thread that faulted there has no struct rseq after all: where it goes on.
     std::optional<TargetAddr> after_fault(TargetAddr pc) const;
     void forget();
 
 private:
-    std::map<std::tuple<std::uint32_t, native::Arguments, native::Place>,
-             std::optional<TargetAddr>>
-        routines_;
+    std::optional<TargetAddr> compile(AddressSpace& space,
+                                      const native::ClausePlan& plan);
+
+    std::map<Use, std::optional<TargetAddr>> routines_;
+    // The same without the list, and the operands that it reads.
+    std::map<std::pair<Use, std::string>, std::optional<TargetAddr>> by_operands_;
     struct Fixup {
         TargetAddr end, to;
     };

@@ -12,7 +12,9 @@
 // and goes to it.
 //
 // The code of a clause is one for all its probes: what differs from probe to probe is in
-// the site (struct dt_rt_site). It is made for one target, whose addresses it holds.
+// the site (struct dt_rt_site). Only where static probes keep the arguments that it reads
+// in different places is there code for each way. It is made for one target, whose
+// addresses it holds.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +35,9 @@ namespace dt::native {
 enum class Arguments : std::uint8_t {
     of_call,
     of_return,
-    elsewhere, // only the engine finds them
+    of_static, // where the probe's operands say
 };
+constexpr std::uint32_t max_operands = 10; // D has arg0 to arg9
 
 // Where a thread's struct rseq is, if threads of this target have one.
 struct RseqArea {
@@ -76,6 +80,7 @@ struct Place {
 struct ClausePlan {
     const void* arena = nullptr; // here
     Arguments arguments = Arguments::of_call;
+    std::vector<dt_rt_operand> operands; // of a static probe; not those behind max
     Place place;
     Value predicate;
     std::vector<Step> steps;
@@ -84,22 +89,24 @@ struct ClausePlan {
         bool time = false;
         bool thread = false;             // its ids
         std::vector<std::uint32_t> self; // ids, ascending
+        std::uint32_t ahead = 0; // arguments that may turn out to be the engine's
     };
     Needs for_predicate, for_steps;
-    std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg5
+    std::uint32_t arguments_read = 0; // a bit for each of arg0 to arg9
     unsigned n_registers = 0;         // of DIF, in the value that has most
 };
 
 // Code::unsupported with the reason why it is left to the engine.
 Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
-                               Arguments arguments, Place place);
+                               Arguments arguments, Place place,
+                               std::span<const dt_rt_operand> operands = {});
 
 // Code that stands at this distance from the image, a multiple of code_align.
 constexpr std::uint64_t code_align = 64;
 struct Compiled {
     std::vector<std::byte> bytes;
     // Offsets: a thread that faults at [begin, end) has no struct rseq where the others
-    // have theirs, and goes on at `to` without it.
+    // have theirs, or an argument that cannot be read, and goes on at `to` without it.
     struct Fixup {
         std::uint64_t begin, end, to;
     };

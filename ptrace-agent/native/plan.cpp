@@ -9,6 +9,7 @@
 #include "dif/vars.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace dt::native {
 
@@ -34,6 +35,7 @@ public:
 
 private:
     Result<Ok> builtin(std::uint32_t id, ClausePlan::Needs& needs);
+    Result<Ok> argument(std::uint32_t n, ClausePlan::Needs& needs);
     bool has_slot(std::uint32_t id) const;
     Result<Ok> self(std::uint32_t id, ClausePlan::Needs& needs);
     Result<Ok> insn(std::uint32_t insn, ClausePlan::Needs& needs);
@@ -51,17 +53,61 @@ private:
     bool key_is_stale_ = false;   // a value before it may change it
 };
 
+bool is_readable(const dt_rt_operand& operand)
+{
+    auto is_register = [](std::uint8_t reg) { return reg < 16; };
+    auto is_part = [&](std::uint8_t reg) {
+        return reg == DT_RT_NO_REG || is_register(reg);
+    };
+    if (operand.bytes > 8 || !std::has_single_bit(operand.bytes) ||
+        ((operand.flags & DT_RT_OPERAND_FLOAT) != 0 && operand.bytes < 4))
+        return false;
+    switch (operand.form) {
+    case DT_RT_OPERAND_CONST:
+        return true;
+    case DT_RT_OPERAND_GENERAL:
+    case DT_RT_OPERAND_VECTOR:
+        return is_register(operand.reg);
+    case DT_RT_OPERAND_MEMORY:
+        return is_part(operand.reg) && is_part(operand.index) && operand.shift < 4;
+    default:
+        return false;
+    }
+}
+
+// What may fault, and what takes more than a move.
+bool is_ahead(const dt_rt_operand& operand)
+{
+    if (operand.form == DT_RT_OPERAND_CONST)
+        return false;
+    bool is_short_float =
+        (operand.flags & DT_RT_OPERAND_FLOAT) != 0 && operand.bytes == 4;
+    return operand.form == DT_RT_OPERAND_MEMORY || is_short_float ||
+           (operand.flags & DT_RT_OPERAND_HIGH_BYTE) != 0;
+}
+
+Result<Ok> Planner::argument(std::uint32_t n, ClausePlan::Needs& needs)
+{
+    if (plan_.arguments != Arguments::of_static && n > 5)
+        return refuse("it uses an argument that is on the stack");
+    if (n < plan_.operands.size()) {
+        if (!is_readable(plan_.operands[n]))
+            return refuse("it uses an argument that needs the engine");
+        if (is_ahead(plan_.operands[n]))
+            needs.ahead |= 1u << n;
+    }
+    plan_.arguments_read |= 1u << n;
+    return Ok{};
+}
+
 Result<Ok> Planner::builtin(std::uint32_t id, ClausePlan::Needs& needs)
 {
     if (id == DIF_VAR_timestamp) {
         needs.time = true;
         return Ok{};
     }
-    if (id >= DIF_VAR_arg0 && id <= DIF_VAR_arg0 + 5 &&
-        plan_.arguments != Arguments::elsewhere) {
-        plan_.arguments_read |= 1u << (id - DIF_VAR_arg0);
-        return Ok{};
-    }
+    if (id >= DIF_VAR_arg0 && id < DIF_VAR_arg0 + max_operands)
+        return argument(id - DIF_VAR_arg0, needs);
     if (id == DIF_VAR_pid || id == DIF_VAR_tid) {
         needs.thread = true;
         return Ok{};
@@ -235,7 +281,8 @@ Result<Ok> Planner::action(const dt_action& action)
 } // namespace
 
 Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
-                               Arguments arguments, Place place)
+                               Arguments arguments, Place place,
+                               std::span<const dt_rt_operand> operands)
 {
     const auto* arena = static_cast<const dt_arena*>(base);
     if (clause >= arena->clauses.n)
@@ -249,6 +296,8 @@ Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
     ClausePlan plan;
     plan.arena = base;
     plan.arguments = arguments;
+    operands = operands.first(std::min<std::size_t>(operands.size(), max_operands));
+    plan.operands.assign(operands.begin(), operands.end());
     plan.place = place;
     if (c.flags != 0) {
         if (arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_RING)

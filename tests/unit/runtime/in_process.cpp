@@ -165,11 +165,17 @@ std::string InProcess::compile(dt_rt_site& site, std::uint32_t epid,
     const dt_rt_firing& firing = config_->firings[site.first_firing];
     const auto* ecbs =
         static_cast<dt_ecb*>(dt_at(session.memory(), session.arena().ecbs.at));
+    std::span<const dt_rt_operand> operands;
+    auto arguments = firing.kind == DT_RT_RETURN ? dt::native::Arguments::of_return
+                                                 : dt::native::Arguments::of_call;
+    if (firing.kind == DT_RT_STATIC) {
+        arguments = dt::native::Arguments::of_static;
+        operands =
+            std::span(config_->operands)
+                .subspan(static_cast<std::uint32_t>(firing.arg0), firing.arg0 >> 32);
+    }
     auto plan = dt::native::plan_clause(session.memory(), ecbs[epid - 1].clause,
-                                        firing.kind == DT_RT_RETURN
-                                            ? dt::native::Arguments::of_return
-                                            : dt::native::Arguments::of_call,
-                                        place);
+                                        arguments, place, operands);
     if (!plan)
         return plan.error().text;
     dt::native::Target target;
@@ -184,6 +190,9 @@ std::string InProcess::compile(dt_rt_site& site, std::uint32_t epid,
         return code.error().text;
     const auto& bytes = code->bytes;
     std::memcpy(base_ + native_used_, bytes.data(), bytes.size());
+    for (const auto& fixup : code->fixups)
+        fixups_.push_back({native_used_ + fixup.begin, native_used_ + fixup.end,
+                           native_used_ + fixup.to});
     site.probe = reinterpret_cast<std::uint64_t>(&session.probes()[firing.probe - 1]);
     site.arg0 = firing.arg0;
     site.epid = epid;
@@ -240,6 +249,14 @@ void InProcess::add_thread()
     const std::uint64_t key =
         dt_slot_key_of(static_cast<std::uint64_t>(config_->pid) << 32 | tid);
     config_->threads[slot] = {fs_base(), tid, config_->pid, key, dt_slot_hash_of(key)};
+}
+
+std::uint64_t InProcess::add_operands(const std::vector<dt_rt_operand>& operands)
+{
+    std::uint64_t list = n_operands_ | std::uint64_t{operands.size()} << 32;
+    for (const dt_rt_operand& operand : operands)
+        config_->operands[n_operands_++] = operand;
+    return list;
 }
 
 void InProcess::add_range(const void* start, std::uint64_t bytes)
@@ -314,6 +331,12 @@ void InProcess::on_signal(int, siginfo_t* info, void* context)
         regs[REG_RIP] = static_cast<greg_t>(base + header.load_fixup);
         return;
     }
+    for (const auto& fixup : self.fixups_)
+        if (info->si_signo != SIGTRAP && at >= fixup.begin && at < fixup.end) {
+            __atomic_fetch_add(&self.n_faults, 1, __ATOMIC_RELAXED);
+            regs[REG_RIP] = static_cast<greg_t>(base + fixup.to);
+            return;
+        }
     ::signal(info->si_signo, SIG_DFL);
 }
 

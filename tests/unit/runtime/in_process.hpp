@@ -50,6 +50,8 @@ public:
     dt_rt_header& header() { return *reinterpret_cast<dt_rt_header*>(base_); }
     std::byte* base() { return base_; }
     void add_thread(); // the calling one
+    // Arguments of a static probe, for Probe::arg0.
+    std::uint64_t add_operands(const std::vector<dt_rt_operand>& operands);
     void add_range(const void* start, std::uint64_t bytes);
     // The session's clock: this process' counter now, as a consumer would set it.
     void set_clock();
@@ -63,7 +65,8 @@ private:
     std::byte* code_ = nullptr; // of trampolines
     std::size_t code_used_ = 0;
     dt_rt_config* config_ = nullptr;
-    std::uint32_t n_sites_ = 0, n_firings_ = 0;
+    std::uint32_t n_sites_ = 0, n_firings_ = 0, n_operands_ = 0;
+    std::vector<dt::native::Compiled::Fixup> fixups_; // from the image on
     std::uint64_t native_used_ = DT_RT_CODE;
 
     std::string compile(dt_rt_site& site, std::uint32_t epid, dt::native::Place place);
@@ -77,6 +80,8 @@ struct Registers {
     std::uint64_t rax, rbx, rcx, rdx, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15,
         rflags, rsi;
 };
+// %xmm0 to %xmm15 as with_registers() sets them, and as they are afterwards.
+extern std::uint64_t vectors_before[32], vectors_after[32];
 void probed_work();
 std::uint64_t probed_add(std::uint64_t a, std::uint64_t b);
 void with_registers(Registers* registers, void (*function)());

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Random clauses, compiled and interpreted: the same registers, the same state, the same
-// aggregations, variables and drops.
+// aggregations, variables and drops. Static probes' arguments are anywhere: in registers of
+// all kinds, in memory that is there, unknown, forbidden or of no address at all.
+#include "tests/unit/runtime/native_places.hpp"
 #include "tests/unit/runtime/native_support.hpp"
 
 #include <gtest/gtest.h>
 #include <map>
-#include <random>
 #include <sys/rseq.h>
 
 using namespace runtime_test;
@@ -14,15 +15,15 @@ namespace {
 
 constexpr std::uint64_t arithmetic = 0x8d5, direction = 0x400, alignment = 0x40000;
 
-class Generator {
+class Generator : public Random {
 public:
-    explicit Generator(std::uint64_t seed) : random_(seed) {}
+    using Random::Random;
 
-    std::string clause(bool of_return)
+    std::string clause(dt_rt_kind kind)
     {
-        n_args_ = of_return ? 2 : 6;
+        n_args_ = kind == DT_RT_RETURN ? 2 : kind == DT_RT_STATIC ? 10 : 6;
         std::string out =
-            of_return ? "pid1:a.out:work:return " : "pid1:a.out:work:entry ";
+            kind == DT_RT_RETURN ? "pid1:a.out:work:return " : "pid1:a.out:work:entry ";
         bool conditional = one_in(2);
         has_predicate |= conditional;
         if (conditional)
@@ -34,25 +35,6 @@ public:
         return out + "}";
     }
     bool records = false, has_predicate = false; // any clause so far
-    unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
-    bool one_in(unsigned n) { return below(n) == 0; }
-    // Small ones, near ends, and any.
-    std::uint64_t number()
-    {
-        static constexpr std::uint64_t ends[] = {
-            0, 1, 1ull << 63, ~0ull, ~0ull >> 1, 0x7fffffff, 0x80000000, 0xffffffff};
-        switch (below(4)) {
-        case 0:
-            return ends[below(std::size(ends))];
-        case 1:
-            return random_();
-        case 2:
-            return random_() >> below(64);
-        default:
-            return 0 - static_cast<std::uint64_t>(below(1000));
-        }
-    }
-
 private:
     std::string action(unsigned n)
     {
@@ -156,7 +138,6 @@ private:
         }
     }
 
-    std::mt19937_64 random_;
     unsigned n_args_ = 6, n_names_ = 0;
 };
 
@@ -223,6 +204,8 @@ std::string shown(InProcess& runtime, const dif_test::Record& record)
     std::string out = std::to_string(record.epid) + " flags " +
                       std::to_string(record.flags) + " at " +
                       std::to_string(record.timestamp);
+    if ((record.flags & DT_REC_ERROR) != 0)
+        return out + " fault " + hex(record.payload);
     for (std::uint32_t i = 0; i < clause.n_actions; i++)
         if (actions[i].rec_size != 0 && actions[i].in_key == 0)
             out += " " +
@@ -264,17 +247,26 @@ Outcome outcome_of(InProcess& runtime)
 TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
 {
     constexpr unsigned n_programs = 1500, n_firings = 50;
-    unsigned n_counting = 0, n_recording = 0, n_cases = 0;
+    const Places places;
+    std::uint64_t frame[64];
+    for (unsigned i = 0; i < std::size(frame); i++)
+        frame[i] = i * 0x0123456789abcdef;
+    unsigned n_counting = 0, n_recording = 0, n_cases = 0, n_of_static = 0;
     std::map<std::string, unsigned> refused;
     for (unsigned seed = 0; seed < n_programs && !testing::Test::HasFailure(); seed++) {
-        bool of_return = seed % 3 == 2;
+        const dt_rt_kind kind = seed % 4 == 3   ? DT_RT_STATIC
+                                : seed % 3 == 2 ? DT_RT_RETURN
+                                                : DT_RT_ENTRY;
         Generator program(seed);
         std::string text = "pid1:a.out:other:entry"
                            "{ self->x = (int64_t)0; self->y = (int64_t)0; } " +
-                           program.clause(of_return);
+                           program.clause(kind);
         unsigned n_clauses = 1;
         for (; seed % 6 > 3 && n_clauses < 2 + seed % 2; n_clauses++)
-            text += program.clause(of_return);
+            text += program.clause(kind);
+        std::vector<dt_rt_operand> operands;
+        for (unsigned n = program.below(12); kind == DT_RT_STATIC && n > 0; n--)
+            operands.push_back(places.operand(program));
         bool shard_is_needed =
             program.records && !program.has_predicate && n_clauses == 1;
         Outcome outcomes[2];
@@ -292,8 +284,13 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
             clock.mono_ns = 1000000;
             if (seed % 7 != 0)
                 runtime.add_thread();
-            Function work = runtime.probed({of_return ? ret : entry},
-                                           reinterpret_cast<const void*>(probed_work));
+            places.show(runtime);
+            InProcess::Probe probe = kind == DT_RT_RETURN ? ret : entry;
+            probe.kind = kind;
+            if (kind == DT_RT_STATIC)
+                probe.arg0 = runtime.add_operands(operands);
+            Function work =
+                runtime.probed({probe}, reinterpret_cast<const void*>(probed_work));
             if (native != 0) {
                 std::string why = runtime.compile(work);
                 compiled = why.empty();
@@ -308,10 +305,17 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
                 before.rflags = 0x202 | (random.number() & arithmetic);
                 before.rflags |= random.one_in(5) ? direction : 0;
                 before.rflags |= random.one_in(5) ? alignment : 0;
+                if (kind == DT_RT_STATIC)
+                    places.point(random, before, frame);
+                for (std::uint64_t& word : vectors_before)
+                    word = random.number();
                 disturb(random, runtime, shard_is_needed);
                 Registers after = before;
                 with_registers(&after, work);
                 ASSERT_EQ(std::memcmp(&before, &after, sizeof before), 0) << text;
+                ASSERT_EQ(
+                    std::memcmp(vectors_before, vectors_after, sizeof vectors_after), 0)
+                    << text;
             }
             outcomes[native] = outcome_of(runtime);
             n_cases += native != 0 && compiled ? n_firings : 0;
@@ -319,12 +323,15 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
         n_counting += outcomes[1].counted;
         n_recording +=
             !outcomes[1].records.empty() && outcomes[1].fired < outcomes[0].fired;
+        n_of_static +=
+            kind == DT_RT_STATIC && outcomes[1].fired + 20 < outcomes[0].fired;
         EXPECT_FALSE(outcomes[0].counted);
         EXPECT_EQ(shown(outcomes[0]), shown(outcomes[1])) << text;
     }
     EXPECT_GE(n_cases, 30000u);
     EXPECT_GE(n_counting, 100u);
     EXPECT_GE(n_recording, 100u);
+    EXPECT_GE(n_of_static, 40u); // which compiled code did, for the most part
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());
 }

@@ -12,6 +12,7 @@ probed_add:
 	/*
 	 * void with_registers(struct Registers *, void (*function)(void)): all general
 	 * registers but %rsp, and the flags, from the structure; then what they are after.
+	 * Vector registers from vectors_before, to vectors_after.
 	 */
 	.globl with_registers
 with_registers:
@@ -40,9 +41,15 @@ with_registers:
 	push	112(%rdi)
 	mov	32(%rdi), %rdi
 	mov	%rsp, stack(%rip)
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movdqu	16 * \n + vectors_before(%rip), %xmm\n
+	.endr
 	popfq
 	call	*function(%rip)
 	pushfq
+	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	movdqu	%xmm\n, 16 * \n + vectors_after(%rip)
+	.endr
 	cmp	%rsp, stack(%rip)
 	je	1f
 	ud2
@@ -119,6 +126,11 @@ with_stack_at:
 	pop	%rbp
 	ret
 
+	.globl vectors_before, vectors_after
+	.bss
+	.p2align 4
+vectors_before:	.skip 256
+vectors_after:	.skip 256
 	.data
 	.p2align 3
 structure:	.quad 0

@@ -5,6 +5,7 @@
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 namespace dt::native::x86 {
@@ -38,12 +39,20 @@ Routine::Routine(const ClausePlan& plan, const Target& target, std::uint64_t at,
         pool_.push_back(r10);
     if (!time)
         pool_.push_back(r11);
-    static constexpr std::pair<int, Reg64> of_arguments[] = {
-        {4, r8}, {5, r9}, {1, rsi}, {0, rdi}};
-    for (const auto& [n, reg] : of_arguments)
-        if (plan.arguments == Arguments::of_return ||
-            (plan.arguments_read & 1u << n) == 0)
+    ahead_ = plan.for_predicate.ahead | plan.for_steps.ahead;
+    for (const Reg64& reg : {r8, r9, rsi, rdi})
+        if (!is_argument(reg))
             pool_.push_back(reg);
+}
+
+// One that the clause reads, and finds there.
+bool Routine::is_argument(Reg64 reg) const
+{
+    for (std::uint32_t n = 0; n < max_operands; ++n)
+        if ((plan_.arguments_read & 1u << n) != 0)
+            if (auto its = argument_register(n); its && its->getIdx() == reg.getIdx())
+                return true;
+    return false;
 }
 
 Reg64 Routine::use(Reg64 reg)
@@ -86,10 +95,27 @@ Reg64 Routine::temporary(std::initializer_list<Reg64> but)
     return rdx;
 }
 
+std::size_t Routine::n_slots() const
+{
+    return static_cast<std::size_t>(std::popcount(ahead_));
+}
+
+std::size_t Routine::above(unsigned word) const
+{
+    return n_slots() + save_.size() + (flags_ == Flags::on_stack ? 1 : 0) + word;
+}
+
 Xbyak::Address Routine::saved(unsigned word) const
 {
-    std::size_t above = save_.size() + (flags_ == Flags::on_stack ? 1 : 0);
-    return qword[rsp + 8 * (above + word)];
+    return qword[rsp + 8 * above(word)];
+}
+
+std::optional<Xbyak::Address> Routine::saved(Reg64 reg) const
+{
+    for (std::size_t i = 0; i < save_.size(); ++i)
+        if (save_[i].getIdx() == reg.getIdx())
+            return qword[rsp + 8 * (n_slots() + save_.size() - 1 - i)];
+    return std::nullopt;
 }
 
 void Routine::enter()
@@ -101,6 +127,8 @@ void Routine::enter()
         a_.push(rax);
     for (const Reg64& reg : save_)
         a_.push(reg);
+    if (ahead_ != 0)
+        a_.lea(rsp, ptr[rsp - 8 * n_slots()]);
     a_.test(dword[a_.config(offsetof(dt_rt_config, alive))], owner_died);
     a_.jnz(leave_); // the engine would do nothing, too
     // Another clause may have been added to the probe since.
@@ -114,6 +142,8 @@ void Routine::enter()
 // All but the flags, which are in %ax then, and what dt_rt_enter pushed.
 void Routine::restore()
 {
+    if (ahead_ != 0)
+        a_.lea(rsp, ptr[rsp + 8 * n_slots()]);
     for (std::size_t i = save_.size(); i-- > 0;)
         a_.pop(save_[i]);
     if (flags_ == Flags::on_stack)
@@ -217,6 +247,7 @@ Result<Compiled> Routine::emit()
     leave();
     bail();
     place_searches();
+    place_lookups();
     place_shard_ends();
     place_sections();
     a_.place_literals();
@@ -232,6 +263,9 @@ Result<Compiled> Routine::emit()
         compiled.fixups.push_back({a_.offset_of(section->access),
                                    a_.offset_of(section->accessed),
                                    a_.offset_of(section->abort)});
+    for (auto& access : accesses_)
+        compiled.fixups.push_back({a_.offset_of(access->begin),
+                                   a_.offset_of(access->end), a_.offset_of(bail_)});
     return compiled;
 }
 
@@ -250,7 +284,7 @@ Result<Compiled> compile(const ClausePlan& plan, const Target& target, std::uint
     x86::Routine sketch(plan, target, at, {});
     if (auto code = sketch.emit(); !code)
         return code;
-    if (sketch.used().size() + 1 > x86::Routine::max_words)
+    if (sketch.used().size() + sketch.n_slots() + 1 > x86::Routine::max_words)
         return Error{Code::unsupported, "it uses too much of the stack"};
     return x86::Routine(plan, target, at, sketch.used()).emit();
 }

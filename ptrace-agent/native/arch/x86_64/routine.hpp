@@ -7,6 +7,9 @@
 //         on the target's stack when the routine uses them; and rax, when the flags are
 //         on the stack (`Flags::on_stack`), else they are in %ax
 //
+// Arguments of a static probe that have to be read before anything is done stand on the
+// stack, below what was saved.
+//
 // Clauses that ask for the time keep it in r11, those with thread-local variables the
 // thread's slot or hash in r10; where keys' counters are, the shard and the record are in
 // registers that are held, that is, taken from the pool. The rest is for DIF's registers.
@@ -38,6 +41,7 @@ public:
     static constexpr std::size_t max_words = 8; // that it pushes
     Result<Compiled> emit();
     const std::vector<Reg64>& used() const { return used_; }
+    std::size_t n_slots() const; // words of arguments that are read ahead
 
 private:
     enum class Flags { in_ax, on_stack };
@@ -63,6 +67,19 @@ private:
     Reg64 source(std::uint32_t reg); // of DIF; r0 is in rcx
     Reg64 destination(std::uint32_t reg);
     std::optional<Reg64> argument_register(std::uint32_t n) const;
+
+    // operands.cpp: arguments of a static probe.
+    bool is_direct(std::uint32_t n) const; // all of a register that is never changed
+    void load_operand(Reg64 to, std::uint32_t n); // leaves the flags alone
+    void load_ahead(std::uint32_t arguments);
+    void read_operand(Reg64 to, const dt_rt_operand& operand);
+    void address_of(Reg64 to, const dt_rt_operand& operand);
+    void ensure_known(Reg64 address, const dt_rt_operand& operand);
+    void widen(Reg64 value, const dt_rt_operand& operand);
+    void widen_float(Reg64 value);
+    void load_program(Reg64 to, unsigned number); // leaves the flags alone
+    Xbyak::Address slot(std::uint32_t n) const;   // of an argument that is read ahead
+    void place_lookups();
 
     // state.cpp: what is asked of the thread and the clock.
     void find_thread();
@@ -95,11 +112,15 @@ private:
     void place_sections();
 
     Reg64 use(Reg64 reg); // it is to be saved
+    bool is_argument(Reg64 reg) const;
     bool in_pool(Reg64 reg) const;
     void hold(Reg64 reg);    // of the pool
     void release(Reg64 reg); // which may never have been held
     Reg64 temporary(std::initializer_list<Reg64> but);
-    Xbyak::Address saved(unsigned word) const; // 0: the program's rax, 1: rcx
+    // Words above the routine's own: 0: the program's rax, 1: rcx, 2: rbx, and its stack.
+    std::size_t above(unsigned word) const;
+    Xbyak::Address saved(unsigned word) const;
+    std::optional<Xbyak::Address> saved(Reg64 reg) const; // by the routine
     void fail(const char* why)
     {
         if (failed_.empty())
@@ -118,6 +139,7 @@ private:
     bool one_variable_ = false, has_variables_ = false, asks_who_ = false;
     Reg64 thread_; // its struct dt_rt_thread, when the clause asks who it is
     bool have_thread_ = false, have_time_ = false;
+    std::uint32_t ahead_ = 0, have_ahead_ = 0; // arguments; those that are read by now
     Label leave_, bail_;
     std::vector<std::optional<Reg64>> keys_; // of the steps
     struct Search {
@@ -125,6 +147,15 @@ private:
         std::function<void()> rest;
     };
     std::vector<std::unique_ptr<Search>> searches_;
+    struct Lookup {
+        Label unsure, known;
+        std::function<void()> rest;
+    };
+    std::vector<std::unique_ptr<Lookup>> lookups_;
+    struct Access {
+        Label begin, end;
+    };
+    std::vector<std::unique_ptr<Access>> accesses_; // may fault
     Reg64 shard_;
     Label beyond_, within_, full_;
     struct Section {

@@ -102,6 +102,7 @@ void Routine::need(const ClausePlan::Needs& needs, const ClausePlan::Needs& had,
         sample_time();
         have_time_ = true;
     }
+    load_ahead(needs.ahead);
 }
 
 // r11: ns.

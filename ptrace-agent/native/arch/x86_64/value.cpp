@@ -115,6 +115,9 @@ std::optional<Reg64> Routine::argument_register(std::uint32_t n) const
 {
     if (plan_.arguments == Arguments::of_return)
         return std::nullopt;
+    if (plan_.arguments == Arguments::of_static)
+        return is_direct(n) ? std::optional(Reg64(plan_.operands[n].reg))
+                            : std::nullopt;
     switch (n) {
     case 0:
         return rdi;
@@ -151,13 +154,14 @@ void Routine::load_builtin(Reg64 to, std::uint32_t id)
             a_.mov(to.cvt32(), 0); // there is none
         return;
     }
+    if (plan_.arguments == Arguments::of_static)
+        return load_operand(to, n);
     if (auto reg = argument_register(n))
         return a_.mov(to, *reg);
     if (n == 3)
         return a_.mov(to, saved(1));
-    for (std::size_t i = 0; i < save_.size(); ++i)
-        if (save_[i].getIdx() == rdx.getIdx())
-            return a_.mov(to, qword[rsp + 8 * (save_.size() - 1 - i)]);
+    if (auto before = saved(rdx))
+        return a_.mov(to, *before);
     a_.mov(to, rdx);
 }
 

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// Arguments of a static probe: runtime/operands.c for the operands of one probe.
+//
+//   direct   all of a register that no routine changes: used where it is
+//   moved    another register, a part of one, a constant: read whenever it is wanted
+//   ahead    memory, and what takes arithmetic: read once, before anything is done, to
+//            a slot on the stack; so a clause can still be left to the engine
+//
+// Memory is read where it is sure to be there: near the stack pointer, at an address that
+// the program's file has, in the thread's own area, or in a range that the agent saw. Any
+// other address is the engine's, which asks the kernel. What has gone since faults, and
+// the agent leads the thread to the engine (`Fixup`), whose fault it is then.
+#include "ptrace-agent/native/arch/x86_64/routine.hpp"
+
+#include "ptrace-agent/runtime/operands.h"
+
+#include <bit>
+#include <cstddef>
+
+namespace dt::native::x86 {
+
+using namespace Xbyak::util;
+
+// Above the stack pointer this is taken to be the stack.
+constexpr std::uint32_t near_bytes = 0x4000;
+constexpr unsigned red_zone_bytes = 128;
+
+namespace {
+
+bool is_float(const dt_rt_operand& operand)
+{
+    return (operand.flags & DT_RT_OPERAND_FLOAT) != 0;
+}
+
+bool is_signed(const dt_rt_operand& operand)
+{
+    return (operand.flags & DT_RT_OPERAND_SIGNED) != 0 && !is_float(operand);
+}
+
+} // namespace
+
+bool Routine::is_direct(std::uint32_t n) const
+{
+    if (n >= plan_.operands.size())
+        return false;
+    const dt_rt_operand& operand = plan_.operands[n];
+    if (operand.form != DT_RT_OPERAND_GENERAL || operand.bytes != 8 ||
+        (operand.flags & DT_RT_OPERAND_HIGH_BYTE) != 0)
+        return false;
+    switch (operand.reg) {
+    case Xbyak::Operand::RBP:
+    case Xbyak::Operand::RSI: // these four are taken out of the pool
+    case Xbyak::Operand::RDI:
+    case Xbyak::Operand::R8:
+    case Xbyak::Operand::R9:
+    case Xbyak::Operand::R12:
+    case Xbyak::Operand::R13:
+    case Xbyak::Operand::R14:
+    case Xbyak::Operand::R15:
+        return true;
+    default:
+        return false;
+    }
+}
+
+Xbyak::Address Routine::slot(std::uint32_t n) const
+{
+    auto n_below = static_cast<std::size_t>(std::popcount(ahead_ & ((1u << n) - 1)));
+    return qword[rsp + 8 * n_below];
+}
+
+// As the program has it.
+void Routine::load_program(Reg64 to, unsigned number)
+{
+    switch (number) {
+    case Xbyak::Operand::RAX:
+        return a_.mov(to, saved(0));
+    case Xbyak::Operand::RCX:
+        return a_.mov(to, saved(1));
+    case Xbyak::Operand::RBX:
+        return a_.mov(to, saved(2));
+    case Xbyak::Operand::RSP:
+        return a_.lea(to, ptr[rsp + 8 * above(3) + red_zone_bytes]);
+    default:
+        break;
+    }
+    const Reg64 reg(static_cast<int>(number));
+    if (auto before = saved(reg))
+        return a_.mov(to, *before);
+    a_.mov(to, reg);
+}
+
+void Routine::load_operand(Reg64 to, std::uint32_t n)
+{
+    if (n >= plan_.operands.size())
+        return a_.mov(to.cvt32(), 0); // as of any probe that has fewer
+    const dt_rt_operand& operand = plan_.operands[n];
+    if ((ahead_ & 1u << n) != 0)
+        return a_.mov(to, slot(n));
+    if (operand.form == DT_RT_OPERAND_CONST) {
+        auto bits = static_cast<std::uint64_t>(operand.value);
+        return a_.mov(to, dt_rt_operand_value(&operand, bits));
+    }
+    read_operand(to, operand);
+    widen(to, operand);
+}
+
+// Its bits, and above them anything.
+void Routine::read_operand(Reg64 to, const dt_rt_operand& operand)
+{
+    if (operand.form == DT_RT_OPERAND_GENERAL)
+        return load_program(to, operand.reg);
+    if (operand.form == DT_RT_OPERAND_VECTOR)
+        return a_.movq(to, Xbyak::Xmm(operand.reg));
+    address_of(to, operand);
+    if (operand.segment == 0)
+        ensure_known(to, operand);
+    auto access = std::make_unique<Access>();
+    a_.L(access->begin);
+    if (operand.segment != 0)
+        a_.db(operand.segment == 'f' ? 0x64 : 0x65);
+    switch (operand.bytes) {
+    case 1:
+        a_.movzx(to.cvt32(), byte[to]);
+        break;
+    case 2:
+        a_.movzx(to.cvt32(), word[to]);
+        break;
+    case 4:
+        a_.mov(to.cvt32(), dword[to]);
+        break;
+    default:
+        a_.mov(to, qword[to]);
+    }
+    a_.L(access->end);
+    accesses_.push_back(std::move(access));
+}
+
+// May use rcx and the flags.
+void Routine::address_of(Reg64 to, const dt_rt_operand& operand)
+{
+    auto displacement = static_cast<std::uint64_t>(operand.value);
+    if (operand.reg == DT_RT_NO_REG)
+        a_.mov(to, displacement);
+    else
+        load_program(to, operand.reg);
+    if (operand.index != DT_RT_NO_REG) {
+        load_program(rcx, operand.index);
+        a_.lea(to, ptr[to + rcx * (1 << operand.shift)]);
+    }
+    if (operand.reg != DT_RT_NO_REG && displacement != 0) {
+        a_.mov(rcx, displacement);
+        a_.add(to, rcx);
+    }
+}
+
+// The agent's ranges are searched as dt_rt_known() does it. An odd ranges_seq, or one that
+// becomes odd meanwhile: the agent is there, to whom a fault goes.
+void Routine::ensure_known(Reg64 address, const dt_rt_operand& operand)
+{
+    if (operand.reg == DT_RT_NO_REG && operand.index == DT_RT_NO_REG)
+        return;
+    auto lookup = std::make_unique<Lookup>();
+    a_.mov(rcx, address);
+    a_.sub(rcx, rsp);
+    a_.cmp(rcx, near_bytes);
+    a_.jae(lookup->unsure);
+    a_.L(lookup->known);
+    Reg64 left = temporary({address}), half = temporary({address, left});
+    Lookup& out = *lookup;
+    lookup->rest = [this, &out, address, left, half, bytes = operand.bytes] {
+        static_assert(sizeof(dt_rt_range) == 16 && offsetof(dt_rt_range, end) == 8);
+        Label next, below, found;
+        a_.L(out.unsure);
+        a_.test(dword[a_.config(offsetof(dt_rt_config, ranges_seq))], 1);
+        a_.jnz(bail_);
+        a_.mov(left.cvt32(), ptr[a_.config(offsetof(dt_rt_config, n_ranges))]);
+        a_.lea(rcx, ptr[a_.config(offsetof(dt_rt_config, ranges))]);
+        a_.cmp(left.cvt32(), DT_RT_MAX_RANGES);
+        a_.ja(bail_);
+        a_.L(
+            next); // the last that begins at the address or before, of `left` from rcx on
+        a_.cmp(left.cvt32(), 1);
+        a_.jb(bail_);
+        a_.je(found);
+        a_.mov(half.cvt32(), left.cvt32());
+        a_.shr(half.cvt32(), 1);
+        a_.sub(left.cvt32(), half.cvt32());
+        a_.shl(half, 4);
+        a_.cmp(ptr[rcx + half], address);
+        a_.ja(next);
+        a_.add(rcx, half);
+        a_.jmp(next);
+        a_.L(found);
+        a_.mov(left, ptr[rcx + offsetof(dt_rt_range, end)]);
+        a_.mov(rcx, ptr[rcx]);
+        a_.mov(half, address);
+        a_.sub(half, rcx);
+        a_.jb(bail_);
+        a_.sub(left, rcx);
+        a_.sub(left, bytes); // no range is smaller than a page
+        a_.cmp(half, left);
+        a_.ja(bail_);
+        a_.jmp(out.known);
+    };
+    lookups_.push_back(std::move(lookup));
+}
+
+// Behind the routine: what is seldom needed.
+void Routine::place_lookups()
+{
+    for (auto& lookup : lookups_)
+        lookup->rest();
+}
+
+// dt_rt_operand_value(), but for floats of four bytes. Leaves the flags alone.
+void Routine::widen(Reg64 value, const dt_rt_operand& operand)
+{
+    switch (operand.bytes) {
+    case 1:
+        return is_signed(operand) ? a_.movsx(value, value.cvt8())
+                                  : a_.movzx(value.cvt32(), value.cvt8());
+    case 2:
+        return is_signed(operand) ? a_.movsx(value, value.cvt16())
+                                  : a_.movzx(value.cvt32(), value.cvt16());
+    case 4:
+        return is_signed(operand) ? a_.movsxd(value, value.cvt32())
+                                  : a_.mov(value.cvt32(), value.cvt32());
+    default:
+        return;
+    }
+}
+
+// A float becomes a double: the exponent's bias and the places change. Zero stays one;
+// what is denormal, infinite or no number is the engine's.
+void Routine::widen_float(Reg64 value)
+{
+    constexpr std::uint32_t exponent = 0x7f800000, least = 0x00800000;
+    constexpr std::uint64_t bias = std::uint64_t{1023 - 127} << 52;
+    Reg64 rest = temporary({value});
+    Label zero;
+    a_.mov(rest.cvt32(), value.cvt32());
+    a_.and_(rest.cvt32(), 0x7fffffff);
+    a_.shr(value.cvt32(), 31);
+    a_.shl(value, 63);
+    a_.test(rest.cvt32(), rest.cvt32());
+    a_.jz(zero);
+    a_.lea(ecx, ptr[rest - least]);
+    a_.cmp(ecx, exponent - least);
+    a_.jae(bail_);
+    a_.shl(rest, 52 - 23);
+    a_.mov(rcx, bias);
+    a_.add(rest, rcx);
+    a_.or_(value, rest);
+    a_.L(zero);
+}
+
+// To their slots. What is in the pool is free now.
+void Routine::load_ahead(std::uint32_t arguments)
+{
+    for (std::uint32_t n = 0; n < plan_.operands.size(); ++n) {
+        if ((arguments & ~have_ahead_ & 1u << n) == 0)
+            continue;
+        const dt_rt_operand& operand = plan_.operands[n];
+        Reg64 value = temporary({});
+        read_operand(value, operand);
+        if ((operand.flags & DT_RT_OPERAND_HIGH_BYTE) != 0)
+            a_.shr(value, 8);
+        if (is_float(operand) && operand.bytes == 4)
+            widen_float(value);
+        else
+            widen(value, operand);
+        a_.mov(slot(n), value);
+    }
+    have_ahead_ |= arguments;
+}
+
+} // namespace dt::native::x86
