@@ -5,6 +5,7 @@
 //
 // A corpus is any folder with a few small shared objects.
 #include "libdtrace/symbols/elf_image.hpp"
+#include "libdtrace/symbols/static_probes.hpp"
 
 #include <cstdlib>
 
@@ -30,6 +31,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     table.match("*foo*");
     table.suggest("malloc");
     (*image)->section(".plt");
+    for (const dt::StaticProbe& probe : dt::read_static_probes(**image).probes)
+        if (probe.sites.empty())
+            std::abort();              // a probe is somewhere
     volatile std::uint64_t keep = sum; // the bytes are really read
     (void)keep;
     return 0;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as a section .note.stapsdt, and what its notes say about arguments.
+#include "usdt/operands.hpp"
+#include "usdt/probe_notes.hpp"
+
+#include <cstdlib>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    const auto* first = reinterpret_cast<const std::byte*>(data);
+    const dt::usdt::ProbeNotes all = dt::usdt::parse_probe_notes({first, first + size});
+    std::size_t n_bytes = 0;
+    for (const dt::usdt::ProbeNote& note : all.notes) {
+        n_bytes += note.provider.size() + note.name.size() + note.arguments.size();
+        if (note.provider.empty() || note.name.empty())
+            std::abort(); // a probe has both names
+        dt::usdt::probe_name(note.name);
+        dt::usdt::parse_operands(note.arguments);
+    }
+    if (n_bytes > size || all.troubles.size() > 11)
+        std::abort(); // nothing is made up, and nobody is flooded
+    return 0;
+}
