@@ -1,0 +1,10 @@
+/*
+ * A floating argument is a double, of whatever size the program's was.
+ * @command: kinds 2
+ * @replace: ^[a-z].*\n ->
+ * @flags: -q
+ */
+kinds*:::floating
+{
+	printf("> %.2f %.2f %.3f\n", args[0], args[1], args[0] * args[1]);
+}
