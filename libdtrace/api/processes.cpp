@@ -121,6 +121,7 @@ std::unique_ptr<ProcessSymbols> Processes::glance_at(pid_t pid)
 std::vector<ProcessSymbols*> Processes::everybody()
 {
     std::vector<ProcessSymbols*> all;
+    n_forbidden_ = 0;
     std::error_code failed;
     for (std::filesystem::directory_iterator at("/proc", failed), last;
          !failed && at != last; at.increment(failed)) {
@@ -141,6 +142,7 @@ std::vector<ProcessSymbols*> Processes::everybody()
             known = std::move(*opened);
             all.push_back(known.get());
         } else {
+            n_forbidden_ += opened.error().code == Code::permission ? 1 : 0;
             everybody_.erase(pid);
         }
     }

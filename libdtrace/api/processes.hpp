@@ -44,6 +44,7 @@ public:
     std::vector<ProcessSymbols*> everybody();
     // For a look at a process of everybody; null: it is none of them.
     std::unique_ptr<ProcessSymbols> glance_at(pid_t pid);
+    int n_forbidden() const { return n_forbidden_; } // by the last everybody()
     // Names alone, of a process that need not be grabbed.
     Result<ProcessSymbols*> look_at(pid_t pid);
     // Of processes that are not grabbed; the one that was asked for longest ago goes.
@@ -90,6 +91,7 @@ private:
     };
     std::map<pid_t, Visitor> visitors_;
     std::map<pid_t, std::unique_ptr<ProcessSymbols>> everybody_; // but those in processes_
+    int n_forbidden_ = 0;
     std::size_t max_visitors_ = 8; // pgmax
     std::uint64_t n_uses_ = 0;
 };

@@ -57,7 +57,8 @@ std::variant<ProbeMatch, Diagnostic> dtrace_hdl::match(const ProbeSpec& spec)
         return Diagnostic{dt::Tag::PDESC_ZERO, spec.at,
                           "probe description " + spec.provider + ":" + spec.module +
                               ":" + spec.function + ":" + spec.name +
-                              " does not match any probes" + hint_for(spec),
+                              " does not match any probes" + hint_for(spec) +
+                              looked_at(spec),
                           ""};
     }
     matches[key_of(spec)] = match;
@@ -69,6 +70,8 @@ std::string dtrace_hdl::hint_for(const ProbeSpec& spec)
     if (dt::is_kernel_provider(spec.provider))
         return "; the " + spec.provider +
                " provider needs the dtrace kernel module, which is not loaded";
+    if (std::string hint = usdt_provider.hint(spec); !hint.empty())
+        return hint;
     dt::Suggestions near(spec.name);
     for (std::uint32_t id = 1; id <= registry.size(); id++)
         if (spec.provider.empty() || registry.at(id).provider == spec.provider)
@@ -77,6 +80,29 @@ std::string dtrace_hdl::hint_for(const ProbeSpec& spec)
     if (!spec.name.empty() && !nearest.empty() && nearest[0] != spec.name)
         return dt::did_you_mean(nearest);
     return "";
+}
+
+// Static probes of whom would have matched, where the session has no processes.
+std::string dtrace_hdl::looked_at(const ProbeSpec& spec)
+{
+    const bool is_pattern = spec.provider.find_last_of("*?[") != std::string::npos;
+    if (!is_pattern || spec.provider.find_first_not_of('*') == std::string::npos ||
+        !usdt_candidates(false).empty())
+        return "";
+    auto processes_text = [](std::size_t n) {
+        return std::to_string(n) + (n == 1 ? " process" : " processes");
+    };
+    const auto all = processes.everybody();
+    auto has_program = [](const dt::ProcessSymbols* p) {
+        return !p->modules().empty();
+    };
+    const auto n =
+        static_cast<std::size_t>(std::count_if(all.begin(), all.end(), has_program));
+    std::string text = "; " + processes_text(n) + " that run now were looked at";
+    if (int n_hidden = processes.n_forbidden(); n_hidden != 0)
+        text += ", " + processes_text(static_cast<std::size_t>(n_hidden)) +
+                " may not be: that takes their user, or root";
+    return text + "; name others with -p or -c";
 }
 
 static std::optional<std::uint64_t> macro_value(dtrace_hdl& session,

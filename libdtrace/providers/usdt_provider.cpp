@@ -2,10 +2,13 @@
 #include "libdtrace/providers/usdt_provider.hpp"
 
 #include "libdtrace/symbols/glob.hpp"
+#include "libdtrace/symbols/suggest.hpp"
 #include "usdt/operands.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace dt {
@@ -232,6 +235,38 @@ Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
     sort_ids(ids);
     outcome.mine = true;
     return outcome;
+}
+
+// What is typed of a provider, without the pattern for pids.
+static std::string_view provider_stem(std::string_view typed)
+{
+    std::size_t last = typed.find_last_not_of("*?0123456789");
+    return typed.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+std::string UsdtProvider::hint(const ProbeSpec& spec)
+{
+    if (provider_stem(spec.provider).empty())
+        return "";
+    std::set<std::string> providers, names;
+    for (ProcessSymbols* symbols : candidates_(true))
+        for (const Module* module : symbols->match_modules("")) {
+            if (module->image == nullptr)
+                continue;
+            const std::string pid = std::to_string(symbols->pid());
+            for (const StaticProbe& probe : of_image(*module->image).probes) {
+                providers.insert(probe.provider);
+                if (matches(spec.provider, probe.provider) ||
+                    matches(spec.provider, probe.provider + pid))
+                    names.insert(probe.name);
+            }
+        }
+    if (names.count(spec.name) != 0)
+        return ""; // of another module or function
+    Suggestions near(names.empty() ? provider_stem(spec.provider) : spec.name);
+    for (const std::string& each : names.empty() ? providers : names)
+        near.consider(each);
+    return did_you_mean(near.nearest());
 }
 
 std::vector<std::string> UsdtProvider::argument_types(const ProbeInfo& probe) const

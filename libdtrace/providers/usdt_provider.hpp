@@ -40,6 +40,9 @@ public:
     std::vector<std::string> argument_types(const ProbeInfo& probe) const override;
     // Would provide_in() find any?
     bool has_any(const ProbeSpec& spec, const ProcessSymbols& symbols);
+    // Names that are there, and near a description's that matches nothing: how a sentence
+    // about it ends.
+    std::string hint(const ProbeSpec& spec);
     // Notes that lie, operands that are of no known form: sentences.
     std::vector<std::string> take_notes();
 
