@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * More modes of tests/victims/timed, for bench/static_probes: some 5 ns of work, alone,
+ * with a static probe, with its arguments in memory, and with a call of an empty function.
+ */
+#define _GNU_SOURCE
+#include <dtrace/sdt.h>
+
+#define BODY __attribute__((noinline, noclone, aligned(64)))
+
+static unsigned long words[4];
+
+static inline unsigned long some_work(unsigned long n)
+{
+	/* Calls do not wait for each other: half of what one alone would take. */
+	for (int i = 0; i < 7; i++) {
+		n *= 0x9e3779b97f4a7c15UL;
+		n ^= n >> 29;
+		__asm__ volatile("" : "+r"(n));
+	}
+	return n;
+}
+
+/* What the probe's arguments are is made here, too. */
+BODY unsigned long bare(unsigned long n)
+{
+	unsigned long got = some_work(n);
+
+	__asm__ volatile("" : : "r"(n & 7), "r"(got & 3));
+	return got;
+}
+
+/* The same once more: how far two of them differ is what the machine adds. */
+BODY unsigned long twin(unsigned long n)
+{
+	unsigned long got = some_work(n);
+
+	__asm__ volatile("" : : "r"(n & 7), "r"(got & 3));
+	return got;
+}
+
+BODY unsigned long probed(unsigned long n)
+{
+	unsigned long got = some_work(n);
+
+	DTRACE_PROBE2(bench, registers, n & 7, got & 3);
+	return got;
+}
+
+BODY unsigned long probed_memory(unsigned long n)
+{
+	unsigned long got = some_work(n);
+
+	*(volatile unsigned long *)&words[1] = n & 7;
+	*(volatile unsigned long *)&words[2] = got & 3;
+	__asm__ volatile("" : : : "memory"); /* no register has them any more */
+	DTRACE_PROBE2(bench, memory, words[1], words[2]);
+	return got;
+}
+
+BODY unsigned long probed_pointer(unsigned long n)
+{
+	unsigned long got = some_work(n), *p = words;
+
+	__asm__ volatile("" : "+r"(p)); /* that it is these words nobody knows */
+	*(volatile unsigned long *)&p[1] = n & 7;
+	*(volatile unsigned long *)&p[2] = got & 3;
+	__asm__ volatile("" : : : "memory");
+	DTRACE_PROBE2(bench, pointer, p[1], p[2]);
+	return got;
+}
+
+__attribute__((noinline, noclone)) void nothing(unsigned long n, unsigned long got)
+{
+	__asm__ volatile("" : : "r"(n), "r"(got));
+}
+
+BODY unsigned long calls(unsigned long n)
+{
+	unsigned long got = some_work(n);
+
+	nothing(n & 7, got & 3);
+	return got;
+}
+
+#define EXTRA_MODES                                                            \
+	{"bare", bare}, {"twin", twin}, {"probed", probed},                    \
+	    {"probed_memory", probed_memory},                                  \
+	    {"probed_pointer", probed_pointer}, {"calls", calls},
