@@ -276,7 +276,7 @@ Agent::Reply Agent::do_put_back(Reader& in, const std::vector<Fd>&)
     }
     auto n_runtimes = in.get<std::uint32_t>();
     for (TargetAddr image : in.array<TargetAddr>(n_runtimes))
-        Statics::lower_left(*space, image);
+        lower_left(space->mem(), space->speaker(), image);
     return Body{};
 }
 

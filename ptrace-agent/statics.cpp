@@ -189,23 +189,29 @@ void Statics::lower_in(const AddressSpace& space, pid_t child) const
         change(mem.get(), at, -1);
 }
 
-void Statics::lower_left(AddressSpace& space, TargetAddr image)
+static bool read_at(int mem, TargetAddr at, std::span<std::byte> into)
+{
+    return pread(mem, into.data(), into.size(), static_cast<off_t>(at.value)) ==
+           static_cast<ssize_t>(into.size());
+}
+
+void lower_left(int mem, pid_t pid, TargetAddr image)
 {
     const TargetAddr list = list_at(image);
     dt_u64 n = 0;
-    if (!space.read_text(list, std::as_writable_bytes(std::span(&n, 1))) || n == 0 ||
+    if (!read_at(mem, list, std::as_writable_bytes(std::span(&n, 1))) || n == 0 ||
         n > DT_RT_MAX_RAISED)
         return;
     std::vector<dt_rt_raised> all(n);
     const dt_u64 none = 0;
-    if (!space.read_text(list + offsetof(dt_rt_raised_list, all),
-                         std::as_writable_bytes(std::span(all))) ||
-        !space.write_text(list, std::as_bytes(std::span(&none, 1))))
+    if (!read_at(mem, list + offsetof(dt_rt_raised_list, all),
+                 std::as_writable_bytes(std::span(all))) ||
+        pwrite(mem, &none, sizeof none, static_cast<off_t>(list.value)) != sizeof none)
         return;
-    const std::vector<Mapping> mappings = mappings_of(space.speaker());
+    const std::vector<Mapping> mappings = mappings_of(pid);
     for (const dt_rt_raised& each : all)
         if (each.inode != 0 && is_same(each, place_of({each.at}, mappings)))
-            change(space.mem(), {each.at}, -1);
+            change(mem, {each.at}, -1);
 }
 
 void Statics::forget(TargetAddr site)

@@ -10,8 +10,8 @@
 // cannot be here at the same time. So we only ever add one to what is there and take that
 // away again, with all threads stopped, and read right before we write.
 //
-// If we are killed, whoever grabs the target next finds in the runtime what is still raised
-// (dt_rt_raised_list), and lowers it. It is written after a semaphore was raised and before
+// If we are killed, our client, or who grabs the target next if that died with us, finds in
+// the runtime what is still raised (dt_rt_raised_list), and lowers it. It is written after a semaphore was raised and before
 // one is lowered: at the worst one stays raised, and nobody's else is taken away.
 //
 // What remains: the kernel adds without a lock, so a uprobe of somebody else that comes or
@@ -55,8 +55,6 @@ public:
     // Every one lowered, in the space, or in a copy of its memory.
     void lower_all(AddressSpace& space);
     void lower_in(const AddressSpace& space, pid_t child) const;
-    // What a runtime says that nobody lowered, and nobody will.
-    static void lower_left(AddressSpace& space, TargetAddr image);
     // A site whose text was unmapped: its semaphore went with it. The list says so when it
     // is written again.
     void forget(TargetAddr site);
@@ -79,5 +77,9 @@ private:
     std::map<std::string, std::uint32_t> lists_; // by bytes: where they stand
     std::map<TargetAddr, dt_rt_raised> raised_;
 };
+
+// What the runtime of an agent that died says is raised: lowered, if that is what it was.
+// mem: /proc/PID/mem of the process, whose threads may run.
+void lower_left(int mem, pid_t pid, TargetAddr image);
 
 } // namespace dt::agent

@@ -5,6 +5,7 @@
 #include "dif/dof.h"
 #include "libdtrace/api/clock.hpp"
 #include "libdtrace/api/debug.hpp"
+#include "libdtrace/providers/process_patches.hpp"
 
 #include <algorithm>
 #include <set>
@@ -319,6 +320,7 @@ void dtrace_hdl::handle_agent_events()
                 if (!std::exchange(other->alive, false))
                     continue;
                 other->status = -1;
+                dt::lower_semaphores(other->pid);
                 forget_sites(other->pid);
                 if (on_proc.func != nullptr)
                     on_proc.func(other.get(), nullptr, on_proc.arg);

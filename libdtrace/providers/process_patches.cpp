@@ -3,6 +3,7 @@
 #include "libdtrace/providers/process_patches.hpp"
 
 #include "libdtrace/providers/text_differences.hpp"
+#include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
@@ -80,6 +81,13 @@ public:
                std::memcmp(theirs.data(), image.data(), image.size()) == 0;
     }
 
+    bool agent_lives(TargetAddr at) const
+    {
+        auto alive =
+            memory_.value<dt_u32>(at + DT_RT_CONFIG + offsetof(dt_rt_config, alive));
+        return (alive.value_or(owner_died) & owner_died) == 0;
+    }
+
     // Sites whose trampolines begin at or behind `from`, as far as `to`.
     std::span<const dt_rt_site> between(TargetAddr from, TargetAddr to) const
     {
@@ -101,7 +109,7 @@ private:
         auto enabled = memory_.value<dt_u32>(at + offsetof(dt_rt_config, enabled));
         found.enabled = enabled.value_or(0) != 0;
         found.agent = static_cast<pid_t>(alive.value_or(0) & owner_tid);
-        found.agent_lives = (alive.value_or(owner_died) & owner_died) == 0;
+        found.agent_lives = agent_lives(found.runtime);
         read_sites(at + offsetof(dt_rt_config, sites));
     }
 
@@ -398,6 +406,19 @@ Result<LeftBehind> left_behind(const ProcessSymbols& symbols)
             add_left(difference, patch, left.texts);
     }
     return left;
+}
+
+void lower_semaphores(pid_t pid)
+{
+    ProcessMemory memory(pid);
+    Fd mem = agent::open_mem(pid);
+    auto maps = ProcessMaps::read(pid);
+    if (!memory.opened() || !mem || !maps)
+        return; // it ended, and they with it
+    Runtime runtime(memory);
+    for (TargetAddr at : runtime.images(*maps))
+        if (runtime.is_of_our_version(at) && !runtime.agent_lives(at))
+            agent::lower_left(mem.get(), pid, at);
 }
 
 } // namespace dt

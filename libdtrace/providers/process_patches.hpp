@@ -58,4 +58,8 @@ Result<ProcessPatches> find_patches(const ProcessSymbols& symbols);
 // what the file has there; runtimes of our version. Quick where no runtime was ever put.
 Result<LeftBehind> left_behind(const ProcessSymbols& symbols);
 
+// The agent that held the process died: semaphores of static probes that it had raised go
+// back to what they were. Its jumps are harmless, and stay.
+void lower_semaphores(pid_t pid);
+
 } // namespace dt

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Static probes where they are hard: sites that others have too, operands and files that our
 header does not make, many of them, and semaphores that libraries and dead tracers leave."""
-import os, re, signal, subprocess
+import os, random, re, signal, subprocess, time
 
 from harness import *
 from test_deaths import agent_of
@@ -110,15 +110,33 @@ def planting_again_raises_nothing_twice(t):
             traced.finish(way)
             equal(holder.do("t"), 0)
 
-def what_a_killed_agent_raised_the_next_tracer_lowers(t):
+def kill_both(traced):
+    """dtrace and its agent, neither of which can do anything about it."""
+    agent = agent_of(traced.process)
+    traced.process.send_signal(signal.SIGSTOP)
+    os.kill(agent, signal.SIGKILL)
+    traced.process.kill()
+    traced.process.communicate()
+
+def what_a_killed_agent_raised_dtrace_lowers(t):
+    holder = Holder(t)
+    with held(holder.process):
+        holder.do("o")
+        for _ in range(2):
+            traced = Traced(t, TURNS, holder.process.pid)
+            equal(holder.do("t"), 1)
+            os.kill(agent_of(traced.process), signal.SIGKILL)
+            traced.process.communicate()
+            equal(holder.do("t"), 0)
+
+def what_a_killed_tracer_raised_the_next_one_lowers(t):
     holder = Holder(t)
     with held(holder.process):
         holder.do("o")
         for round in range(3):
             traced = Traced(t, TURNS, holder.process.pid)
             equal(holder.do("t"), 1, f"traced, round {round}")
-            os.kill(agent_of(traced.process), signal.SIGKILL)
-            traced.process.communicate()
+            kill_both(traced)
             wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
             equal(holder.do("t"), 1, "nobody was there to lower it")
             # It may want something else, or the same.
@@ -128,14 +146,34 @@ def what_a_killed_agent_raised_the_next_tracer_lowers(t):
             traced.finish(signal.SIGINT)
             equal(holder.do("t"), 0, f"round {round}")
 
-def a_killed_agent_s_library_may_have_gone(t):
+def whoever_is_killed_at_whatever_moment_it_goes_back(t):
+    holder = Holder(t)
+    with held(holder.process):
+        holder.do("o")
+        for round in range(300 if t.long else 15):
+            who = random.choice(("agent", "dtrace", "both"))
+            process = t.start("-Zqn", TURNS, "-p", str(holder.process.pid))
+            with held(process):
+                time.sleep(0.01 + random.random() * 0.12)
+                agent = agent_of(process)
+                if who == "both":
+                    process.send_signal(signal.SIGSTOP)
+                if who != "dtrace" and agent:
+                    os.kill(agent, signal.SIGKILL)
+                if who != "agent" or not agent:
+                    process.kill()
+                process.communicate(timeout=60)
+            wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
+            Traced(t, "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid).finish(signal.SIGINT)
+            equal(holder.do("t"), 0, f"round {round}, killed: {who}")
+
+def a_killed_tracer_s_library_may_have_gone(t):
     holder = Holder(t)
     with held(holder.process):
         holder.do("o")
         traced = Traced(t, TURNS, holder.process.pid)
         equal(holder.do("t"), 1)
-        os.kill(agent_of(traced.process), signal.SIGKILL)
-        traced.process.communicate()
+        kill_both(traced)
         wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
         holder.do("c")
         holder.do("o")
