@@ -249,15 +249,16 @@ std::string UsdtProvider::hint(const ProbeSpec& spec)
     if (provider_stem(spec.provider).empty())
         return "";
     std::set<std::string> providers, names;
+    const Pattern provider(spec.provider);
     for (ProcessSymbols* symbols : candidates_(true))
         for (const Module* module : symbols->match_modules("")) {
             if (module->image == nullptr)
                 continue;
             const std::string pid = std::to_string(symbols->pid());
-            for (const StaticProbe& probe : of_image(*module->image).probes) {
+            for (const StaticProbe& probe : of_image(module->image).probes) {
                 providers.insert(probe.provider);
-                if (matches(spec.provider, probe.provider) ||
-                    matches(spec.provider, probe.provider + pid))
+                if (provider.matches(probe.provider) ||
+                    provider.matches(probe.provider + pid))
                     names.insert(probe.name);
             }
         }
