@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "usdt/header.hpp"
+
+#include "usdt/definition_notes.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace dt::usdt {
+
+namespace {
+
+// What it shares with dtrace/sdt.h.
+constexpr char note_macro[] =
+#include "sdt_note.inc"
+    ;
+
+// For a string literal of C that the assembler reads as one of its own.
+std::string twice_quoted(std::string_view text)
+{
+    std::string out;
+    for (char c : text) {
+        if (c == '"' || c == '\\')
+            out += "\\\\\\";
+        if (c == '\t')
+            out += "\\\\t";
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string assembly(std::string_view line)
+{
+    return "\t\"" + std::string(line) + "\\n\"\n";
+}
+
+// Lines of text as string literals of assembler.
+std::string ascii(std::string_view text)
+{
+    std::string out;
+    while (!text.empty()) {
+        std::size_t end = text.find('\n');
+        std::string_view line = text.substr(0, end);
+        out += assembly(".ascii \\\"" + twice_quoted(line) +
+                        (end != text.npos ? "\\\\n\\\"" : "\\\""));
+        text.remove_prefix(end != text.npos ? end + 1 : text.size());
+    }
+    return out;
+}
+
+std::string section(std::string_view name, std::string_view flags,
+                    std::string_view type, const std::string& group)
+{
+    return assembly(".pushsection " + std::string(name) + ",\\\"" +
+                    std::string(flags) + "\\\",\\\"" + std::string(type) + "\\\"," +
+                    group + ",comdat");
+}
+
+std::string semaphores(const ProviderSource& provider, const std::string& group)
+{
+    std::string out = section(".probes", "awG", "progbits", group);
+    out += assembly(".balign 2");
+    for (const SourceProbe& probe : provider.probes) {
+        std::string name = semaphore_name(provider.name, probe.name);
+        out += assembly(".weak " + name + "; .hidden " + name);
+        out += assembly(".type " + name + ",@object; .size " + name + ",2");
+        out += assembly(name + ": .2byte 0");
+    }
+    return out + assembly(".popsection");
+}
+
+std::string definition(const ProviderSource& provider, const std::string& group)
+{
+    if (provider.definition.empty())
+        return "";
+    std::string out = section(definition_section, "G", "note", group);
+    out += assembly(".balign 4");
+    out += assembly(".4byte 992f-991f, 994f-993f, " + std::to_string(definition_type));
+    out += assembly("991: .asciz \\\"" + std::string(definition_owner) + "\\\"");
+    out += assembly("992: .balign 4");
+    out += assembly("993: .asciz \\\"" + provider.name + "\\\"");
+    out += ascii(provider.definition);
+    out += assembly(".byte 0");
+    out += assembly("994: .balign 4");
+    return out + assembly(".popsection");
+}
+
+// Once in an assembler's file, which has several of C with -flto.
+std::string group_text(const ProviderSource& provider)
+{
+    const std::string group = group_name(provider), seen = ".Lseen" + group;
+    std::string out = "/* For each program or library one, however many files have it: "
+                      "who counts who\n * traces, and the definition of " +
+                      provider.name + ". */\n__asm__(\n";
+    out += assembly(".ifndef " + seen);
+    out += assembly(".set " + seen + ",1");
+    out += semaphores(provider, group) + definition(provider, group);
+    return out + assembly(".endif") + ");\n\n";
+}
+
+std::string list(std::size_t n, std::string_view between, auto text)
+{
+    std::string out;
+    for (std::size_t i = 1; i <= n; i++)
+        out += std::string(i > 1 ? between : "") + text(i);
+    return out;
+}
+
+std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
+{
+    const auto& args = probe.arguments;
+    const std::size_t n = args.size();
+    const std::string macro = macro_name(provider.name, probe.name);
+    const std::string semaphore = semaphore_name(provider.name, probe.name);
+    const std::string function = "__dtrace_" + provider.name + "___" + probe.name;
+    std::string names = list(n, ", ", parameter);
+
+    std::string out =
+        "extern volatile unsigned short " + semaphore + " DTRACE_USDT_HIDDEN_;\n";
+    out += "DTRACE_USDT_INLINE_ void " + function + "(";
+    out += n == 0 ? "void"
+                  : list(n, ", ", [&](std::size_t i) { return args[i - 1].declaration; });
+    out += ")\n{\n\tDTRACE_SDT_NOTE_(\".reloc .,R_X86_64_NONE," + semaphore + "\\n\\t\", \"" +
+           semaphore + "\",\n\t    \"" + provider.name + "\", \"" + probe.name + "\",\n\t    ";
+    out += n == 0 ? "\"\""
+                  : "\".ascii \\\"" + list(n, " ",
+                                       [&](std::size_t i) {
+                                           return args[i - 1].form + "@%[" +
+                                                  parameter(i) + "]";
+                                       }) + "\\\"\\n\\t\"";
+    out += ",\n\t    ";
+    out += n == 0 ? "\"i\"(0)" : list(n, ", ", [&](std::size_t i) {
+        return "[" + parameter(i) + "] \"nor\"(" + parameter(i) + ")";
+    });
+    out += ");\n}\n";
+    out += "#define " + macro + "(" + names + ") \\\n\t" + function + "(" + names + ")\n";
+    out += "#define " + macro + "_ENABLED() \\\n\t__builtin_expect(" + semaphore +
+           " != 0, 0)\n\n";
+    return out;
+}
+
+constexpr char before[] = R"(
+#if !defined __x86_64__ || !defined __ELF__
+#error "a header of dtrace -h is for programs of x86-64 in ELF"
+#endif
+
+)";
+
+constexpr char words[] = R"(
+#ifndef DTRACE_USDT_INLINE_
+#define DTRACE_USDT_INLINE_                                                    \
+	extern __inline__                                                      \
+	    __attribute__((__gnu_inline__, __always_inline__, __artificial__))
+#define DTRACE_USDT_HIDDEN_ __attribute__((visibility("hidden")))
+#ifdef __cplusplus
+#define DTRACE_USDT_BOOL_ bool
+#else
+#define DTRACE_USDT_BOOL_ _Bool
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+
+)";
+
+constexpr char after[] = R"(#pragma GCC diagnostic pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+)";
+
+} // namespace
+
+std::string header_text(std::span<const ProviderSource> providers,
+                        std::string_view source)
+{
+    std::string guard = "DTRACE";
+    for (const ProviderSource& provider : providers)
+        guard += "_" + provider.name;
+    std::transform(guard.begin(), guard.end(), guard.begin(),
+                   [](unsigned char c) { return std::toupper(c); });
+    guard += "_PROBES_H";
+    std::string out = "/*\n * Made by dtrace -h from " + std::string(source) +
+                      ": change that, not this.\n */\n#ifndef " + guard +
+                      "\n#define " + guard + "\n";
+    out += before + std::string(note_macro) + words;
+    for (const ProviderSource& provider : providers) {
+        for (const std::string& tag : provider.tags)
+            out += tag + ";\n";
+        out += group_text(provider);
+        for (const SourceProbe& probe : provider.probes)
+            out += probe_text(provider, probe);
+    }
+    return out + after;
+}
+
+} // namespace dt::usdt

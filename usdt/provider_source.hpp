@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// A provider as `dtrace -h` and `dtrace -G` put it into programs: what provider.d says, in
+// terms of C. Whoever compiles provider.d makes it; header.hpp and object.hpp write it out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt::usdt {
+
+struct SourceArgument {
+    std::string form;        // bytes and kind, as stands before an operand's @: -4, 8, 8f
+    std::string declaration; // "const char *dt_a1", of the n-th parameter(n)
+};
+
+struct SourceProbe {
+    std::string name; // as in a note: query__start
+    std::vector<SourceArgument> arguments;
+};
+
+struct ProviderSource {
+    std::string name;
+    std::vector<SourceProbe> probes;
+    std::vector<std::string> tags; // that the declarations name: "struct connection"
+    std::string definition;        // D text; empty: none goes along
+};
+
+// Of an argument in C; the first is 1.
+std::string parameter(std::size_t n);
+// postgresql, query__start: POSTGRESQL_QUERY_START.
+std::string macro_name(std::string_view provider, std::string_view probe);
+// postgresql, query__start: postgresql_query__start_semaphore.
+std::string semaphore_name(std::string_view provider, std::string_view probe);
+// query-start is query__start in notes and in C.
+std::string note_name(std::string_view probe);
+// What a provider brings into each file that has it is kept once: the section group's name.
+// Other definitions of the same provider have another.
+std::string group_name(const ProviderSource& provider);
+
+} // namespace dt::usdt
