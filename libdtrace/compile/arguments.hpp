@@ -4,6 +4,7 @@
 
 #include "libdtrace/compile/argument_places.hpp"
 #include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/compile/foreign_types.hpp"
 #include "libdtrace/compile/target_types.hpp"
 
 #include <string>
@@ -15,9 +16,11 @@ struct Argument {
     std::string name; // may be empty
     const Type* type = nullptr;
     ArgumentPlace place;
+    const Type* native = nullptr; // a translator makes it from that
 };
 
-std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& table);
+std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& table,
+                                   ForeignTypes& foreign);
 // At the entry its parameters; at a return the offset, and what it returns.
 std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
                                    TypeTable& table);

@@ -62,6 +62,8 @@ void Checker::declaration(Decl& decl)
         variable_declaration(decl);
     if (decl.kind == DeclKind::Inline)
         inline_declaration(decl);
+    if (decl.kind == DeclKind::Provider)
+        provider(decl);
 }
 
 void Checker::inline_declaration(Decl& decl)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // args[n]: what the probe says of its argument, from argN or from the stack.
 //
-// Providers with types of their own say them with the probe. Those of a function's entry
+// Providers with types of their own say them with the probe; where it shows another type
+// than the program passes, args[n] stands for xlate <type> (argN). Those of a function's entry
 // and return come from its debug data (argument_places.hpp says where they are), and are
 // looked up for the functions of a clause that asks for them only.
 #include "libdtrace/compile/check_internal.hpp"
@@ -54,9 +55,9 @@ std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& ty
     using At = ProbedFunction::At;
     const Type* result = types.type(*probed.types, probed.function.result);
     if (probed.at == At::Return) {
-        std::vector<Argument> arguments{{"", table.uint64_type(), {}}};
+        std::vector<Argument> arguments{{"", table.uint64_type(), {}, nullptr}};
         if (result->resolve()->kind != TypeKind::Void)
-            arguments.push_back({"", result, result_place(result)});
+            arguments.push_back({"", result, result_place(result), nullptr});
         return arguments;
     }
     std::vector<const Type*> parameters;
@@ -66,16 +67,32 @@ std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& ty
     std::vector<Argument> arguments;
     for (std::size_t i = 0; i < parameters.size(); i++)
         arguments.push_back(
-            {probed.function.parameters[i].name, parameters[i], places[i]});
+            {probed.function.parameters[i].name, parameters[i], places[i], nullptr});
     return arguments;
 }
 
-std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& table)
+std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& table,
+                                   ForeignTypes& foreign)
 {
     std::vector<Argument> arguments;
+    if (said.types != nullptr) {
+        for (unsigned i = 0; i < said.defined.size(); i++) {
+            const ArgumentTypes::Defined& one = said.defined[i];
+            const Type* type = foreign.type(one.type, said.types);
+            if (type->is_float()) // argN has a double's bits
+                type = table.lookup_original("double");
+            if (type->is_string()) // argN is where it is
+                type = table.lookup_original("char *");
+            const Type* native =
+                one.native != nullptr ? foreign.type(one.native, said.types) : nullptr;
+            arguments.push_back(
+                {one.name, type, {ArgumentPlace::Kind::Value, i}, native});
+        }
+        return arguments;
+    }
     for (unsigned i = 0; i < said.names.size(); i++)
         arguments.push_back(
-            {"", table.lookup(said.names[i]), {ArgumentPlace::Kind::Value, i}});
+            {"", table.lookup(said.names[i]), {ArgumentPlace::Kind::Value, i}, nullptr});
     return arguments;
 }
 
@@ -95,7 +112,8 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
                      (arguments.size() == 1 ? " argument" : " arguments"));
         const Argument& one = arguments[n];
         if (common &&
-            !(same_type(common->type, one.type) && common->place == one.place))
+            !(same_type(common->type, one.type) && common->place == one.place &&
+              (common->native == nullptr) == (one.native == nullptr)))
             fail(Tag::ARGS_MULTI, at,
                  name + " is ambiguous: the probes of this clause have arguments of "
                         "different types");
@@ -106,7 +124,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
             std::vector<Argument> arguments;
             for (unsigned i = 0; i < match.args.size(); i++)
                 arguments.push_back(
-                    {"", match.args[i], {ArgumentPlace::Kind::Value, i}});
+                    {"", match.args[i], {ArgumentPlace::Kind::Value, i}, nullptr});
             take(arguments);
             continue;
         }
@@ -122,7 +140,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
                          " is its value as an integer");
             }
             if (auto* said = std::get_if<ArgumentTypes>(&probed))
-                take(arguments_of(*said, types_));
+                take(arguments_of(*said, types_, context_.foreign));
             else
                 take(arguments_of(std::get<ProbedFunction>(probed),
                                   context_.target.types(), types_));
@@ -134,6 +152,36 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
         fail(Tag::ARGS_NONE, at,
              name + " has no type here: the probes of this clause are not known");
     return *common;
+}
+
+// xlate <type> (argN)
+NodePtr Checker::translation_of(const Argument& argument, Place at)
+{
+    auto xlate = std::make_unique<Node>();
+    xlate->kind = NodeKind::Xlate;
+    xlate->at = at;
+    xlate->decl_type = argument.type;
+    xlate->left = make_cast(argument.native,
+                            name_node("arg" + std::to_string(argument.place.n), at), at);
+    return xlate;
+}
+
+// Of args[n] whose value is a translation; nothing of any other expression.
+std::optional<Argument> Checker::translated_argument(const Node& node)
+{
+    if (node.kind != NodeKind::Index || node.left->kind != NodeKind::Ident ||
+        node.left->scope != Scope::Global || node.left->text != "args" ||
+        node.args.size() != 1)
+        return std::nullopt;
+    NodePtr n = clone(*node.args[0]);
+    expr(n);
+    if (!n->type->is_integer() || !n->is_constant ||
+        static_cast<std::int64_t>(n->value) < 0)
+        return std::nullopt;
+    Argument argument = find_argument(n->value, node.at);
+    if (argument.native == nullptr)
+        return std::nullopt;
+    return argument;
 }
 
 void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
@@ -164,6 +212,13 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
             make_integer(*find_ureg("R_SP"), types_.int_type(), at));
         value->right =
             make_integer(8 + 8 * std::uint64_t{place.n}, types_.int_type(), at);
+    }
+    if (argument.native != nullptr) {
+        slot = translation_of(argument, at);
+        n_vouched_++;
+        expr(slot);
+        n_vouched_--;
+        return;
     }
     const bool is_bits = place.kind == Kind::Value && type->is_float();
     if (is_bits) {

@@ -152,6 +152,12 @@ private:
     Argument find_argument(std::uint64_t n, Place at);
     void argument(NodePtr& slot, std::uint64_t n, Place at);
 
+    std::optional<Argument> translated_argument(const Node& node);
+    NodePtr translation_of(const Argument& argument, Place at);
+
+    // check_provider.cpp
+    void provider(Decl& decl);
+
     // check_xlate.cpp
     void translator(std::unique_ptr<Decl>& decl);
     const Ident* translating_inline(const Node& node);

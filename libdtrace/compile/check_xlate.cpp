@@ -9,6 +9,8 @@
 // a translation, too; its uses are as if the xlate were written there.
 #include "libdtrace/compile/check_internal.hpp"
 
+#include "libdtrace/compile/arguments.hpp"
+
 namespace dt {
 
 namespace {
@@ -118,6 +120,11 @@ const Ident* Checker::translating_inline(const Node& node)
 // Puts the xlate that the node stands for in its place. False: it stands for none.
 bool Checker::find_xlate(NodePtr& slot)
 {
+    if (auto argument = translated_argument(*slot)) {
+        uses(weakest(facts_of("args").attributes, arguments_), "identifier args[ ]",
+             slot->at);
+        slot = translation_of(*argument, slot->at);
+    }
     while (const Ident* ident = translating_inline(*slot)) {
         NodePtr body = clone(*ident->inline_expr);
         move_to(*body, slot->at);

@@ -82,7 +82,8 @@ public:
           inlines_(symbols.inlines), inline_values_(symbols.inline_values),
           next_variable_(symbols.next_variable), next_array_(symbols.next_array),
           next_aggregation_(symbols.next_aggregation),
-          n_translators_(symbols.translators.size()), providers_(symbols.providers)
+          n_translators_(symbols.translators.size()), providers_(symbols.providers),
+          interfaces_(symbols.interfaces)
     {
     }
     ~Savepoint()
@@ -99,6 +100,7 @@ public:
         symbols_.next_aggregation = next_aggregation_;
         symbols_.translators.resize(n_translators_);
         symbols_.providers = std::move(providers_);
+        symbols_.interfaces = std::move(interfaces_);
     }
     Savepoint(const Savepoint&) = delete;
     Savepoint& operator=(const Savepoint&) = delete;
@@ -116,6 +118,7 @@ private:
     std::uint32_t next_variable_, next_array_, next_aggregation_;
     std::size_t n_translators_;
     decltype(SymbolTable::providers) providers_;
+    decltype(SymbolTable::interfaces) interfaces_;
     bool kept_ = false;
 };
 
@@ -133,7 +136,38 @@ void reduce(SymbolTable& symbols, Version version)
                   [&](const auto& decl) { return decl->since > version; });
 }
 
+std::vector<ProviderBlock> providers_of(Unit& unit)
+{
+    std::vector<ProviderBlock> blocks;
+    for (const auto& decl : unit.decls) {
+        if (!decl || decl->kind != DeclKind::Provider)
+            continue;
+        ProviderBlock& block = blocks.emplace_back();
+        block.name = decl->name;
+        block.at = decl->at;
+        block.probes = std::move(decl->probes);
+        for (const PragmaAttributes& pragma : unit.attributes)
+            if (!pragma.part.empty() && pragma.name == block.name)
+                block.attributes[pragma.part] = pragma.attributes;
+    }
+    return blocks;
+}
+
 } // namespace
+
+void take_attributes(const std::map<std::string, Attributes>& said,
+                     ProviderAttributes& parts)
+{
+    const std::pair<std::string_view, Attributes*> by_name[] = {
+        {"provider", &parts.provider},
+        {"module", &parts.module},
+        {"function", &parts.function},
+        {"name", &parts.name},
+        {"args", &parts.args}};
+    for (auto [name, part] : by_name)
+        if (auto set = said.find(std::string(name)); set != said.end())
+            *part = set->second;
+}
 
 struct Compiler::Impl {
     explicit Impl(std::uint64_t strsize) : types(std::make_shared<TypeTable>(strsize))
@@ -142,6 +176,7 @@ struct Compiler::Impl {
 
     std::shared_ptr<TypeTable> types;
     TargetTypes target_types{*types};
+    ForeignTypes foreign_types{*types};
     SymbolTable symbols;
 };
 
@@ -161,7 +196,8 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
 
     Savepoint savepoint(*impl_->types, impl_->symbols);
     CompileContext context{effective, *impl_->types, impl_->symbols,
-                           TargetNames(effective, impl_->target_types), text};
+                           TargetNames(effective, impl_->target_types),
+                           impl_->foreign_types, text};
     try {
         Unit unit = parse(context);
         if (options.library && !unit.clauses.empty())
@@ -172,6 +208,7 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
         check(unit, context);
         Program program = generate(unit, context);
         program.types = impl_->types;
+        program.providers = providers_of(unit);
         program.options = std::move(unit.options);
         program.source_name = options.source_name;
         program.text = std::move(lowered);
@@ -195,16 +232,7 @@ bool Compiler::set_attributes(std::string_view provider,
             provider.substr(0, provider.find_last_not_of("0123456789") + 1));
     if (found == providers.end())
         return false;
-    const std::pair<std::string_view, Attributes*> by_name[] = {
-        {"provider", &parts.provider},
-        {"module", &parts.module},
-        {"function", &parts.function},
-        {"name", &parts.name},
-        {"args", &parts.args}};
-    for (auto [name, part] : by_name)
-        if (auto set = found->second.find(std::string(name));
-            set != found->second.end())
-            *part = set->second;
+    take_attributes(found->second, parts);
     return true;
 }
 
@@ -213,7 +241,8 @@ Compiler::type_named(std::string_view text, const CompileOptions& options)
 {
     const std::size_t before = impl_->types->mark();
     CompileContext context{options, *impl_->types, impl_->symbols,
-                           TargetNames(options, impl_->target_types), text};
+                           TargetNames(options, impl_->target_types),
+                           impl_->foreign_types, text};
     try {
         const Type* type = parse_type(context);
         complete(type);

@@ -40,12 +40,21 @@ struct TargetModule {
     DebugTypes* types = nullptr; // null: it has no debug data
 };
 
-// The function that a probe is in, as its debug data describes it.
 // Of a probe that says itself of which types its arguments are: arg0 is the first.
 struct ArgumentTypes {
     std::vector<std::string> names; // of types that D has
+    // What the provider's definition says of all of them, if there is one.
+    struct Defined {
+        std::string name;
+        const Type* type = nullptr;   // of the definition's table
+        const Type* native = nullptr; // it is translated from that; null: it is that
+        unsigned n = 0;               // which of those that the program passes
+    };
+    std::vector<Defined> defined;
+    std::shared_ptr<const TypeTable> types; // of the definition; null: there is none
 };
 
+// The function that a probe is in, as its debug data describes it.
 struct ProbedFunction {
     enum class At { Entry, Return } at = At::Entry;
     DebugTypes* types = nullptr;

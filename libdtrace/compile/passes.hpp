@@ -3,6 +3,7 @@
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/compile/foreign_types.hpp"
 #include "libdtrace/compile/target_names.hpp"
 
 #include <map>
@@ -28,6 +29,8 @@ struct SymbolTable {
     std::unordered_map<std::string, std::vector<std::size_t>> same_translators;
     // What #pragma D attributes says of a provider's parts; what it does not is not set.
     std::map<std::string, std::map<std::string, Attributes>, std::less<>> providers;
+    // The probes of each provider block, as text.
+    std::map<std::string, std::string> interfaces;
     std::uint32_t program = 0; // how many were compiled, with the one under way
     std::uint32_t next_variable = 0x500; // DIF_VAR_OTHER_UBASE
     std::uint32_t next_array = 0x80;     // DIF_VAR_ARRAY_UBASE
@@ -45,6 +48,7 @@ struct CompileContext {
     TypeTable& types;
     SymbolTable& symbols;
     TargetNames target;
+    ForeignTypes& foreign;
     std::string_view text;
 };
 

@@ -9,6 +9,7 @@
 #include "libdtrace/compile/format.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,8 +71,20 @@ struct AggregationInfo {
     std::vector<const Type*> keys;
 };
 
+// A provider block, and by part what #pragma D attributes says of it.
+struct ProviderBlock {
+    std::string name;
+    Place at;
+    std::vector<ProviderProbe> probes;
+    std::map<std::string, Attributes> attributes;
+};
+// What is said of a part; what is not stays.
+void take_attributes(const std::map<std::string, Attributes>& said,
+                     ProviderAttributes& parts);
+
 struct Program {
     std::shared_ptr<TypeTable> types;
+    std::vector<ProviderBlock> providers;
     std::vector<CompiledClause> clauses;
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;

@@ -127,7 +127,7 @@ def compare(what, page, table):
 def compare_synopsis(text):
     flag_rows = re.findall(r"\{'(\w)', (nullptr|\")", read("cmd/dtrace/arguments.cpp"))
     plain = "".join(sorted((letter for letter, rest in flag_rows
-                            if rest == "nullptr" and letter != "h"), key=lambda c: (c.lower(), c)))
+                            if rest == "nullptr"), key=lambda c: (c.lower(), c)))
     for where, shown in (("page", re.search(r"^\.RB \[ \\-(\w{3,}) \]$", text, re.M)),
                          ("usage", re.search(r"Usage: dtrace \[-(\w+)\]",
                                              read("cmd/dtrace/arguments.cpp")))):

@@ -20,6 +20,7 @@ protected:
         unit.clauses.push_back(std::move(clause));
         SymbolTable symbols;
         TargetTypes target_types(t.types);
+        ForeignTypes foreign(t.types);
         CompileContext context{t.options, t.types, symbols,
                                TargetNames(t.options, target_types), "BEGIN { }"};
         program = generate(unit, context);

@@ -1,0 +1,10 @@
+/*
+ * A provider says which of its arguments a probe shows, may be defined twice, and has types.
+ * @flags: -q
+ */
+typedef struct conn { int fd; struct conn *next; } conn_t;
+struct info { int number; };
+provider web { probe go(int a, conn_t *b, int) : (struct info *b, int a); probe stop(char *) : (string); };
+provider web { probe go(int a, conn_t *b, int) : (struct info *b, int a); probe stop(char *) : (string); };
+#pragma D attributes Stable/Evolving/Common provider web args
+BEGIN { printf("on\n"); exit(0); }
