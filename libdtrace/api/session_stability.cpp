@@ -4,7 +4,7 @@
 
 dt::ProviderAttributes dtrace_hdl::attributes_of_provider(const dt::ProbeInfo& probe)
 {
-    dt::ProviderAttributes parts = probe.owner->attributes();
+    dt::ProviderAttributes parts = probe.owner->probe_attributes(probe);
     if (compiler)
         compiler->set_attributes(probe.provider, parts);
     return parts;

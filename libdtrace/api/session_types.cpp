@@ -91,7 +91,7 @@ dtrace_hdl::probed_function(std::uint32_t id)
     const dt::ProbeInfo& info = registry.at(id);
     const dt::ProbeSite& site = probe->sites.front();
     if (site.kind == dt::ProbeSiteKind::Static)
-        return dt::ArgumentTypes{usdt_provider.argument_types(info)};
+        return usdt_provider.argument_types(info);
     if (site.kind == dt::ProbeSiteKind::Offset)
         return "within a function arguments have no known places";
     ps_prochandle* process = processes.find(probe->pid);

@@ -33,6 +33,11 @@ public:
 
     virtual std::string name() const = 0;
     virtual ProviderAttributes attributes() const = 0;
+    // Of one of its probes.
+    virtual ProviderAttributes probe_attributes(const ProbeInfo&) const
+    {
+        return attributes();
+    }
 
     // Makes probes for a description; nothing when it is not this provider's matter, or
     // when only what exists can match. A Diagnostic refuses the description.
@@ -42,12 +47,6 @@ public:
         std::optional<Diagnostic> refused;
     };
     virtual Outcome provide(const ProbeSpec& spec) = 0;
-
-    // Types of args[], as -lv shows them.
-    virtual std::vector<std::string> argument_types(const ProbeInfo&) const
-    {
-        return {};
-    }
 };
 
 // Providers of the kernel's probes, as scripts name them.

@@ -109,15 +109,66 @@ ProviderAttributes UsdtProvider::attributes() const
     return {evolving, hidden, hidden, evolving, evolving};
 }
 
-const StaticProbes& UsdtProvider::of_image(const std::shared_ptr<ElfImage>& image)
+const UsdtProvider::Read& UsdtProvider::of_image(const std::shared_ptr<ElfImage>& image)
 {
     Read& known = by_image_[image.get()];
     if (known.image.expired()) {
-        known = {image, read_static_probes(*image)};
+        known = {image, read_static_probes(*image), {}};
         for (const std::string& trouble : known.probes.troubles)
             notes_.push_back(image->path() + ": " + trouble);
+        define(*image, known);
     }
-    return known.probes;
+    return known;
+}
+
+void UsdtProvider::define(const ElfImage& image, Read& read)
+{
+    for (const auto& [provider, text] : read.probes.definitions) {
+        auto [known, is_new] = read.definitions.try_emplace(provider);
+        if (!is_new) {
+            notes_.push_back(image.path() + " has different definitions of provider " +
+                             provider + ", and none of them is taken: its files were "
+                             "compiled with headers of different provider.d");
+            known->second = nullptr;
+            continue;
+        }
+        auto meant = read_definition(provider, text);
+        if (auto* definition = std::get_if<Definition>(&meant))
+            known->second = std::move(*definition);
+        else
+            notes_.push_back(image.path() + " has a definition of provider " + provider +
+                             " that cannot be read: " + std::get<std::string>(meant) +
+                             "; of arguments their sizes are known");
+    }
+}
+
+const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& image,
+                                           const StaticProbe& probe,
+                                           std::size_t n_passed, Definition& by)
+{
+    const Read& read = of_image(image);
+    auto known = read.definitions.find(probe.provider);
+    by = known != read.definitions.end() ? known->second : nullptr;
+    const ProviderProbe* found = by != nullptr ? by->probe(probe.name) : nullptr;
+    if (found == nullptr || found->native.size() == n_passed)
+        return found;
+    std::string name = probe.provider + ":::" + probe.name;
+    if (told_.insert(image->path() + name).second)
+        notes_.push_back(image->path() + ": " + name + " passes " +
+                         std::to_string(n_passed) + " arguments, and its definition has " +
+                         std::to_string(found->native.size()) +
+                         ": of these arguments the sizes are known");
+    return nullptr;
+}
+
+// The operands in the order in which the probe shows them.
+static std::vector<dt_rt_operand> shown(std::vector<dt_rt_operand> passed,
+                                        const ProviderProbe& probe)
+{
+    std::vector<dt_rt_operand> operands;
+    for (const ArgumentTypes::Defined& one : shown_arguments(probe))
+        operands.push_back(passed[one.n]);
+    return operands;
 }
 
 void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
@@ -159,6 +210,12 @@ void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
                                  "' " + trouble);
             n++;
         }
+        Definition by;
+        if (const ProviderProbe* said =
+                defined(module.image, probe, arguments.operands.size(), by)) {
+            arguments.operands = shown(std::move(arguments.operands), *said);
+            defined_[id] = {std::move(by), said};
+        }
         arguments_.push_back(std::move(arguments));
         site.arguments = &arguments_.back();
         sites.push_back(site);
@@ -184,7 +241,7 @@ void UsdtProvider::visit(const ProbeSpec& spec, const ProcessSymbols& symbols,
     for (const Module* module : symbols.match_modules(spec.module)) {
         if (module->image == nullptr)
             continue;
-        for (const StaticProbe& probe : of_image(module->image).probes)
+        for (const StaticProbe& probe : of_image(module->image).probes.probes)
             if ((provider.matches(probe.provider) ||
                  provider.matches(probe.provider + pid)) &&
                 function.matches(probe.function) && name.matches(probe.name) &&
@@ -255,7 +312,7 @@ std::string UsdtProvider::hint(const ProbeSpec& spec)
             if (module->image == nullptr)
                 continue;
             const std::string pid = std::to_string(symbols->pid());
-            for (const StaticProbe& probe : of_image(module->image).probes) {
+            for (const StaticProbe& probe : of_image(module->image).probes.probes) {
                 providers.insert(probe.provider);
                 if (provider.matches(probe.provider) ||
                     provider.matches(probe.provider + pid))
@@ -270,8 +327,18 @@ std::string UsdtProvider::hint(const ProbeSpec& spec)
     return did_you_mean(near.nearest());
 }
 
-std::vector<std::string> UsdtProvider::argument_types(const ProbeInfo& probe) const
+ProviderAttributes UsdtProvider::probe_attributes(const ProbeInfo& probe) const
 {
+    ProviderAttributes parts = attributes();
+    if (auto known = defined_.find(probe.id); known != defined_.end())
+        known->second.first->set_attributes(parts);
+    return parts;
+}
+
+ArgumentTypes UsdtProvider::argument_types(const ProbeInfo& probe) const
+{
+    if (auto known = defined_.find(probe.id); known != defined_.end())
+        return {{}, shown_arguments(*known->second.second), known->second.first->types};
     const ProcessProbe* known = probes_.probe(probe.id);
     if (known == nullptr || known->sites.empty() ||
         known->sites.front().arguments == nullptr)
@@ -285,7 +352,7 @@ std::vector<std::string> UsdtProvider::argument_types(const ProbeInfo& probe) co
                 std::string((operand.flags & DT_RT_OPERAND_SIGNED) != 0 ? "int" : "uint") +
                 std::to_string(8 * operand.bytes) + "_t");
     }
-    return types;
+    return {std::move(types), {}, nullptr};
 }
 
 std::vector<std::string> UsdtProvider::take_notes()

@@ -2,6 +2,7 @@
 #include "libdtrace/symbols/static_probes.hpp"
 
 #include "libdtrace/symbols/elf_sections.hpp"
+#include "usdt/definition_notes.hpp"
 #include "usdt/probe_notes.hpp"
 
 #include <algorithm>
@@ -67,6 +68,10 @@ public:
         if (out_.troubles.size() < 10)
             out_.troubles.push_back(trouble);
     }
+    void define(std::string provider, std::string text)
+    {
+        out_.definitions.emplace_back(std::move(provider), std::move(text));
+    }
     StaticProbes finish()
     {
         for (auto& [names, sites] : by_names_) {
@@ -93,6 +98,22 @@ private:
 
 } // namespace
 
+static void read_definitions(const ElfSections& file, Reading& reading)
+{
+    const ElfSection* section = file.find(usdt::definition_section);
+    if (section == nullptr)
+        return;
+    auto bytes = file.data(*section);
+    if (!bytes)
+        return reading.tell(std::string(usdt::definition_section) +
+                            " cannot be read: " + bytes.error().text);
+    usdt::DefinitionNotes found = usdt::parse_definition_notes(*bytes);
+    for (const std::string& trouble : found.troubles)
+        reading.tell(trouble);
+    for (usdt::DefinitionNote& note : found.notes)
+        reading.define(std::move(note.provider), std::move(note.text));
+}
+
 StaticProbes read_static_probes(ElfImage& image)
 {
     Reading reading(image);
@@ -106,6 +127,7 @@ StaticProbes read_static_probes(ElfImage& image)
         reading.tell(".note.stapsdt cannot be read: " + bytes.error().text);
         return reading.finish();
     }
+    read_definitions(*file, reading);
     usdt::ProbeNotes notes = usdt::parse_probe_notes(*bytes);
     for (const std::string& trouble : notes.troubles)
         reading.tell(trouble);

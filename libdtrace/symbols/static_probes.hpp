@@ -2,6 +2,7 @@
 // The static probes (USDT) of one image, from its notes.
 //
 //   .note.stapsdt ──usdt/probe_notes──> sites ──by provider, function and name──> probes
+//   .note.dtrace ──usdt/definition_notes──> what the providers' authors say of them
 //
 // A site that is not in the file's text is left out and told, and so is a semaphore that is
 // not in its data: to raise that would change some other memory of the program.
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dt {
@@ -31,6 +33,8 @@ struct StaticProbe {
 
 struct StaticProbes {
     std::vector<StaticProbe> probes; // by provider, name, function
+    // usdt/definition_notes.hpp: provider and text; a provider may have several.
+    std::vector<std::pair<std::string, std::string>> definitions;
     std::vector<std::string> troubles;
 };
 
