@@ -23,7 +23,8 @@ constexpr Flag flags[] = {
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions; may carry a clause"},
     {'F', nullptr, "indent by entry and return"},
-    {'h', nullptr, "this help"},
+    {'G', nullptr, "write the object file of a provider's script, for objects with its probes"},
+    {'h', nullptr, "write the header of a provider's script, for C and C++"},
     {'H', nullptr, "list the files that it includes, on stderr", "cpphdrs"},
     {'I', "dir", "where it looks for files to include, too", "incdir"},
     {'i', "id", "enable or list a probe by its number"},
@@ -48,6 +49,7 @@ constexpr Flag flags[] = {
 
 // A long one that no letter has; what it is to take().
 constexpr int flag_patches = 256;
+constexpr int flag_help = 257;
 constexpr const char patches_help[] =
     "list what of dtrace's is in the text of the processes of -p";
 
@@ -74,7 +76,7 @@ void take(Arguments& args, int flag, const char* value)
 {
     auto set_mode = [&](Mode mode) {
         if (args.mode != Mode::Trace && args.mode != mode)
-            args.wrong = "only one of -l, -V, -h and --patches may be used";
+            args.wrong = "only one of -G, -h, -l, -V, --help and --patches may be used";
         args.mode = mode;
     };
     switch (flag) {
@@ -108,7 +110,15 @@ void take(Arguments& args, int flag, const char* value)
         args.flowindent = true;
         args.options.emplace_back("flowindent", "");
         break;
+    case 'G':
+        set_mode(Mode::Object);
+        args.cflags |= DTRACE_C_ZDEFS | DTRACE_C_NOENABLE;
+        break;
     case 'h':
+        set_mode(Mode::Header);
+        args.cflags |= DTRACE_C_ZDEFS | DTRACE_C_NOENABLE;
+        break;
+    case flag_help:
         set_mode(Mode::Help);
         break;
     case 'l':
@@ -178,13 +188,29 @@ std::string wrong_with_patches(const Arguments& args)
     return args.pieces.empty() ? "" : "--patches takes no probes";
 }
 
+// One script makes one file.
+std::string wrong_with_building(const Arguments& args)
+{
+    const std::string flag = args.mode == Mode::Header ? "-h" : "-G";
+    if (args.pieces.size() != 1 || args.pieces.front().flag != 's')
+        return flag + " needs the script of a provider, and nothing else: " + flag +
+               " -s provider.d" + (flag == "-h" ? " (--help shows the usage)" : "");
+    if (!args.targets.empty())
+        return flag + " traces no process: neither -c nor -p";
+    if (args.mode == Mode::Header && !args.operands.empty())
+        return "-h takes no operands: " + args.operands.front();
+    if (args.output.empty() && args.pieces.front().text == "-")
+        return flag + " of standard input needs a name for what it writes: -o file";
+    return "";
+}
+
 } // namespace
 
 Arguments parse_arguments(int argc, char* argv[])
 {
     Arguments args;
     const std::string letters = option_string();
-    const option long_options[] = {{"help", no_argument, nullptr, 'h'},
+    const option long_options[] = {{"help", no_argument, nullptr, flag_help},
                                    {"version", no_argument, nullptr, 'V'},
                                    {"patches", no_argument, nullptr, flag_patches},
                                    {nullptr, 0, nullptr, 0}};
@@ -220,16 +246,20 @@ Arguments parse_arguments(int argc, char* argv[])
         args.wrong = "no probes specified";
     if (args.wrong.empty() && args.mode == Mode::Patches)
         args.wrong = wrong_with_patches(args);
+    if (args.wrong.empty() && (args.mode == Mode::Header || args.mode == Mode::Object))
+        args.wrong = wrong_with_building(args);
     return args;
 }
 
 std::string usage_text()
 {
     std::string text =
-        "Usage: dtrace [-BCdeFHlqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
+        "Usage: dtrace [-BCdeFGHhlqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
         "       [-I dir] [-L dir] [-o file] [-p pid] [-U name] [-x opt[=val]]\n"
         "       [-X a|c|s|t] [-P provider] [-m module] [-f func] [-n name]\n"
         "       [-i id] [-s script] [args ...]\n"
+        "       dtrace -h [-C] [-o header] -s provider.d\n"
+        "       dtrace -G [-C] [-o object] -s provider.d [objects ...]\n"
         "       dtrace --patches -p pid [-o file]\n\n"
         "       predicate -> '/' D-expression '/'\n"
         "          action -> '{' D-statements '}'\n\n"
@@ -241,6 +271,7 @@ std::string usage_text()
         left.resize(left.size() < 16 ? 16 : left.size() + 1, ' ');
         text += left + flag.help + "\n";
     }
+    text += "  --help         this help\n";
     text += std::string("  --patches      ") + patches_help + "\n";
     text +=
         "\nExample: count the calls of libc's functions that a command makes\n"

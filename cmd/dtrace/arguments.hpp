@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-enum class Mode { Trace, List, Patches, Version, Help, Compile };
+enum class Mode { Trace, List, Patches, Version, Help, Compile, Header, Object };
 
 struct Piece {
     char flag = 'n'; // P m f n i s

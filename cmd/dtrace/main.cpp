@@ -2,8 +2,10 @@
 // dtrace(1): command line in, libdtrace's work out.
 //
 //   arguments -> options -> targets (-c, -p) -> compile -> enable, consume | list
+//                        -> compile -> -h, -G
 //                        -> --patches
 #include "arguments.hpp"
+#include "building.hpp"
 #include "patches.hpp"
 #include "report.hpp"
 #include "tracing.hpp"
@@ -57,7 +59,7 @@ void hold_standard_descriptors()
             (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// To stdout, for -h and -V: the exit status.
+// To stdout, for --help and -V: the exit status.
 int answer(const std::string& text)
 {
     if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
@@ -101,6 +103,11 @@ int main(int argc, char* argv[])
     if (session == nullptr)
         die(nullptr, "failed to initialize dtrace: %s", dtrace_errmsg(nullptr, error));
     set_options(session, args);
+    if (args.mode == Mode::Header || args.mode == Mode::Object) {
+        int status = build(session, args);
+        dtrace_close(session);
+        return status;
+    }
     FILE* out = open_output(args);
 
     if (args.mode == Mode::Patches) {

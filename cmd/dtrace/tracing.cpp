@@ -140,12 +140,14 @@ static std::string name_of(const Piece& piece)
     return (piece.flag == 's' ? "script '" : "description '") + piece.text + "'";
 }
 
-dtrace_prog_t* Tracing::compile_piece(const Piece& piece)
+dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
+                             const Piece& piece)
 {
     std::string zero = piece.flag == 's' ? piece.text : "dtrace";
     std::vector<char*> argv{zero.data()};
-    for (const std::string& operand : args_.operands)
-        argv.push_back(const_cast<char*>(operand.c_str()));
+    if (args.mode != Mode::Object) // whose operands are object files
+        for (const std::string& operand : args.operands)
+            argv.push_back(const_cast<char*>(operand.c_str()));
     auto argc = static_cast<int>(argv.size());
 
     dtrace_prog_t* prog = nullptr;
@@ -154,25 +156,25 @@ dtrace_prog_t* Tracing::compile_piece(const Piece& piece)
         if (file == nullptr)
             die(nullptr, "failed to open %s: %s", piece.text.c_str(),
                 std::strerror(errno));
-        prog = dtrace_program_fcompile(session_, file, args_.cflags, argc, argv.data());
+        prog = dtrace_program_fcompile(session, file, args.cflags, argc, argv.data());
         if (file != stdin)
             std::fclose(file);
     } else {
-        prog = dtrace_program_strcompile(session_, piece.text.c_str(), piece.spec,
-                                         args_.cflags, argc, argv.data());
+        prog = dtrace_program_strcompile(session, piece.text.c_str(), piece.spec,
+                                         args.cflags, argc, argv.data());
     }
     if (prog != nullptr)
         return prog;
-    std::string quote = isatty(STDERR_FILENO) ? dtrace_errquote(session_) : "";
+    std::string quote = isatty(STDERR_FILENO) ? dtrace_errquote(session) : "";
     std::string failed = piece.flag == 's' ? "failed to compile script " + piece.text
                                            : "invalid probe specifier " + piece.text;
     if (!quote.empty()) {
-        say("%s: %s", failed.c_str(), dtrace_errmsg(session_, dtrace_errno(session_)));
+        say("%s: %s", failed.c_str(), dtrace_errmsg(session, dtrace_errno(session)));
         std::fputs(quote.c_str(), stderr);
-        dtrace_close(session_);
+        dtrace_close(session);
         std::exit(1);
     }
-    die(session_, "%s", failed.c_str());
+    die(session, "%s", failed.c_str());
 }
 
 void Tracing::compile()

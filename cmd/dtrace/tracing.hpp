@@ -7,6 +7,10 @@
 // Of -p. One that is none ends the command.
 pid_t pid_of(const TargetArgument& target);
 
+// Never null: a piece that does not compile ends the command with status 1.
+dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
+                             const Piece& piece);
+
 class Tracing {
 public:
     Tracing(dtrace_hdl_t* session, const Arguments& args, FILE* out)
@@ -24,8 +28,10 @@ public:
     int run();
 
 private:
-    // Never null: a piece that does not compile ends the command with status 1.
-    dtrace_prog_t* compile_piece(const Piece& piece);
+    dtrace_prog_t* compile_piece(const Piece& piece)
+    {
+        return ::compile_piece(session_, args_, piece);
+    }
     void enable(dtrace_prog_t* prog, const std::string& what);
 
     static int on_probe(const dtrace_probedata_t* data, void* arg);

@@ -23,7 +23,6 @@
  *                          process, and the engine of processes has no ioctls
  *   dtrace_getopt_dof, dtrace_geterr_dof          anonymous tracing is the kernel's
  *   dtrace_stmt_create, _action, _add, _destroy   programs are made from D text
- *   dtrace_program_link, dtrace_program_header    what they make is not made yet
  *   dtrace_sprintf         open_memstream(3) takes what dtrace_fprintf() prints
  *   dtrace_oformat and its kin                    -x format=json is instead of libxo's forms
  *   ctf_file_t, ctf_id_t   type data is DWARF: see dtrace_type_info()
@@ -222,6 +221,19 @@ void dtrace_program_info(dtrace_hdl_t* dtp, dtrace_prog_t* prog,
 const char* dtrace_program_text(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
 /* Writes the DIF of every object as dtrace -S shows it. */
 void dtrace_program_disasm(dtrace_hdl_t* dtp, dtrace_prog_t* prog, FILE* to);
+
+/* What programs with static probes are built with. How many provider blocks it has: */
+int dtrace_program_providers(dtrace_hdl_t* dtp, dtrace_prog_t* prog);
+/* Writes the header of the provider blocks of all programs: dtrace -h. source is named in
+ * it. EDT_NOPROV: there is none. */
+int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source);
+#define DTRACE_D_STRIP 0x01  /* without the definitions that args[] are typed by */
+#define DTRACE_D_PROBES 0x02 /* the provider blocks; always */
+/* Writes the object file of the program's provider blocks: dtrace -G. The objects that it
+ * will be linked with are looked at and not changed; one that has a probe that its provider
+ * does not define is refused. */
+int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
+                        const char* file, int objc, char* const objv[]);
 
 #define DTRACE_PROVNAMELEN 64
 #define DTRACE_MODNAMELEN 64

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// C API: what programs with static probes are built with, dtrace -h and -G.
+#include "libdtrace/api/provider_sources.hpp"
+#include "libdtrace/api/session.hpp"
+
+#include "base/fd.hpp"
+#include "usdt/header.hpp"
+#include "usdt/object.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using dt::usdt::ProviderSource;
+
+// Of one program, or of all that the session has compiled.
+static dt::Result<std::vector<ProviderSource>> sources_of(dtrace_hdl& session,
+                                                          const dtrace_prog* only,
+                                                          dt::Definitions definitions)
+{
+    std::vector<ProviderSource> sources;
+    for (const auto& prog : session.programs) {
+        if (only != nullptr && prog.get() != only)
+            continue;
+        for (const dt::ProviderBlock& block : prog->program->providers) {
+            auto same = [&](const auto& source) { return source.name == block.name; };
+            if (std::any_of(sources.begin(), sources.end(), same))
+                continue; // the compiler saw that it is the same
+            auto source =
+                dt::provider_source(block, *prog->program->types, definitions);
+            if (!source)
+                return source.error();
+            sources.push_back(std::move(*source));
+        }
+    }
+    return sources;
+}
+
+static dt::Definitions definitions_of(const dtrace_hdl& session, bool strip)
+{
+    return strip || session.options.flags.strip ? dt::Definitions::Left
+                                                : dt::Definitions::Carried;
+}
+
+// A probe of these providers that an object has and no provider block.
+static dt::Result<dt::Ok> check_object(const std::string& path,
+                                       const std::vector<ProviderSource>& sources)
+{
+    auto used = dt::usdt::probes_used(path);
+    if (!used)
+        return used.error();
+    for (const dt::usdt::UsedProbe& probe : *used)
+        for (const ProviderSource& source : sources) {
+            auto same = [&](const auto& one) { return one.name == probe.name; };
+            if (probe.provider == source.name &&
+                std::none_of(source.probes.begin(), source.probes.end(), same))
+                return dt::Error{dt::Code::invalid,
+                                 path + " has the probe " + probe.provider +
+                                     ":::" + probe.name +
+                                     ", which the provider does not define: compile it "
+                                     "again with the provider's new header"};
+        }
+    return dt::Ok{};
+}
+
+// All of it, or the file is not there; what is no file (a pipe) has got a part then.
+static dt::Result<dt::Ok> write_file(const std::string& path, const std::string& bytes)
+{
+    const std::string what = "failed to write " + path;
+    dt::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!fd)
+        return dt::errno_error(what);
+    for (std::size_t done = 0; done < bytes.size();) {
+        ssize_t n = ::write(fd.get(), bytes.data() + done, bytes.size() - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            dt::Error error = dt::errno_error(what);
+            struct stat status {};
+            if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode))
+                ::unlink(path.c_str());
+            return error;
+        }
+        done += static_cast<std::size_t>(n);
+    }
+    return dt::Ok{};
+}
+
+extern "C" {
+
+int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source)
+{
+    auto sources = sources_of(*dtp, nullptr, definitions_of(*dtp, false));
+    if (!sources)
+        return dtp->fail(EDT_COMPILER, sources.error().text);
+    if (sources->empty())
+        return dtp->fail(EDT_NOPROV, "no provider is defined");
+    std::string text = dt::usdt::header_text(*sources, source != nullptr ? source : "");
+    if (std::fwrite(text.data(), 1, text.size(), to) != text.size() ||
+        std::fflush(to) != 0)
+        return dtp->fail(errno);
+    return 0;
+}
+
+int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
+                        const char* file, int objc, char* const objv[])
+{
+    auto type = dtp->options.text.find("linktype");
+    if (type != dtp->options.text.end() && type->second == "dof")
+        return dtp->fail(EDT_BADOPTVAL, "linktype=dof: probes are found by notes in ELF "
+                                        "files, and there is no DOF of them");
+    auto sources =
+        sources_of(*dtp, prog, definitions_of(*dtp, (dflags & DTRACE_D_STRIP) != 0));
+    if (!sources)
+        return dtp->fail(EDT_COMPILER, sources.error().text);
+    for (int i = 0; i < objc; i++)
+        if (auto checked = check_object(objv[i], *sources); !checked)
+            return dtp->fail(EDT_BADPROBE, checked.error().text);
+    if (auto written = write_file(file, dt::usdt::object_text(*sources)); !written)
+        return dtp->fail(EDT_FIO, written.error().text);
+    return 0;
+}
+
+int dtrace_program_providers(dtrace_hdl_t*, dtrace_prog_t* prog)
+{
+    return static_cast<int>(prog->program->providers.size());
+}
+
+} // extern "C"
