@@ -171,7 +171,7 @@ def wrong_uses_are_explained(t):
     for flags, text in ((["--patches"], "--patches needs a process: -p pid"),
                         (["--patches", "-c", "true"], "--patches looks at running processes: -p, not -c"),
                         (["--patches", "-p", "1", "-n", "BEGIN"], "--patches takes no probes"),
-                        (["--patches", "-l"], "only one of -l, -V, -h and --patches may be used")):
+                        (["--patches", "-l"], "only one of -G, -h, -l, -V, --help and --patches may be used")):
         done = t.run(*flags)
         equal(done.returncode, 2, flags)
         contains(done.stderr, "dtrace: " + text)
@@ -184,7 +184,7 @@ def a_wrong_mechanism_is_refused_with_the_right_ones(t):
                   "it is auto, jump or int3\n"))
 
 def the_help_names_it(t):
-    contains(t.run("-h").stdout, "--patches      list what of dtrace's is in the text")
+    contains(t.run("--help").stdout, "--patches      list what of dtrace's is in the text")
 
 TESTS = [
     a_process_that_nobody_traced_has_no_patches, a_listing_foretells_what_is_planted,

@@ -1,0 +1,434 @@
+#!/usr/bin/env python3
+"""dtrace -h and -G: providers compiled into programs of every kind, and what a tracer makes of
+the definitions that they carry. What a probe shows is what the program says, and as often."""
+import itertools, os, pathlib, re, shutil, subprocess, time
+
+from harness import *
+from traced import *
+
+ROOT = HERE.parent.parent
+USDT = ROOT / "tests/victims/usdt"
+STRICT = ["-Wall", "-Wextra", "-Werror", "-Wpedantic"]
+
+# What shop.c prints, by its probes.
+PROGRAM = """
+shop*:::order-placed { printf("order %d %d %s %d %d %d\\n", args[0]->number, args[0]->first->weight,
+    stringof(args[0]->first->label), args[1]->weight, args[0]->open, args[2]); }
+shop*:::sum { printf("sum %d %d %d %d %d\\n", args[0], args[1], args[2], args[3], args[4]); }
+shop*:::names { printf("names %s %s\\n", stringof(args[0]), copyinstr(arg1)); }
+shop*:::place { printf("place %d %d\\n", arg0, args[1]); }
+shop*:::shown { printf("shown %d %d %s\\n", args[0], args[1]->order_number, args[1]->label); }
+shop*:::bare-name { printf("bare %d\\n", args[0]); }
+"""
+
+def made(t, *flags, script=USDT / "shop.d", name="shop.h"):
+    """A folder with the header of a provider."""
+    folder = t.scratch / f"made{time.monotonic_ns()}"
+    folder.mkdir()
+    good(t.run("-h", "-C", *flags, "-s", str(script), "-o", str(folder / name)))
+    return folder
+
+def compiled(folder, compiler, *flags, out, source=USDT / "shop.c"):
+    """Runs the compiler; what it writes is in the folder."""
+    need(compiler)
+    language = ["-x", "c++"] if "++" in compiler and str(source).endswith(".c") else []
+    done = subprocess.run([compiler, f"-I{folder}", *flags, *language, str(source), "-x", "none", "-o", str(folder / out)],
+                          capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), f"{compiler} {flags}")
+    return str(folder / out)
+
+def linked(folder, compiler, *objects, out="shop", flags=()):
+    done = subprocess.run([compiler, *flags, *objects, "-o", str(folder / out)], capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), f"linking by {compiler} {flags}")
+    return str(folder / out)
+
+def program(folder, compiler, *flags, link=(), out="shop"):
+    """shop.c in two files."""
+    objects = [compiled(folder, compiler, *flags, *which, "-c", out=f"{out}{n}.o")
+               for n, which in enumerate(([], ["-DOTHER"]))]
+    return linked(folder, compiler, *objects, out=out, flags=[*flags, *link])
+
+def agrees(t, command, *flags, env=None):
+    """The program's own lines, and those of its probes."""
+    came = t.scratch / f"came.{time.monotonic_ns()}"
+    done = good(t.run("-q", "-L", str(USDT / "libraries"), *flags, "-o", str(came), "-n", PROGRAM,
+                      "-c", command + " 5", env=env))
+    theirs = done.stdout.splitlines()
+    equal(came.read_text().strip().splitlines(), theirs, command)
+    equal(len(theirs), 30, command)
+    return done
+
+def definitions(path):
+    """How many the file has."""
+    return subprocess.run(["readelf", "-n", path], capture_output=True, text=True).stdout.count("dtrace  ")
+
+# Headers
+
+def a_header_works_in_c_and_cxx_at_every_level(t):
+    folder = made(t)
+    for compiler, level in itertools.product(("gcc", "g++", "clang", "clang++"), ("-O0", "-O1", "-O2", "-O3")):
+        if shutil.which(compiler):
+            agrees(t, program(folder, compiler, level, *STRICT))
+
+def a_header_is_of_every_standard(t):
+    folder = made(t)
+    for compiler, standards in (("gcc", ("c99", "c11", "c17", "gnu99", "gnu17")), ("clang", ("c99", "c17")),
+                                ("g++", ("c++11", "c++14", "c++17", "c++20")), ("clang++", ("c++11", "c++20"))):
+        for standard in standards:
+            if shutil.which(compiler):
+                for more in ([], ["-DSDT_TOO", f"-I{ROOT}/usdt/include"]):
+                    quiet = ["-Wno-pedantic"] if more else [] # sdt.h has GCC's variadic macros
+                    program(folder, compiler, f"-std={standard}", "-O1", *STRICT, *more, *quiet)
+
+def a_header_works_in_every_kind_of_program(t):
+    folder = made(t)
+    for flags in (["-fPIE", "-pie"], ["-no-pie", "-fno-pie"], ["-static"], ["-static-pie", "-fPIE"], ["-flto"],
+                  ["-flto", "-flto-partition=max"], ["-march=x86-64-v3"], ["-fno-inline", "-g"],
+                  ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"],
+                  ["-fPIC", "-mcmodel=large"], ["-fvisibility=hidden", "-fno-asynchronous-unwind-tables"]):
+        path = program(folder, "gcc", "-O2", *flags)
+        agrees(t, path)
+        equal(definitions(path), 1, str(flags))
+
+def strip_leaves_probes_and_definitions(t):
+    folder = made(t)
+    path = program(folder, "gcc", "-O2")
+    subprocess.run(["strip", "-s", path], check=True)
+    equal(definitions(path), 1)
+    agrees(t, path)
+
+def a_library_has_a_provider_of_its_own(t):
+    folder = made(t)
+    compiled(folder, "gcc", "-O2", "-DOTHER", "-fPIC", "-shared", out="libother.so")
+    main = compiled(folder, "gcc", "-O2", "-c", out="main.o")
+    path = linked(folder, "gcc", main, f"-L{folder}", "-lother", f"-Wl,-rpath,{folder}")
+    agrees(t, path)
+    listing = good(t.run("-l", "-n", "shop$target:::start", "-c", path)).stdout
+    contains(listing, "libother.so")
+    contains(listing, "place start")
+
+def types_of_arguments_are_checked(t):
+    folder = made(t)
+    wrong = ('SHOP_BARE_NAME("text")', "SHOP_NAMES(1, 0, 0)", "SHOP_PLACE(1, 2)", "SHOP_ORDER_PLACED(0, 1.5, 0)")
+    for call, compiler in itertools.product(wrong, ("gcc", "g++")):
+        source = folder / "wrong.c"
+        source.write_text(f'#include "shop.h"\nint main(void) {{ {call}; return 0; }}\n')
+        language = ["-x", "c++"] if compiler == "g++" else []
+        done = subprocess.run([compiler, "-Wall", "-Werror", *language, str(source), "-o", str(folder / "wrong")],
+                              capture_output=True, text=True)
+        equal(done.returncode != 0, True, f"{compiler} took {call}")
+    source.write_text('#include "shop.h"\nint main(void) { SHOP_NAMES(0, "text", 0); return 0; }\n')
+    compiled(folder, "gcc", *STRICT, source=source, out="right")
+
+def a_probe_is_enabled_while_somebody_traces(t):
+    folder = made(t)
+    path = program(folder, "gcc", "-O2")
+    alone = subprocess.run([path, "5"], capture_output=True, text=True)
+    contains(alone.stderr, "enabled 0 times")
+    done = t.run("-qn", "shop*:::order-placed { @ = count(); }", "-c", path + " 1000")
+    contains(done.stderr, "enabled 1000 times")
+    equal(numbers(done.stdout)[-1], 1000)
+
+def a_header_is_named_after_its_script(t):
+    folder = t.scratch / "named"
+    folder.mkdir()
+    script = shutil.copy(USDT / "shop.d", folder)
+    good(t.run("-C", "-h", "-s", script))
+    good(t.run("-C", "-G", "-s", script))
+    equal(sorted(os.listdir(folder)), ["shop.d", "shop.h", "shop.o"])
+
+# Objects
+
+def an_object_may_be_made_again_and_is_linked_with_any(t):
+    folder = made(t)
+    for flags, more in (([], []), (["-static"], []), (["-flto"], []), (["-Wl,--gc-sections"], [])):
+        objects = [compiled(folder, "gcc", "-O2", *flags, *which, "-c", out=f"shop{n}.o")
+                   for n, which in enumerate(([], ["-DOTHER"]))]
+        before = [pathlib.Path(one).read_bytes() for one in objects]
+        for again in range(2):
+            good(t.run("-C", "-G", "-s", str(USDT / "shop.d"), "-o", str(folder / "prov.o"), *objects))
+            path = linked(folder, "gcc", *objects, str(folder / "prov.o"), flags=[*flags, "-Wl,--fatal-warnings"])
+            equal([pathlib.Path(one).read_bytes() for one in objects], before)
+        equal(definitions(path), 1)
+        agrees(t, path)
+        contains(subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout, "GNU_STACK")
+        equal("RWE" in subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout, False)
+
+# As the header of SystemTap's dtrace has it.
+FOREIGN = """
+__extension__ extern unsigned short shop_start_semaphore __attribute__((unused, section(".probes"), visibility("hidden")));
+#define DTRACE_USE_SEMAPHORES
+#include <dtrace/sdt.h>
+#include <stdio.h>
+int main(void) { if (shop_start_semaphore) puts("enabled"); DTRACE_PROBE(shop, start); return 0; }
+"""
+
+def an_object_has_the_semaphores_of_other_headers(t):
+    folder = made(t)
+    (folder / "foreign.c").write_text(FOREIGN)
+    main = compiled(folder, "gcc", f"-I{ROOT}/usdt/include", "-c", source=folder / "foreign.c", out="main.o")
+    good(t.run("-C", "-G", "-s", str(USDT / "shop.d"), "-o", str(folder / "prov.o"), main))
+    path = linked(folder, "gcc", str(folder / "prov.o"), main)
+    done = good(t.run("-qn", "shop*:::start { @ = count(); }", "-c", path))
+    contains(done.stdout, "enabled")
+    equal(numbers(done.stdout)[-1], 1)
+
+def an_object_that_the_provider_does_not_know_is_refused(t):
+    folder = made(t)
+    main = compiled(folder, "gcc", "-c", out="main.o")
+    script = folder / "less.d"
+    script.write_text("provider shop { probe start(); };\n")
+    done = t.run("-G", "-s", str(script), "-o", str(folder / "prov.o"), main)
+    equal(done.returncode, 1)
+    contains(done.stderr, "main.o has the probe shop:::")
+    done = t.run("-G", "-s", str(script), "-o", str(folder / "prov.o"), str(folder / "nosuch.o"))
+    contains(done.stderr, "nosuch.o: No such file or directory")
+
+# Definitions
+
+def the_definition_says_types_order_and_stability(t):
+    path = program(made(t), "gcc", "-O2", "-g0")
+    listing = good(t.run("-lv", "-n", "shop$target:::", "-c", path)).stdout
+    for part in ("args[0]: order_t *", "args[1]: struct part *", "args[2]: enum state", "args[0]: const char *",
+                 "args[0]: int j", "args[1]: int i", "args[1]: orderinfo_t *order", "args[6]: float",
+                 "Identifier Names: Evolving", "Data Semantics:   Private", "Dependency Class: ISA"):
+        contains(listing, part)
+
+def a_translator_of_a_library_makes_what_is_shown(t):
+    path = program(made(t), "gcc", "-O2")
+    done = t.run("-xerrtags", "-qn", "shop*:::shown { trace(args[1]->order_number); }", "-c", path)
+    contains(done.stderr, "no translator from")
+    agrees(t, path)
+
+def without_definitions_sizes_are_known(t):
+    path = program(made(t, "-x", "strip"), "gcc", "-O2")
+    equal(definitions(path), 0)
+    listing = good(t.run("-lv", "-n", "shop$target:::sum", "-c", path)).stdout
+    contains(listing, "args[0]: uint32_t")
+
+def a_program_with_two_definitions_has_none(t):
+    folder = made(t)
+    main = compiled(folder, "gcc", "-O1", "-c", out="main.o")
+    other = t.scratch / "shop_other.d"
+    other.write_text((USDT / "shop.d").read_text().replace("probe bare-name(int);", "probe bare-name(long);"))
+    second = compiled(made(t, script=other), "gcc", "-O1", "-DOTHER", "-c", out="other.o")
+    path = linked(folder, "gcc", main, second)
+    equal(definitions(path), 2)
+    done = t.run("-qn", "shop*:::bare-name { trace(args[0]); }", "-c", path + " 1")
+    contains(done.stderr, "different definitions of provider shop")
+    equal(numbers(done.stdout)[-1], 2)
+
+def a_definition_that_lies_is_told_once_and_sizes_are_known(t):
+    folder = made(t)
+    path = program(folder, "gcc", "-O2")
+    whole = pathlib.Path(path).read_bytes()
+    probe = b"probe place(int i, int j, const char *what) : (int j, int i)"
+    equal(whole.count(probe), 1)
+    lies = {"cannot be read": b"probe place(int i, int j, const chor *what) : (int j, int i)",
+            "passes 3 arguments, and its definition has 2": b"probe place(int i, int j                 ) : (int j, int i)"}
+    for told, lie in lies.items():
+        liar = folder / "liar"
+        liar.write_bytes(whole.replace(probe, lie.ljust(len(probe))))
+        liar.chmod(0o755)
+        done = good(t.run("-qn", 'shop*:::place { printf("%d %d %d\\n", arg0, arg1, args[0]); }', "-c", f"{liar} 2"))
+        equal([line for line in done.stdout.splitlines() if re.fullmatch(r"\d+ \d+ \d+", line)], ["1 2 1", "2 3 2"])
+        equal(done.stderr.count(told), 1, done.stderr)
+
+def other_tools_do_not_mind(t):
+    need("gdb")
+    path = program(made(t), "gcc", "-O2", "-g")
+    notes = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True)
+    equal((notes.returncode, notes.stderr), (0, ""))
+    contains(notes.stdout, "Name: order__placed")
+    seen = subprocess.run(["gdb", "-batch", "-ex", "info probes stap shop", path], capture_output=True, text=True).stdout
+    for name in ("start", "order__placed", "sum", "names", "place", "shown", "bare__name"):
+        contains(seen, name)
+    both = subprocess.run(["ld", "-r", str(pathlib.Path(path + "0.o")), path + "1.o", "-o", path + ".r.o"], capture_output=True, text=True)
+    equal((both.returncode, both.stderr), (0, ""))
+    agrees(t, linked(pathlib.Path(path).parent, "gcc", path + ".r.o", out="again"))
+
+# Errors
+
+def errors_say_what_is_wrong_and_where(t):
+    cases = (("provider web { probe go(nosuch_t *); };", "-h", "D_SYNTAX", "line 1"),
+             ("provider web1 { probe go(); };", "-h", "D_PROV_BADNAME", "may not end with a digit"),
+             ("provider web { probe go();\nprobe go(int); };", "-h", "D_PROV_PRDUP", "line 2"),
+             ("provider web { probe go(); };\nprovider web { probe go(int); };", "-h", "D_PROV_INCOMPAT", "line 2"),
+             ("provider web { probe go(int a) : (int b); };", "-G", "D_PROV_PRXLATOR", "no argument for b"),
+             ("struct s { int x; };\nprovider web { probe go(struct s); };", "-h", "", "pass its address"),
+             ("provider web { probe a__b();\nprobe a_b(); };", "-h", "", "would both be WEB_A_B"),
+             ("int x;", "-h", "", "no provider is defined"))
+    script = t.scratch / "wrong.d"
+    for text, flag, tag, part in cases:
+        script.write_text(text + "\n")
+        out = t.scratch / "wrong.out"
+        done = t.run("-xerrtags", flag, "-s", str(script), "-o", str(out))
+        equal((done.returncode, out.exists()), (1, False), text)
+        contains(done.stderr, part)
+        contains(done.stderr, tag)
+    script.write_text("provider web { probe go(); };\n")
+    for flag in ("-h", "-G"):
+        for target in ("/nosuch/file", str(t.scratch)):
+            done = t.run(flag, "-s", str(script), "-o", target)
+            equal(done.returncode, 1)
+            contains(done.stderr, target)
+        if os.path.exists("/dev/full"):
+            contains(t.run(flag, "-s", str(script), "-o", "/dev/full").stderr, "No space left")
+    equal(t.run("-h").returncode, 2)
+    contains(t.run("-G", "-n", "BEGIN").stderr, "-G needs the script of a provider")
+    contains(t.run("-xlinktype=dof", "-G", "-s", str(script)).stderr, "no DOF")
+
+# Other projects' builds
+
+# The constructs of PostgreSQL's src/backend/utils/probes.d, and what its build does with it.
+SERVER = """
+#define LocalTransactionId unsigned int
+#define LWLockMode int
+#define BlockNumber unsigned int
+#define Oid unsigned int
+#define ForkNumber int
+#define bool unsigned char
+
+provider postgresql {
+
+	probe transaction__start(LocalTransactionId);
+	probe lwlock__acquire(const char *, LWLockMode);
+	probe lock__wait__start(unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, LWLockMode);
+	probe query__start(const char *);
+	probe query__plan__start();
+	probe sort__start(int, bool, int, int, bool, int);
+	probe sort__done(bool, long);
+	probe smgr__md__read__done(ForkNumber, BlockNumber, Oid, Oid, Oid, int, int, int);
+	probe wal__switch();
+};
+"""
+BACKEND = """
+#include <stdbool.h>
+#include <stdint.h>
+#include "probes.h"
+typedef enum { LW_EXCLUSIVE, LW_SHARED } LWLockMode;
+typedef struct { uint32_t field1; uint16_t field4; uint8_t type; } Tag;
+static const char *const names[] = {"buffer"};
+#define T_NAME(n) (names[n])
+int main(int argc, char **argv)
+{
+	Tag tag = {1, 2, 3};
+	LWLockMode mode = argc > 5 ? LW_SHARED : LW_EXCLUSIVE;
+	bool random = argc > 1;
+	TRACE_POSTGRESQL_TRANSACTION_START(42);
+	if (TRACE_POSTGRESQL_LWLOCK_ACQUIRE_ENABLED())
+		TRACE_POSTGRESQL_LWLOCK_ACQUIRE(T_NAME(0), mode);
+	TRACE_POSTGRESQL_LOCK_WAIT_START(tag.field1, 7, 8, tag.field4, tag.type, mode);
+	TRACE_POSTGRESQL_QUERY_START(argv[0]);
+	TRACE_POSTGRESQL_QUERY_PLAN_START();
+	TRACE_POSTGRESQL_SORT_START(1, random, 3, 4, !random, 6);
+	TRACE_POSTGRESQL_SORT_DONE(random, 1l << 33);
+	TRACE_POSTGRESQL_SMGR_MD_READ_DONE(0, 1, 2, 3, 4, -1, 8192, 8192);
+	TRACE_POSTGRESQL_WAL_SWITCH();
+	return 0;
+}
+"""
+
+def as_dtrace(t):
+    """An environment in which the command is dtrace."""
+    folder = t.scratch / "bin"
+    folder.mkdir(exist_ok=True)
+    if not (folder / "dtrace").exists():
+        (folder / "dtrace").symlink_to(t.dtrace)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+def shell(t, folder, commands):
+    done = subprocess.run(["sh", "-ec", commands], cwd=folder, env=as_dtrace(t), capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), commands)
+    return done.stdout
+
+def the_steps_of_postgresqls_build_succeed(t):
+    folder = t.scratch / "server"
+    folder.mkdir()
+    (folder / "probes.d").write_text(SERVER)
+    (folder / "backend.c").write_text(BACKEND)
+    shell(t, folder, """
+        dtrace -C -h -s probes.d -o probes.h.tmp
+        sed -e 's/POSTGRESQL_/TRACE_POSTGRESQL_/g' probes.h.tmp >probes.h
+        gcc -Wall -Wextra -Werror -Wmissing-prototypes -Wdeclaration-after-statement -Wpointer-arith -Wcast-function-type -Wshadow=compatible-local -O2 -c backend.c
+        dtrace -C -G -s probes.d backend.o -o probes.o
+        dtrace -64 -C -G -s probes.d backend.o -o probes.o
+        gcc backend.o probes.o -o backend""")
+    done = good(t.run("-qn", 'postgresql*:::query-start { printf("%s\\n", copyinstr(arg0)); } '
+                      'postgresql*:::lwlock-acquire { printf("%s %d\\n", stringof(args[0]), args[1]); } '
+                      'postgresql*:::sort-done { printf("%d %d\\n", args[0], args[1]); } '
+                      'postgresql*:::smgr-md-read-done { printf("%d\\n", args[5]); }', "-c", str(folder / "backend")))
+    equal(done.stdout.split(), ["buffer", "0", str(folder / "backend"), "0", str(1 << 33), "-1"])
+
+def every_probe_of_postgresql_compiles(t):
+    """Of the real file, if somebody put it there: DTRACE_PROBES_D=.../src/backend/utils/probes.d"""
+    script = os.environ.get("DTRACE_PROBES_D")
+    if not script:
+        raise Skip("DTRACE_PROBES_D names no probes.d of PostgreSQL's source")
+    text = pathlib.Path(script).read_text()
+    folder = made(t, script=script, name="probes.h")
+    calls = []
+    for name, args in re.findall(r"probe (\w+)\((.*?)\);", text):
+        zeros = ", ".join("0" for _ in args.split(",")) if args.strip() else ""
+        macro = "POSTGRESQL_" + name.replace("__", "_").upper()
+        calls.append(f"\tif ({macro}_ENABLED()) {macro}({zeros});\n")
+    (folder / "all.c").write_text('#include "probes.h"\nint main(void) {\n' + "".join(calls) + "return 0; }\n")
+    path = compiled(folder, "gcc", "-O2", *STRICT, source=folder / "all.c", out="all")
+    listing = good(t.run("-l", "-n", "postgresql$target:::", "-c", path)).stdout
+    equal(len(re.findall(r"postgresql\d+", listing)), len(calls))
+
+INTERPRETER = """
+provider python {
+    probe function__entry(const char *, const char *, int, const char *);
+    probe gc__start(int);
+    probe gc__done(long);
+    probe audit(const char *, void *);
+};
+
+#pragma D attributes Evolving/Evolving/Common provider python provider
+#pragma D attributes Evolving/Evolving/Common provider python args
+"""
+CALLER = """
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "pydtrace_probes.h"
+#ifdef __cplusplus
+}
+#endif
+static inline void audit(const char *event, void *arguments)
+{
+	if (PyDTrace_AUDIT_ENABLED()) PyDTrace_AUDIT(event, arguments);
+}
+int main(void)
+{
+	if (PyDTrace_FUNCTION_ENTRY_ENABLED()) PyDTrace_FUNCTION_ENTRY("file", "function", 3, "more");
+	PyDTrace_GC_START(2);
+	PyDTrace_GC_DONE((long)1 << 40);
+	audit("event", (void *)0);
+	return 0;
+}
+"""
+
+def the_steps_of_pythons_build_succeed(t):
+    folder = t.scratch / "interpreter"
+    folder.mkdir()
+    (folder / "pydtrace.d").write_text(INTERPRETER)
+    (folder / "main.c").write_text(CALLER)
+    equal(shell(t, folder, """
+        echo 'BEGIN{}' > conftest.d
+        dtrace -G -s conftest.d -o conftest.o > /dev/null 2>&1 && echo linked
+        dtrace -o pydtrace_probes.h -h -s pydtrace.d
+        sed 's/PYTHON_/PyDTrace_/' pydtrace_probes.h > pydtrace_probes.h.tmp
+        mv pydtrace_probes.h.tmp pydtrace_probes.h
+        gcc -Wall -Wextra -Werror -std=c11 -O2 -fPIC -c main.c
+        g++ -Wall -Wextra -Werror -std=c++11 -x c++ -O0 -c main.c -o main++.o
+        dtrace -o pydtrace.o -G -s pydtrace.d main.o
+        gcc main.o pydtrace.o -o main
+        g++ main++.o -o main++"""), "linked\n")
+    for name in ("main", "main++"):
+        done = good(t.run("-qn", 'python*::: { @[probename] = count(); }', "-c", str(folder / name)))
+        equal(table(done.stdout), {"function-entry": 1, "gc-start": 1, "gc-done": 1, "audit": 1})
+
+if __name__ == "__main__":
+    main(tests_in(globals()))
