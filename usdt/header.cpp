@@ -107,6 +107,13 @@ std::string list(std::size_t n, std::string_view between, auto text)
     return out;
 }
 
+// Where the compiler may leave it: a constant, in memory, in a register. A constant of
+// floating point lies in memory that has no name in the file, so it goes into a register.
+std::string place_of(const SourceArgument& argument)
+{
+    return argument.form.ends_with('f') ? "x" : "nor";
+}
+
 std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
 {
     const auto& args = probe.arguments;
@@ -131,7 +138,8 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
                                        }) + "\\\"\\n\\t\"";
     out += ",\n\t    ";
     out += n == 0 ? "\"i\"(0)" : list(n, ", ", [&](std::size_t i) {
-        return "[" + parameter(i) + "] \"nor\"(" + parameter(i) + ")";
+        return "[" + parameter(i) + "] \"" + place_of(args[i - 1]) + "\"(" + parameter(i) +
+               ")";
     });
     out += ");\n}\n";
     out += "#define " + macro + "(" + names + ") \\\n\t" + function + "(" + names + ")\n";

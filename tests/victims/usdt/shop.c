@@ -56,7 +56,7 @@ static void place(int i)
 	}
 	printf("order %d %d %s %d %d %d\n", order.number, i, label, i + 1, order.open, 5);
 	SHOP_SUM((unsigned)i, i % 2 == 0, (unsigned short)(60000 + i), -5L - i, 1ll << 40, i + 0.5, 0.25f);
-	printf("sum %d %d %d %d %lld\n", i, i % 2 == 0, 60000 + i, -5 - i, 1ll << 40);
+	printf("sum %d %d %d %d %lld %.2f %.2f\n", i, i % 2 == 0, 60000 + i, -5 - i, 1ll << 40, i + 0.5, 0.25);
 	SHOP_NAMES("constant", label, &order);
 	printf("names constant %s\n", label);
 	SHOP_PLACE(i, i + 1, "here");
