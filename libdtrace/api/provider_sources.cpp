@@ -35,9 +35,8 @@ Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
                 c_argument(type, usdt::parameter(one.arguments.size() + 1), types, tags);
             if (const auto* why = std::get_if<std::string>(&argument))
                 return wrong(block, probe,
-                             "has an argument " +
-                                 std::to_string(one.arguments.size() + 1) +
-                                 " that cannot be: " + *why);
+                             "cannot have its argument " +
+                                 std::to_string(one.arguments.size() + 1) + ": " + *why);
             auto& made = std::get<CArgument>(argument);
             one.arguments.push_back(
                 {std::move(made.form), std::move(made.declaration)});

@@ -36,14 +36,12 @@ const Type* specifier(const Type* type)
     return type;
 }
 
-// Two types, of two tables, in all that they lead to.
+// Two types, of two tables, in all that they lead to, by whatever typedefs.
 class Comparison {
 public:
     bool same(const Type* a, const Type* b)
     {
-        a = plain(a), b = plain(b);
-        if (a->kind == TypeKind::Typedef) // whose size is that of its time
-            return b->kind == a->kind && a->name == b->name && same(a->base, b->base);
+        a = a->resolve(), b = b->resolve();
         if (a->kind != b->kind || a->name != b->name || a->size != b->size ||
             a->alignment() != b->alignment() || a->complete != b->complete ||
             a->count != b->count || a->is_signed != b->is_signed ||
@@ -70,12 +68,6 @@ public:
     }
 
 private:
-    static const Type* plain(const Type* type)
-    {
-        while (type->kind == TypeKind::Typedef && type->name.empty())
-            type = type->base;
-        return type;
-    }
     std::set<std::pair<const Type*, const Type*>> met_;
 };
 

@@ -195,6 +195,43 @@ def the_definition_says_types_order_and_stability(t):
                  "Identifier Names: Evolving", "Data Semantics:   Private", "Dependency Class: ISA"):
         contains(listing, part)
 
+# With types of the system's headers.
+FILES = """
+#include <sys/stat.h>
+#include <stdio.h>
+#include <netinet/in.h>
+provider files { probe seen(struct stat *status, FILE *file, struct sockaddr_in *from, dev_t); };
+"""
+SEEN = """
+#include <sys/stat.h>
+#include <stdio.h>
+#include <netinet/in.h>
+#include "files.h"
+int main(void)
+{
+	struct stat status;
+	struct sockaddr_in from = {0};
+	from.sin_port = 0x1234;
+	if (stat("/", &status) != 0) return 1;
+	FILES_SEEN(&status, stdout, &from, status.st_dev);
+	printf("%lu %lu %d %lu\\n", (unsigned long)status.st_ino, (unsigned long)status.st_mtim.tv_nsec, 0x1234,
+	       (unsigned long)status.st_dev);
+	return 0;
+}
+"""
+
+def types_of_the_systems_headers_go_along(t):
+    script, source = t.scratch / "files.d", t.scratch / "files.c"
+    script.write_text(FILES)
+    source.write_text(SEEN)
+    folder = made(t, script=script, name="files.h")
+    for compiler in ("gcc", "g++"):
+        path = compiled(folder, compiler, "-O2", "-g0", source=source, out="files")
+        done = good(t.run("-qn", 'files*:::seen { printf("%d %d %d %d\\n", args[0]->st_ino, args[0]->st_mtim.tv_nsec, '
+                          'args[2]->sin_port, args[3]); }', "-c", path))
+        lines = done.stdout.split()
+        equal(lines[:4], lines[4:], done.stdout)
+
 def a_translator_of_a_library_makes_what_is_shown(t):
     path = program(made(t), "gcc", "-O2")
     done = t.run("-xerrtags", "-qn", "shop*:::shown { trace(args[1]->order_number); }", "-c", path)

@@ -14,6 +14,7 @@ struct Checked {
     CompileOptions options;
     TypeTable types;
     TargetTypes target_types{types};
+    ForeignTypes foreign_types{types};
     SymbolTable symbols;
     Unit unit;
     std::optional<Diagnostic> error;
@@ -24,7 +25,7 @@ struct Checked {
     Checked& run(std::string_view text)
     {
         error.reset();
-        CompileContext context{options, types, symbols, TargetNames(options, target_types),
+        CompileContext context{options, types, symbols, TargetNames(options, target_types), foreign_types,
                                text};
         try {
             unit = parse(context);

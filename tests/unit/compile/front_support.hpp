@@ -21,6 +21,7 @@ struct Parsed {
     CompileOptions options;
     TypeTable types;
     TargetTypes target_types{types};
+    ForeignTypes foreign_types{types};
     SymbolTable symbols;
     Unit unit;
     std::optional<Diagnostic> error;
@@ -39,7 +40,7 @@ struct Parsed {
         error.reset();
         unit = {};
         apply_options(scan_options(text), options);
-        CompileContext context{options, types, symbols, TargetNames(options, target_types),
+        CompileContext context{options, types, symbols, TargetNames(options, target_types), foreign_types,
                                text};
         try {
             unit = parse(context);
@@ -51,7 +52,7 @@ struct Parsed {
 
     Parsed& lowered()
     {
-        CompileContext context{options, types, symbols, TargetNames(options, target_types),
+        CompileContext context{options, types, symbols, TargetNames(options, target_types), foreign_types,
                                {}};
         lower_ifs(unit, context);
         return *this;

@@ -20,9 +20,10 @@ protected:
         unit.clauses.push_back(std::move(clause));
         SymbolTable symbols;
         TargetTypes target_types(t.types);
-        ForeignTypes foreign(t.types);
+        ForeignTypes foreign_types(t.types);
         CompileContext context{t.options, t.types, symbols,
-                               TargetNames(t.options, target_types), "BEGIN { }"};
+                               TargetNames(t.options, target_types), foreign_types,
+                               "BEGIN { }"};
         program = generate(unit, context);
         return program.clauses[0].actions;
     }
