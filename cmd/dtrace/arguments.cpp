@@ -188,6 +188,15 @@ std::string wrong_with_patches(const Arguments& args)
     return args.pieces.empty() ? "" : "--patches takes no probes";
 }
 
+// libtool calls whatever makes an object with its compiler's -fPIC -DPIC; there is no code
+// in ours that would be anything else.
+void drop_pic(Arguments& args)
+{
+    std::erase_if(args.pieces, [](const Piece& piece) {
+        return piece.flag == 'f' && (piece.text == "PIC" || piece.text == "PIE");
+    });
+}
+
 // One script makes one file.
 std::string wrong_with_building(const Arguments& args)
 {
@@ -241,6 +250,8 @@ Arguments parse_arguments(int argc, char* argv[])
         if (optind < argc)
             args.operands.emplace_back(argv[optind]);
     }
+    if (args.mode == Mode::Object)
+        drop_pic(args);
     if (args.wrong.empty() && args.pieces.empty() &&
         (args.mode == Mode::Trace || args.mode == Mode::Compile))
         args.wrong = "no probes specified";

@@ -11,7 +11,12 @@
 
 namespace {
 
-// provider.d -> provider.h, beside it.
+std::string without_folder(const std::string& script)
+{
+    return script.substr(script.rfind('/') + 1);
+}
+
+// dir/provider.d -> dir/provider.o
 std::string name_for(const std::string& script, const char* ending)
 {
     std::size_t slash = script.rfind('/'), dot = script.rfind('.');
@@ -38,7 +43,7 @@ int write_header(dtrace_hdl_t* session, const std::string& script,
     FILE* memory = open_memstream(&text, &size);
     if (memory == nullptr)
         die(nullptr, "failed to write header: %s", std::strerror(errno));
-    std::string source = script.substr(script.rfind('/') + 1);
+    const std::string source = without_folder(script);
     if (dtrace_program_header(session, memory, source.c_str()) != 0)
         die(session, "failed to make a header of %s", script.c_str());
     std::fclose(memory);
@@ -77,9 +82,10 @@ int build(dtrace_hdl_t* session, const Arguments& args)
 {
     const Piece& piece = args.pieces.front();
     bool is_header = args.mode == Mode::Header;
-    std::string path = !args.output.empty()
-                           ? args.output
-                           : name_for(piece.text, is_header ? ".h" : ".o");
+    std::string path = args.output;
+    if (path.empty()) // as other systems do: headers into the folder that one is in
+        path = is_header ? name_for(without_folder(piece.text), ".h")
+                         : name_for(piece.text, ".o");
     dtrace_prog_t* prog = compile_piece(session, args, piece);
     return is_header ? write_header(session, piece.text, path)
                      : write_object(session, prog, args, path);

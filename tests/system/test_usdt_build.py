@@ -134,9 +134,11 @@ def a_header_is_named_after_its_script(t):
     folder = t.scratch / "named"
     folder.mkdir()
     script = shutil.copy(USDT / "shop.d", folder)
-    good(t.run("-C", "-h", "-s", script))
-    good(t.run("-C", "-G", "-s", script))
-    equal(sorted(os.listdir(folder)), ["shop.d", "shop.h", "shop.o"])
+    here = folder / "here"
+    here.mkdir()
+    good(t.run("-C", "-h", "-s", script, cwd=here))
+    good(t.run("-C", "-G", "-s", script, cwd=here))
+    equal((sorted(os.listdir(folder)), os.listdir(here)), (["here", "shop.d", "shop.o"], ["shop.h"]))
 
 # Objects
 
@@ -385,12 +387,14 @@ def the_steps_of_postgresqls_build_succeed(t):
     folder.mkdir()
     (folder / "probes.d").write_text(SERVER)
     (folder / "backend.c").write_text(BACKEND)
+    (folder / "backend.lo").write_text("# what libtool writes is no object\n")
     shell(t, folder, """
         dtrace -C -h -s probes.d -o probes.h.tmp
         sed -e 's/POSTGRESQL_/TRACE_POSTGRESQL_/g' probes.h.tmp >probes.h
         gcc -Wall -Wextra -Werror -Wmissing-prototypes -Wdeclaration-after-statement -Wpointer-arith -Wcast-function-type -Wshadow=compatible-local -O2 -c backend.c
         dtrace -C -G -s probes.d backend.o -o probes.o
-        dtrace -64 -C -G -s probes.d backend.o -o probes.o
+        dtrace -64 -C -xnolibs -G -s probes.d backend.o -o probes.o
+        dtrace -C -G -s probes.d backend.lo backend.o -fPIC -DPIC -o probes.o # as libtool runs it
         gcc backend.o probes.o -o backend""")
     done = good(t.run("-qn", 'postgresql*:::query-start { printf("%s\\n", copyinstr(arg0)); } '
                       'postgresql*:::lwlock-acquire { printf("%s %d\\n", stringof(args[0]), args[1]); } '
