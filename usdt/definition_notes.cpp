@@ -16,9 +16,8 @@ constexpr std::size_t max_name_bytes = 512;
 bool is_name(std::string_view name)
 {
     return !name.empty() && name.size() <= max_name_bytes &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) {
-               return c > ' ' && c < 0x7f && c != ':';
-           });
+           std::all_of(name.begin(), name.end(),
+                       [](unsigned char c) { return c > ' ' && c < 0x7f && c != ':'; });
 }
 
 // Empty: it is a definition. Else what is wrong.
@@ -68,10 +67,10 @@ DefinitionNotes parse_definition_notes(std::span<const std::byte> section)
             tell(at, "does not fit into it, nor do those behind");
             break;
         }
-        bool ours = header.n_type == definition_type &&
-                    header.n_namesz == sizeof definition_owner &&
-                    std::memcmp(bytes + name, definition_owner,
-                                sizeof definition_owner) == 0;
+        bool ours =
+            header.n_type == definition_type &&
+            header.n_namesz == sizeof definition_owner &&
+            std::memcmp(bytes + name, definition_owner, sizeof definition_owner) == 0;
         DefinitionNote note;
         if (ours) {
             std::string wrong = read_note({bytes + description, header.n_descsz}, note);

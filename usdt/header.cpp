@@ -52,9 +52,8 @@ std::string ascii(std::string_view text)
 std::string section(std::string_view name, std::string_view flags,
                     std::string_view type, const std::string& group)
 {
-    return assembly(".pushsection " + std::string(name) + ",\\\"" +
-                    std::string(flags) + "\\\",\\\"" + std::string(type) + "\\\"," +
-                    group + ",comdat");
+    return assembly(".pushsection " + std::string(name) + ",\\\"" + std::string(flags) +
+                    "\\\",\\\"" + std::string(type) + "\\\"," + group + ",comdat");
 }
 
 std::string semaphores(const ProviderSource& provider, const std::string& group)
@@ -114,35 +113,57 @@ std::string place_of(const SourceArgument& argument)
     return argument.form.ends_with('f') ? "x" : "nor";
 }
 
+std::string declarations_of(const SourceProbe& probe)
+{
+    return probe.arguments.empty()
+               ? "void"
+               : list(probe.arguments.size(), ", ", [&](std::size_t i) {
+                     return probe.arguments[i - 1].declaration;
+                 });
+}
+
+// What the assembler writes into the note.
+std::string operands_of(const SourceProbe& probe)
+{
+    if (probe.arguments.empty())
+        return "\"\"";
+    auto operand = [&](std::size_t i) {
+        return probe.arguments[i - 1].form + "@%[" + parameter(i) + "]";
+    };
+    return "\".ascii \\\"" + list(probe.arguments.size(), " ", operand) +
+           "\\\"\\n\\t\"";
+}
+
+// What the compiler is asked for.
+std::string inputs_of(const SourceProbe& probe)
+{
+    if (probe.arguments.empty())
+        return "\"i\"(0)";
+    return list(probe.arguments.size(), ", ", [&](std::size_t i) {
+        return "[" + parameter(i) + "] \"" + place_of(probe.arguments[i - 1]) + "\"(" +
+               parameter(i) + ")";
+    });
+}
+
 std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
 {
-    const auto& args = probe.arguments;
-    const std::size_t n = args.size();
     const std::string macro = macro_name(provider.name, probe.name);
     const std::string semaphore = semaphore_name(provider.name, probe.name);
     const std::string function = "__dtrace_" + provider.name + "___" + probe.name;
-    std::string names = list(n, ", ", parameter);
+    const std::string names = list(probe.arguments.size(), ", ", parameter);
 
     std::string out =
         "extern volatile unsigned short " + semaphore + " DTRACE_USDT_HIDDEN_;\n";
-    out += "DTRACE_USDT_INLINE_ void " + function + "(";
-    out += n == 0 ? "void"
-                  : list(n, ", ", [&](std::size_t i) { return args[i - 1].declaration; });
-    out += ")\n{\n\tDTRACE_SDT_NOTE_(\".reloc .,R_X86_64_NONE," + semaphore + "\\n\\t\", \"" +
-           semaphore + "\",\n\t    \"" + provider.name + "\", \"" + probe.name + "\",\n\t    ";
-    out += n == 0 ? "\"\""
-                  : "\".ascii \\\"" + list(n, " ",
-                                       [&](std::size_t i) {
-                                           return args[i - 1].form + "@%[" +
-                                                  parameter(i) + "]";
-                                       }) + "\\\"\\n\\t\"";
-    out += ",\n\t    ";
-    out += n == 0 ? "\"i\"(0)" : list(n, ", ", [&](std::size_t i) {
-        return "[" + parameter(i) + "] \"" + place_of(args[i - 1]) + "\"(" + parameter(i) +
-               ")";
-    });
-    out += ");\n}\n";
-    out += "#define " + macro + "(" + names + ") \\\n\t" + function + "(" + names + ")\n";
+    out += "DTRACE_USDT_INLINE_ void " + function + "(" + declarations_of(probe) +
+           ")\n{\n";
+    // The relocation does nothing but keep the group.
+    out += "\tDTRACE_SDT_NOTE_(\".reloc .,R_X86_64_NONE," + semaphore + "\\n\\t\", \"" +
+           semaphore + "\",\n";
+    out += "\t    \"" + provider.name + "\", \"" + probe.name + "\",\n";
+    out += "\t    " + operands_of(probe) + ",\n";
+    out += "\t    " + inputs_of(probe) + ");\n}\n";
+    out +=
+        "#define " + macro + "(" + names + ") \\\n\t" + function + "(" + names + ")\n";
     out += "#define " + macro + "_ENABLED() \\\n\t__builtin_expect(" + semaphore +
            " != 0, 0)\n\n";
     return out;
@@ -189,15 +210,17 @@ constexpr char after[] = R"(#pragma GCC diagnostic pop
 std::string header_text(std::span<const ProviderSource> providers,
                         std::string_view source)
 {
+    std::string name(source); // in a comment
+    std::replace(name.begin(), name.end(), '*', '_');
     std::string guard = "DTRACE";
     for (const ProviderSource& provider : providers)
         guard += "_" + provider.name;
     std::transform(guard.begin(), guard.end(), guard.begin(),
                    [](unsigned char c) { return std::toupper(c); });
     guard += "_PROBES_H";
-    std::string out = "/*\n * Made by dtrace -h from " + std::string(source) +
-                      ": change that, not this.\n */\n#ifndef " + guard +
-                      "\n#define " + guard + "\n";
+    std::string out = "/*\n * Made by dtrace -h from " + name +
+                      ": change that, not this.\n */\n#ifndef " + guard + "\n#define " +
+                      guard + "\n";
     out += before + std::string(note_macro) + words;
     for (const ProviderSource& provider : providers) {
         for (const std::string& tag : provider.tags)

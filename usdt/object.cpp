@@ -60,7 +60,8 @@ public:
         of_group.header.sh_entsize = sizeof(Elf64_Word);
 
         std::string counters(2 * provider.probes.size(), '\0');
-        section(".probes", SHT_PROGBITS, SHF_WRITE | SHF_ALLOC | SHF_GROUP, 2, counters);
+        section(".probes", SHT_PROGBITS, SHF_WRITE | SHF_ALLOC | SHF_GROUP, 2,
+                counters);
         for (std::size_t i = 0; i < provider.probes.size(); i++)
             globals_.push_back(
                 make_symbol(semaphore_name(provider.name, provider.probes[i].name),
@@ -103,7 +104,7 @@ private:
     }
 
     std::vector<Section> sections_;
-    std::vector<Elf64_Sym> symbols_, globals_; // local ones come first
+    std::vector<Elf64_Sym> symbols_, globals_;               // local ones come first
     std::vector<std::pair<Elf64_Word, std::size_t>> groups_; // section, signature
     Strings names_;
 };

@@ -10,7 +10,7 @@
 namespace dt::usdt {
 
 struct SourceArgument {
-    std::string form;        // bytes and kind, as stands before an operand's @: -4, 8, 8f
+    std::string form; // bytes and kind, as stands before an operand's @: -4, 8, 8f
     std::string declaration; // "const char *dt_a1", of the n-th parameter(n)
 };
 

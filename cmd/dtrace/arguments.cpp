@@ -23,7 +23,7 @@ constexpr Flag flags[] = {
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions; may carry a clause"},
     {'F', nullptr, "indent by entry and return"},
-    {'G', nullptr, "write the object file of a provider's script, for objects with its probes"},
+    {'G', nullptr, "write the object file of a provider's script, to link with"},
     {'h', nullptr, "write the header of a provider's script, for C and C++"},
     {'H', nullptr, "list the files that it includes, on stderr", "cpphdrs"},
     {'I', "dir", "where it looks for files to include, too", "incdir"},

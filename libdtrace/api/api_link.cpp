@@ -17,9 +17,8 @@
 using dt::usdt::ProviderSource;
 
 // Of one program, or of all that the session has compiled.
-static dt::Result<std::vector<ProviderSource>> sources_of(dtrace_hdl& session,
-                                                          const dtrace_prog* only,
-                                                          dt::Definitions definitions)
+static dt::Result<std::vector<ProviderSource>>
+sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definitions)
 {
     std::vector<ProviderSource> sources;
     for (const auto& prog : session.programs) {
@@ -110,8 +109,9 @@ int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
 {
     auto type = dtp->options.text.find("linktype");
     if (type != dtp->options.text.end() && type->second == "dof")
-        return dtp->fail(EDT_BADOPTVAL, "linktype=dof: probes are found by notes in ELF "
-                                        "files, and there is no DOF of them");
+        return dtp->fail(EDT_BADOPTVAL,
+                         "linktype=dof: probes are found by notes in ELF "
+                         "files, and there is no DOF of them");
     auto sources =
         sources_of(*dtp, prog, definitions_of(*dtp, (dflags & DTRACE_D_STRIP) != 0));
     if (!sources)

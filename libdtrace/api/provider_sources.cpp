@@ -28,15 +28,17 @@ Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
         auto [known, is_new] =
             macros.emplace(usdt::macro_name(source.name, one.name), probe.name);
         if (!is_new)
-            return wrong(block, probe, "and " + known->second + " would both be " +
-                                           known->first + " in C: rename one of them");
+            return wrong(block, probe,
+                         "and " + known->second + " would both be " + known->first +
+                             " in C: rename one of them");
         for (const Type* type : probe.native) {
-            auto argument =
-                c_argument(type, usdt::parameter(one.arguments.size() + 1), types, tags);
+            auto argument = c_argument(type, usdt::parameter(one.arguments.size() + 1),
+                                       types, tags);
             if (const auto* why = std::get_if<std::string>(&argument))
                 return wrong(block, probe,
                              "cannot have its argument " +
-                                 std::to_string(one.arguments.size() + 1) + ": " + *why);
+                                 std::to_string(one.arguments.size() + 1) + ": " +
+                                 *why);
             auto& made = std::get<CArgument>(argument);
             one.arguments.push_back(
                 {std::move(made.form), std::move(made.declaration)});

@@ -191,7 +191,8 @@ struct ProviderProbe {
     std::vector<const Type*> native, translated;
     std::vector<std::string> native_names, translated_names; // "" where none was given
     bool has_translated = false;
-    std::vector<unsigned> mapping; // by check: of each translated one, which native it is
+    std::vector<unsigned>
+        mapping; // by check: of each translated one, which native it is
 };
 
 struct Decl {

@@ -64,8 +64,8 @@ private:
         case TypeKind::Enum: // has no declaration before its body
             return types_.lookup_original(type->is_signed ? "int" : "unsigned int");
         case TypeKind::String:
-            return types_.pointer_to(types_.qualified(
-                types_.lookup_original("char"), true, false, false));
+            return types_.pointer_to(
+                types_.qualified(types_.lookup_original("char"), true, false, false));
         case TypeKind::Integer:
             return type->is_bool ? boolean() : type;
         default:

@@ -91,8 +91,10 @@ std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& t
         return arguments;
     }
     for (unsigned i = 0; i < said.names.size(); i++)
-        arguments.push_back(
-            {"", table.lookup(said.names[i]), {ArgumentPlace::Kind::Value, i}, nullptr});
+        arguments.push_back({"",
+                             table.lookup(said.names[i]),
+                             {ArgumentPlace::Kind::Value, i},
+                             nullptr});
     return arguments;
 }
 
@@ -161,8 +163,8 @@ NodePtr Checker::translation_of(const Argument& argument, Place at)
     xlate->kind = NodeKind::Xlate;
     xlate->at = at;
     xlate->decl_type = argument.type;
-    xlate->left = make_cast(argument.native,
-                            name_node("arg" + std::to_string(argument.place.n), at), at);
+    xlate->left = make_cast(
+        argument.native, name_node("arg" + std::to_string(argument.place.n), at), at);
     return xlate;
 }
 

@@ -29,7 +29,7 @@ void map_arguments(const std::string& provider, ProviderProbe& probe)
     for (std::size_t i = 0; i < probe.translated.size(); i++) {
         const std::string& name = probe.translated_names[i];
         auto found = std::find(natives.begin(), natives.end(), name);
-        std::size_t n = name.empty()              ? i
+        std::size_t n = name.empty()             ? i
                         : found != natives.end() ? std::size_t(found - natives.begin())
                                                  : natives.size();
         if (n >= natives.size())

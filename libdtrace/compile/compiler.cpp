@@ -195,9 +195,12 @@ std::variant<Program, Diagnostic> Compiler::compile(std::string_view text,
     impl_->symbols.program++;
 
     Savepoint savepoint(*impl_->types, impl_->symbols);
-    CompileContext context{effective, *impl_->types, impl_->symbols,
+    CompileContext context{effective,
+                           *impl_->types,
+                           impl_->symbols,
                            TargetNames(effective, impl_->target_types),
-                           impl_->foreign_types, text};
+                           impl_->foreign_types,
+                           text};
     try {
         Unit unit = parse(context);
         if (options.library && !unit.clauses.empty())
@@ -240,9 +243,12 @@ std::variant<const Type*, Diagnostic>
 Compiler::type_named(std::string_view text, const CompileOptions& options)
 {
     const std::size_t before = impl_->types->mark();
-    CompileContext context{options, *impl_->types, impl_->symbols,
+    CompileContext context{options,
+                           *impl_->types,
+                           impl_->symbols,
                            TargetNames(options, impl_->target_types),
-                           impl_->foreign_types, text};
+                           impl_->foreign_types,
+                           text};
     try {
         const Type* type = parse_type(context);
         complete(type);

@@ -203,8 +203,8 @@ private:
         const std::string name = keyword(type) + " " + type->name;
         if (is_predefined(type, name))
             return;
-        bool has_body = type->complete && (bodies_ == Bodies::Said ||
-                                           type->kind == TypeKind::Enum);
+        bool has_body =
+            type->complete && (bodies_ == Bodies::Said || type->kind == TypeKind::Enum);
         if (type->kind != TypeKind::Enum && names_.insert(name).second)
             out_ += name + ";\n";
         if (has_body && (whole || type->kind == TypeKind::Enum))

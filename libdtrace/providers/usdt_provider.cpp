@@ -127,7 +127,8 @@ void UsdtProvider::define(const ElfImage& image, Read& read)
         auto [known, is_new] = read.definitions.try_emplace(provider);
         if (!is_new) {
             notes_.push_back(image.path() + " has different definitions of provider " +
-                             provider + ", and none of them is taken: its files were "
+                             provider +
+                             ", and none of them is taken: its files were "
                              "compiled with headers of different provider.d");
             known->second = nullptr;
             continue;

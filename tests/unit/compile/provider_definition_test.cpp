@@ -31,15 +31,18 @@ Definition read(std::string_view provider, const std::string& text)
 TEST(DefinitionText, SaysTheTypesThatArgumentsLeadTo)
 {
     Compiler compiler;
-    ProviderBlock block = block_of(
-        "struct unused { int a; };\n"
-        "typedef struct node { struct node *next; union { int i; char c[4]; }; } node_t;\n"
-        "enum colour { RED = 3, BLUE };\n"
-        "typedef struct { node_t inside; enum colour colour : 4; int (*call)(node_t *); } "
-        "all_t;\n"
-        "provider web { probe go__on(all_t *a, const char *, uint32_t) : (uint32_t a); };\n"
-        "#pragma D attributes Stable/Evolving/ISA provider web args\n",
-        compiler);
+    ProviderBlock block =
+        block_of("struct unused { int a; };\n"
+                 "typedef struct node { struct node *next; union { int i; char c[4]; "
+                 "}; } node_t;\n"
+                 "enum colour { RED = 3, BLUE };\n"
+                 "typedef struct { node_t inside; enum colour colour : 4; int "
+                 "(*call)(node_t *); } "
+                 "all_t;\n"
+                 "provider web { probe go__on(all_t *a, const char *, uint32_t) : "
+                 "(uint32_t a); };\n"
+                 "#pragma D attributes Stable/Evolving/ISA provider web args\n",
+                 compiler);
     std::string text = definition_text(block);
     EXPECT_EQ(text.find("unused"), text.npos);
     EXPECT_EQ(text.find("uint32_t;"), text.npos);
@@ -60,13 +63,13 @@ TEST(DefinitionText, SaysTheTypesThatArgumentsLeadTo)
 TEST(DefinitionText, LeavesOutWhatDCannotSay)
 {
     Compiler compiler;
-    ProviderBlock block =
-        block_of("# 1 \"some.h\" 1\n"
-                 "struct packed { char c; int i; } __attribute__((packed));\n"
-                 "typedef struct { char c; int i; } __attribute__((packed)) nameless_t;\n"
-                 "# 1 \"web.d\" 2\n"
-                 "provider web { probe go(struct packed *, nameless_t *); };\n",
-                 compiler);
+    ProviderBlock block = block_of(
+        "# 1 \"some.h\" 1\n"
+        "struct packed { char c; int i; } __attribute__((packed));\n"
+        "typedef struct { char c; int i; } __attribute__((packed)) nameless_t;\n"
+        "# 1 \"web.d\" 2\n"
+        "provider web { probe go(struct packed *, nameless_t *); };\n",
+        compiler);
     Definition definition = read("web", definition_text(block));
     const ProviderProbe* probe = definition->probe("go");
     ASSERT_NE(probe, nullptr);

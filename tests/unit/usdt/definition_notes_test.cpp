@@ -19,8 +19,9 @@ ProviderSource shop()
 {
     ProviderSource source;
     source.name = "shop";
-    source.probes = {{"order__placed", {{"-4", "int dt_a1"}, {"8", "const char *dt_a2"}}},
-                     {"start", {}}};
+    source.probes = {
+        {"order__placed", {{"-4", "int dt_a1"}, {"8", "const char *dt_a2"}}},
+        {"start", {}}};
     source.definition = "provider shop {\n\tprobe start();\n};\n";
     return source;
 }
@@ -36,7 +37,8 @@ TEST(DefinitionNotes, AreReadAsTheyAreWritten)
 TEST(DefinitionNotes, TheSameTwiceIsOneAndAnotherStays)
 {
     DefinitionNote one{"shop", "a"}, other{"shop", "b"};
-    auto read = parse(definition_note(one) + definition_note(one) + definition_note(other));
+    auto read =
+        parse(definition_note(one) + definition_note(one) + definition_note(other));
     EXPECT_EQ(read.notes, (std::vector{one, other}));
 }
 
