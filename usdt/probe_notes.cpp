@@ -109,7 +109,7 @@ ProbeNotes parse_probe_notes(std::span<const std::byte> section)
                 read_note(section.subspan(description, header.n_descsz), note);
             if (!wrong.empty())
                 tell(at, wrong);
-            else if (note.at != 0) // 0: lld dropped the code, not the note
+            else
                 out.notes.push_back(std::move(note));
         }
         at = next;

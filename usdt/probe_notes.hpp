@@ -9,7 +9,8 @@
 // Addresses are link-time addresses. A tool that moved the file's text later (prelink)
 // moved .stapsdt.base as well: who reads the notes adds the difference.
 //
-// A note of address 0 is of code that the linker dropped (lld --gc-sections), and no probe.
+// In what is linked a note of address 0 is of code that the linker dropped (lld
+// --gc-sections), and no probe; in an object file all are 0.
 //
 // Files lie: a note that cannot be is left out and told.
 #pragma once

@@ -133,7 +133,8 @@ StaticProbes read_static_probes(ElfImage& image)
         reading.tell(trouble);
     auto base = image.section(".stapsdt.base");
     for (const usdt::ProbeNote& note : notes.notes)
-        reading.add(note, base && note.base != 0 ? base->addr - note.base : 0);
+        if (note.at != 0) // lld dropped the code, not the note
+            reading.add(note, base && note.base != 0 ? base->addr - note.base : 0);
     return reading.finish();
 }
 

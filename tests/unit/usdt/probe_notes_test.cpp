@@ -65,14 +65,15 @@ TEST(ProbeNotes, EveryNoteOfTheOwnerIsASite)
     EXPECT_TRUE(all.troubles.empty());
 }
 
-TEST(ProbeNotes, ANoteOfDroppedCodeIsNone)
+TEST(ProbeNotes, NotesOfObjectFilesHaveNoAddressYet)
 {
     ProbeNotes all = Section()
                          .note(Section::probe(0, 0x5000, 0, "app\0dropped\0\0"s))
                          .note(Section::probe(0x2000, 0x5000, 0, "app\0kept\0\0"s))
                          .parse();
-    ASSERT_EQ(all.notes.size(), 1u);
-    EXPECT_EQ(all.notes[0].name, "kept");
+    ASSERT_EQ(all.notes.size(), 2u);
+    EXPECT_EQ(all.notes[0].at, 0u);
+    EXPECT_EQ(all.notes[1].name, "kept");
     EXPECT_TRUE(all.troubles.empty());
 }
 
