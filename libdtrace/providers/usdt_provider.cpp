@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/providers/usdt_provider.hpp"
 
+#include "libdtrace/providers/known_providers.hpp"
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 #include "usdt/operands.hpp"
@@ -113,7 +114,7 @@ const UsdtProvider::Read& UsdtProvider::of_image(const std::shared_ptr<ElfImage>
 {
     Read& known = by_image_[image.get()];
     if (known.image.expired()) {
-        known = {image, read_static_probes(*image), {}};
+        known = {image, read_static_probes(*image), {}, {}};
         for (const std::string& trouble : known.probes.troubles)
             notes_.push_back(image->path() + ": " + trouble);
         define(*image, known);
@@ -141,6 +142,16 @@ void UsdtProvider::define(const ElfImage& image, Read& read)
                              " that cannot be read: " + std::get<std::string>(meant) +
                              "; of arguments their sizes are known");
     }
+    for (const StaticProbe& probe : read.probes.probes) {
+        std::string_view text = known_definition(probe.provider);
+        if (text.empty() || read.definitions.count(probe.provider) != 0)
+            continue;
+        auto meant = read_definition(probe.provider, text);
+        if (auto* definition = std::get_if<Definition>(&meant)) {
+            read.definitions[probe.provider] = std::move(*definition);
+            read.not_its_own.insert(probe.provider);
+        }
+    }
 }
 
 const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& image,
@@ -153,6 +164,8 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     const ProviderProbe* found = by != nullptr ? by->probe(probe.name) : nullptr;
     if (found == nullptr || found->native.size() == n_passed)
         return found;
+    if (read.not_its_own.count(probe.provider) != 0)
+        return nullptr; // of another version
     std::string name = probe.provider + ":::" + probe.name;
     if (told_.insert(image->path() + name).second)
         notes_.push_back(image->path() + ": " + name + " passes " +
@@ -187,6 +200,10 @@ void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
                       std::string_view(probe.function).substr(0, 127),
                       std::string_view(probe.name).substr(0, 63));
     ids.push_back(id);
+    if (told_.insert(provider + ":" + probe.name).second)
+        if (std::string lacks = missing_switch(symbols.pid(), probe.provider, probe.name);
+            !lacks.empty())
+            notes_.push_back(std::move(lacks));
     const ProcessProbe* before = probes_.probe(id);
     std::vector<ProbeSite> sites;
     for (const StaticSite& from : probe.sites) {

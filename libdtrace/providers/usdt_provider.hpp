@@ -59,6 +59,7 @@ private:
         std::weak_ptr<ElfImage> image; // another may come to lie where one was
         StaticProbes probes;
         std::map<std::string, Definition> definitions; // by provider; null: none that holds
+        std::set<std::string> not_its_own;             // known_providers.hpp
     };
 
     const Read& of_image(const std::shared_ptr<ElfImage>& image);

@@ -200,5 +200,35 @@ def postgresql_goes_on_when_dtrace_is_killed(t):
         equal(raised(server.process.pid), {})
         server.end()
 
+# Providers that do not define themselves
+
+def well_known_providers_have_types(t):
+    need("/usr/bin/python3")
+    listing = good(t.run("-lv", "-n", "python$target:::function-entry", "-c", "/usr/bin/python3 -c 1")).stdout
+    for line in ("args[0]: const char *file", "args[1]: const char *function", "args[2]: int line"):
+        contains(listing, line)
+    with Queries() as server:
+        listing = good(t.run("-lv", "-n", "postgresql$target:::", "-c", server.bin("postgres") + " --version")).stdout
+    # All of them are as their table says, or the types would be those of sizes.
+    for name in ("query-start", "smgr-md-read-done", "lock-wait-start", "sort-start"):
+        contains(listing, name)
+    contains(listing, "args[0]: const char *query")
+    equal(re.findall(r"args\[\d\]: u?int\d+_t", listing), [], "types of sizes")
+
+def a_probe_that_needs_a_switch_says_so(t):
+    java = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
+    need(java)
+    source = t.scratch / "Main.java"
+    source.write_text("public class Main { static int work(int i) { return i * 3; } "
+                      "public static void main(String[] a) { for (int i = 0; i < 1234; i++) work(i); } }")
+    program = ('hotspot$target:::method-entry /copyinstr(arg3, arg4) == "work" && copyinstr(arg1, arg2) == "Main"/ '
+               '{ @["n"] = count(); }')
+    def run(*switches):
+        return t.run("-Zqn", program, "-c", " ".join([java, *switches, str(source)]))
+    contains(run().stderr, "hotspot:::method-entry does not fire in it: it was not started as "
+             "java -XX:+ExtendedDTraceProbes")
+    done = run("-XX:+DTraceMethodProbes")
+    equal((table(done.stdout), done.stderr), ({"n": 1234}, ""))
+
 if __name__ == "__main__":
     main(tests_in(globals()))

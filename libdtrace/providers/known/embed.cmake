@@ -1,0 +1,9 @@
+# All D files of this folder as one table of C++: {"NAME", R"D(text)D"}, ...
+file(GLOB files ${FOLDER}/*.d)
+set(table "")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} text)
+  string(APPEND table "{\"${name}\", R\"D(${text})D\"},\n")
+endforeach()
+file(WRITE ${OUT} "${table}")
