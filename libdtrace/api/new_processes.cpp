@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/api/new_processes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -11,6 +12,7 @@
 #include <linux/connector.h>
 #include <linux/netlink.h>
 #include <new>
+#include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,15 +29,18 @@ constexpr std::uint64_t read_every_ns = 100'000'000;
 constexpr int answer_ms = 50;
 constexpr int queue_bytes = 1 << 20;
 
-// Null: the datagram is something else.
-const proc_event* event_in(const char* data, std::size_t bytes)
+// None: the datagram is something else. An event lies at no multiple of its alignment.
+std::optional<proc_event> event_in(const char* data, std::size_t bytes)
 {
     if (bytes < NLMSG_HDRLEN + sizeof(cn_msg) + sizeof(proc_event))
-        return nullptr;
-    auto* message = reinterpret_cast<const cn_msg*>(data + NLMSG_HDRLEN);
-    if (message->id.idx != CN_IDX_PROC || message->id.val != CN_VAL_PROC)
-        return nullptr;
-    return reinterpret_cast<const proc_event*>(message->data);
+        return std::nullopt;
+    cn_msg message{};
+    std::memcpy(&message, data + NLMSG_HDRLEN, sizeof message);
+    if (message.id.idx != CN_IDX_PROC || message.id.val != CN_VAL_PROC)
+        return std::nullopt;
+    proc_event event{};
+    std::memcpy(&event, data + NLMSG_HDRLEN + sizeof message, sizeof event);
+    return event;
 }
 
 } // namespace
@@ -77,9 +82,8 @@ bool NewProcesses::listen()
         return false;
     alignas(nlmsghdr) char data[1024];
     ssize_t n = ::recv(fd.get(), data, sizeof data, MSG_PEEK);
-    const proc_event* first =
-        n > 0 ? event_in(data, static_cast<std::size_t>(n)) : nullptr;
-    if (first == nullptr ||
+    auto first = event_in(data, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (!first ||
         (first->what == proc_event::PROC_EVENT_NONE && first->event_data.ack.err != 0))
         return false;
     events_ = std::move(fd);
@@ -99,8 +103,8 @@ void NewProcesses::hear(std::uint64_t now_ns)
         }
         if (n <= 0)
             return;
-        const proc_event* event = event_in(data, static_cast<std::size_t>(n));
-        if (event != nullptr && event->what == proc_event::PROC_EVENT_EXEC)
+        auto event = event_in(data, static_cast<std::size_t>(n));
+        if (event && event->what == proc_event::PROC_EVENT_EXEC)
             looks_[event->event_data.exec.process_tgid] = {now_ns, 0};
     }
 }
