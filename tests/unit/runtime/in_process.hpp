@@ -71,6 +71,7 @@ private:
 
     std::string compile(dt_rt_site& site, std::uint32_t epid, dt::native::Place place);
     static void on_signal(int signal, siginfo_t* info, void* context);
+    static void answer(int signal, siginfo_t* info, void* context);
 };
 
 } // namespace runtime_test
