@@ -215,19 +215,22 @@ def well_known_providers_have_types(t):
     contains(listing, "args[0]: const char *query")
     equal(re.findall(r"args\[\d\]: u?int\d+_t", listing), [], "types of sizes")
 
+JAVA = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
+WORK = ('hotspot$target:::method-entry /copyinstr(arg3, arg4) == "work" && copyinstr(arg1, arg2) == "Main"/ '
+        '{ @["n"] = count(); }')
+
 def a_probe_that_needs_a_switch_says_so(t):
-    java = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
-    need(java)
-    source = t.scratch / "Main.java"
-    source.write_text("public class Main { static int work(int i) { return i * 3; } "
-                      "public static void main(String[] a) { for (int i = 0; i < 1234; i++) work(i); } }")
-    program = ('hotspot$target:::method-entry /copyinstr(arg3, arg4) == "work" && copyinstr(arg1, arg2) == "Main"/ '
-               '{ @["n"] = count(); }')
-    def run(*switches):
-        return t.run("-Zqn", program, "-c", " ".join([java, *switches, str(source)]))
-    contains(run().stderr, "hotspot:::method-entry does not fire in it: it was not started as "
-             "java -XX:+ExtendedDTraceProbes")
-    done = run("-XX:+DTraceMethodProbes")
+    need(JAVA)
+    contains(t.run("-Zqn", WORK, "-c", f"{JAVA} -version").stderr,
+             "hotspot:::method-entry does not fire in it: it was not started as java -XX:+ExtendedDTraceProbes")
+
+def methods_of_java_are_counted(t):
+    need(JAVA, "javac")
+    (t.scratch / "Main.java").write_text(
+        "public class Main { static int work(int i) { return i * 3; } "
+        "public static void main(String[] a) { for (int i = 0; i < 1234; i++) work(i); } }")
+    subprocess.run(["javac", "--release", "17", "-d", str(t.scratch), str(t.scratch / "Main.java")], check=True)
+    done = t.run("-Zqn", WORK, "-c", f"{JAVA} -XX:+DTraceMethodProbes -cp {t.scratch} Main")
     equal((table(done.stdout), done.stderr), ({"n": 1234}, ""))
 
 if __name__ == "__main__":
