@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/api/new_processes.hpp"
 
+#include "libdtrace/api/processes.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
@@ -14,6 +14,7 @@
 #include <new>
 #include <optional>
 #include <poll.h>
+#include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -113,17 +114,10 @@ void NewProcesses::read_proc(std::uint64_t now_ns, bool all_are_new)
 {
     const bool first = known_.empty();
     std::map<pid_t, Program> now;
-    std::error_code failed;
-    for (std::filesystem::directory_iterator at("/proc", failed), last;
-         !failed && at != last; at.increment(failed)) {
-        const std::string name = at->path().filename();
-        pid_t pid = 0;
-        auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (error != std::errc{} || end != name.data() + name.size())
-            continue;
+    for (pid_t pid : pids_in_proc()) {
         struct stat file {};
         Program program; // of another user's none is told
-        if (::stat((at->path() / "exe").c_str(), &file) == 0)
+        if (::stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &file) == 0)
             program = {file.st_dev, file.st_ino};
         auto before = known_.find(pid);
         if (all_are_new ||

@@ -118,17 +118,27 @@ std::unique_ptr<ProcessSymbols> Processes::glance_at(pid_t pid)
     return opened ? std::move(*opened) : nullptr;
 }
 
-std::vector<ProcessSymbols*> Processes::everybody()
+std::vector<pid_t> pids_in_proc()
 {
-    std::vector<ProcessSymbols*> all;
-    n_forbidden_ = 0;
+    std::vector<pid_t> pids;
     std::error_code failed;
     for (std::filesystem::directory_iterator at("/proc", failed), last;
          !failed && at != last; at.increment(failed)) {
         const std::string name = at->path().filename();
         pid_t pid = 0;
         auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (error != std::errc{} || end != name.data() + name.size() || is_ours(pid))
+        if (error == std::errc{} && end == name.data() + name.size())
+            pids.push_back(pid);
+    }
+    return pids;
+}
+
+std::vector<ProcessSymbols*> Processes::everybody()
+{
+    std::vector<ProcessSymbols*> all;
+    n_forbidden_ = 0;
+    for (pid_t pid : pids_in_proc()) {
+        if (is_ours(pid))
             continue;
         if (ps_prochandle* process = find(pid); process != nullptr && process->alive) {
             if (process->symbols != nullptr)

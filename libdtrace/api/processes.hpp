@@ -32,6 +32,8 @@ struct ps_prochandle {
 
 namespace dt {
 
+std::vector<pid_t> pids_in_proc(); // of whoever may be seen
+
 class Processes : public Symbolizer {
 public:
     Result<ps_prochandle*> create(const std::vector<std::string>& argv,
