@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // posix_spawn(), vfork() with exec, and popen(), N times each, calling work() between
-// them; each child's output and status is looked at. spawner ROUNDS
+// them; each child's output and status is looked at. spawner ROUNDS [FILE]: begins when
+// FILE is there.
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <stdio.h>
@@ -31,6 +32,8 @@ int main(int argc, char** argv)
     char* args[] = {"sh", "-c", "exit 7", NULL};
     char line[16];
     volatile long spawned = 0, vforked = 0, opened = 0;
+    while (argc > 2 && access(argv[2], F_OK) != 0)
+        usleep(1000);
     // Volatile, for vfork() returns twice.
     for (volatile long i = 0; i < rounds; ++i) {
         pid_t child = 0;
