@@ -222,12 +222,12 @@ Costs measure(const Program& program, std::span<const PatchSite> sites)
             ++c.n_areas;
         }
     }
-    std::vector<std::optional<Place>> places;
+    std::vector<std::optional<Placement>> places;
     places.reserve(c.plan_of.windows.size());
     for (const Window& window : c.plan_of.windows) {
         std::size_t n = trampoline_bytes(window);
         c.n_bytes += n;
-        std::optional<Place> at = space.take(window, n);
+        std::optional<Placement> at = space.take(window, n);
         if (!at && window.form == PatchForm::punned) {
             if (auto start = room.map_exact(window)) {
                 space.add_area(start->first, start->second);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t furthest_back = 32; // more is never needed for a jump
 constexpr std::uint64_t entry_bytes = 16;   // of a doubtful function
 constexpr unsigned dispatch_window = 12;    // instructions from a load to its jump
-constexpr std::uint64_t max_entries = 65536;
+constexpr std::uint64_t max_table_entries = 65536;
 constexpr std::size_t max_labels = 256;
 
 // Sorted, each once.
@@ -254,9 +254,9 @@ bool ExtentMap::read_table(const Dispatch& dispatch, TargetAddr table, TargetAdd
                            const ReadModule& read)
 {
     auto next = std::upper_bound(tables_.begin(), tables_.end(), table);
-    std::uint64_t room = next == tables_.end() ? max_entries : (*next - table) / 4;
+    std::uint64_t room = next == tables_.end() ? max_table_entries : (*next - table) / 4;
     bool inside = false;
-    for (std::uint64_t i = 0; i < std::min(room, max_entries); ++i) {
+    for (std::uint64_t i = 0; i < std::min(room, max_table_entries); ++i) {
         std::array<std::byte, 4> raw{};
         if (!read || !read(table + i * 4, raw))
             break;

@@ -27,6 +27,8 @@
 
 namespace dt {
 
+inline constexpr std::size_t max_insn_bytes = 15;
+
 // Where control goes after the instruction.
 enum class ControlFlow : std::uint8_t {
     next,          // to the following instruction
@@ -78,7 +80,7 @@ struct Instruction {
     TargetAddr target;
     std::int64_t immediate = 0; // of the operand that is one, sign-extended
     MemoryOperand memory;
-    std::array<std::byte, 15> bytes{};
+    std::array<std::byte, max_insn_bytes> bytes{};
     std::uint8_t length = 0;
     std::uint16_t operation = 0;
     std::uint16_t reads = 0; // of general registers

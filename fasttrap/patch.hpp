@@ -139,7 +139,7 @@ WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
 // Where a window's trampoline is, and the stub that all but plain windows have.
-struct Place {
+struct Placement {
     TargetAddr trampoline;
     std::optional<TargetAddr> stub;
 };
@@ -161,8 +161,8 @@ public:
     void add_area(TargetAddr start, std::uint64_t bytes);
     // An address for n bytes whose distance to the window gives trapping bytes; none:
     // no area has one.
-    std::optional<Place> take(const Window& window, std::size_t n_bytes);
-    void give_back(const Place& place, std::size_t n_bytes);
+    std::optional<Placement> take(const Window& window, std::size_t n_bytes);
+    void give_back(const Placement& place, std::size_t n_bytes);
     // Any part of what was taken: what build_patch() left over can go back at once.
     void give_back(TargetAddr at, std::size_t n_bytes);
     // The area that at lies in.
@@ -174,8 +174,8 @@ private:
     template <class Find> std::optional<TargetAddr> in_areas(Find find);
     std::optional<TargetAddr> take_plain(const Window& window, std::size_t n_bytes,
                                          std::optional<TargetAddr> stub);
-    std::optional<Place> take_pair(const Window& window, std::size_t n_bytes);
-    std::optional<Place> take_punned(const Window& window, std::size_t n_bytes);
+    std::optional<Placement> take_pair(const Window& window, std::size_t n_bytes);
+    std::optional<Placement> take_punned(const Window& window, std::size_t n_bytes);
     std::optional<TargetAddr> take_stub(const Window& window, TargetAddr trampoline);
     Area* holding(TargetAddr at) const;
 
@@ -235,7 +235,7 @@ std::size_t trampoline_bytes(const Window& window);
 class PatchBuilder {
 public:
     // area: the start of the trampoline's area, where the address of dt_rt_enter is.
-    Result<Patch> build(const Window& window, const Place& place, TargetAddr area);
+    Result<Patch> build(const Window& window, const Placement& place, TargetAddr area);
 
 private:
     Result<Ok> put_trampoline(const Window& window, TargetAddr at, TargetAddr area);
@@ -248,7 +248,7 @@ private:
     std::vector<std::byte> original_, text_;
     CodeBuffer code_, stub_code_, jump_;
 };
-Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr area);
+Result<Patch> build_patch(const Window& window, const Placement& place, TargetAddr area);
 
 // Where a thread is that stopped at pc in patched text or in a trampoline. A trap of an
 // int3 leaves the pc one behind it: subtract that first.

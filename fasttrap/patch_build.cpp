@@ -207,7 +207,7 @@ void PatchBuilder::into_block(Patch& patch) const
     patch.stub_code = put(stub_code_.bytes);
 }
 
-Result<Patch> PatchBuilder::build(const Window& window, const Place& place,
+Result<Patch> PatchBuilder::build(const Window& window, const Placement& place,
                                   TargetAddr area)
 {
     const Arch& arch = *window.arch;
@@ -248,7 +248,7 @@ Result<Patch> PatchBuilder::build(const Window& window, const Place& place,
     return patch;
 }
 
-Result<Patch> build_patch(const Window& window, const Place& place, TargetAddr area)
+Result<Patch> build_patch(const Window& window, const Placement& place, TargetAddr area)
 {
     return PatchBuilder().build(window, place, area);
 }

@@ -6,7 +6,6 @@
 
 namespace dt {
 
-inline constexpr std::size_t max_insn_bytes = 15;
 inline constexpr std::string_view inner_branch = "a branch in the window leads into it";
 
 struct Run {
@@ -14,7 +13,7 @@ struct Run {
 
     std::vector<WindowInsn> insns;
     std::uint8_t padding = 0; // behind an instruction that does not go on
-    std::array<std::byte, 15> padding_text{};
+    std::array<std::byte, max_insn_bytes> padding_text{};
     std::string_view reason; // why it did not go on
     TargetAddr end(TargetAddr start) const
     {

@@ -6,6 +6,7 @@
 // through pages that are in use and not crowded, because a page that nobody touches costs
 // the target nothing, then through all but the crowded ones, then everywhere. What only d1
 // binds begins in the block of 64 KiB that had room last time.
+#include "base/page_bytes.hpp"
 #include "fasttrap/displacement.hpp"
 #include "fasttrap/zeroed_words.hpp"
 
@@ -19,7 +20,6 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t enter_bytes = 16; // at an area's start
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t crowded_bytes = 1280; // free in a page, mostly in small holes
 constexpr std::uint64_t block_bytes = 65536;
 constexpr std::uint64_t small_area = 4 * page_bytes; // and less: for stubs alone
@@ -237,7 +237,7 @@ std::optional<TargetAddr> TrampolineSpace::take_plain(const Window& window,
 
 // The trampoline stands where the first jump can lead; what that leaves of the second
 // jump's displacement must lead to room for a stub.
-std::optional<Place> TrampolineSpace::take_pair(const Window& window,
+std::optional<Placement> TrampolineSpace::take_pair(const Window& window,
                                                 std::size_t n_bytes)
 {
     Constraint c = constraint_of(window);
@@ -265,12 +265,12 @@ std::optional<Place> TrampolineSpace::take_pair(const Window& window,
             return area.bytes < n_bytes ? std::nullopt : with_stub(area, pass);
         });
         if (found)
-            return Place{*found, stub};
+            return Placement{*found, stub};
     }
     return std::nullopt;
 }
 
-std::optional<Place> TrampolineSpace::take_punned(const Window& window,
+std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
                                                   std::size_t n_bytes)
 {
     std::optional<TargetAddr> stub = take_stub(window, {});
@@ -281,7 +281,7 @@ std::optional<Place> TrampolineSpace::take_punned(const Window& window,
         give_back(*stub, stub_bytes);
         return std::nullopt;
     }
-    return Place{*to, stub};
+    return Placement{*to, stub};
 }
 
 std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window,
@@ -315,17 +315,17 @@ std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window,
     return std::nullopt;
 }
 
-std::optional<Place> TrampolineSpace::take(const Window& window, std::size_t n_bytes)
+std::optional<Placement> TrampolineSpace::take(const Window& window, std::size_t n_bytes)
 {
     if (window.form == PatchForm::pair)
         return take_pair(window, n_bytes);
     if (window.form == PatchForm::punned)
         return take_punned(window, n_bytes);
     std::optional<TargetAddr> at = take_plain(window, n_bytes, std::nullopt);
-    return at ? std::optional(Place{*at, std::nullopt}) : std::nullopt;
+    return at ? std::optional(Placement{*at, std::nullopt}) : std::nullopt;
 }
 
-void TrampolineSpace::give_back(const Place& place, std::size_t n_bytes)
+void TrampolineSpace::give_back(const Placement& place, std::size_t n_bytes)
 {
     give_back(place.trampoline, n_bytes);
     if (place.stub)

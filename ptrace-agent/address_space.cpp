@@ -2,6 +2,7 @@
 // Reading and writing a target's memory, and what we have in it.
 #include "ptrace-agent/address_space.hpp"
 
+#include "base/page_bytes.hpp"
 #include "ptrace-agent/call_stub.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/unwind.hpp"
@@ -16,7 +17,6 @@
 namespace dt::agent {
 
 constexpr std::byte breakpoint{0xcc}; // int3
-constexpr std::size_t page_bytes = 4096;
 
 static TargetAddr page_of(TargetAddr at)
 {

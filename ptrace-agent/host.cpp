@@ -3,6 +3,7 @@
 #include "ptrace-agent/host.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/page_bytes.hpp"
 #include "dif/float.h"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/unwind.hpp"
@@ -17,7 +18,6 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint32_t max_looks = 1000; // at a shard that is being drained
 
 static FiringHost& self(dt_host* host)

@@ -11,6 +11,7 @@
 // named; the target then keeps what it has, which is nothing.
 #include "ptrace-agent/injection.hpp"
 
+#include "base/page_bytes.hpp"
 #include "ptrace-agent/linker.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"

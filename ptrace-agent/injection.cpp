@@ -3,6 +3,7 @@
 // through a socket, of which the agent takes an end (pidfd_getfd).
 #include "ptrace-agent/injection.hpp"
 
+#include "base/page_bytes.hpp"
 #include "ptrace-agent/proc_files.hpp"
 
 #include <cstring>

@@ -2,12 +2,13 @@
 // Windows for sites, and room for their trampolines near the text.
 #include "ptrace-agent/jump_plan.hpp"
 
+#include "base/page_bytes.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 
 namespace dt::agent {
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t near_stack = 64 << 20; // room that a stack may want
 constexpr std::uint64_t near_heap = 256 << 20; // room that brk(2) may want
 constexpr std::uint64_t lowest_address = 1 << 20;
@@ -339,7 +340,7 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     return result;
 }
 
-Result<Patch> build_patch(AddressSpace& space, const Window& window, const Place& place,
+Result<Patch> build_patch(AddressSpace& space, const Window& window, const Placement& place,
                           PatchBuilder& builder)
 {
     return builder.build(window, place,

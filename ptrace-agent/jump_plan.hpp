@@ -26,7 +26,7 @@ public:
 };
 
 struct Taken {
-    Place place;
+    Placement place;
     std::size_t n_bytes = 0; // for the trampoline; 0: no place was found
 };
 
@@ -43,7 +43,7 @@ bool can_jump(const Tracepoint& tp);
 // TrampolineSpace for each window.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile);
-Result<Patch> build_patch(AddressSpace& space, const Window& window, const Place& place,
+Result<Patch> build_patch(AddressSpace& space, const Window& window, const Placement& place,
                           PatchBuilder& builder);
 
 } // namespace dt::agent

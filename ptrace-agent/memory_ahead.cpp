@@ -5,6 +5,7 @@
 #include "ptrace-agent/memory_ahead.hpp"
 
 #include "base/no_signals.hpp"
+#include "base/page_bytes.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +24,6 @@ namespace dt::agent {
 
 constexpr std::size_t block_bytes = 16 << 20; // less than M_MMAP_THRESHOLD
 constexpr std::size_t part_bytes = 128 << 10;
-constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t scarce = 8; // of what is free, a part of this is not much
 
 static std::span<std::byte> pages_in(std::span<std::byte> bytes)

@@ -2,6 +2,7 @@
 #include "ptrace-agent/memory_limits.hpp"
 
 #include "base/fd.hpp"
+#include "base/page_bytes.hpp"
 #include "ptrace-agent/proc_files.hpp"
 
 #include <fcntl.h>
@@ -9,8 +10,6 @@
 #include <unistd.h>
 
 namespace dt::agent {
-
-constexpr std::uint64_t page_bytes = 4096;
 
 static std::uint64_t status_kib(pid_t pid, const char* name)
 {

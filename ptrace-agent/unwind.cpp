@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/unwind.hpp"
 
+#include "base/page_bytes.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/unwind_rules.hpp"
 
@@ -9,8 +10,6 @@
 #include <libunwind-ptrace.h>
 
 namespace dt::agent {
-
-constexpr std::uint64_t page_bytes = 4096;
 
 // A few pages of the target as they are now: a walk reads the same ones word by word.
 class PageCache {

@@ -2,6 +2,7 @@
 // Grabbing, creating and naming.
 #include "libdtrace/api/processes.hpp"
 
+#include "base/hex_text.hpp"
 #include "libdtrace/api/debug.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 
@@ -11,13 +12,6 @@
 #include <unistd.h>
 
 namespace dt {
-
-static std::string hex_text(std::uint64_t addr)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(addr));
-    return text;
-}
 
 // The agent says what it was doing, and so do those who call us: once is enough.
 static Error without(const std::string& doing, const Error& error)

@@ -11,14 +11,12 @@
 #include "dif/actions.h"
 
 #include <cstring>
-#include <limits>
 
 namespace dt {
 
 namespace {
 
 constexpr std::uint64_t u32_max = 0xffffffffu;
-constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
 // Is this argument itself an action with a value: ustack(), usym(x)?
 const ActionRow* valued_action(const Node& node)

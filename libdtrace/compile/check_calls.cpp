@@ -8,13 +8,10 @@
 #include "dif/subrs.h"
 
 #include <cstring>
-#include <limits>
 
 namespace dt {
 
 namespace {
-
-constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
 constexpr const char* kernel_only =
     "needs the kernel: the dtrace kernel module is not loaded";

@@ -25,6 +25,7 @@
 #include "libdtrace/compile/prototypes.hpp"
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -195,6 +196,7 @@ private:
     Ident* resolve_function(Node& node);
     void check_arguments(Node& node);
     const Prototype& prototype_of(const Ident& function);
+    static constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
     void check_count(const Node& node, const std::string& name, std::size_t least,
                      std::size_t most);
     [[noreturn]] void bad_argument(const Node& node, std::size_t n,

@@ -6,17 +6,14 @@
 // the Solaris compilers have it.
 #include "libdtrace/compile/lexer.hpp"
 
+#include "libdtrace/compile/characters.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 
 namespace dt {
 
 namespace {
-
-bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 int hex_digit(char c)
 {

@@ -2,16 +2,13 @@
 // See macro.hpp.
 #include "libdtrace/compile/macro.hpp"
 
+#include "libdtrace/compile/characters.hpp"
+
 #include <algorithm>
 
 namespace dt {
 
 namespace {
-
-bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 bool is_word(char c)
 {

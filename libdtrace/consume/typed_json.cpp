@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A value by its type, as JSON: what typed.cpp writes for people.
+#include "base/hex_text.hpp"
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/structured.hpp"
 #include "libdtrace/consume/typed.hpp"
@@ -13,13 +14,6 @@ using Json = nlohmann::ordered_json;
 using Bytes = std::span<const std::byte>;
 
 static Json value_json(const Type* type, Bytes bytes, int depth);
-
-static std::string hex_text(std::uint64_t value)
-{
-    std::string text = "0x";
-    put_hex(text, value);
-    return text;
-}
 
 Json bytes_json(Bytes bytes)
 {

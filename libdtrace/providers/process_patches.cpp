@@ -2,6 +2,8 @@
 // Differences of text explained: jumps against the runtime's sites.
 #include "libdtrace/providers/process_patches.hpp"
 
+#include "base/hex_text.hpp"
+#include "base/page_bytes.hpp"
 #include "libdtrace/providers/text_differences.hpp"
 #include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/proc_files.hpp"
@@ -18,7 +20,6 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::byte int3{0xcc}, jmp_rel32{0xe9};
 constexpr std::byte jump_prefix{0x67}; // that may stand before it
 constexpr std::size_t jump_bytes = 5;
@@ -33,13 +34,6 @@ template <class Word> Word word_at(std::span<const std::byte> bytes, std::size_t
     Word word{};
     std::memcpy(&word, bytes.data() + at, sizeof word);
     return word;
-}
-
-std::string hex_text(std::uint64_t value)
-{
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return text;
 }
 
 // The runtime in a process, and its sites by where their trampolines come back.

@@ -2,6 +2,7 @@
 // Page by page, and only pages that were written to.
 #include "libdtrace/providers/text_differences.hpp"
 
+#include "base/page_bytes.hpp"
 #include "ptrace-agent/proc_files.hpp"
 
 #include <algorithm>
@@ -15,7 +16,6 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::size_t jump_bytes = 5;
 
 // The file that is mapped there, for its raw bytes.

@@ -13,6 +13,7 @@
 //                   there and .symtab is not
 #include "libdtrace/symbols/mapped_file.hpp"
 
+#include "base/page_bytes.hpp"
 #include "libdtrace/symbols/elf_sections.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 
@@ -30,7 +31,6 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t largest_memory_image = 64 << 20;
 constexpr std::size_t max_descriptors = 4096; // that are looked at for a mapped file
 

@@ -2,27 +2,14 @@
 // ProcessSymbols: names to addresses, addresses to text.
 #include "libdtrace/symbols/process_symbols.hpp"
 
+#include "base/hex_text.hpp"
 #include "libdtrace/symbols/demangle.hpp"
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 namespace dt {
-
-namespace {
-
-std::string hex(std::uint64_t value)
-{
-    std::array<char, 24> text{};
-    std::snprintf(text.data(), text.size(), "0x%llx",
-                  static_cast<unsigned long long>(value));
-    return text.data();
-}
-
-} // namespace
 
 Result<std::unique_ptr<ProcessSymbols>> ProcessSymbols::open(pid_t pid,
                                                              ImageCache& cache)
@@ -136,17 +123,17 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
 std::string ProcessSymbols::format_module(TargetAddr addr) const
 {
     const Module* module = module_at(addr);
-    return module ? printable_name(module->name) : hex(addr.value);
+    return module ? printable_name(module->name) : hex_text(addr.value);
 }
 
 std::string ProcessSymbols::format_function(TargetAddr addr) const
 {
     Symbol symbol = lookup(addr);
     if (!symbol.module)
-        return hex(addr.value);
+        return hex_text(addr.value);
     return printable_name(symbol.module->name) + "`" +
            (symbol.function ? printable_name(demangled_or_same(symbol.name))
-                            : hex(addr.value));
+                            : hex_text(addr.value));
 }
 
 std::string ProcessSymbols::format_address(TargetAddr addr) const
@@ -154,7 +141,7 @@ std::string ProcessSymbols::format_address(TargetAddr addr) const
     std::string text = format_function(addr);
     Symbol symbol = lookup(addr);
     if (symbol.function && symbol.offset != 0)
-        text += "+" + hex(symbol.offset);
+        text += "+" + hex_text(symbol.offset);
     return text;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/static_probes.hpp"
 
+#include "base/hex_text.hpp"
 #include "libdtrace/symbols/elf_sections.hpp"
 #include "usdt/definition_notes.hpp"
 #include "usdt/probe_notes.hpp"
@@ -21,13 +22,6 @@ const ElfSegment* segment_at(const ElfImage& image, std::uint64_t at)
     return nullptr;
 }
 
-std::string hex(std::uint64_t n)
-{
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(n));
-    return text;
-}
-
 // As -l shows it: text that no symbol covers has no name.
 std::string function_at(ElfImage& image, std::uint64_t at, std::uint64_t& offset)
 {
@@ -44,7 +38,7 @@ public:
     void add(const usdt::ProbeNote& note, std::uint64_t moved_by)
     {
         StaticSite site{note.at + moved_by, 0, 0, note.arguments};
-        std::string who = note.provider + ":" + note.name + " at " + hex(site.at);
+        std::string who = note.provider + ":" + note.name + " at " + hex_text(site.at);
         const ElfSegment* text = segment_at(image_, site.at);
         if (text == nullptr || !text->executable) {
             tell(who + " is not in the text");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An instruction's length and its flow, by table, some ten times as fast as decode().
 //
-//   prefixes ── opcode ──> Row { tail, traits } ── ModRM ──> length, displacement
+//   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
 //
 // The rows are made of the same tails as lay_out()'s, with which a test compares the
 // lengths. Whether the bytes mean anything is not asked: text that is not code gets
@@ -19,9 +19,7 @@ namespace dt::x86 {
 
 namespace {
 
-constexpr std::size_t max_length = 15;
-
-struct Row {
+struct GlanceRow {
     Tail tail = bare;
     std::uint16_t traits = 0; // of Glance
     bool special = false;     // more to ask than a table says
@@ -38,7 +36,7 @@ constexpr bool is_prefix(unsigned byte)
            byte == 0x36 || byte == 0x3e || byte == 0x64 || byte == 0x65;
 }
 
-constexpr void simplify(Row& row)
+constexpr void simplify(GlanceRow& row)
 {
     switch (row.tail) {
     case imm8:
@@ -64,8 +62,8 @@ constexpr void simplify(Row& row)
     row.simple = !row.special;
 }
 
-constexpr std::array<Row, 256> rows_of_map0 = [] {
-    std::array<Row, 256> rows{};
+constexpr std::array<GlanceRow, 256> rows_of_map0 = [] {
+    std::array<GlanceRow, 256> rows{};
     for (unsigned op = 0; op < 256; ++op)
         rows[op].tail = tail_of_map0(op);
     auto set = [&](unsigned op, std::uint16_t traits) { rows[op].traits = traits; };
@@ -89,8 +87,8 @@ constexpr std::array<Row, 256> rows_of_map0 = [] {
     return rows;
 }();
 
-constexpr std::array<Row, 256> rows_of_map1 = [] {
-    std::array<Row, 256> rows{};
+constexpr std::array<GlanceRow, 256> rows_of_map1 = [] {
+    std::array<GlanceRow, 256> rows{};
     for (unsigned op = 0; op < 256; ++op)
         rows[op].tail = tail_of_map1(op);
     for (unsigned op = 0x80; op < 0x90; ++op)
@@ -162,7 +160,7 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;
-    const Row* row = &rows_of_map0[text[at]];
+    const GlanceRow* row = &rows_of_map0[text[at]];
     if (text[at] == 0x0f)
         row = &rows_of_map1[text[++at]];
     ++at;
@@ -192,17 +190,17 @@ public:
     Glance look()
     {
         take_prefixes();
-        if (at_ >= max_length)
+        if (at_ >= max_insn_bytes)
             return {};
         unsigned op = text_[at_++];
-        Row row = rows_of_map0[op];
+        GlanceRow row = rows_of_map0[op];
         if (op == 0x0f) {
             op = text_[at_++];
             row = rows_of_map1[op];
             map_ = 1;
             if (op == 0x38 || op == 0x3a) {
                 ++at_;
-                row = Row{op == 0x38 ? modrm : modrm_imm8, 0, false};
+                row = GlanceRow{op == 0x38 ? modrm : modrm_imm8, 0, false};
                 map_ = 2;
             }
         }
@@ -213,7 +211,7 @@ public:
         if (tail_ == modrm || tail_ >= modrm_imm8)
             take_modrm();
         take_immediate();
-        if (at_ > max_length)
+        if (at_ > max_insn_bytes)
             return {};
         found_.length = static_cast<std::uint8_t>(at_);
         return found_;
@@ -225,7 +223,7 @@ private:
 
     void take_prefixes()
     {
-        for (; at_ < max_length; ++at_) {
+        for (; at_ < max_insn_bytes; ++at_) {
             std::uint8_t byte = text_[at_];
             if (prefix_bits[byte] != 0) {
                 prefixes_ |= prefix_bits[byte];
@@ -306,11 +304,11 @@ private:
     {
         if (op == 0x8f && (text_[at_] & 0x1f) < 8)
             return; // pop
-        Layout layout = lay_out(std::as_bytes(std::span(text_, max_length)));
+        Layout layout = lay_out(std::as_bytes(std::span(text_, max_insn_bytes)));
         found_.traits = 0;
         tail_ = bare;
         if (layout.problem != Layout::fine) {
-            at_ = max_length + 1;
+            at_ = max_insn_bytes + 1;
             return;
         }
         if (layout.modrm_at != 0 && (text_[layout.modrm_at] & 0xc7) == 5) {
@@ -393,7 +391,7 @@ private:
 Glance glance(std::span<const std::byte> text)
 {
     constexpr std::size_t room =
-        2 * max_length + 2; // looking goes on before it refuses
+        2 * max_insn_bytes + 2; // looking goes on before it refuses
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     if (text.size() >= room) {
         Glance found = quick_look(bytes);

@@ -9,8 +9,6 @@ namespace dt::x86 {
 
 namespace {
 
-constexpr std::size_t max_length = 15;
-
 // A cursor that stops at the end of the text and remembers that it did.
 struct Cursor {
     std::span<const std::byte> text;
@@ -74,7 +72,7 @@ bool take_legacy_prefix(Cursor& in, Layout& out)
 
 void take_prefixes(Cursor& in, Layout& out)
 {
-    while (in.at < max_length) {
+    while (in.at < max_insn_bytes) {
         if (take_legacy_prefix(in, out)) {
             out.misplaced_rex |= out.has_rex;
             out.has_rex = false;
@@ -241,7 +239,7 @@ unsigned imm_size_of(const Layout& out, Tail tail, unsigned reg)
 Layout lay_out(std::span<const std::byte> text)
 {
     Layout out;
-    Cursor in{text.first(std::min(text.size(), max_length))};
+    Cursor in{text.first(std::min(text.size(), max_insn_bytes))};
     take_prefixes(in, out);
     take_opcode(in, out);
     Tail tail = tail_of(out);
@@ -256,8 +254,8 @@ Layout lay_out(std::span<const std::byte> text)
     in.at += imm_size;
 
     if (in.ran_out || in.at > in.text.size())
-        out.problem = text.size() < max_length ? Layout::too_short : Layout::too_long;
-    out.length = static_cast<std::uint8_t>(std::min(in.at, max_length));
+        out.problem = text.size() < max_insn_bytes ? Layout::too_short : Layout::too_long;
+    out.length = static_cast<std::uint8_t>(std::min(in.at, max_insn_bytes));
     if (out.w)
         out.prefixes |= prefix_rex_w;
     return out;

@@ -181,7 +181,7 @@ Result<Ok> put_indirect_jump(const Instruction& call, CodeBuffer& out)
     }
     Instruction jump = call;
     // ff /2 and ff /4
-    jump.bytes[call.modrm_at] ^= std::byte{(2 ^ 4) << 3};
+    jump.bytes[call.modrm_at] ^= std::byte{(0x2 ^ 0x4) << 3};
     if (!call.rip_relative) {
         out.append(jump.text());
         return Ok{};

@@ -31,7 +31,7 @@ Reach only_reach_of(const Window& window)
 
 struct Built {
     TrampolineSpace space;
-    Place place;
+    Placement place;
     Patch patch;
 };
 
@@ -317,7 +317,7 @@ TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
         auto place = space.take(window, trampoline_bytes(window));
         ASSERT_TRUE(place) << hex;
         TargetAddr from = *space.area_of(place->trampoline);
-        Place far = *place;
+        Placement far = *place;
         far.trampoline = TargetAddr{0x7f0000000000};
         EXPECT_FALSE(builder.build(window, far, from));
         auto used = builder.build(window, *place, from);

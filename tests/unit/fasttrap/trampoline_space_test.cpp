@@ -18,7 +18,7 @@ TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
     space.add_area(area, 65536);
     std::size_t n = trampoline_bytes(window);
     std::vector<TargetAddr> taken;
-    while (std::optional<Place> at = space.take(window, n)) {
+    while (std::optional<Placement> at = space.take(window, n)) {
         Result<Patch> patch = build_patch(window, *at, *space.area_of(at->trampoline));
         ASSERT_TRUE(patch);
         EXPECT_LE(patch->code.size(), n);
@@ -57,7 +57,7 @@ TEST(TrampolineSpace, ServesEveryCombinationOfTrappingBytes)
         start = TargetAddr{(start.value + 4095) & ~4095ULL};
         TrampolineSpace space;
         space.add_area(start, 65536);
-        std::optional<Place> at = space.take(window, trampoline_bytes(window));
+        std::optional<Placement> at = space.take(window, trampoline_bytes(window));
         ASSERT_TRUE(at) << hex;
         Result<Patch> patch = build_patch(window, *at, *space.area_of(at->trampoline));
         ASSERT_TRUE(patch);
@@ -106,7 +106,7 @@ TEST(TrampolineSpace, KeepsDataInReach)
     space.add_area(TargetAddr{0x100000}, 65536);
     EXPECT_FALSE(space.take(window, trampoline_bytes(window)));
     space.add_area(TargetAddr{0x500000}, 65536);
-    std::optional<Place> at = space.take(window, trampoline_bytes(window));
+    std::optional<Placement> at = space.take(window, trampoline_bytes(window));
     ASSERT_TRUE(at);
     EXPECT_EQ(space.area_of(at->trampoline), TargetAddr{0x500000});
     EXPECT_TRUE(build_patch(window, *at, *space.area_of(at->trampoline)));
@@ -142,7 +142,7 @@ TEST(TrampolineSpace, NeverHandsOutAByteTwice)
         }
         const Window& window = windows[(random >> 33) % windows.size()];
         std::size_t n = 20 + (random >> 50) % 60;
-        if (std::optional<Place> at = space.take(window, n)) {
+        if (std::optional<Placement> at = space.take(window, n)) {
             EXPECT_GE(at->trampoline, area + 16);
             mark(at->trampoline, n, 1);
             taken.emplace_back(at->trampoline, n);

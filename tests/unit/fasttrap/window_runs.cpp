@@ -183,7 +183,7 @@ bool WindowRuns::patch(Sequence& s)
     std::memset(ft_window_sites, 0, sizeof ft_window_sites);
     for (const Window& window : plan.windows) {
         std::size_t n = trampoline_bytes(window);
-        std::optional<Place> to = space_.take(window, n);
+        std::optional<Placement> to = space_.take(window, n);
         if (!to && window.form == PatchForm::punned) {
             map_for_stub(window);
             to = space_.take(window, n);

@@ -21,15 +21,8 @@ using namespace runtime_test;
 namespace {
 
 const char* const count = "pid1:a.out:work:entry { @ = count(); }";
-const InProcess::Probe entry{"pid1:a.out:work:entry"};
-constexpr std::uint64_t arithmetic = 0x8d5, direction = 0x400, alignment = 0x40000;
 
-const void* address(void (*function)())
-{
-    return reinterpret_cast<const void*>(function);
-}
-
-std::uint64_t counted(InProcess& runtime)
+std::uint64_t fires_counted(InProcess& runtime)
 {
     std::uint64_t n = 0;
     for (const auto& entry : runtime.session.aggregations())
@@ -49,7 +42,7 @@ TEST(Enter, CountsEachCallOfEightThreadsOnce)
         });
     for (auto& thread : threads)
         thread.join();
-    EXPECT_EQ(counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD), 800000u);
+    EXPECT_EQ(fires_counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD), 800000u);
     EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
     EXPECT_EQ(runtime.n_upcalls, 0u);
 }
@@ -91,7 +84,7 @@ TEST(Enter, KeepsRegistersOfASiteThatFiresNothing)
             with_registers(&after, work);
             EXPECT_EQ(std::memcmp(&before, &after, sizeof before), 0);
         }
-        EXPECT_EQ(counted(runtime), 0u);
+        EXPECT_EQ(fires_counted(runtime), 0u);
     }
 }
 
@@ -206,7 +199,7 @@ TEST(Enter, FiresAConditionalReturnOnlyWhenTheJumpIsTaken)
             Registers before = registers;
             with_registers(&registers, work);
             ASSERT_EQ(std::memcmp(&before, &registers, sizeof before), 0);
-            EXPECT_EQ(counted(runtime), asked[cc / 2] != (cc % 2)) << cc << " " << bits;
+            EXPECT_EQ(fires_counted(runtime), asked[cc / 2] != (cc % 2)) << cc << " " << bits;
         }
     }
 }
@@ -240,7 +233,7 @@ TEST(Enter, TakesTheRedZoneForTheProgramsOwn)
     InProcess runtime(count);
     Function work = runtime.probed({entry}, address(red_zone_back));
     EXPECT_EQ(red_zone_after(work), 0);
-    EXPECT_EQ(counted(runtime), 1u);
+    EXPECT_EQ(fires_counted(runtime), 1u);
 }
 
 TEST(Enter, WorksOnAnyAlignmentOfTheStack)
@@ -249,7 +242,7 @@ TEST(Enter, WorksOnAnyAlignmentOfTheStack)
     Function work = runtime.probed({entry}, address(probed_work));
     for (long off = 0; off < 64; off++)
         with_stack_off_by(off, work);
-    EXPECT_EQ(counted(runtime), 64u);
+    EXPECT_EQ(fires_counted(runtime), 64u);
 }
 
 TEST(Enter, UsesAtMost160BytesOfTheStackItCameOn)
@@ -261,7 +254,7 @@ TEST(Enter, UsesAtMost160BytesOfTheStackItCameOn)
     mprotect(page, 4096, PROT_NONE);
     // 8 for the call's return address.
     with_stack_at(page + 4096 + 160 + 8, work);
-    EXPECT_EQ(counted(runtime), 1u);
+    EXPECT_EQ(fires_counted(runtime), 1u);
     munmap(page, 8192);
 }
 
@@ -278,7 +271,7 @@ TEST(Enter, CountsADropForEachFiringThatFindsNoShardFree)
     EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 2u);
     runtime.session.shard(1).lock = 0;
     work();
-    EXPECT_EQ(counted(runtime), 2u);
+    EXPECT_EQ(fires_counted(runtime), 2u);
     EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 2u);
     for (unsigned n = 0; n < 2; n++)
         EXPECT_EQ(runtime.session.shard(n).lock, n == 0 ? 1u : 0u);
@@ -301,7 +294,7 @@ TEST(Enter, FindsShardsWhenThereAreFewerThanProcessors)
         for (auto& thread : threads)
             thread.join();
     }
-    EXPECT_EQ((counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD)) % 4000,
+    EXPECT_EQ((fires_counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD)) % 4000,
               0u);
 }
 
@@ -330,7 +323,7 @@ TEST(Enter, FiresInASignalHandlerThatInterruptsAFiring)
     setitimer(ITIMER_REAL, &often, nullptr);
     signal(SIGALRM, SIG_DFL);
     EXPECT_GE(n_alarms, 300u);
-    EXPECT_EQ(counted(runtime), n + n_alarms);
+    EXPECT_EQ(fires_counted(runtime), n + n_alarms);
     EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
 }
 
@@ -349,7 +342,7 @@ TEST(Enter, FiresOnASignalStackOfTheSmallestSize)
     signal(SIGUSR1, SIG_DFL);
     stack.ss_flags = SS_DISABLE;
     sigaltstack(&stack, nullptr);
-    EXPECT_EQ(counted(runtime), 1u);
+    EXPECT_EQ(fires_counted(runtime), 1u);
 }
 
 } // namespace

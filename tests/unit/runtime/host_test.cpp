@@ -15,9 +15,6 @@ using namespace runtime_test;
 
 namespace {
 
-const InProcess::Probe entry{"pid1:a.out:work:entry"};
-const InProcess::Probe ret{"pid1:a.out:work:return", DT_RT_RETURN, 0x17};
-
 std::string on_entry(const std::string& body)
 {
     return "pid1:a.out:work:entry { " + body + " }";

@@ -17,6 +17,10 @@
 namespace runtime_test {
 
 using Function = void (*)();
+inline const void* address(Function function)
+{
+    return reinterpret_cast<const void*>(function);
+}
 
 class InProcess {
 public:
@@ -73,6 +77,12 @@ private:
     static void on_signal(int signal, siginfo_t* info, void* context);
     static void answer(int signal, siginfo_t* info, void* context);
 };
+
+inline const InProcess::Probe entry{"pid1:a.out:work:entry"};
+inline const InProcess::Probe ret{"pid1:a.out:work:return", DT_RT_RETURN, 0x17};
+
+// Bits of rflags.
+constexpr std::uint64_t arithmetic = 0x8d5, direction = 0x400, alignment = 0x40000;
 
 } // namespace runtime_test
 

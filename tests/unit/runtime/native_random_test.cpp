@@ -13,8 +13,6 @@ using namespace runtime_test;
 
 namespace {
 
-constexpr std::uint64_t arithmetic = 0x8d5, direction = 0x400, alignment = 0x40000;
-
 class Generator : public Random {
 public:
     using Random::Random;

@@ -15,11 +15,6 @@
 
 namespace runtime_test {
 
-const void* address(void (*function)())
-{
-    return reinterpret_cast<const void*>(function);
-}
-
 void call(Function function, unsigned long argument)
 {
     reinterpret_cast<void (*)(unsigned long)>(function)(argument);

@@ -12,10 +12,6 @@
 namespace runtime_test {
 
 inline const char* const count_entries = "pid1:a.out:work:entry { @ = count(); }";
-inline const InProcess::Probe entry{"pid1:a.out:work:entry"};
-inline const InProcess::Probe ret{"pid1:a.out:work:return", DT_RT_RETURN, 0x17};
-
-const void* address(void (*function)());
 void call(Function function, unsigned long argument);
 
 struct Counted {

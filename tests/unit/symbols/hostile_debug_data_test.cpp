@@ -14,7 +14,7 @@
 
 using namespace dt;
 
-static std::size_t use(const std::vector<std::byte>& bytes)
+static std::size_t read_types(const std::vector<std::byte>& bytes)
 {
     Fd fd(::memfd_create("damaged", MFD_CLOEXEC));
     EXPECT_EQ(::write(fd.get(), bytes.data(), bytes.size()),
@@ -66,7 +66,7 @@ TEST_P(HostileDebugData, ChangedBytesDoNotCrashTheReader)
     const auto whole = read_file(SHAPES "." + std::string(GetParam()) + ".so");
     const auto sections = debug_sections(whole);
     ASSERT_FALSE(sections.empty());
-    EXPECT_GT(use(whole), 10u);
+    EXPECT_GT(read_types(whole), 10u);
     std::mt19937 random(20260101);
     constexpr unsigned char values[] = {0, 1, 2, 0x7f, 0x80, 0xff};
     auto begin = std::chrono::steady_clock::now();
@@ -78,7 +78,7 @@ TEST_P(HostileDebugData, ChangedBytesDoNotCrashTheReader)
             bytes[one] = i % 2 == 0 ? std::byte{values[random() % std::size(values)]}
                                     : bytes[at + random() % size];
         }
-        use(bytes);
+        read_types(bytes);
     }
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
@@ -94,7 +94,7 @@ TEST_P(HostileDebugData, SectionsCutShortDoNotCrashTheReader)
             std::memcpy(bytes.data() + header.e_shoff + i * sizeof(Elf64_Shdr) +
                             offsetof(Elf64_Shdr, sh_size),
                         &size, sizeof size);
-            use(bytes);
+            read_types(bytes);
         }
 }
 

@@ -15,7 +15,7 @@
 
 using namespace dt;
 
-static int use(const std::vector<std::byte>& bytes)
+static int read_all(const std::vector<std::byte>& bytes)
 {
     auto image = ElfImage::from_bytes(bytes, "hostile");
     if (!image)
@@ -38,9 +38,9 @@ static int use(const std::vector<std::byte>& bytes)
 TEST(HostileElf, TruncatedAtEveryPlaceGivesAnErrorOrPartOfTheTruth)
 {
     auto whole = read_file(PLUGIN);
-    EXPECT_GT(use(whole), 1);
+    EXPECT_GT(read_all(whole), 1);
     for (std::size_t n = 0; n < whole.size(); n += n < 4096 ? 1 : 61)
-        use({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n)});
+        read_all({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n)});
 }
 
 TEST(HostileElf, MutatedBytesDoNotCrashTheReader)
@@ -61,7 +61,7 @@ TEST(HostileElf, MutatedBytesDoNotCrashTheReader)
                 at = header.e_shoff + random() % (header.e_shnum * sizeof(Elf64_Shdr));
             bytes[at] = std::byte{values[random() % std::size(values)]};
         }
-        use(bytes);
+        read_all(bytes);
     }
 }
 
@@ -79,14 +79,14 @@ TEST(HostileElf, CountsAndOffsetsAtTheEdgesAreRefusedOrCut)
                 std::memcpy(bytes.data() + header.e_shoff +
                                 section * sizeof(Elf64_Shdr) + field,
                             &edge, sizeof(edge));
-                use(bytes);
+                read_all(bytes);
             }
     for (std::size_t at = 16; at < header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr);
          at += 2)
         for (std::uint64_t edge : edges) {
             auto bytes = whole;
             std::memcpy(bytes.data() + at, &edge, at % 8 == 0 ? 8 : 2);
-            use(bytes);
+            read_all(bytes);
         }
 }
 
