@@ -198,6 +198,10 @@ Parser::Parameters Parser::parameters(Tok close)
             list.varargs = true;
             break;
         }
+        if (in_probe_ && at(Tok::Ident) && !starts_type(token_))
+            fail(Tag::TYPE_ERR, place,
+                 "failed to resolve " + token_.text +
+                     ": Unknown type name; declare it before the provider");
         Specifiers base = specifiers();
         bool is_register = base.storage == Storage::Other && place.c_header;
         if ((base.storage != Storage::None && !is_register) ||

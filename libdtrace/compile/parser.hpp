@@ -253,6 +253,7 @@ private:
     int depth_ = 0;
     mutable std::string unknown_type_; // the last name with a backquote that is no type
     int c_parameters_ = 0; // how many parameter lists of C's functions are open
+    bool in_probe_ = false; // among the arguments of a provider's probe
     std::unordered_map<std::string, Constant> enumerators_;
     std::unordered_map<std::string, const Type*> c_objects_; // functions, variables
     std::unordered_set<std::string> variables_;

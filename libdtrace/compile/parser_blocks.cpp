@@ -124,7 +124,9 @@ void Parser::provider_arguments(std::vector<const Type*>& types,
                                 std::vector<std::string>& names)
 {
     Place place = token_.at;
+    in_probe_ = true;
     Parameters list = parameters(Tok::RParen);
+    in_probe_ = false;
     if (list.varargs)
         fail(Tag::DECL_PROTO_VARARGS, place,
              "probe prototype may not use a variable-length argument list");
