@@ -179,6 +179,8 @@ void Processes::follow(pid_t parent, pid_t child)
     auto process = std::make_unique<ps_prochandle>();
     process->pid = child;
     process->followed = parent;
+    const ps_prochandle* from = find(parent);
+    process->origin = from != nullptr && from->followed != 0 ? from->origin : parent;
     process->implied = true;
     if (auto symbols = ProcessSymbols::open(child, images_))
         process->symbols = std::move(*symbols);
@@ -201,16 +203,25 @@ ps_prochandle* Processes::find(pid_t pid)
     return nullptr;
 }
 
-const ps_prochandle& Processes::origin_of(const ps_prochandle& process)
+void Processes::bury()
 {
-    const ps_prochandle* at = &process;
-    while (at->followed != 0) {
-        const ps_prochandle* parent = find(at->followed);
-        if (parent == nullptr || parent == at)
-            break;
-        at = parent;
+    auto is_done = [](const auto& process) {
+        return !process->alive && (process->followed != 0 || process->newcomer);
+    };
+    bool traced = false;
+    for (auto& process : processes_) {
+        if (!is_done(process))
+            continue;
+        // One that ended before it was looked at had what its parent had.
+        const ProcessSymbols* parent =
+            process->followed != 0 ? traced_symbols(process->followed, traced) : nullptr;
+        const bool like_parent =
+            parent != nullptr && !process->execed &&
+            (process->symbols == nullptr || parent->has_modules_of(*process->symbols));
+        ended_.add(process->pid, like_parent ? process->followed : 0,
+                   like_parent ? nullptr : std::move(process->symbols));
     }
-    return *at;
+    std::erase_if(processes_, is_done);
 }
 
 ps_prochandle* Processes::first()
@@ -218,15 +229,36 @@ ps_prochandle* Processes::first()
     return processes_.empty() || processes_[0]->implied ? nullptr : processes_[0].get();
 }
 
+// Of a process that is or was traced; null: it is none, or has no names.
+ProcessSymbols* Processes::traced_symbols(pid_t pid, bool& traced)
+{
+    // Pids come again: the ancestors of a process could go round in a circle.
+    constexpr int max_ancestors = 32;
+    traced = false;
+    for (int i = 0; i < max_ancestors; ++i) {
+        if (const ps_prochandle* process = find(pid)) {
+            traced = true;
+            if (process->symbols != nullptr || process->followed == 0)
+                return process->symbols.get();
+            pid = process->followed;
+        } else if (const EndedProcess* ended = ended_.find(pid)) {
+            traced = true;
+            if (ended->symbols != nullptr || ended->like == 0)
+                return ended->symbols.get();
+            pid = ended->like;
+        } else {
+            return nullptr;
+        }
+    }
+    return nullptr;
+}
+
 ProcessSymbols* Processes::known_symbols(std::uint64_t pid)
 {
     auto id = static_cast<pid_t>(pid);
-    ps_prochandle* process = find(id);
-    // One that ended before it was looked at had what its parent had.
-    while (process != nullptr && process->symbols == nullptr && process->followed != 0)
-        process = find(process->followed);
-    if (process != nullptr)
-        return process->symbols.get();
+    bool traced = false;
+    if (ProcessSymbols* symbols = traced_symbols(id, traced); traced)
+        return symbols;
     const bool known = visitors_.count(id) != 0;
     auto& kept = visitor(id);
     if (!known)

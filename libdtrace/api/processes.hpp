@@ -2,9 +2,11 @@
 // The traced processes of a session: held by the ptrace-agent, named by their symbols.
 //
 // The agent is started with the first process. A process that ended stays known, so that
-// addresses recorded before still get names.
+// addresses recorded before still get names; of those that nobody named (followed, taken up
+// later) only what that needs (ended_processes.hpp).
 #pragma once
 
+#include "libdtrace/api/ended_processes.hpp"
 #include "libdtrace/consume/symbolizer.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -22,7 +24,9 @@ struct ps_prochandle {
     bool alive = true;
     bool implied = false; // grabbed because a description named it
     bool watched = false; // its libraries, by the agent
+    bool newcomer = false; // taken up because it began while descriptions mean everybody's
     pid_t followed = 0;   // its parent, of a child that is traced for that
+    pid_t origin = 0;     // of a followed one: the first of its ancestors that was not
     bool execed = false;  // and by now it runs another program than that
     int status = 0;       // of waitpid(2), once it has ended; -1: nobody holds it
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
@@ -57,9 +61,10 @@ public:
     void follow(pid_t parent, pid_t child);
     int n_followed() const; // that live
 
+    // Handles of processes that ended and that nobody named are none any more.
+    void bury();
+
     ps_prochandle* find(pid_t pid);
-    // The first of its ancestors that was not followed.
-    const ps_prochandle& origin_of(const ps_prochandle& process);
     ps_prochandle* first(); // $target
     const std::vector<std::unique_ptr<ps_prochandle>>& all() const
     {
@@ -80,12 +85,14 @@ public:
 private:
     bool is_ours(pid_t pid) const;
     Result<ps_prochandle*> adopt(Target target);
+    ProcessSymbols* traced_symbols(pid_t pid, bool& traced);
     ProcessSymbols* known_symbols(std::uint64_t pid);
     std::unique_ptr<ProcessSymbols>& visitor(pid_t pid);
 
     std::optional<AgentClient> agent_;
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;
+    EndedProcesses ended_;
     // Processes that are only symbolized.
     struct Visitor {
         std::unique_ptr<ProcessSymbols> symbols; // null: they could not be had

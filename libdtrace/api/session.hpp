@@ -133,6 +133,7 @@ struct dtrace_hdl : dt::Events {
     void forget_sites(pid_t pid);
     std::vector<dt::ProcessSymbols*> usdt_candidates(bool everybody);
     void grab_found();
+    void tell_untraced(pid_t pid, const dt::Error& why);
     void handle_agent_events();
     void resume_changed(const dt::AgentEvent& event);
     int status();

@@ -27,7 +27,7 @@ bool dtrace_hdl::may_be_static(const dt::ProbeSpec& spec)
 std::string dtrace_hdl::pid_provider_of(const ps_prochandle& process)
 {
     const bool like_origin = process.followed != 0 && process.execed;
-    pid_t pid = like_origin ? processes.origin_of(process).pid : process.pid;
+    pid_t pid = like_origin ? process.origin : process.pid;
     return "pid" + std::to_string(pid);
 }
 
@@ -80,6 +80,7 @@ void dtrace_hdl::program_changed(ps_prochandle& process, bool goes_on)
 {
     if (process.followed != 0 && !goes_on) {
         process.alive = false; // the agent let it go
+        forget_sites(process.pid);
         return;
     }
     forget_sites(process.pid);
@@ -163,19 +164,16 @@ void dtrace_hdl::look_at_new_processes(std::uint64_t now)
     }
 }
 
-// One that ended meanwhile is none.
 void dtrace_hdl::take_up(pid_t pid)
 {
     auto grabbed = processes.grab(pid);
     if (!grabbed) {
         dt::debug("process %d: new, but %s", pid, grabbed.error().text.c_str());
-        if (grabbed.error().code != dt::Code::gone &&
-            grabbed.error().code != dt::Code::not_found)
-            complain(grabbed.error().text);
+        tell_untraced(pid, grabbed.error());
         return;
     }
     ps_prochandle& process = **grabbed;
-    process.implied = true;
+    process.implied = process.newcomer = true;
     if ((!agent_has_arena && give_arena() != 0) || rematch(process) != 0 ||
         plant(&process) != 0)
         complain(error_text);

@@ -213,10 +213,16 @@ void dtrace_hdl::grab_found()
         auto grabbed = processes.grab(pid);
         if (grabbed)
             (*grabbed)->implied = true;
-        else if (grabbed.error().code != dt::Code::gone &&
-                 grabbed.error().code != dt::Code::not_found)
-            complain(grabbed.error().text);
+        else
+            tell_untraced(pid, grabbed.error());
     }
+}
+
+// Nobody named it. One that ended meanwhile is none.
+void dtrace_hdl::tell_untraced(pid_t pid, const dt::Error& why)
+{
+    if (why.code != dt::Code::gone && why.code != dt::Code::not_found)
+        complain("process " + std::to_string(pid) + " is not traced: " + why.text);
 }
 
 void dtrace_hdl::forget_sites(pid_t pid)
@@ -265,6 +271,7 @@ void dtrace_hdl::handle_agent_events()
     dt::AgentClient* agent = processes.agent();
     if (agent == nullptr)
         return;
+    processes.bury();
     for (std::uint64_t began = dt::monotonic_ns();
          dt::monotonic_ns() - began < max_handling_ns;) {
         auto next = agent->next_event();

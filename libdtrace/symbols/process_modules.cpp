@@ -268,4 +268,18 @@ std::vector<std::string> ProcessSymbols::suggest_modules(std::string_view name) 
     return suggestions.nearest();
 }
 
+bool ProcessSymbols::has_modules_of(const ProcessSymbols& other) const
+{
+    auto has = [this](const std::unique_ptr<Module>& its) {
+        auto same = [&its](const std::unique_ptr<Module>& ours) {
+            return ours->begin == its->begin && ours->end == its->end &&
+                   ours->bias == its->bias && ours->file == its->file &&
+                   ours->path == its->path;
+        };
+        return std::any_of(modules_.begin(), modules_.end(), same) ||
+               std::any_of(retired_.begin(), retired_.end(), same);
+    };
+    return std::all_of(other.modules_.begin(), other.modules_.end(), has);
+}
+
 } // namespace dt

@@ -102,6 +102,8 @@ public:
     // exactly so; else those abbreviated so; else those that match as a glob.
     std::vector<const Module*> match_modules(std::string_view pattern) const;
     const Module* module_at(TargetAddr addr) const;
+    // Whether all that is in the other is here, at the same place, or was.
+    bool has_modules_of(const ProcessSymbols& other) const;
 
     Symbol lookup(TargetAddr addr) const;
     // First by module, then by FunctionTable::find(). not_found: with suggestions.

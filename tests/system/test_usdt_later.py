@@ -163,5 +163,34 @@ def processes_that_end_at_once_are_no_trouble(t):
     watching.finish()
     equal(watching.errors, "")
 
+def rss_kb(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1])
+
+def a_server_that_forks_for_weeks_costs_no_memory(t):
+    """What ended long ago is not kept; stacks of children that ended have their names."""
+    need("gcc")
+    n, server = (4000 if t.long else 600), t.scratch / "forks"
+    subprocess.run(["gcc", "-O2", f"-I{ROOT}/usdt/include", str(ROOT / "tests/victims/usdt/forks.c"),
+                    "-o", str(server)], check=True)
+    process = subprocess.Popen([server], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with held(process):
+        def serve(count):
+            process.stdin.write(f"{count}\n")
+            process.stdin.flush()
+            equal(process.stdout.readline(), "served\n")
+        equal(process.stdout.readline(), "ready\n")
+        watching = Watching(t, 'app$target:::child { @["all"] = count(); @stacks[ustack(1)] = count(); }',
+                            flags=("-p", str(process.pid)))
+        serve(100)
+        before = rss_kb(watching.process.pid)
+        serve(n)
+        grown = rss_kb(watching.process.pid) - before
+        rows = watching.finish()
+        equal(rows["all"], n + 100)
+        text = watching.came.read_text()
+        equal(len(re.findall(r"forks`greet", text)), n + 100)
+        if grown > 4 * n:
+            raise AssertionError(f"{n} children cost {grown} KB")
+
 if __name__ == "__main__":
     main(tests_in(globals(), plugin, waiting))

@@ -504,7 +504,9 @@ typedef struct dtrace_dropdata {
 typedef int dtrace_handle_drop_f(const dtrace_dropdata_t*, void*);
 int dtrace_handle_drop(dtrace_hdl_t* dtp, dtrace_handle_drop_f* func, void* arg);
 
-/* A target ended, or something about it must be told; message may be null. */
+/* A target ended, or something about it must be told; message may be null. Processes that
+ * nobody named, followed children and those that began later, are told too: their handle is
+ * none any more after the call that says that they ended. */
 typedef void dtrace_handle_proc_f(struct ps_prochandle*, const char* message, void*);
 int dtrace_handle_proc(dtrace_hdl_t* dtp, dtrace_handle_proc_f* func, void* arg);
 
