@@ -178,22 +178,15 @@ std::string object_text(std::span<const ProviderSource> providers)
     return object.finish();
 }
 
-Result<std::vector<UsedProbe>> probes_used(const std::string& path)
+static void add_probes_of(Elf* elf, std::vector<UsedProbe>& used)
 {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
-        return errno_error("failed to open object file " + path);
-    std::vector<UsedProbe> used;
-    elf_version(EV_CURRENT);
-    std::unique_ptr<Elf, End> elf(elf_begin(fd.get(), ELF_C_READ, nullptr));
     std::size_t names = 0;
-    if (!elf || elf_kind(elf.get()) != ELF_K_ELF ||
-        elf_getshdrstrndx(elf.get(), &names) != 0)
-        return used;
-    for (Elf_Scn* scn = nullptr; (scn = elf_nextscn(elf.get(), scn)) != nullptr;) {
+    if (elf_kind(elf) != ELF_K_ELF || elf_getshdrstrndx(elf, &names) != 0)
+        return;
+    for (Elf_Scn* scn = nullptr; (scn = elf_nextscn(elf, scn)) != nullptr;) {
         GElf_Shdr header{};
         const char* name = gelf_getshdr(scn, &header) != nullptr
-                               ? elf_strptr(elf.get(), names, header.sh_name)
+                               ? elf_strptr(elf, names, header.sh_name)
                                : nullptr;
         if (name == nullptr || std::string_view(name) != ".note.stapsdt")
             continue;
@@ -204,6 +197,28 @@ Result<std::vector<UsedProbe>> probes_used(const std::string& path)
             {static_cast<const std::byte*>(data->d_buf), data->d_size});
         for (ProbeNote& note : notes.notes)
             used.push_back({std::move(note.provider), std::move(note.name)});
+    }
+}
+
+Result<std::vector<UsedProbe>> probes_used(const std::string& path)
+{
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return errno_error("failed to open object file " + path);
+    std::vector<UsedProbe> used;
+    elf_version(EV_CURRENT);
+    std::unique_ptr<Elf, End> elf(elf_begin(fd.get(), ELF_C_READ, nullptr));
+    if (!elf)
+        return used;
+    add_probes_of(elf.get(), used);
+    if (elf_kind(elf.get()) != ELF_K_AR)
+        return used;
+    for (Elf_Cmd next = ELF_C_READ; next != ELF_C_NULL;) {
+        std::unique_ptr<Elf, End> member(elf_begin(fd.get(), next, elf.get()));
+        if (!member)
+            break;
+        add_probes_of(member.get(), used);
+        next = elf_next(member.get());
     }
     return used;
 }

@@ -19,7 +19,7 @@ std::string object_text(std::span<const ProviderSource> providers);
 struct UsedProbe {
     std::string provider, name; // as in notes
 };
-// The static probes that an object file has; none of a file that is no ELF file, such as
+// The static probes that an object file has, or the objects of an archive; none of a file that is no ELF file, such as
 // a compiler's intermediate one. not_found, permission, io: it cannot be read.
 Result<std::vector<UsedProbe>> probes_used(const std::string& path);
 

@@ -76,6 +76,25 @@ int write_object(dtrace_hdl_t* session, dtrace_prog_t* prog, const Arguments& ar
     return 0;
 }
 
+bool is_same_file(const std::string& one, const std::string& other)
+{
+    struct stat a {}, b {};
+    return ::stat(one.c_str(), &a) == 0 && ::stat(other.c_str(), &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// A script that is called like a header, an object that is meant and not read.
+void refuse_to_overwrite(const std::string& path, const Arguments& args)
+{
+    if (is_same_file(path, args.pieces.front().text))
+        die(nullptr, "%s is the script itself: -o names another file to write",
+            path.c_str());
+    for (const std::string& object : args.operands)
+        if (is_same_file(path, object))
+            die(nullptr, "%s is one of the objects: -o names another file to write",
+                path.c_str());
+}
+
 } // namespace
 
 int build(dtrace_hdl_t* session, const Arguments& args)
@@ -86,6 +105,7 @@ int build(dtrace_hdl_t* session, const Arguments& args)
     if (path.empty()) // as other systems do: headers into the folder that one is in
         path = is_header ? name_for(without_folder(piece.text), ".h")
                          : name_for(piece.text, ".o");
+    refuse_to_overwrite(path, args);
     dtrace_prog_t* prog = compile_piece(session, args, piece);
     return is_header ? write_header(session, piece.text, path)
                      : write_object(session, prog, args, path);

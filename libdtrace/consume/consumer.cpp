@@ -2,6 +2,7 @@
 // The consumer's rounds: drain, snapshot, order, run.
 #include "libdtrace/consume/consumer.hpp"
 
+#include "base/clock_ns.hpp"
 #include "dif/engine.h"
 #include "libdtrace/consume/drops.hpp"
 #include "libdtrace/consume/faults.hpp"
@@ -98,6 +99,7 @@ struct Consumer::Impl {
     std::vector<bool> liars; // already reported
     std::vector<int> silent; // rounds in which it could not be had
     std::uint64_t watermark = 0;
+    std::uint64_t insists_until = 0; // in the last round
 
     struct CpuFlow {
         int indent = 0;
@@ -128,18 +130,22 @@ void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
     liars[shard] = true;
 }
 
+// How long the last round waits for whoever is in the midst of a probe: the machine may be
+// busy, and the agent may hold the thread for a moment.
+constexpr std::uint64_t last_patience_ns = 1'000'000'000;
+
 // The last round insists: what is not had now is lost, and has to be told.
 dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                                     std::uint64_t max)
 {
-    const int tries = kind == DrainKind::Final ? 20 : 1;
-    for (int i = 0; i < tries; i++) {
-        if (i > 0)
-            usleep(1000);
+    for (;;) {
         dt_s64 n = dt_drain_principal(config.arena, shard, config.owner, to, max,
                                       config.alive);
         if (n >= 0)
             return n;
+        if (kind != DrainKind::Final || monotonic_ns() >= insists_until)
+            break;
+        usleep(1000);
     }
     if (kind == DrainKind::Final && config.events)
         config.events->complain("buffer " + std::to_string(shard) +
@@ -154,6 +160,7 @@ Result<bool> Consumer::Impl::collect(DrainKind kind)
     const int n_buffers =
         arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
     bool complete = true;
+    insists_until = monotonic_ns() + last_patience_ns;
     for (std::uint32_t shard = 0; shard < n_shards; shard++) {
         for (int buffer = 0; buffer < n_buffers; buffer++) {
             std::byte* to = round.room(room_bytes);

@@ -186,6 +186,25 @@ def an_object_that_the_provider_does_not_know_is_refused(t):
     contains(done.stderr, "main.o has the probe shop:::")
     done = t.run("-G", "-s", str(script), "-o", str(folder / "prov.o"), str(folder / "nosuch.o"))
     contains(done.stderr, "nosuch.o: No such file or directory")
+    archive = folder / "main.a"
+    subprocess.run(["ar", "rc", archive, main], check=True)
+    done = t.run("-G", "-s", str(script), "-o", str(folder / "prov.o"), str(archive))
+    equal(done.returncode, 1)
+    contains(done.stderr, "main.a has the probe shop:::")
+
+def neither_the_script_nor_an_object_is_overwritten(t):
+    folder = made(t)
+    main = compiled(folder, "gcc", "-c", out="main.o")
+    before = pathlib.Path(main).read_bytes()
+    for name, flags in (("shop.h", ("-h",)), ("shop.o", ("-G",)), ("shop.d", ("-h", "-o", str(folder / "shop.d")))):
+        script = folder / name
+        script.write_text("provider shop { probe start(); };\n")
+        done = t.run(*flags, "-s", str(script), cwd=folder)
+        equal((done.returncode, script.read_text()), (1, "provider shop { probe start(); };\n"), name)
+        contains(done.stderr, "is the script itself")
+    done = t.run("-G", "-s", str(USDT / "shop.d"), "-o", main, main)
+    equal((done.returncode, pathlib.Path(main).read_bytes()), (1, before))
+    contains(done.stderr, "main.o is one of the objects")
 
 # Definitions
 
