@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,10 +17,28 @@ namespace {
 
 dtrace_hdl_t* volatile interrupted_session = nullptr;
 volatile std::sig_atomic_t n_interrupts = 0;
+volatile int output_fd = -1, nowhere_fd = -1;
 
+// timeout(1) signals its child and then the whole group, a shell's terminal likewise: what
+// comes at once is one interrupt. Nobody presses a key twice in that time.
+constexpr long one_interrupt_ms = 50;
+
+// After the first one all is printed that there is; a reader that is slow is waited for. The
+// second one says not to: the output goes nowhere from then on.
 void on_signal(int)
 {
-    n_interrupts = n_interrupts + 1;
+    static volatile long first_ms = 0;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const long now_ms = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+    if (n_interrupts == 0) {
+        first_ms = now_ms;
+        n_interrupts = 1;
+    } else if (now_ms - first_ms >= one_interrupt_ms) {
+        n_interrupts = 2;
+        if (nowhere_fd >= 0)
+            dup2(nowhere_fd, output_fd);
+    }
     if (interrupted_session != nullptr)
         dtrace_wakeup(interrupted_session);
 }
@@ -69,11 +89,14 @@ pid_t pid_of(const TargetArgument& target)
     return static_cast<pid_t>(pid);
 }
 
-void catch_signals(dtrace_hdl_t* session)
+void catch_signals(dtrace_hdl_t* session, FILE* out)
 {
     interrupted_session = session;
+    output_fd = fileno(out);
+    nowhere_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct sigaction action {};
     action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART; // what is being written is written
     sigemptyset(&action.sa_mask);
     for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         struct sigaction before {};
@@ -352,7 +375,7 @@ int Tracing::run()
         dtrace_handle_buffered(session_, on_piece, this);
         consumed = nullptr;
     }
-    catch_signals(session_);
+    catch_signals(session_, out_);
     flowindent_ = set(session_, "flowindent");
     read_format();
 
@@ -417,6 +440,11 @@ int Tracing::run()
             say("failed to write output: %s", std::strerror(errno));
             failed = true;
         }
+    }
+    if (n_interrupts > 1) {
+        say("interrupted again: what was left of the records and the aggregations is not "
+            "printed");
+        lost_ = true;
     }
     return failed || lost_ ? 1 : dtrace_exit_status(session_);
 }

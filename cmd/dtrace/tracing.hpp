@@ -62,4 +62,4 @@ private:
 
 // Handlers for SIGINT and the like: the first asks for an orderly end, the second
 // ends at once.
-void catch_signals(dtrace_hdl_t* session);
+void catch_signals(dtrace_hdl_t* session, FILE* out);

@@ -50,9 +50,37 @@ def two_interrupts_end_at_once(t):
         finally:
             dtrace.kill()
             os.close(reader)
-            dtrace.communicate()
+            _, errors = dtrace.communicate()
+        contains(errors, "interrupted again: what was left")
+        equal(dtrace.returncode, 1)
         wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
         target.is_unharmed()
+
+def an_interrupt_waits_for_a_slow_reader(t):
+    reader, writer = os.pipe()
+    dtrace = subprocess.Popen([t.dtrace, "-qn", "tick-1000hz { printf(\"%0200d\\n\", 7); } "
+                               'END { printf("END ran\\n"); }'], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    time.sleep(1)  # 200,000 bytes; the pipe takes 65,536
+    dtrace.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    with open(reader) as lines:
+        out = lines.read()
+    equal((dtrace.communicate(timeout=20)[1], dtrace.returncode), ("", 0))
+    contains(out, "END ran")
+    equal({len(line) for line in out.splitlines() if line not in ("", "END ran")}, {200})
+
+def an_interrupt_that_comes_twice_at_once_is_one(t):
+    """timeout(1) signals its child and then its group."""
+    for gap in (0, 0, 0, 0.001, 0.01):
+        dtrace = t.start("-qn", 'BEGIN { @["counted"] = count(); printf("up\\n"); }')
+        equal(dtrace.stdout.readline(), "up\n")
+        dtrace.send_signal(signal.SIGINT)
+        time.sleep(gap)
+        dtrace.send_signal(signal.SIGINT)
+        out, errors = dtrace.communicate(timeout=20)
+        contains(out, "counted")
+        equal((errors, dtrace.returncode), ("", 0))
 
 def an_interrupt_without_a_target_runs_END(t):
     dtrace = t.start("-qn", 'BEGIN { printf("up\\n"); } END { printf("down\\n"); }')
