@@ -7,7 +7,9 @@
 #include "usdt/probe_notes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <span>
 #include <tuple>
 
 namespace dt {
@@ -20,6 +22,32 @@ const ElfSegment* segment_at(const ElfImage& image, std::uint64_t at)
         if (segment.contains(at))
             return &segment;
     return nullptr;
+}
+
+// 90 and 0f 1f /r behind prefixes: what compilers and assemblers make of a nop of any length.
+bool is_nop(std::span<const std::byte> text)
+{
+    auto byte = [&text](std::size_t i) { return std::to_integer<unsigned>(text[i]); };
+    auto is_prefix = [](unsigned b) {
+        return b == 0x66 || b == 0x67 || b == 0x2e || b == 0x36 || b == 0x3e ||
+               b == 0x26 || b == 0x64 || b == 0x65 || b >> 3 == 0x48 >> 3;
+    };
+    std::size_t at = 0;
+    while (at + 2 < text.size() && is_prefix(byte(at)))
+        ++at;
+    return at + 2 < text.size() &&
+           (byte(at) == 0x90 || (byte(at) == 0x0f && byte(at + 1) == 0x1f));
+}
+
+// A note that lies about its place would have an instruction cut in two.
+bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
+{
+    std::array<std::byte, 15> bytes{};
+    const std::uint64_t left = text.addr + text.file_bytes - at;
+    return at < text.addr + text.file_bytes &&
+           image.read(at, std::span(bytes).first(std::min<std::size_t>(
+                              bytes.size(), static_cast<std::size_t>(left)))) &&
+           is_nop(bytes);
 }
 
 // As -l shows it: text that no symbol covers has no name.
@@ -42,6 +70,10 @@ public:
         const ElfSegment* text = segment_at(image_, site.at);
         if (text == nullptr || !text->executable) {
             tell(who + " is not in the text");
+            return;
+        }
+        if (!is_at_nop(image_, *text, site.at)) {
+            tell(who + " is not at a nop, and is left out");
             return;
         }
         if (note.semaphore != 0) {

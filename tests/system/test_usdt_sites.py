@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Static probes where they are hard: sites that others have too, operands and files that our
 header does not make, many of them, and semaphores that libraries and dead tracers leave."""
-import os, random, re, signal, subprocess, time
+import os, pathlib, random, re, signal, subprocess, time
 
 from harness import *
 from test_deaths import agent_of
@@ -48,6 +48,25 @@ def operands_may_have_a_segment(t):
 def a_file_whose_text_was_moved_has_its_probes(t):
     done = good(t.run("-q", "-n", SHARED, "-c", odd(t, "-DMOVED=0x1000") + " 20"))
     equal(rows(done.stdout)["static"], 20, done.stderr)
+
+def a_note_that_lies_about_its_place_does_no_harm(t):
+    """A breakpoint there would cut an instruction in two."""
+    whole = pathlib.Path(compiled(t, "gcc", "-O1", source=ODD)).read_bytes()
+    notes = [at.start() + 12 + 8 for at in re.finditer(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole)]
+    contains(str(len(notes) > 0), "True")
+    for shift in (-9, -3, -2, -1, 3):
+        lies = bytearray(whole)
+        for at in notes:
+            where = int.from_bytes(lies[at:at + 8], "little") + shift
+            lies[at:at + 8] = where.to_bytes(8, "little")
+        program = t.scratch / f"lies{shift}"
+        program.write_bytes(lies)
+        program.chmod(0o755)
+        for flags in ((), ("-x", "mechanism=int3")):
+            done = t.run("-Zqn", "odd*::: { @ = count(); }", *flags, "-c", f"{program} 5")
+            equal(done.returncode, 0, done.stderr)
+            equal(done.stdout.count("segments"), 5)
+            contains(done.stderr, "is not at a nop, and is left out")
 
 MANY = 2000
 
