@@ -5,6 +5,7 @@
 #include "ptrace-agent/protocol.hpp"
 #include "ptrace-agent/site_list.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <poll.h>
@@ -258,8 +259,17 @@ Result<Target> AgentClient::grab(pid_t pid)
 {
     Writer out;
     out.put(pid);
-    if (auto done = call_ok(request_grab, out.body()); !done)
-        return done.error();
+    auto reply = call(request_grab, out.body());
+    if (!reply)
+        return reply.error();
+    // What it was told of another time that it had the pid, or held this process, counts no
+    // more; what was not taken by next_event() will be counted there.
+    const auto n_waiting =
+        std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
+            return event.kind == AgentEvent::execed && event.pid == pid;
+        });
+    n_execs_[pid] = Reader(*reply).get<std::uint32_t>() -
+                    static_cast<std::uint32_t>(n_waiting);
     return Target{pid, false};
 }
 

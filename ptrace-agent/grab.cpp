@@ -200,7 +200,7 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         if (known->second->doomed)
             return Error{Code::busy, doing + ": it is being let go; try again"};
         known->second->is_target = true;
-        return Body{};
+        return Writer().put(known->second->n_execs).body();
     }
     Fd asked_for(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (auto ok = check_grabbable(pid); !ok)
@@ -250,7 +250,7 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
     if (Thread* thread = world.any_thread())
         learn_trap_action(*thread->process, *thread);
     space->text_seen = text_mappings(space->speaker());
-    return Body{};
+    return Writer().put(process.n_execs).body();
 }
 
 // A thread in what the dead tracer left goes on there, and comes out into whole text: its

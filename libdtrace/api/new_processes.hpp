@@ -30,6 +30,7 @@ public:
     // Those to look at now, by the monotonic clock.
     std::vector<pid_t> due(std::uint64_t now_ns);
     void forget(pid_t pid) { looks_.erase(pid); } // it ended, or is known well enough
+    void look_again(pid_t pid, std::uint64_t now_ns) { looks_[pid] = {now_ns, 0}; }
 
 private:
     bool listen();

@@ -6,6 +6,7 @@
 // what it matches from then on goes from here into the arena at once.
 #include "libdtrace/api/session.hpp"
 
+#include "base/clock_ns.hpp"
 #include "libdtrace/api/debug.hpp"
 
 #include <algorithm>
@@ -78,9 +79,17 @@ void dtrace_hdl::libraries_changed(pid_t pid,
 // After exec. goes_on: it is traced in its new program, too (-x follow=exec).
 void dtrace_hdl::program_changed(ps_prochandle& process, bool goes_on)
 {
-    if (process.followed != 0 && !goes_on) {
+    // Where everybody is meant it is a process that begins: it is looked at like any other.
+    const bool begins = !goes_on && process.implied && !has_own_targets();
+    if (begins && process.followed == 0) {
+        processes.release(&process);
+        process.newcomer = true;
+    }
+    if (begins || (process.followed != 0 && !goes_on)) {
         process.alive = false; // the agent let it go
         forget_sites(process.pid);
+        if (begins)
+            new_processes.look_again(process.pid, dt::monotonic_ns());
         return;
     }
     forget_sites(process.pid);

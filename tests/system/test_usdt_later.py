@@ -144,6 +144,27 @@ def processes_that_are_there_are_taken_up_at_once(t):
         equal((out, errors), ("traced 10\n", ""))
         equal(watching.finish(), {"all": 10})
 
+def what_a_traced_process_execs_is_taken_up_like_any_other(t):
+    """Of itself, and of a child that was forked while it was traced."""
+    for steps in (("exec",), ("(", "exec")):
+        watching = Watching(t, ALL)
+        lib = plugin(t)
+        end = () if steps == ("exec",) else (")",)
+        with held(waiting(t, f"{lib}*10", *steps, f"+{lib}*0", "wait", f"{lib}*20", *end)) as process:
+            wait_until(lambda: is_traced(t, process.pid), what="taking up")
+            process.stdin.write("x\n")
+            process.stdin.flush()
+            equal([process.stdout.readline() for _ in range(3)], ["traced 10\n", "traced 0\n", "ready\n"])
+            pid = process.pid if steps == ("exec",) else only_child(process.pid)
+            wait_until(lambda: is_traced(t, pid), what="taking up again")
+            out, errors = process.communicate("x\n", timeout=20)
+            equal((out, errors), ("traced 20\n", ""))
+        equal(watching.finish(), {"all": 30}, steps)
+        equal(watching.errors, "")
+
+def only_child(pid):
+    return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text())
+
 def with_a_target_nobody_else_is_taken_up(t):
     with held(waiting(t, f"{plugin(t)}*10")) as process, held(waiting(t, f"{plugin(t)}*10")) as other:
         watching = Watching(t, ALL, flags=("-p", str(process.pid)))
