@@ -365,12 +365,25 @@ for line in sys.stdin:
             os._exit(0)
         os.waitpid(child, 0)
     elif what == "wrong":
-        for values in ((), (1, 2, 3), ("x", "y", 1.0), ("x", 1, "z")):
+        sys.unraisablehook = lambda told: print("told", type(told.exc_value).__name__)
+        for values in ((), (1, 2, 3), ("x", "y", 1.0), ("x", 1, "z"), ("x", 1, 10**400), (bytearray(), 1, 1)):
             try:
                 start.fire(*values)
                 print("nothing")
             except TypeError:
                 print("TypeError")
+    elif what == "interrupted":
+        class Interrupted:
+            def __index__(self):
+                raise KeyboardInterrupt
+        try:
+            start.fire("x", Interrupted(), 1.0)
+            print("nothing")
+        except KeyboardInterrupt:
+            print("KeyboardInterrupt")
+    elif what == "surrogates":
+        for text in ("caf\\udce9", "cut\\ud83d", "\\udce9 and \\ud83d"):
+            start.fire(text, 1, 1.0)
     elif what == "destroy":
         provider.destroy()
     elif what == "forget":
@@ -401,12 +414,26 @@ def python_fires_what_dtrace_prints(t):
         equal(app.does("forget"), ["False"])
         app.ends()
 
-def python_checks_values_while_somebody_traces(t):
+def a_python_program_does_the_same_while_somebody_traces(t):
     with python(t) as app:
-        equal(app.does("wrong"), ["TypeError", "nothing", "nothing", "nothing"])
-        traced = Traced(t, "pyapp*:::query-start { @ = count(); }", app.pid)
-        equal(app.does("wrong"), ["TypeError"] * 4)
-        equal(numbers(traced.finish(signal.SIGINT)), [])
+        alone = ["TypeError"] + 5 * ["nothing"]
+        equal(app.does("wrong"), alone)
+        traced = Traced(t, 'pyapp*:::query-start { @["n"] = sum(1); @["no text"] = sum(arg0 == 0); '
+                        '@["no number"] = sum(arg1 == 0); @["no double"] = sum(arg2 == 0); }', app.pid)
+        equal(app.does("wrong"), ["TypeError", "told TypeError"] + 5 * ["nothing"])
+        equal(app.does("wrong"), alone, "what is told is told once")
+        equal(app.does("interrupted"), ["KeyboardInterrupt"])
+        equal(table(traced.finish(signal.SIGINT)), {"n": 10, "no text": 4, "no number": 2, "no double": 4})
+        app.ends()
+
+def pythons_names_of_files_are_traced_as_the_bytes_that_they_are(t):
+    with python(t) as app:
+        equal(app.does("surrogates"), [])
+        traced = Traced(t, 'pyapp*:::query-start { this->s = copyinstr(arg0); printf("%d %02x\\n", strlen(this->s), '
+                        '*(uint8_t *)copyin(arg0 + 3, 1)); }', app.pid)
+        equal(app.does("surrogates"), [])
+        equal(traced.finish(signal.SIGINT).split("BEGAN\n")[1].split(), ["4", "e9", "6", "ed", "11", "20"])
+        app.ends()
 
 def pythons_threads_and_children_fire_too(t):
     with python(t) as app:

@@ -43,6 +43,7 @@ struct dt_probe {
 	const struct dt_slot *slot;
 	Py_ssize_t n_kinds;
 	unsigned char kinds[DTRACE_USDT_MAX_ARGUMENTS];
+	unsigned char was_told; /* that a value was of another type */
 };
 
 static PyTypeObject *dt_probe_type;
@@ -265,57 +266,112 @@ static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
 	return PyBool_FromLong(dt_probe_bool(self));
 }
 
-/* The value's word; the value outlives the firing. -1: an exception is set. */
-static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word)
+/*
+ * UTF-8, where surrogates are the bytes that they stand for in names of files
+ * (PEP 383), or are encoded themselves. NULL: an exception is set. kept: what
+ * the text is part of, unless that is the value.
+ */
+static const char *dt_text_of(PyObject *value, PyObject **kept)
 {
+	const char *text = PyUnicode_AsUTF8AndSize(value, NULL);
+	static const char *const ways[] = {"surrogateescape", "surrogatepass"};
+
+	for (int i = 0; !text && i < 2; i++) {
+		if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+			return NULL;
+		PyErr_Clear();
+		*kept = PyUnicode_AsEncodedString(value, "utf-8", ways[i]);
+		text = *kept ? PyBytes_AsString(*kept) : NULL;
+	}
+	return text;
+}
+
+/* The value's word; value and *kept outlive the firing. -1: an exception is
+ * set. */
+static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
+		      PyObject **kept)
+{
+	const char *text;
 	double real;
 
-	*word = 0;
 	if (kind == DT_DOUBLE) {
 		real = PyFloat_AsDouble(value);
+		if (real == -1.0 && PyErr_Occurred())
+			return -1;
 		*word = dtrace_usdt_double(real);
-		return real == -1.0 && PyErr_Occurred() ? -1 : 0;
+		return 0;
 	}
 	if (value == Py_None)
 		return 0;
-	if (kind == DT_STRING && PyUnicode_Check(value)) {
-		*word =
-		    (uint64_t)(uintptr_t)PyUnicode_AsUTF8AndSize(value, NULL);
-		return *word == 0 ? -1 : 0;
+	if (kind == DT_INTEGER) {
+		uint64_t bits = PyLong_AsUnsignedLongLongMask(value);
+
+		if (bits == (uint64_t)-1 && PyErr_Occurred())
+			return -1;
+		*word = bits;
+		return 0;
 	}
-	if (kind == DT_STRING && PyBytes_Check(value)) {
-		*word = (uint64_t)(uintptr_t)PyBytes_AsString(value);
-		return *word == 0 ? -1 : 0;
-	}
-	if (kind == DT_STRING) {
+	if (PyUnicode_Check(value)) {
+		text = dt_text_of(value, kept);
+	} else if (PyBytes_Check(value)) {
+		text = PyBytes_AsString(value);
+	} else {
 		PyErr_SetString(PyExc_TypeError,
 				"a string argument is str, bytes or None");
 		return -1;
 	}
-	*word = PyLong_AsUnsignedLongLongMask(value);
-	return *word == (uint64_t)-1 && PyErr_Occurred() ? -1 : 0;
+	*word = (uint64_t)(uintptr_t)text;
+	return text ? 0 : -1;
+}
+
+/*
+ * A program does the same traced or not: a value that is no such type is 0 to
+ * the tracer, and sys.unraisablehook() is told of the probe's first one. -1: an
+ * exception that is not the value's, such as KeyboardInterrupt.
+ */
+static int dt_excuse(struct dt_probe *self)
+{
+	if (!PyErr_ExceptionMatches(PyExc_Exception))
+		return -1;
+	if (self->was_told)
+		PyErr_Clear();
+	else
+		PyErr_WriteUnraisable((PyObject *)self);
+	self->was_told = 1;
+	return 0;
+}
+
+/* Somebody traces. */
+static int dt_fire(struct dt_probe *self, PyObject *const *values)
+{
+	uint64_t words[DTRACE_USDT_MAX_ARGUMENTS] = {0};
+	PyObject *kept[DTRACE_USDT_MAX_ARGUMENTS] = {NULL};
+	int error = 0;
+
+	for (Py_ssize_t i = 0; error == 0 && i < self->n_kinds; i++)
+		if (dt_word_of(values[i], self->kinds[i], &words[i],
+			       &kept[i]) != 0)
+			error = dt_excuse(self);
+	/* Looked up last: __index__() of a value may have destroyed the
+	 * provider. */
+	if (error == 0)
+		dtrace_usdt_fire(self->slot->probe, words);
+	for (Py_ssize_t i = 0; i < self->n_kinds; i++)
+		Py_XDECREF(kept[i]);
+	return error;
 }
 
 static PyObject *dt_probe_fire(struct dt_probe *self, PyObject *const *values,
 			       Py_ssize_t n)
 {
-	uint64_t words[DTRACE_USDT_MAX_ARGUMENTS];
-
 	if (n != self->n_kinds) {
 		PyErr_Format(PyExc_TypeError,
 			     "the probe has %zd arguments, not %zd",
 			     self->n_kinds, n);
 		return NULL;
 	}
-	if (dt_probe_bool(self)) {
-		for (Py_ssize_t i = 0; i < n; i++)
-			if (dt_word_of(values[i], self->kinds[i], &words[i]) !=
-			    0)
-				return NULL;
-		/* Looked up last: __index__() of a value may have destroyed the
-		 * provider. */
-		dtrace_usdt_fire(self->slot->probe, words);
-	}
+	if (dt_probe_bool(self) && dt_fire(self, values) != 0)
+		return NULL;
 	Py_INCREF(Py_None);
 	return Py_None;
 }
@@ -346,9 +402,13 @@ static PyMethodDef dt_probe_methods[] = {
      "fire(*values)\n--\n\n"
      "Fires if somebody traces. A value for each type: int, cut to its size, "
      "or None for 0;\n"
-     "str or bytes for a string, up to its first zero byte; float. TypeError: "
-     "too few or too\n"
-     "many, and while somebody traces values that are of no such type."},
+     "str (as UTF-8; surrogates as os.fsencode() has them), bytes or None for a "
+     "string, up to\n"
+     "its first zero byte; float. TypeError: too few or too many. A value of "
+     "another type is 0\n"
+     "to who traces, and sys.unraisablehook() is told once for each probe: "
+     "whether somebody\n"
+     "traces changes nothing for the program."},
     {NULL, NULL, 0, NULL},
 };
 
