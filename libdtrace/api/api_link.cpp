@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // C API: what programs with static probes are built with, dtrace -h and -G.
+#include "libdtrace/api/provider_names.hpp"
 #include "libdtrace/api/provider_sources.hpp"
 #include "libdtrace/api/session.hpp"
 
@@ -16,6 +17,13 @@
 
 using dt::usdt::ProviderSource;
 
+static dt::Error as_error(const dt::Diagnostic& wrong, bool with_tag)
+{
+    return {dt::Code::invalid,
+            (with_tag ? std::string("[") + dt::tag_name(wrong.tag) + "] " : "") +
+                "line " + std::to_string(wrong.at.line) + ": " + wrong.text};
+}
+
 // Of one program, or of all that the session has compiled.
 static dt::Result<std::vector<ProviderSource>>
 sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definitions)
@@ -28,6 +36,8 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
             auto same = [&](const auto& source) { return source.name == block.name; };
             if (std::any_of(sources.begin(), sources.end(), same))
                 continue; // the compiler saw that it is the same
+            if (auto wrong = dt::wrong_name(block))
+                return as_error(*wrong, session.options.flags.errtags);
             auto source =
                 dt::provider_source(block, *prog->program->types, definitions);
             if (!source)

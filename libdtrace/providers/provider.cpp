@@ -2,17 +2,15 @@
 // What all providers have in common.
 #include "libdtrace/providers/provider.hpp"
 
-#include <algorithm>
-#include <array>
+#include "usdt/include/dtrace/usdt_names.h"
 
 namespace dt {
 
 bool is_kernel_provider(std::string_view name)
 {
-    static constexpr std::array<std::string_view, 16> names = {
-        "fbt",      "sdt", "syscall", "proc", "sched", "io",  "vminfo", "sysinfo",
-        "lockstat", "ip",  "tcp",     "udp",  "mib",   "cpc", "vfs",    "rawfbt"};
-    return std::find(names.begin(), names.end(), name) != names.end();
+#define X(own) || name == own
+    return false DTRACE_USDT_KERNEL_PROVIDERS(X);
+#undef X
 }
 
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts)

@@ -166,6 +166,7 @@ def everything_is_installed_and_nothing_else(t):
     equal(sorted(re.sub(r"^(lib/)?python[\d.]+/dist-packages/", "", name) for name in names),
           sorted(["include/dtrace-usdt/sys/sdt.h", "include/dtrace.h", "include/dtrace/actions.h",
                   "include/dtrace/faults.h", "include/dtrace/sdt.h", "include/dtrace/usdt.h", "include/dtrace/usdt.hpp",
+                  "include/dtrace/usdt_names.h",
                   "cmake/dtrace-usdt/dtrace-usdt-config-version.cmake", "cmake/dtrace-usdt/dtrace-usdt-config.cmake", "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "libdtrace-usdt.a",
                   "libdtrace-usdt.so", "libdtrace-usdt.so.N", "libdtrace-usdt.so.N", "pkgconfig/dtrace-usdt.pc",
                   "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "sbin/dtrace", "share/man/man1/dtrace.1",

@@ -311,6 +311,12 @@ def other_tools_do_not_mind(t):
 def errors_say_what_is_wrong_and_where(t):
     cases = (("provider web { probe go(nosuch_t *); };", "-h", "D_TYPE_ERR", "line 1: failed to resolve nosuch_t: Unknown type name"),
              ("provider web1 { probe go(); };", "-h", "D_PROV_BADNAME", "may not end with a digit"),
+             *((f"provider {own} {{ probe go(); }};", flag, "D_PROV_BADNAME", f"provider {own} is one of DTrace's own")
+               for own in ("pid", "dtrace", "profile", "tick", "usdt", "syscall", "rawfbt") for flag in ("-h", "-G")),
+             *((f"provider {'p' * 56} {{ probe go(); }};", flag, "D_PROV_BADNAME", "has 56 bytes of at most 55")
+               for flag in ("-h", "-G")),
+             ("provider web {\nprobe " + "n" * 64 + "(); };", "-h", "D_PROV_BADNAME", "has 64 bytes of at most 63"),
+             ("provider web { probe " + "n" * 60 + "-x-y(); };", "-G", "D_PROV_BADNAME", "where - is __"),
              ("provider web { probe go();\nprobe go(int); };", "-h", "D_PROV_PRDUP", "line 2"),
              ("provider web { probe go(); };\nprovider web { probe go(int); };", "-h", "D_PROV_INCOMPAT", "line 2"),
              ("provider web { probe go(int a) : (int b); };", "-G", "D_PROV_PRXLATOR", "no argument for b"),

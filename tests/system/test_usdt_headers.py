@@ -348,11 +348,34 @@ def a_wrong_call_of_a_typed_probe_does_not_compile(t):
                 ('struct S {}; void f(S s) { dtrace::probe<"a", "b", S>::fire(s); }',
                  "an argument of a static probe is an integer"),
                 ('void f() { dtrace::probe<"a", "b c">::fire(); }', "a probe's names have letters, digits"),
+                ('void f() { dtrace::probe<"a", "1b">::fire(); }', "begin with a letter or _"),
+                ('void f() { dtrace::probe<"1a", "b">::fire(); }', "begin with a letter or _"),
+                ('void f() { dtrace::probe<"a1", "b">::fire(); }', "does not end in a digit"),
+                ('void f() { dtrace::probe<"a-b", "b">::fire(); }', "and no -"),
+                ('void f() { dtrace::probe<"", "b">::fire(); }', "a probe's names have letters, digits"),
+                *((f'void f() {{ dtrace::probe<"{own}", "b">::fire(); }}', "is one of DTrace's own")
+                  for own in ("pid", "dtrace", "profile", "tick", "usdt", "syscall", "rawfbt")),
+                (f'void f() {{ dtrace::probe<"{"p" * 56}", "b">::fire(); }}', "55 characters at most"),
+                (f'void f() {{ dtrace::probe<"a", "{"n" * 64}">::fire(); }}', "63 characters at most"),
+                (f'void f() {{ dtrace::probe<"a", "{"n" * 60}--">::fire(); }}', "63 characters at most"),
+                (f'void f() {{ dtrace::probe<"{"p" * 50}", "{"n" * 60}">::fire(); }}', "100 characters at most"),
                 ('void f(int i) { dtrace::probe<"a", "b", int&>::fire(i); }', "without const, references and arrays")):
             first = refused(t, compiler, start + text + "\n", "-std=c++20")
             if not re.search(error, first):
                 raise AssertionError(f"{compiler}: {first}")
     contains(refused(t, "g++", start, "-std=c++17"), "dtrace/usdt.hpp needs C++20")
+
+def names_of_the_greatest_length_and_like_dtraces_own_are_traced(t):
+    source = t.scratch / "names.cpp"
+    long = ("p" * 55, "n" * 45), ("profiler", "n" * 63), ("p", "a-" * 21)
+    source.write_text("#include <dtrace/usdt.hpp>\nint main()\n{\n" + "".join(
+        f'    dtrace::probe<"{provider}", "{name}">::fire();\n' for provider, name in long) + "}\n")
+    for compiler in ("g++", "clang++"):
+        need(compiler)
+        subprocess.run([compiler, "-std=c++20", f"-I{INCLUDE}", str(source), "-o", str(t.scratch / "names")], check=True)
+        for provider, name in long:
+            done = good(t.run("-qn", f'{provider}$target:::{name} {{ printf("%s", probename); }}', "-c", str(t.scratch / "names")))
+            equal(done.stdout.strip(), name)
 
 # Installed
 

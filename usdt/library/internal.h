@@ -15,17 +15,17 @@
 #define DT_USDT_INTERNAL_H
 
 #include <dtrace/usdt.h>
+#include <dtrace/usdt_names.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define DT_HIDDEN __attribute__((visibility("hidden")))
 
 enum {
-	DT_USDT_MAX_PROVIDER =
-	    55, /* D has 63 with the pid, and some to spare */
+	DT_USDT_MAX_PROVIDER = DTRACE_USDT_MAX_PROVIDER_BYTES,
 	DT_USDT_MAX_MODULE = 63,
 	DT_USDT_MAX_FUNCTION = 127,
-	DT_USDT_MAX_NAME = 63,
+	DT_USDT_MAX_NAME = DTRACE_USDT_MAX_NAME_BYTES,
 	DT_USDT_MAX_PROBES = 1 << 20, /* of one load: offsets stay below 2^31 */
 };
 

@@ -66,10 +66,22 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 	return 0;
 }
 
+static int dt_is_of_dtrace(const char *provider)
+{
+#define X(own) || strcmp(provider, own) == 0
+	return 0 DTRACE_USDT_OWN_PROVIDERS(X);
+#undef X
+}
+
 int dt_usdt_check_provider(const char *name)
 {
 	int error = dt_check_word("provider", name, DT_USDT_MAX_PROVIDER, "");
 
+	if (!error && dt_is_of_dtrace(name))
+		return dt_usdt_fail(EINVAL,
+				    "provider %s is one of DTrace's own: give "
+				    "it another name",
+				    name);
 	if (!error && dt_is_digit(name[strlen(name) - 1]))
 		return dt_usdt_fail(EINVAL,
 				    "provider %s ends in a digit: D has the "

@@ -133,6 +133,8 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
     const Row providers[] = {{"", "empty"},
                              {"9a", "begins with 9"},
                              {"a9", "ends in a digit"},
+                             {"pid", "one of DTrace's own"},
+                             {"syscall", "one of DTrace's own"},
                              {"a-b", "goes on with -"},
                              {"a\033[m", "a... goes on with ?"},
                              {std::string(56, 'a'), "56 bytes of at most 55"}};
@@ -142,6 +144,8 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
             << dtrace_usdt_error();
     }
     EXPECT_NE(create(std::string(55, 'a')), nullptr);
+    EXPECT_NE(create("pids"), nullptr);
+    EXPECT_NE(create("pi"), nullptr);
     EXPECT_EQ(create("a", "b:c"), nullptr);
     EXPECT_EQ(create("a", "b/c"), nullptr);
     EXPECT_EQ(create("a", ""), nullptr);

@@ -53,7 +53,7 @@ struct dtrace_usdt_provider;
 /**
  * dtrace_usdt_create - a provider without probes
  * @provider: as D names it without the pid: a letter or _, then letters, digits and _, the
- *	last of them no digit; at most 55 bytes
+ *	last of them no digit; at most 55 bytes, and none of DTrace's own: pid, profile, ...
  * @module: the probes' module, any visible ASCII without : and /, at most 63 bytes; NULL:
  *	like the provider
  *

@@ -16,6 +16,10 @@
 // than arguments. Neither a library nor a source file nor a macro for the declaration is
 // needed: each probe has a semaphore, a 16-bit counter that its tracers raise.
 //
+// Names have letters, digits and _, and begin with no digit; a probe's may have -. A
+// provider's does not end in a digit, where D has the pid, and is none of DTrace's own
+// (<dtrace/usdt_names.h>).
+//
 // An argument converts to the declared type as the language does, except that a floating
 // value does not become an integer, nor a pointer a bool. Numbers, enumerations and pointers
 // can be declared, 12 at most; a wrong count or type is an error at the call.
@@ -36,6 +40,7 @@
 #endif
 
 #include <dtrace/sdt.h>
+#include <dtrace/usdt_names.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +60,35 @@ template <std::size_t n> struct Name {
     }
 };
 
+// How many bytes the name has in a note, where - is __.
+template <std::size_t length> constexpr std::size_t in_note(const Name<length>& name)
+{
+    std::size_t n = length - 1;
+    for (char c : name.text)
+        n += c == '-' ? 1 : 0;
+    return n;
+}
+
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+template <std::size_t length> constexpr bool has_dash(const Name<length>& name)
+{
+    return in_note(name) != length - 1;
+}
+
+template <std::size_t length> constexpr bool is_of_dtrace(const Name<length>& name)
+{
+    auto same = [&](const auto& own) {
+        std::size_t i = 0;
+        while (i < length && i < sizeof own && own[i] == name.text[i] && own[i] != '\0')
+            i++;
+        return i + 1 == length && i + 1 == sizeof own;
+    };
+#define DTRACE_USDT_SAME_(own) || same(own)
+    return false DTRACE_USDT_OWN_PROVIDERS(DTRACE_USDT_SAME_);
+#undef DTRACE_USDT_SAME_
+}
+
 // What the note has of names: query-start is query__start there.
 struct Text {
     static constexpr std::size_t max_words = 12;
@@ -68,7 +102,7 @@ struct Text {
         is_name = is_name && length > 1;
         for (std::size_t i = 0; i + 1 < length; i++) {
             char c = name.text[i];
-            is_name = is_name && (c == '_' || c == '-' || (c >= '0' && c <= '9') ||
+            is_name = is_name && (c == '_' || c == '-' || is_digit(c) ||
                                   (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
             put(c == '-' ? '_' : c);
             if (c == '-')
@@ -274,6 +308,20 @@ class probe {
     static constexpr const usdt_detail::Text& text_ =
         usdt_detail::text_of<provider, name>;
     static_assert(text_.is_name, "a probe's names have letters, digits, _ and - only");
+    static_assert(!usdt_detail::is_digit(provider.text[0]) &&
+                      !usdt_detail::is_digit(name.text[0]),
+                  "a probe's names begin with a letter or _");
+    static_assert(sizeof provider.text < 2 ||
+                      !usdt_detail::is_digit(provider.text[sizeof provider.text - 2]),
+                  "a provider's name does not end in a digit: D has the pid there");
+    static_assert(!usdt_detail::has_dash(provider),
+                  "a provider's name has letters, digits and _, and no -");
+    static_assert(!usdt_detail::is_of_dtrace(provider),
+                  "this provider is one of DTrace's own: give it another name");
+    static_assert(usdt_detail::in_note(provider) <= DTRACE_USDT_MAX_PROVIDER_BYTES,
+                  "a provider's name has 55 characters at most");
+    static_assert(usdt_detail::in_note(name) <= DTRACE_USDT_MAX_NAME_BYTES,
+                  "a probe's name has 63 characters at most, and each - counts twice");
     static_assert(text_.fits, "a probe's two names have 100 characters at most");
 
     // One for each module: another library's count is not ours.
