@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/providers/usdt_provider.hpp"
 
+#include "base/hex_text.hpp"
 #include "libdtrace/providers/known_providers.hpp"
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
@@ -31,6 +32,29 @@ private:
     const std::string& text_;
     bool is_glob_;
 };
+
+// A name as D shows it, which has room for 63 bytes. One that is longer ends in its hash: two
+// that begin alike are two.
+std::string in_d(const std::string& name, std::size_t max_bytes)
+{
+    constexpr std::size_t max_hash_bytes = 9; // with a _
+    if (name.size() <= max_bytes)
+        return name;
+    std::uint32_t hash = 0x811c9dc5; // FNV-1a
+    for (unsigned char c : name)
+        hash = (hash ^ c) * 0x01000193;
+    std::string text = hex_text(hash);
+    return name.substr(0, max_bytes - max_hash_bytes) + "_" + text.substr(2);
+}
+
+constexpr std::size_t max_name = 63;
+
+std::string name_in_d(const StaticProbe& probe) { return in_d(probe.name, max_name); }
+
+std::string provider_in_d(const StaticProbe& probe, const std::string& pid)
+{
+    return in_d(probe.provider, max_name - pid.size()) + pid;
+}
 
 // Where the symbol is in the process: a variable of the module.
 std::optional<std::uint64_t> address_of(const Module& module, const std::string& symbol)
@@ -193,12 +217,11 @@ void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
     };
     if (std::none_of(probe.sites.begin(), probe.sites.end(), is_free))
         return;
-    std::string provider = probe.provider + std::to_string(symbols.pid());
+    std::string provider = provider_in_d(probe, std::to_string(symbols.pid()));
     std::uint32_t id =
-        registry_.add(this, std::string_view(provider).substr(0, 63),
-                      std::string_view(module.name).substr(0, 63),
+        registry_.add(this, provider, std::string_view(module.name).substr(0, max_name),
                       std::string_view(probe.function).substr(0, 127),
-                      std::string_view(probe.name).substr(0, 63));
+                      name_in_d(probe));
     ids.push_back(id);
     if (told_.insert(provider + ":" + probe.name).second)
         if (std::string lacks = missing_switch(symbols.pid(), probe.provider, probe.name);
@@ -261,8 +284,10 @@ void UsdtProvider::visit(const ProbeSpec& spec, const ProcessSymbols& symbols,
             continue;
         for (const StaticProbe& probe : of_image(module->image).probes.probes)
             if ((provider.matches(probe.provider) ||
-                 provider.matches(probe.provider + pid)) &&
-                function.matches(probe.function) && name.matches(probe.name) &&
+                 provider.matches(probe.provider + pid) ||
+                 provider.matches(provider_in_d(probe, pid))) &&
+                function.matches(probe.function) &&
+                (name.matches(probe.name) || name.matches(name_in_d(probe))) &&
                 !each(*module, probe))
                 return;
     }

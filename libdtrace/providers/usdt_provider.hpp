@@ -6,7 +6,8 @@
 //
 // A description means the provider with its pid, or by its name alone: in the processes that
 // the session has (-p, -c), and when it has none, in all that we may look at. A probe with
-// several sites in one function is one probe.
+// several sites in one function is one probe. Names that are longer than D's are found as they
+// are in the note, and as they are shown: their end is a hash.
 //
 // A file may carry definitions of its providers (usdt/definition_notes.hpp): then the probe
 // shows the arguments in their order and with their types, and is as stable as they say. A

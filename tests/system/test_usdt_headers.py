@@ -377,6 +377,24 @@ def names_of_the_greatest_length_and_like_dtraces_own_are_traced(t):
             done = good(t.run("-qn", f'{provider}$target:::{name} {{ printf("%s", probename); }}', "-c", str(t.scratch / "names")))
             equal(done.stdout.strip(), name)
 
+def names_that_d_has_no_room_for_are_told_apart(t):
+    need("gcc")
+    begin = "n" * 63
+    (t.scratch / "long.c").write_text(
+        f"#include <dtrace/sdt.h>\nint main(void)\n{{\n\tDTRACE_PROBE(longer, {begin}_a);\n"
+        f"\tDTRACE_PROBE1(longer, {begin}_b, 7);\n\tDTRACE_PROBE({'p' * 70}, one);\n\treturn 0;\n}}\n")
+    program = str(t.scratch / "long")
+    subprocess.run(["gcc", f"-I{INCLUDE}", str(t.scratch / "long.c"), "-o", program], check=True)
+    rows = [line.split()[1:] for line in good(t.run("-l", "-n", "longer*:::, ppp*:::", "-c", program)).stdout.splitlines()[1:]]
+    equal([(len(row[0]) <= 63, len(row[3]) <= 63, row[0][:4], row[3][:3]) for row in rows],
+          [(True, True, "long", "nnn"), (True, True, "long", "nnn"), (True, True, "pppp", "one")])
+    equal(len({row[3] for row in rows}), 3)
+    for name in (begin + "_b", next(row[3] for row in rows if "longer" in row[0])):
+        done = good(t.run("-qn", f'longer*:::{name} {{ printf("%s", probename); }}', "-c", program))
+        equal(done.stdout.strip() in {row[3] for row in rows}, True, done.stdout)
+    done = good(t.run("-qn", "longer*::: { @[probename] = count(); } ppp*:::one { @[probename] = count(); }", "-c", program))
+    equal(sorted(done.stdout.split()), sorted([row[3] for row in rows] + 3 * ["1"]))
+
 # Installed
 
 def an_installation_is_found_by_cmake_and_by_pkg_config(t):
