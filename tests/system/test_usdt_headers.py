@@ -84,6 +84,13 @@ def refused(t, compiler, text, *flags):
         raise AssertionError(f"{compiler} takes:\n{text}")
     return errors[0]
 
+def compiles(compiler, text, *flags):
+    """Without a warning."""
+    need(compiler)
+    done = subprocess.run([compiler, *flags, *WARNINGS, f"-I{INCLUDE}", "-x", "c++" if is_cxx(compiler) else "c", "-c", "-",
+                           "-o", os.devnull], input=text, capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), f"{compiler} {flags}: {text}")
+
 def at_once(jobs):
     """Calls, of which two run at a time."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -180,6 +187,17 @@ def what_cannot_be_an_argument_says_so_when_it_is_compiled(t):
                      "an argument of a static probe is an integer or enumeration of at most 8 bytes")
     contains(refused(t, "g++", "#include <dtrace/sdt.h>\n#include <atomic>\nvoid f(std::atomic<int>& v)\n"
                                "{ DTRACE_PROBE1(bad, bad, v); }"), "an argument of a static probe is an integer")
+
+def semaphores_that_no_probe_would_have_do_not_compile(t):
+    for compiler in ("gcc", "g++", "clang", "clang++"):
+        for text in ("DTRACE_SEMAPHORE(a, b);\n", "DTRACE_SEMAPHORE_EXTERN(a, b);\nint f(void);\nint f(void) "
+                     "{ if (DTRACE_PROBE_ENABLED(a, b)) return 1; return 0; }\n"):
+            for header in ("dtrace/sdt.h", "sys/sdt.h"):
+                contains(refused(t, compiler, f"#include <{header}>\n{text}"), "want DTRACE_USE_SEMAPHORES defined before")
+            for before in ("#define DTRACE_USE_SEMAPHORES\n#include <dtrace/sdt.h>\n",
+                           "#define _SDT_HAS_SEMAPHORES\n#include <sys/sdt.h>\n",
+                           "#include <dtrace/sdt.h>\n#define _SDT_HAS_SEMAPHORES 1\n#include <sys/sdt.h>\n"):
+                compiles(compiler, before + text)
 
 def a_program_that_is_not_of_64_bits_is_told_so(t):
     for compiler, flag in itertools.product(("gcc", "clang"), ("-m32", "-mx32")):

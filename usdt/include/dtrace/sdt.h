@@ -22,7 +22,8 @@
  *       DTRACE_PROBE1(app, query__start, describe(query));
  *
  * with DTRACE_USE_SEMAPHORES defined before this file is included, in all files where
- * the probes of such providers are.
+ * the probes of such providers are. Without it semaphores and questions do not compile: a
+ * note would not name the semaphore, and nobody raise it.
  *
  * Arguments are integers, bit-fields, enumerations, pointers, functions and arrays (their
  * address) and floating values of 4 or 8 bytes; others do not compile. From assembler:
@@ -55,9 +56,12 @@
 /* That the compiler sees it used: it cannot read the note. */
 #define DTRACE_SDT_USE_(provider, name)                                        \
 	__asm__ __volatile__("" : : "m"(DTRACE_SDT_SEMAPHORE_(provider, name)))
+#define DTRACE_SDT_NEED_SEMAPHORES_
 #else
 #define DTRACE_SDT_SEMAPHORE_(provider, name) 0
 #define DTRACE_SDT_USE_(provider, name) (void)0
+#define DTRACE_SDT_NEED_SEMAPHORES_                                            \
+	_Pragma("GCC error \"DTRACE_SEMAPHORE and DTRACE_PROBE_ENABLED want DTRACE_USE_SEMAPHORES defined before the header of static probes is included: no probe would have the semaphore\"")
 #endif
 
 /* Those of SystemTap's header, should it have been first. */
@@ -433,10 +437,12 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 	    DTRACE_SDT_SEMAPHORE_NAME_(provider, name)                         \
 		__attribute__((visibility("hidden")))
 #define DTRACE_SEMAPHORE(provider, name)                                       \
+	DTRACE_SDT_NEED_SEMAPHORES_                                            \
 	DTRACE_SEMAPHORE_EXTERN(provider, name);                               \
 	volatile unsigned short DTRACE_SDT_SEMAPHORE_NAME_(provider, name)     \
 	    __attribute__((used, section(".probes"))) = 0
 #define DTRACE_PROBE_ENABLED(provider, name)                                   \
+	DTRACE_SDT_NEED_SEMAPHORES_                                            \
 	__builtin_expect(DTRACE_SDT_SEMAPHORE_NAME_(provider, name) != 0, 0)
 
 #endif /* __ASSEMBLER__ */

@@ -34,6 +34,8 @@
 #ifdef _SDT_HAS_SEMAPHORES
 #undef DTRACE_SDT_SEMAPHORE_
 #undef DTRACE_SDT_USE_
+#undef DTRACE_SDT_NEED_SEMAPHORES_
+#define DTRACE_SDT_NEED_SEMAPHORES_
 #define DTRACE_SDT_SEMAPHORE_(provider, name) provider##_##name##_semaphore
 #define DTRACE_SDT_USE_(provider, name)                                        \
 	__asm__ __volatile__("" : : "m"(DTRACE_SDT_SEMAPHORE_(provider, name)))
