@@ -199,6 +199,12 @@ def semaphores_that_no_probe_would_have_do_not_compile(t):
                            "#include <dtrace/sdt.h>\n#define _SDT_HAS_SEMAPHORES 1\n#include <sys/sdt.h>\n"):
                 compiles(compiler, before + text)
 
+def null_is_an_argument_without_a_warning(t):
+    text = ('#include <cstddef>\n#include <sys/sdt.h>\nvoid f(const char* s);\nvoid f(const char* s)\n'
+            '{ DTRACE_PROBE1(a, b, NULL); STAP_PROBE2(a, b, s, NULL); DTRACE_PROBE2(a, b, 0, s ? s : NULL); }\n')
+    for compiler, standard in itertools.product(("g++", "clang++"), ("c++98", "c++11", "c++20")):
+        compiles(compiler, text, f"-std={standard}", "-O2", "-Wconversion-null", "-Wunused-value")
+
 def a_program_that_is_not_of_64_bits_is_told_so(t):
     for compiler, flag in itertools.product(("gcc", "clang"), ("-m32", "-mx32")):
         contains(refused(t, compiler, "#include <dtrace/sdt.h>\n", flag), "64-bit x86 programs only")

@@ -331,7 +331,8 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 }
 
 #define DTRACE_SDT_KIND_(x) (::dtrace_sdt::Of<__decltype(x)>::kind)
-#define DTRACE_SDT_VALUE_(x) (::dtrace_sdt::Of<__decltype(x)>::value(x))
+/* With a comma: NULL is a long to a template, and a warning as an argument. */
+#define DTRACE_SDT_VALUE_(x) (::dtrace_sdt::Of<__decltype(x)>::value(((void)0, (x))))
 
 #else /* C */
 
