@@ -245,6 +245,64 @@ def probes_of_dropped_functions_are_dropped(t):
         equal([addresses for addresses, *_ in notes_of(program) if 0 in addresses], [])
         prints_its_own_lines(t, program, PLACES)
 
+FOLDED = """
+#ifdef TYPED
+#include <dtrace/usdt.hpp>
+#define HIT(name, x) dtrace::probe<"folded", name, long>::fire(x)
+#define HIT_A(x) HIT("a", x)
+#define HIT_B(x) HIT("b", x)
+#else
+#include <dtrace/sdt.h>
+#define HIT_A(x) DTRACE_PROBE1(folded, a, x)
+#define HIT_B(x) DTRACE_PROBE1(folded, b, x)
+#endif
+#define FUNCTION(name, probe) __attribute__((noinline)) long name(long x); long name(long x) { probe; return x + 1; }
+FUNCTION(with_a, HIT_A(x))
+FUNCTION(with_b, HIT_B(x))
+FUNCTION(one, (void)x)
+FUNCTION(other, (void)x)
+int main(int c, char **v)
+{
+	(void)v;
+	return with_a(c) + with_a(c) + with_a(c) + with_b(c) + one(c) + other(c) != 12;
+}
+"""
+
+def functions_that_differ_by_a_probe_are_not_folded(t):
+    source = t.scratch / "folded.c"
+    source.write_text(FOLDED)
+    for compiler, typed in (("gcc", []), ("clang", []), ("g++", ["-std=c++20", "-DTYPED"]), ("clang++", ["-std=c++20", "-DTYPED"])):
+        for linker, icf in itertools.product(("lld", "gold"), ("safe", "all")):
+            need(compiler)
+            need(f"ld.{linker}")
+            program = str(t.scratch / "folded")
+            subprocess.run([compiler, *typed, "-O2", *WARNINGS, "-ffunction-sections", f"-fuse-ld={linker}", f"-Wl,--icf={icf}",
+                            f"-I{INCLUDE}", *(["-x", "c++"] if typed else []), str(source), "-o", program], check=True)
+            if icf == "all":  # the linker does fold
+                places = {line.split()[2]: line.split()[0] for line in
+                          subprocess.run(["nm", "-C", program], capture_output=True, text=True).stdout.splitlines()
+                          if len(line.split()) > 2}
+                equal(*(places[next(name for name in places if name.startswith(what))] for what in ("one", "other")))
+            done = good(t.run("-qn", "folded*::: { @[probename] = count(); }", "-c", program))
+            equal(sorted(done.stdout.split()), sorted("a 3 b 1".split()), f"{compiler} {linker} {icf}")
+
+def what_strips_and_joins_objects_keeps_their_probes(t):
+    source = t.scratch / "folded.c"
+    source.write_text(FOLDED)
+    for compiler in ("gcc", "clang"):
+        need(compiler)
+        folder = t.scratch
+        subprocess.run([compiler, "-c", "-O2", f"-I{INCLUDE}", str(source), "-o", str(folder / "whole.o")], check=True)
+        for linker in ("bfd", "lld", "gold"):
+            need(f"ld.{linker}")
+            for strip in (["strip", "-g"], ["strip", "--strip-unneeded"]):
+                for command in ([f"ld.{linker}", "-r", str(folder / "whole.o"), "-o", str(folder / "joined.o")],
+                                [*strip, str(folder / "joined.o")],
+                                [compiler, f"-fuse-ld={linker}", str(folder / "joined.o"), "-o", str(folder / "joined")]):
+                    subprocess.run(command, check=True)
+                equal(sorted(texts[1] for _, texts, _ in notes_of(folder / "joined")), ["a", "b"])
+                good(t.run("-l", "-n", "folded$target:::a", "-n", "folded$target:::b", "-c", str(folder / "joined")))
+
 def a_template_of_many_objects_has_one_site_and_no_dangling_note(t):
     for compiler in ("g++", "clang++"):
         need(compiler)

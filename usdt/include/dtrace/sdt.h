@@ -35,7 +35,9 @@
  *
  * A note stands and falls with its code: for ld --gc-sections its section is linked to the
  * function's (SHF_LINK_ORDER; binutils 2.35, lld; gold refuses notes of dropped code), and
- * in a template or an inline function it belongs to the function's group.
+ * in a template or an inline function it belongs to the function's group. The nops have a
+ * relocation that names their note and changes nothing: functions that differ by a probe
+ * alone differ for ld --icf too.
  */
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H
@@ -98,6 +100,7 @@
 	.asciz	DTRACE_SDT_TEXT_(__VA_ARGS__);                                 \
 	994:	.balign	4;                                                     \
 	.popsection;                                                           \
+	.reloc	990b, R_X86_64_NONE, 993b;                                     \
 	.ifndef _.stapsdt.base;                                                \
 	.pushsection .stapsdt.base, "aG", "progbits", .stapsdt.base, comdat;   \
 	.weak	_.stapsdt.base;                                                \
@@ -139,6 +142,7 @@
 	".byte 0\n"                                                            \
 	"994:\t.balign 4\n\t"                                                  \
 	".popsection\n\t"                                                      \
+	".reloc 990b, R_X86_64_NONE, 993b\n\t"                                 \
 	".ifndef _.stapsdt.base\n\t"                                           \
 	".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n\t" \
 	".weak _.stapsdt.base\n\t"                                             \
