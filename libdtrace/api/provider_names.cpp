@@ -37,11 +37,11 @@ std::optional<Diagnostic> wrong_name(const ProviderBlock& block)
     for (const ProviderProbe& probe : block.probes) {
         const std::string name = usdt::note_name(probe.name);
         if (name.size() > max_name)
-            return bad_name(
-                probe.at, "the name of " + block.name + ":::" + probe.name +
-                              too_long(name.size(), max_name) + " in its note" +
-                              (name != probe.name ? ", where - is __" : "") +
-                              ": give it a shorter name");
+            return bad_name(probe.at,
+                            "the name of " + block.name + ":::" + probe.name +
+                                too_long(name.size(), max_name) + " in its note" +
+                                (name != probe.name ? ", where - is __" : "") +
+                                ": give it a shorter name");
     }
     return std::nullopt;
 }

@@ -49,7 +49,10 @@ std::string in_d(const std::string& name, std::size_t max_bytes)
 
 constexpr std::size_t max_name = 63;
 
-std::string name_in_d(const StaticProbe& probe) { return in_d(probe.name, max_name); }
+std::string name_in_d(const StaticProbe& probe)
+{
+    return in_d(probe.name, max_name);
+}
 
 std::string provider_in_d(const StaticProbe& probe, const std::string& pid)
 {

@@ -295,6 +295,20 @@ def a_program_is_told_when_neither_way_is_open(t):
     for part in ("load: ", "module made", "memfd_create: Operation not permitted", "/proc/dtrace-usdt-", "TMPDIR"):
         contains(done.stdout, part)
 
+def values_that_are_no_word_do_not_compile(t):
+    for compiler, level in (("gcc", "-std=c11"), ("clang", "-std=c17"), ("g++", "-std=c++11"), ("clang++", "-std=c++20")):
+        need(compiler)
+        for value, is_good in (("1.0", True), ("1.0f", True), ('"text"', True), ("array", True), ("1.0L", False),
+                               ("(__int128)1", False)):
+            text = ("#include <dtrace/usdt.h>\nextern int array[9];\nvoid f(const struct dtrace_usdt_probe *);\n"
+                    f"void f(const struct dtrace_usdt_probe *p) {{ DTRACE_USDT_FIRE(p, 1, {value}); }}\n")
+            done = subprocess.run([compiler, level, "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/usdt/include", "-x",
+                                   "c++" if "++" in compiler else "c", "-c", "-", "-o", os.devnull], input=text,
+                                  capture_output=True, text=True)
+            equal(done.returncode == 0, is_good, f"{compiler} {value}: {done.stderr}")
+            if not is_good:
+                contains(done.stderr, "at most 8 bytes: convert a long double to double")
+
 # Other tracers
 
 def gdb_sees_the_same_probes(t):

@@ -8,6 +8,7 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static int dt_is_digit(char c)
@@ -20,12 +21,18 @@ static int dt_begins_name(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* Others could break a terminal; they are shown as ?. */
-static const char *dt_shown(char one[2], char c)
+struct dt_shown {
+	char text[5];
+};
+
+/* What is not visible could break a terminal: \x20. */
+static struct dt_shown dt_shown(char c)
 {
-	one[0] = c > ' ' && c <= '~' ? c : '?';
-	one[1] = 0;
-	return one;
+	struct dt_shown shown;
+
+	snprintf(shown.text, sizeof shown.text,
+		 c > ' ' && c <= '~' ? "%c" : "\\x%02x", (unsigned char)c);
+	return shown;
 }
 
 static int dt_check_length(const char *what, const char *name, size_t max_bytes)
@@ -46,14 +53,13 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 			 const char *also)
 {
 	int error = dt_check_length(what, name, max_bytes);
-	char one[2];
 
 	if (error)
 		return error;
 	if (!dt_begins_name(name[0]))
 		return dt_usdt_fail(
 		    EINVAL, "a %s's name begins with %s: letters and _ can",
-		    what, dt_shown(one, name[0]));
+		    what, dt_shown(name[0]).text);
 	for (const char *c = name; *c; c++)
 		if (!dt_begins_name(*c) && !dt_is_digit(*c) &&
 		    !strchr(also, *c))
@@ -61,7 +67,7 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 			    EINVAL,
 			    "%s %.*s... goes on with %s: letters, digits%s and "
 			    "_ are possible",
-			    what, (int)(c - name), name, dt_shown(one, *c),
+			    what, (int)(c - name), name, dt_shown(*c).text,
 			    *also ? ", -" : "");
 	return 0;
 }
@@ -110,8 +116,6 @@ static int dt_check_visible(const char *what, const char *name,
 {
 	int error = dt_check_length(what, name, max_bytes);
 
-	char one[2];
-
 	if (error)
 		return error;
 	for (const char *c = name; *c; c++)
@@ -120,14 +124,22 @@ static int dt_check_visible(const char *what, const char *name,
 			    EINVAL,
 			    "%s %.*s... goes on with %s: visible ASCII without "
 			    "%s is possible",
-			    what, (int)(c - name), name, dt_shown(one, *c),
+			    what, (int)(c - name), name, dt_shown(*c).text,
 			    never[1] ? ": and /" : ":");
 	return 0;
 }
 
 int dt_usdt_check_module(const char *name)
 {
-	return dt_check_visible("module", name, DT_USDT_MAX_MODULE, ":/");
+	int error = dt_check_visible("module", name, DT_USDT_MAX_MODULE, ":/");
+
+	/* It may become the name of a file. */
+	if (!error && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
+		return dt_usdt_fail(EINVAL,
+				    "a module's name is '%s': folders are "
+				    "called so",
+				    name);
+	return error;
 }
 
 int dt_usdt_check_function(const char *name)

@@ -136,7 +136,7 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
                              {"pid", "one of DTrace's own"},
                              {"syscall", "one of DTrace's own"},
                              {"a-b", "goes on with -"},
-                             {"a\033[m", "a... goes on with ?"},
+                             {"a\033[m", "a... goes on with \\x1b:"},
                              {std::string(56, 'a'), "56 bytes of at most 55"}};
     for (const Row& row : providers) {
         EXPECT_EQ(create(row.name), nullptr) << row.name;
@@ -149,14 +149,18 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
     EXPECT_EQ(create("a", "b:c"), nullptr);
     EXPECT_EQ(create("a", "b/c"), nullptr);
     EXPECT_EQ(create("a", ""), nullptr);
+    EXPECT_EQ(create("a", "."), nullptr);
+    EXPECT_EQ(create("a", ".."), nullptr);
+    EXPECT_NE(create("a", "..."), nullptr);
     EXPECT_EQ(dtrace_usdt_create(nullptr, nullptr), nullptr);
 
     Provider provider = create("names");
     Probe probe = nullptr;
     const Row names[] = {{"", "empty"},
                          {"1a", "begins with 1"},
-                         {"a b", "goes on with ?"},
+                         {"a b", "goes on with \\x20:"},
                          {"a:b", "goes on with :"},
+                         {"\u00e4", "begins with \\xc3:"},
                          {std::string(64, 'a'), "64 bytes of at most 63"},
                          {std::string(40, 'a') + std::string(23, '-'), "in its note"}};
     for (const Row& row : names) {

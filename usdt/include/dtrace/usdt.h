@@ -54,7 +54,7 @@ struct dtrace_usdt_provider;
  * dtrace_usdt_create - a provider without probes
  * @provider: as D names it without the pid: a letter or _, then letters, digits and _, the
  *	last of them no digit; at most 55 bytes, and none of DTrace's own: pid, profile, ...
- * @module: the probes' module, any visible ASCII without : and /, at most 63 bytes; NULL:
+ * @module: the probes' module, any visible ASCII without : and /, at most 63 bytes, not . or ..; NULL:
  *	like the provider
  *
  * Names are copied. Others may have the same name. NULL and dtrace_usdt_error(): a name
@@ -143,6 +143,9 @@ static inline uint64_t dtrace_usdt_double(double value)
 	return bits;
 }
 
+#define DTRACE_USDT_REFUSAL_                                                   \
+	"a value of a static probe has at most 8 bytes: convert a long double to double"
+
 #ifdef __cplusplus
 } // extern "C"
 
@@ -150,6 +153,9 @@ static inline uint64_t dtrace_usdt_word(double value) { return dtrace_usdt_doubl
 static inline uint64_t dtrace_usdt_word(float value) { return dtrace_usdt_double(value); }
 template <class T> static inline uint64_t dtrace_usdt_word(T value)
 {
+#if __cplusplus >= 201103L
+	static_assert(sizeof(T) <= 8, DTRACE_USDT_REFUSAL_);
+#endif
 	return (uint64_t)value;
 }
 #else
@@ -157,13 +163,23 @@ template <class T> static inline uint64_t dtrace_usdt_word(T value)
 	_Generic((x),                                                          \
 	    float: dtrace_usdt_double(_Generic((x), float: (x), default: 0)),  \
 	    double: dtrace_usdt_double(_Generic((x), double: (x), default: 0)), \
-	    default: (uint64_t)(x))
+	    default: (uint64_t)(x) + DTRACE_USDT_FITS_(x))
+#define DTRACE_USDT_FITS_(x) /* 0, or no compiling; arrays are pointers */     \
+	(0 * __extension__ sizeof(struct {                                     \
+		char dt_c;                                                     \
+		_Static_assert(sizeof(__typeof__((void)0, (x))) <= 8,           \
+		    DTRACE_USDT_REFUSAL_);                                     \
+	}))
 #endif
 
 /*
  * DTRACE_USDT_FIRE(probe, values...): fires when somebody traces; only then the values are
  * looked at. Integers, enumerations, pointers, arrays (their address), float and double.
- * Values that are missing are 0; more than 12 do not compile.
+ * Values that are missing are 0; more than 12 do not compile, nor does long double.
+ *
+ * A value becomes a word by its own type in C, since the probe's is not known here: an int is
+ * no double, though the probe may have one. For that write 1.0 or (double)n, and an integer
+ * for an integer.
  */
 #define DTRACE_USDT_FIRE(...)                                                  \
 	DTRACE_USDT_PICK_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ) \

@@ -69,7 +69,10 @@ template <std::size_t length> constexpr std::size_t in_note(const Name<length>& 
     return n;
 }
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 template <std::size_t length> constexpr bool has_dash(const Name<length>& name)
 {
