@@ -21,17 +21,22 @@ static int dt_begins_name(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+enum { DT_SHOWN_BYTES = 40 };
+
 struct dt_shown {
-	char text[5];
+	char text[4 * DT_SHOWN_BYTES + 1];
 };
 
-/* What is not visible could break a terminal: \x20. */
-static struct dt_shown dt_shown(char c)
+/* A text's beginning. What is not visible could break a terminal: \x20. */
+static struct dt_shown dt_shown(const char *text, size_t len_bytes)
 {
-	struct dt_shown shown;
+	struct dt_shown shown = {""};
+	char *to = shown.text;
 
-	snprintf(shown.text, sizeof shown.text,
-		 c > ' ' && c <= '~' ? "%c" : "\\x%02x", (unsigned char)c);
+	for (size_t i = 0; i < len_bytes && i < DT_SHOWN_BYTES; i++)
+		to += sprintf(
+		    to, text[i] > ' ' && text[i] <= '~' ? "%c" : "\\x%02x",
+		    (unsigned char)text[i]);
 	return shown;
 }
 
@@ -43,9 +48,10 @@ static int dt_check_length(const char *what, const char *name, size_t max_bytes)
 		return dt_usdt_fail(EINVAL, "a %s's name is empty", what);
 	if (n > max_bytes)
 		return dt_usdt_fail(EINVAL,
-				    "%s %.20s... has %zu bytes of at most %zu: "
+				    "%s %s... has %zu bytes of at most %zu: "
 				    "give it a shorter name",
-				    what, name, n, max_bytes);
+				    what, dt_shown(name, 20).text, n,
+				    max_bytes);
 	return 0;
 }
 
@@ -59,7 +65,7 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 	if (!dt_begins_name(name[0]))
 		return dt_usdt_fail(
 		    EINVAL, "a %s's name begins with %s: letters and _ can",
-		    what, dt_shown(name[0]).text);
+		    what, dt_shown(name, 1).text);
 	for (const char *c = name; *c; c++)
 		if (!dt_begins_name(*c) && !dt_is_digit(*c) &&
 		    !strchr(also, *c))
@@ -67,7 +73,7 @@ static int dt_check_word(const char *what, const char *name, size_t max_bytes,
 			    EINVAL,
 			    "%s %.*s... goes on with %s: letters, digits%s and "
 			    "_ are possible",
-			    what, (int)(c - name), name, dt_shown(*c).text,
+			    what, (int)(c - name), name, dt_shown(c, 1).text,
 			    *also ? ", -" : "");
 	return 0;
 }
@@ -124,7 +130,7 @@ static int dt_check_visible(const char *what, const char *name,
 			    EINVAL,
 			    "%s %.*s... goes on with %s: visible ASCII without "
 			    "%s is possible",
-			    what, (int)(c - name), name, dt_shown(*c).text,
+			    what, (int)(c - name), name, dt_shown(c, 1).text,
 			    never[1] ? ": and /" : ":");
 	return 0;
 }
@@ -177,11 +183,11 @@ int dt_usdt_parse_types(const char *text, struct dt_usdt_wanted *wanted)
 		if (!size)
 			return dt_usdt_fail(
 			    EINVAL,
-			    "'%.*s' is no type of an argument: there are"
+			    "'%s' is no type of an argument: there are"
 #define X(name, size) " " name
 			    DT_USDT_TYPES(X),
 #undef X
-			    n > 40 ? 40 : (int)n, text);
+			    dt_shown(text, n).text);
 		if (wanted->n_types == DTRACE_USDT_MAX_ARGUMENTS)
 			return dt_usdt_fail(EINVAL,
 					    "a probe has at most %d arguments",

@@ -137,6 +137,7 @@ TEST(UsdtLibrary, RefusesNamesThatCannotBeAndSaysWhy)
                              {"syscall", "one of DTrace's own"},
                              {"a-b", "goes on with -"},
                              {"a\033[m", "a... goes on with \\x1b:"},
+                             {"\033[m" + std::string(56, 'a'), "provider \\x1b[ma"},
                              {std::string(56, 'a'), "56 bytes of at most 55"}};
     for (const Row& row : providers) {
         EXPECT_EQ(create(row.name), nullptr) << row.name;
@@ -184,6 +185,9 @@ TEST(UsdtLibrary, RefusesTypesThatItDoesNotKnow)
     EXPECT_NE(std::string(dtrace_usdt_error()).find("'int' is no type"),
               std::string::npos);
     EXPECT_NE(std::string(dtrace_usdt_error()).find("uint16_t"), std::string::npos);
+    EXPECT_EQ(add(provider, probe, "a", "\033[m"), EINVAL);
+    EXPECT_NE(std::string(dtrace_usdt_error()).find("'\\x1b[m' is no type"),
+              std::string::npos);
     std::string many;
     for (int i = 0; i < 12; i++)
         many += "double, ";
