@@ -10,8 +10,9 @@ int dtrace_hdl::plan_listed(pid_t pid)
 {
     ps_prochandle* process = processes.find(pid);
     dt::AgentClient* agent = processes.agent();
+    // Of everybody's processes names alone were looked at.
     if (process == nullptr || process->symbols == nullptr || agent == nullptr)
-        return fail(ESRCH);
+        return fail(ESRCH, "not looked at; -p " + std::to_string(pid) + " does");
     std::vector<std::uint32_t> ids;
     for (std::uint32_t id : listed) {
         const dt::ProcessProbe* probe = probes.probe(id);

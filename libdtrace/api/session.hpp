@@ -175,6 +175,7 @@ struct dtrace_hdl : dt::Events {
     dt::Registry registry;
     dt::Processes processes;
     dt::NewProcesses new_processes; // looked for when descriptions mean everybody's
+    std::set<pid_t> told_untraced; // of whom it was said that they are not traced
     bool agent_has_arena = false;
     dt::DtraceProvider dtrace_provider;
     dt::ProfileProvider profile_provider;

@@ -6,8 +6,10 @@
 #include "libdtrace/api/clock.hpp"
 #include "libdtrace/api/debug.hpp"
 #include "libdtrace/providers/process_patches.hpp"
+#include "libdtrace/symbols/demangle.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <sys/wait.h>
 #include <utility>
@@ -218,11 +220,16 @@ void dtrace_hdl::grab_found()
     }
 }
 
-// Nobody named it. One that ended meanwhile is none.
+// Nobody named it: said once. One that ended meanwhile is none.
 void dtrace_hdl::tell_untraced(pid_t pid, const dt::Error& why)
 {
-    if (why.code != dt::Code::gone && why.code != dt::Code::not_found)
-        complain("process " + std::to_string(pid) + " is not traced: " + why.text);
+    if (why.code == dt::Code::gone || why.code == dt::Code::not_found ||
+        !told_untraced.insert(pid).second)
+        return;
+    std::string name;
+    std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
+    complain("process " + std::to_string(pid) + (name.empty() ? "" : " (" + dt::printable_name(name) + ")") +
+             " is not traced: " + why.text);
 }
 
 void dtrace_hdl::forget_sites(pid_t pid)
