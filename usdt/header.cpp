@@ -122,13 +122,14 @@ std::string declarations_of(const SourceProbe& probe)
                  });
 }
 
-// What the assembler writes into the note.
+// What the assembler writes into the note. Behind the @, with -masm=intel, a $, as
+// dtrace/sdt.h has it.
 std::string operands_of(const SourceProbe& probe)
 {
     if (probe.arguments.empty())
         return "\"\"";
     auto operand = [&](std::size_t i) {
-        return probe.arguments[i - 1].form + "@%[" + parameter(i) + "]";
+        return probe.arguments[i - 1].form + "@{|\\\\044}%[" + parameter(i) + "]";
     };
     return "\".ascii \\\"" + list(probe.arguments.size(), " ", operand) +
            "\\\"\\n\\t\"";

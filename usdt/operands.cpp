@@ -4,6 +4,7 @@
 #include "usdt/intel_operands.hpp"
 #include "usdt/register_names.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace dt::usdt {
@@ -192,13 +193,14 @@ std::string_view operand_of(std::string_view word)
     return operand.substr(operand.starts_with('$') ? 1 : 0);
 }
 
-// Intel's constants have no $. Small numbers are such too: no program has memory there.
-bool is_bare_constant(std::string_view operand, bool is_intel)
+// Intel's constants have no $. Small numbers are such too: no program has memory there. So
+// are numbers of a floating argument, whose bits our headers show: they name no address.
+bool is_bare_constant(std::string_view operand, bool is_intel, bool is_float)
 {
     bool minus = operand.starts_with('-');
     std::string_view digits = operand.substr(minus ? 1 : 0);
     return !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos &&
-           (is_intel || minus || digits.size() < 5);
+           (is_intel || is_float || minus || digits.size() < 5);
 }
 
 Operand parse_one(std::string_view word, bool is_intel)
@@ -219,7 +221,7 @@ Operand parse_one(std::string_view word, bool is_intel)
     if (wrong.empty() && is_intel && is_intel_operand(bare)) {
         wrong = parse_intel_operand(bare, out, sized);
     } else if (wrong.empty()) {
-        if (is_bare_constant(bare, is_intel)) {
+        if (is_bare_constant(bare, is_intel, out.is_float)) {
             out.form = OperandForm::constant;
             text = Text(bare);
             wrong = parse_constant(text, out);
@@ -245,9 +247,7 @@ bool begins_with_size(std::string_view text)
            text.find_first_not_of("-1248f", at) == end;
 }
 
-} // namespace
-
-std::vector<Operand> parse_operands(std::string_view arguments, std::size_t max)
+std::vector<std::string_view> words_of(std::string_view arguments, std::size_t max)
 {
     std::vector<std::string_view> words;
     std::size_t at = 0;
@@ -270,10 +270,32 @@ std::vector<Operand> parse_operands(std::string_view arguments, std::size_t max)
         words.push_back(arguments.substr(at, end - at));
         at = end;
     }
+    return words;
+}
+
+bool has_intel_operand(const std::vector<std::string_view>& words)
+{
+    return std::any_of(words.begin(), words.end(), [](std::string_view word) {
+        return is_intel_operand(operand_of(word));
+    });
+}
+
+} // namespace
+
+Syntax syntax_of(std::string_view arguments)
+{
+    return has_intel_operand(words_of(arguments, max_operands)) ? Syntax::intel
+                                                                : Syntax::att;
+}
+
+std::vector<Operand> parse_operands(std::string_view arguments, std::size_t max,
+                                    Syntax of_file)
+{
+    const std::vector<std::string_view> words = words_of(arguments, max);
     // One syntax for all of a probe.
-    bool is_intel = false;
-    for (std::string_view word : words)
-        is_intel = is_intel || is_intel_operand(operand_of(word));
+    const bool is_intel =
+        has_intel_operand(words) ||
+        (of_file == Syntax::intel && arguments.find('%') == std::string_view::npos);
     std::vector<Operand> out;
     out.reserve(words.size());
     for (std::string_view word : words)

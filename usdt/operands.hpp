@@ -8,8 +8,10 @@
 //   constant = numbers and symbols with + and - between
 //
 // Programs that were built with -masm=intel have Intel's: "4@DWORD PTR -20[rbp] 8@rax -4@7",
-// and "8@[rsp - 16]" of clang; those of our header have a $ before: "8@$rax -4@$7". A probe
-// is read so when one of its operands can be nothing else.
+// and "8@[rsp - 16]" of clang; those of our headers have a $ before: "8@$rax -4@$7". A probe
+// is read so when one of its operands can be nothing else, or one of its file's and none of
+// its own is AT&T's: SystemTap's header leaves "4@7654321" then, which is a constant, and
+// an address elsewhere.
 //
 // An operand that is of no known form keeps its text and what is wrong with it: the others
 // are of use all the same.
@@ -53,7 +55,17 @@ struct Operand {
     std::string trouble; // of an unknown one: a sentence's end, "has no known register"
 };
 
-// At most `max` of them; what is behind is cut off.
-std::vector<Operand> parse_operands(std::string_view arguments, std::size_t max = 64);
+inline constexpr std::size_t max_operands = 64;
+
+enum class Syntax : std::uint8_t { att, intel };
+
+// Intel's: an operand is there that can be nothing else.
+Syntax syntax_of(std::string_view arguments);
+
+// At most `max` of them; what is behind is cut off. of_file: what syntax_of() says of any of
+// the file's probes.
+std::vector<Operand> parse_operands(std::string_view arguments,
+                                    std::size_t max = max_operands,
+                                    Syntax of_file = Syntax::att);
 
 } // namespace dt::usdt

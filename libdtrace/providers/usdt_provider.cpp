@@ -232,6 +232,7 @@ void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
             notes_.push_back(std::move(lacks));
     const ProcessProbe* before = probes_.probe(id);
     std::vector<ProbeSite> sites;
+    const usdt::Syntax syntax = of_image(module.image).probes.syntax;
     for (const StaticSite& from : probe.sites) {
         ProbeSite site;
         site.at = module.target_addr(from.at);
@@ -244,7 +245,7 @@ void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
             arguments.semaphore = module.target_addr(from.semaphore);
         unsigned n = 0;
         for (const usdt::Operand& operand :
-             usdt::parse_operands(from.arguments, max_arguments)) {
+             usdt::parse_operands(from.arguments, max_arguments, syntax)) {
             std::string trouble;
             arguments.operands.push_back(in_process(operand, module, trouble));
             if (!trouble.empty())

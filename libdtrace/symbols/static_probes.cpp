@@ -65,6 +65,8 @@ public:
 
     void add(const usdt::ProbeNote& note, std::uint64_t moved_by)
     {
+        if (usdt::syntax_of(note.arguments) == usdt::Syntax::intel)
+            out_.syntax = usdt::Syntax::intel;
         StaticSite site{note.at + moved_by, 0, 0, note.arguments};
         std::string who = note.provider + ":" + note.name + " at " + hex_text(site.at);
         const ElfSegment* text = segment_at(image_, site.at);

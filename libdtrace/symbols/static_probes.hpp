@@ -9,6 +9,7 @@
 #pragma once
 
 #include "libdtrace/symbols/elf_image.hpp"
+#include "usdt/operands.hpp"
 
 #include <cstdint>
 #include <string>
@@ -35,6 +36,8 @@ struct StaticProbes {
     std::vector<StaticProbe> probes; // by provider, name, function
     // usdt/definition_notes.hpp: provider and text; a provider may have several.
     std::vector<std::pair<std::string, std::string>> definitions;
+    // Of all arguments where their own does not tell.
+    usdt::Syntax syntax = usdt::Syntax::att;
     std::vector<std::string> troubles;
 };
 

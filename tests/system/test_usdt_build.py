@@ -91,6 +91,35 @@ def a_header_works_in_every_kind_of_program(t):
         agrees(t, path)
         equal(definitions(path), 1, str(flags))
 
+CONSTANTS = """
+#include <dtrace/sdt.h>
+#include "constants.h"
+int main(int argc, char **argv)
+{
+	CONSTANTS_ONE(4194304);
+	CONSTANTS_TWO(argc, 2.5);
+	DTRACE_PROBE1(constants, three, 4194304);
+	(void)argv;
+	return 0;
+}
+"""
+
+def constants_are_constants_in_intels_syntax_too(t):
+    """4194304 is where the program's ELF header is."""
+    script, source = t.scratch / "constants.d", t.scratch / "constants.c"
+    script.write_text("provider constants { probe one(int); probe two(int, double); probe three(int); };\n")
+    source.write_text(CONSTANTS)
+    folder = made(t, script=script, name="constants.h")
+    for compiler, syntax, level in itertools.product(("gcc", "g++", "clang", "clang++"), ("att", "intel"), ("-O0", "-O2")):
+        path = compiled(folder, compiler, level, f"-masm={syntax}", "-no-pie", "-fno-pie", f"-I{ROOT}/usdt/include",
+                        source=source, out="constants")
+        if level == "-O2":
+            notes = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True).stdout
+            equal(notes.count("-4@$4194304"), 2, notes)
+        done = good(t.run("-qn", 'constants*:::one, constants*:::three { printf("%d\\n", args[0]); } '
+                          'constants*:::two { printf("%d %.1f\\n", args[0], args[1]); }', "-c", path))
+        equal(done.stdout.split(), ["4194304", "1", "2.5", "4194304"], f"{compiler} {syntax} {level}")
+
 def strip_leaves_probes_and_definitions(t):
     folder = made(t)
     path = program(folder, "gcc", "-O2")

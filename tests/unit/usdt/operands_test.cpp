@@ -167,6 +167,22 @@ TEST(Operands, IntelsSyntaxIsKnownFromGccAndClang)
         EXPECT_EQ(one(text).form, OperandForm::unknown) << text;
 }
 
+TEST(Operands, ANumberIsAConstantWhereTheProbeItsFileOrItsKindSaysSo)
+{
+    auto form = [](const char* text, Syntax of_file) {
+        return parse_operands(text, max_operands, of_file)[0].form;
+    };
+    EXPECT_EQ(syntax_of("-4@4194304 8@rax"), Syntax::intel);
+    EXPECT_EQ(syntax_of("-4@4194304 8@%rax 4@$7 4@counter"), Syntax::att);
+    EXPECT_EQ(form("-4@4194304", Syntax::att), OperandForm::memory);
+    EXPECT_EQ(form("-4@4194304", Syntax::intel), OperandForm::constant);
+    EXPECT_EQ(form("-4@4194304 8@rax", Syntax::att), OperandForm::constant);
+    EXPECT_EQ(form("-4@4194304 8@%rax", Syntax::intel), OperandForm::memory)
+        << "another object's, which is AT&T's";
+    EXPECT_EQ(form("8f@4609434218613702656", Syntax::att), OperandForm::constant);
+    EXPECT_EQ(form("-4@$4194304", Syntax::att), OperandForm::constant);
+}
+
 TEST(Operands, WhatIsNotKnownKeepsItsTextAndTheOthersWork)
 {
     auto all = parse_operands("8@%rdi 16@%xmm0 8@%rzx 8@(%rax 8@%es:4 3@%rax 8@%rax+1 "

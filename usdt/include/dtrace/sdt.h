@@ -174,13 +174,14 @@
  * What the assembler gets: size @ operand of each argument. The size comes as one
  * number, bytes + 16 if signed + 32 if floating, since no part of a template can
  * depend on a type. With -masm=intel the operand is Intel's, behind a $: so constants
- * are as they always are, and dtrace knows the others.
+ * are as they always are, and dtrace knows the others. The assembler makes the $, since
+ * clang writes none there.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
 	".byte '0' + (" kind " & 15)\n\t"                                      \
 	".fill (" kind ") >> 5 & 1, 1, 'f'\n\t"
-#define DTRACE_SDT_OPERAND_(n) ".ascii \"@{|$}%[dt_a" #n "]\"\n\t"
+#define DTRACE_SDT_OPERAND_(n) ".ascii \"@{|\\044}%[dt_a" #n "]\"\n\t"
 #define DTRACE_SDT_ASM_ARG_(n) DTRACE_SDT_SIZE_("%c[dt_k" #n "]") DTRACE_SDT_OPERAND_(n)
 #define DTRACE_SDT_NEXT_ARG_(n) ".ascii \" \"\n\t" DTRACE_SDT_ASM_ARG_(n)
 #define DTRACE_SDT_TEMPLATE_0_ ""
