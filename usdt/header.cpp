@@ -157,6 +157,10 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
         "extern volatile unsigned short " + semaphore + " DTRACE_USDT_HIDDEN_;\n";
     out += "DTRACE_USDT_INLINE_ void " + function + "(" + declarations_of(probe) +
            ")\n{\n";
+    // What is of floating point has its register.
+    for (std::size_t i = 1; i <= probe.arguments.size(); i++)
+        if (place_of(probe.arguments[i - 1]) != "x")
+            out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";
     // The relocation does nothing but keep the group.
     out += "\tDTRACE_SDT_NOTE_(\".reloc .,R_X86_64_NONE," + semaphore + "\\n\\t\", \"" +
            semaphore + "\",\n";

@@ -120,6 +120,58 @@ def constants_are_constants_in_intels_syntax_too(t):
                           'constants*:::two { printf("%d %.1f\\n", args[0], args[1]); }', "-c", path))
         equal(done.stdout.split(), ["4194304", "1", "2.5", "4194304"], f"{compiler} {syntax} {level}")
 
+VARIABLES = """
+#include <stdio.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "variables.h"
+#ifdef __cplusplus
+}
+#endif
+int counter = 7;
+static const char *name = "variable";
+static __thread int own = 9;
+double ratio = 0.5;
+static const struct { short width; } fixed = {-3};
+int shown(void);
+int shown(void) { return 1; }
+int main(int argc, char **argv)
+{
+	if (VARIABLES_SEEN_ENABLED()) {
+		counter++;
+		own += argc;
+	}
+	VARIABLES_SEEN(counter, name, own, ratio, fixed.width + argc, &counter, argv[argc]);
+	VARIABLES_ADDRESSES((unsigned long)shown, &own, stdout, "literal");
+	printf("0x%lx %p %p\\n", (unsigned long)shown, (void *)&own, (void *)stdout);
+	return 0;
+}
+"""
+
+def no_argument_needs_a_symbol(t):
+    """Globals, TLS and slots of the GOT, which gcc would name in the note."""
+    script, source = t.scratch / "variables.d", t.scratch / "variables.c"
+    script.write_text("provider variables { probe seen(int, const char *, int, double, short, int *, void *);\n"
+                      "probe addresses(unsigned long, int *, void *, const char *); };\n")
+    source.write_text(VARIABLES)
+    folder = made(t, script=script, name="variables.h")
+    for compiler, flags in itertools.product(("gcc", "g++", "clang"), (["-O0"], ["-O2"], ["-O2", "-flto"], ["-O2", "-fPIC"],
+                                                                       ["-O2", "-static"], ["-O2", "-no-pie", "-fno-pie"])):
+        path = compiled(folder, compiler, *flags, *([] if compiler == "clang" else STRICT), source=source, out="variables")
+        subprocess.run(["strip", path], check=True)
+        notes = subprocess.run(["readelf", "-nW", path], capture_output=True, text=True).stdout
+        arguments = [line for line in notes.splitlines() if "Arguments:" in line]
+        # The address of a function or of static data is a constant of the linker's.
+        wrong = [line for line in arguments if re.search(r"@[^$ ]*[a-z]{4}|%fs|rip", line)]
+        equal((len(arguments), wrong), (2, []), f"{compiler} {flags}")
+        done = good(t.run("-qn", 'variables*:::seen { printf("%d %s %d %.1f %d %d\\n", args[0], stringof(args[1]), args[2], '
+                          'args[3], args[4], *args[5]); } variables*:::addresses { printf("0x%x 0x%x 0x%x %s\\n", arg0, arg1, '
+                          'arg2, copyinstr(arg3)); }', "-c", path))
+        lines = sorted(done.stdout.strip().splitlines())
+        theirs = next(line for line in lines if line.count(" ") == 2)
+        equal(sorted([f"{theirs} literal", theirs, "8 variable 10 0.5 -2 8"]), lines, f"{compiler} {flags}")
+
 def strip_leaves_probes_and_definitions(t):
     folder = made(t)
     path = program(folder, "gcc", "-O2")

@@ -127,7 +127,7 @@
 
 #else /* C and C++ */
 
-/* From here to its #endif also in each header that dtrace -h makes. */
+/* From here also in each header that dtrace -h makes. */
 #ifndef DTRACE_SDT_NOTE_
 /* names: directives for the semaphore's address and the two names. */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
@@ -166,6 +166,21 @@
 		DTRACE_SDT_NAMES_TEXT_(semaphore, provider, name), arguments)  \
 	    : : __VA_ARGS__ : "memory")
 #endif
+
+#ifndef DTRACE_SDT_FIX_
+/*
+ * GCC would take a variable's symbol for an operand, or a slot of the global offset
+ * table: what went through an asm statement is a register's or on the stack.
+ */
+#ifndef __clang__
+#define DTRACE_SDT_FIX_(v)                                                     \
+	if (!__builtin_constant_p(v))                                          \
+		__asm__("" : "=g"(v) : "0"(v))
+#else
+#define DTRACE_SDT_FIX_(v) (void)0
+#endif
+#endif
+/* To here. */
 
 #define DTRACE_SDT_TEXT_(x) DTRACE_SDT_TEXT1_(x)
 #define DTRACE_SDT_TEXT1_(x) #x
@@ -207,18 +222,6 @@
 		    DTRACE_SDT_TEMPLATE_##n##_,                                \
 		    DTRACE_SDT_OPERANDS_##n##_ arguments);                     \
 	} while (0)
-
-/*
- * GCC would take a variable's symbol for an operand, or a slot of the global offset
- * table: what went through an asm statement is a register's or on the stack.
- */
-#ifndef __clang__
-#define DTRACE_SDT_FIX_(v)                                                     \
-	if (!__builtin_constant_p(v))                                          \
-		__asm__("" : "=g"(v) : "0"(v))
-#else
-#define DTRACE_SDT_FIX_(v) (void)0
-#endif
 
 #define DTRACE_SDT_REFUSAL_                                                    \
 	"an argument of a static probe is an integer or enumeration of at most 8 " \
