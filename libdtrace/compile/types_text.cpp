@@ -34,8 +34,10 @@ std::string function_text(const Type* type, const std::string& middle)
 std::string pointer_text(const Type* type, std::string middle)
 {
     middle = "*" + middle;
-    TypeKind base = type->base->kind;
-    if (base == TypeKind::Array || base == TypeKind::Function)
+    const Type* base = type->base;
+    while (base->kind == TypeKind::Typedef && base->name.empty()) // what is qualified
+        base = base->base;
+    if (base->kind == TypeKind::Array || base->kind == TypeKind::Function)
         middle = "(" + middle + ")";
     std::string text = around(type->base, std::move(middle));
     // A pointer to what lives there is said once, by what it points to.

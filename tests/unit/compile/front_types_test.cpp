@@ -211,6 +211,21 @@ TEST(Types, AreForgottenByRollback)
     EXPECT_FALSE(types.lookup("struct known")->complete);
 }
 
+TEST(Types, PutAPointerToAQualifiedArrayIntoParentheses)
+{
+    Parsed parsed("typedef char row_t[4];\ntypedef const char (*rows_t)[4];");
+    ASSERT_FALSE(parsed.error);
+    TypeTable& types = parsed.types;
+    const Type* row = types.lookup("row_t")->resolve();
+    auto pointer = [&types](const Type* to) {
+        return types.pointer_to(types.qualified(to, true, false, false));
+    };
+    EXPECT_EQ(declaration_text(pointer(row), "a"), "const char (*a)[4]");
+    EXPECT_EQ(declaration_text(types.lookup("rows_t")->resolve(), "a"),
+              "const char (*a)[4]");
+    EXPECT_EQ(declaration_text(pointer(types.lookup("row_t")), "a"), "const row_t *a");
+}
+
 TEST(Types, PrintTheHiddenOnes)
 {
     TypeTable types;
