@@ -25,11 +25,35 @@ public:
     }
 
 private:
+    // Structures without a tag cannot be, nor enumerations: there is no declaration of one
+    // before its body.
+    static bool has_a_declaration(const Type* type)
+    {
+        type = type->resolve();
+        if (type->kind == TypeKind::Pointer || type->kind == TypeKind::Array)
+            return has_a_declaration(type->base);
+        return type->kind != TypeKind::Enum &&
+               (!type->is_struct_or_union() || !type->name.empty());
+    }
+
+    // Whatever it is, behind a pointer.
+    const Type* any(const Type* type)
+    {
+        bool is_volatile = false;
+        for (; type->kind == TypeKind::Typedef || type->kind == TypeKind::Array;
+             type = type->base)
+            is_volatile |= type->is_volatile;
+        return types_.qualified(types_.void_type(), false, is_volatile, false);
+    }
+
     const Type* to_const(const Type* base)
     {
         bool is_volatile = false;
-        const Type* plain = make(base);
-        while (plain->kind == TypeKind::Typedef) {
+        // ISO C does not take a pointer to an array for one to a const array.
+        const bool is_said =
+            base->resolve()->kind != TypeKind::Array && has_a_declaration(base);
+        const Type* plain = is_said ? make(base) : any(base);
+        while (plain->kind == TypeKind::Typedef && plain->name.empty()) { // qualified
             is_volatile |= plain->is_volatile;
             plain = plain->base;
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // An argument of a probe as C declares it in a header that knows no header of the program:
-// typedefs are what they stand for, structures are named by their tag, and what has no tag
-// is void behind its pointer. What a pointer leads to is const, since no probe writes.
+// typedefs are what they stand for, structures are named by their tag, and what has no tag,
+// enumerations and arrays are void behind their pointer. What a pointer leads to is const,
+// since no probe writes.
 #pragma once
 
 #include "libdtrace/compile/types.hpp"

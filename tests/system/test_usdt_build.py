@@ -202,6 +202,49 @@ def types_of_arguments_are_checked(t):
     source.write_text('#include "shop.h"\nint main(void) { SHOP_NAMES(0, "text", 0); return 0; }\n')
     compiled(folder, "gcc", *STRICT, source=source, out="right")
 
+# What is behind a pointer in C, where the header knows no type of the program's.
+POINTERS = """
+#ifndef __cplusplus
+#include <stdbool.h>
+#endif
+#include "pointers.h"
+enum state { NEW = 1, SOLD = 5 };
+typedef struct { int number; } order_t;
+int main(int argc, char **argv)
+{
+	bool flag = argc > 0, *where = &flag;
+	enum state state = SOLD, *current = &state;
+	volatile enum state shared = NEW;
+	order_t order = {7}, *first = &order;
+	char rows[3][4] = {"abc", "def", "ghi"};
+	const char fixed[2][4] = {"jkl", "mno"};
+	POINTERS_FLAGS(&flag, &where, flag);
+	POINTERS_STATES(&state, &current, &shared, state);
+	POINTERS_ORDERS(&order, &first);
+	POINTERS_ROWS(rows, rows + 1, fixed);
+	(void)argv;
+	return 0;
+}
+"""
+
+def pointers_of_every_kind_are_taken_in_c_and_cxx(t):
+    script, source = t.scratch / "pointers.d", t.scratch / "pointers.c"
+    script.write_text("enum state { NEW = 1, SOLD = 5 };\ntypedef struct { int number; } order_t;\n"
+                      "provider pointers { probe flags(_Bool *, _Bool **, _Bool);\n"
+                      "probe states(enum state *, enum state **, volatile enum state *, enum state);\n"
+                      "probe orders(order_t *, order_t **);\n"
+                      "probe rows(char a[3][4], char (*b)[4], const char (*c)[4]); };\n")
+    source.write_text(POINTERS)
+    folder = made(t, script=script, name="pointers.h")
+    for compiler, level in itertools.product(("gcc", "g++", "clang", "clang++"), ("-O0", "-O2")):
+        path = compiled(folder, compiler, level, *STRICT, source=source, out="pointers")
+        done = good(t.run("-qn", 'pointers*:::flags { printf("%d %d %d\\n", *args[0], **args[1], args[2]); } '
+                          'pointers*:::states { printf("%d %d %d %d\\n", *args[0], **args[1], *args[2], args[3]); } '
+                          'pointers*:::orders { printf("%d %d\\n", args[0]->number, (*args[1])->number); } '
+                          'pointers*:::rows { printf("%s %s %s\\n", copyinstr(arg0), copyinstr(arg1), copyinstr(arg2)); }',
+                          "-c", path))
+        equal(done.stdout.split(), "1 1 1 5 5 1 5 7 7 abc def jkl".split(), f"{compiler} {level}")
+
 def a_probe_is_enabled_while_somebody_traces(t):
     folder = made(t)
     path = program(folder, "gcc", "-O2")
