@@ -185,7 +185,8 @@ constexpr char words[] = R"(
 #ifndef DTRACE_USDT_INLINE_
 #define DTRACE_USDT_INLINE_                                                    \
 	extern __inline__                                                      \
-	    __attribute__((__gnu_inline__, __always_inline__, __artificial__))
+	    __attribute__((__gnu_inline__, __always_inline__, __artificial__,  \
+		__no_instrument_function__))
 #define DTRACE_USDT_HIDDEN_ __attribute__((visibility("hidden")))
 #ifdef __cplusplus
 #define DTRACE_USDT_BOOL_ bool

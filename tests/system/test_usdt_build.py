@@ -86,10 +86,12 @@ def a_header_works_in_every_kind_of_program(t):
     for flags in (["-fPIE", "-pie"], ["-no-pie", "-fno-pie"], ["-static"], ["-static-pie", "-fPIE"], ["-flto"],
                   ["-flto=auto", "-flto-partition=max"], ["-march=x86-64-v3"], ["-fno-inline", "-g"],
                   ["-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"],
-                  ["-fPIC", "-mcmodel=large"], ["-fvisibility=hidden", "-fno-asynchronous-unwind-tables"]):
+                  ["-fPIC", "-mcmodel=large"], ["-finstrument-functions"], ["-fvisibility=hidden", "-fno-asynchronous-unwind-tables"]):
         path = program(folder, "gcc", "-O2", *flags)
         agrees(t, path)
         equal(definitions(path), 1, str(flags))
+    if shutil.which("clang"):
+        agrees(t, program(folder, "clang", "-O2", "-finstrument-functions"))
 
 CONSTANTS = """
 #include <dtrace/sdt.h>
