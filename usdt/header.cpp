@@ -162,11 +162,11 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
         if (place_of(probe.arguments[i - 1]) != "x")
             out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";
     // The relocation does nothing but keep the group.
-    out += "\tDTRACE_SDT_NOTE_(\".reloc .,R_X86_64_NONE," + semaphore + "\\n\\t\", \"" +
-           semaphore + "\",\n";
-    out += "\t    \"" + provider.name + "\", \"" + probe.name + "\",\n";
-    out += "\t    " + operands_of(probe) + ",\n";
-    out += "\t    " + inputs_of(probe) + ");\n}\n";
+    out += "\t__asm__ __volatile__(\".reloc .,R_X86_64_NONE," + semaphore + "\\n\\t\"\n";
+    out += "\t    DTRACE_SDT_PROBE_TEXT_(\"" + semaphore + "\", \"" + provider.name +
+           "\", \"" + probe.name + "\",\n";
+    out += "\t\t" + operands_of(probe) + ")\n";
+    out += "\t    : : " + inputs_of(probe) + " : \"memory\");\n}\n";
     out +=
         "#define " + macro + "(" + names + ") \\\n\t" + function + "(" + names + ")\n";
     out += "#define " + macro + "_ENABLED() \\\n\t__builtin_expect(" + semaphore +
@@ -181,10 +181,12 @@ constexpr char before[] = R"(
 
 )";
 
+// __extension__ and the pragmas: -pedantic shall have nothing against bool, long long and
+// long strings where the standard of the program is older than they.
 constexpr char words[] = R"(
 #ifndef DTRACE_USDT_INLINE_
 #define DTRACE_USDT_INLINE_                                                    \
-	extern __inline__                                                      \
+	__extension__ extern __inline__                                        \
 	    __attribute__((__gnu_inline__, __always_inline__, __artificial__,  \
 		__no_instrument_function__))
 #define DTRACE_USDT_HIDDEN_ __attribute__((visibility("hidden")))
@@ -200,6 +202,7 @@ extern "C" {
 #endif
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings"
+#pragma GCC diagnostic ignored "-Wlong-long"
 
 )";
 

@@ -214,7 +214,7 @@ def headers_go_with_every_standard(t):
             'extern unsigned short a_b_semaphore;\nunsigned short a_b_semaphore;\n'
             'int main(int c, char **v) { STAP_PROBE2(a, b, c, v); DTRACE_PROBEV(a, b); STAP_PROBEV(a, b, 1, 2.0); '
             'if (c) DTRACE_PROBE(a, b); else DTRACE_PROBE1(a, b, "x"); return 0; }\n')
-    for compiler, standards in (("gcc", ("c89", "c99", "c17", "gnu89")), ("clang", ("c99", "c17")),
+    for compiler, standards in (("gcc", ("c89", "c99", "c17", "gnu89")), ("clang", ("c89", "c99", "c17")),
                                 ("g++", ("c++98", "c++11", "c++20")), ("clang++", ("c++98", "c++17", "c++20"))):
         need(compiler)
         for standard in standards:

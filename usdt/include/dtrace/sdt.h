@@ -42,7 +42,7 @@
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H
 
-/* As in /usr/include: -pedantic does not count what -std=c89 allows in a string. */
+/* As in /usr/include: of what -pedantic has against variadic macros nothing is said. */
 #pragma GCC system_header
 
 #if !defined(__x86_64__) || defined(__ILP32__)
@@ -128,7 +128,7 @@
 #else /* C and C++ */
 
 /* From here also in each header that dtrace -h makes. */
-#ifndef DTRACE_SDT_NOTE_
+#ifndef DTRACE_SDT_PROBE_TEXT_
 /* names: directives for the semaphore's address and the two names. */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
 	"990:\t.byte 0x90, 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                   \
@@ -156,15 +156,10 @@
 /* A label of the function's section, for the link of the note's. */
 #define DTRACE_SDT_HERE_ ".Ldtrace_sdt%=:\n"
 #define DTRACE_SDT_SECTION_ "\"?o\",\"note\",.Ldtrace_sdt%="
-/*
- * The nops and their note. All but the operands are string literals; first: assembly before
- * the nops.
- */
-#define DTRACE_SDT_NOTE_(first, semaphore, provider, name, arguments, ...)     \
-	__asm__ __volatile__(                                                  \
-	    first DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_TEXT_(DTRACE_SDT_SECTION_,  \
-		DTRACE_SDT_NAMES_TEXT_(semaphore, provider, name), arguments)  \
-	    : : __VA_ARGS__ : "memory")
+/* The nops and their note, of string literals. */
+#define DTRACE_SDT_PROBE_TEXT_(semaphore, provider, name, arguments)           \
+	DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_TEXT_(DTRACE_SDT_SECTION_,            \
+	    DTRACE_SDT_NAMES_TEXT_(semaphore, provider, name), arguments)
 #endif
 
 #ifndef DTRACE_SDT_FIX_
@@ -216,12 +211,25 @@
 #define DTRACE_SDT_PROBE_(provider, name, n, arguments)                        \
 	do {                                                                   \
 		DTRACE_SDT_USE_(provider, name);                               \
-		DTRACE_SDT_NOTE_("",                                           \
+		DTRACE_SDT_LONG_TEXT_                                          \
+		__asm__ __volatile__(DTRACE_SDT_PROBE_TEXT_(                   \
 		    DTRACE_SDT_TEXT_(DTRACE_SDT_SEMAPHORE_(provider, name)),   \
 		    DTRACE_SDT_TEXT_(provider), DTRACE_SDT_TEXT_(name),        \
-		    DTRACE_SDT_TEMPLATE_##n##_,                                \
-		    DTRACE_SDT_OPERANDS_##n##_ arguments);                     \
+		    DTRACE_SDT_TEMPLATE_##n##_)                                \
+		    : : DTRACE_SDT_OPERANDS_##n##_ arguments : "memory");      \
+		DTRACE_SDT_LONG_TEXT_END_                                      \
 	} while (0)
+
+/* Clang counts what -std=c89 allows in a string where the probe is, in no system's header. */
+#if defined(__clang__) && !defined(__cplusplus)
+#define DTRACE_SDT_LONG_TEXT_                                                  \
+	_Pragma("clang diagnostic push")                                       \
+	_Pragma("clang diagnostic ignored \"-Woverlength-strings\"")
+#define DTRACE_SDT_LONG_TEXT_END_ _Pragma("clang diagnostic pop")
+#else
+#define DTRACE_SDT_LONG_TEXT_
+#define DTRACE_SDT_LONG_TEXT_END_
+#endif
 
 #define DTRACE_SDT_REFUSAL_                                                    \
 	"an argument of a static probe is an integer or enumeration of at most 8 " \
