@@ -56,15 +56,27 @@ std::string section(std::string_view name, std::string_view flags,
                     "\\\",\\\"" + std::string(type) + "\\\"," + group + ",comdat");
 }
 
+// A symbol of the group that no other group has.
+std::string anchor(const std::string& group)
+{
+    return group + ".here";
+}
+
+// With -flto other versions of the provider may be in the assembler's file, whose counter of
+// the same name this probe has then as well: a name has one, as the linker would see to.
 std::string semaphores(const ProviderSource& provider, const std::string& group)
 {
     std::string out = section(".probes", "awG", "progbits", group);
     out += assembly(".balign 2");
+    out += assembly(".weak " + anchor(group) + "; .hidden " + anchor(group));
+    out += assembly(anchor(group) + ":");
     for (const SourceProbe& probe : provider.probes) {
         std::string name = semaphore_name(provider.name, probe.name);
+        out += assembly(".ifndef " + name);
         out += assembly(".weak " + name + "; .hidden " + name);
         out += assembly(".type " + name + ",@object; .size " + name + ",2");
         out += assembly(name + ": .2byte 0");
+        out += assembly(".endif");
     }
     return out + assembly(".popsection");
 }
@@ -161,8 +173,10 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
     for (std::size_t i = 1; i <= probe.arguments.size(); i++)
         if (place_of(probe.arguments[i - 1]) != "x")
             out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";
-    // The relocation does nothing but keep the group.
-    out += "\t__asm__ __volatile__(\".reloc .,R_X86_64_NONE," + semaphore + "\\n\\t\"\n";
+    // The relocations do nothing but keep the groups of the counter and of the definition.
+    out += "\t__asm__ __volatile__(\n";
+    for (const std::string& kept : {semaphore, anchor(group_name(provider))})
+        out += "\t    \".reloc .,R_X86_64_NONE," + kept + "\\n\\t\"\n";
     out += "\t    DTRACE_SDT_PROBE_TEXT_(\"" + semaphore + "\", \"" + provider.name +
            "\", \"" + probe.name + "\",\n";
     out += "\t\t" + operands_of(probe) + ")\n";

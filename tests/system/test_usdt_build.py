@@ -407,15 +407,20 @@ def without_definitions_sizes_are_known(t):
 
 def a_program_with_two_definitions_has_none(t):
     folder = made(t)
-    main = compiled(folder, "gcc", "-O1", "-c", out="main.o")
     other = t.scratch / "shop_other.d"
     other.write_text((USDT / "shop.d").read_text().replace("probe bare-name(int);", "probe bare-name(long);"))
-    second = compiled(made(t, script=other), "gcc", "-O1", "-DOTHER", "-c", out="other.o")
-    path = linked(folder, "gcc", main, second)
-    equal(definitions(path), 2)
-    done = t.run("-qn", "shop*:::bare-name { trace(args[0]); }", "-c", path + " 1")
-    contains(done.stderr, "different definitions of provider shop")
-    equal(numbers(done.stdout)[-1], 2)
+    theirs = made(t, script=other)
+    for compiler, flags in (("gcc", []), ("gcc", ["-flto"]), ("gcc", ["-flto", "-Wl,--gc-sections"]), ("clang", ["-flto"])):
+        if not shutil.which(compiler) or (compiler == "clang" and not shutil.which("ld.lld")):
+            continue
+        linker = ["-fuse-ld=lld"] if compiler == "clang" else []
+        main = compiled(folder, compiler, "-O1", *flags, "-c", out="main.o")
+        second = compiled(theirs, compiler, "-O1", *flags, "-DOTHER", "-c", out="other.o")
+        path = linked(folder, compiler, main, second, flags=[*flags, *linker])
+        equal(definitions(path), 2, str(flags))
+        done = t.run("-qn", "shop*:::bare-name { trace(args[0]); }", "-c", path + " 1")
+        contains(done.stderr, "different definitions of provider shop")
+        equal(numbers(done.stdout)[-1], 2)
 
 def a_definition_that_lies_is_told_once_and_sizes_are_known(t):
     folder = made(t)
