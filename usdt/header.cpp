@@ -162,7 +162,7 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
 {
     const std::string macro = macro_name(provider.name, probe.name);
     const std::string semaphore = semaphore_name(provider.name, probe.name);
-    const std::string function = "__dtrace_" + provider.name + "___" + probe.name;
+    const std::string function = function_name(provider.name, probe.name);
     const std::string names = list(probe.arguments.size(), ", ", parameter);
 
     std::string out =

@@ -47,6 +47,11 @@ std::string semaphore_name(std::string_view provider, std::string_view probe)
     return std::string(provider) + "_" + std::string(probe) + "_semaphore";
 }
 
+std::string function_name(std::string_view provider, std::string_view probe)
+{
+    return "__dtrace_" + std::string(provider) + "___" + std::string(probe);
+}
+
 std::string note_name(std::string_view probe)
 {
     std::string name;

@@ -32,6 +32,8 @@ std::string parameter(std::size_t n);
 std::string macro_name(std::string_view provider, std::string_view probe);
 // postgresql, query__start: postgresql_query__start_semaphore.
 std::string semaphore_name(std::string_view provider, std::string_view probe);
+// app, query__start: __dtrace_app___query__start, which the macro calls.
+std::string function_name(std::string_view provider, std::string_view probe);
 // query-start is query__start in notes and in C.
 std::string note_name(std::string_view probe);
 // What a provider brings into each file that has it is kept once: the section group's name.

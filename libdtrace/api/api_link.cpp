@@ -29,6 +29,7 @@ static dt::Result<std::vector<ProviderSource>>
 sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definitions)
 {
     std::vector<ProviderSource> sources;
+    dt::NamesInC names;
     for (const auto& prog : session.programs) {
         if (only != nullptr && prog.get() != only)
             continue;
@@ -39,7 +40,7 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
             if (auto wrong = dt::wrong_name(block))
                 return as_error(*wrong, session.options.flags.errtags);
             auto source =
-                dt::provider_source(block, *prog->program->types, definitions);
+                dt::provider_source(block, *prog->program->types, definitions, names);
             if (!source)
                 return source.error();
             sources.push_back(std::move(*source));

@@ -4,8 +4,6 @@
 #include "libdtrace/compile/c_argument.hpp"
 #include "libdtrace/compile/definition_text.hpp"
 
-#include <map>
-
 namespace dt {
 
 static Error wrong(const ProviderBlock& block, const ProviderProbe& probe,
@@ -15,22 +13,33 @@ static Error wrong(const ProviderBlock& block, const ProviderProbe& probe,
                                ":::" + probe.name + " " + what};
 }
 
+std::string NamesInC::take(const ProviderBlock& block, const ProviderProbe& probe)
+{
+    const std::string name = usdt::note_name(probe.name);
+    const std::string macro = usdt::macro_name(block.name, name);
+    const std::string owner =
+        block.name + ":::" + probe.name + " of line " + std::to_string(probe.at.line);
+    for (const std::string& one :
+         {macro, macro + "_ENABLED", usdt::semaphore_name(block.name, name),
+          usdt::function_name(block.name, name)})
+        if (auto [known, is_new] = owners_.emplace(one, owner); !is_new)
+            return "and " + known->second + " would both have " + one +
+                   " in C: rename one of them";
+    return "";
+}
+
 Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
-                                             TypeTable& types, Definitions definitions)
+                                             TypeTable& types, Definitions definitions,
+                                             NamesInC& names)
 {
     usdt::ProviderSource source;
     source.name = block.name;
     std::set<std::string> tags;
-    std::map<std::string, std::string> macros;
     for (const ProviderProbe& probe : block.probes) {
         usdt::SourceProbe& one = source.probes.emplace_back();
         one.name = usdt::note_name(probe.name);
-        auto [known, is_new] =
-            macros.emplace(usdt::macro_name(source.name, one.name), probe.name);
-        if (!is_new)
-            return wrong(block, probe,
-                         "and " + known->second + " would both be " + known->first +
-                             " in C: rename one of them");
+        if (std::string taken = names.take(block, probe); !taken.empty())
+            return wrong(block, probe, taken);
         for (const Type* type : probe.native) {
             auto argument = c_argument(type, usdt::parameter(one.arguments.size() + 1),
                                        types, tags);

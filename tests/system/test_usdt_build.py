@@ -466,7 +466,16 @@ def errors_say_what_is_wrong_and_where(t):
              ("provider web { probe go(); };\nprovider web { probe go(int); };", "-h", "D_PROV_INCOMPAT", "line 2"),
              ("provider web { probe go(int a) : (int b); };", "-G", "D_PROV_PRXLATOR", "no argument for b"),
              ("struct s { int x; };\nprovider web { probe go(struct s); };", "-h", "", "pass its address"),
-             ("provider web { probe a__b();\nprobe a_b(); };", "-h", "", "would both be WEB_A_B"),
+             ("provider web { probe a__b();\nprobe a_b(); };", "-h", "",
+              "line 2: web:::a_b and web:::a__b of line 1 would both have WEB_A_B in C"),
+             ("provider web { probe a__enabled();\nprobe a(); };", "-h", "",
+              "line 2: web:::a and web:::a__enabled of line 1 would both have WEB_A_ENABLED in C"),
+             ("provider web { probe a();\nprobe a_enabled(); };", "-G", "", "would both have WEB_A_ENABLED in C"),
+             ("provider web { probe bar__baz(int); };\nprovider web_bar { probe baz(char *); };", "-h", "",
+              "line 2: web_bar:::baz and web:::bar__baz of line 1 would both have WEB_BAR_BAZ in C"),
+             ("provider web { probe go(); };\nprovider WEB { probe go(); };", "-h", "", "would both have WEB_GO in C"),
+             ("provider web { probe b___c(); };\nprovider web___b { probe c(); };", "-h", "",
+              "would both have __dtrace_web___b___c in C"),
              ("int x;", "-h", "", "no provider is defined"))
     script = t.scratch / "wrong.d"
     for text, flag, tag, part in cases:
