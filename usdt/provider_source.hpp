@@ -3,6 +3,7 @@
 // terms of C. Whoever compiles provider.d makes it; header.hpp and object.hpp write it out.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,10 @@ struct SourceArgument {
     std::string form; // bytes and kind, as stands before an operand's @: -4, 8, 8f
     std::string declaration; // "const char *dt_a1", of the n-th parameter(n)
 };
+
+// As many as <dtrace/sdt.h> and SystemTap's header pass: each finds its register or its
+// place on the stack, whatever it is.
+inline constexpr std::size_t max_source_arguments = 12;
 
 struct SourceProbe {
     std::string name; // as in a note: query__start

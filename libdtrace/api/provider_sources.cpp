@@ -40,6 +40,12 @@ Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
         one.name = usdt::note_name(probe.name);
         if (std::string taken = names.take(block, probe); !taken.empty())
             return wrong(block, probe, taken);
+        if (probe.native.size() > usdt::max_source_arguments)
+            return wrong(block, probe,
+                         "has " + std::to_string(probe.native.size()) +
+                             " arguments, and programs pass at most " +
+                             std::to_string(usdt::max_source_arguments) +
+                             " to a probe: pass the address of a struct");
         for (const Type* type : probe.native) {
             auto argument = c_argument(type, usdt::parameter(one.arguments.size() + 1),
                                        types, tags);

@@ -218,6 +218,21 @@ def types_of_arguments_are_checked(t):
     source.write_text('#include "shop.h"\nint main(void) { SHOP_NAMES(0, "text", 0); return 0; }\n')
     compiled(folder, "gcc", *STRICT, source=source, out="right")
 
+def twelve_arguments_of_any_type_are_passed(t):
+    script, source = t.scratch / "twelve.d", t.scratch / "twelve.c"
+    script.write_text("provider twelve { probe ratios(" + ", ".join(12 * ["double"]) + ");\n"
+                      "probe numbers(" + ", ".join(12 * ["long"]) + "); };\n")
+    source.write_text('#include "twelve.h"\n__attribute__((noinline)) static void f(double d, long n)\n{\n'
+                      f"\tTWELVE_RATIOS({', '.join(f'd + {n}' for n in range(12))});\n"
+                      f"\tTWELVE_NUMBERS({', '.join(f'n * {n}' for n in range(12))});\n}}\n"
+                      "int main(int argc, char **argv) { f(argc, argc + 2l); (void)argv; return 0; }\n")
+    folder = made(t, script=script, name="twelve.h")
+    for compiler, level in itertools.product(("gcc", "g++", "clang", "clang++"), ("-O0", "-O2")):
+        path = compiled(folder, compiler, level, *STRICT, source=source, out="twelve")
+        done = good(t.run("-qn", 'twelve*:::ratios { printf("%.0f %.0f\\n", args[0], args[9]); } '
+                          'twelve*:::numbers { printf("%d %d\\n", args[1], args[9]); }', "-c", path))
+        equal(done.stdout.split(), ["1", "10", "3", "27"], f"{compiler} {level}")
+
 # What is behind a pointer in C, where the header knows no type of the program's.
 POINTERS = """
 #ifndef __cplusplus
@@ -476,7 +491,9 @@ def errors_say_what_is_wrong_and_where(t):
              ("provider web { probe go(); };\nprovider WEB { probe go(); };", "-h", "", "would both have WEB_GO in C"),
              ("provider web { probe b___c(); };\nprovider web___b { probe c(); };", "-h", "",
               "would both have __dtrace_web___b___c in C"),
-             ("int x;", "-h", "", "no provider is defined"))
+             ("int x;", "-h", "", "no provider is defined"),
+             *((f"provider web {{\nprobe go({', '.join(13 * ['double'])}); }};", flag, "",
+                "line 2: web:::go has 13 arguments, and programs pass at most 12 to a probe") for flag in ("-h", "-G")))
     script = t.scratch / "wrong.d"
     for text, flag, tag, part in cases:
         script.write_text(text + "\n")
