@@ -367,6 +367,17 @@ def programs_with_systemtaps_own_header_are_traced(t):
         prints_its_own_lines(t, compiled(t, compiler, "-O2", source="systemtap.c", include=SYSTEMTAP),
                              old(compiler), "4")
 
+def constants_of_systemtaps_header_in_intels_syntax_are_no_addresses(t):
+    """Where another probe of the program shows the syntax: 4194304 is where the ELF header is."""
+    systemtap_is_here()
+    source = t.scratch / "bare.c"
+    source.write_text("#include <sys/sdt.h>\nint main(int argc, char **argv) { DTRACE_PROBE1(bare, one, 4194304); "
+                      "DTRACE_PROBE1(bare, two, argc); (void)argv; return 0; }\n")
+    program = compiled(t, "gcc", "-O2", "-masm=intel", "-no-pie", "-fno-pie", source=source, include=SYSTEMTAP)
+    equal([texts[2] for _, texts, _ in notes_of(program)], ["-4@4194304", "-4@edi"])
+    done = good(t.run("-qn", 'bare*::: { printf("%d\\n", args[0]); }', "-c", str(program)))
+    equal(done.stdout.split(), ["4194304", "1"])
+
 def notes_are_systemtaps_byte_for_byte(t):
     systemtap_is_here()
     for flags in (["-O2"], ["-O1"], ["-O2", "-fPIC"]):
