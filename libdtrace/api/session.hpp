@@ -87,6 +87,7 @@ struct dtrace_hdl : dt::Events {
     // Of any source: what the option changes is changed at once.
     dt::Options::Refused take_option(std::string_view name, std::string_view value);
     std::string hint_for(const dt::ProbeSpec& spec);
+    std::string why_not_in_process(const dt::ProbeSpec& spec);
     std::string looked_at(const dt::ProbeSpec& spec);
     dt::ProviderAttributes attributes_of_provider(const dt::ProbeInfo& probe);
     dt::ProbeStability stability_of(std::span<const std::uint32_t> ids);

@@ -8,6 +8,7 @@
 #include "libdtrace/symbols/suggest.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -54,15 +55,33 @@ std::variant<ProbeMatch, Diagnostic> dtrace_hdl::match(const ProbeSpec& spec)
         match.ids =
             registry.match(spec.provider, spec.module, spec.function, spec.name);
     if (match.ids.empty() && !match.retained) {
+        std::string why = why_not_in_process(spec);
+        if (why.empty())
+            why = hint_for(spec) + looked_at(spec);
         return Diagnostic{dt::Tag::PDESC_ZERO, spec.at,
                           "probe description " + spec.provider + ":" + spec.module +
                               ":" + spec.function + ":" + spec.name +
-                              " does not match any probes" + hint_for(spec) +
-                              looked_at(spec),
+                              " does not match any probes" + why,
                           ""};
     }
     matches[key_of(spec)] = match;
     return match;
+}
+
+// app4711: a process of that pid may have other probes, or may not be looked at.
+std::string dtrace_hdl::why_not_in_process(const ProbeSpec& spec)
+{
+    std::size_t digits = spec.provider.find_last_not_of("0123456789") + 1;
+    pid_t pid = 0;
+    const char* end = spec.provider.data() + spec.provider.size();
+    if (digits == 0 || !may_be_static(spec) ||
+        std::from_chars(spec.provider.data() + digits, end, pid).ptr != end)
+        return "";
+    auto looked = processes.look_at(pid);
+    if (looked || looked.error().code != dt::Code::permission)
+        return "";
+    return "; process " + std::to_string(pid) +
+           " may not be looked at: that takes its user, or root";
 }
 
 std::string dtrace_hdl::hint_for(const ProbeSpec& spec)
@@ -86,7 +105,8 @@ std::string dtrace_hdl::hint_for(const ProbeSpec& spec)
 std::string dtrace_hdl::looked_at(const ProbeSpec& spec)
 {
     const bool is_pattern = spec.provider.find_last_of("*?[") != std::string::npos;
-    if (!is_pattern || spec.provider.find_first_not_of('*') == std::string::npos ||
+    if (!may_be_static(spec) ||
+        spec.provider.find_first_not_of('*') == std::string::npos ||
         !usdt_candidates(false).empty())
         return "";
     auto processes_text = [](std::size_t n) {
@@ -98,10 +118,17 @@ std::string dtrace_hdl::looked_at(const ProbeSpec& spec)
     };
     const auto n =
         static_cast<std::size_t>(std::count_if(all.begin(), all.end(), has_program));
-    std::string text = "; " + processes_text(n) + " that run now were looked at";
+    std::string hidden;
     if (int n_hidden = processes.n_forbidden(); n_hidden != 0)
-        text += ", " + processes_text(static_cast<std::size_t>(n_hidden)) +
-                " may not be: that takes their user, or root";
+        hidden = processes_text(static_cast<std::size_t>(n_hidden)) +
+                 " may not be: that takes their user, or root";
+    if (!is_pattern) // any name at all, mistyped
+        return hidden.empty() || ::geteuid() == 0
+                   ? ""
+                   : "; of the processes that run now, " + hidden;
+    std::string text = "; " + processes_text(n) + " that run now were looked at";
+    if (!hidden.empty())
+        text += ", " + hidden;
     return text + "; name others with -p or -c";
 }
 

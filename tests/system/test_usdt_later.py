@@ -165,6 +165,17 @@ def what_a_traced_process_execs_is_taken_up_like_any_other(t):
 def only_child(pid):
     return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text())
 
+def who_may_not_look_is_told_so(t):
+    if os.geteuid() != 0:
+        raise Skip("only root has processes that others may not look at")
+    with held(waiting(t)) as process:
+        for provider, part in ((f"plug{process.pid}", f"process {process.pid} may not be looked at: that takes its user, or root"),
+                               ("plug", "may not be: that takes their user, or root"),
+                               ("plug*", "may not be: that takes their user, or root")):
+            done = subprocess.run([*as_nobody(), t.dtrace, "-ln", f"{provider}:::tick"], capture_output=True, text=True)
+            contains(done.stderr, part)
+        process.communicate("x\n", timeout=20)
+
 def with_a_target_nobody_else_is_taken_up(t):
     with held(waiting(t, f"{plugin(t)}*10")) as process, held(waiting(t, f"{plugin(t)}*10")) as other:
         watching = Watching(t, ALL, flags=("-p", str(process.pid)))
