@@ -236,8 +236,10 @@ std::string header_text(std::span<const ProviderSource> providers,
     std::string name(source); // in a comment
     std::replace(name.begin(), name.end(), '*', '_');
     std::string guard = "DTRACE";
-    for (const ProviderSource& provider : providers)
-        guard += "_" + provider.name;
+    for (const ProviderSource& provider : providers) {
+        const std::string group = group_name(provider); // others of the name are no repetition
+        guard += "_" + provider.name + "_" + group.substr(group.rfind('.') + 1);
+    }
     std::transform(guard.begin(), guard.end(), guard.begin(),
                    [](unsigned char c) { return std::toupper(c); });
     guard += "_PROBES_H";

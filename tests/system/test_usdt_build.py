@@ -285,6 +285,20 @@ def a_probe_is_enabled_while_somebody_traces(t):
     contains(done.stderr, "enabled 1000 times")
     equal(numbers(done.stdout)[-1], 1000)
 
+def headers_of_one_provider_in_two_parts_do_not_hide_each_other(t):
+    folder = t.scratch / "parts"
+    folder.mkdir()
+    for part in ("one", "two"):
+        (folder / f"{part}.d").write_text(f"provider parts {{ probe {part}(int n); }};\n")
+        good(t.run("-h", "-s", f"{part}.d", cwd=folder))
+    for language, compiler in (("c", "gcc"), ("cpp", "g++")):
+        source = folder / f"parts.{language}"
+        source.write_text('#include "one.h"\n#include "two.h"\n#include "one.h"\n'
+                          "int main(void) { PARTS_ONE(1); PARTS_TWO(2); return 0; }\n")
+        path = compiled(folder, compiler, "-Wall", "-Wextra", "-Werror", source=source, out=f"parts-{language}")
+        done = good(t.run("-qn", 'parts*::: { printf("%s %d\\n", probename, arg0); }', "-c", path))
+        equal(done.stdout.split("\n")[:2], ["one 1", "two 2"])
+
 def a_header_is_named_after_its_script(t):
     folder = t.scratch / "named"
     folder.mkdir()
