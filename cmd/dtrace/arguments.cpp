@@ -28,6 +28,7 @@ constexpr Flag flags[] = {
     {'H', nullptr, "list the files that it includes, on stderr", "cpphdrs"},
     {'I', "dir", "where it looks for files to include, too", "incdir"},
     {'i', "id", "enable or list a probe by its number"},
+    {'k', nullptr, "nothing, as --types: builds for SystemTap's dtrace may say them"},
     {'l', nullptr, "list probes instead of enabling them"},
     {'L', "dir", "use the D libraries of a folder", "libdir"},
     {'m', "module", "enable or list probes of modules"},
@@ -120,6 +121,8 @@ void take(Arguments& args, int flag, const char* value)
         break;
     case flag_help:
         set_mode(Mode::Help);
+        break;
+    case 'k': // of -h and -G: no file is left behind, and types are always carried
         break;
     case 'l':
         set_mode(Mode::List);
@@ -222,6 +225,7 @@ Arguments parse_arguments(int argc, char* argv[])
     const option long_options[] = {{"help", no_argument, nullptr, flag_help},
                                    {"version", no_argument, nullptr, 'V'},
                                    {"patches", no_argument, nullptr, flag_patches},
+                                   {"types", no_argument, nullptr, 'k'},
                                    {nullptr, 0, nullptr, 0}};
     opterr = 0;
     bool only_operands = false; // "--" was seen
@@ -265,7 +269,7 @@ Arguments parse_arguments(int argc, char* argv[])
 std::string usage_text()
 {
     std::string text =
-        "Usage: dtrace [-BCdeFGHhlqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
+        "Usage: dtrace [-BCdeFGHhklqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
         "       [-I dir] [-L dir] [-o file] [-p pid] [-U name] [-x opt[=val]]\n"
         "       [-X a|c|s|t] [-P provider] [-m module] [-f func] [-n name]\n"
         "       [-i id] [-s script] [args ...]\n"

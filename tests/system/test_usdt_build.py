@@ -605,6 +605,7 @@ def the_steps_of_postgresqls_build_succeed(t):
         dtrace -C -G -s probes.d backend.o -o probes.o
         dtrace -64 -C -xnolibs -G -s probes.d backend.o -o probes.o
         dtrace -C -G -s probes.d backend.lo backend.o -fPIC -DPIC -o probes.o # as libtool runs it
+        dtrace -k --types -C -G -s probes.d backend.o -o probes.o
         gcc backend.o probes.o -o backend""")
     done = good(t.run("-qn", 'postgresql*:::query-start { printf("%s\\n", copyinstr(arg0)); } '
                       'postgresql*:::lwlock-acquire { printf("%s %d\\n", stringof(args[0]), args[1]); } '
