@@ -9,6 +9,7 @@
 // only a privileged tracer may; otherwise injection is refused.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/page_bytes.hpp"
 #include "ptrace-agent/call_stub.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
@@ -43,35 +44,64 @@ static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
     return std::nullopt;
 }
 
-// Zeros at the end of an executable mapping, as many as the stub has and some more.
-static TargetAddr find_slack(const AddressSpace& space, const Mapping& mapping,
-                             std::size_t bytes)
+// Zeros at the end of an executable mapping, as many as the stub has and some more?
+static bool has_slack(const AddressSpace& space, const Mapping& mapping)
 {
-    constexpr std::uint64_t page = 4096;
-    std::vector<std::byte> text(page);
-    if (mapping.end - mapping.start < page || mapping.path.empty() ||
+    std::vector<std::byte> text(page_bytes);
+    if (mapping.end - mapping.start < page_bytes || mapping.path.empty() ||
         mapping.path[0] != '/' || mapping.shared ||
-        !space.read_text(mapping.end - page, text))
-        return {};
+        !space.read_text(mapping.end - page_bytes, text))
+        return false;
     std::size_t n_zeros = 0;
-    while (n_zeros < page && text[page - 1 - n_zeros] == std::byte{0})
+    while (n_zeros < page_bytes && text[page_bytes - 1 - n_zeros] == std::byte{0})
         ++n_zeros;
     constexpr std::size_t margin = 64; // the last instruction's own zeros
-    if (n_zeros < bytes + margin || n_zeros == page)
-        return {};
-    return {(mapping.end.value - bytes) & ~15ull};
+    return n_zeros >= call_stub().size() + 16 + margin && n_zeros != page_bytes;
 }
 
-static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all)
+// Where the stub would stand in a mapping.
+static TargetAddr stub_place(const Mapping& mapping)
+{
+    return {(mapping.end.value - call_stub().size() - 16) & ~15ull};
+}
+
+// A stub that an agent left behind when it was killed, in which nobody is: one that stays
+// takes the room of another, and a program has room for a few.
+static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
+                         const std::vector<Thread*>& threads)
 {
     std::span<const std::byte> stub = call_stub();
+    const TargetAddr at = stub_place(mapping);
+    const std::size_t n_code = block_of(at) - at;
+    std::vector<std::byte> text(n_code);
+    if (mapping.end - mapping.start < page_bytes || !space.read_text(at, text) ||
+        !std::equal(text.begin(), text.end(), stub.begin()))
+        return false;
+    return std::all_of(threads.begin(), threads.end(), [&](const Thread* thread) {
+        user_regs_struct user;
+        return thread->stopped && get_regs(thread->tid, user) &&
+               TargetAddr{user.rip} - at >= stub.size();
+    });
+}
+
+static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
+                       const std::vector<Thread*>& threads)
+{
+    std::span<const std::byte> stub = call_stub();
+    auto may_hold = [&](const Mapping& mapping) {
+        return mapping.execute && mapping.read && !mapping.write && !stub.empty();
+    };
+    for (const Mapping& mapping : all)
+        if (may_hold(mapping) && is_left_stub(space, mapping, threads)) {
+            space.stub = space.syscall_insn = stub_place(mapping);
+            return true;
+        }
     for (const Mapping& mapping : all) {
-        if (!mapping.execute || !mapping.read || mapping.write || stub.empty())
+        if (!may_hold(mapping) || !has_slack(space, mapping))
             continue;
-        TargetAddr at = find_slack(space, mapping, stub.size() + 16);
-        if (at.value == 0 || !space.write_text(at, stub))
+        if (!space.write_text(stub_place(mapping), stub))
             continue;
-        space.stub = space.syscall_insn = at;
+        space.stub = space.syscall_insn = stub_place(mapping);
         return true;
     }
     return false;
@@ -82,7 +112,7 @@ Result<Ok> Agent::find_syscall_insn(AddressSpace& space, Thread&)
     if (space.syscall_insn.value != 0)
         return Ok{};
     std::vector<Mapping> all = mappings_of(space.speaker());
-    if (place_stub(space, all))
+    if (place_stub(space, all, threads_in(space)))
         return Ok{};
     std::stable_partition(all.begin(), all.end(),
                           [](const Mapping& m) { return m.path == "[vdso]"; });

@@ -183,6 +183,7 @@ def whoever_is_killed_at_whatever_moment_it_goes_back(t):
                     process.kill()
                 process.communicate(timeout=60)
             wait_until(lambda: tracer_of(holder.process.pid) == 0, what="letting go")
+            equal(holder.process.poll(), None, f"the target's status, round {round}, killed: {who}")
             Traced(t, "pid$target:libc.so.6:malloc:entry { @ = count(); }", holder.process.pid).finish(signal.SIGINT)
             equal(holder.do("t"), 0, f"round {round}, killed: {who}")
 

@@ -6,6 +6,7 @@
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
+#include <algorithm>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -98,4 +99,50 @@ TEST(CallStub, GivesBackTheThreadWhenItsTracerIsGone)
     ASSERT_EQ(ptrace(PTRACE_DETACH, victim.pid(), nullptr, nullptr), 0);
     EXPECT_EQ(victim.finish(), 0);
     EXPECT_GE(number_after(victim.rest, "calls"), 0);
+}
+
+// Places of the victim's text with room for a stub that have one, or get one.
+static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
+{
+    std::vector<TargetAddr> places;
+    const std::size_t n = agent::call_stub().size();
+    Fd mem(open(agent::proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
+    for (const agent::Mapping& m : agent::mappings_of(pid)) {
+        TargetAddr at{(m.end.value - n - 16) & ~15ull};
+        std::vector<std::byte> text(n);
+        if (!m.execute || m.inode == 0 ||
+            pread(mem.get(), text.data(), n, static_cast<off_t>(at.value)) !=
+                static_cast<ssize_t>(n))
+            continue;
+        const bool has_room = std::all_of(text.begin(), text.end(),
+                                          [](std::byte b) { return b == std::byte{0}; });
+        if (put && has_room && write_to(pid, at, agent::call_stub()))
+            places.push_back(at);
+        // Up to the block, which says what the last one who was there had.
+        const auto n_code = static_cast<std::ptrdiff_t>(agent::block_of(at) - at);
+        if (!put && std::equal(text.begin(), text.begin() + n_code,
+                               agent::call_stub().begin()))
+            places.push_back(at);
+    }
+    return places;
+}
+
+// Where there is none, a call stands in the program's own text, and does not come back.
+TEST(CallStub, ThatADeadAgentLeftIsTheNextOnes)
+{
+    if (agent::call_stub().empty())
+        GTEST_SKIP() << "lacks: a stub for this machine";
+    FreeVictim victim({dt::test::victim("waiter"), "4"});
+    victim.read_line();
+    const std::size_t n_left = stubs_of_dead_agents(victim.pid(), true).size();
+    ASSERT_GE(n_left, 2u);
+    {
+        Session session;
+        ASSERT_TRUE(session.agent().grab(victim.pid()));
+        session.plant_entry(victim.pid(), "work", 1);
+        ASSERT_TRUE(session.agent().detach(victim.pid()));
+    }
+    // What it took is gone with it.
+    EXPECT_LT(stubs_of_dead_agents(victim.pid(), false).size(), n_left);
+    EXPECT_EQ(victim.finish(), 0);
 }
