@@ -28,6 +28,7 @@ constexpr long one_interrupt_ms = 50;
 void on_signal(int)
 {
     static volatile long first_ms = 0;
+    const int before = errno;
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     const long now_ms = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
@@ -41,6 +42,7 @@ void on_signal(int)
     }
     if (interrupted_session != nullptr)
         dtrace_wakeup(interrupted_session);
+    errno = before;
 }
 
 // Split at blanks; there is no quoting.

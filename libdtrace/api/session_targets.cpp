@@ -7,9 +7,9 @@
 #include "libdtrace/api/debug.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/symbols/demangle.hpp"
+#include "ptrace-agent/proc_files.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <sys/wait.h>
 #include <utility>
@@ -226,9 +226,9 @@ void dtrace_hdl::tell_untraced(pid_t pid, const dt::Error& why)
     if (why.code == dt::Code::gone || why.code == dt::Code::not_found ||
         !told_untraced.insert(pid).second)
         return;
-    std::string name;
-    std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);
-    complain("process " + std::to_string(pid) + (name.empty() ? "" : " (" + dt::printable_name(name) + ")") +
+    std::string name = dt::agent::read_proc_file(pid, "comm", 64);
+    name = dt::printable_name(name.substr(0, name.find('\n')));
+    complain("process " + std::to_string(pid) + (name.empty() ? "" : " (" + name + ")") +
              " is not traced: " + why.text);
 }
 
