@@ -50,6 +50,20 @@ DT_INLINE int dt_is_stack_key(const struct dt_action *a)
 	       a->key_bytes == 8 + 8ull * DTRACE_USTACK_NFRAMES(a->arg);
 }
 
+static void dt_record_stack(struct dt_mstate *m, const struct dt_action *a,
+			    dt_u64 *pcs)
+{
+	dt_u32 max = (dt_u32)a->arg;
+	dt_s64 n = -1;
+
+	if (m->ops->stack)
+		n = m->ops->stack(m->host, pcs, max);
+	if (n < 0)
+		dt_fault(m, DTRACEFLT_BADSTACK, 0);
+	else if (n < (dt_s64)max)
+		dt_zero(pcs + n, (max - (dt_u64)n) * 8);
+}
+
 static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 			     dt_u8 *to)
 {
@@ -110,6 +124,12 @@ static void dt_stop(struct dt_mstate *m)
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
 }
 
+static void dt_harm(struct dt_mstate *m, dt_u32 action, dt_u64 value)
+{
+	if (!m->ops->harm || m->ops->harm(m->host, action, value) != 0)
+		dt_fault(m, DTRACEFLT_ILLOP, 0);
+}
+
 /* Where an entry's value goes, or null: the clause makes no record here. */
 static dt_u8 *dt_record_place(struct dt_mstate *m, const struct dt_action *a)
 {
@@ -129,6 +149,9 @@ static void dt_record_entry(struct dt_mstate *m, const struct dt_action *a,
 	case DTRACEACT_USTACK:
 	case DTRACEACT_JSTACK:
 		dt_record_ustack(m, a, to);
+		break;
+	case DTRACEACT_STACK:
+		dt_record_stack(m, a, (dt_u64 *)to);
 		break;
 	case DTRACEACT_USYM:
 	case DTRACEACT_UMOD:
@@ -199,6 +222,11 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a)
 		break;
 	case DTRACEACT_STOP:
 		dt_stop(m);
+		break;
+	case DTRACEACT_BREAKPOINT:
+	case DTRACEACT_PANIC:
+	case DTRACEACT_CHILL:
+		dt_harm(m, a->kind, value);
 		break;
 	case DTRACEACT_SPECULATE:
 		dt_speculate(m, value);

@@ -189,7 +189,7 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 }
 
 /* By the table, or a new entry. *hint: where it is. */
-static __attribute__((noinline)) dt_u64 *
+static __attribute__((__noinline__)) dt_u64 *
 dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 	      dt_u32 *hint)
 {

@@ -99,6 +99,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->magic = DT_ARENA_MAGIC;
 	a->version = DT_ARENA_VERSION;
 	a->has_float = config->has_float;
+	a->has_kernel = config->has_kernel;
 	a->n_shards =
 	    (dt_u32)dt_clamp(dt_or(config->n_shards, 16), 1, DT_MAX_SHARDS);
 	dt_table(&a->difos, &at, clauses * 16 + 64, sizeof(struct dt_difo));
@@ -110,9 +111,11 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->var_index = dt_take(&at, 3 * 65536 * sizeof(dt_u32), 64);
 	a->counters.n_cpus = (dt_u32)dt_clamp(
 	    dt_or(config->n_cpus, a->n_shards), 1, DT_MAX_CPUS);
-	a->counters.used = 64; /* 0 means none */
-	a->counters.seen = dt_take(
-	    &at, (a->counters.n_cpus + 1ull) << DT_COUNTERS_SHIFT, 4096);
+	a->counters.n_sets = config->has_kernel ? 0 : a->counters.n_cpus + 1;
+	/* 0 means none, and no range begins behind the end */
+	a->counters.used = a->counters.n_sets ? 64 : DT_COUNTERS_BYTES;
+	a->counters.seen =
+	    dt_take(&at, (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT, 4096);
 	a->heap_used = DT_ALIGN(at, 64ull);
 	at = a->heap_used + dt_or(config->heap_bytes, 16 << 20);
 	a->program_bytes = DT_ALIGN(at, DT_PART);
@@ -127,8 +130,8 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->dynvars = dt_take(&at, a->dynvars_bytes, 4096);
 	dt_dynvar_layout(a);
 	a->shards = dt_take(&at, a->n_shards * a->shard_bytes, 4096);
-	a->counters.sets = dt_take(
-	    &at, (a->counters.n_cpus + 1ull) << DT_COUNTERS_SHIFT, 4096);
+	a->counters.sets =
+	    dt_take(&at, (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT, 4096);
 	a->locals_used = 0;
 	a->total_bytes = DT_ALIGN(at, DT_PART);
 	a->start_walltime = config->walltime;
@@ -221,9 +224,9 @@ static int dt_plan_ok(const struct dt_arena *a)
 static int dt_counters_ok(const struct dt_arena *a)
 {
 	const struct dt_counter_plan *c = &a->counters;
-	dt_u64 bytes = (c->n_cpus + 1ull) << DT_COUNTERS_SHIFT;
+	dt_u64 bytes = (dt_u64)c->n_sets << DT_COUNTERS_SHIFT;
 
-	return c->n_cpus <= DT_MAX_CPUS && c->used <= DT_COUNTERS_BYTES &&
+	return c->n_cpus <= DT_MAX_CPUS && c->n_sets <= c->n_cpus + 1 && c->used <= DT_COUNTERS_BYTES &&
 	       dt_inside(c->seen, bytes, sizeof(*a), a->program_bytes) &&
 	       dt_inside(c->sets, bytes, a->program_bytes, a->total_bytes);
 }

@@ -33,7 +33,7 @@
 #include "dif/types.h"
 
 #define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
-#define DT_ARENA_VERSION 5
+#define DT_ARENA_VERSION 6
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 
@@ -196,7 +196,9 @@ struct dt_counter_plan {
 	dt_off sets; /* data part */
 	dt_off seen; /* program part: what the consumer had of each set */
 	dt_u32 n_cpus;
-	dt_u32 used; /* bytes of a set that actions have */
+	dt_u32 used;   /* bytes of a set that actions have */
+	dt_u32 n_sets; /* n_cpus + 1, or none */
+	dt_u32 pad;
 };
 #define DT_COUNTERS_SHIFT 20
 #define DT_COUNTERS_BYTES (1u << DT_COUNTERS_SHIFT) /* of a set */
@@ -220,6 +222,7 @@ struct dt_arena {
 	dt_u64 locals_used;    /* bytes of a shard's clause-local storage */
 	dt_u64 start_walltime; /* ns since 1970 at creation */
 	dt_u64 has_float;      /* hosts have flop: f* instructions may be used */
+	dt_u64 has_kernel;     /* the host is the kernel: what needs one may be used */
 	dt_off var_index;      /* dt_u32[3][65536]: scope and id to vars, +1 */
 	dt_u64 dynvars_bytes;
 	struct dt_dyn_plan dyn;

@@ -255,7 +255,7 @@ dt_s64 dt_drain_counters(void *mem, dt_u32 set, void *to, dt_u64 max)
 	struct dt_counters_out out = {to, max, 0};
 	dt_u32 n = dt_acquire32(&arena->clauses.n);
 
-	if (set > arena->counters.n_cpus)
+	if (set >= arena->counters.n_sets)
 		return 0;
 	for (dt_u32 i = 0; i < n; i++) {
 		const struct dt_action *a = dt_at(mem, clauses[i].actions);

@@ -34,6 +34,9 @@ struct dt_arena_config {
 	dt_u64 locals_bytes; /* clause-local storage of a shard */
 	dt_u64 walltime;
 	dt_u32 has_float; /* every host has flop */
+	/* All firing is done by the kernel's host; no counters then: no native code
+	 * adds to them. */
+	dt_u32 has_kernel;
 };
 
 /* Why a program was refused: one plain sentence, and where. */

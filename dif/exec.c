@@ -378,6 +378,7 @@ DT_FLOATS(X)
  */
 static void dt_run(struct dt_mstate *m)
 {
+#ifndef DT_NO_COMPUTED_GOTO
 	/* Distances, not addresses: nothing here needs to be relocated. */
 	static const dt_s32 code[DIF_OP_MAX + 1] = {
 	    [0] = 0,
@@ -386,16 +387,31 @@ static void dt_run(struct dt_mstate *m)
 	    DIF_OPS(X)
 #undef X
 	};
-	const dt_u32 *text = m->text;
-	dt_u32 pc = 0, i;
-
 #define DT_NEXT                                                                \
 	do {                                                                   \
 		i = text[pc++];                                                \
 		goto *((const char *)&&op_0 + code[DIF_INSTR_OP(i)]);          \
 	} while (0)
+#else
+#define DT_NEXT goto next
+#endif
+	const dt_u32 *text = m->text;
+	dt_u32 pc = 0, i;
 
 	DT_NEXT;
+#ifdef DT_NO_COMPUTED_GOTO
+next:
+	i = text[pc++];
+	switch (DIF_INSTR_OP(i)) {
+#define X(op, number, operands, mnemonic)                                      \
+	case number:                                                           \
+		goto op_##number;
+		DIF_OPS(X)
+#undef X
+	default:
+		goto op_0;
+	}
+#endif
 	/* clang-format off */
 #define X(op, number, operands, mnemonic)                                      \
 op_##number:                                                                   \

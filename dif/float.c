@@ -91,7 +91,7 @@ DT_INLINE dt_u64 dt_to_unsigned(dt_u64 a)
 }
 
 /* The one function of the runtime that may touch a vector register. */
-__attribute__((noinline)) dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
+__attribute__((__noinline__)) dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
 {
 	switch (op) {
 	case DIF_OP_FADD:

@@ -47,12 +47,17 @@ struct dt_host_ops {
 
 	/* User stack, the innermost frame first: frames stored, or -1. */
 	dt_s64 (*ustack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
+	/* The kernel's, the same. */
+	dt_s64 (*stack)(struct dt_host *host, dt_u64 *pcs, dt_u32 max);
 	/* Is pid the traced process or one of its ancestors? */
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);
 
 	/* Destructive; 0 or -1. */
 	int (*raise)(struct dt_host *host, int sig);
 	int (*stop)(struct dt_host *host);
+	/* chill() for so many ns, breakpoint(), panic(), by their numbers in
+	 * dif/actions.h. */
+	int (*harm)(struct dt_host *host, dt_u32 action, dt_u64 value);
 
 	/* Floating point, dif/float.h. */
 	dt_u64 (*flop)(dt_u32 op, dt_u64 a, dt_u64 b);

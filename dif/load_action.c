@@ -78,6 +78,11 @@ static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 			return dt_refuse(l, d->kind, "too many stack frames");
 		size = 8 + 8ull * DTRACE_USTACK_NFRAMES(d->arg);
 		break;
+	case DTRACEACT_STACK:
+		if (d->arg > DT_MAX_FRAMES)
+			return dt_refuse(l, d->kind, "too many stack frames");
+		size = 8ull * d->arg;
+		break;
 	case DTRACEACT_USYM:
 	case DTRACEACT_UMOD:
 	case DTRACEACT_UADDR:
@@ -92,6 +97,9 @@ static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 	case DTRACEACT_DISCARD:
 	case DTRACEACT_RAISE:
 	case DTRACEACT_STOP:
+	case DTRACEACT_BREAKPOINT:
+	case DTRACEACT_PANIC:
+	case DTRACEACT_CHILL:
 		break;
 	case DTRACEACT_PRINTA:
 		if (!difo) {
@@ -126,6 +134,7 @@ static int dt_action_shape(struct dt_loader *l, const struct dof_actdesc *d,
 	case DTRACEACT_SPECULATE:
 	case DTRACEACT_COMMIT:
 	case DTRACEACT_DISCARD:
+	case DTRACEACT_CHILL:
 	case DTRACEACT_USYM:
 	case DTRACEACT_UMOD:
 	case DTRACEACT_UADDR:
@@ -137,7 +146,10 @@ static int dt_action_shape(struct dt_loader *l, const struct dof_actdesc *d,
 		return 0;
 	case DTRACEACT_USTACK:
 	case DTRACEACT_JSTACK:
+	case DTRACEACT_STACK:
 	case DTRACEACT_STOP:
+	case DTRACEACT_BREAKPOINT:
+	case DTRACEACT_PANIC:
 		if (difo)
 			return dt_refuse(l, d->kind, "action takes no value");
 		return 0;
@@ -183,7 +195,7 @@ static int dt_action_allowed(struct dt_loader *l, const struct dof_actdesc *d,
 	} else if (!dt_action_find(d->kind, flags)) {
 		return dt_refuse(l, d->kind, "unknown action");
 	}
-	if (*flags & DT_ACT_KERNEL)
+	if ((*flags & DT_ACT_KERNEL) && !l->arena->has_kernel)
 		return dt_refuse(l, d->kind, "action needs a kernel");
 	if (*flags & DT_ACT_ELSEWHERE)
 		return dt_refuse(l, d->kind, "action is not available");

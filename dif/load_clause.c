@@ -34,7 +34,7 @@ static int dt_load_key(struct dt_loader *l, struct dt_action *actions,
 		    (a->kind != DTRACEACT_DIFEXPR &&
 		     (a->kind < DTRACEACT_USTACK ||
 		      a->kind > DTRACEACT_UADDR) &&
-		     a->kind != DTRACEACT_SYM && a->kind != DTRACEACT_MOD))
+		     (a->kind < DTRACEACT_STACK || a->kind > DTRACEACT_MOD)))
 			return dt_refuse(l, i, "not a part of a key");
 		a->in_key = 1;
 		key = DT_ALIGN(key, (dt_u64)align);

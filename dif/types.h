@@ -33,6 +33,8 @@ typedef s16 dt_s16;
 typedef s32 dt_s32;
 typedef s64 dt_s64;
 typedef size_t dt_size;
+/* Its unwinder does not follow computed jumps, and some processors may not take them. */
+#define DT_NO_COMPUTED_GOTO
 #endif
 
 #ifdef __cplusplus

@@ -173,17 +173,11 @@ static dt_u64 dt_var_ucaller(struct dt_mstate *m)
 	return dt_frames(m, &pcs, 2) > 1 ? pcs[1] : 0;
 }
 
-static dt_u64 dt_kernel_only(struct dt_mstate *m)
-{
-	dt_fault(m, DTRACEFLT_ILLOP, 0);
-	return 0;
-}
-
 #define DT_FETCH_ENGINE(m, name, no) dt_var_##name(m)
 #define DT_FETCH_ARG(m, name, no) dt_probe_arg(m, (no)-DIF_VAR_arg0)
 #define DT_FETCH_NUMBER(m, name, no) dt_host_number(m, no, 0)
 #define DT_FETCH_STRING(m, name, no) dt_host_string(m, no, 0)
-#define DT_FETCH_KERNEL(m, name, no) dt_kernel_only(m)
+#define DT_FETCH_KERNEL(m, name, no) dt_host_number(m, no, 0)
 
 dt_u64 dt_builtin(struct dt_mstate *m, dt_u32 id)
 {

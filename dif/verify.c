@@ -95,9 +95,9 @@ static int dt_check_operands(struct dt_check *c, dt_u32 i, dt_u32 format)
 #define DT_GOOD_NUMBER 1
 #define DT_GOOD_STRING 1
 #define DT_GOOD_TYPED 1
-#define DT_GOOD_KERNEL 0
+#define DT_GOOD_KERNEL 2
 
-/* 1: can be read here, 0: exists elsewhere, -1: no such builtin */
+/* 1: can be read anywhere, 2: by a kernel, -1: no such builtin */
 static int dt_builtin_scalar(dt_u32 id)
 {
 	switch (id) {
@@ -129,7 +129,9 @@ static int dt_check_builtin(struct dt_check *c, int good)
 {
 	if (good < 0)
 		return dt_bad(c, "no such built-in variable");
-	return good ? 0 : dt_bad(c, "built-in variable needs a kernel");
+	if (good == DT_GOOD_KERNEL && !c->l->arena->has_kernel)
+		return dt_bad(c, "built-in variable needs a kernel");
+	return 0;
 }
 
 static int dt_check_var(struct dt_check *c, dt_u32 id, dt_u32 scope,

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A consumer: one open file of /dev/dtrace, and what fires for it.
+ *
+ *   consumer ── arena (dif/arena.h)
+ *            ── fbt         one ftrace_ops, a table of functions
+ *            ── syscalls    two tracepoints, a table by number
+ *            ── tracepoints one registration each
+ *            ── timers      one hrtimer for each CPU, or one in all
+ *
+ * Its mutex guards all but firing. What firing reads is complete before the kernel is
+ * told of it, and is freed after the last callback has returned (dt_detach_all()).
+ */
+#ifndef KMOD_CONSUMER_H
+#define KMOD_CONSUMER_H
+
+#include "kmod/ioctl.h"
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct pt_regs;
+struct dt_fbt;
+struct dt_syscalls;
+
+struct dt_consumer {
+	struct mutex lock;
+	void *arena; /* null: none yet */
+	u64 program_bytes, total_bytes;
+	u32 slot, generation; /* fbt_return.c */
+	struct dt_fbt *fbt;
+	struct dt_syscalls *syscalls;
+	struct list_head tracepoints;
+	struct list_head timers;
+};
+
+/*
+ * Where a probe fires, for what D asks about it. Zeroed, then filled in as far as
+ * the provider knows.
+ */
+struct dt_context {
+	struct dt_host host; /* fire.c's */
+	struct pt_regs *regs; /* of what was interrupted, or null */
+	unsigned long frame; /* stack() begins with the frame that has this sp... */
+	unsigned long skip_begin, skip_end; /* ... or behind code that lies here */
+	unsigned long caller; /* 0: the second of stack() */
+	u32 skip_frames; /* then so many of stack() are not shown */
+	int error; /* errno */
+	u32 in_stack_args; /* arg6 and so on lie at frame + 8 */
+};
+
+/* --- fire.c --- */
+/* In any context, NMI too. */
+void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
+	      u32 n_args);
+/* What the probe on this CPU could not even try to record. */
+void dt_lost(struct dt_consumer *c);
+
+/* --- host.c --- */
+extern const struct dt_host_ops dt_kernel_ops;
+
+/* --- providers: with the consumer's mutex held --- */
+/* Each site's error is set. */
+void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n);
+void dt_fbt_detach(struct dt_consumer *c);
+int dt_syscall_attach(struct dt_consumer *c, const struct dtk_site *site);
+void dt_syscall_detach(struct dt_consumer *c);
+int dt_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site);
+void dt_tracepoint_detach(struct dt_consumer *c);
+int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site);
+void dt_timer_detach(struct dt_consumer *c);
+/* None of them fires any more, and none is in a callback. */
+void dt_detach_all(struct dt_consumer *c);
+
+/* --- fbt_return.c --- */
+struct ftrace_regs;
+int dt_returns_prepare(void);
+void dt_returns_end(void);
+int dt_returns_join(struct dt_consumer *c);
+void dt_returns_leave(struct dt_consumer *c);
+/* The function that is being entered fires probe when it returns. */
+void dt_return_expect(struct dt_consumer *c, u32 probe, unsigned long ip,
+		      struct pt_regs *regs);
+
+/* --- tracepoint.c --- */
+struct tracepoint;
+int dt_tracepoints_begin(void);
+void dt_tracepoints_end(void);
+struct tracepoint *dt_tracepoint_find(const char *name);
+
+#endif

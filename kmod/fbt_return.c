@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Returns of functions, by the kernel's own return hook.
+ *
+ * The kernel replaces a return address for kretprobes, and its unwinder, its checks of stacks
+ * and the exit of tasks know how to live with that. A kretprobe for each function would take
+ * long to plant and much memory, so there is one: it lies on a function of this module that
+ * nobody calls, and its handler is called from the ftrace callback of whichever function is
+ * being entered. Its instances are a pool for all consumers; when it is empty, the return is
+ * counted as lost.
+ *
+ * A return can come long after its consumer has gone. The instance knows the consumer by a
+ * slot and the slot's generation; a slot is emptied, and handlers that saw it full are waited
+ * for, before the consumer's memory is freed.
+ */
+#include "kmod/consumer.h"
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+
+static unsigned int returns = 16384;
+module_param(returns, uint, 0444);
+MODULE_PARM_DESC(returns, "how many calls can be under way whose returns fire");
+
+#define DT_SLOTS 1024
+
+static struct dt_slot_of_consumer {
+	struct dt_consumer *consumer;
+	u32 generation;
+} dt_joined[DT_SLOTS];
+static DEFINE_MUTEX(dt_joining);
+static bool dt_ready;
+
+struct dt_pending {
+	u32 slot, generation;
+	u32 probe;
+	u32 taken;
+	unsigned long ip;
+};
+
+static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
+
+static noinline void dt_never_called(void)
+{
+	asm volatile("nop; nop; nop; nop; nop; nop; nop; nop");
+}
+
+static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct dt_pending *pending = this_cpu_read(dt_entered);
+
+	if (!pending)
+		return 1; /* somebody has called what is never called */
+	pending->taken = 1;
+	*(struct dt_pending *)instance->data = *pending;
+	return 0;
+}
+
+static int dt_returned(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	const struct dt_pending *pending = (struct dt_pending *)instance->data;
+	const struct dt_slot_of_consumer *slot = &dt_joined[pending->slot];
+	struct dt_consumer *c = smp_load_acquire(&slot->consumer);
+	struct dt_context x = {};
+	u64 args[2];
+
+	if (!c || READ_ONCE(slot->generation) != pending->generation)
+		return 0;
+	args[0] = 0; /* where in the function it returned is not known */
+	args[1] = regs->ax;
+	x.frame = regs->sp;
+	x.caller = get_kretprobe_retaddr(instance);
+	dt_kfire(c, &x, pending->probe, args, 2);
+	return 0;
+}
+
+static struct kretprobe dt_hook = {
+	.kp.addr = (kprobe_opcode_t *)dt_never_called,
+	.handler = dt_returned,
+	.entry_handler = dt_entering,
+	.data_size = sizeof(struct dt_pending),
+};
+
+void dt_return_expect(struct dt_consumer *c, u32 probe, unsigned long ip,
+		      struct pt_regs *regs)
+{
+	struct dt_pending pending = {c->slot, c->generation, probe, 0, ip}, *outer;
+
+	preempt_disable_notrace();
+	outer = this_cpu_read(dt_entered);
+	this_cpu_write(dt_entered, &pending);
+	dt_hook.kp.pre_handler(&dt_hook.kp, regs);
+	this_cpu_write(dt_entered, outer);
+	preempt_enable_notrace();
+	if (!pending.taken)
+		dt_lost(c);
+}
+
+static int dt_hook_make(void)
+{
+	int error;
+
+	if (dt_ready)
+		return 0;
+	dt_hook.maxactive = (int)clamp(returns, 64u, 1u << 20);
+	error = register_kretprobe(&dt_hook);
+	dt_ready = !error;
+	return error;
+}
+
+/* The consumer has a slot from here on. */
+int dt_returns_join(struct dt_consumer *c)
+{
+	u32 i;
+	int error;
+
+	if (c->generation)
+		return 0;
+	mutex_lock(&dt_joining);
+	error = dt_hook_make();
+	for (i = 0; !error && i < DT_SLOTS && dt_joined[i].consumer; i++)
+		;
+	if (!error && i == DT_SLOTS)
+		error = -EUSERS;
+	if (!error) {
+		c->slot = i;
+		c->generation = ++dt_joined[i].generation;
+		smp_store_release(&dt_joined[i].consumer, c);
+	}
+	mutex_unlock(&dt_joining);
+	return error;
+}
+
+void dt_returns_leave(struct dt_consumer *c)
+{
+	if (!c->generation)
+		return;
+	mutex_lock(&dt_joining);
+	WRITE_ONCE(dt_joined[c->slot].consumer, NULL);
+	mutex_unlock(&dt_joining);
+	synchronize_rcu(); /* handlers run with preemption off */
+	c->generation = 0;
+}
+
+void dt_returns_end(void)
+{
+	if (dt_ready)
+		unregister_kretprobe(&dt_hook);
+}

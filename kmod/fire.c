@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Firing in the kernel: a shard is a CPU, with interrupts off.
+ *
+ * A probe that fires while its CPU is in a probe already is not run. Either the
+ * engine itself has called what is probed (a copy of memory, the clock): that is no
+ * event of the system's, and nothing is lost. Or an NMI came into the probe: what it
+ * wanted to tell is counted.
+ */
+#include "kmod/consumer.h"
+
+#include "dif/mem.h"
+
+#include <linux/hardirq.h>
+#include <linux/irqflags.h>
+#include <linux/percpu.h>
+#include <linux/sched.h>
+
+static DEFINE_PER_CPU(int, dt_firing);
+
+void dt_lost(struct dt_consumer *c)
+{
+	const struct dt_arena *arena = c->arena;
+	struct dt_session *session = dt_at(c->arena, arena->session);
+
+	dt_count(&session->drops[DTRACEDROP_NOSHARD]);
+}
+
+/*
+ * self-> is the thread's, and another one in each kind of interrupt that may come into
+ * it. The idle threads of all CPUs are thread 0.
+ */
+static u64 dt_thread_of(u32 cpu)
+{
+	u64 level = in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
+	u64 tid = current->pid ? (u64)current->pid : DTK_OWNER_OF_CPU(cpu);
+
+	return level << 54 | (u64)current->tgid << 32 | tid;
+}
+
+void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
+	      u32 n_args)
+{
+	unsigned long flags;
+	u32 cpu;
+
+	raw_local_irq_save(flags);
+	if (this_cpu_read(dt_firing)) {
+		if (in_nmi())
+			dt_lost(c);
+		raw_local_irq_restore(flags);
+		return;
+	}
+	this_cpu_write(dt_firing, 1);
+	barrier();
+	cpu = raw_smp_processor_id();
+	x->host.ops = &dt_kernel_ops;
+	x->host.arena = c->arena;
+	x->host.cpu = cpu;
+	x->host.shard = cpu;
+	x->host.owner = DTK_OWNER_OF_CPU(cpu);
+	x->host.has_target = 1;
+	x->host.thread_key = dt_thread_of(cpu);
+	dt_fire(&x->host, probe, args, n_args);
+	barrier();
+	this_cpu_write(dt_firing, 0);
+	raw_local_irq_restore(flags);
+}

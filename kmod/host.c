@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The engine's host in the kernel: memory, time, and what is known of the current task.
+ *
+ * An address below TASK_SIZE_MAX is the current process', any other the kernel's; both are
+ * read by copies that may fail and never wait, so a page that is not there is a fault.
+ */
+#include "kmod/consumer.h"
+
+#include "dif/actions.h"
+#include "dif/vars.h"
+#include "kmod/compat.h"
+#include "kmod/process.h"
+#include "kmod/stack.h"
+
+#include <linux/cred.h>
+#include <linux/delay.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+
+static struct dt_context *dt_context_of(struct dt_host *host)
+{
+	return container_of(host, struct dt_context, host);
+}
+
+static u64 dt_op_timestamp(struct dt_host *host)
+{
+	return ktime_get_mono_fast_ns();
+}
+
+static u64 dt_op_walltime(struct dt_host *host)
+{
+	return ktime_get_real_fast_ns();
+}
+
+/* Until the task was switched to, and since. */
+static u64 dt_op_vtimestamp(struct dt_host *host)
+{
+	s64 since = (s64)(local_clock() - current->se.exec_start);
+
+	return current->se.sum_exec_runtime + (since > 0 ? (u64)since : 0);
+}
+
+static int dt_read(void *to, u64 addr, u64 bytes)
+{
+	if (addr < TASK_SIZE_MAX)
+		return copy_from_user_nofault(to, (const void __user *)addr, bytes) ? -1 : 0;
+	return copy_from_kernel_nofault(to, (const void *)addr, bytes) ? -1 : 0;
+}
+
+static int dt_op_load(struct dt_host *host, u64 addr, void *to, u64 bytes, u64 *bad)
+{
+	u64 page, done = 0;
+
+	if (!dt_read(to, addr, bytes))
+		return 0;
+	/* Which page was it? */
+	while (done < bytes) {
+		page = min(bytes - done, PAGE_SIZE - ((addr + done) & ~PAGE_MASK));
+		if (dt_read((u8 *)to + done, addr + done, page))
+			break;
+		done += page;
+	}
+	*bad = addr + done;
+	return -1;
+}
+
+static s64 dt_op_load_string(struct dt_host *host, u64 addr, char *to, u64 max, u64 *bad)
+{
+	u64 done = 0, n, chunk;
+
+	while (done < max) {
+		chunk = min3(max - done, (u64)64, PAGE_SIZE - ((addr + done) & ~PAGE_MASK));
+		if (dt_read(to + done, addr + done, chunk)) {
+			*bad = addr + done;
+			return -1;
+		}
+		n = strnlen(to + done, chunk);
+		done += n;
+		if (n < chunk)
+			break;
+	}
+	return (s64)done;
+}
+
+static int dt_op_store(struct dt_host *host, u64 addr, const void *from, u64 bytes, u64 *bad)
+{
+	*bad = addr;
+	if (addr >= TASK_SIZE_MAX)
+		return -1; /* copyout() writes to processes */
+	return copy_to_user_nofault((void __user *)addr, from, bytes) ? -1 : 0;
+}
+
+static int dt_op_arg(struct dt_host *host, u32 n, u64 *value, u64 *bad)
+{
+	struct dt_context *x = dt_context_of(host);
+	u64 at = x->frame + 8 * (n - 5ull);
+
+	*value = 0;
+	*bad = 0;
+	if (!x->in_stack_args || n < 6 || n >= DTK_ARGS_MAX)
+		return 0;
+	*bad = at;
+	return dt_read(value, at, sizeof(*value));
+}
+
+static int dt_op_var(struct dt_host *host, u32 id, u32 index, u64 *value)
+{
+	struct dt_context *x = dt_context_of(host);
+
+	switch (id) {
+	case DIF_VAR_curthread:
+		*value = (u64)current;
+		return 0;
+	case DIF_VAR_pid:
+		*value = (u64)current->tgid;
+		return 0;
+	case DIF_VAR_tid:
+		*value = (u64)current->pid;
+		return 0;
+	case DIF_VAR_ppid:
+		*value = dt_parent_pid();
+		return 0;
+	case DIF_VAR_uid: /* the effective ids, as in DTrace */
+	case DIF_VAR_pr_euid:
+		*value = from_kuid(&init_user_ns, current_euid());
+		return 0;
+	case DIF_VAR_gid:
+	case DIF_VAR_pr_egid:
+		*value = from_kgid(&init_user_ns, current_egid());
+		return 0;
+	case DIF_VAR_pr_pgid:
+		*value = dt_group_of(PIDTYPE_PGID);
+		return 0;
+	case DIF_VAR_pr_sid:
+		*value = dt_group_of(PIDTYPE_SID);
+		return 0;
+	case DIF_VAR_errno:
+		*value = (u64)(s64)x->error;
+		return 0;
+	case DIF_VAR_ipl:
+		*value = in_nmi() ? 15 : in_hardirq() ? 10 : in_serving_softirq() ? 1 : 0;
+		return 0;
+	case DIF_VAR_jid:
+		*value = 0;
+		return 0;
+	case DIF_VAR_caller:
+		*value = dt_caller(x);
+		return 0;
+	case DIF_VAR_stackdepth:
+		*value = dt_stack_depth(x);
+		return 0;
+	case DIF_VAR_uregs:
+		return dt_user_register(index, value);
+	default:
+		return -1;
+	}
+}
+
+static u64 dt_op_var_string(struct dt_host *host, u32 id, u32 index, char *to, u64 max)
+{
+	u64 n;
+
+	switch (id) {
+	case DIF_VAR_execname:
+		n = strnlen(current->comm, sizeof(current->comm));
+		n = min(n, max);
+		memcpy(to, current->comm, n);
+		return n;
+	case DIF_VAR_execargs:
+	case DIF_VAR_pr_psargs:
+		return dt_arguments(to, max);
+	case DIF_VAR_cwd:
+		return dt_working_folder(to, max);
+	case DIF_VAR_root:
+		return dt_root_folder(to, max);
+	case DIF_VAR_zonename:
+		n = min(max, (u64)6);
+		memcpy(to, "global", n);
+		return n;
+	default:
+		return 0;
+	}
+}
+
+static s64 dt_op_ustack(struct dt_host *host, u64 *pcs, u32 max)
+{
+	return dt_user_stack(pcs, max);
+}
+
+static s64 dt_op_stack(struct dt_host *host, u64 *pcs, u32 max)
+{
+	return dt_kernel_stack(dt_context_of(host), pcs, max);
+}
+
+static int dt_op_progenyof(struct dt_host *host, u64 pid)
+{
+	return dt_descends_from(pid);
+}
+
+static int dt_op_raise(struct dt_host *host, int sig)
+{
+	return dt_signal_soon(sig);
+}
+
+static int dt_op_stop(struct dt_host *host)
+{
+	return dt_signal_soon(SIGSTOP);
+}
+
+#define DT_CHILL_MAX_NS 500000000ull
+
+static int dt_op_harm(struct dt_host *host, u32 action, u64 value)
+{
+	switch (action) {
+	case DTRACEACT_CHILL:
+		if (value > DT_CHILL_MAX_NS)
+			return -1;
+		for (; value > 1000000; value -= 1000000)
+			udelay(1000);
+		ndelay(value);
+		return 0;
+	case DTRACEACT_PANIC:
+		panic("dtrace: panic action");
+	default:
+		return -1; /* breakpoint(): there is no debugger to go to */
+	}
+}
+
+const struct dt_host_ops dt_kernel_ops = {
+	.timestamp = dt_op_timestamp,
+	.walltime = dt_op_walltime,
+	.vtimestamp = dt_op_vtimestamp,
+	.load = dt_op_load,
+	.load_string = dt_op_load_string,
+	.store = dt_op_store,
+	.arg = dt_op_arg,
+	.var = dt_op_var,
+	.var_string = dt_op_var_string,
+	.ustack = dt_op_ustack,
+	.stack = dt_op_stack,
+	.progenyof = dt_op_progenyof,
+	.raise = dt_op_raise,
+	.stop = dt_op_stop,
+	.harm = dt_op_harm,
+};

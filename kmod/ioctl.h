@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What /dev/dtrace takes: the interface of the kernel module and libdtrace.
+ *
+ * One open file is one consumer: its arena, its probes. Closing it, by whatever death,
+ * takes all of it away.
+ *
+ *   DTK_ARENA    lays the arena out; mmap() at 0 then maps its program part, read-only,
+ *                and at program_bytes the rest
+ *   DTK_LOAD     a program as DOF, which is distrusted
+ *   DTK_PROBES   names of probes; their ids go on from those before
+ *   DTK_ECBS     these probes enable those clauses
+ *   DTK_ATTACH   from now on these probes fire
+ *   DTK_FIRE     BEGIN or END, in the caller
+ *   DTK_DETACH   nothing fires any more
+ *
+ * What moves while probes fire is moved in the arena itself: the activity, the buffers,
+ * the lease (dif/engine.h). All is little-endian and of fixed width; what is not said to
+ * be set by the module is set by the caller.
+ */
+#ifndef KMOD_IOCTL_H
+#define KMOD_IOCTL_H
+
+#include "dif/engine.h"
+
+#ifdef __KERNEL__
+#include <linux/ioctl.h>
+#else
+#include <sys/ioctl.h>
+#endif
+
+#define DTK_DEVICE "/dev/dtrace"
+#define DTK_ABI 1
+
+struct dtk_info {
+	dt_u32 abi;		    /* DTK_ABI */
+	dt_u32 arena_version;	    /* DT_ARENA_VERSION */
+	dt_u32 n_cpus;		    /* that there can be */
+	dt_u32 destructive_allowed; /* by the module's parameter */
+};
+
+struct dtk_arena {
+	struct dt_arena_config config; /* has_*, n_shards and walltime are the module's */
+	dt_u64 program_bytes;	       /* set */
+	dt_u64 total_bytes;	       /* set */
+};
+
+struct dtk_load {
+	dt_u64 dof; /* address */
+	dt_u64 bytes;
+	dt_u32 first_clause; /* set */
+	dt_u32 n_clauses;    /* set */
+	struct dt_load_error error; /* set when it fails by EINVAL */
+};
+
+/* A list in the caller's memory. */
+struct dtk_list {
+	dt_u64 at;    /* address of the first */
+	dt_u64 bytes; /* DTK_PROBES: of all; else n times an element's */
+	dt_u32 n;
+	dt_u32 n_done; /* set, when it fails, too */
+};
+
+/*
+ * Elements of DTK_PROBES are texts: provider, module, function and name, each with its
+ * NUL, one probe behind the other.
+ */
+
+/* An element of DTK_ECBS. */
+struct dtk_ecb {
+	dt_u32 probe;
+	dt_u32 clause;
+};
+
+enum dtk_kind {
+	DTK_FBT_ENTRY = 1, /* where: the function's address */
+	DTK_FBT_RETURN,
+	DTK_SYSCALL_ENTRY, /* where: the system call's number */
+	DTK_SYSCALL_RETURN,
+	DTK_TRACEPOINT, /* where: address of its name; more: DTK_ARG_* of its arguments */
+	DTK_PROFILE,	/* where: ns from one firing to the next, on each CPU */
+	DTK_TICK,	/* on any */
+};
+
+/*
+ * How an argument of a tracepoint becomes arg0 to arg9, 4 bits each, arg0's the lowest:
+ * above its size a register holds anything.
+ */
+#define DTK_ARG_WHOLE 0
+#define DTK_ARG_U8 1
+#define DTK_ARG_U16 2
+#define DTK_ARG_U32 3
+#define DTK_ARG_S8 5
+#define DTK_ARG_S16 6
+#define DTK_ARG_S32 7
+#define DTK_ARGS_MAX 10
+
+#define DTK_NAME_MAX 128 /* of a tracepoint, with its NUL */
+
+/* An element of DTK_ATTACH. A probe may have several. */
+struct dtk_site {
+	dt_u32 probe;
+	dt_u32 kind;
+	dt_u64 where;
+	dt_u64 more;
+	dt_s32 error; /* set: 0, or -errno: this one does not fire, the others do */
+	dt_u32 pad;
+};
+
+#define DTK_INFO _IOR('d', 1, struct dtk_info)
+#define DTK_ARENA _IOWR('d', 2, struct dtk_arena)
+#define DTK_LOAD _IOWR('d', 3, struct dtk_load)
+#define DTK_PROBES _IOWR('d', 4, struct dtk_list)
+#define DTK_ECBS _IOWR('d', 5, struct dtk_list)
+#define DTK_ATTACH _IOWR('d', 6, struct dtk_list)
+#define DTK_FIRE _IOW('d', 7, dt_u32)
+#define DTK_DETACH _IO('d', 8)
+
+/* Holders of locks in the arena that are CPUs of the kernel: they never die. */
+#define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))
+#define DTK_IS_CPU(owner) ((owner) >= 0x40000000u)
+
+#endif

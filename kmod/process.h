@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What D asks about the current process. In any context: nothing here waits or takes a
+ * lock.
+ */
+#ifndef KMOD_PROCESS_H
+#define KMOD_PROCESS_H
+
+#include <linux/pid.h>
+#include <linux/types.h>
+
+u64 dt_parent_pid(void);
+u64 dt_group_of(enum pid_type type);
+/* Texts of at most max bytes, without a NUL: how long. */
+u64 dt_arguments(char *to, u64 max);
+u64 dt_working_folder(char *to, u64 max);
+u64 dt_root_folder(char *to, u64 max);
+/* Is it the current process or one of its ancestors? */
+int dt_descends_from(u64 pid);
+/* uregs[index]: 0, or -1: no such register, or a thread of the kernel. */
+int dt_user_register(u32 index, u64 *value);
+/* The current process gets it when it returns to user space. */
+int dt_signal_soon(int sig);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The kernel's stack by the kernel's own unwinder (ORC), the process' by frame pointers.
+ *
+ * Where a probe was called from code of ours, our frames and those of the kernel's
+ * machinery between are left out: all until the one whose stack pointer is x->frame, or
+ * those whose code lies in this module or in [skip_begin, skip_end).
+ */
+#include "kmod/stack.h"
+
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
+
+#include <asm/unwind.h>
+
+static bool dt_is_ours(const struct dt_context *x, unsigned long pc)
+{
+	return within_module(pc, THIS_MODULE) ||
+	       (pc >= x->skip_begin && pc < x->skip_end);
+}
+
+/* Calls take(pc) for each frame until it says no. */
+struct dt_frames {
+	u64 *pcs; /* null: only counts */
+	u32 n, max;
+};
+
+static bool dt_take(struct dt_frames *f, unsigned long pc)
+{
+	if (f->n >= f->max)
+		return false;
+	if (f->pcs)
+		f->pcs[f->n] = pc;
+	f->n++;
+	return true;
+}
+
+static void dt_walk(const struct dt_context *x, struct dt_frames *f)
+{
+	struct unwind_state state;
+	u32 skip = x->skip_frames;
+	bool ours = !x->regs && !x->frame;
+	unsigned long pc;
+
+	if (x->regs && user_mode(x->regs))
+		return; /* the kernel was not there */
+	for (unwind_start(&state, current, x->regs,
+			  (unsigned long *)x->frame);
+	     !unwind_done(&state); unwind_next_frame(&state)) {
+		pc = unwind_get_return_address(&state);
+		if (!pc)
+			break;
+		if (ours && dt_is_ours(x, pc))
+			continue;
+		ours = false;
+		if (skip) {
+			skip--;
+			continue;
+		}
+		if (!dt_take(f, pc))
+			break;
+	}
+}
+
+s64 dt_kernel_stack(const struct dt_context *x, u64 *pcs, u32 max)
+{
+	struct dt_frames f = {pcs, 0, max};
+
+	dt_walk(x, &f);
+	return f.n;
+}
+
+u64 dt_stack_depth(const struct dt_context *x)
+{
+	struct dt_frames f = {NULL, 0, 1024};
+
+	dt_walk(x, &f);
+	return f.n;
+}
+
+u64 dt_caller(const struct dt_context *x)
+{
+	u64 pcs[2];
+
+	if (x->caller)
+		return x->caller;
+	return dt_kernel_stack(x, pcs, 2) > 1 ? pcs[1] : 0;
+}
+
+s64 dt_user_stack(u64 *pcs, u32 max)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+	unsigned long frame[2], at;
+	u32 n = 0;
+
+	if (!current->mm || !user_mode(regs) || !max)
+		return 0;
+	pcs[n++] = regs->ip;
+	for (at = regs->bp; n < max && at && !(at & 7); at = frame[0]) {
+		if (at >= TASK_SIZE_MAX - sizeof(frame) ||
+		    copy_from_user_nofault(frame, (const void __user *)at, sizeof(frame)))
+			break;
+		if (!frame[1])
+			break;
+		pcs[n++] = frame[1];
+		if (frame[0] <= at)
+			break; /* callers lie above */
+	}
+	return n;
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * sdt: the kernel's tracepoints, and finding them by name.
+ *
+ * A tracepoint calls its callbacks as functions of its own arguments behind one pointer. Ours
+ * takes ten words, as C's calling convention brings them: what a tracepoint does not pass
+ * reads as whatever was there, and no argument list says more than there are.
+ *
+ * Those of modules are known by the notifier, which also takes our callbacks off before a
+ * module goes.
+ */
+#include "kmod/consumer.h"
+
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+
+struct dt_tracepoint {
+	struct list_head of_consumer, of_all;
+	struct dt_consumer *consumer;
+	struct tracepoint *tp; /* null: it went with its module */
+	u64 widths;
+	u32 probe;
+};
+
+struct dt_module {
+	struct list_head list;
+	struct module *mod;
+};
+
+static LIST_HEAD(dt_modules);
+static LIST_HEAD(dt_all);
+static DEFINE_MUTEX(dt_tracepoints_lock); /* inside of a consumer's */
+
+static u64 dt_narrow(u64 value, u32 how)
+{
+	switch (how) {
+	case DTK_ARG_U8:
+		return (u8)value;
+	case DTK_ARG_U16:
+		return (u16)value;
+	case DTK_ARG_U32:
+		return (u32)value;
+	case DTK_ARG_S8:
+		return (u64)(s8)value;
+	case DTK_ARG_S16:
+		return (u64)(s16)value;
+	case DTK_ARG_S32:
+		return (u64)(s32)value;
+	default:
+		return value;
+	}
+}
+
+static void dt_tracepoint_fire(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5,
+			       u64 a6, u64 a7, u64 a8, u64 a9)
+{
+	struct dt_tracepoint *t = data;
+	u64 args[DTK_ARGS_MAX] = {a0, a1, a2, a3, a4, a5, a6, a7, a8, a9};
+	struct dt_context x = {};
+	u32 i;
+
+	for (i = 0; t->widths >> (4 * i); i++)
+		args[i] = dt_narrow(args[i], t->widths >> (4 * i) & 15);
+	x.skip_begin = (unsigned long)t->tp->iterator;
+	x.skip_end = x.skip_begin + 256;
+	dt_kfire(t->consumer, &x, t->probe, args, DTK_ARGS_MAX);
+}
+
+struct dt_search {
+	const char *name;
+	struct tracepoint *found;
+};
+
+static void dt_look(struct tracepoint *tp, void *search)
+{
+	struct dt_search *s = search;
+
+	if (!strcmp(tp->name, s->name))
+		s->found = tp;
+}
+
+static void dt_look_in(struct module *mod, struct dt_search *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < mod->num_tracepoints; i++)
+		dt_look(tracepoint_ptr_deref(&mod->tracepoints_ptrs[i]), s);
+}
+
+struct tracepoint *dt_tracepoint_find(const char *name)
+{
+	struct dt_search s = {name, NULL};
+	struct dt_module *m;
+
+	for_each_kernel_tracepoint(dt_look, &s);
+	if (s.found)
+		return s.found;
+	list_for_each_entry(m, &dt_modules, list)
+		dt_look_in(m->mod, &s);
+	return s.found;
+}
+
+static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
+			     const char *name)
+{
+	struct dt_tracepoint *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	int error;
+
+	if (!t)
+		return -ENOMEM;
+	t->consumer = c;
+	t->probe = site->probe;
+	t->widths = site->more & ((1ull << 4 * DTK_ARGS_MAX) - 1);
+	t->tp = dt_tracepoint_find(name);
+	error = t->tp ? tracepoint_probe_register(t->tp, (void *)dt_tracepoint_fire, t)
+		      : -ENOENT;
+	if (error) {
+		kfree(t);
+		return error;
+	}
+	list_add(&t->of_consumer, &c->tracepoints);
+	list_add(&t->of_all, &dt_all);
+	return 0;
+}
+
+int dt_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site)
+{
+	char name[DTK_NAME_MAX];
+	long n = strncpy_from_user(name, (const char __user *)site->where, sizeof(name));
+	int error;
+
+	if (n < 0)
+		return (int)n;
+	if (n == sizeof(name))
+		return -ENAMETOOLONG;
+	mutex_lock(&dt_tracepoints_lock);
+	error = dt_tracepoint_add(c, site, name);
+	mutex_unlock(&dt_tracepoints_lock);
+	return error;
+}
+
+static void dt_take_off(struct dt_tracepoint *t)
+{
+	if (t->tp)
+		tracepoint_probe_unregister(t->tp, (void *)dt_tracepoint_fire, t);
+}
+
+void dt_tracepoint_detach(struct dt_consumer *c)
+{
+	struct dt_tracepoint *t, *next;
+
+	mutex_lock(&dt_tracepoints_lock);
+	list_for_each_entry(t, &c->tracepoints, of_consumer) {
+		dt_take_off(t);
+		list_del(&t->of_all);
+	}
+	mutex_unlock(&dt_tracepoints_lock);
+	if (!list_empty(&c->tracepoints))
+		tracepoint_synchronize_unregister();
+	list_for_each_entry_safe(t, next, &c->tracepoints, of_consumer) {
+		list_del(&t->of_consumer);
+		kfree(t);
+	}
+}
+
+static bool dt_lies_in(const struct module *mod, const struct tracepoint *tp)
+{
+	unsigned int i;
+
+	for (i = 0; i < mod->num_tracepoints; i++)
+		if (tracepoint_ptr_deref(&mod->tracepoints_ptrs[i]) == tp)
+			return true;
+	return false;
+}
+
+static void dt_module_goes(struct module *mod)
+{
+	struct dt_module *m, *next;
+	struct dt_tracepoint *t;
+	bool any = false;
+
+	list_for_each_entry(t, &dt_all, of_all) {
+		if (!t->tp || !dt_lies_in(mod, t->tp))
+			continue;
+		dt_take_off(t);
+		any = true;
+	}
+	if (any)
+		tracepoint_synchronize_unregister();
+	list_for_each_entry(t, &dt_all, of_all)
+		if (t->tp && dt_lies_in(mod, t->tp))
+			t->tp = NULL;
+	list_for_each_entry_safe(m, next, &dt_modules, list) {
+		if (m->mod != mod)
+			continue;
+		list_del(&m->list);
+		kfree(m);
+	}
+}
+
+static int dt_module_event(struct notifier_block *block, unsigned long event, void *data)
+{
+	struct tp_module *tp_mod = data;
+	struct dt_module *m;
+
+	mutex_lock(&dt_tracepoints_lock);
+	if (event == MODULE_STATE_COMING) {
+		m = kzalloc(sizeof(*m), GFP_KERNEL);
+		if (m) {
+			m->mod = tp_mod->mod;
+			list_add(&m->list, &dt_modules);
+		}
+	} else if (event == MODULE_STATE_GOING) {
+		dt_module_goes(tp_mod->mod);
+	}
+	mutex_unlock(&dt_tracepoints_lock);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block dt_modules_notifier = {.notifier_call = dt_module_event};
+
+int dt_tracepoints_begin(void)
+{
+	return register_tracepoint_module_notifier(&dt_modules_notifier);
+}
+
+void dt_tracepoints_end(void)
+{
+	struct dt_module *m, *next;
+
+	unregister_tracepoint_module_notifier(&dt_modules_notifier);
+	list_for_each_entry_safe(m, next, &dt_modules, list)
+		kfree(m);
+}
