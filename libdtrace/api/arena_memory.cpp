@@ -55,6 +55,27 @@ Result<ArenaMemory> ArenaMemory::create(const dt_arena_config& config)
     return arena;
 }
 
+Result<ArenaMemory> ArenaMemory::map(int device, std::uint64_t program_bytes,
+                                     std::uint64_t total_bytes)
+{
+    ArenaMemory arena;
+    arena.program_bytes_ = program_bytes;
+    arena.total_bytes_ = total_bytes;
+    void* base = ::mmap(nullptr, total_bytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return errno_error("reserve " + std::to_string(total_bytes) +
+                           " bytes for the arena");
+    arena.base_ = base;
+    if (::mmap(base, program_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, device, 0) ==
+            MAP_FAILED ||
+        ::mmap(static_cast<char*>(base) + program_bytes, total_bytes - program_bytes,
+               PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, device,
+               static_cast<off_t>(program_bytes)) == MAP_FAILED)
+        return errno_error("map the kernel's arena");
+    return arena;
+}
+
 ArenaMemory::ArenaMemory(ArenaMemory&& other) noexcept
 {
     *this = std::move(other);

@@ -4,7 +4,9 @@
 //   program fd   written through our mapping only; sealed against new writable mappings
 //   data fd      written by every host
 //
-// Both are created without names in any file system, closed on exec and fixed in size.
+// The kernel module has its own, of which we map the same two parts.
+//
+// Both memfds are created without names in any file system, closed on exec and fixed in size.
 #pragma once
 
 #include "base/fd.hpp"
@@ -16,6 +18,10 @@ namespace dt {
 class ArenaMemory {
 public:
     static Result<ArenaMemory> create(const dt_arena_config& config);
+    // The kernel module's, of its open file: our mapping of the program part cannot be
+    // written, and there are no memfds.
+    static Result<ArenaMemory> map(int device, std::uint64_t program_bytes,
+                                   std::uint64_t total_bytes);
     ArenaMemory(ArenaMemory&& other) noexcept;
     ArenaMemory& operator=(ArenaMemory&& other) noexcept;
     ~ArenaMemory();

@@ -5,6 +5,7 @@
 #include "base/clock_ns.hpp"
 #include "dif/float.h"
 #include "dif/vars.h"
+#include "kmod/ioctl.h"
 #include "ptrace-agent/open_file.hpp"
 
 #include <cerrno>
@@ -160,6 +161,8 @@ constexpr dt_host_ops local_ops = {
 
 int thread_alive(dt_u32 tid)
 {
+    if (DTK_IS_CPU(tid))
+        return 1;
     // A thread id of any process; EPERM means that it lives.
     return ::syscall(SYS_tkill, static_cast<pid_t>(tid), 0) == 0 || errno != ESRCH;
 }

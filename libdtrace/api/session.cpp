@@ -20,9 +20,12 @@ dtrace_hdl::dtrace_hdl()
                    [this](pid_t pid) { return processes.symbols_of(pid); }),
       usdt_provider(registry, probes,
                     [this](bool everybody) { return usdt_candidates(everybody); }),
+      fbt_provider(registry, kernel_symbols), sdt_provider(registry),
+      syscall_provider(registry),
       providers{&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider}
 {
     wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    look_for_kernel();
 }
 
 dtrace_hdl::~dtrace_hdl()
@@ -78,8 +81,11 @@ int dtrace_hdl::load(dt::Enabling& enabling)
     auto dof = dt::write_dof(*prog->program, 0);
     dt_load_error refused{};
     dt_u32 first = 0, n_clauses = 0;
-    if (dt_load(arena->base(), dof.data(), dof.size(), &first, &n_clauses, &refused) !=
-        0) {
+    int loaded = in_kernel ? kernel->load(std::as_bytes(std::span(dof)), &first,
+                                          &n_clauses, &refused)
+                           : dt_load(arena->base(), dof.data(), dof.size(), &first,
+                                     &n_clauses, &refused);
+    if (loaded != 0) {
         if (refused.too_large != 0 && refused.too_large <= prog->matched.size())
             return fail(too_large(*prog, refused.too_large - 1));
         internal_error(std::string("our own DOF was refused: ") + refused.text);
@@ -94,6 +100,8 @@ int dtrace_hdl::load(dt::Enabling& enabling)
 
 int dtrace_hdl::add_new_probes()
 {
+    if (in_kernel)
+        return add_kernel_probes();
     for (; n_probes_added < registry.size(); n_probes_added++) {
         const dt::ProbeInfo& probe = registry.at(n_probes_added + 1);
         if (dt_probe_add(arena->base(), probe.provider.data(), probe.module.data(),
@@ -128,7 +136,7 @@ int dtrace_hdl::go()
 
 int dtrace_hdl::start()
 {
-    if (fit_options() != 0 || make_arena() != 0)
+    if (choose_host() != 0 || fit_options() != 0 || make_arena() != 0)
         return -1;
     grab_found();
     if (give_arena() != 0)
@@ -157,6 +165,8 @@ int dtrace_hdl::start()
         if (process->alive && plant(process.get()) != 0)
             return -1;
     }
+    if (in_kernel && attach_in_kernel() != 0)
+        return -1;
 
     dt::debug("go: %zu programs, %u probes, an arena of %zu KiB", enabled.size(),
               n_probes_added, std::size_t{arena->total_bytes() >> 10});
@@ -166,7 +176,7 @@ int dtrace_hdl::start()
     if (new_processes.polls() && !has_own_targets() && awaits_statics())
         complain("new processes are looked for ten times a second, and those that live "
                  "shorter are missed: without CAP_NET_ADMIN the kernel does not tell of them");
-    host->fire(dt::probe_begin);
+    fire(dt::probe_begin);
     dt_activity_advance(arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
     return start_clock();
 }
@@ -175,7 +185,7 @@ int dtrace_hdl::start()
 int dtrace_hdl::give_arena()
 {
     dt::AgentClient* agent = processes.agent();
-    if (agent == nullptr)
+    if (agent == nullptr || in_kernel)
         return 0;
     auto set =
         agent->set_arena(arena->program_fd(), arena->program_bytes(), arena->data_fd(),
@@ -229,6 +239,8 @@ int dtrace_hdl::enable(const dt::Enabling& enabling)
 
 int dtrace_hdl::enable(std::span<const std::uint32_t> ids, std::size_t clause)
 {
+    if (in_kernel)
+        return enable_in_kernel(ids, clause);
     for (std::uint32_t id : ids) {
         if (dt_ecb_add(arena->base(), id, static_cast<dt_u32>(clause)) == 0)
             return fail(ENOSPC, "too many pairs of a probe and a clause");
@@ -239,6 +251,8 @@ int dtrace_hdl::enable(std::span<const std::uint32_t> ids, std::size_t clause)
 
 int dtrace_hdl::start_clock()
 {
+    if (in_kernel)
+        return start_kernel_clock();
     std::vector<dt::Timer> timers;
     std::vector<dt::ProfileTimer> sampled; // by the agent, in the targets
     for (const auto& [id, timer] : profile_provider.timers()) {
@@ -282,6 +296,7 @@ void dtrace_hdl::back_out()
     consumer.reset();
     host.reset();
     arena.reset();
+    look_for_kernel(); // its arena cannot be made anew
     views.clear();
     n_probes_added = 0;
     for (std::uint32_t id = 1; registry.has(id); id++)
@@ -308,7 +323,7 @@ int dtrace_hdl::stop()
         dt_clean(base, host->owner(), dt::monotonic_ns(), dt::thread_alive);
     };
     clean();
-    host->fire(dt::probe_end);
+    fire(dt::probe_end);
     clean();
     dt_activity_advance(base, DT_ACTIVITY_COOLDOWN, DT_ACTIVITY_STOPPED);
     return 0;

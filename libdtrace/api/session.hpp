@@ -17,6 +17,7 @@
 #include "libdtrace/api/clock.hpp"
 #include "libdtrace/api/clock_line.hpp"
 #include "libdtrace/api/include/dtrace.h"
+#include "libdtrace/api/kernel_device.hpp"
 #include "libdtrace/api/local_host.hpp"
 #include "libdtrace/api/new_processes.hpp"
 #include "libdtrace/api/options.hpp"
@@ -24,8 +25,11 @@
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/consume/consumer.hpp"
 #include "libdtrace/providers/dtrace_provider.hpp"
+#include "libdtrace/providers/fbt_provider.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/providers/profile_provider.hpp"
+#include "libdtrace/providers/sdt_provider.hpp"
+#include "libdtrace/providers/syscall_provider.hpp"
 #include "libdtrace/providers/usdt_provider.hpp"
 
 #include <map>
@@ -126,6 +130,20 @@ struct dtrace_hdl : dt::Events {
     int start_clock();
     int add_new_probes();
 
+    // session_kernel.cpp: sessions whose probes fire in the kernel module
+    void look_for_kernel();
+    int choose_host(); // is this one?
+    bool is_in_process(std::uint32_t id) const;
+    int make_kernel_arena();
+    int add_kernel_probes();
+    int enable_in_kernel(std::span<const std::uint32_t> ids, std::size_t clause);
+    int attach_in_kernel();
+    int attach_in_kernel(std::vector<dt::KernelSite>& sites,
+                         const std::vector<std::uint32_t>& ids);
+    int start_kernel_clock();
+    void fire(std::uint32_t probe); // BEGIN or END
+    std::string kernel_hint(const dt::ProbeSpec& spec);
+
     // session_memory.cpp
     int fit_options();
     int make_arena();
@@ -178,11 +196,19 @@ struct dtrace_hdl : dt::Events {
     dt::NewProcesses new_processes; // looked for when descriptions mean everybody's
     std::set<pid_t> told_untraced; // of whom it was said that they are not traced
     bool agent_has_arena = false;
+    // The kernel module, where there is one that we may use.
+    std::optional<dt::KernelDevice> kernel;
+    std::string why_no_kernel;
+    bool in_kernel = false; // all of this session's probes fire there
+    dt::KernelSymbols kernel_symbols;
     dt::DtraceProvider dtrace_provider;
     dt::ProfileProvider profile_provider;
     dt::ProcessProbes probes;
     dt::PidProvider pid_provider;
     dt::UsdtProvider usdt_provider;
+    dt::FbtProvider fbt_provider;
+    dt::SdtProvider sdt_provider;
+    dt::SyscallProvider syscall_provider;
     std::vector<dt::Provider*> providers;
     std::unique_ptr<dt::Compiler> compiler;
     std::vector<std::string> libraries, library_folders; // that were compiled: names

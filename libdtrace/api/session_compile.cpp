@@ -87,8 +87,7 @@ std::string dtrace_hdl::why_not_in_process(const ProbeSpec& spec)
 std::string dtrace_hdl::hint_for(const ProbeSpec& spec)
 {
     if (dt::is_kernel_provider(spec.provider))
-        return "; the " + spec.provider +
-               " provider needs the dtrace kernel module, which is not loaded";
+        return kernel_hint(spec);
     if (std::string hint = usdt_provider.hint(spec); !hint.empty())
         return hint;
     dt::Suggestions near(spec.name);

@@ -133,6 +133,8 @@ int dtrace_hdl::fit_options()
 
 int dtrace_hdl::make_arena()
 {
+    if (in_kernel)
+        return make_kernel_arena();
     auto made = dt::ArenaMemory::create(arena_config(options));
     if (!made)
         return fail(made.error());

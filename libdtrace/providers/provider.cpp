@@ -2,6 +2,8 @@
 // What all providers have in common.
 #include "libdtrace/providers/provider.hpp"
 
+#include "libdtrace/providers/kernel_provider.hpp"
+#include "libdtrace/symbols/glob.hpp"
 #include "usdt/include/dtrace/usdt_names.h"
 
 namespace dt {
@@ -11,6 +13,11 @@ bool is_kernel_provider(std::string_view name)
 #define X(own) || name == own
     return false DTRACE_USDT_KERNEL_PROVIDERS(X);
 #undef X
+}
+
+bool KernelProvider::part_means(const std::string& part, std::string_view text)
+{
+    return part.empty() || part == text || (is_glob(part) && glob_match(part, text));
 }
 
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts)

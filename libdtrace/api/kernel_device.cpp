@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Requests to /dev/dtrace.
+#include "libdtrace/api/kernel_device.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace dt {
+
+bool kernel_device_exists()
+{
+    return ::access(DTK_DEVICE, F_OK) == 0;
+}
+
+Result<KernelDevice> KernelDevice::open()
+{
+    Fd fd(::open(DTK_DEVICE, O_RDWR | O_CLOEXEC));
+    if (!fd) {
+        if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
+            return Error{Code::not_found, "the dtrace kernel module is not loaded", errno};
+        if (errno == EACCES || errno == EPERM)
+            return Error{Code::permission,
+                         DTK_DEVICE " may not be opened: tracing the kernel takes root, or "
+                                    "CAP_PERFMON and access to that file",
+                         errno};
+        return errno_error("open " DTK_DEVICE);
+    }
+    KernelDevice device(std::move(fd));
+    if (::ioctl(device.fd_.get(), DTK_INFO, &device.info_) != 0)
+        return errno_error("ask " DTK_DEVICE " for its version");
+    if (device.info_.abi != DTK_ABI || device.info_.arena_version != DT_ARENA_VERSION)
+        return Error{Code::unsupported,
+                     "the dtrace kernel module that is loaded is of another version: build "
+                     "and load the one that came with this dtrace"};
+    return device;
+}
+
+Result<ArenaMemory> KernelDevice::make_arena(const dt_arena_config& config)
+{
+    dtk_arena request{};
+    request.config = config;
+    if (::ioctl(fd_.get(), DTK_ARENA, &request) != 0)
+        return errno_error("make the arena in the kernel");
+    return ArenaMemory::map(fd_.get(), request.program_bytes, request.total_bytes);
+}
+
+int KernelDevice::load(std::span<const std::byte> dof, dt_u32* first_clause,
+                       dt_u32* n_clauses, dt_load_error* error)
+{
+    dtk_load request{};
+    request.dof = reinterpret_cast<dt_u64>(dof.data());
+    request.bytes = dof.size();
+    int result = ::ioctl(fd_.get(), DTK_LOAD, &request);
+    *error = request.error;
+    if (result != 0 && error->text[0] == '\0')
+        errno_error("load a program into the kernel")
+            .text.copy(error->text, sizeof error->text - 1);
+    *first_clause = request.first_clause;
+    *n_clauses = request.n_clauses;
+    return result;
+}
+
+Result<std::uint32_t> KernelDevice::give(unsigned long request, const char* doing,
+                                         const void* at, std::uint64_t bytes,
+                                         std::uint32_t n)
+{
+    dtk_list list{};
+    list.at = reinterpret_cast<dt_u64>(at);
+    list.bytes = bytes;
+    list.n = n;
+    if (::ioctl(fd_.get(), request, &list) != 0)
+        return errno_error(doing);
+    return list.n_done;
+}
+
+Result<std::uint32_t> KernelDevice::add_probes(std::string_view names, std::uint32_t n)
+{
+    return give(DTK_PROBES, "add probes in the kernel", names.data(), names.size(), n);
+}
+
+Result<Ok> KernelDevice::add_ecbs(std::span<const dtk_ecb> ecbs)
+{
+    constexpr std::size_t most = 1 << 16; // a list that the module takes
+    for (; !ecbs.empty(); ecbs = ecbs.subspan(std::min(most, ecbs.size()))) {
+        auto part = ecbs.first(std::min(most, ecbs.size()));
+        if (auto done = give(DTK_ECBS, "enable probes in the kernel", part.data(),
+                             part.size_bytes(), static_cast<std::uint32_t>(part.size()));
+            !done)
+            return done.error();
+    }
+    return Ok{};
+}
+
+Result<Ok> KernelDevice::attach(std::span<dtk_site> sites)
+{
+    constexpr std::size_t most = 1 << 18;
+    for (; !sites.empty(); sites = sites.subspan(std::min(most, sites.size()))) {
+        auto part = sites.first(std::min(most, sites.size()));
+        if (auto done = give(DTK_ATTACH, "attach probes in the kernel", part.data(),
+                             part.size_bytes(), static_cast<std::uint32_t>(part.size()));
+            !done)
+            return done.error();
+    }
+    return Ok{};
+}
+
+Result<Ok> KernelDevice::fire(std::uint32_t probe)
+{
+    if (::ioctl(fd_.get(), DTK_FIRE, &probe) != 0)
+        return errno_error("fire a probe in the kernel");
+    return Ok{};
+}
+
+Result<Ok> KernelDevice::detach()
+{
+    if (::ioctl(fd_.get(), DTK_DETACH) != 0)
+        return errno_error("detach probes in the kernel");
+    return Ok{};
+}
+
+} // namespace dt

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Sessions in the kernel: one probe or one value that only the module has, and all of the
+// session fires there, BEGIN, END and the clock's probes among it.
+//
+// The arena is the module's then; what is drained from it, and how, is the same. Probes in
+// processes are not mixed with it: a process could not write to the kernel's arena, and must
+// not.
+#include "libdtrace/api/session.hpp"
+
+#include "libdtrace/api/debug.hpp"
+#include "libdtrace/providers/kernel_provider.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unistd.h>
+
+void dtrace_hdl::look_for_kernel()
+{
+    in_kernel = false;
+    kernel.reset();
+    providers = {&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider};
+    auto opened = dt::KernelDevice::open();
+    if (!opened) {
+        why_no_kernel = opened.error().text;
+        return;
+    }
+    kernel.emplace(std::move(*opened));
+    providers.insert(providers.end(), {&syscall_provider, &fbt_provider, &sdt_provider});
+}
+
+bool dtrace_hdl::is_in_process(std::uint32_t id) const
+{
+    const dt::Provider* owner = registry.at(id).owner;
+    return owner == &pid_provider || owner == &usdt_provider;
+}
+
+// What descriptions of the kernel's providers lack.
+std::string dtrace_hdl::kernel_hint(const dt::ProbeSpec& spec)
+{
+    if (!kernel)
+        return "; the " + spec.provider + " provider needs the kernel: " + why_no_kernel;
+    if (spec.provider == "fbt")
+        return fbt_provider.hint(spec);
+    return spec.provider == "sdt" ? sdt_provider.hint() : "";
+}
+
+int dtrace_hdl::choose_host()
+{
+    bool of_kernel = false, in_process = false, profiles = false;
+    for (const dt::Enabling& each : enabled) {
+        for (const auto& ids : each.prog->matched)
+            for (std::uint32_t id : ids) {
+                const dt::ProbeInfo& probe = registry.at(id);
+                of_kernel |= dynamic_cast<dt::KernelProvider*>(probe.owner) != nullptr;
+                in_process |= is_in_process(id);
+                profiles |= probe.name.starts_with("profile-");
+            }
+    }
+    // Only the kernel sees what runs on a CPU.
+    in_kernel = of_kernel || (profiles && !has_own_targets() && kernel);
+    if (!in_kernel)
+        return 0;
+    if (!kernel)
+        return fail(ENXIO, why_no_kernel);
+    if (in_process)
+        return fail(ENOTSUP, "probes in processes and probes of the kernel in one program "
+                             "are not supported yet: run two dtraces");
+    return 0;
+}
+
+int dtrace_hdl::make_kernel_arena()
+{
+    dt_arena_config config{};
+    std::size_t n_clauses = 0, n_ecbs = 0, n_bytes = 0;
+    for (const dt::Enabling& each : enabled) {
+        n_clauses += each.prog->program->clauses.size();
+        n_bytes += dt::write_dof(*each.prog->program, 0).size();
+        for (const auto& ids : each.prog->matched)
+            n_ecbs += ids.size();
+    }
+    // What comes later (modules that are loaded) needs some room, too.
+    constexpr std::size_t more = 4096, name_bytes = 64;
+    auto count = [](std::size_t n) { return static_cast<dt_u32>(n); };
+    config.max_probes = count(registry.size() + more);
+    config.max_ecbs = count(n_ecbs + more);
+    config.max_clauses = count(n_clauses + 64);
+    config.max_vars = 1u << 14;
+    config.heap_bytes = (1 << 20) + 4 * n_bytes + config.max_probes * name_bytes;
+    config.globals_bytes = 4 << 20;
+    config.locals_bytes = 256 << 10;
+    static constexpr int resizable[] = {DTRACEOPT_bufsize, DTRACEOPT_aggsize,
+                                        DTRACEOPT_specsize, DTRACEOPT_dynvarsize};
+    for (;;) {
+        for (int i = 0; i < DTRACEOPT_N; i++)
+            config.options[i] = options.run_time(i);
+        auto made = kernel->make_arena(config);
+        if (made) {
+            arena.emplace(std::move(*made));
+            return 0;
+        }
+        if (made.error().sys == EACCES)
+            return fail(EDT_DESTRUCTIVE,
+                        "the dtrace kernel module does not allow destructive actions: echo "
+                        "1 > /sys/module/dtrace/parameters/destructive");
+        auto largest = std::max_element(
+            std::begin(resizable), std::end(resizable), [this](int a, int b) {
+                return options.run_time(a) < options.run_time(b);
+            });
+        constexpr std::uint64_t smallest_halved = 64 << 10;
+        if (made.error().sys != ENOMEM || options.run_time(*largest) <= smallest_halved ||
+            options.run_time(DTRACEOPT_bufresize) == DT_BUFRESIZE_MANUAL)
+            return fail(made.error());
+        options.adjust(*largest, options.run_time(*largest) / 2);
+    }
+}
+
+int dtrace_hdl::add_kernel_probes()
+{
+    std::string names;
+    const auto n = static_cast<std::uint32_t>(registry.size()) - n_probes_added;
+    if (n == 0)
+        return 0;
+    for (std::uint32_t id = n_probes_added + 1; registry.has(id); id++) {
+        const dt::ProbeInfo& probe = registry.at(id);
+        for (std::string_view part :
+             {probe.provider, probe.module, probe.function, probe.name})
+            names.append(part).push_back('\0');
+    }
+    auto added = kernel->add_probes(names, n);
+    if (!added)
+        return fail(added.error());
+    n_probes_added += *added;
+    return 0;
+}
+
+int dtrace_hdl::enable_in_kernel(std::span<const std::uint32_t> ids, std::size_t clause)
+{
+    std::vector<dtk_ecb> ecbs;
+    for (std::uint32_t id : ids) {
+        ecbs.push_back({id, static_cast<dt_u32>(clause)});
+        registry.at(id).enabled = true;
+    }
+    auto added = kernel->add_ecbs(ecbs);
+    return added ? 0 : fail(added.error());
+}
+
+int dtrace_hdl::attach_in_kernel()
+{
+    std::vector<dt::KernelSite> sites;
+    std::vector<std::uint32_t> ids; // of each site
+    for (std::uint32_t id = 1; registry.has(id); id++) {
+        dt::ProbeInfo& probe = registry.at(id);
+        auto* owner = dynamic_cast<dt::KernelProvider*>(probe.owner);
+        if (owner == nullptr || !probe.enabled)
+            continue;
+        for (dt::KernelSite& site : owner->sites(probe)) {
+            sites.push_back(std::move(site));
+            ids.push_back(id);
+        }
+    }
+    return attach_in_kernel(sites, ids);
+}
+
+// A probe that fires nowhere is told; one with several places may lack some.
+int dtrace_hdl::attach_in_kernel(std::vector<dt::KernelSite>& sites,
+                                 const std::vector<std::uint32_t>& ids)
+{
+    std::vector<dtk_site> wanted;
+    for (std::size_t i = 0; i < sites.size(); i++) {
+        dtk_site site{};
+        site.probe = ids[i];
+        site.kind = sites[i].kind;
+        site.where = sites[i].name.empty()
+                         ? sites[i].where
+                         : reinterpret_cast<dt_u64>(sites[i].name.c_str());
+        site.more = sites[i].more;
+        wanted.push_back(site);
+    }
+    if (auto attached = kernel->attach(wanted); !attached)
+        return fail(attached.error());
+    for (std::size_t i = 0; i < wanted.size();) {
+        std::size_t end = i;
+        bool fires = false;
+        while (end < wanted.size() && wanted[end].probe == wanted[i].probe)
+            fires |= wanted[end++].error == 0;
+        if (!fires) {
+            const dt::ProbeInfo& probe = registry.at(wanted[i].probe);
+            complain(std::string(probe.provider) + ":" + std::string(probe.module) + ":" +
+                     std::string(probe.function) + ":" + std::string(probe.name) +
+                     " cannot be probed: " + std::strerror(-wanted[i].error));
+        }
+        i = end;
+    }
+    return 0;
+}
+
+int dtrace_hdl::start_kernel_clock()
+{
+    std::vector<dt::KernelSite> sites;
+    std::vector<std::uint32_t> ids;
+    for (const auto& [id, timer] : profile_provider.timers()) {
+        if (!registry.at(id).enabled)
+            continue;
+        sites.push_back({static_cast<std::uint32_t>(timer.per_cpu ? DTK_PROFILE : DTK_TICK),
+                         timer.interval_ns, "", 0});
+        ids.push_back(id);
+    }
+    return sites.empty() ? 0 : attach_in_kernel(sites, ids);
+}
+
+void dtrace_hdl::fire(std::uint32_t probe)
+{
+    if (!in_kernel) {
+        host->fire(probe);
+        return;
+    }
+    if (probe == dt::probe_end)
+        if (auto detached = kernel->detach(); !detached)
+            complain(detached.error().text);
+    if (auto fired = kernel->fire(probe); !fired)
+        complain(fired.error().text);
+}

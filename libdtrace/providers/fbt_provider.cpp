@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Functions of the kernel to probes and back to addresses.
+#include "libdtrace/providers/fbt_provider.hpp"
+
+#include "kmod/ioctl.h"
+#include "libdtrace/providers/tracefs.hpp"
+
+#include <array>
+
+namespace dt {
+
+ProviderAttributes FbtProvider::attributes() const
+{
+    constexpr Attributes evolving{Stability::Evolving, Stability::Evolving,
+                                  DependencyClass::Isa};
+    constexpr Attributes hidden{Stability::Private, Stability::Private,
+                                DependencyClass::Isa};
+    return {evolving, hidden, hidden, evolving, hidden};
+}
+
+// "vfs_read", "ext4_map_blocks [ext4]"
+void FbtProvider::load()
+{
+    if (loaded_)
+        return;
+    loaded_ = true;
+    auto list = read_tracefs("available_filter_functions");
+    if (!list) {
+        why_not_ = list.error().text;
+        return;
+    }
+    list_ = std::move(*list);
+    std::string_view rest = list_;
+    while (!rest.empty()) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        std::string_view name = line.substr(0, line.find_first_of(" \t"));
+        std::string_view module = KernelSymbols::proper;
+        if (std::size_t open = line.find('['); open != std::string_view::npos)
+            module = line.substr(open + 1, line.find(']') - open - 1);
+        if (!name.empty() && !name.starts_with("__ftrace_invalid_address__"))
+            functions_.emplace_back(module, name);
+    }
+}
+
+Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
+{
+    constexpr std::array names{"entry", "return"};
+    if (!part_means(spec.provider, "fbt") ||
+        (!part_means(spec.name, names[0]) && !part_means(spec.name, names[1])))
+        return {};
+    load();
+    std::string module = spec.module;
+    if (!module.empty() && symbols_.is_module(module))
+        module = KernelSymbols::canonical(module);
+    if (module.empty() && spec.function.empty())
+        registry_.expect(2 * functions_.size());
+    Outcome outcome;
+    for (const auto& [its_module, function] : functions_) {
+        if (!part_means(spec.function, function) || !part_means(module, its_module))
+            continue;
+        for (const char* name : names)
+            if (part_means(spec.name, name)) {
+                std::uint32_t id = registry_.add(this, "fbt", its_module, function, name);
+                outcome.provided.ids.push_back(id);
+            }
+    }
+    // A module by another of its names: the registry would not find it.
+    outcome.mine = module != spec.module && spec.provider == "fbt";
+    sort_ids(outcome.provided.ids);
+    return outcome;
+}
+
+std::vector<KernelSite> FbtProvider::sites(const ProbeInfo& probe)
+{
+    if (!placed_) {
+        placed_ = true;
+        for (const Function& each : functions_)
+            places_[each];
+        symbols_.each([&](const KernelSymbols::Symbol& symbol) {
+            if (!symbol.is_function)
+                return;
+            auto function = places_.find({symbol.module, symbol.name});
+            if (function != places_.end())
+                function->second.push_back(symbol.addr);
+        });
+    }
+    std::vector<KernelSite> sites;
+    auto function = places_.find({probe.module, probe.function});
+    if (function == places_.end())
+        return sites;
+    for (std::uint64_t addr : function->second) {
+        KernelSite& site = sites.emplace_back();
+        site.kind = probe.name == "entry" ? DTK_FBT_ENTRY : DTK_FBT_RETURN;
+        site.where = addr;
+    }
+    return sites;
+}
+
+std::string FbtProvider::hint(const ProbeSpec& spec)
+{
+    load();
+    if (!why_not_.empty())
+        return "; " + why_not_;
+    if (spec.function.empty())
+        return "";
+    auto symbol = symbols_.find(spec.module, spec.function);
+    if (symbol && symbol->is_function)
+        return "; " + spec.function +
+               " is a function, but one that the kernel does not let be traced: tracing "
+               "itself runs on it, or it has no room for a probe";
+    return symbol ? "; " + spec.function + " is no function" : "; " + symbol.error().text;
+}
+
+} // namespace dt

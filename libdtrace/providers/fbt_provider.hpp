@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// The fbt provider: entry and return of kernel functions, where ftrace can be put.
+//
+//   available_filter_functions ──> which    /proc/kallsyms ──> where
+//
+// Static functions of one name in one module are one probe with several places.
+#pragma once
+
+#include "libdtrace/providers/kernel_provider.hpp"
+#include "libdtrace/symbols/kernel_symbols.hpp"
+
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace dt {
+
+class FbtProvider : public KernelProvider {
+public:
+    FbtProvider(Registry& registry, KernelSymbols& symbols)
+        : registry_(registry), symbols_(symbols)
+    {
+    }
+    std::string name() const override { return "fbt"; }
+    ProviderAttributes attributes() const override;
+    Outcome provide(const ProbeSpec& spec) override;
+    std::vector<KernelSite> sites(const ProbeInfo& probe) override;
+
+    // Why there is no probe of that name, beginning with "; ", or nothing.
+    std::string hint(const ProbeSpec& spec);
+
+private:
+    using Function = std::pair<std::string_view, std::string_view>; // module, name
+    void load();
+
+    Registry& registry_;
+    KernelSymbols& symbols_;
+    std::string list_, why_not_;
+    std::vector<Function> functions_; // in the list's order, some twice
+    std::map<Function, std::vector<std::uint64_t>> places_;
+    bool loaded_ = false, placed_ = false;
+};
+
+} // namespace dt

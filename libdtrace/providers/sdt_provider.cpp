@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Tracepoints to probes.
+#include "libdtrace/providers/sdt_provider.hpp"
+
+#include "kmod/ioctl.h"
+#include "libdtrace/providers/tracefs.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace dt {
+
+ProviderAttributes SdtProvider::attributes() const
+{
+    constexpr Attributes evolving{Stability::Evolving, Stability::Evolving,
+                                  DependencyClass::Isa};
+    constexpr Attributes hidden{Stability::Private, Stability::Private,
+                                DependencyClass::Isa};
+    return {evolving, hidden, hidden, hidden, hidden};
+}
+
+// Events that are no tracepoints of their own.
+static bool is_made_of_others(std::string_view subsystem)
+{
+    constexpr std::array others{"ftrace", "syscalls", "kprobes", "uprobes", "synthetic"};
+    return std::find(others.begin(), others.end(), subsystem) != others.end();
+}
+
+// "sched:sched_switch"
+void SdtProvider::load()
+{
+    if (loaded_)
+        return;
+    loaded_ = true;
+    auto list = read_tracefs("available_events");
+    if (!list) {
+        why_not_ = list.error().text;
+        return;
+    }
+    list_ = std::move(*list);
+    std::string_view rest = list_;
+    while (!rest.empty()) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        std::size_t colon = line.find(':');
+        if (colon == std::string_view::npos || is_made_of_others(line.substr(0, colon)))
+            continue;
+        events_.emplace_back(line.substr(0, colon), line.substr(colon + 1));
+    }
+}
+
+Provider::Outcome SdtProvider::provide(const ProbeSpec& spec)
+{
+    if (!part_means(spec.provider, "sdt") || !spec.function.empty())
+        return {};
+    load();
+    for (const auto& [subsystem, event] : events_)
+        if (part_means(spec.module, subsystem) && part_means(spec.name, event))
+            registry_.add(this, "sdt", subsystem, "", event);
+    return {}; // what was made is found in the registry
+}
+
+std::vector<KernelSite> SdtProvider::sites(const ProbeInfo& probe)
+{
+    KernelSite site;
+    site.kind = DTK_TRACEPOINT;
+    site.name = probe.name;
+    return {site};
+}
+
+std::string SdtProvider::hint()
+{
+    load();
+    return why_not_.empty() ? "" : "; " + why_not_;
+}
+
+} // namespace dt

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Names of system calls to numbers.
+#include "libdtrace/providers/syscall_provider.hpp"
+
+#include "kmod/ioctl.h"
+#ifdef __x86_64__
+#include "libdtrace/providers/arch/x86_64/syscalls.hpp"
+#else
+#define DT_SYSCALLS(X)
+#endif
+
+#include <array>
+
+namespace dt {
+
+namespace {
+
+struct Row {
+    std::string_view name;
+    std::uint32_t number;
+};
+
+#define X(name, number) {#name, number},
+constexpr auto rows = std::to_array<Row>({DT_SYSCALLS(X)});
+#undef X
+
+} // namespace
+
+ProviderAttributes SyscallProvider::attributes() const
+{
+    constexpr Attributes evolving{Stability::Evolving, Stability::Evolving,
+                                  DependencyClass::Common};
+    constexpr Attributes hidden{Stability::Private, Stability::Private,
+                                DependencyClass::Unknown};
+    constexpr Attributes isa{Stability::Private, Stability::Private, DependencyClass::Isa};
+    constexpr Attributes names{Stability::Evolving, Stability::Evolving,
+                               DependencyClass::Isa};
+    return {evolving, hidden, isa, names, isa};
+}
+
+Provider::Outcome SyscallProvider::provide(const ProbeSpec& spec)
+{
+    if (!part_means(spec.provider, "syscall") || !spec.module.empty())
+        return {};
+    for (const Row& row : rows)
+        for (const char* name : {"entry", "return"})
+            if (part_means(spec.function, row.name) && part_means(spec.name, name))
+                registry_.add(this, "syscall", "", row.name, name);
+    return {}; // what was made is found in the registry
+}
+
+std::vector<KernelSite> SyscallProvider::sites(const ProbeInfo& probe)
+{
+    for (const Row& row : rows) {
+        if (row.name != probe.function)
+            continue;
+        KernelSite site;
+        site.kind = probe.name == "entry" ? DTK_SYSCALL_ENTRY : DTK_SYSCALL_RETURN;
+        site.where = row.number;
+        return {site};
+    }
+    return {};
+}
+
+} // namespace dt

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The syscall provider: entry and return of every system call by its name.
+#pragma once
+
+#include "libdtrace/providers/kernel_provider.hpp"
+
+namespace dt {
+
+class SyscallProvider : public KernelProvider {
+public:
+    explicit SyscallProvider(Registry& registry) : registry_(registry) {}
+    std::string name() const override { return "syscall"; }
+    ProviderAttributes attributes() const override;
+    Outcome provide(const ProbeSpec& spec) override;
+    std::vector<KernelSite> sites(const ProbeInfo& probe) override;
+
+private:
+    Registry& registry_;
+};
+
+} // namespace dt
