@@ -22,7 +22,7 @@ static bool names_its_tags(Dwarf_Die* unit)
     }
 }
 
-void DebugTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what)
+void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what)
 {
     std::string_view name = name_of(die);
     if (name.empty())
@@ -35,7 +35,7 @@ void DebugTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
         at->second = entry;
 }
 
-void DebugTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
+void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
 {
     for_children(parent, [&](Dwarf_Die* die) {
         auto add_tag = [&](Kind kind) {
@@ -91,7 +91,7 @@ void DebugTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
     });
 }
 
-void DebugTypes::State::build_index()
+void DwarfTypes::State::build_index()
 {
     if (indexed)
         return;
@@ -104,7 +104,7 @@ void DebugTypes::State::build_index()
         for_units(shared, index_unit);
 }
 
-std::optional<DebugRef> DebugTypes::find(Kind kind, std::string_view name)
+std::optional<DebugRef> DwarfTypes::find(Kind kind, std::string_view name)
 {
     state_->build_index();
     auto found = state_->index.find({static_cast<int>(kind), name});
@@ -131,7 +131,7 @@ static std::optional<std::uint64_t> address_of(Dwarf_Die* variable)
     return std::nullopt;
 }
 
-std::optional<DebugVariable> DebugTypes::find_variable(std::string_view name)
+std::optional<DebugVariable> DwarfTypes::find_variable(std::string_view name)
 {
     state_->build_index();
     auto found = state_->index.find({DebugIndexKey::variable, name});
@@ -145,7 +145,7 @@ std::optional<DebugVariable> DebugTypes::find_variable(std::string_view name)
     return variable;
 }
 
-std::optional<std::int64_t> DebugTypes::find_enumerator(std::string_view name)
+std::optional<std::int64_t> DwarfTypes::find_enumerator(std::string_view name)
 {
     state_->build_index();
     auto found = state_->index.find({DebugIndexKey::enumerator, name});
@@ -157,7 +157,7 @@ std::optional<std::int64_t> DebugTypes::find_enumerator(std::string_view name)
     return std::nullopt;
 }
 
-std::vector<std::string_view> DebugTypes::names(Kind kind)
+std::vector<std::string_view> DwarfTypes::names(Kind kind)
 {
     state_->build_index();
     std::vector<std::string_view> all;

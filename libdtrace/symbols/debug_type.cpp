@@ -34,7 +34,7 @@ static void fill_opaque(std::uint64_t encoding, DebugType& into)
         into.passing = Passing::X87;
 }
 
-void DebugTypes::State::fill_base(Dwarf_Die* die, DebugType& into)
+void DwarfTypes::State::fill_base(Dwarf_Die* die, DebugType& into)
 {
     using Kind = DebugType::Kind;
     const std::uint64_t encoding = number(die, DW_AT_encoding).value_or(0);
@@ -103,7 +103,7 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
 }
 
 // Its elements are of no use in D. Wider ones depend on what the compiler may use.
-void DebugTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
+void DwarfTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die element;
     std::uint64_t bytes = into.bytes;
@@ -117,7 +117,7 @@ void DebugTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
         bytes == 8 || bytes == 16 ? Passing::FloatRegister : Passing::Unknown;
 }
 
-bool DebugTypes::State::member(Dwarf_Die* die, DebugType& into)
+bool DwarfTypes::State::member(Dwarf_Die* die, DebugType& into)
 {
     DebugMember member;
     member.name = name_of(die);
@@ -142,7 +142,7 @@ bool DebugTypes::State::member(Dwarf_Die* die, DebugType& into)
     return into.members.size() < max_debug_members;
 }
 
-void DebugTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
+void DwarfTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
 {
     for_children(die, [&](Dwarf_Die* child) {
         switch (dwarf_tag(child)) {
@@ -167,7 +167,7 @@ void DebugTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
     });
 }
 
-void DebugTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
+void DwarfTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die underlying;
     bool has_type = plain_type(die, underlying);
@@ -193,7 +193,7 @@ void DebugTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
     });
 }
 
-void DebugTypes::State::fill_function(Dwarf_Die* die, DebugType& into)
+void DwarfTypes::State::fill_function(Dwarf_Die* die, DebugType& into)
 {
     into.base = type_of(die);
     for_children(die, [&](Dwarf_Die* child) {
@@ -205,7 +205,7 @@ void DebugTypes::State::fill_function(Dwarf_Die* die, DebugType& into)
     });
 }
 
-DebugType DebugTypes::type(DebugRef ref)
+DebugType DwarfTypes::type(DebugRef ref)
 {
     using Kind = DebugType::Kind;
     State& state = *state_;

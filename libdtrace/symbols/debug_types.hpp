@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What a file's DWARF says: its types by name, the types of its variables, the
-// parameters of its functions.
+// What debug data says: types by name, the types of variables, the parameters of
+// functions. Of a file's DWARF it is DwarfTypes that answers, of the kernel's BTF BtfTypes.
 //
-//   .debug_info of the file, of its debug file, of what both share (dwz)
-//     ── once, top-level entries ──> index: (kind, name) -> entry
-//     ── when asked ──────────────> DebugType, which names others by DebugRef
+//   (kind, name) ── find() ──> DebugRef ── type() ──> DebugType, which names others by DebugRef
 //
-// A name means the first definition that is found, as in a debugger without a context;
-// what is declared outside of a namespace goes before what is inside of one. Entries are
-// read when asked for: a type costs what it says itself, whatever it refers to.
+// Entries are read when asked for: a type costs what it says itself, whatever it refers to.
 //
-// The data is untrusted: libdw checks its form; numbers and references are as they are there,
+// The data is untrusted: its form is checked; numbers and references are as they are there,
 // and whoever follows them limits how far.
 #pragma once
 
 #include "base/result.hpp"
-#include "libdtrace/symbols/elf_image.hpp"
 #include "libdtrace/symbols/passing.hpp"
 
 #include <cstdint>
@@ -23,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dt {
@@ -87,6 +83,7 @@ struct DebugFunction {
 struct DebugVariable {
     DebugRef type = 0;
     std::optional<std::uint64_t> addr; // link-time; nothing: elsewhere, or one per thread
+    bool per_cpu = false; // of the kernel: its address is where each CPU's begins to count
 };
 
 class DebugTypes {
@@ -94,28 +91,27 @@ public:
     // Name spaces of C: ordinary names, and tags.
     enum class Kind { Ordinary, Struct, Union, Enum };
 
-    // The file need not be kept. not_found: it has no DWARF; corrupt: libdw refuses it.
-    static Result<std::unique_ptr<DebugTypes>> open(int fd);
-    ~DebugTypes();
+    DebugTypes() = default;
+    virtual ~DebugTypes() = default;
     DebugTypes(const DebugTypes&) = delete;
     DebugTypes& operator=(const DebugTypes&) = delete;
 
-    // A class of C++ has its name in both name spaces.
-    std::optional<DebugRef> find(Kind kind, std::string_view name);
-    // Of those that live as long as the program.
-    std::optional<DebugVariable> find_variable(std::string_view name);
-    // Of an enumeration that find() knows.
-    std::optional<std::int64_t> find_enumerator(std::string_view name);
-    // What begins at a link-time address.
-    std::optional<DebugFunction> function_at(std::uint64_t addr);
-    DebugType type(DebugRef ref);
-    // Calls for every name of a kind; for suggestions.
-    std::vector<std::string_view> names(Kind kind);
+    // Where what they describe lies, and what pointers in it lead to.
+    enum class Place { Process, Kernel };
+    virtual Place place() const { return Place::Process; }
 
-private:
-    struct State;
-    explicit DebugTypes(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    virtual std::optional<DebugRef> find(Kind kind, std::string_view name) = 0;
+    // Of those that live as long as the program.
+    virtual std::optional<DebugVariable> find_variable(std::string_view name) = 0;
+    // Of an enumeration that find() knows.
+    virtual std::optional<std::int64_t> find_enumerator(std::string_view name) = 0;
+    // What begins at a link-time address.
+    virtual std::optional<DebugFunction> function_at(std::uint64_t addr) = 0;
+    virtual DebugType type(DebugRef ref) = 0;
+    // Whose entry it is, and which: data of one file may go on in another's.
+    virtual std::pair<DebugTypes*, DebugRef> owner(DebugRef ref) { return {this, ref}; }
+    // All names of a kind; for suggestions.
+    virtual std::vector<std::string_view> names(Kind kind) = 0;
 };
 
 } // namespace dt

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: what a DebugTypes keeps. debug_types.cpp opens it and finds functions,
+// Inside of symbols/: what a DwarfTypes keeps. dwarf_types.cpp opens it and finds functions,
 // debug_index.cpp names, debug_type.cpp reads types.
 #pragma once
 
 #include "base/fd.hpp"
 #include "libdtrace/symbols/class_passing.hpp"
-#include "libdtrace/symbols/debug_types.hpp"
 #include "libdtrace/symbols/dwarf_entry.hpp"
+#include "libdtrace/symbols/dwarf_types.hpp"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -42,7 +42,7 @@ struct DebugIndexed {
     int depth = 0; // of namespaces
 };
 
-struct DebugTypes::State {
+struct DwarfTypes::State {
     struct End {
         void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
         void operator()(Elf* elf) const { elf_end(elf); }
@@ -90,7 +90,7 @@ struct DebugTypes::State {
     bool member(Dwarf_Die* die, DebugType& into);
 };
 
-template <class F> void DebugTypes::State::for_units(Dwarf* dwarf, F visit)
+template <class F> void DwarfTypes::State::for_units(Dwarf* dwarf, F visit)
 {
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die, split;

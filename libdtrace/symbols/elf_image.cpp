@@ -7,7 +7,7 @@
 
 #include "libdtrace/symbols/data_symbols.hpp"
 #include "libdtrace/symbols/debug_file.hpp"
-#include "libdtrace/symbols/debug_types.hpp"
+#include "libdtrace/symbols/dwarf_types.hpp"
 #include "libdtrace/symbols/elf_kind.hpp"
 #include "libdtrace/symbols/elf_sections.hpp"
 #include "libdtrace/symbols/frame_functions.hpp"
@@ -295,10 +295,10 @@ Result<std::unique_ptr<DebugTypes>> ElfImage::State::open_debug_types()
         return section && section->header.sh_type != SHT_NOBITS && elf.fd() >= 0;
     };
     if (has_types(*file))
-        return DebugTypes::open(file->fd());
+        return DwarfTypes::open(file->fd());
     DebugFile found = find_debug_file(*file, path, root);
     if (found.elf && has_types(*found.elf))
-        return DebugTypes::open(found.elf->fd());
+        return DwarfTypes::open(found.elf->fd());
     return Error{Code::not_found, "no debug data"};
 }
 

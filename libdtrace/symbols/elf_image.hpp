@@ -101,7 +101,7 @@ public:
     std::optional<std::uint64_t> find_variable(std::string_view name);
 
     // The DWARF of the file or of its debug file, opened on the first call. not_found,
-    // corrupt: as DebugTypes::open(). Lives as long as the image.
+    // corrupt: as DwarfTypes::open(). Lives as long as the image.
     Result<DebugTypes*> debug_types();
 
     // Function ranges from .eh_frame, also where symbols are missing: sorted by

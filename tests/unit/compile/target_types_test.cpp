@@ -3,6 +3,7 @@
 #include "dwarf_file.hpp"
 #include "libdtrace/compile/argument_places.hpp"
 #include "libdtrace/compile/target_types.hpp"
+#include "libdtrace/symbols/dwarf_types.hpp"
 
 
 using namespace dt;
@@ -70,7 +71,7 @@ struct Lying {
                    std::uint64_t language = DW_LANG_C99)
     {
         Fd fd = DwarfFile(std::move(entries), language).open();
-        auto opened = DebugTypes::open(fd.get());
+        auto opened = DwarfTypes::open(fd.get());
         EXPECT_TRUE(opened) << (opened ? "" : opened.error().text);
         if (opened)
             from = std::move(*opened);

@@ -2,6 +2,7 @@
 // victims/shapes.c and shapes.cpp, compiled in every manner that DWARF comes in: each tells
 // the same.
 #include "libdtrace/symbols/debug_types.hpp"
+#include "libdtrace/symbols/elf_image.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Damaged debug data: an error or part of the truth, never a crash or a wait without end.
 // The lies that a well-formed file can tell are those of compile/target_types_test.cpp.
-#include "libdtrace/symbols/debug_types.hpp"
+#include "libdtrace/symbols/dwarf_types.hpp"
 #include "scratch.hpp"
 
 #include <chrono>
@@ -19,7 +19,7 @@ static std::size_t read_types(const std::vector<std::byte>& bytes)
     Fd fd(::memfd_create("damaged", MFD_CLOEXEC));
     EXPECT_EQ(::write(fd.get(), bytes.data(), bytes.size()),
               static_cast<ssize_t>(bytes.size()));
-    auto types = DebugTypes::open(fd.get());
+    auto types = DwarfTypes::open(fd.get());
     if (!types)
         return 0;
     std::size_t seen = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // DWARF through libdw: opening it, and functions by their address (DWARF 5, 3.3).
-#include "libdtrace/symbols/debug_types.hpp"
+#include "libdtrace/symbols/dwarf_types.hpp"
 
 #include "libdtrace/symbols/debug_types_state.hpp"
 #include "libdtrace/symbols/zero_ended.hpp"
@@ -18,7 +18,7 @@ static bool has_own_convention(int language)
            language == DW_LANG_Haskell || language == DW_LANG_D;
 }
 
-Result<std::unique_ptr<DebugTypes>> DebugTypes::open(int fd)
+Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
 {
     auto state = std::make_unique<State>();
     state->file = Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
@@ -35,13 +35,13 @@ Result<std::unique_ptr<DebugTypes>> DebugTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    return std::unique_ptr<DebugTypes>(new DebugTypes(std::move(state)));
+    return std::unique_ptr<DebugTypes>(new DwarfTypes(std::move(state)));
 }
 
-DebugTypes::DebugTypes(std::unique_ptr<State> state) : state_(std::move(state)) {}
-DebugTypes::~DebugTypes() = default;
+DwarfTypes::DwarfTypes(std::unique_ptr<State> state) : state_(std::move(state)) {}
+DwarfTypes::~DwarfTypes() = default;
 
-DebugRef DebugTypes::State::ref(const Dwarf_Die& die)
+DebugRef DwarfTypes::State::ref(const Dwarf_Die& die)
 {
     auto [at, is_new] = refs.try_emplace(die.addr, 0);
     if (is_new) {
@@ -51,13 +51,13 @@ DebugRef DebugTypes::State::ref(const Dwarf_Die& die)
     return at->second;
 }
 
-DebugRef DebugTypes::State::type_of(Dwarf_Die* die)
+DebugRef DwarfTypes::State::type_of(Dwarf_Die* die)
 {
     Dwarf_Die type;
     return entry_at(die, DW_AT_type, type) ? ref(type) : 0;
 }
 
-void DebugTypes::State::build_ranges()
+void DwarfTypes::State::build_ranges()
 {
     if (ranged)
         return;
@@ -72,7 +72,7 @@ void DebugTypes::State::build_ranges()
                      [](const Range& a, const Range& b) { return a.begin < b.begin; });
 }
 
-void DebugTypes::State::collect_functions(
+void DwarfTypes::State::collect_functions(
     Dwarf_Die* parent, int depth, std::unordered_map<std::uint64_t, Dwarf_Die>& into)
 {
     for_children(parent, [&](Dwarf_Die* die) {
@@ -96,7 +96,7 @@ void DebugTypes::State::collect_functions(
     });
 }
 
-std::optional<DebugFunction> DebugTypes::function_at(std::uint64_t addr)
+std::optional<DebugFunction> DwarfTypes::function_at(std::uint64_t addr)
 {
     State& state = *state_;
     state.build_ranges();
