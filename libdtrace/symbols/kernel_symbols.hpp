@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// The kernel's symbols: /proc/kallsyms, and /proc/modules for where modules lie.
+//
+//   kallsyms ── once, at the first question ──> by address (sorted), by name (chains)
+//
+// The text is read whole and kept; a symbol is an address and where its name is in it. A
+// symbol reaches to the next address of its module, the last one to the end of its
+// module's range or of its page. Of several at one address the one is shown that people
+// mean: global before local, the one with the fewest leading underscores.
+//
+// The kernel proper is the module "vmlinux"; programs may also write kernel, unix or
+// genunix. Who may not see addresses reads zeros: nothing is found then, and
+// why_hidden() says what to change.
+//
+// Modules come and go: a question that finds nothing reads again if /proc/modules changed,
+// at most once a second. Names that were handed out before do not outlive that.
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace dt {
+
+class KernelSymbols {
+public:
+    static constexpr std::string_view proper = "vmlinux";
+
+    struct Paths {
+        std::string kallsyms = "/proc/kallsyms", modules = "/proc/modules";
+        std::string restriction = "/proc/sys/kernel/kptr_restrict";
+    };
+    KernelSymbols() : KernelSymbols(Paths{}) {}
+    explicit KernelSymbols(Paths paths) : paths_(std::move(paths)) {}
+    KernelSymbols(const KernelSymbols&) = delete;
+    KernelSymbols& operator=(const KernelSymbols&) = delete;
+
+    struct Symbol {
+        std::string_view module, name;
+        std::uint64_t addr = 0, n_bytes = 0;
+        bool is_function = false;
+        bool is_global = false;
+    };
+    struct At {
+        std::string_view module;
+        std::string_view name; // empty: only the module is known
+        std::uint64_t offset = 0;
+    };
+
+    // not_found: no symbol of that name; permission: addresses are hidden; or why
+    // kallsyms cannot be read. The module is a name or a glob; empty: any, the kernel
+    // proper first.
+    Result<Symbol> find(std::string_view module, std::string_view name);
+    std::optional<At> at(std::uint64_t addr);
+    bool is_module(std::string_view name); // which D programs may write
+    std::vector<std::string_view> modules(); // loaded ones; the kernel proper first
+    // Of all, in the order of their addresses.
+    template <class F> void each(F visit);
+    // Reads anew at the next question.
+    void refresh();
+
+    // "vmlinux`vfs_read+0x1", "ext4`0xffffffffc0000000", "0x7"
+    std::string format_address(std::uint64_t addr);
+    std::string format_symbol(std::uint64_t addr); // without an offset
+    std::string format_module(std::uint64_t addr);
+
+    // vmlinux for its other names, and '_' for '-', as the kernel has it.
+    static std::string canonical(std::string_view module);
+
+private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+    struct Entry {
+        std::uint64_t addr = 0;
+        std::uint32_t name = 0; // in text_
+        std::uint16_t name_bytes = 0, module = 0;
+        std::uint32_t next = none; // of the same name
+        char type = 0;
+    };
+    struct Range {
+        std::uint64_t begin = 0, end = 0;
+        std::uint16_t module = 0;
+    };
+
+    Result<Ok> load();
+    void parse();
+    bool parse_line(std::string_view line);
+    void parse_ranges();
+    std::uint16_t module_number(std::string_view name);
+    void index_names();
+    bool reload_if_changed();
+    Result<Symbol> find_loaded(std::string_view module, std::string_view name);
+    std::optional<At> at_loaded(std::uint64_t addr) const;
+    std::string why_not(std::string_view module, std::string_view name);
+    std::string why_hidden() const;
+    std::uint64_t end_of(std::size_t entry) const;
+    std::size_t shown_at(std::size_t entry) const;
+    std::string_view name_of(const Entry& entry) const
+    {
+        return {text_.data() + entry.name, entry.name_bytes};
+    }
+    Symbol symbol(std::size_t entry) const;
+
+    Paths paths_;
+    bool loaded_ = false, hidden_ = false;
+    std::uint64_t looked_ns_ = 0; // at /proc/modules
+    std::string text_, modules_text_;
+    std::vector<std::string> module_names_;
+    std::map<std::string, std::uint16_t, std::less<>> module_numbers_;
+    std::vector<Entry> entries_; // by address
+    std::vector<Range> ranges_;  // by address
+    std::unordered_map<std::string_view, std::uint32_t> by_name_;
+};
+
+template <class F> void KernelSymbols::each(F visit)
+{
+    if (!load() || hidden_)
+        return;
+    for (std::size_t i = 0; i < entries_.size(); i++)
+        visit(symbol(i));
+}
+
+} // namespace dt
