@@ -12,6 +12,7 @@
 #include "kmod/consumer.h"
 
 #include "kmod/compat.h"
+#include "kmod/stable.h"
 
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -235,6 +236,8 @@ static int dt_attach_one(struct dt_consumer *c, const struct dtk_site *site)
 		return dt_syscall_attach(c, site);
 	case DTK_TRACEPOINT:
 		return dt_tracepoint_attach(c, site);
+	case DTK_STABLE_ROW: /* of a function it is one of fbt's */
+		return dt_stable_tracepoint_attach(c, site, &dt_stables[site->where]);
 	case DTK_PROFILE:
 	case DTK_TICK:
 		return dt_timer_attach(c, site);
@@ -245,7 +248,15 @@ static int dt_attach_one(struct dt_consumer *c, const struct dtk_site *site)
 
 static bool dt_is_fbt(const struct dtk_site *site)
 {
-	return site->kind == DTK_FBT_ENTRY || site->kind == DTK_FBT_RETURN;
+	return site->kind == DTK_FBT_ENTRY || site->kind == DTK_FBT_RETURN ||
+	       (site->kind == DTK_STABLE_ROW &&
+		dt_stables[site->where].how != DTK_STABLE_TRACEPOINT);
+}
+
+static bool dt_is_site(const struct dt_arena *arena, const struct dtk_site *site)
+{
+	return site->probe && site->probe <= arena->probes.n &&
+	       (site->kind != DTK_STABLE_ROW || site->where < dt_n_stables);
 }
 
 /* Runs of fbt's are attached at once, all others one by one. */
@@ -256,7 +267,7 @@ static void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n
 
 	for (i = 0; i < n; i = end) {
 		end = i + 1;
-		if (!sites[i].probe || sites[i].probe > arena->probes.n) {
+		if (!dt_is_site(arena, &sites[i])) {
 			sites[i].error = -EINVAL;
 			continue;
 		}
@@ -264,8 +275,7 @@ static void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n
 			sites[i].error = dt_attach_one(c, &sites[i]);
 			continue;
 		}
-		while (end < n && dt_is_fbt(&sites[end]) && sites[end].probe &&
-		       sites[end].probe <= arena->probes.n)
+		while (end < n && dt_is_site(arena, &sites[end]) && dt_is_fbt(&sites[end]))
 			end++;
 		dt_fbt_attach(c, sites + i, end - i);
 	}

@@ -64,9 +64,14 @@ extern const struct dt_host_ops dt_kernel_ops;
 /* Each site's error is set. */
 void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n);
 void dt_fbt_detach(struct dt_consumer *c);
+/* Of a system call's negative result. */
+int dt_errno_of(long result);
 int dt_syscall_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_syscall_detach(struct dt_consumer *c);
 int dt_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site);
+struct dt_stable;
+int dt_stable_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site,
+				const struct dt_stable *row);
 void dt_tracepoint_detach(struct dt_consumer *c);
 int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_timer_detach(struct dt_consumer *c);
@@ -79,8 +84,8 @@ int dt_returns_prepare(void);
 void dt_returns_end(void);
 int dt_returns_join(struct dt_consumer *c);
 void dt_returns_leave(struct dt_consumer *c);
-/* The function that is being entered fires probe when it returns. */
-void dt_return_expect(struct dt_consumer *c, u32 probe, unsigned long ip,
+/* The function that is being entered fires probe when it returns, by a row or plainly. */
+void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *row,
 		      struct pt_regs *regs);
 
 /* --- tracepoint.c --- */

@@ -13,6 +13,7 @@
 #include "kmod/consumer.h"
 
 #include "kmod/compat.h"
+#include "kmod/stable.h"
 
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
@@ -23,6 +24,7 @@
 struct dt_function {
 	unsigned long ip; /* 0: free */
 	u32 entry, ret;	  /* probes, 0: none */
+	struct dt_place_of_stable *stable;
 };
 
 struct dt_functions {
@@ -47,33 +49,51 @@ static struct dt_function *dt_place(struct dt_functions *f, unsigned long ip)
 	return &f->at[i];
 }
 
+static void dt_fire_here(struct dt_fbt *fbt, u32 probe, unsigned long parent_ip,
+			 const struct pt_regs *regs, const u64 *args, u32 n_args)
+{
+	struct dt_context x = {};
+
+	x.frame = regs->sp;
+	x.skip_frames = 1; /* itself */
+	x.caller = parent_ip;
+	x.in_stack_args = 1;
+	dt_kfire(fbt->consumer, &x, probe, args, n_args);
+}
+
+static void dt_fire_stable(struct dt_fbt *fbt, const struct dt_place_of_stable *place,
+			   unsigned long parent_ip, struct pt_regs *regs, const u64 *args)
+{
+	u64 chosen[DT_STABLE_ARGS];
+	int n;
+
+	if (place->row->how == DTK_STABLE_RETURNS) {
+		dt_return_expect(fbt->consumer, place->probe, place->row, regs);
+		return;
+	}
+	n = place->row->choose(args, chosen);
+	if (n >= 0)
+		dt_fire_here(fbt, place->probe, parent_ip, regs, chosen, n);
+}
+
 static void dt_fbt_fire(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			struct ftrace_regs *fregs)
 {
 	struct dt_fbt *fbt = container_of(ops, struct dt_fbt, ops);
 	const struct dt_function *function = dt_place(READ_ONCE(fbt->functions), ip);
+	const struct dt_place_of_stable *stable;
 	struct pt_regs *regs = dt_entry_regs(fregs);
-	struct dt_context x = {};
-	u64 args[6];
+	u64 args[6] = {regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9};
 	u32 probe;
 
 	probe = READ_ONCE(function->entry);
-	if (probe) {
-		args[0] = regs->di;
-		args[1] = regs->si;
-		args[2] = regs->dx;
-		args[3] = regs->cx;
-		args[4] = regs->r8;
-		args[5] = regs->r9;
-		x.frame = regs->sp;
-		x.skip_frames = 1; /* itself */
-		x.caller = parent_ip;
-		x.in_stack_args = 1;
-		dt_kfire(fbt->consumer, &x, probe, args, 6);
-	}
+	if (probe)
+		dt_fire_here(fbt, probe, parent_ip, regs, args, 6);
+	for (stable = READ_ONCE(function->stable); stable; stable = stable->next)
+		dt_fire_stable(fbt, stable, parent_ip, regs, args);
 	probe = READ_ONCE(function->ret);
 	if (probe)
-		dt_return_expect(fbt->consumer, probe, ip, regs);
+		dt_return_expect(fbt->consumer, probe, NULL, regs);
 }
 
 static struct dt_functions *dt_functions_make(u32 bits, struct dt_functions *smaller)
@@ -112,13 +132,21 @@ static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 	return 0;
 }
 
-/* Where ftrace's call is: behind the endbr, if there is one. */
+/* ftrace's five bytes: a nop, or its call when others trace there, too. */
+static bool dt_is_call_site(const u8 *code)
+{
+	static const u8 nop[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+
+	return !memcmp(code, nop, sizeof(nop)) || *code == 0xe8;
+}
+
+/* They are behind the endbr, or behind what the kernel has put in its place. */
 static unsigned long dt_call_site(unsigned long function)
 {
-	u32 first = 0;
+	u8 code[4 + 5] = {};
 
-	copy_from_kernel_nofault(&first, (void *)function, sizeof(first));
-	return first == 0xfa1e0ff3 ? function + 4 : function;
+	copy_from_kernel_nofault(code, (void *)function, sizeof(code));
+	return !dt_is_call_site(code) && dt_is_call_site(code + 4) ? function + 4 : function;
 }
 
 /* Can ftrace be put there? */
@@ -146,16 +174,46 @@ static struct dt_fbt *dt_fbt_make(struct dt_consumer *c)
 	return fbt;
 }
 
-static void dt_function_set(struct dt_fbt *fbt, const struct dtk_site *site, unsigned long ip)
+static int dt_stable_set(struct dt_function *function, const struct dtk_site *site)
+{
+	struct dt_place_of_stable *place = kzalloc(sizeof(*place), GFP_KERNEL);
+
+	if (!place)
+		return -ENOMEM;
+	place->row = &dt_stables[site->where];
+	place->probe = site->probe;
+	place->next = function->stable;
+	smp_store_release(&function->stable, place);
+	return 0;
+}
+
+static int dt_function_set(struct dt_fbt *fbt, const struct dtk_site *site, unsigned long ip)
 {
 	struct dt_function *function = dt_place(fbt->functions, ip);
+	int error = 0;
 
-	WRITE_ONCE(*(site->kind == DTK_FBT_ENTRY ? &function->entry : &function->ret),
-		   site->probe);
-	if (!function->ip) {
+	if (site->kind == DTK_STABLE_ROW)
+		error = dt_stable_set(function, site);
+	else
+		WRITE_ONCE(*(site->kind == DTK_FBT_ENTRY ? &function->entry : &function->ret),
+			   site->probe);
+	if (!function->ip && !error) {
 		fbt->functions->n++;
 		smp_store_release(&function->ip, ip);
 	}
+	return error;
+}
+
+static unsigned long dt_address_of(const struct dtk_site *site)
+{
+	return site->kind == DTK_STABLE_ROW ? site->more : site->where;
+}
+
+static bool dt_has_return(const struct dtk_site *site)
+{
+	return site->kind == DTK_FBT_RETURN ||
+	       (site->kind == DTK_STABLE_ROW &&
+		dt_stables[site->where].how == DTK_STABLE_RETURNS);
 }
 
 /* Those that can be traced: their call sites into ips, how many. */
@@ -168,13 +226,13 @@ static u32 dt_fbt_choose(struct dt_fbt *fbt, struct dtk_site *sites, u32 n,
 	if (trial)
 		trial->func = dt_fbt_nothing;
 	for (i = 0; i < n; i++) {
-		unsigned long ip = dt_call_site(sites[i].where);
+		unsigned long ip = dt_call_site(dt_address_of(&sites[i]));
 
 		sites[i].error = trial ? dt_try(trial, ip) : -ENOMEM;
-		if (!sites[i].error) {
-			dt_function_set(fbt, &sites[i], ip);
+		if (!sites[i].error)
+			sites[i].error = dt_function_set(fbt, &sites[i], ip);
+		if (!sites[i].error)
 			ips[n_chosen++] = ip;
-		}
 	}
 	if (trial)
 		ftrace_free_filter(trial);
@@ -200,7 +258,7 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 	u32 i, n_ips;
 
 	for (i = 0; i < n && !error; i++)
-		if (sites[i].kind == DTK_FBT_RETURN)
+		if (dt_has_return(&sites[i]))
 			error = dt_returns_join(c);
 	if (!c->fbt)
 		c->fbt = dt_fbt_make(c);
@@ -218,6 +276,19 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 	kvfree(ips);
 }
 
+/* The last table has all of them. */
+static void dt_free_stables(struct dt_functions *f)
+{
+	struct dt_place_of_stable *place, *next;
+	u32 i;
+
+	for (i = 0; f && i < 1u << f->bits; i++)
+		for (place = f->at[i].stable; place; place = next) {
+			next = place->next;
+			kfree(place);
+		}
+}
+
 void dt_fbt_detach(struct dt_consumer *c)
 {
 	struct dt_functions *f, *next;
@@ -228,6 +299,7 @@ void dt_fbt_detach(struct dt_consumer *c)
 		unregister_ftrace_function(&c->fbt->ops);
 	dt_returns_leave(c);
 	ftrace_free_filter(&c->fbt->ops);
+	dt_free_stables(c->fbt->functions);
 	for (f = c->fbt->functions; f; f = next) {
 		next = f->smaller;
 		kvfree(f);

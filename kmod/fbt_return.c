@@ -15,6 +15,8 @@
  */
 #include "kmod/consumer.h"
 
+#include "kmod/stable.h"
+
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -38,7 +40,8 @@ struct dt_pending {
 	u32 slot, generation;
 	u32 probe;
 	u32 taken;
-	unsigned long ip;
+	const struct dt_stable *row;
+	u64 first_arg;
 };
 
 static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
@@ -65,15 +68,21 @@ static int dt_returned(struct kretprobe_instance *instance, struct pt_regs *regs
 	const struct dt_slot_of_consumer *slot = &dt_joined[pending->slot];
 	struct dt_consumer *c = smp_load_acquire(&slot->consumer);
 	struct dt_context x = {};
-	u64 args[2];
+	u64 args[2], chosen[DT_STABLE_ARGS];
+	int n = 2;
 
 	if (!c || READ_ONCE(slot->generation) != pending->generation)
 		return 0;
-	args[0] = 0; /* where in the function it returned is not known */
-	args[1] = regs->ax;
+	/* Where in the function it returned is not known. */
+	args[0] = pending->row ? regs->ax : 0;
+	args[1] = pending->row ? pending->first_arg : regs->ax;
+	if (pending->row)
+		n = pending->row->choose(args, chosen);
+	if (n < 0)
+		return 0;
 	x.frame = regs->sp;
 	x.caller = get_kretprobe_retaddr(instance);
-	dt_kfire(c, &x, pending->probe, args, 2);
+	dt_kfire(c, &x, pending->probe, pending->row ? chosen : args, n);
 	return 0;
 }
 
@@ -84,10 +93,10 @@ static struct kretprobe dt_hook = {
 	.data_size = sizeof(struct dt_pending),
 };
 
-void dt_return_expect(struct dt_consumer *c, u32 probe, unsigned long ip,
+void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *row,
 		      struct pt_regs *regs)
 {
-	struct dt_pending pending = {c->slot, c->generation, probe, 0, ip}, *outer;
+	struct dt_pending pending = {c->slot, c->generation, probe, 0, row, regs->di}, *outer;
 
 	preempt_disable_notrace();
 	outer = this_cpu_read(dt_entered);

@@ -78,6 +78,8 @@ enum dtk_kind {
 	DTK_SYSCALL_ENTRY, /* where: the system call's number */
 	DTK_SYSCALL_RETURN,
 	DTK_TRACEPOINT, /* where: address of its name; more: DTK_ARG_* of its arguments */
+	/* where: the row of kmod/stable.h, from 0; more: its function's address, or 0 */
+	DTK_STABLE_ROW,
 	DTK_PROFILE,	/* where: ns from one firing to the next, on each CPU */
 	DTK_TICK,	/* on any */
 };

@@ -50,7 +50,7 @@ static void dt_sys_enter(void *data, struct pt_regs *regs, long number)
 	dt_kfire(c, &x, probe, args, 6);
 }
 
-static int dt_errno_of(long result)
+int dt_errno_of(long result)
 {
 	switch (-result) {
 	case ERESTARTSYS:

@@ -11,6 +11,8 @@
  */
 #include "kmod/consumer.h"
 
+#include "kmod/stable.h"
+
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -22,6 +24,7 @@ struct dt_tracepoint {
 	struct list_head of_consumer, of_all;
 	struct dt_consumer *consumer;
 	struct tracepoint *tp; /* null: it went with its module */
+	const struct dt_stable *row; /* of a stable probe, or null */
 	u64 widths;
 	u32 probe;
 };
@@ -61,13 +64,19 @@ static void dt_tracepoint_fire(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a
 	struct dt_tracepoint *t = data;
 	u64 args[DTK_ARGS_MAX] = {a0, a1, a2, a3, a4, a5, a6, a7, a8, a9};
 	struct dt_context x = {};
+	u64 chosen[DT_STABLE_ARGS];
+	int n = DTK_ARGS_MAX;
 	u32 i;
 
 	for (i = 0; t->widths >> (4 * i); i++)
 		args[i] = dt_narrow(args[i], t->widths >> (4 * i) & 15);
+	if (t->row)
+		n = t->row->choose(args, chosen);
+	if (n < 0)
+		return;
 	x.skip_begin = (unsigned long)t->tp->iterator;
 	x.skip_end = x.skip_begin + 256;
-	dt_kfire(t->consumer, &x, t->probe, args, DTK_ARGS_MAX);
+	dt_kfire(t->consumer, &x, t->probe, t->row ? chosen : args, n);
 }
 
 struct dt_search {
@@ -105,7 +114,7 @@ struct tracepoint *dt_tracepoint_find(const char *name)
 }
 
 static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
-			     const char *name)
+			     const char *name, const struct dt_stable *row)
 {
 	struct dt_tracepoint *t = kzalloc(sizeof(*t), GFP_KERNEL);
 	int error;
@@ -114,7 +123,8 @@ static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
 		return -ENOMEM;
 	t->consumer = c;
 	t->probe = site->probe;
-	t->widths = site->more & ((1ull << 4 * DTK_ARGS_MAX) - 1);
+	t->row = row;
+	t->widths = row ? 0 : site->more & ((1ull << 4 * DTK_ARGS_MAX) - 1);
 	t->tp = dt_tracepoint_find(name);
 	error = t->tp ? tracepoint_probe_register(t->tp, (void *)dt_tracepoint_fire, t)
 		      : -ENOENT;
@@ -138,7 +148,18 @@ int dt_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site)
 	if (n == sizeof(name))
 		return -ENAMETOOLONG;
 	mutex_lock(&dt_tracepoints_lock);
-	error = dt_tracepoint_add(c, site, name);
+	error = dt_tracepoint_add(c, site, name, NULL);
+	mutex_unlock(&dt_tracepoints_lock);
+	return error;
+}
+
+int dt_stable_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site,
+				const struct dt_stable *row)
+{
+	int error;
+
+	mutex_lock(&dt_tracepoints_lock);
+	error = dt_tracepoint_add(c, site, row->source, row);
 	mutex_unlock(&dt_tracepoints_lock);
 	return error;
 }

@@ -145,6 +145,7 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
 {
     std::vector<std::uint32_t> ids;
     if (pattern == nullptr) {
+        dtp->provide_all();
         for (std::uint32_t id = 1; id <= dtp->registry.size(); id++)
             ids.push_back(id);
     } else {

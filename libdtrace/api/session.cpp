@@ -21,7 +21,8 @@ dtrace_hdl::dtrace_hdl()
       usdt_provider(registry, probes,
                     [this](bool everybody) { return usdt_candidates(everybody); }),
       fbt_provider(registry, kernel_symbols), sdt_provider(registry),
-      syscall_provider(registry),
+      syscall_provider(registry), stable_places(kernel_symbols),
+      stable_providers(dt::stable_providers(registry, stable_places)),
       providers{&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider}
 {
     wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

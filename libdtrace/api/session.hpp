@@ -29,6 +29,7 @@
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/providers/profile_provider.hpp"
 #include "libdtrace/providers/sdt_provider.hpp"
+#include "libdtrace/providers/stable_provider.hpp"
 #include "libdtrace/providers/syscall_provider.hpp"
 #include "libdtrace/providers/usdt_provider.hpp"
 
@@ -134,6 +135,7 @@ struct dtrace_hdl : dt::Events {
     void look_for_kernel();
     int choose_host(); // is this one?
     bool is_in_process(std::uint32_t id) const;
+    void provide_all(); // probes of the kernel that there are
     int make_kernel_arena();
     int add_kernel_probes();
     int enable_in_kernel(std::span<const std::uint32_t> ids, std::size_t clause);
@@ -209,6 +211,8 @@ struct dtrace_hdl : dt::Events {
     dt::FbtProvider fbt_provider;
     dt::SdtProvider sdt_provider;
     dt::SyscallProvider syscall_provider;
+    dt::StablePlaces stable_places;
+    std::vector<std::unique_ptr<dt::StableProvider>> stable_providers;
     std::vector<dt::Provider*> providers;
     std::unique_ptr<dt::Compiler> compiler;
     std::vector<std::string> libraries, library_folders; // that were compiled: names

@@ -26,6 +26,16 @@ void dtrace_hdl::look_for_kernel()
     }
     kernel.emplace(std::move(*opened));
     providers.insert(providers.end(), {&syscall_provider, &fbt_provider, &sdt_provider});
+    for (const auto& provider : stable_providers)
+        providers.push_back(provider.get());
+}
+
+void dtrace_hdl::provide_all()
+{
+    const dt::ProbeSpec any;
+    for (dt::Provider* provider : providers)
+        if (dynamic_cast<dt::KernelProvider*>(provider) != nullptr)
+            provider->provide(any);
 }
 
 bool dtrace_hdl::is_in_process(std::uint32_t id) const

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * proc: what happens to processes and threads.
+ */
+#include "kmod/consumer.h"
+#include "kmod/stable.h"
+
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/signal.h>
+
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+#include <trace/events/signal.h>
+
+/* sched_process_fork(parent, child) */
+int dt_choose_proc_create(const u64 *in, u64 *out)
+{
+	const struct task_struct *child = (void *)in[1];
+
+	out[0] = in[1];
+	return child->pid == child->tgid ? 1 : -1;
+}
+
+int dt_choose_proc_lwp_create(const u64 *in, u64 *out)
+{
+	out[0] = out[1] = in[1];
+	return 2;
+}
+
+static bool dt_is_exec(long number)
+{
+	return !in_ia32_syscall() && (number == __NR_execve || number == __NR_execveat);
+}
+
+/* sys_enter(regs, number) */
+int dt_choose_proc_exec(const u64 *in, u64 *out)
+{
+	const struct pt_regs *regs = (void *)in[0];
+
+	if (!dt_is_exec((long)in[1]))
+		return -1;
+	out[0] = in[1] == __NR_execve ? regs->di : regs->si;
+	return 1;
+}
+
+/* sys_exit(regs, result) */
+int dt_choose_proc_exec_failure(const u64 *in, u64 *out)
+{
+	long result = (long)in[1];
+
+	if (result >= 0 || !dt_is_exec(syscall_get_nr(current, (void *)in[0])))
+		return -1;
+	out[0] = (u64)dt_errno_of(result);
+	return 1;
+}
+
+int dt_choose_proc_signal_clear(const u64 *in, u64 *out)
+{
+	long result = (long)in[1];
+
+	if (result <= 0 || in_ia32_syscall() ||
+	    syscall_get_nr(current, (void *)in[0]) != __NR_rt_sigtimedwait)
+		return -1;
+	out[0] = (u64)result;
+	return 1;
+}
+
+/* sched_process_exit(task): of the last thread, why the process ended. */
+int dt_choose_proc_exit(const u64 *in, u64 *out)
+{
+	const struct task_struct *task = (void *)in[0];
+	int code;
+
+	if (atomic_read(&task->signal->live))
+		return -1;
+	code = task->signal->flags & SIGNAL_GROUP_EXIT ? task->signal->group_exit_code
+						       : task->exit_code;
+	out[0] = code & 0x80 ? CLD_DUMPED : code & 0x7f ? CLD_KILLED : CLD_EXITED;
+	return 1;
+}
+
+int dt_choose_proc_start(const u64 *in, u64 *out)
+{
+	return thread_group_leader(current) ? 0 : -1;
+}
+
+/* signal_generate(sig, info, task, group, result) */
+int dt_choose_proc_signal_send(const u64 *in, u64 *out)
+{
+	out[0] = out[1] = in[2];
+	out[2] = (u64)(int)in[0];
+	return 3;
+}
+
+int dt_choose_proc_signal_discard(const u64 *in, u64 *out)
+{
+	return (int)in[4] == TRACE_SIGNAL_IGNORED ? dt_choose_proc_signal_send(in, out) : -1;
+}
+
+/* Numbers of illumos' <sys/fault.h>. */
+static int dt_fault_of(int sig, int code)
+{
+	switch (sig) {
+	case SIGILL:
+		return 1; /* FLTILL */
+	case SIGTRAP:
+		return code == TRAP_TRACE ? 4 : 3; /* FLTTRACE, FLTBPT */
+	case SIGBUS:
+		return 5; /* FLTACCESS */
+	case SIGSEGV:
+		return 6; /* FLTBOUNDS */
+	case SIGFPE:
+		return code == FPE_INTDIV ? 8 : code == FPE_INTOVF ? 7 : 9; /* FLTIZDIV ... */
+	default:
+		return 0;
+	}
+}
+
+/* A signal that the kernel sends for what the thread itself did. */
+int dt_choose_proc_fault(const u64 *in, u64 *out)
+{
+	const struct kernel_siginfo *info = (void *)in[1];
+	int fault;
+
+	if ((u64)info <= (u64)SEND_SIG_PRIV || info->si_code <= 0)
+		return -1;
+	fault = dt_fault_of((int)in[0], info->si_code);
+	out[0] = (u64)fault;
+	out[1] = in[1];
+	return fault ? 2 : -1;
+}
+
+/* signal_deliver(sig, info, action) */
+int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
+{
+	const struct k_sigaction *action = (void *)in[2];
+
+	if (action->sa.sa_handler == SIG_DFL || action->sa.sa_handler == SIG_IGN)
+		return -1;
+	out[0] = (u64)(int)in[0];
+	out[1] = in[1];
+	out[2] = (u64)action->sa.sa_handler;
+	return 3;
+}

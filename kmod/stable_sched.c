@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * sched: who runs, and who waits to.
+ */
+#include "kmod/stable.h"
+
+#include <linux/sched.h>
+#include <linux/sched/prio.h>
+
+/* sched_switch(preempted, prev, next, prev_state), in prev */
+int dt_choose_sched_off_cpu(const u64 *in, u64 *out)
+{
+	out[0] = out[1] = in[2];
+	return 2;
+}
+
+static bool dt_could_run(const u64 *in)
+{
+	return (u8)in[0] || !(u32)in[3];
+}
+
+/* Leaving the idle thread is neither. */
+int dt_choose_sched_preempt(const u64 *in, u64 *out)
+{
+	return dt_could_run(in) && !is_idle_task(current) ? 0 : -1;
+}
+
+int dt_choose_sched_sleep(const u64 *in, u64 *out)
+{
+	return dt_could_run(in) ? -1 : 0;
+}
+
+/* sched_wakeup(task) */
+int dt_choose_sched_wakeup(const u64 *in, u64 *out)
+{
+	out[0] = out[1] = in[0];
+	return 2;
+}
+
+int dt_choose_sched_self(const u64 *in, u64 *out)
+{
+	out[0] = out[1] = (u64)current;
+	return 2;
+}
+
+/* enqueue_task_*(rq, task, flags) */
+int dt_choose_sched_queue(const u64 *in, u64 *out)
+{
+	out[0] = out[1] = in[1];
+	out[2] = in[0];
+	out[3] = 0; /* at which end: Linux has none */
+	return 4;
+}
+
+/* sched_pi_setprio(task, from): task runs with from's priority, its own if that is null */
+int dt_choose_sched_lend_pri(const u64 *in, u64 *out)
+{
+	const struct task_struct *task = (void *)in[0], *from = (void *)in[1];
+	int own = task->normal_prio, lent = from ? from->prio : own;
+
+	out[0] = out[1] = in[0];
+	out[2] = (u64)min(own, lent);
+	return 3;
+}
+
+/* set_user_nice(task, nice) */
+int dt_choose_sched_nice(const u64 *in, u64 *out)
+{
+	out[0] = out[1] = in[0];
+	out[2] = (u64)NICE_TO_PRIO((long)in[1]);
+	return 3;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// The rows of kmod/stable.h, from the side of their names.
+#include "libdtrace/providers/stable_provider.hpp"
+
+#include "kmod/ioctl.h"
+#include "kmod/stable.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dt {
+
+namespace {
+
+struct Row {
+    std::string_view provider, probe;
+    dtk_stable_how how;
+    std::string_view source;
+};
+
+#define X(provider, probe, how, source, choose)                                        \
+    {provider, probe, DTK_STABLE_##how, source},
+constexpr auto rows = std::to_array<Row>({DTK_STABLE(X)});
+#undef X
+
+} // namespace
+
+const std::vector<std::uint64_t>& StablePlaces::of(std::string_view function)
+{
+    if (!loaded_) {
+        loaded_ = true;
+        for (const Row& row : rows)
+            if (row.how != DTK_STABLE_TRACEPOINT)
+                places_[row.source];
+        symbols_.each([&](const KernelSymbols::Symbol& symbol) {
+            std::string_view name = symbol.name.substr(0, symbol.name.find('.'));
+            std::string_view ending = symbol.name.substr(name.size());
+            auto wanted = places_.find(name);
+            if (symbol.is_function && wanted != places_.end() &&
+                ending.find(".cold") == std::string_view::npos)
+                wanted->second.push_back(symbol.addr);
+        });
+    }
+    return places_[function];
+}
+
+ProviderAttributes StableProvider::attributes() const
+{
+    constexpr Attributes evolving{Stability::Evolving, Stability::Evolving,
+                                  DependencyClass::Isa};
+    constexpr Attributes hidden{Stability::Private, Stability::Private,
+                                DependencyClass::Unknown};
+    return {evolving, hidden, hidden, evolving, evolving};
+}
+
+Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
+{
+    if (!part_means(spec.provider, name_) || !spec.module.empty() ||
+        !spec.function.empty())
+        return {};
+    for (const Row& row : rows)
+        if (row.provider == name_ && part_means(spec.name, row.probe) &&
+            !sites(row.probe).empty())
+            registry_.add(this, name_, "", "", row.probe);
+    return {}; // what was made is found in the registry
+}
+
+std::vector<KernelSite> StableProvider::sites(std::string_view probe)
+{
+    std::vector<KernelSite> sites;
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        if (rows[i].provider != name_ || rows[i].probe != probe)
+            continue;
+        KernelSite site;
+        site.kind = DTK_STABLE_ROW;
+        site.where = i;
+        if (rows[i].how == DTK_STABLE_TRACEPOINT) {
+            sites.push_back(site);
+            continue;
+        }
+        for (std::uint64_t addr : places_.of(rows[i].source)) {
+            site.more = addr;
+            sites.push_back(site);
+        }
+    }
+    return sites;
+}
+
+std::vector<KernelSite> StableProvider::sites(const ProbeInfo& probe)
+{
+    return sites(probe.name);
+}
+
+std::vector<std::unique_ptr<StableProvider>> stable_providers(Registry& registry,
+                                                              StablePlaces& places)
+{
+    std::vector<std::unique_ptr<StableProvider>> providers;
+    for (const Row& row : rows)
+        if (std::none_of(providers.begin(), providers.end(),
+                         [&](const auto& one) { return one->name() == row.provider; }))
+            providers.push_back(
+                std::make_unique<StableProvider>(registry, places, row.provider));
+    return providers;
+}
+
+} // namespace dt
