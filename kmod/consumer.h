@@ -54,8 +54,8 @@ struct dt_context {
 /* In any context, NMI too. */
 void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 	      u32 n_args);
-/* What the probe on this CPU could not even try to record. */
-void dt_lost(struct dt_consumer *c);
+/* What could not even try to record itself, by DTRACEDROP_*. */
+void dt_lost(struct dt_consumer *c, enum dif_drop why);
 
 /* --- host.c --- */
 extern const struct dt_host_ops dt_kernel_ops;

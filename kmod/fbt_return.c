@@ -7,7 +7,8 @@
  * long to plant and much memory, so there is one: it lies on a function of this module that
  * nobody calls, and its handler is called from the ftrace callback of whichever function is
  * being entered. Its instances are a pool for all consumers; when it is empty, the return is
- * counted as lost.
+ * counted as lost. So are those of the idle loop, where RCU does not watch and the kernel
+ * hooks nothing.
  *
  * A return can come long after its consumer has gone. The instance knows the consumer by a
  * slot and the slot's generation; a slot is emptied, and handlers that saw it full are waited
@@ -105,7 +106,7 @@ void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *
 	this_cpu_write(dt_entered, outer);
 	preempt_enable_notrace();
 	if (!pending.taken)
-		dt_lost(c);
+		dt_lost(c, DTRACEDROP_RETURN);
 }
 
 static int dt_hook_make(void)

@@ -18,12 +18,12 @@
 
 static DEFINE_PER_CPU(int, dt_firing);
 
-void dt_lost(struct dt_consumer *c)
+void dt_lost(struct dt_consumer *c, enum dif_drop why)
 {
 	const struct dt_arena *arena = c->arena;
 	struct dt_session *session = dt_at(c->arena, arena->session);
 
-	dt_count(&session->drops[DTRACEDROP_NOSHARD]);
+	dt_count(&session->drops[why]);
 }
 
 /*
@@ -47,7 +47,7 @@ void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 
 	raw_local_irq_save(flags);
 	if (this_cpu_read(dt_firing)) {
 		if (in_nmi())
-			dt_lost(c);
+			dt_lost(c, DTRACEDROP_NMI);
 		raw_local_irq_restore(flags);
 		return;
 	}

@@ -22,7 +22,9 @@ namespace {
     X(STKSTROVERFLOW, false, "jstack()/ustack() string table overflow", "")       \
     X(DBLERROR,       false, "error", " in ERROR probe enabling")                 \
     X(NOSHARD,        false, "drop", " (every buffer was busy)")               \
-    X(LEASE,          false, "drop", " (the consumer stood still)")
+    X(LEASE,          false, "drop", " (the consumer stood still)")             \
+    X(NMI,            false, "drop", " (an interrupt came into a probe)")       \
+    X(RETURN,         false, "drop", " (the return could not be awaited)")
 // clang-format on
 
 struct DropText {

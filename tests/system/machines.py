@@ -1,0 +1,128 @@
+"""Tests of the kernel module: shell scripts in machines of their own, one for each kernel.
+
+    @script('''dtrace -qn 'fbt::vfs_read:entry { exit(0); }' ''')
+    def a_function_of_the_kernel_is_probed(output): equal(output.status, 0)
+
+    main(in_machines(globals(), files=["victims/counted"]))
+
+All scripts of a suite run one after the other in one boot of each kernel, the module loaded, dtrace in
+the PATH; each check is then called once for each kernel. A script that does not end in a minute is
+killed, and one that takes the kernel down is told with the kernel's log.
+"""
+import dataclasses, functools, pathlib, re, subprocess, sys
+
+from harness import *
+
+ROOT = HERE.parent.parent
+KERNELS = ("6.1", "6.12")
+SECONDS_OF_A_SCRIPT = 60
+
+@dataclasses.dataclass
+class Output:
+    kernel: str
+    text: str
+    status: int
+    log: str # of the kernel, up to the end of all scripts
+
+    def lines(self):
+        return [line for line in self.text.splitlines() if line]
+
+def script(text):
+    def mark(check):
+        check.script = text
+        return check
+    return mark
+
+DRIVER = """
+export PATH=/root:$PATH
+insmod dtrace.ko || exit 9
+for script in cases/*; do
+    echo "@@@ $script"
+    timeout -s KILL %d sh $script 2>&1 </dev/null
+    echo "@@@ status $?"
+done
+rmmod dtrace
+""" % SECONDS_OF_A_SCRIPT
+
+def kernels(t):
+    return t.build.parent / "vm"
+
+def fetched(t, kernel):
+    done = subprocess.run([ROOT / "tests/vm/fetch-kernel", kernel, kernels(t)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Skip(f"Debian's kernel {kernel} cannot be fetched: {done.stderr.strip()[-200:]}")
+
+@functools.cache
+def module(t, kernel):
+    """dtrace.ko for a kernel, built once."""
+    need("qemu-system-x86_64", "cpio", "busybox", "make", "pahole")
+    fetched(t, kernel)
+    folder = t.build.parent / "kmod" / kernel
+    made = subprocess.run([ROOT / "kmod/build", kernels(t) / kernel / "headers", folder], capture_output=True, text=True)
+    equal(made.returncode, 0, made.stdout + made.stderr)
+    if "warning" in made.stderr:
+        raise AssertionError(made.stderr)
+    return folder / "dtrace.ko"
+
+class Boots:
+    """The outputs of all scripts, by kernel; each kernel is booted when first asked for."""
+    def __init__(self, checks, files, memory):
+        self.checks, self.files, self.memory = checks, files, memory
+        self.outputs = {}
+
+    def of(self, t, kernel):
+        if kernel not in self.outputs:
+            self.outputs[kernel] = None
+            self.outputs[kernel] = self.boot(t, kernel)
+        if self.outputs[kernel] is None:
+            raise AssertionError(f"the machine with {kernel} did not come up")
+        return self.outputs[kernel]
+
+    def boot(self, t, kernel):
+        cases = t.scratch / f"cases-{kernel}"
+        cases.mkdir()
+        for number, check in enumerate(self.checks):
+            (cases / f"{number:03}").write_text(check.script)
+        files = [module(t, kernel), t.dtrace, f"{cases}:/root/cases", *(t.build / "tests" / file for file in self.files)]
+        log = t.scratch / f"log-{kernel}"
+        done = subprocess.run(
+            [ROOT / "tests/vm/run", "--kernels", kernels(t), "--kernel", kernel, "--memory", str(self.memory),
+             "--log", log, "--timeout", str(60 + 20 * len(self.checks)),
+             *(word for file in files for word in ("--file", str(file))), "sh", "-c", DRIVER],
+            capture_output=True, text=True, errors="backslashreplace")
+        messages = log.read_text() if log.exists() else done.stderr
+        found = {}
+        parts = re.split(r"^@@@ cases/(\d+)\n", done.stdout, flags=re.M)
+        for number, text in zip(parts[1::2], parts[2::2]):
+            text, _, status = text.rpartition("@@@ status ")
+            found[int(number)] = Output(kernel, text, int(status or -1), messages)
+        if done.returncode != 0:
+            print(f"with {kernel}: {done.stderr[-6000:]}", flush=True)
+        return found
+
+def in_machines(names, files=(), memory=1024):
+    wanted = [word for word in sys.argv[1:] if re.fullmatch(r"[a-z_]+", word)]
+    checks = [value for value in list(names.values()) if hasattr(value, "script")]
+    if wanted:
+        checks = [check for check in checks if any(part in check.__name__ for part in wanted)]
+    boots = Boots(checks, files, memory)
+
+    def test_of(number, check):
+        def test(t):
+            for kernel in KERNELS:
+                outputs = boots.of(t, kernel)
+                if number not in outputs:
+                    raise AssertionError(f"with {kernel} the machine had stopped before it")
+                try:
+                    check(outputs[number])
+                except AssertionError as error:
+                    raise AssertionError(f"with {kernel}: {error}\n{outputs[number].text}") from None
+        test.__name__ = check.__name__
+        return test
+    return [test_of(number, check) for number, check in enumerate(checks)]
+
+def kernel_is_clean(log):
+    """No warning, fault or stall in the kernel's messages."""
+    bad = re.findall(r"^.*(?:WARNING:|BUG:|Oops|general protection|rcu.*stall|soft lockup|Call Trace).*$", log, flags=re.M)
+    if bad:
+        raise AssertionError("the kernel complains:\n" + "\n".join(bad) + "\n" + log[-4000:])

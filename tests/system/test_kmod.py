@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""The kernel module: its providers, counted and compared on each of Debian's kernels."""
+import re
+
+from machines import *
+
+@script("""
+dtrace -ln 'fbt::vfs_read:entry' -ln 'fbt:vmlinux:vfs_write:return' -ln 'syscall::read:' -ln sdt:sched::sched_switch |
+    awk '{ print $2, $3, $4, $5 }'
+""")
+def probes_of_the_kernel_are_listed_by_their_four_names(output):
+    equal(output.lines(), ["PROVIDER MODULE FUNCTION NAME", "fbt vmlinux vfs_read entry", "fbt vmlinux vfs_write return",
+                           "syscall read entry ", "syscall read return ", "sdt sched sched_switch "])
+
+@script("""
+dtrace -l | awk '{ print $2 }' | sort | uniq -c
+""")
+def a_list_of_all_has_every_providers(output):
+    n = {name: int(count) for count, name in (line.split() for line in output.lines())}
+    for provider, least in {"fbt": 50000, "sdt": 500, "syscall": 600, "proc": 10, "sched": 8, "io": 4}.items():
+        if n.get(provider, 0) < least:
+            raise AssertionError(f"{n.get(provider)} probes of {provider}")
+
+@script("""
+cat >w.sh <<EOF
+i=0
+while [ \\$i -lt 50 ]; do cat /proc/version >/dev/null; i=\\$((i+1)); done
+EOF
+dtrace -qn 'fbt::version_proc_show:entry, fbt::version_proc_show:return { @[probename] = count(); }
+    syscall::open*:entry /copyinstr(arg1) == "/proc/version"/ { @["opened"] = count(); }' -c 'sh w.sh'
+""")
+def what_is_called_so_often_is_counted_so_often(output):
+    equal(sorted(line.split() for line in output.lines()), [["entry", "50"], ["opened", "50"], ["return", "50"]])
+
+@script("""
+dtrace -qn 'fbt::vfs_write:entry /execname == "dd" && arg2 == 3000/ { self->n = arg2; }
+    fbt::vfs_write:return /self->n/ { @[self->n, arg1, arg0] = count(); self->n = 0; }' \
+    -c 'dd if=/dev/zero of=/tmp/f bs=3000 count=20'
+""")
+def arguments_come_at_entry_and_the_value_at_return(output):
+    contains(" ".join(output.text.split()), "3000 3000 0 20")
+
+@script("""
+dtrace -qn 'syscall::read:return /execname == "dd"/ { @ = quantize(arg0); }' -c 'dd if=/dev/zero of=/dev/null bs=512 count=1000'
+""")
+def what_dd_reads_is_a_distribution(output):
+    contains(output.text, "             512 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1000     \n")
+
+@script("""
+dtrace -qn 'syscall::kill:return /execname == "sh"/ { printf("%d %d %d\\n", arg0, arg1, errno); }' -c "sh -c 'kill -9 999999; kill -0 1'"
+""")
+def a_system_call_that_fails_returns_minus_one_and_errno(output):
+    equal(output.lines()[-2:], ["-1 -1 3", "0 0 0"])
+
+@script("""
+cat >w.sh <<EOF
+sleep 100 & kill -9 \\$!
+wait
+/no/such
+exit 3
+EOF
+dtrace -qn 'proc:::create { @["create"] = count(); } proc:::start { @["start"] = count(); }
+    proc:::exec { @[strjoin("exec ", copyinstr(arg0))] = count(); }
+    proc:::exec-success { @[strjoin("success ", curpsinfo->pr_psargs)] = count(); }
+    proc:::exec-failure { printf("failure %d\\n", arg0); }
+    proc:::signal-send /arg2 == 9/ { printf("signal by %s\\n", execname); }
+    proc:::exit { printf("exit %d\\n", arg0); }' -c 'sh w.sh'
+""")
+def the_life_of_processes_is_told(output):
+    for line in ["failure 2", "signal by sh", "exit 2", "exit 1"]:
+        if line not in output.lines():
+            raise AssertionError(line)
+
+@script("""
+dtrace -qn 'sched:::on-cpu { @[probename] = count(); } sched:::off-cpu { @[probename] = count(); }
+    sched:::wakeup, sched:::sleep, sched:::tick, sched:::enqueue, sched:::dequeue { @[probename] = count(); }
+    tick-1s { exit(0); }'
+""")
+def whoever_gets_a_cpu_gives_it_back(output):
+    n = {name: int(count) for name, count in (line.split() for line in output.lines())}
+    if not all(n.get(name, 0) > 5 for name in ("on-cpu", "off-cpu", "wakeup", "sleep", "tick", "enqueue", "dequeue")):
+        raise AssertionError(str(n))
+    if abs(n["on-cpu"] - n["off-cpu"]) > 4:
+        raise AssertionError(str(n))
+
+@script("""
+dtrace -qn 'tick-100ms { @t = count(); } profile-100 { @[cpu] = count(); } tick-1s { exit(0); }'
+""")
+def profile_fires_on_each_cpu_and_tick_on_one(output):
+    lines = [line.split() for line in output.lines()]
+    ticks = [int(line[0]) for line in lines if len(line) == 1]
+    cpus = {int(line[0]): int(line[1]) for line in lines if len(line) == 2}
+    if not (len(ticks) == 1 and 5 <= ticks[0] <= 11) or set(cpus) != {0, 1} or min(cpus.values()) < 20:
+        raise AssertionError(f"{ticks} {cpus}")
+
+@script("""
+exec 3<>/dev/dtrace
+rmmod dtrace
+echo "rmmod $?"
+exec 3<&-
+rmmod dtrace && insmod dtrace.ko && echo back
+""")
+def the_module_stays_while_it_is_used(output):
+    equal(output.lines()[-2:], ["rmmod 1", "back"])
+
+@script("""
+cp /bin/busybox /tmp/su
+setuidgid nobody dtrace -qn 'fbt::vfs_read:entry { exit(0); }'
+chmod 666 /dev/dtrace
+setuidgid nobody dtrace -qn 'fbt::vfs_read:entry { exit(0); }'
+chmod 600 /dev/dtrace
+""")
+def nobody_may_not_trace_the_kernel(output):
+    equal(output.text.count("/dev/dtrace may not be opened"), 2, output.text)
+
+@script("""
+rmmod dtrace
+dtrace -qn 'fbt::vfs_read:entry { exit(0); }'
+insmod dtrace.ko
+""")
+def without_the_module_it_is_said_how_to_load_it(output):
+    contains(output.text, "the fbt provider needs the kernel: the dtrace kernel module is not loaded")
+
+@script("""
+dtrace -qn 'fbt::copy_from_kernel_nofault:entry { exit(0); }'
+dtrace -qn 'fbt::no_such_function:entry { exit(0); }'
+""")
+def a_function_that_tracing_runs_on_is_refused_by_name(output):
+    contains(output.text, "copy_from_kernel_nofault is a function, but one that the kernel does not let be traced")
+    contains(output.text, "no_such_function")
+
+@script("""
+dtrace -wqn 'BEGIN { chill(10); exit(0); } fbt::vfs_read:entry { }'
+echo 1 >/sys/module/dtrace/parameters/destructive
+dtrace -qn 'syscall::getppid:entry { raise(9); }' -c true
+dtrace -wqn 'syscall::kill:entry /execname == "sh" && arg1 == 0/ { raise(15); }' -c "sh -c 'kill -0 1; sleep 1; echo lives'"
+echo 0 >/sys/module/dtrace/parameters/destructive
+""")
+def destructive_actions_take_a_flag_and_the_modules_leave(output):
+    contains(output.text, "/sys/module/dtrace/parameters/destructive")
+    contains(output.text, "Destructive actions not allowed")
+    if "lives" in output.text:
+        raise AssertionError("the process was not terminated")
+
+@script("""
+i=0
+while [ $i -lt 10 ]; do
+    dtrace -qn 'fbt:vmlinux:vfs_*:entry, fbt:vmlinux:vfs_*:return { @[probefunc] = count(); } profile-1000 { @n = count(); }' >/dev/null &
+    sleep 0.$((7 + i % 3))
+    kill -9 $!
+    wait
+    i=$((i+1))
+done
+grep dtrace /proc/modules | cut -d' ' -f3
+cat /sys/kernel/tracing/enabled_functions
+""")
+def a_killed_consumer_leaves_nothing(output):
+    equal([line for line in output.lines() if "Killed" not in line], ["0"])
+
+@script("""
+dd if=/dev/zero of=/dev/null bs=64 count=100000000 & load=$!
+timeout 45 dtrace -qn 'fbt:::entry { @ = count(); } fbt:vmlinux:[a-f]*:return { @r = count(); } tick-2s { exit(0); }'
+echo "status $?"
+kill $load
+""")
+def every_function_at_once_is_survived(output):
+    contains(output.text, "status 0")
+
+@script("""
+dmesg
+""")
+def the_kernel_has_complained_of_nothing(output):
+    kernel_is_clean(output.text)
+
+if __name__ == "__main__":
+    main(in_machines(globals()))
