@@ -307,17 +307,17 @@ std::string Processes::umod(std::uint64_t pid, std::uint64_t addr)
 
 std::string Processes::kaddr(std::uint64_t addr)
 {
-    return hex_text(addr);
+    return kernel_.format_address(addr);
 }
 
 std::string Processes::ksym(std::uint64_t addr)
 {
-    return hex_text(addr);
+    return kernel_.format_symbol(addr);
 }
 
 std::string Processes::kmod(std::uint64_t addr)
 {
-    return hex_text(addr);
+    return kernel_.format_module(addr);
 }
 
 std::uint64_t Processes::target()

@@ -9,6 +9,7 @@
 #include "libdtrace/api/ended_processes.hpp"
 #include "libdtrace/consume/symbolizer.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
+#include "libdtrace/symbols/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 #include "ptrace-agent/client.hpp"
 
@@ -77,6 +78,8 @@ public:
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;
     std::string usym(std::uint64_t pid, std::uint64_t addr) override;
     std::string umod(std::uint64_t pid, std::uint64_t addr) override;
+    // The kernel's symbols are no process', but whoever names addresses needs them, too.
+    KernelSymbols& kernel() { return kernel_; }
     std::string kaddr(std::uint64_t addr) override;
     std::string ksym(std::uint64_t addr) override;
     std::string kmod(std::uint64_t addr) override;
@@ -89,6 +92,7 @@ private:
     ProcessSymbols* known_symbols(std::uint64_t pid);
     std::unique_ptr<ProcessSymbols>& visitor(pid_t pid);
 
+    KernelSymbols kernel_;
     std::optional<AgentClient> agent_;
     ImageCache images_;
     std::vector<std::unique_ptr<ps_prochandle>> processes_;

@@ -20,8 +20,8 @@ dtrace_hdl::dtrace_hdl()
                    [this](pid_t pid) { return processes.symbols_of(pid); }),
       usdt_provider(registry, probes,
                     [this](bool everybody) { return usdt_candidates(everybody); }),
-      fbt_provider(registry, kernel_symbols), sdt_provider(registry),
-      syscall_provider(registry), stable_places(kernel_symbols),
+      fbt_provider(registry, processes.kernel()), sdt_provider(registry),
+      syscall_provider(registry), stable_places(processes.kernel()),
       stable_providers(dt::stable_providers(registry, stable_places)),
       providers{&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider}
 {
@@ -62,6 +62,9 @@ int dtrace_hdl::exec(dtrace_prog* prog)
 {
     if (active)
         return fail(EDT_ACTIVE);
+    if (prog->program->needs_kernel && !has_kernel())
+        return fail(EDT_ENABLING_ERR,
+                    "the program reads the kernel's memory: " + why_no_kernel);
     enabled.push_back({prog});
     return 0;
 }

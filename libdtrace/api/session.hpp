@@ -32,6 +32,7 @@
 #include "libdtrace/providers/stable_provider.hpp"
 #include "libdtrace/providers/syscall_provider.hpp"
 #include "libdtrace/providers/usdt_provider.hpp"
+#include "libdtrace/symbols/kernel_types.hpp"
 
 #include <map>
 #include <memory>
@@ -112,6 +113,17 @@ struct dtrace_hdl : dt::Events {
     std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
     probed_function(std::uint32_t id);
 
+    // session_kernel_types.cpp
+    void know_kernel(dt::CompileOptions& to);
+    std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
+    probed_in_kernel(const dt::ProbeInfo& probe);
+    // The text says why its arguments are not known. The module may be empty.
+    std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
+    kernel_function(std::string_view module, std::string_view function,
+                    dt::ProbedFunction::At at);
+    std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
+    kernel_tracepoint(std::string_view module, std::string_view name);
+
     // api_symbols.cpp: what an object name of the C API means; none: fail() was called.
     std::vector<const dt::Module*> modules_called(const char* object);
 
@@ -133,8 +145,10 @@ struct dtrace_hdl : dt::Events {
 
     // session_kernel.cpp: sessions whose probes fire in the kernel module
     void look_for_kernel();
+    bool has_kernel() const { return kernel.has_value(); }
     int choose_host(); // is this one?
     bool is_in_process(std::uint32_t id) const;
+    dt::KernelProvider* kernel_provider_of(std::uint32_t id) const; // or null
     void provide_all(); // probes of the kernel that there are
     int make_kernel_arena();
     int add_kernel_probes();
@@ -195,6 +209,7 @@ struct dtrace_hdl : dt::Events {
     dt::Options options;
     dt::Registry registry;
     dt::Processes processes;
+    dt::KernelTypes kernel_types{processes.kernel()};
     dt::NewProcesses new_processes; // looked for when descriptions mean everybody's
     std::set<pid_t> told_untraced; // of whom it was said that they are not traced
     bool agent_has_arena = false;
@@ -202,7 +217,6 @@ struct dtrace_hdl : dt::Events {
     std::optional<dt::KernelDevice> kernel;
     std::string why_no_kernel;
     bool in_kernel = false; // all of this session's probes fire there
-    dt::KernelSymbols kernel_symbols;
     dt::DtraceProvider dtrace_provider;
     dt::ProfileProvider profile_provider;
     dt::ProcessProbes probes;

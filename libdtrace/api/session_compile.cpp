@@ -302,6 +302,7 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
         return symbol_address(scope, symbol);
     };
     to.modules = [this](std::string_view scope) { return modules_of(scope); };
+    know_kernel(to);
     to.probed_function = [this](std::uint32_t id) { return probed_function(id); };
     return to;
 }

@@ -44,6 +44,11 @@ bool dtrace_hdl::is_in_process(std::uint32_t id) const
     return owner == &pid_provider || owner == &usdt_provider;
 }
 
+dt::KernelProvider* dtrace_hdl::kernel_provider_of(std::uint32_t id) const
+{
+    return dynamic_cast<dt::KernelProvider*>(registry.at(id).owner);
+}
+
 // What descriptions of the kernel's providers lack.
 std::string dtrace_hdl::kernel_hint(const dt::ProbeSpec& spec)
 {
@@ -58,10 +63,11 @@ int dtrace_hdl::choose_host()
 {
     bool of_kernel = false, in_process = false, profiles = false;
     for (const dt::Enabling& each : enabled) {
+        of_kernel |= each.prog->program->needs_kernel;
         for (const auto& ids : each.prog->matched)
             for (std::uint32_t id : ids) {
                 const dt::ProbeInfo& probe = registry.at(id);
-                of_kernel |= dynamic_cast<dt::KernelProvider*>(probe.owner) != nullptr;
+                of_kernel |= kernel_provider_of(id) != nullptr;
                 in_process |= is_in_process(id);
                 profiles |= probe.name.starts_with("profile-");
             }
@@ -160,7 +166,7 @@ int dtrace_hdl::attach_in_kernel()
     std::vector<std::uint32_t> ids; // of each site
     for (std::uint32_t id = 1; registry.has(id); id++) {
         dt::ProbeInfo& probe = registry.at(id);
-        auto* owner = dynamic_cast<dt::KernelProvider*>(probe.owner);
+        dt::KernelProvider* owner = kernel_provider_of(id);
         if (owner == nullptr || !probe.enabled)
             continue;
         for (dt::KernelSite& site : owner->sites(probe)) {

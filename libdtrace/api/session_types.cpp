@@ -85,6 +85,8 @@ static bool is_changed_clone(std::string_view name)
 std::variant<ProbedFunction, dt::ArgumentTypes, std::string>
 dtrace_hdl::probed_function(std::uint32_t id)
 {
+    if (registry.has(id) && kernel_provider_of(id) != nullptr)
+        return probed_in_kernel(registry.at(id));
     const dt::ProcessProbe* probe = probes.probe(id);
     if (probe == nullptr || probe->sites.empty())
         return "";

@@ -215,6 +215,17 @@ std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& param
     return places;
 }
 
+std::vector<ArgumentPlace>
+kernel_argument_places(const std::vector<const Type*>& parameters, const Type* result)
+{
+    using Kind = ArgumentPlace::Kind;
+    std::vector<ArgumentPlace> places = argument_places(parameters, result);
+    for (std::size_t i = 0; i < places.size(); i++)
+        if (places[i].kind != Kind::Nowhere && !parameters[i]->is_scalar())
+            places[i].kind = Kind::ByValue;
+    return places;
+}
+
 ArgumentPlace result_place(const Type* result)
 {
     using Kind = ArgumentPlace::Kind;

@@ -20,6 +20,7 @@ struct ArgumentPlace {
         Stack,     // it lies in the stack, from word n above the return address on
         Float,     // in a floating-point register
         Registers, // by value in registers, some of which are not among argN
+        ByValue,   // a struct or union that travels as its bytes, to the kernel's functions
         Nowhere,   // without a byte
         Unknown,   // this one or one before it goes by rules that we do not know
     };
@@ -31,6 +32,10 @@ struct ArgumentPlace {
 // Of all parameters. Of arguments beyond arg9 n is just larger.
 std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& parameters,
                                            const Type* result);
+
+// The same of the kernel's functions, whose stacks are not looked at.
+std::vector<ArgumentPlace>
+kernel_argument_places(const std::vector<const Type*>& parameters, const Type* result);
 
 // What a function returned, when arg1 is the integer register for that.
 ArgumentPlace result_place(const Type* result);

@@ -172,6 +172,7 @@ struct Clause {
     Place at;
     bool default_action = false; // no body was written: records the probe only
     bool destructive = false;    // by check: has an action or subroutine that needs -w
+    bool needs_kernel = false;   // by check: names something of the kernel
     // By check: the weakest of what its descriptions match, and of what it names.
     Attributes descriptions = strongest_attributes, names = stable_attributes;
 };

@@ -43,7 +43,10 @@ Ident* Checker::resolve_function(Node& node)
         return symbols_.builtins[{kind, name}];
     };
     if (const SubroutineRow* row = find_subroutine_row(name)) {
-        if (std::strcmp(row->where, "KERNEL") == 0)
+        const bool of_kernel = std::strcmp(row->where, "KERNEL") == 0;
+        if (of_kernel)
+            uses_kernel();
+        if (of_kernel && !options_.kernel)
             fail(Tag::FUNC_UNDEF, node.at, call_name(node) + " " + kernel_only);
         if (std::strcmp(row->where, "NONE") == 0)
             fail(Tag::FUNC_UNDEF, node.at,
@@ -61,7 +64,10 @@ Ident* Checker::resolve_function(Node& node)
         return node.ident = ident.get();
     }
     if (const ActionRow* row = find_action_row(name)) {
-        if (has_flag(row->flags, 'K'))
+        const bool of_kernel = has_flag(row->flags, 'K');
+        if (of_kernel)
+            uses_kernel();
+        if (of_kernel && !options_.kernel)
             fail(Tag::FUNC_UNDEF, node.at, call_name(node) + " " + kernel_only);
         if (has_flag(row->flags, 'N'))
             fail(Tag::FUNC_UNDEF, node.at,

@@ -4,6 +4,7 @@
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
 //   check_names.cpp    what a name means; inlines
+//   check_kernel.cpp   names of the kernel
 //   check_structures.cpp members of curpsinfo, curlwpsinfo, fds[n]
 //   check_arguments.cpp args[]
 //   check_expr.cpp     operators: types, folding
@@ -141,6 +142,13 @@ private:
     [[noreturn]] void undefined_variable(const Node& name);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;
+
+    // check_kernel.cpp
+    void kernel_symbol(NodePtr& slot, bool address_only,
+                       const TargetNames::Variable& variable);
+    std::optional<std::int64_t> kernel_enumerator(std::string_view name);
+    const Type* kernel_type_of(std::string_view name);
+    void uses_kernel();
 
     // check_structures.cpp
     bool is_builtin_variable(std::string_view name) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names. A plain name is, in this order: a D variable, a builtin, an inline, an
-// enumerator, a predefined constant; with a backquote it is a symbol of the target. What
+// enumerator, a predefined constant; with a backquote it is a symbol of the target. Last of all,
+// and of a backquoted name too, it may be the kernel's (check_kernel.cpp). What
 // can be called is another name space (check_calls.cpp), and so are aggregations.
 //
 // args[n] is in check_arguments.cpp, members of curpsinfo and the like in
@@ -38,15 +39,20 @@ Ident* Checker::make_variable(Scope scope, const std::string& name, IdentKind ki
 
 Ident* Checker::builtin(const VariableRow& row, Place at)
 {
-    if (row.source == VariableRow::Source::KERNEL)
-        fail(Tag::VAR_UNSUP, at, std::string(row.name) + ": " + needs_module);
+    if (row.source == VariableRow::Source::KERNEL) {
+        if (!options_.kernel)
+            fail(Tag::VAR_UNSUP, at, std::string(row.name) + ": " + needs_module);
+        uses_kernel();
+    }
     auto& ident = symbols_.builtins[{IdentKind::Builtin, row.name}];
     if (!ident) {
         ident = std::make_unique<Ident>();
         ident->kind = IdentKind::Builtin;
         ident->name = row.name;
         ident->id = row.id;
-        ident->type = parse_type_text(row.type, types_);
+        ident->type = kernel_type_of(row.name);
+        if (ident->type == nullptr)
+            ident->type = parse_type_text(row.type, types_);
         ident->declared = true;
         ident->attributes = facts_of(row.name).attributes;
         if (!ident->type)
@@ -161,6 +167,11 @@ void Checker::identifier(NodePtr& slot)
         slot = make_integer(*index, types_.int_type(), node.at);
         return;
     }
+    if (auto value = kernel_enumerator(node.text)) {
+        slot = make_integer(static_cast<std::uint64_t>(*value), types_.int_type(),
+                            node.at);
+        return;
+    }
     undefined_variable(node);
 }
 
@@ -176,7 +187,10 @@ void Checker::symbol(NodePtr& slot, bool address_only)
     auto variable = context_.target.variable(text);
     if (!variable)
         fail(Tag::IDENT_UNDEF, at,
-             "failed to resolve " + text + ": Unknown symbol name");
+             "failed to resolve " + text + ": Unknown symbol name" +
+                 context_.target.why_no_variable(text));
+    if (variable->in_kernel)
+        return kernel_symbol(slot, address_only, *variable);
     uses(Attributes{}, "symbol " + text, at); // the target promises nothing
     const Type* type = variable->type;
     if (!type && !address_only)

@@ -40,6 +40,13 @@ struct TargetModule {
     DebugTypes* types = nullptr; // null: it has no debug data
 };
 
+// A symbol of the kernel, and the module that has it.
+struct KernelSymbol {
+    std::string module;
+    std::uint64_t addr = 0, n_bytes = 0;
+    bool is_function = false;
+};
+
 // Of a probe that says itself of which types its arguments are: arg0 is the first.
 struct ArgumentTypes {
     std::vector<std::string> names; // of types that D has
@@ -106,6 +113,16 @@ struct CompileOptions {
     std::function<std::variant<std::vector<TargetModule>, std::string>(
         std::string_view scope)>
         modules;
+    // The session has the kernel module: what only the kernel can tell is allowed.
+    bool kernel = false;
+    // Names of the kernel, which need no kernel module; null: there are none. A scope is
+    // the name of a module, "" the kernel proper, "*" all of them.
+    std::function<bool(std::string_view scope)> is_kernel_module;
+    std::function<Result<std::vector<TargetModule>>(std::string_view scope)>
+        kernel_modules;
+    // The module may be empty: any.
+    std::function<Result<KernelSymbol>(std::string_view module, std::string_view symbol)>
+        kernel_symbol;
     // For args[]; a text says why its arguments are not known.
     std::function<std::variant<ProbedFunction, ArgumentTypes, std::string>(
         std::uint32_t probe)>

@@ -19,7 +19,7 @@ const Type* Parser::named_type(std::string_view name) const
     const Type* type = context_.target.type(name);
     if (type == nullptr)
         unknown_type_ = name;
-    return type ? context_.types.qualified(type, false, false, true) : nullptr;
+    return type;
 }
 
 bool Parser::is_type_name(std::string_view name) const
@@ -54,7 +54,8 @@ bool Parser::starts_type(const Token& token) const
         return true;
     default:
         return token.kind == Tok::Ident &&
-               (is_c_word_of_type(token) || is_type_name(token.text));
+               (is_c_word_of_type(token) || is_type_name(token.text) ||
+                kernel_typedef(token.raw, TypePlace::Parenthesis) != nullptr);
     }
 }
 
@@ -71,6 +72,8 @@ bool Parser::starts_declaration() const
         return true;
     default:
         return starts_type(token_) ||
+               (at(Tok::Ident) &&
+                kernel_typedef(token_.raw, TypePlace::Declaration) != nullptr) ||
                (token_.c_word != CWord::None && !at(CWord::Alignof));
     }
 }
@@ -109,6 +112,8 @@ bool Parser::storage_specifier(Specifiers& into)
 
 bool Parser::specifier(Specifiers& into, SpecifierWords& words)
 {
+    const TypePlace place =
+        n_type_names_ > 0 ? TypePlace::Certain : TypePlace::Declaration;
     auto once = [&](bool& word) {
         if (word)
             fail(Tag::DECL_COMBO, token_.at,
@@ -117,9 +122,13 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
         word = true;
     };
     if (at(Tok::Ident)) {
-        if (words.has_type() || words.has_attributes() || !is_type_name(token_.text))
+        if (words.has_type() || words.has_attributes())
             return false;
-        words.type = named_type(token_.text);
+        const Type* type = is_type_name(token_.text) ? named_type(token_.text)
+                                                     : kernel_typedef(token_.raw, place);
+        if (type == nullptr)
+            return false;
+        words.type = type;
         advance();
         return true;
     }

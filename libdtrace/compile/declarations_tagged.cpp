@@ -27,6 +27,10 @@ const Type* Parser::tagged_type(Specifiers& into)
         name = token_.text;
         if (name.find('`') != std::string::npos)
             return target_type(kind, keyword, name);
+        if (const Type* of_kernel = kernel_tag(kind, keyword)) {
+            advance();
+            return of_kernel;
+        }
         advance();
         into.declares_tag = true;
         type = context_.types.declare(kind, name);
@@ -106,7 +110,7 @@ const Type* Parser::target_type(TypeKind kind, const std::string& keyword,
              "failed to resolve " + keyword + " " + name + ": Unknown type name" +
                  context_.target.why_no_type(name, tag));
     advance();
-    return context_.types.qualified(type, false, false, true);
+    return type;
 }
 
 std::vector<Parser::MemberLine> Parser::struct_body(const Type& into)

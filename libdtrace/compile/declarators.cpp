@@ -279,7 +279,9 @@ const Type* Parser::apply(const Layer& layer, const Type* base)
 // A type in parentheses or angle brackets: specifiers and a declarator without a name.
 const Type* Parser::type_name()
 {
+    n_type_names_++;
     Specifiers base = specifiers();
+    n_type_names_--;
     if (base.storage != Storage::None || base.scope != Scope::Global)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a type name");

@@ -42,6 +42,7 @@ CompiledClause generate_clause(const Clause& clause, const CompileContext& conte
     out.source = source.source(clause.at);
     out.default_action = clause.default_action;
     out.destructive = clause.destructive;
+    out.needs_kernel = clause.needs_kernel;
     out.descriptions = clause.descriptions;
     out.names = clause.names;
     if (clause.predicate) {
@@ -77,9 +78,11 @@ Program generate(Unit& unit, CompileContext& context)
     SourceLines source(context.text);
     UsedAggregations aggregations;
     program.clauses.reserve(unit.clauses.size());
-    for (const auto& clause : unit.clauses)
+    for (const auto& clause : unit.clauses) {
         program.clauses.push_back(
             generate_clause(*clause, context, source, aggregations));
+        program.needs_kernel = program.needs_kernel || clause->needs_kernel;
+    }
     for (const Ident* aggregation : aggregations.all())
         program.aggregations.push_back(aggregation_info(*aggregation));
     program.options = unit.options;

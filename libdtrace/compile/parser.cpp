@@ -35,7 +35,8 @@ Parser::Parser(CompileContext& context)
       lexer_(
           context.text, macros_, context.options.pspec,
           [this](std::string_view name) {
-              return is_type_name(name) || is_c_word(name, lexer_.in_c_header());
+              return is_type_name(name) || is_c_word(name, lexer_.in_c_header()) ||
+                     kernel_typedef(name, TypePlace::Declaration) != nullptr;
           },
           [this](std::string_view line, Place place) {
               pragmas_.control(line, place, lexer_);

@@ -202,6 +202,12 @@ private:
     // Declarations
     const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
+    // kernel_type_names.cpp: where a name stands that may be a typedef of the kernel.
+    enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
+    bool reads_as_type(std::string_view raw, TypePlace place) const;
+    bool is_taken(const std::string& name) const;
+    const Type* kernel_typedef(std::string_view raw, TypePlace place) const;
+    const Type* kernel_tag(TypeKind kind, const std::string& keyword);
     bool starts_type(const Token& token) const;
     bool starts_declaration() const;
     void declaration();
@@ -251,6 +257,7 @@ private:
     Token token_;
     std::optional<Token> peeked_;
     int depth_ = 0;
+    int n_type_names_ = 0; // that are being read: what stands there is a type
     mutable std::string unknown_type_; // the last name with a backquote that is no type
     int c_parameters_ = 0; // how many parameter lists of C's functions are open
     bool in_probe_ = false; // among the arguments of a provider's probe

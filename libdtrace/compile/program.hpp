@@ -58,6 +58,7 @@ struct CompiledClause {
     Source source, predicate_source; // for faults at run time
     bool default_action = false;
     bool destructive = false;
+    bool needs_kernel = false; // names what only the kernel can tell or has in its memory
     // The weakest of what its descriptions match, and of what it names.
     Attributes descriptions, names;
 };
@@ -88,6 +89,7 @@ struct Program {
     std::vector<CompiledClause> clauses;
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
+    bool needs_kernel = false; // one of its clauses does
     std::string text;        // with each if as clauses (CompileOptions::keep_text)
     std::string source_name; // script file, or empty for command line text
 };

@@ -48,17 +48,25 @@ const Type* TargetNames::type(std::string_view scoped, Kind kind)
 {
     Name name = split(scoped, kind);
     auto [known, is_new] = found_.try_emplace({kind, std::string(scoped)}, nullptr);
-    if (is_new)
-        known->second = first(name.scope, [&](const TargetModule& in) -> const Type* {
+    if (!is_new)
+        return known->second;
+    const Type* found = nullptr;
+    const bool of_kernel = kernel_.is_scope(name.scope);
+    if (!of_kernel)
+        found = first(name.scope, [&](const TargetModule& in) -> const Type* {
             auto ref = in.types->find(name.kind, name.name);
-            return ref ? types_.type(*in.types, *ref) : nullptr;
+            return ref ? types_.in_process(types_.type(*in.types, *ref)) : nullptr;
         });
-    return known->second;
+    if (of_kernel || (found == nullptr && name.scope.empty()))
+        found = kernel_.type(name.scope, name.name, name.kind);
+    return known->second = found;
 }
 
 std::string TargetNames::why_no_type(std::string_view scoped, Kind kind)
 {
     Name name = split(scoped, kind);
+    if (kernel_.is_scope(name.scope))
+        return kernel_.why_no_type(name.scope, name.name, name.kind);
     const auto& known = modules(name.scope);
     if (const auto* why = std::get_if<std::string>(&known))
         return ": " + *why;
@@ -89,6 +97,30 @@ std::string TargetNames::why_no_type(std::string_view scoped, Kind kind)
 std::optional<TargetNames::Variable> TargetNames::variable(std::string_view scoped)
 {
     Name name = split(scoped, Kind::Ordinary);
+    const bool of_kernel = kernel_.is_scope(name.scope);
+    if (!of_kernel)
+        if (auto found = process_variable(name))
+            return found;
+    if (!of_kernel && !name.scope.empty())
+        return std::nullopt;
+    auto found = kernel_.variable(name.scope, name.name);
+    if (!found)
+        return std::nullopt;
+    return Variable{found->type, found->addr, true, found->is_function, found->per_cpu};
+}
+
+std::string TargetNames::why_no_variable(std::string_view scoped)
+{
+    Name name = split(scoped, Kind::Ordinary);
+    if (!kernel_.is_scope(name.scope) && !name.scope.empty())
+        return "";
+    auto found = kernel_.variable(name.scope, name.name);
+    const bool says_more = !found && found.error().code != Code::unsupported;
+    return says_more ? ": " + found.error().text : "";
+}
+
+std::optional<TargetNames::Variable> TargetNames::process_variable(const Name& name)
+{
     Variable known;
     auto placed = first(name.scope, [&](const TargetModule& in) {
         auto variable = in.types->find_variable(name.name);
@@ -108,9 +140,15 @@ std::optional<TargetNames::Variable> TargetNames::variable(std::string_view scop
 std::optional<std::int64_t> TargetNames::enumerator(std::string_view scoped)
 {
     Name name = split(scoped, Kind::Ordinary);
-    return first(name.scope, [&](const TargetModule& in) {
-        return in.types->find_enumerator(name.name);
-    });
+    std::optional<std::int64_t> found;
+    const bool of_kernel = kernel_.is_scope(name.scope);
+    if (!of_kernel)
+        found = first(name.scope, [&](const TargetModule& in) {
+            return in.types->find_enumerator(name.name);
+        });
+    if (of_kernel || (!found && name.scope.empty()))
+        found = kernel_.enumerator(name.scope, name.name);
+    return found;
 }
 
 } // namespace dt

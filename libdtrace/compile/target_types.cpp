@@ -39,6 +39,8 @@ const Type* TargetTypes::make(DebugTypes& from, DebugRef ref, int depth)
 {
     if (ref == 0 || depth > max_depth)
         return types_.void_type();
+    if (auto [owner, its] = from.owner(ref); owner != &from)
+        return make(*owner, its, depth);
     auto& made = made_[&from];
     if (auto known = made.find(ref); known != made.end())
         return known->second;
@@ -66,7 +68,8 @@ const Type* TargetTypes::make_described(DebugTypes& from, DebugRef ref,
     case Kind::Opaque:
         return make_opaque(described);
     case Kind::Pointer:
-        return types_.pointer_to(base(), true);
+        return types_.pointer_to(base(),
+                                 from.place() == DebugTypes::Place::Process);
     case Kind::Array:
         return make_array(from, described, depth);
     case Kind::Struct:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Types of the traced process' debug data, as D types.
+// Types of the traced process' debug data and of the kernel's, as D types.
 //
 //   DebugTypes of a module ── type() ──> Type of the table, one for each entry
 //
 // What a struct has in it is looked up when complete() is called for it, so that a
 // pointer costs its own type and not all that can be reached from it: the checker
 // completes the type of every expression. Types that C has too are D's own ones. Pointers
-// in such types lead to the process: they are userland.
+// in types of a process lead to it: they are userland. Those in the kernel's do not.
 //
 // The data may lie: a type that is made of itself, or of more than any program has, is void
 // there, and a member that is not within its struct is left out. What is made here can be
@@ -26,6 +26,12 @@ class TargetTypes {
 public:
     explicit TargetTypes(TypeTable& types) : types_(types) {}
 
+    TypeTable& table() { return types_; }
+    // Of a process, whose memory is not D's.
+    const Type* in_process(const Type* type)
+    {
+        return types_.qualified(type, false, false, true);
+    }
     // Of an entry; complete.
     const Type* type(DebugTypes& from, DebugRef ref);
     // The struct or union that the type is, or that it points to: its members.

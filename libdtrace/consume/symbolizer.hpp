@@ -24,7 +24,7 @@ public:
     {
         return uaddr(pid, pc);
     }
-    // The kernel's: "kernel`vfs_read+0x1"
+    // The kernel's: "vmlinux`vfs_read+0x1"
     virtual std::string kaddr(std::uint64_t addr) = 0;
     virtual std::string ksym(std::uint64_t addr) = 0;
     virtual std::string kmod(std::uint64_t addr) = 0;

@@ -28,7 +28,9 @@ bool KernelSymbols::is_module(std::string_view name)
     const std::string wanted = canonical(name);
     if (wanted == proper)
         return true;
-    return load() && module_numbers_.contains(wanted);
+    if (loaded_)
+        return module_numbers_.contains(wanted);
+    return !wanted.empty() && lists_module(wanted);
 }
 
 std::vector<std::string_view> KernelSymbols::modules()
@@ -92,8 +94,13 @@ std::string KernelSymbols::why_not(std::string_view module, std::string_view nam
     for (const auto& [known, entry] : by_name_)
         if (module.empty() || glob_match(module, module_names_[entries_[entry].module]))
             near.consider(known);
+    const std::vector<std::string> nearest = near.nearest(1);
+    const bool may_be_data = nearest.empty() && has_functions_only_;
     return (module.empty() ? "the kernel" : std::string(module)) + " has no symbol " +
-           std::string(name) + did_you_mean(near.nearest(1));
+           std::string(name) + did_you_mean(nearest) +
+           (may_be_data ? "; it was built without symbols of variables "
+                          "(CONFIG_KALLSYMS_ALL)"
+                        : "");
 }
 
 std::optional<KernelSymbols::At> KernelSymbols::at(std::uint64_t addr)

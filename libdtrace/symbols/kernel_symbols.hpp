@@ -10,7 +10,8 @@
 //
 // The kernel proper is the module "vmlinux"; programs may also write kernel, unix or
 // genunix. Who may not see addresses reads zeros: nothing is found then, and
-// why_hidden() says what to change.
+// why_hidden() says what to change. A kernel may list its functions alone
+// (CONFIG_KALLSYMS_ALL is not set): its variables have no addresses here.
 //
 // Modules come and go: a question that finds nothing reads again if /proc/modules changed,
 // at most once a second. Names that were handed out before do not outlive that.
@@ -58,7 +59,8 @@ public:
     // proper first.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
-    bool is_module(std::string_view name); // which D programs may write
+    // Which D programs may write; told without reading all symbols.
+    bool is_module(std::string_view name);
     std::vector<std::string_view> modules(); // loaded ones; the kernel proper first
     // Of all, in the order of their addresses.
     template <class F> void each(F visit);
@@ -91,6 +93,7 @@ private:
     void parse();
     bool parse_line(std::string_view line);
     void parse_ranges();
+    bool lists_module(std::string_view name) const; // /proc/modules
     std::uint16_t module_number(std::string_view name);
     void index_names();
     bool reload_if_changed();
@@ -108,6 +111,7 @@ private:
 
     Paths paths_;
     bool loaded_ = false, hidden_ = false;
+    bool has_functions_only_ = false;
     std::uint64_t looked_ns_ = 0; // at /proc/modules
     std::string text_, modules_text_;
     std::vector<std::string> module_names_;

@@ -29,7 +29,7 @@ Result<std::string> read_text(const std::string& path)
     std::string text;
     // Each read() of /proc/kallsyms costs the kernel a walk to its place.
     std::size_t used = 0;
-    text.resize(std::size_t{1} << 22);
+    text.resize(std::size_t{1} << 16);
     for (;;) {
         if (used == text.size())
             text.resize(text.size() * 2);
@@ -123,6 +123,10 @@ void KernelSymbols::parse()
     each_line(text_, [this](std::string_view line) { parse_line(line); });
     hidden_ = std::all_of(entries_.begin(), entries_.end(),
                           [](const Entry& entry) { return entry.addr == 0; });
+    has_functions_only_ =
+        std::none_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+            return std::string_view("DdBbRr").find(entry.type) != std::string_view::npos;
+        });
     auto lower = [](const Entry& a, const Entry& b) { return a.addr < b.addr; };
     if (!std::is_sorted(entries_.begin(), entries_.end(), lower))
         std::stable_sort(entries_.begin(), entries_.end(), lower);
@@ -178,6 +182,17 @@ void KernelSymbols::parse_ranges()
         if (range.begin != 0)
             ranges_.push_back(range);
     });
+}
+
+bool KernelSymbols::lists_module(std::string_view name) const
+{
+    auto text = read_text(paths_.modules);
+    bool found = false;
+    if (text)
+        each_line(*text, [&](std::string_view line) {
+            found = found || take_word(line) == name;
+        });
+    return found;
 }
 
 // From the last to the first: a chain begins with the lowest address.

@@ -123,12 +123,22 @@ TEST(KernelSymbols, HiddenAddressesNameTheSettingThatHidesThem)
     EXPECT_EQ(given.symbols.format_address(0xffffffff81000040), "0xffffffff81000040");
 }
 
+TEST(KernelSymbols, AKernelThatListsFunctionsAloneSaysSo)
+{
+    Given given("ffffffff81000000 T _text\n", "");
+    EXPECT_EQ(given.symbols.find("", "jiffies").error().text,
+              "the kernel has no symbol jiffies; it was built without symbols of "
+              "variables (CONFIG_KALLSYMS_ALL)");
+}
+
 TEST(KernelSymbols, AfterARefreshModulesThatCameAreThere)
 {
     Given given;
     EXPECT_FALSE(given.symbols.is_module("late"));
     std::ofstream(given.scratch.path("kallsyms"), std::ios::app)
         << "ffffffffc000d000 t come\t[late]\n";
+    std::ofstream(given.scratch.path("modules"), std::ios::app)
+        << "late 4096 0 - Live 0xffffffffc000d000\n";
     given.symbols.refresh();
     EXPECT_TRUE(given.symbols.is_module("late"));
     EXPECT_EQ(given.symbols.format_address(0xffffffffc000d004), "late`come+0x4");

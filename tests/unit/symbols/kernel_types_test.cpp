@@ -23,10 +23,13 @@ struct Given {
             << "ffffffff81000000 T wake\nffffffffc0001000 t mount\t[ext4]\n"
                "ffffffffc0002000 t bare_init\t[bare]\n";
         std::ofstream(scratch.path("none"));
+        std::ofstream(scratch.path("modules"))
+            << "ext4 8192 0 - Live 0xffffffffc0001000\n"
+               "bare 4096 0 - Live 0xffffffffc0002000\n";
     }
     Scratch scratch;
     KernelSymbols symbols{
-        {scratch.path("kallsyms"), scratch.path("none"), scratch.path("none")}};
+        {scratch.path("kallsyms"), scratch.path("modules"), scratch.path("none")}};
     KernelTypes types{symbols, scratch.path("")};
 };
 
