@@ -1,0 +1,13 @@
+/*
+ * Addresses that are nobody's are printed in hexadecimal by %a, sym(), func() and mod().
+ */
+#pragma D option quiet
+
+BEGIN
+{
+	printf("%a ", 0x1234);
+	sym(0x1234);
+	func(0x1234);
+	mod(0x1234);
+	exit(0);
+}
