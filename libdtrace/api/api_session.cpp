@@ -45,6 +45,7 @@ int dtrace_update(dtrace_hdl_t* dtp)
         if (process->alive && process->symbols)
             // One that ended keeps what was known of it; its exit is told as an event.
             (void)process->symbols->refresh();
+    dtp->processes.kernel().refresh();
     return 0;
 }
 

@@ -227,9 +227,9 @@ TEST_F(Symbols, AreReadAgainWhenAskedTo)
     EXPECT_EQ(dtrace_update(session.get()), 0);
     EXPECT_EQ(dtrace_ctlfd(session.get()), -1);
     char text[32];
-    EXPECT_EQ(dtrace_addr2str(session.get(), 0xffffffff81000000, text, sizeof text),
+    EXPECT_EQ(dtrace_addr2str(session.get(), 0xfffffffffffff000, text, sizeof text),
               18);
-    EXPECT_STREQ(text, "0xffffffff81000000");
+    EXPECT_STREQ(text, "0xfffffffffffff000");
 }
 
 TEST(SymbolsOfNoTarget, AreRefusedByName)
