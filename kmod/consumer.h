@@ -42,10 +42,9 @@ struct dt_consumer {
 struct dt_context {
 	struct dt_host host; /* fire.c's */
 	struct pt_regs *regs; /* of what was interrupted, or null */
-	unsigned long frame; /* stack() begins with the frame that has this sp... */
+	unsigned long frame; /* stack() begins with the frame whose sp is above... */
 	unsigned long skip_begin, skip_end; /* ... or behind code that lies here */
 	unsigned long caller; /* 0: the second of stack() */
-	u32 skip_frames; /* then so many of stack() are not shown */
 	int error; /* errno */
 	u32 in_stack_args; /* arg6 and so on lie at frame + 8 */
 };

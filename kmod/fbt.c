@@ -54,8 +54,7 @@ static void dt_fire_here(struct dt_fbt *fbt, u32 probe, unsigned long parent_ip,
 {
 	struct dt_context x = {};
 
-	x.frame = regs->sp;
-	x.skip_frames = 1; /* itself */
+	x.frame = regs->sp; /* the caller's is above */
 	x.caller = parent_ip;
 	x.in_stack_args = 1;
 	dt_kfire(fbt->consumer, &x, probe, args, n_args);

@@ -81,7 +81,7 @@ static int dt_returned(struct kretprobe_instance *instance, struct pt_regs *regs
 		n = pending->row->choose(args, chosen);
 	if (n < 0)
 		return 0;
-	x.frame = regs->sp;
+	x.frame = regs->sp - 2; /* the caller has it now */
 	x.caller = get_kretprobe_retaddr(instance);
 	dt_kfire(c, &x, pending->probe, pending->row ? chosen : args, n);
 	return 0;

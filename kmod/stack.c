@@ -3,7 +3,7 @@
  * The kernel's stack by the kernel's own unwinder (ORC), the process' by frame pointers.
  *
  * Where a probe was called from code of ours, our frames and those of the kernel's
- * machinery between are left out: all until the one whose stack pointer is x->frame, or
+ * machinery between are left out: all until the one whose stack pointer is above x->frame, or
  * those whose code lies in this module or in [skip_begin, skip_end).
  */
 #include "kmod/stack.h"
@@ -40,14 +40,14 @@ static bool dt_take(struct dt_frames *f, unsigned long pc)
 static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 {
 	struct unwind_state state;
-	u32 skip = x->skip_frames;
 	bool ours = !x->regs && !x->frame;
 	unsigned long pc;
 
 	if (x->regs && user_mode(x->regs))
 		return; /* the kernel was not there */
+	/* Kernels differ in whether that very sp is skipped; none has an odd one. */
 	for (unwind_start(&state, current, x->regs,
-			  (unsigned long *)x->frame);
+			  x->frame ? (unsigned long *)(x->frame + 1) : NULL);
 	     !unwind_done(&state); unwind_next_frame(&state)) {
 		pc = unwind_get_return_address(&state);
 		if (!pc)
@@ -55,10 +55,6 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 		if (ours && dt_is_ours(x, pc))
 			continue;
 		ours = false;
-		if (skip) {
-			skip--;
-			continue;
-		}
 		if (!dt_take(f, pc))
 			break;
 	}
