@@ -41,13 +41,16 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 {
 	struct unwind_state state;
 	bool ours = !x->regs && !x->frame;
-	unsigned long pc;
+	unsigned long *first = NULL, pc;
 
 	if (x->regs && user_mode(x->regs))
 		return; /* the kernel was not there */
 	/* Kernels differ in whether that very sp is skipped; none has an odd one. */
-	for (unwind_start(&state, current, x->regs,
-			  x->frame ? (unsigned long *)(x->frame + 1) : NULL);
+	if (x->regs)
+		first = (unsigned long *)(x->regs->sp - 1);
+	else if (x->frame)
+		first = (unsigned long *)(x->frame + 1);
+	for (unwind_start(&state, current, x->regs, first);
 	     !unwind_done(&state); unwind_next_frame(&state)) {
 		pc = unwind_get_return_address(&state);
 		if (!pc)
