@@ -47,9 +47,13 @@ struct dt_pending {
 
 static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
 
+/*
+ * Its jumps lead into its first bytes, so that the kernel does not replace the breakpoint by a
+ * jump of its own: that would outlive this module for a moment.
+ */
 static noinline void dt_never_called(void)
 {
-	asm volatile("nop; nop; nop; nop; nop; nop; nop; nop");
+	asm volatile("1: nop\n2: nop\nnop; nop; nop; nop; nop; nop\njz 1b\njz 2b");
 }
 
 static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs)

@@ -16,6 +16,7 @@
 #include <asm/irq_regs.h>
 
 #define DT_SHORTEST_NS 200000ull
+#define DT_MAX_TIMERS 256 /* of a consumer */
 
 struct dt_one_timer {
 	struct hrtimer timer;
@@ -63,12 +64,24 @@ static void dt_start_here(void *timer)
 	dt_start(t, this_cpu_ptr(t->on_cpus), HRTIMER_MODE_REL_PINNED);
 }
 
+static u32 dt_list_count(const struct list_head *list)
+{
+	const struct list_head *at;
+	u32 n = 0;
+
+	list_for_each(at, list)
+		n++;
+	return n;
+}
+
 int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site)
 {
 	struct dt_timer *t;
 
 	if (site->where < DT_SHORTEST_NS || site->where > S64_MAX)
 		return -EINVAL;
+	if (dt_list_count(&c->timers) >= DT_MAX_TIMERS)
+		return -EUSERS;
 	t = kzalloc(sizeof(*t), GFP_KERNEL);
 	if (!t)
 		return -ENOMEM;
