@@ -113,7 +113,14 @@ enum class Mechanism : std::uint8_t {
     automatic, // a jump into the target's runtime; breakpoints where that cannot be put
     jump,      // or not at all
     int3,      // a breakpoint that the agent serves
+    uprobe,    // in the kernel, which is not told by the agent: that watches libraries alone
 };
+
+// No jumps, and nothing in the target for them?
+constexpr bool by_traps(Mechanism mechanism)
+{
+    return mechanism == Mechanism::int3 || mechanism == Mechanism::uprobe;
+}
 
 // What planting would make of a site.
 struct SitePlan {

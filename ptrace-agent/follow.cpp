@@ -66,13 +66,14 @@ bool Agent::follow(const Process& parent, pid_t child, int status)
 {
     Inheritance inherited = inheritance_of(*parent.space, parent.follow);
     if (inherited.sites.empty() && parent.space->link_debug.value == 0 &&
-        !parent.through_exec)
+        !parent.through_exec && !parent.by_kernel)
         return false;
     Process& process =
         add_process(child, std::make_shared<AddressSpace>(child, table_));
     process.is_target = process.followed = true;
     process.follow = parent.follow;
     process.through_exec = parent.through_exec;
+    process.by_kernel = parent.by_kernel;
     process.trap_action = parent.trap_action;
     process.trap_blocked = parent.trap_blocked;
     process.inherited = std::move(inherited);
@@ -102,10 +103,11 @@ void Agent::begin_followed(Thread& newborn)
     newborn.newborn = newborn.pending = false;
     std::shared_ptr<AddressSpace> space = newborn.process->space;
     Inheritance inherited = std::move(newborn.process->inherited);
+    const bool by_kernel = newborn.process->by_kernel;
     StoppedWorld world(*this, space);
     space->statics = std::move(inherited.statics);
     drop_inherited(world, inherited);
-    if (Thread* thread = world.any_thread())
+    if (Thread* thread = world.any_thread(); thread != nullptr && !by_kernel)
         ensure_slots(*thread);
     std::vector<Tracepoint*> fresh;
     watch_linker(world, &fresh);
@@ -131,7 +133,7 @@ void Agent::begin_followed(Thread& newborn)
         space->forget(*tp); // a breakpoint is not what it had
         return true;
     });
-    if (!fresh.empty())
+    if (!fresh.empty() && !by_kernel)
         watch_sigaction(world);
     for (Tracepoint* odd : space->write_breakpoints(fresh)) {
         space->forget(*odd);

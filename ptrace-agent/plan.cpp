@@ -116,12 +116,12 @@ Agent::Reply Agent::do_plan(Reader& in, const std::vector<Fd>& fds)
               [](Tracepoint* a, Tracepoint* b) { return a->at() < b->at(); });
     JumpReport jumps;
     JumpPlan plan;
-    if (mechanism != Mechanism::int3) {
+    if (!by_traps(mechanism)) {
         jumps.note = runtime_refusal(space.speaker());
         for (Tracepoint* tp : wanted)
             jumps.reasons[tp->at()] = jumps.note.empty() ? no_room : jumps.note;
     }
-    if (mechanism != Mechanism::int3 && jumps.note.empty()) {
+    if (!by_traps(mechanism) && jumps.note.empty()) {
         ThoughtRoom room(space.speaker());
         Meanwhile nothing;
         plan = plan_jumps(space, room, wanted, nothing);

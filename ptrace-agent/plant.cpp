@@ -106,6 +106,8 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
 {
     if (mechanism == Mechanism::int3)
         return {SitePlan::breakpoint, "-x mechanism=int3"};
+    if (mechanism == Mechanism::uprobe)
+        return {SitePlan::breakpoint, "-x mechanism=uprobe"};
     bool unknown = tp.first.value == 0;
     auto why = jumps.reasons.find(tp.at());
     SitePlan plan{SitePlan::refused, why != jumps.reasons.end() ? why->second
@@ -219,10 +221,10 @@ void Agent::tell_error(pid_t pid, std::string text)
 void Agent::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                         const std::shared_ptr<AddressSpace>& space, Mechanism mechanism)
 {
-    bool has_runtime = mechanism == Mechanism::int3 ||
-                       space->runtime.image.value != 0 || !space->no_runtime.empty();
-    bool wants_call =
-        space->no_injection.empty() && (space->slot_pages.empty() || !has_runtime);
+    bool has_runtime = by_traps(mechanism) || space->runtime.image.value != 0 ||
+                       !space->no_runtime.empty();
+    bool wants_call = mechanism != Mechanism::uprobe && space->no_injection.empty() &&
+                      (space->slot_pages.empty() || !has_runtime);
     std::uint64_t ends = monotonic_ns() + vfork_patience_ns;
     auto may_wait = [&] { return monotonic_ns() < ends && !mail_.closed(); };
     auto any_in_vfork = [&] {
@@ -252,7 +254,7 @@ Result<Ok> Agent::prepare_target(StoppedWorld& world, Mechanism mechanism,
                                  std::vector<Tracepoint*>& linker)
 {
     AddressSpace& space = world.space();
-    if (space.slot_pages.empty()) {
+    if (space.slot_pages.empty() && mechanism != Mechanism::uprobe) {
         if (Thread* thread = world.any_thread())
             ensure_slots(*thread);
         if (Thread* thread = world.any_thread())
@@ -265,7 +267,7 @@ Result<Ok> Agent::prepare_target(StoppedWorld& world, Mechanism mechanism,
     // The linker may have gone past its breakpoint before that stood.
     forget_unmapped(space);
     reclaim_trampolines(space);
-    if (mechanism == Mechanism::int3)
+    if (by_traps(mechanism))
         return Error{Code::unsupported, "-x mechanism=int3"};
     return ensure_runtime(world);
 }
@@ -327,6 +329,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     std::span<const Site> sites = list->all();
     std::shared_ptr<AddressSpace> space = (*process)->space;
     (*process)->planted = true;
+    (*process)->by_kernel = mechanism == Mechanism::uprobe;
     // The addresses are those of the program that it ran before.
     const Error another{Code::gone,
                         "plant probes: the process runs another program now"};
@@ -361,7 +364,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     };
     JumpWork jumps;
     auto plan = [&](StoppedWorld* world) {
-        if (mechanism == Mechanism::int3)
+        if (by_traps(mechanism))
             return;
         jumps = {};
         jumps.meanwhile = world == nullptr ? while_it_runs() : Meanwhile();
@@ -388,7 +391,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     }
     if (!planned)
         plan(&*stopped);
-    if (mechanism != Mechanism::int3) {
+    if (!by_traps(mechanism)) {
         write_jumps(*stopped, work.fresh, jumps);
         refuse_breakpoints(work, jumps.report, mechanism);
     }
@@ -397,7 +400,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
             update_jump(*space, *tp);
     }
     // Only a breakpoint can do harm to what the program wants of SIGTRAP.
-    if (!work.fresh.empty())
+    if (!work.fresh.empty() && mechanism != Mechanism::uprobe)
         watch_sigaction(*stopped);
     for (Tracepoint* odd : space->write_breakpoints(work.fresh)) {
         for (std::uint32_t index : work.sites_of(*odd))

@@ -122,6 +122,7 @@ struct Process {
     bool arrived = false;       // at the point that create() runs it to
     bool doomed = false;        // being killed: no event
     bool planted = false;       // the client wants to hear of its libraries
+    bool by_kernel = false;     // which fires its probes: nothing of ours goes into it
     std::uint32_t n_execs = 0;  // the client was told of
     int library_changes = 0;    // likewise
     int answered_change = 0;    // the last that it has answered
