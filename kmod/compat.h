@@ -7,6 +7,7 @@
 
 #include <linux/ftrace.h>
 #include <linux/mm.h>
+#include <linux/uprobes.h>
 #include <linux/version.h>
 
 /* The registers at a function's entry: arguments, stack pointer and frame pointer. */
@@ -26,6 +27,43 @@ static inline void dt_forbid_writing(struct vm_area_struct *vma)
 	vm_flags_clear(vma, VM_MAYWRITE);
 #else
 	vma->vm_flags &= ~VM_MAYWRITE;
+#endif
+}
+
+/* The parameters of a uprobe_consumer's filter. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define DT_UPROBE_FILTER_PARAMETERS struct uprobe_consumer *uc, struct mm_struct *mm
+#else
+#define DT_UPROBE_FILTER_PARAMETERS                                                    \
+	struct uprobe_consumer *uc, enum uprobe_filter_ctx ctx, struct mm_struct *mm
+#endif
+
+/* made: for dt_uprobe_take_off(), after whose last call dt_uprobes_are_off() is called. */
+static inline int dt_uprobe_put_on(struct inode *inode, loff_t offset, loff_t semaphore,
+				   struct uprobe_consumer *uc, struct uprobe **made)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	*made = uprobe_register(inode, offset, semaphore, uc);
+	return PTR_ERR_OR_ZERO(*made);
+#else
+	return uprobe_register_refctr(inode, offset, semaphore, uc);
+#endif
+}
+
+static inline void dt_uprobe_take_off(struct inode *inode, loff_t offset,
+				      struct uprobe_consumer *uc, struct uprobe *made)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	uprobe_unregister_nosync(made, uc);
+#else
+	uprobe_unregister(inode, offset, uc);
+#endif
+}
+
+static inline void dt_uprobes_are_off(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	uprobe_unregister_sync();
 #endif
 }
 

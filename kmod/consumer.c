@@ -45,6 +45,7 @@ static int dt_open(struct inode *inode, struct file *file)
 	mutex_init(&c->lock);
 	INIT_LIST_HEAD(&c->tracepoints);
 	INIT_LIST_HEAD(&c->timers);
+	INIT_LIST_HEAD(&c->uprobes);
 	file->private_data = c;
 	return 0;
 }
@@ -54,6 +55,7 @@ void dt_detach_all(struct dt_consumer *c)
 	dt_timer_detach(c);
 	dt_syscall_detach(c);
 	dt_tracepoint_detach(c);
+	dt_uprobe_detach(c);
 	dt_fbt_detach(c);
 }
 
@@ -241,6 +243,10 @@ static int dt_attach_one(struct dt_consumer *c, const struct dtk_site *site)
 	case DTK_PROFILE:
 	case DTK_TICK:
 		return dt_timer_attach(c, site);
+	case DTK_UPROBE:
+	case DTK_URETURN:
+	case DTK_USTATIC:
+		return dt_uprobe_attach(c, site);
 	default:
 		return -EINVAL;
 	}

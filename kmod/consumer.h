@@ -7,6 +7,7 @@
  *            ── syscalls    two tracepoints, a table by number
  *            ── tracepoints one registration each
  *            ── timers      one hrtimer for each CPU, or one in all
+ *            ── uprobes     one uprobe_consumer each
  *
  * Its mutex guards all but firing. What firing reads is complete before the kernel is
  * told of it, and is freed after the last callback has returned (dt_detach_all()).
@@ -16,6 +17,7 @@
 
 #include "kmod/ioctl.h"
 
+#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
@@ -23,6 +25,7 @@
 struct pt_regs;
 struct dt_fbt;
 struct dt_syscalls;
+struct dt_uprobe;
 
 struct dt_consumer {
 	struct mutex lock;
@@ -33,6 +36,8 @@ struct dt_consumer {
 	struct dt_syscalls *syscalls;
 	struct list_head tracepoints;
 	struct list_head timers;
+	struct list_head uprobes;
+	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 };
 
 /*
@@ -47,6 +52,11 @@ struct dt_context {
 	unsigned long caller; /* 0: the second of stack() */
 	int error; /* errno */
 	u32 in_stack_args; /* arg6 and so on lie at frame + 8 */
+	u32 at_call; /* regs are a process': its return address is at regs->sp */
+	const struct dtk_operand *operands; /* all arguments, of regs; or null */
+	u32 n_operands;
+	u32 may_wait; /* for so many pages of the process */
+	struct dt_consumer *consumer; /* fire.c's */
 };
 
 /* --- fire.c --- */
@@ -55,6 +65,8 @@ void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 
 	      u32 n_args);
 /* What could not even try to record itself, by DTRACEDROP_*. */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
+/* Brings in memory of the process, where the probe may wait for that. False: it did not. */
+bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
 /* --- host.c --- */
 extern const struct dt_host_ops dt_kernel_ops;
@@ -74,6 +86,8 @@ int dt_stable_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *si
 void dt_tracepoint_detach(struct dt_consumer *c);
 int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_timer_detach(struct dt_consumer *c);
+int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site);
+void dt_uprobe_detach(struct dt_consumer *c);
 /* None of them fires any more, and none is in a callback. */
 void dt_detach_all(struct dt_consumer *c);
 

@@ -6,6 +6,11 @@
  * engine itself has called what is probed (a copy of memory, the clock): that is no
  * event of the system's, and nothing is lost. Or an NMI came into the probe: what it
  * wanted to tell is counted.
+ *
+ * A uprobe comes in a thread that holds nothing, so that a page which its D reads and
+ * that is not in memory can be waited for. The shard stays taken and the thread may wake up on
+ * another CPU; what fires meanwhile takes one of the shards that are to spare. There are few
+ * of these: when too many threads wait, one more has an invalid address.
  */
 #include "kmod/consumer.h"
 
@@ -13,6 +18,7 @@
 
 #include <linux/hardirq.h>
 #include <linux/irqflags.h>
+#include <linux/pagemap.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 
@@ -38,6 +44,29 @@ static u64 dt_thread_of(u32 cpu)
 	return level << 54 | (u64)current->tgid << 32 | tid;
 }
 
+#define DT_MAX_WAITING 1
+#define DT_MAX_BROUGHT_IN (1u << 20)
+
+bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes)
+{
+	bool there = false;
+
+	if (!x->may_wait || addr >= TASK_SIZE_MAX || bytes > DT_MAX_BROUGHT_IN)
+		return false;
+	x->may_wait--;
+	if (atomic_inc_return(&x->consumer->n_waiting) <= DT_MAX_WAITING) {
+		this_cpu_write(dt_firing, 0);
+		barrier();
+		raw_local_irq_enable();
+		there = !fault_in_readable((const char __user *)addr, bytes);
+		raw_local_irq_disable();
+		barrier();
+		this_cpu_write(dt_firing, 1);
+	}
+	atomic_dec(&x->consumer->n_waiting);
+	return there;
+}
+
 void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 	      u32 n_args)
 {
@@ -54,6 +83,7 @@ void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 
 	this_cpu_write(dt_firing, 1);
 	barrier();
 	cpu = raw_smp_processor_id();
+	x->consumer = c;
 	x->host.ops = &dt_kernel_ops;
 	x->host.arena = c->arena;
 	x->host.cpu = cpu;

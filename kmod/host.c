@@ -10,6 +10,7 @@
 #include "dif/actions.h"
 #include "dif/vars.h"
 #include "kmod/compat.h"
+#include "kmod/operand.h"
 #include "kmod/process.h"
 #include "kmod/stack.h"
 
@@ -51,11 +52,18 @@ static int dt_read(void *to, u64 addr, u64 bytes)
 	return copy_from_kernel_nofault(to, (const void *)addr, bytes) ? -1 : 0;
 }
 
+static int dt_read_or_wait(struct dt_context *x, void *to, u64 addr, u64 bytes)
+{
+	if (!dt_read(to, addr, bytes))
+		return 0;
+	return dt_fault_in(x, addr, bytes) ? dt_read(to, addr, bytes) : -1;
+}
+
 static int dt_op_load(struct dt_host *host, u64 addr, void *to, u64 bytes, u64 *bad)
 {
 	u64 page, done = 0;
 
-	if (!dt_read(to, addr, bytes))
+	if (!dt_read_or_wait(dt_context_of(host), to, addr, bytes))
 		return 0;
 	/* Which page was it? */
 	while (done < bytes) {
@@ -74,7 +82,7 @@ static s64 dt_op_load_string(struct dt_host *host, u64 addr, char *to, u64 max, 
 
 	while (done < max) {
 		chunk = min3(max - done, (u64)64, PAGE_SIZE - ((addr + done) & ~PAGE_MASK));
-		if (dt_read(to + done, addr + done, chunk)) {
+		if (dt_read_or_wait(dt_context_of(host), to + done, addr + done, chunk)) {
 			*bad = addr + done;
 			return -1;
 		}
@@ -101,10 +109,17 @@ static int dt_op_arg(struct dt_host *host, u32 n, u64 *value, u64 *bad)
 
 	*value = 0;
 	*bad = 0;
+	if (x->operands)
+		return n < x->n_operands
+			   ? dt_operand_value(&x->operands[n], x, value, bad)
+			   : 0;
 	if (!x->in_stack_args || n < 6 || n >= DTK_ARGS_MAX)
 		return 0;
 	*bad = at;
-	return dt_read(value, at, sizeof(*value));
+	/* A process may have any value in its stack pointer. */
+	if (x->regs && user_mode(x->regs) && at >= TASK_SIZE_MAX)
+		return -1;
+	return dt_read_or_wait(x, value, at, sizeof(*value));
 }
 
 static int dt_op_var(struct dt_host *host, u32 id, u32 index, u64 *value)
@@ -188,7 +203,7 @@ static u64 dt_op_var_string(struct dt_host *host, u32 id, u32 index, char *to, u
 
 static s64 dt_op_ustack(struct dt_host *host, u64 *pcs, u32 max)
 {
-	return dt_user_stack(pcs, max);
+	return dt_user_stack(dt_context_of(host), pcs, max);
 }
 
 static s64 dt_op_stack(struct dt_host *host, u64 *pcs, u32 max)

@@ -82,6 +82,9 @@ enum dtk_kind {
 	DTK_STABLE_ROW,
 	DTK_PROFILE,	/* where: ns from one firing to the next, on each CPU */
 	DTK_TICK,	/* on any */
+	DTK_UPROBE,	/* where: address of a struct dtk_uprobe; so for these three */
+	DTK_URETURN,	/* at an instruction that leaves a function */
+	DTK_USTATIC,	/* its arguments are where operands say */
 };
 
 /*
@@ -107,6 +110,55 @@ struct dtk_site {
 	dt_u64 more;
 	dt_s32 error; /* set: 0, or -errno: this one does not fire, the others do */
 	dt_u32 pad;
+};
+
+/*
+ * An instruction of a mapped file. Its arguments are what the calling convention of C
+ * has in registers and on the stack; of a return arg0 and %rax.
+ */
+struct dtk_uprobe {
+	dt_s32 fd;     /* of the file */
+	dt_s32 pid;    /* the process whose instruction it is; 0: everybody's */
+	dt_u64 offset; /* in the file */
+	dt_u64 semaphore; /* of 16 bits, in the file: counts who listens; 0: there is none */
+	dt_u64 arg0;	  /* DTK_URETURN */
+	dt_u64 operands;  /* DTK_USTATIC: address of the first */
+	dt_u32 n_operands;
+	dt_u32 flags; /* DTK_UPROBE_* */
+	dt_u32 when;  /* DTK_URETURN at a conditional jump: 1 + its condition; 0: always */
+	dt_u32 pad;
+};
+/* Of a process: children that it forks from now on too, each until it execs. */
+#define DTK_UPROBE_CHILDREN 1
+/* The return address is what the stack pointer points to: entry, return. */
+#define DTK_UPROBE_AT_CALL 2
+#define DTK_UPROBE_FLAGS 3
+#define DTK_OPERANDS_MAX 64
+
+enum dtk_operand_form {
+	DTK_OPERAND_UNKNOWN, /* cannot be read */
+	DTK_OPERAND_CONST,   /* value */
+	DTK_OPERAND_GENERAL, /* reg */
+	DTK_OPERAND_VECTOR,  /* the low bytes of %xmm reg */
+	DTK_OPERAND_MEMORY,  /* at value + reg + index << shift */
+};
+#define DTK_OPERAND_NO_REG 0xff
+#define DTK_OPERAND_SIGNED 1
+#define DTK_OPERAND_FLOAT 2 /* of 4 bytes: D gets a double */
+#define DTK_OPERAND_HIGH_BYTE 4 /* %ah and its like */
+#define DTK_OPERAND_FLAGS 7
+
+/* An argument of a static probe: where the compiler left it. */
+struct dtk_operand {
+	dt_s64 value;
+	dt_u8 form;  /* enum dtk_operand_form */
+	dt_u8 bytes; /* 1, 2, 4 or 8 */
+	dt_u8 flags; /* DTK_OPERAND_* above */
+	dt_u8 reg;   /* as instructions number them */
+	dt_u8 index;
+	dt_u8 shift;
+	dt_u8 segment; /* 'f' 'g': its base is added; 0: none */
+	dt_u8 pad;
 };
 
 #define DTK_INFO _IOR('d', 1, struct dtk_info)

@@ -21,6 +21,8 @@
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 
+#include <asm/msr.h>
+
 u64 dt_parent_pid(void)
 {
 	struct task_struct *parent = NULL;
@@ -172,6 +174,24 @@ int dt_descends_from(u64 pid)
 	return 0;
 }
 
+/* What is saved of the running task may be old: programs set these by themselves. */
+u64 dt_user_fs_base(void)
+{
+	u64 base;
+
+	rdmsrl(MSR_FS_BASE, base);
+	return base;
+}
+
+/* The kernel's own is in its place meanwhile. */
+u64 dt_user_gs_base(void)
+{
+	u64 base;
+
+	rdmsrl(MSR_KERNEL_GS_BASE, base);
+	return base;
+}
+
 int dt_user_register(u32 index, u64 *value)
 {
 	const struct pt_regs *regs = task_pt_regs(current);
@@ -205,8 +225,8 @@ int dt_user_register(u32 index, u64 *value)
 		ROW(19, regs->flags)
 		ROW(20, regs->sp)
 		ROW(21, (u16)regs->ss)
-		ROW(26, current->thread.fsbase)
-		ROW(27, current->thread.gsbase)
+		ROW(26, dt_user_fs_base())
+		ROW(27, dt_user_gs_base())
 #undef ROW
 	default:
 		return index < DIF_UREGS_AMD64_N ? (*value = 0) : -1;

@@ -19,6 +19,9 @@ u64 dt_root_folder(char *to, u64 max);
 int dt_descends_from(u64 pid);
 /* uregs[index]: 0, or -1: no such register, or a thread of the kernel. */
 int dt_user_register(u32 index, u64 *value);
+/* Segment bases of the current process' code. */
+u64 dt_user_fs_base(void);
+u64 dt_user_gs_base(void);
 /* The current process gets it when it returns to user space. */
 int dt_signal_soon(int sig);
 

@@ -88,7 +88,7 @@ u64 dt_caller(const struct dt_context *x)
 	return dt_kernel_stack(x, pcs, 2) > 1 ? pcs[1] : 0;
 }
 
-s64 dt_user_stack(u64 *pcs, u32 max)
+s64 dt_user_stack(const struct dt_context *x, u64 *pcs, u32 max)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 	unsigned long frame[2], at;
@@ -97,6 +97,11 @@ s64 dt_user_stack(u64 *pcs, u32 max)
 	if (!current->mm || !user_mode(regs) || !max)
 		return 0;
 	pcs[n++] = regs->ip;
+	/* Where the frame pointer is still, or again, the caller's. */
+	if (x->at_call && n < max && regs->sp < TASK_SIZE_MAX - sizeof(frame[0]) &&
+	    !copy_from_user_nofault(frame, (const void __user *)regs->sp,
+				    sizeof(frame[0])))
+		pcs[n++] = frame[0];
 	for (at = regs->bp; n < max && at && !(at & 7); at = frame[0]) {
 		if (at >= TASK_SIZE_MAX - sizeof(frame) ||
 		    copy_from_user_nofault(frame, (const void __user *)at, sizeof(frame)))

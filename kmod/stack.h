@@ -13,6 +13,6 @@ u64 dt_stack_depth(const struct dt_context *x);
 /* Of the function that the probe is in; 0: none is known. */
 u64 dt_caller(const struct dt_context *x);
 /* By frame pointers. */
-s64 dt_user_stack(u64 *pcs, u32 max);
+s64 dt_user_stack(const struct dt_context *x, u64 *pcs, u32 max);
 
 #endif

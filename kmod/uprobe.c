@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * pid and USDT probes: an instruction of a mapped file, by the kernel's uprobes.
+ *
+ *   site ── file, offset ──▶ breakpoint in the text of the processes that are wanted
+ *        └─ pid ──▶ its memory (mm): that of the program which it runs now
+ *
+ * A breakpoint stands in the memory of a process. A site of one process has it there alone: the
+ * kernel asks our filter. A child that the process forks has a copy with the breakpoint in
+ * it: one that is not wanted has it taken out when it first comes there. One that shares
+ * the memory, as after vfork(), fires. An exec makes a new memory, which is not meant any more.
+ *
+ * A return is no uretprobe, which puts its own address where the return address was: every
+ * instruction that leaves the function is a site.
+ *
+ * The handler runs in the thread itself and may wait (fire.c).
+ * Handlers of one place are called in the reverse of the order in which they were attached.
+ */
+#include "kmod/consumer.h"
+
+#include "kmod/compat.h"
+#include "kmod/operand.h"
+
+#include <linux/dcache.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <linux/uprobes.h>
+
+struct dt_uprobe {
+	struct uprobe_consumer uc;
+	struct list_head of_consumer;
+	struct dt_consumer *consumer;
+	struct file *file; /* keeps the inode */
+	struct uprobe *made;
+	struct pid *pid; /* null: everybody */
+	struct mm_struct *mm; /* of it; the struct is kept, what it describes is not */
+	u64 since; /* when it was attached */
+	u64 offset, arg0;
+	u32 probe, kind, flags, when;
+	u32 n_operands;
+	struct dtk_operand operands[];
+};
+
+#define DT_MAX_PAGES 64 /* that one firing waits for */
+#define DT_MAX_GENERATIONS 64
+
+/* Forked since, by the process or such a child, with no exec between. */
+static bool dt_is_child(const struct dt_uprobe *u)
+{
+	const struct task_struct *task = current->group_leader;
+	bool found = false;
+	int depth;
+
+	rcu_read_lock();
+	for (depth = 0; depth < DT_MAX_GENERATIONS && !found; depth++) {
+		if (!(task->flags & PF_FORKNOEXEC) || task->start_time < u->since)
+			break;
+		task = rcu_dereference(task->real_parent);
+		task = READ_ONCE(task->group_leader);
+		found = task_tgid((struct task_struct *)task) == u->pid;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+/* Should that memory have the breakpoint? */
+static bool dt_is_wanted(const struct dt_uprobe *u, const struct mm_struct *mm)
+{
+	if (!u->pid || mm == u->mm)
+		return true;
+	return u->flags & DTK_UPROBE_CHILDREN && mm == current->mm && dt_is_child(u);
+}
+
+static bool dt_uprobe_filter(DT_UPROBE_FILTER_PARAMETERS)
+{
+	return dt_is_wanted(container_of(uc, struct dt_uprobe, uc), mm);
+}
+
+/* Is a conditional jump taken? The conditions of the instruction set, the last bit negates. */
+static bool dt_is_taken(u32 condition, unsigned long flags)
+{
+	bool c = flags & X86_EFLAGS_CF, z = flags & X86_EFLAGS_ZF;
+	bool s = flags & X86_EFLAGS_SF, o = flags & X86_EFLAGS_OF;
+	bool is;
+
+	switch (condition >> 1) {
+	case 0:
+		is = o;
+		break;
+	case 1:
+		is = c;
+		break;
+	case 2:
+		is = z;
+		break;
+	case 3:
+		is = c || z;
+		break;
+	case 4:
+		is = s;
+		break;
+	case 5:
+		is = flags & X86_EFLAGS_PF;
+		break;
+	case 6:
+		is = s != o;
+		break;
+	default:
+		is = z || s != o;
+		break;
+	}
+	return is != (condition & 1);
+}
+
+static void dt_uprobe_run(const struct dt_uprobe *u, struct pt_regs *regs)
+{
+	struct dt_context x = {.regs = regs, .frame = regs->sp, .may_wait = DT_MAX_PAGES};
+	u64 args[6];
+	u32 n = 6;
+
+	x.at_call = !!(u->flags & DTK_UPROBE_AT_CALL);
+	if (u->kind == DTK_USTATIC) {
+		x.operands = u->operands;
+		x.n_operands = u->n_operands;
+		n = 0;
+	} else if (u->kind == DTK_URETURN) {
+		args[0] = u->arg0;
+		args[1] = regs->ax;
+		n = 2;
+	} else {
+		args[0] = regs->di;
+		args[1] = regs->si;
+		args[2] = regs->dx;
+		args[3] = regs->cx;
+		args[4] = regs->r8;
+		args[5] = regs->r9;
+		x.in_stack_args = 1;
+	}
+	dt_kfire(u->consumer, &x, u->probe, args, n);
+}
+
+static int dt_uprobe_hit(struct uprobe_consumer *uc, struct pt_regs *regs)
+{
+	struct dt_uprobe *u = container_of(uc, struct dt_uprobe, uc);
+
+	if (!dt_is_wanted(u, current->mm))
+		return UPROBE_HANDLER_REMOVE;
+	if (!u->when || dt_is_taken(u->when - 1, regs->flags))
+		dt_uprobe_run(u, regs);
+	return 0;
+}
+
+static void dt_uprobe_free(struct dt_uprobe *u)
+{
+	if (u->mm)
+		mmdrop(u->mm);
+	put_pid(u->pid);
+	if (u->file)
+		fput(u->file);
+	kfree(u);
+}
+
+static int dt_find_process(struct dt_uprobe *u, s32 number)
+{
+	struct task_struct *task;
+	struct mm_struct *mm;
+
+	u->pid = find_get_pid(number);
+	task = get_pid_task(u->pid, PIDTYPE_TGID);
+	if (!task)
+		return -ESRCH;
+	mm = get_task_mm(task);
+	put_task_struct(task);
+	if (!mm)
+		return -ESRCH;
+	mmgrab(mm);
+	u->mm = mm;
+	mmput(mm);
+	return 0;
+}
+
+static struct inode *dt_inode_of(const struct dt_uprobe *u)
+{
+	return d_real_inode(u->file->f_path.dentry);
+}
+
+static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
+{
+	if (from->pid < 0 || from->flags & ~DTK_UPROBE_FLAGS || from->pad ||
+	    from->when > 16 || from->n_operands > DTK_OPERANDS_MAX ||
+	    from->offset > LLONG_MAX || from->semaphore > LLONG_MAX)
+		return -EINVAL;
+	return from->n_operands && kind != DTK_USTATIC ? -EINVAL : 0;
+}
+
+static int dt_uprobe_fill(struct dt_uprobe *u, const struct dtk_uprobe *from)
+{
+	struct inode *inode;
+	u32 i;
+
+	if (copy_from_user(u->operands, (const void __user *)from->operands,
+			   array_size(from->n_operands, sizeof(u->operands[0]))))
+		return -EFAULT;
+	for (i = 0; i < from->n_operands; i++)
+		if (!dt_operand_is_valid(&u->operands[i]))
+			return -EINVAL;
+	u->n_operands = from->n_operands;
+	u->file = fget(from->fd);
+	if (!u->file)
+		return -EBADF;
+	inode = dt_inode_of(u);
+	if (!S_ISREG(inode->i_mode) || from->offset >= i_size_read(inode) ||
+	    from->semaphore >= i_size_read(inode))
+		return -EINVAL;
+	u->offset = from->offset;
+	u->arg0 = from->arg0;
+	u->flags = from->flags;
+	u->when = from->when;
+	u->uc.handler = dt_uprobe_hit;
+	if (!from->pid)
+		return 0;
+	u->uc.filter = dt_uprobe_filter;
+	return dt_find_process(u, from->pid);
+}
+
+int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site)
+{
+	struct dtk_uprobe from;
+	struct dt_uprobe *u;
+	int error;
+
+	if (copy_from_user(&from, (const void __user *)site->where, sizeof(from)))
+		return -EFAULT;
+	error = dt_uprobe_check(&from, site->kind);
+	if (error)
+		return error;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	u = kzalloc(struct_size(u, operands, from.n_operands), GFP_KERNEL_ACCOUNT);
+	if (!u)
+		return -ENOMEM;
+	u->consumer = c;
+	u->probe = site->probe;
+	u->kind = site->kind;
+	u->since = ktime_get_ns();
+	error = dt_uprobe_fill(u, &from);
+	if (!error)
+		error = dt_uprobe_put_on(dt_inode_of(u), u->offset, from.semaphore, &u->uc,
+					 &u->made);
+	if (error) {
+		dt_uprobe_free(u);
+		return error;
+	}
+	list_add(&u->of_consumer, &c->uprobes);
+	return 0;
+}
+
+void dt_uprobe_detach(struct dt_consumer *c)
+{
+	struct dt_uprobe *u, *next;
+
+	if (list_empty(&c->uprobes))
+		return;
+	list_for_each_entry(u, &c->uprobes, of_consumer) {
+		dt_uprobe_take_off(dt_inode_of(u), u->offset, &u->uc, u->made);
+		cond_resched();
+	}
+	dt_uprobes_are_off();
+	list_for_each_entry_safe(u, next, &c->uprobes, of_consumer) {
+		list_del(&u->of_consumer);
+		dt_uprobe_free(u);
+	}
+}
