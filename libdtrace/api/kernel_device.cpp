@@ -20,7 +20,8 @@ Result<KernelDevice> KernelDevice::open()
     Fd fd(::open(DTK_DEVICE, O_RDWR | O_CLOEXEC));
     if (!fd) {
         if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
-            return Error{Code::not_found, "the dtrace kernel module is not loaded", errno};
+            return Error{Code::not_found,
+                         "the dtrace kernel module is not loaded (insmod dtrace.ko)", errno};
         if (errno == EACCES || errno == EPERM)
             return Error{Code::permission,
                          DTK_DEVICE " may not be opened: tracing the kernel takes root, or "

@@ -102,7 +102,7 @@ struct ChoiceOption {
 };
 constexpr ChoiceOption choice_options[] = {
     {"evaltime", &Options::evaltime, "exec|preinit|postinit|main"},
-    {"mechanism", &Options::mechanism, "auto|jump|int3"},
+    {"mechanism", &Options::mechanism, "auto|jump|int3|uprobe"},
     {"follow", &Options::follow, "none|fork|exec"},
     {"format", &Options::format, "text|json|folded"},
 };

@@ -16,6 +16,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <vector>
 
 // The handle of the C API.
@@ -33,6 +35,8 @@ struct ps_prochandle {
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
     std::set<std::uint32_t> told; // probes of which it was said that they cannot be
     std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
+    // Uprobes of the program that it runs, which stay: probe, device and inode, offset.
+    std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;
 };
 
 namespace dt {

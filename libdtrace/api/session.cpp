@@ -189,8 +189,12 @@ int dtrace_hdl::start()
 int dtrace_hdl::give_arena()
 {
     dt::AgentClient* agent = processes.agent();
-    if (agent == nullptr || in_kernel)
+    if (agent == nullptr)
         return 0;
+    if (in_kernel) {
+        foresee_planting();
+        return 0;
+    }
     auto set =
         agent->set_arena(arena->program_fd(), arena->program_bytes(), arena->data_fd(),
                          arena->total_bytes() - arena->program_bytes());

@@ -147,7 +147,6 @@ struct dtrace_hdl : dt::Events {
     void look_for_kernel();
     bool has_kernel() const { return kernel.has_value(); }
     int choose_host(); // is this one?
-    bool is_in_process(std::uint32_t id) const;
     dt::KernelProvider* kernel_provider_of(std::uint32_t id) const; // or null
     void provide_all(); // probes of the kernel that there are
     int make_kernel_arena();
@@ -158,6 +157,10 @@ struct dtrace_hdl : dt::Events {
                          const std::vector<std::uint32_t>& ids);
     int start_kernel_clock();
     void fire(std::uint32_t probe); // BEGIN or END
+    // session_uprobes.cpp: processes' probes in such sessions
+    void foresee_planting();
+    int plant_by_kernel(ps_prochandle& process, const std::vector<dt::Site>& sites,
+                        const dt::StaticTable& statics);
     std::string kernel_hint(const dt::ProbeSpec& spec);
 
     // session_memory.cpp
@@ -165,6 +168,7 @@ struct dtrace_hdl : dt::Events {
     int make_arena();
     int plant(ps_prochandle* process);
     void unplant(ps_prochandle* process);
+    void report_notes(ps_prochandle* process); // of providers, since the last time
     void forget_sites(pid_t pid);
     std::vector<dt::ProcessSymbols*> usdt_candidates(bool everybody);
     void grab_found();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sessions in the kernel: one probe or one value that only the module has, and all of the
-// session fires there, BEGIN, END and the clock's probes among it.
+// Sessions in the kernel: one probe or one value that only the module has, or the wish for
+// it (-x mechanism=uprobe), and all of the session fires there, BEGIN, END and the clock's
+// probes among it.
 //
-// The arena is the module's then; what is drained from it, and how, is the same. Probes in
-// processes are not mixed with it: a process could not write to the kernel's arena, and must
-// not.
+// The arena is the module's then; what is drained from it, and how, is the same. A process
+// could not write to the kernel's arena, and must not: probes in processes are uprobes
+// (session_uprobes.cpp).
 #include "libdtrace/api/session.hpp"
 
 #include "libdtrace/api/debug.hpp"
@@ -38,12 +39,6 @@ void dtrace_hdl::provide_all()
             provider->provide(any);
 }
 
-bool dtrace_hdl::is_in_process(std::uint32_t id) const
-{
-    const dt::Provider* owner = registry.at(id).owner;
-    return owner == &pid_provider || owner == &usdt_provider;
-}
-
 dt::KernelProvider* dtrace_hdl::kernel_provider_of(std::uint32_t id) const
 {
     return dynamic_cast<dt::KernelProvider*>(registry.at(id).owner);
@@ -61,27 +56,25 @@ std::string dtrace_hdl::kernel_hint(const dt::ProbeSpec& spec)
 
 int dtrace_hdl::choose_host()
 {
-    bool of_kernel = false, in_process = false, profiles = false;
+    const bool wanted = options.mechanism == "uprobe";
+    bool of_kernel = false, profiles = false;
     for (const dt::Enabling& each : enabled) {
         of_kernel |= each.prog->program->needs_kernel;
         for (const auto& ids : each.prog->matched)
             for (std::uint32_t id : ids) {
                 const dt::ProbeInfo& probe = registry.at(id);
                 of_kernel |= kernel_provider_of(id) != nullptr;
-                in_process |= is_in_process(id);
                 profiles |= probe.name.starts_with("profile-");
             }
     }
     // Only the kernel sees what runs on a CPU.
-    in_kernel = of_kernel || (profiles && !has_own_targets() && kernel);
+    in_kernel = of_kernel || wanted || (profiles && !has_own_targets() && kernel);
     if (!in_kernel)
         return 0;
-    if (!kernel)
-        return fail(ENXIO, why_no_kernel);
-    if (in_process)
-        return fail(ENOTSUP, "probes in processes and probes of the kernel in one program "
-                             "are not supported yet: run two dtraces");
-    return 0;
+    if (kernel)
+        return 0;
+    return fail(ENXIO, (wanted ? "-x mechanism=uprobe needs the kernel: " : "") +
+                           why_no_kernel);
 }
 
 int dtrace_hdl::make_kernel_arena()

@@ -96,6 +96,7 @@ void dtrace_hdl::program_changed(ps_prochandle& process, bool goes_on)
     process.execed = true;
     process.watched = false;
     process.unplanted.clear();
+    process.uprobes.clear();
     process.told.clear();
     // That fails when it has ended since; its exited event is on the way, and is what says
     // so.

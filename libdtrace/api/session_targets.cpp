@@ -35,6 +35,8 @@ dt::Site dt::site_of(std::uint32_t probe, const ProbeSite& at)
 
 dt::Mechanism dt::mechanism_of(const Options& options)
 {
+    if (options.mechanism == "uprobe")
+        return Mechanism::uprobe;
     if (options.mechanism == "int3")
         return Mechanism::int3;
     return options.mechanism == "jump" ? Mechanism::jump : Mechanism::automatic;
@@ -140,6 +142,8 @@ int dtrace_hdl::plant(ps_prochandle* process)
         if (!followed && followed.error().code != dt::Code::gone)
             return fail(followed.error());
     }
+    if (in_kernel)
+        return plant_by_kernel(*process, sites, statics);
     auto planted = processes.agent()->plant(process->pid, sites, mechanism_of(options),
                                             seen_text(*process), statics);
     if (!planted) {
@@ -166,11 +170,16 @@ int dtrace_hdl::plant(ps_prochandle* process)
         }
     }
     report_refused(process, sites, planted->refused);
+    report_notes(process);
+    return 0;
+}
+
+void dtrace_hdl::report_notes(ps_prochandle* process)
+{
     for (const std::string& note : pid_provider.take_notes())
         report_process(process, note);
     for (const std::string& note : usdt_provider.take_notes())
         report_process(process, note);
-    return 0;
 }
 
 void dtrace_hdl::unplant(ps_prochandle* process)
@@ -181,6 +190,8 @@ void dtrace_hdl::unplant(ps_prochandle* process)
             if (std::exchange(at.planted, false))
                 sites.push_back(dt::site_of(id, at));
     }
+    if (in_kernel)
+        return; // they go with the device's file
     if (auto removed = processes.agent()->remove(process->pid, sites);
         !removed && removed.error().code != dt::Code::gone)
         report_process(process, removed.error().text);
