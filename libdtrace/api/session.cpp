@@ -193,6 +193,7 @@ int dtrace_hdl::give_arena()
         return 0;
     if (in_kernel) {
         foresee_planting();
+        agent_has_arena = true; // all that it will have
         return 0;
     }
     auto set =
