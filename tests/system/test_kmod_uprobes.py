@@ -40,6 +40,9 @@ ours -x debug -n 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c '.
 grep -o 'no uprobe for [^ ]*' libc.err
 part libc.injected
 ./dtrace -qn 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c './uprobed 1000' 2>/dev/null
+part threads
+sleep 2 | ours -n 'pid$target:a.out:work:return { @["calls"] = count(); }
+    pid$target:a.out:work:entry { @entries = count(); }' -c './waiter 4' 2>&1
 part mixed
 ./dtrace -qn 'pid$target:a.out:work:entry { @["work"] = count(); }
     syscall::write:entry /pid == $target/ { @["write"] = count(); }' -c './uprobed 1000'
@@ -89,6 +92,8 @@ ask
 grep -c . /proc/$first/maps >/dev/null && echo lives
 exec 7>&- 8>&-
 wait $first $second
+part requests
+for seed in 1 2 3; do ./uprobe_requests $seed; done
 part unloading
 rmmod dtrace && echo gone
 part kernel
@@ -133,8 +138,8 @@ def told(t, kernel):
     (t.scratch / "story").write_text(STORY)
     files = [module / "dtrace.ko", t.dtrace, t.scratch / "counts.d", t.scratch / "kinds.d", t.scratch / "story",
              compiled(t, t.scratch / "kinds"), compiled(t, t.scratch / "kinds_semaphores", "-DSEMAPHORES"),
-             *map(t.victim, ("uprobed", "forker", "dlopener", "plugin.so"))]
-    done = in_vm(t, "--kernel", kernel, *(word for file in files for word in ("--file", str(file))), "sh", "story")
+             *map(t.victim, ("uprobed", "uprobe_requests", "forker", "dlopener", "waiter", "plugin.so"))]
+    done = in_vm(t, "--kernel", kernel, "--timeout", "280", *(word for file in files for word in ("--file", str(file))), "sh", "story")
     parts = re.split(r"^== (\S+)\n", done.stdout, flags=re.M)
     if "end" not in parts:
         print(done.stdout[-4000:] + done.stderr[-4000:])
@@ -194,6 +199,16 @@ def every_function_of_libc_is_counted_as_by_the_runtime_in_the_process(t):
         if len(counted) < 30:
             raise AssertionError(got)
 
+def calls_of_many_threads_are_counted_and_what_cannot_be_probed_is_named(t):
+    for kernel, got in of_each(t, "threads"):
+        calls = re.findall(r"calls +(\d+)$", got, flags=re.M)
+        if len(calls) != 2 or calls[0] != calls[1] or int(calls[0]) < 100:
+            raise AssertionError(f"{kernel}: {got}")
+        # Its first instruction has a lock prefix.
+        if not re.search(r"cannot probe pid\d+:waiter:work:entry at waiter`work: "
+                         r"the kernel cannot step over its instruction", got):
+            raise AssertionError(f"{kernel}: {got}")
+
 def probes_of_processes_and_of_the_kernel_are_one_program(t):
     for kernel, got in of_each(t, "mixed"):
         equal({name: n for name, n in table(got).items() if name != "sum"}, {"work": 1000, "write": 1}, kernel)
@@ -224,6 +239,32 @@ def a_dtrace_that_is_killed_leaves_the_text_as_it_was(t):
         equal(first, second, kernel)
         if first == traced or not first.startswith("goes on"):
             raise AssertionError(got)
+
+REQUESTS = """right: 0
+no file: -9
+a device: -22
+a folder: -22
+a pipe: -22
+itself: -22
+behind the end: -22
+no offset: -22
+no process: -3
+a negative process: -22
+an unknown flag: -22
+an unknown condition: -22
+an odd semaphore: -22
+a semaphore behind the end: -22
+too many operands: -22
+operands of the kernel: -14
+an unknown register: -22
+operands of a function: -22
+nowhere: -14
+some served: 1
+sum 5050
+"""
+
+def requests_that_make_no_sense_are_refused(t):
+    each_is(t, "requests", 3 * REQUESTS)
 
 def the_module_can_go_afterwards_and_the_kernel_has_not_complained(t):
     each_is(t, "unloading", "gone")
