@@ -137,8 +137,24 @@ std::uint32_t Session::probe_named(const std::string& full)
 const dt_host_ops& FakeHost::ops()
 {
     static const dt_host_ops table = {
-        timestamp, walltime,   vtimestamp, load,      load_string,  store, arg,
-        var,       var_string, ustack,     progenyof, raise_signal, stop, dt_flop};
+        .timestamp = timestamp,
+        .walltime = walltime,
+        .vtimestamp = vtimestamp,
+        .load = load,
+        .load_string = load_string,
+        .store = store,
+        .arg = arg,
+        .var = var,
+        .var_string = var_string,
+        .ustack = ustack,
+        .stack = nullptr,
+        .progenyof = progenyof,
+        .raise = raise_signal,
+        .stop = stop,
+        .harm = nullptr,
+        .flop = dt_flop,
+        .identify = nullptr,
+    };
     return table;
 }
 
