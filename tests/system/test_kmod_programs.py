@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""The D programs of tests/d that need no target print in the kernel what they print in a process."""
+import base64, importlib.machinery, importlib.util, re, shlex
+
+from machines import *
+
+loader = importlib.machinery.SourceFileLoader("run_d", str(ROOT / "tests/run-d"))
+run_d = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_d", loader))
+loader.exec_module(run_d)
+
+# What a program has that makes it another one there, and why.
+ELSEWHERE = {
+    r"@flags:.* -(c|p|C|l|e|h|G)\b": "has a target, or is not run",
+    r"@flags:.*-(S|Sn)\b": "shows its code",
+    r"\bpid\$|\$target": "has a target",
+    r"\bfloat\b|\bdouble\b|[0-9]\.[0-9]+[^\"'0-9a-z]|%[0-9.]*[aefgAEFG]\b": "floating point is for processes",
+}
+
+def programs():
+    found = []
+    for program in sorted((ROOT / "tests/d").rglob("tst.*.d")):
+        text = program.read_text(errors="replace")
+        if run_d.directives(text)["command"] or any(re.search(mark, text) for mark in ELSEWHERE):
+            continue
+        found.append(program)
+    return found
+
+def script_of(programs):
+    lines = ["cd /root/d"]
+    for number, program in enumerate(programs):
+        wish = run_d.directives(program.read_text(errors="replace"))
+        words = ["dtrace", *wish["flags"], "-x", "mechanism=uprobe", "-s", program.name, *wish["args"]]
+        env = " ".join(f"{name}={shlex.quote(value)}" for name, value in wish["env"].items())
+        lines.append(f"cd /root/d/{program.parent.relative_to(ROOT / 'tests/d')}; "
+                     f"printf %s {shlex.quote(wish['stdin'])} | LC_ALL=C TZ=UTC {env} timeout 20 "
+                     f"{shlex.join(words)} >/tmp/out 2>/tmp/err; "
+                     f"echo {number} $? $(base64 -w0 /tmp/out | tr -d '\\n')/ $(base64 -w0 /tmp/err)/")
+    return "\n".join(lines)
+
+PROGRAMS = programs()
+
+@script(script_of(PROGRAMS), seconds=600)
+def programs_print_in_the_kernel_what_they_print_elsewhere(output):
+    wrong = []
+    came = {}
+    for line in output.lines():
+        number, status, out, err = line.split()
+        came[int(number)] = int(status), base64.b64decode(out[:-1] or b""), base64.b64decode(err[:-1] or b"")
+    for number, program in enumerate(PROGRAMS):
+        name = program.relative_to(ROOT / "tests/d")
+        if number not in came:
+            wrong.append(f"{name}: did not run")
+            continue
+        word, why = run_d.judge(program, run_d.directives(program.read_text(errors="replace")), *came[number])
+        if word != "PASS":
+            wrong.append(f"{name}: {why}\n{came[number][2].decode(errors='replace')}")
+    output.text = "" # it is not for reading
+    if wrong:
+        raise AssertionError(f"{len(wrong)} of {len(PROGRAMS)} programs differ:\n" + "\n".join(wrong))
+
+if __name__ == "__main__":
+    main(in_machines(globals(), files=[f"{ROOT / 'tests/d'}:/root/d"], memory=1536))
