@@ -11,6 +11,7 @@
 #include "dif/vars.h"
 #include "kmod/compat.h"
 #include "kmod/operand.h"
+#include "kmod/open_file.h"
 #include "kmod/process.h"
 #include "kmod/stack.h"
 
@@ -168,6 +169,10 @@ static int dt_op_var(struct dt_host *host, u32 id, u32 index, u64 *value)
 	case DIF_VAR_stackdepth:
 		*value = dt_stack_depth(x);
 		return 0;
+	case DIF_VAR_fi_offset:
+	case DIF_VAR_fi_oflags:
+		*value = dt_file_number(index, id);
+		return 0;
 	case DIF_VAR_uregs:
 		return dt_user_register(index, value);
 	default:
@@ -192,6 +197,12 @@ static u64 dt_op_var_string(struct dt_host *host, u32 id, u32 index, char *to, u
 		return dt_working_folder(to, max);
 	case DIF_VAR_root:
 		return dt_root_folder(to, max);
+	case DIF_VAR_fi_name:
+	case DIF_VAR_fi_dirname:
+	case DIF_VAR_fi_pathname:
+	case DIF_VAR_fi_fs:
+	case DIF_VAR_fi_mount:
+		return dt_file_text(index, id, to, max);
 	case DIF_VAR_zonename:
 		n = min(max, (u64)6);
 		memcpy(to, "global", n);

@@ -142,6 +142,24 @@ static int dt_get_paths(struct path *cwd, struct path *root)
 	       !dt_peek(root, &fs->root, sizeof(*root));
 }
 
+u64 dt_path_text(const struct path *path, char *to, u64 max)
+{
+	struct path cwd, root;
+
+	return dt_get_paths(&cwd, &root) ? dt_path(path, &root, to, max) : 0;
+}
+
+u64 dt_name_of(const struct dentry *dentry, char *to, u64 max)
+{
+	struct qstr name;
+	u64 n;
+
+	if (dt_peek(&name, &dentry->d_name, sizeof(name)))
+		return 0;
+	n = min_t(u64, name.len, max);
+	return dt_peek(to, name.name, n) ? 0 : n;
+}
+
 u64 dt_working_folder(char *to, u64 max)
 {
 	struct path cwd, root;

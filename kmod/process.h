@@ -15,6 +15,11 @@ u64 dt_group_of(enum pid_type type);
 u64 dt_arguments(char *to, u64 max);
 u64 dt_working_folder(char *to, u64 max);
 u64 dt_root_folder(char *to, u64 max);
+struct path;
+struct dentry;
+/* Of a file, from the process' root on. */
+u64 dt_path_text(const struct path *path, char *to, u64 max);
+u64 dt_name_of(const struct dentry *dentry, char *to, u64 max);
 /* Is it the current process or one of its ancestors? */
 int dt_descends_from(u64 pid);
 /* uregs[index]: 0, or -1: no such register, or a thread of the kernel. */

@@ -121,6 +121,8 @@ std::string string_var(dt_u32 id, dt_u32 index)
         return link_target("/proc/self/cwd");
     case DIF_VAR_root:
         return link_target("/proc/self/root");
+    case DIF_VAR_zonename:
+        return "global";
     default:
         return own_file(index).text(id).value_or("");
     }
