@@ -13,7 +13,7 @@
  *
  * A probe may have several rows: they are all its places. What a kernel does not have is not
  * one of them, and a probe without any does not exist there. libdtrace expands the same rows,
- * for the names; the types of the arguments are in libdtrace/providers/known.
+ * for the names; the types of the arguments are in libdtrace/providers/kernel.
  */
 #ifndef KMOD_STABLE_H
 #define KMOD_STABLE_H
@@ -60,10 +60,37 @@
 	X("io", "wait-done",        RETURNS,    "submit_bio_wait",    io_wait_done) \
 	X("io", "wait-start",       FUNCTION,   "submit_bio_wait",    io_start)
 
+#define DTK_STABLE_NET(X) \
+	X("ip", "receive",              FUNCTION,   "ip6_input",           ip_receive) \
+	X("ip", "receive",              FUNCTION,   "ip_local_deliver",    ip_receive) \
+	X("ip", "send",                 FUNCTION,   "ip6_output",          ip_send) \
+	X("ip", "send",                 FUNCTION,   "ip_mc_output",        ip_send) \
+	X("ip", "send",                 FUNCTION,   "ip_output",           ip_send) \
+	X("tcp", "accept-established",  TRACEPOINT, "inet_sock_set_state", tcp_accept_established) \
+	X("tcp", "accept-refused",      FUNCTION,   "tcp_v4_send_reset",   tcp_accept_refused) \
+	X("tcp", "accept-refused",      FUNCTION,   "tcp_v6_send_reset",   tcp_accept_refused) \
+	X("tcp", "connect-established", FUNCTION,   "tcp_finish_connect",  tcp_connect_established) \
+	X("tcp", "connect-refused",     FUNCTION,   "tcp_reset",           tcp_connect_refused) \
+	X("tcp", "connect-request",     FUNCTION,   "__ip_local_out",      tcp_connect_request) \
+	X("tcp", "connect-request",     FUNCTION,   "ip6_output",          tcp_connect_request) \
+	X("tcp", "receive",             FUNCTION,   "tcp_check_req",       tcp_receive_request) \
+	X("tcp", "receive",             FUNCTION,   "tcp_timewait_state_process", tcp_receive) \
+	X("tcp", "receive",             FUNCTION,   "tcp_v4_do_rcv",       tcp_receive) \
+	X("tcp", "receive",             FUNCTION,   "tcp_v4_send_reset",   tcp_receive_unclaimed) \
+	X("tcp", "receive",             FUNCTION,   "tcp_v6_do_rcv",       tcp_receive6) \
+	X("tcp", "receive",             FUNCTION,   "tcp_v6_send_reset",   tcp_receive_unclaimed) \
+	X("tcp", "send",                FUNCTION,   "__ip_local_out",      tcp_send) \
+	X("tcp", "send",                FUNCTION,   "ip6_output",          tcp_send) \
+	X("tcp", "state-change",        TRACEPOINT, "inet_sock_set_state", tcp_state_change) \
+	X("udp", "receive",             FUNCTION,   "__udp_enqueue_schedule_skb", udp_receive) \
+	X("udp", "send",                FUNCTION,   "__ip_local_out",      udp_send) \
+	X("udp", "send",                FUNCTION,   "ip6_output",          udp_send)
+
 #define DTK_STABLE(X) \
 	DTK_STABLE_PROC(X) \
 	DTK_STABLE_SCHED(X) \
-	DTK_STABLE_IO(X)
+	DTK_STABLE_IO(X) \
+	DTK_STABLE_NET(X)
 /* clang-format on */
 
 enum dtk_stable_how {
@@ -76,11 +103,11 @@ enum dtk_stable_how {
 
 #include <linux/types.h>
 
-#define DT_STABLE_ARGS 10
+#define DT_STABLE_ARGS 24
 
 /*
  * From what the source passes to the probe's arguments: how many they are, or -1: it does
- * not fire. In any context.
+ * not fire. In any context. Behind the arguments there is room for what they point to.
  */
 typedef int dt_choose(const u64 *in, u64 *out);
 

@@ -2,13 +2,51 @@
 /*
  * io: block input and output. A bio is the buffer, tells its device, and has the pages of
  * its file: it is all three arguments.
+ *
+ * Of one that is done its iterator has walked to the end. The buffer is shown as it was, then:
+ * a copy of the bio behind the arguments, its iterator put back by what its vectors say.
  */
 #include "kmod/stable.h"
+
+#include <linux/bio.h>
+#include <linux/bvec.h>
+#include <linux/string.h>
+
+#define DT_BIO_ARGS 3
+
+static_assert(sizeof(struct bio) <= 8 * (DT_STABLE_ARGS - DT_BIO_ARGS));
 
 static int dt_bio(u64 bio, u64 *out)
 {
 	out[0] = out[1] = out[2] = bio;
-	return 3;
+	return DT_BIO_ARGS;
+}
+
+/* 0: it has no vectors of its own, or brings no data. */
+static u32 dt_bio_bytes(const struct bio *bio)
+{
+	u32 bytes = 0;
+	u16 i;
+
+	for (i = 0; bio->bi_io_vec && i < bio->bi_vcnt && i < BIO_MAX_VECS; i++)
+		bytes += bio->bi_io_vec[i].bv_len;
+	return bytes;
+}
+
+static int dt_bio_done(const struct bio *bio, u64 *out)
+{
+	struct bio *was = (void *)&out[DT_BIO_ARGS];
+	u32 bytes = dt_bio_bytes(bio);
+
+	dt_bio((u64)bio, out);
+	if (bio->bi_iter.bi_size || !bytes)
+		return DT_BIO_ARGS;
+	memcpy(was, bio, sizeof(*was));
+	was->bi_iter.bi_size = bytes;
+	was->bi_iter.bi_sector -= bytes >> SECTOR_SHIFT;
+	was->bi_iter.bi_idx = was->bi_iter.bi_bvec_done = 0;
+	out[0] = (u64)was;
+	return DT_BIO_ARGS;
 }
 
 /* block_bio_queue(bio), submit_bio_wait(bio) */
@@ -20,10 +58,10 @@ int dt_choose_io_start(const u64 *in, u64 *out)
 /* block_bio_complete(queue, bio) */
 int dt_choose_io_done(const u64 *in, u64 *out)
 {
-	return dt_bio(in[1], out);
+	return dt_bio_done((void *)in[1], out);
 }
 
 int dt_choose_io_wait_done(const u64 *in, u64 *out)
 {
-	return dt_bio(in[1], out);
+	return dt_bio_done((void *)in[1], out);
 }
