@@ -192,6 +192,8 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
     dtp->argument_texts.clear();
     dtp->argument_words.clear();
     auto probed = dtp->probed_function(probe->dtpd_id);
+    if (dtp->load_kernel_libraries(""))
+        probed = dtp->probed_function(probe->dtpd_id);
     if (const auto* function = std::get_if<dt::ProbedFunction>(&probed))
         dtp->argument_texts = dtp->the_compiler().argument_texts(*function);
     if (const auto* said = std::get_if<dt::ArgumentTypes>(&probed)) {

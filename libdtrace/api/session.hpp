@@ -26,6 +26,7 @@
 #include "libdtrace/consume/consumer.hpp"
 #include "libdtrace/providers/dtrace_provider.hpp"
 #include "libdtrace/providers/fbt_provider.hpp"
+#include "libdtrace/providers/kernel_libraries.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/providers/profile_provider.hpp"
 #include "libdtrace/providers/sdt_provider.hpp"
@@ -64,6 +65,19 @@ Site site_of(std::uint32_t probe, const ProbeSite& at);
 template <class F> struct Handler {
     F* func = nullptr;
     void* arg = nullptr;
+};
+
+} // namespace dt
+
+namespace dt {
+
+// Those of libdtrace/providers/kernel, as far as they were needed.
+struct KernelLibraries {
+    std::set<std::string> wanted; // providers whose arguments were asked for
+    std::set<std::string, std::less<>> tried; // names of files
+    std::string why_not;          // one of them does not compile
+    std::vector<ProviderBlock> providers;
+    std::shared_ptr<const TypeTable> types; // of their arguments
 };
 
 } // namespace dt
@@ -123,6 +137,13 @@ struct dtrace_hdl : dt::Events {
                     dt::ProbedFunction::At at);
     std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
     kernel_tracepoint(std::string_view module, std::string_view name);
+
+    // session_kernel_libraries.cpp
+    bool load_kernel_libraries(std::string_view refused);
+    void load_kernel_library(const dt::KernelLibrary& library);
+    bool kernel_has_member(std::string_view name); // "task_struct.comm"
+    std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
+    kernel_arguments(const dt::ProbeInfo& probe);
 
     // api_symbols.cpp: what an object name of the C API means; none: fail() was called.
     std::vector<const dt::Module*> modules_called(const char* object);
@@ -214,6 +235,7 @@ struct dtrace_hdl : dt::Events {
     dt::Registry registry;
     dt::Processes processes;
     dt::KernelTypes kernel_types{processes.kernel()};
+    dt::KernelLibraries kernel_libraries;
     dt::NewProcesses new_processes; // looked for when descriptions mean everybody's
     std::set<pid_t> told_untraced; // of whom it was said that they are not traced
     bool agent_has_arena = false;

@@ -282,9 +282,12 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
         return option_refusal(refused, name);
     };
     to.dependency = [this](std::string_view kind, std::string_view name) {
+        if (kind == "member")
+            return kernel_has_member(name);
         if (kind == "library")
-            return std::find(libraries.begin(), libraries.end(), name) !=
-                   libraries.end();
+            return kernel_libraries.tried.contains(name) ||
+                   std::find(libraries.begin(), libraries.end(), name) !=
+                       libraries.end();
         for (const dt::Provider* provider : providers)
             if (kind == "provider" && provider->name() == name)
                 return true;
@@ -447,6 +450,8 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
                 expect(n_sites, 1 + n_threads);
         };
     auto compiled = compiler->compile(text, to);
+    while (std::holds_alternative<Diagnostic>(compiled) && load_kernel_libraries(text))
+        compiled = compiler->compile(text, to);
     if (auto* diagnostic = std::get_if<Diagnostic>(&compiled)) {
         if (is_internal(diagnostic->tag))
             internal_error(text_of(*diagnostic, true, false));

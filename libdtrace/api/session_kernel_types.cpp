@@ -5,6 +5,7 @@
 #include "libdtrace/api/session.hpp"
 
 #include "libdtrace/api/debug.hpp"
+#include "libdtrace/providers/stable_provider.hpp"
 
 using dt::ProbedFunction;
 using Probed = std::variant<ProbedFunction, dt::ArgumentTypes, std::string>;
@@ -69,5 +70,7 @@ Probed dtrace_hdl::probed_in_kernel(const dt::ProbeInfo& probe)
                                probe.name == "entry" ? At::Entry : At::Return);
     if (probe.owner == &sdt_provider)
         return kernel_tracepoint("", probe.name);
+    if (dynamic_cast<const dt::StableProvider*>(probe.owner) != nullptr)
+        return kernel_arguments(probe);
     return "";
 }

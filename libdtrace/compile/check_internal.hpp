@@ -155,6 +155,7 @@ private:
     bool is_own_name(const Node& node);
     [[noreturn]] void no_address(const Node& name);
     bool psinfo_member(NodePtr& slot);
+    void translate_current(Node& member);
     bool fds_member(NodePtr& slot);
 
     // check_arguments.cpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // curpsinfo, curlwpsinfo and fds[n]: structures that stand nowhere. Each member becomes
-// the builtin that answers it.
+// the builtin that answers it, or what a translator makes of the kernel's own thread.
 #include "libdtrace/compile/check_internal.hpp"
 
 namespace dt {
@@ -33,6 +33,22 @@ bool Checker::is_own_name(const Node& node)
            is_there(node.text) && !find_variable(Scope::Global, node.text);
 }
 
+// curpsinfo->pr_addr is xlate <psinfo_t *> (curthread)->pr_addr.
+void Checker::translate_current(Node& member)
+{
+    auto current = std::make_unique<Node>();
+    current->kind = NodeKind::Ident;
+    current->text = "curthread";
+    current->at = member.at;
+    auto xlate = std::make_unique<Node>();
+    xlate->kind = NodeKind::Xlate;
+    xlate->at = member.at;
+    xlate->decl_type = types_.pointer_to(types_.lookup_original(
+        member.left->text == "curpsinfo" ? "psinfo_t" : "lwpsinfo_t"));
+    xlate->left = std::move(current);
+    member.left = std::move(xlate);
+}
+
 bool Checker::psinfo_member(NodePtr& slot)
 {
     const Node& base = *slot->left;
@@ -45,6 +61,10 @@ bool Checker::psinfo_member(NodePtr& slot)
                  (base.text == "curpsinfo" ? "psinfo_t" : "lwpsinfo_t"));
     switch (row->kind) {
     case PsinfoRow::Kind::Kernel:
+        if (options_.kernel) {
+            translate_current(*slot);
+            return false;
+        }
         fail(Tag::VAR_UNSUP, slot->at,
              base.text + "->" + slot->text + ": " + needs_module);
     case PsinfoRow::Kind::Number:

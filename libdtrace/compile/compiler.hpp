@@ -99,7 +99,8 @@ struct CompileOptions {
     std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
     std::uint32_t stackframes = 20;
     std::uint32_t maxframes = UINT32_MAX; // of any of them, whatever a program asks
-    // Is this module, provider or library there? For #pragma D depends_on; null: yes.
+    // Is this module, provider or library there, or this member (tag.name) of a struct of
+    // the kernel's? For #pragma D depends_on; null: yes.
     std::function<bool(std::string_view kind, std::string_view name)> dependency;
     // Matches one description; null: every description matches (unit tests).
     std::function<std::variant<ProbeMatch, Diagnostic>(const ProbeSpec&)> match;

@@ -8,6 +8,8 @@ static constexpr int max_depth = 100; // of types in types
 const Type* ForeignTypes::type(const Type* of,
                                const std::shared_ptr<const TypeTable>& owner)
 {
+    if (owner.get() == &types_)
+        return of;
     owners_.insert(owner);
     const Type* made = make(of, 0);
     while (!to_fill_.empty()) {

@@ -22,7 +22,8 @@ class ForeignTypes {
 public:
     explicit ForeignTypes(TypeTable& types) : types_(types) {}
 
-    // owner keeps the type alive; it is kept from here on.
+    // owner keeps the type alive; it is kept from here on. What is this table's already
+    // stays what it is.
     const Type* type(const Type* of, const std::shared_ptr<const TypeTable>& owner);
 
 private:

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched: who runs, who waits to, and CPUs. Linux has no processor sets; a locality group is a
+ * node of memory. One of the two files about chips knows each kernel.
+ */
+#pragma D depends_on library procfs.d
+#pragma D depends_on library chip_by_phys_proc_id.d
+#pragma D depends_on library chip_by_topology.d
+#pragma D attributes Evolving/Evolving/ISA translator
+
+typedef struct cpuinfo {
+	processorid_t cpu_id;
+	psetid_t cpu_pset;
+	chipid_t cpu_chip;
+	lgrp_id_t cpu_lgrp;
+} cpuinfo_t;
+
+translator cpuinfo_t < struct rq *r > {
+	cpu_id = r->cpu;
+	cpu_pset = 0;
+	cpu_chip = cpu_chip_of[r->cpu];
+	cpu_lgrp = *(int *)((uintptr_t)&`numa_node + `__per_cpu_offset[r->cpu]);
+};
+
+#pragma D attributes Evolving/Evolving/ISA chip
+#pragma D attributes Evolving/Evolving/ISA lgrp
+inline chipid_t chip = cpu_chip_of[cpu];
+inline lgrp_id_t lgrp = *(int *)((uintptr_t)&`numa_node + `__per_cpu_offset[cpu]);
+inline psetid_t pset = 0;
+inline cpuinfo_t *curcpu =
+    xlate <cpuinfo_t *> ((struct rq *)((uintptr_t)&`runqueues + `__per_cpu_offset[cpu]));
+
+provider sched {
+	probe change-pri(struct task_struct *lwp, struct task_struct *proc, int priority) :
+	    (lwpsinfo_t *lwp, psinfo_t *proc, int priority);
+	probe dequeue(struct task_struct *lwp, struct task_struct *proc, struct rq *queue, int place) :
+	    (lwpsinfo_t *lwp, psinfo_t *proc, cpuinfo_t *queue, int place);
+	probe enqueue(struct task_struct *lwp, struct task_struct *proc, struct rq *queue, int place) :
+	    (lwpsinfo_t *lwp, psinfo_t *proc, cpuinfo_t *queue, int place);
+	probe off-cpu(struct task_struct *lwp, struct task_struct *proc) :
+	    (lwpsinfo_t *lwp, psinfo_t *proc);
+	probe on-cpu();
+	probe preempt();
+	probe sleep();
+	probe surrender(struct task_struct *lwp, struct task_struct *proc) :
+	    (lwpsinfo_t *lwp, psinfo_t *proc);
+	probe tick(struct task_struct *lwp, struct task_struct *proc) :
+	    (lwpsinfo_t *lwp, psinfo_t *proc);
+	probe wakeup(struct task_struct *lwp, struct task_struct *proc) :
+	    (lwpsinfo_t *lwp, psinfo_t *proc);
+};

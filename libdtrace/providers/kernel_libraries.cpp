@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Their own texts say what they declare, each at the beginning of a line:
+//
+//   translator psinfo_t < ...       inline int B_READ = ...       provider io {
+#include "libdtrace/providers/kernel_libraries.hpp"
+
+#include <algorithm>
+
+namespace dt {
+
+namespace {
+
+constexpr KernelLibrary all[] = {
+#include "kernel_libraries.inc"
+};
+
+constexpr std::string_view depends = "#pragma D depends_on ", translates = "translator ",
+                           stands = "inline ", type_ending = "_t";
+
+template <class F> void each_line(std::string_view text, F visit)
+{
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+        visit(text.substr(0, end));
+        text.remove_prefix(end + 1);
+    }
+}
+
+// The word that a line declares, without a type's ending: curpsinfo is a psinfo_t. "": none.
+std::string_view declared(std::string_view line)
+{
+    if (line.starts_with(translates)) {
+        line.remove_prefix(translates.size());
+        line = line.substr(0, line.find(' '));
+        return line.substr(0, line.rfind(type_ending));
+    }
+    if (!line.starts_with(stands))
+        return "";
+    line = line.substr(0, line.find_first_of("[="));
+    line = line.substr(0, line.find_last_not_of(' ') + 1);
+    return line.substr(line.find_last_of(" *") + 1);
+}
+
+bool declares_word_of(const KernelLibrary& library, std::string_view text)
+{
+    bool does = false;
+    each_line(library.text, [&](std::string_view line) {
+        const std::string_view word = declared(line);
+        does |= !word.empty() && text.find(word) != std::string_view::npos;
+    });
+    return does;
+}
+
+bool defines(const KernelLibrary& library, const std::string& provider)
+{
+    return library.text.find("\nprovider " + provider + " {") != std::string_view::npos;
+}
+
+class Chosen {
+public:
+    void add(const KernelLibrary& library)
+    {
+        auto is_it = [&](const KernelLibrary& one) { return one.name == library.name; };
+        if (std::any_of(chosen_.begin(), chosen_.end(), is_it))
+            return;
+        each_line(library.text, [&](std::string_view line) {
+            if (line.starts_with(depends))
+                add_by_name(line.substr(line.rfind(' ') + 1));
+        });
+        chosen_.push_back(library);
+    }
+    std::vector<KernelLibrary> take() { return std::move(chosen_); }
+
+private:
+    // Of modules and members there is no such file.
+    void add_by_name(std::string_view file)
+    {
+        for (const KernelLibrary& one : all)
+            if (std::string(one.name) + ".d" == file)
+                add(one);
+    }
+
+    std::vector<KernelLibrary> chosen_;
+};
+
+} // namespace
+
+std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
+                                            std::string_view text)
+{
+    Chosen chosen;
+    for (const KernelLibrary& one : all)
+        if (declares_word_of(one, text) ||
+            std::any_of(providers.begin(), providers.end(),
+                        [&](const std::string& name) { return defines(one, name); }))
+            chosen.add(one);
+    return chosen.take();
+}
+
+} // namespace dt
