@@ -3,13 +3,13 @@
     @script('''dtrace -qn 'fbt::vfs_read:entry { exit(0); }' ''')
     def a_function_of_the_kernel_is_probed(output): equal(output.status, 0)
 
-    main(in_machines(globals(), files=["victims/counted"]))
+    main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd"]))
 
 All scripts of a suite run one after the other in one boot of each kernel, the module loaded, dtrace in
 the PATH; each check is then called once for each kernel. A script that does not end in a minute is
 killed (some have longer), and one that takes the kernel down is told with the kernel's log.
 """
-import dataclasses, functools, pathlib, re, subprocess, sys
+import dataclasses, functools, lzma, pathlib, re, subprocess, sys
 
 from harness import *
 
@@ -64,10 +64,21 @@ def module(t, kernel):
         raise AssertionError(made.stderr)
     return folder / "dtrace.ko"
 
+def module_of_the_kernels(t, kernel, name):
+    """brd.ko of drivers/block/brd; newer kernels have theirs compressed."""
+    fetched(t, kernel)
+    stored = kernels(t) / kernel / "modules/kernel" / f"{name}.ko"
+    if stored.exists():
+        return stored
+    plain = t.scratch / f"modules-{kernel}" / stored.name
+    plain.parent.mkdir(exist_ok=True)
+    plain.write_bytes(lzma.decompress(stored.with_suffix(".ko.xz").read_bytes()))
+    return plain
+
 class Boots:
     """The outputs of all scripts, by kernel; each kernel is booted when first asked for."""
-    def __init__(self, checks, files, memory):
-        self.checks, self.files, self.memory = checks, files, memory
+    def __init__(self, checks, files, modules, memory):
+        self.checks, self.files, self.modules, self.memory = checks, files, modules, memory
         self.outputs = {}
 
     def of(self, t, kernel):
@@ -84,7 +95,8 @@ class Boots:
         for number, check in enumerate(self.checks):
             text = check.long_script if t.long else check.script
             (cases / f"{number:03}").write_text(f"# seconds {check.seconds}\n{text}")
-        files = [module(t, kernel), t.dtrace, f"{cases}:/root/cases", *(t.build / "tests" / file for file in self.files)]
+        files = [module(t, kernel), t.dtrace, f"{cases}:/root/cases", *(t.build / "tests" / file for file in self.files),
+                 *(module_of_the_kernels(t, kernel, name) for name in self.modules)]
         log = t.scratch / f"log-{kernel}"
         done = subprocess.run(
             [ROOT / "tests/vm/run", "--kernels", kernels(t), "--kernel", kernel, "--memory", str(self.memory),
@@ -101,12 +113,12 @@ class Boots:
             print(f"with {kernel}: {done.stderr[-6000:]}", flush=True)
         return found
 
-def in_machines(names, files=(), memory=1024):
+def in_machines(names, files=(), modules=(), memory=1024):
     wanted = [word for word in sys.argv[1:] if re.fullmatch(r"[a-z_]+", word)]
     checks = [value for value in list(names.values()) if hasattr(value, "script")]
     if wanted:
         checks = [check for check in checks if any(part in check.__name__ for part in wanted)]
-    boots = Boots(checks, files, memory)
+    boots = Boots(checks, files, modules, memory)
 
     def test_of(number, check):
         def test(t):

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Stable providers: what their probes show of processes, CPUs, devices, files and connections."""
+from machines import *
+
+def rows(output):
+    """Of aggregations: the keys and the value of each."""
+    return [tuple(line.split()) for line in output.lines()]
+
+def has(lines, *wanted):
+    for line in wanted:
+        if line not in lines:
+            raise AssertionError(f"no {line!r}")
+
+@script("""
+for probe in proc:::signal-send sched:::enqueue io:::start tcp:::send tcp:::state-change udp:::receive ip:::send; do
+    dtrace -lvn $probe | sed -n 's/^\\t\\targs//p'
+done
+""")
+def a_probe_is_listed_with_the_types_that_it_shows(output):
+    has(output.lines(), "[0]: lwpsinfo_t *lwp", "[1]: psinfo_t *proc", "[2]: int sig", "[2]: cpuinfo_t *queue",
+        "[0]: bufinfo_t *buf", "[1]: devinfo_t *dev", "[2]: fileinfo_t *file", "[4]: tcpinfo_t *", "[5]: tcplsinfo_t *",
+        "[4]: udpinfo_t *", "[5]: ipv6info_t *")
+
+@script("""
+cat >w.sh <<EOF
+/bin/sleep 50 &
+sleep 0.2
+kill -9 \\$!
+wait
+EOF
+dtrace -qn 'proc:::signal-send /args[2] == SIGKILL/ { printf("to %s by (%d) from %s\\n", args[1]->pr_fname, uid, execname); }
+    proc:::signal-send /args[2] == SIGKILL/ { printf("%d %d\\n", args[0]->pr_lwpid == args[1]->pr_pid, args[1]->pr_ppid == pid); }' \\
+    -c 'sh w.sh'
+""")
+def who_kills_whom_is_told(output):
+    has(output.lines(), "to sleep by (0) from sh", "1 1")
+
+@script("""
+cat >w.sh <<EOF
+/bin/sh -c "true some words"
+exit 0
+EOF
+dtrace -qn 'proc:::exec-success { printf("%s\\n", curpsinfo->pr_psargs); }
+    proc:::exec-success { printf("argc %d lwps %d at %d\\n", curpsinfo->pr_argc, curpsinfo->pr_nlwp,
+        curpsinfo->pr_addr == (uintptr_t)curthread); }
+    proc:::create { printf("child of %d\\n", args[0]->pr_ppid == pid); }
+    proc:::exec { printf("exec %s\\n", copyinstr((uintptr_t)args[0])); }' -c 'sh w.sh'
+""")
+def a_process_that_begins_is_shown_with_its_arguments(output):
+    has(output.lines(), "/bin/sh -c true some words", "argc 3 lwps 1 at 1", "child of 1", "exec /bin/sh")
+
+@script("""
+insmod brd.ko rd_nr=2 rd_size=16384
+dtrace -qn 'io:::start { @[args[1]->dev_statname] = sum(args[0]->b_bcount); }
+    io:::done { @d[args[1]->dev_pathname, args[1]->dev_name, args[2]->fi_name] = sum(args[0]->b_bcount); }
+    io:::start /args[0]->b_flags & B_READ && !(args[0]->b_flags & B_WRITE)/ { @r["reads"] = count(); }' \\
+    -c 'dd if=/dev/ram0 of=/dev/null bs=4096 count=50 iflag=direct'
+rmmod brd
+""")
+def a_devices_bytes_are_counted(output):
+    has(rows(output), ("ram0", "204800"), ("/dev/ram0", "brd", "<none>", "204800"), ("reads", "50"))
+
+@script("""
+insmod brd.ko rd_nr=1 rd_size=16384
+for module in crc16 mbcache crc32c_generic jbd2 ext4; do insmod $module.ko; done
+mke2fs /dev/ram0 >/dev/null
+mkdir -p /mnt/point && mount -t ext4 /dev/ram0 /mnt/point
+cat >w.sh <<EOF
+mkdir -p /mnt/point/some/folder
+dd if=/dev/zero of=/mnt/point/some/folder/file bs=4096 count=10
+sync
+EOF
+dtrace -qn 'io:::start /args[0]->b_flags & B_WRITE/
+    { @[args[2]->fi_pathname, args[2]->fi_dirname, args[2]->fi_mount, args[2]->fi_name, args[2]->fi_fs] = sum(args[0]->b_bcount); }' \\
+    -c 'sh w.sh'
+umount /mnt/point; rmmod ext4 jbd2 mbcache crc16 brd
+""")
+def a_file_that_is_written_is_named(output):
+    has(rows(output), ("/mnt/point/some/folder/file", "/mnt/point/some/folder", "/mnt/point", "file", "ext4", "40960"))
+    has([row[:5] for row in rows(output)], 4 * ("<unknown>",) + ("bdev",))
+
+@script("""
+dtrace -qn 'sched:::on-cpu { @["on-cpu", curlwpsinfo->pr_state == SONPROC ? "O" : "?"] = count(); }
+    sched:::enqueue { @["queue", args[2]->cpu_id < 2 && args[2]->cpu_lgrp == 0 ? "here" : "?"] = count(); }
+    sched:::wakeup /args[1]->pr_fname == "sleep"/ { @[args[0]->pr_clname, lltostr(args[0]->pr_pri)] = count(); }
+    sched:::off-cpu { @["next", args[0]->pr_flag & PR_ISSYS ? "kernel" : "user"] = count(); }
+    BEGIN { @["own", curcpu->cpu_id == cpu && curcpu->cpu_chip == chip ? "CPU" : "?"] = count(); }' -c '/bin/sleep 1'
+""")
+def threads_and_cpus_of_the_scheduler_are_shown(output):
+    seen = {row[:2]: row[2] for row in rows(output)}
+    has(seen, ("on-cpu", "O"), ("queue", "here"), ("TS", "120"), ("next", "kernel"), ("next", "user"), ("own", "CPU"))
+    if any("?" in key for key in seen):
+        raise AssertionError(str(seen))
+
+CONNECTION = """
+dd if=/dev/zero bs=1000 count=100 2>/dev/null >bytes
+cat >w.sh <<EOF
+sleep 4 | nc -l -p 1234 >got &
+sleep 0.5
+(cat bytes; sleep 2) | nc ADDRESS 1234
+wait
+EOF
+dtrace -qn '
+tcp:::connect-request { printf("request %s:%d %d\\n", args[2]->ip_daddr, args[4]->tcp_dport, args[3]->tcps_rport); }
+tcp:::connect-established { printf("established %s:%d\\n", args[2]->ip_saddr, args[4]->tcp_sport); }
+tcp:::accept-established { printf("accepted %s:%d\\n", args[2]->ip_daddr, args[4]->tcp_dport); }
+tcp:::state-change /args[3]->tcps_state == TCP_STATE_ESTABLISHED/
+    { printf("%s\\n", tcp_state_string[args[5]->tcps_state]); }
+tcp:::send, tcp:::receive /args[4]->tcp_dport == 1234/
+    { @[probename, args[2]->ip_saddr] = sum(args[2]->ip_plength - args[4]->tcp_offset); }
+ip:::send /args[3]->if_name == "lo"/ { @i[args[4]->ipv4_protostr, args[5]->ipv6_nextstr] = count(); }' -c 'sh w.sh'
+wc -c <got
+"""
+
+def a_connection_is(output, address, protocols):
+    for line in [f"request {address}:1234 1234", f"established {address}:1234", f"accepted {address}:1234", "state-syn-sent",
+                 "state-syn-received"]:
+        equal(output.lines().count(line), 1, line)
+    equal(output.lines()[-1], "100000")
+    has(rows(output), ("send", address, "100000"), ("receive", address, "100000"))
+    equal([row[:2] for row in rows(output) if "TCP" in row], [protocols])
+
+@script(CONNECTION.replace("ADDRESS", "127.0.0.1"))
+def a_connection_is_one_request_and_one_of_each_end(output):
+    a_connection_is(output, "127.0.0.1", ("TCP", "<null>"))
+
+@script(CONNECTION.replace("ADDRESS", "::1"))
+def a_connection_by_ipv6_is_the_same(output):
+    a_connection_is(output, "::1", ("<null>", "TCP"))
+
+@script("""
+dtrace -qn 'tcp:::connect-request, tcp:::connect-refused, tcp:::connect-established { printf("%s\\n", probename); }
+    tcp:::accept-refused { printf("%s %s:%d\\n", probename, args[2]->ip_saddr, args[4]->tcp_sport); }
+    tcp:::receive /args[4]->tcp_flags & TH_RST/ { printf("reset by %d\\n", args[4]->tcp_sport); }' -c 'nc 127.0.0.1 4321'
+""")
+def a_connection_to_nobody_is_refused_at_both_ends(output):
+    for line in ["connect-request", "accept-refused 127.0.0.1:4321", "connect-refused", "reset by 4321"]:
+        equal(output.lines().count(line), 1, line)
+    equal(output.lines().count("connect-established"), 0)
+
+@script("""
+for family in 4 6; do
+    dtrace -qn 'udp:::send, udp:::receive { @[probename, args[2]->ip_saddr, args[4]->udp_length] = count();
+        @b[probename] = sum(args[2]->ip_plength); }
+        udp:::receive /args[3]->udps_lport == args[4]->udp_dport/ { @n["to its port"] = count(); }' -c "/root/datagrams 20 300 $family"
+done
+""")
+def datagrams_are_counted_with_their_lengths(output):
+    for address in ("127.0.0.1", "::1"):
+        has(rows(output), ("send", address, "308", "20"), ("receive", address, "308", "20"))
+    for row in [("send", "6160"), ("receive", "6160"), ("to", "its", "port", "20")]:
+        equal(rows(output).count(row), 2, str(row))
+
+@script("""
+dtrace -qn 'proc:::exit { trace(args[1]); }'
+dtrace -qn 'proc:::create { trace(args[0]->pr_nothing); }'
+dtrace -xnolibs -qn 'proc:::create { trace(args[0]->pr_pid); }'
+rmmod dtrace
+dtrace -qn 'BEGIN { trace(curpsinfo->pr_nlwp); }'
+insmod dtrace.ko
+""")
+def what_is_not_there_is_refused_with_the_reason(output):
+    contains(output.text, "index 1 is out of range for args[ ]: the probe has 1 argument")
+    contains(output.text, 'translator to "psinfo_t" does not define the member pr_nothing')
+    contains(output.text, "-x nolibs was given")
+    contains(output.text, "curpsinfo->pr_nlwp: ")
+
+@script("dmesg")
+def the_kernel_has_complained_of_nothing(output):
+    kernel_is_clean(output.text)
+
+if __name__ == "__main__":
+    main(in_machines(globals(), files=["victims/datagrams"],
+                     modules=["drivers/block/brd", "fs/ext4/ext4", "fs/jbd2/jbd2", "fs/mbcache", "lib/crc16",
+                              "crypto/crc32c_generic"]))
