@@ -75,7 +75,7 @@ namespace dt {
 struct KernelLibraries {
     std::set<std::string> wanted; // providers whose arguments were asked for
     std::set<std::string, std::less<>> tried; // names of files
-    std::string why_not;          // one of them does not compile
+    std::string why_not;                      // one of them does not compile
     std::vector<ProviderBlock> providers;
     std::shared_ptr<const TypeTable> types; // of their arguments
 };

@@ -36,6 +36,11 @@ bool Checker::is_own_name(const Node& node)
 // curpsinfo->pr_addr is xlate <psinfo_t *> (curthread)->pr_addr.
 void Checker::translate_current(Node& member)
 {
+    if (kernel_type_of("curthread") == nullptr)
+        fail(Tag::XLATE_NONE, member.at,
+             member.left->text + "->" + member.text + " cannot be had" +
+                 context_.target.kernel().why_no_type("", "task_struct",
+                                                      TargetNames::Kind::Struct));
     auto current = std::make_unique<Node>();
     current->kind = NodeKind::Ident;
     current->text = "curthread";

@@ -55,7 +55,7 @@ namespace {
 constexpr std::string_view provider_parts[] = {"provider", "module", "function", "name",
                                                "args"};
 constexpr std::string_view dependency_kinds[] = {"module", "provider", "library",
-                                                "member"};
+                                                 "member"};
 
 constexpr std::string_view preprocessor_words[] = {"include", "define", "undef", "if",
                                                    "ifdef", "ifndef", "else", "elif",

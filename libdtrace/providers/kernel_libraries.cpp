@@ -14,8 +14,9 @@ constexpr KernelLibrary all[] = {
 #include "kernel_libraries.inc"
 };
 
-constexpr std::string_view depends = "#pragma D depends_on ", translates = "translator ",
-                           stands = "inline ", type_ending = "_t";
+constexpr std::string_view depends = "#pragma D depends_on ",
+                           translates = "translator ", stands = "inline ",
+                           type_ending = "_t";
 
 template <class F> void each_line(std::string_view text, F visit)
 {

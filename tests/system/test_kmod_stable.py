@@ -155,6 +155,10 @@ def datagrams_are_counted_with_their_lengths(output):
 dtrace -qn 'proc:::exit { trace(args[1]); }'
 dtrace -qn 'proc:::create { trace(args[0]->pr_nothing); }'
 dtrace -xnolibs -qn 'proc:::create { trace(args[0]->pr_pid); }'
+mount -t tmpfs none /sys/kernel/btf
+dtrace -qn 'proc:::create { trace(args[0]->pr_pid); }'
+dtrace -qn 'BEGIN { trace(curpsinfo->pr_argc); }'
+umount /sys/kernel/btf
 rmmod dtrace
 dtrace -qn 'BEGIN { trace(curpsinfo->pr_nlwp); }'
 insmod dtrace.ko
@@ -163,6 +167,8 @@ def what_is_not_there_is_refused_with_the_reason(output):
     contains(output.text, "index 1 is out of range for args[ ]: the probe has 1 argument")
     contains(output.text, 'translator to "psinfo_t" does not define the member pr_nothing')
     contains(output.text, "-x nolibs was given")
+    contains(output.text, "args[0] has no type: the kernel has no type data")
+    contains(output.text, "curpsinfo->pr_argc cannot be had: the kernel has no type data")
     contains(output.text, "curpsinfo->pr_nlwp: ")
 
 @script("dmesg")
