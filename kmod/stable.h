@@ -86,11 +86,136 @@
 	X("udp", "send",                FUNCTION,   "__ip_local_out",      udp_send) \
 	X("udp", "send",                FUNCTION,   "ip6_output",          udp_send)
 
+#define DTK_STABLE_VMINFO(X) \
+	X("vminfo", "anonpgin",     TRACEPOINT, "block_bio_queue",       vm_anonpgin) \
+	X("vminfo", "anonpgout",    TRACEPOINT, "block_bio_queue",       vm_anonpgout) \
+	X("vminfo", "as_fault",     TRACEPOINT, "page_fault_kernel",     vm_as_fault) \
+	X("vminfo", "as_fault",     TRACEPOINT, "page_fault_user",       vm_as_fault) \
+	X("vminfo", "cow_fault",    RETURNS,    "do_wp_page",            vm_cow_fault) \
+	X("vminfo", "cow_fault",    RETURNS,    "finish_fault",          vm_cow_file) \
+	X("vminfo", "fspgin",       TRACEPOINT, "block_bio_queue",       vm_fspgin) \
+	X("vminfo", "fspgout",      TRACEPOINT, "block_bio_queue",       vm_fspgout) \
+	X("vminfo", "kernel_asflt", TRACEPOINT, "page_fault_kernel",     vm_kernel_asflt) \
+	X("vminfo", "maj_fault",    RETURNS,    "handle_mm_fault",       vm_maj_fault) \
+	X("vminfo", "pgin",         TRACEPOINT, "block_bio_queue",       vm_pgin) \
+	X("vminfo", "pgout",        TRACEPOINT, "block_bio_queue",       vm_pgout) \
+	X("vminfo", "pgpgin",       TRACEPOINT, "block_bio_queue",       vm_pgpgin) \
+	X("vminfo", "pgpgout",      TRACEPOINT, "block_bio_queue",       vm_pgpgout) \
+	X("vminfo", "pgrrun",       TRACEPOINT, "mm_vmscan_kswapd_wake", vm_one) \
+	X("vminfo", "prot_fault",   TRACEPOINT, "page_fault_kernel",     vm_prot_fault) \
+	X("vminfo", "prot_fault",   TRACEPOINT, "page_fault_user",       vm_prot_fault) \
+	X("vminfo", "scan",         TRACEPOINT, "mm_vmscan_lru_isolate", vm_scan) \
+	X("vminfo", "zfod",         FUNCTION,   "clear_huge_page",       vm_zfod_huge) \
+	X("vminfo", "zfod",         FUNCTION,   "folio_zero_user",       vm_zfod_folio) \
+	X("vminfo", "zfod",         TRACEPOINT, "mm_page_alloc",         vm_zfod)
+
+#define DTK_STABLE_SYSINFO(X) \
+	X("sysinfo", "bread",          TRACEPOINT, "block_bio_queue",                  sys_bread) \
+	X("sysinfo", "bwrite",         TRACEPOINT, "block_bio_queue",                  sys_bwrite) \
+	X("sysinfo", "idlethread",     TRACEPOINT, "sched_switch",                     sys_idlethread) \
+	X("sysinfo", "inv_swtch",      TRACEPOINT, "sched_switch",                     sys_inv_swtch) \
+	X("sysinfo", "lread",          FUNCTION,   "__bread_gfp",                      sys_one) \
+	X("sysinfo", "lwrite",         FUNCTION,   "mark_buffer_dirty",                sys_one) \
+	X("sysinfo", "modload",        TRACEPOINT, "module_load",                      sys_one) \
+	X("sysinfo", "modunload",      TRACEPOINT, "module_free",                      sys_one) \
+	X("sysinfo", "msg",            TRACEPOINT, "sys_enter",                        sys_msg) \
+	X("sysinfo", "mutex_adenters", TRACEPOINT, "contention_end",                   sys_mutex_adenters) \
+	X("sysinfo", "namei",          FUNCTION,   "do_filp_open",                     sys_one) \
+	X("sysinfo", "namei",          FUNCTION,   "filename_lookup",                  sys_one) \
+	X("sysinfo", "namei",          FUNCTION,   "path_parentat",                    sys_namei_parent) \
+	X("sysinfo", "nthreads",       TRACEPOINT, "sched_process_fork",               sys_one) \
+	X("sysinfo", "pswitch",        TRACEPOINT, "sched_switch",                     sys_one) \
+	X("sysinfo", "readch",         TRACEPOINT, "sys_exit",                         sys_readch) \
+	X("sysinfo", "rw_rdfails",     TRACEPOINT, "contention_end",                   sys_rw_rdfails) \
+	X("sysinfo", "rw_wrfails",     TRACEPOINT, "contention_end",                   sys_rw_wrfails) \
+	X("sysinfo", "sema",           TRACEPOINT, "sys_enter",                        sys_sema) \
+	X("sysinfo", "sysexec",        TRACEPOINT, "sys_enter",                        sys_exec) \
+	X("sysinfo", "sysfork",        FUNCTION,   "kernel_clone",                     sys_fork) \
+	X("sysinfo", "sysread",        TRACEPOINT, "sys_enter",                        sys_read) \
+	X("sysinfo", "sysvfork",       FUNCTION,   "kernel_clone",                     sys_vfork) \
+	X("sysinfo", "syswrite",       TRACEPOINT, "sys_enter",                        sys_write) \
+	X("sysinfo", "trap",           TRACEPOINT, "page_fault_kernel",                sys_one) \
+	X("sysinfo", "trap",           TRACEPOINT, "page_fault_user",                  sys_one) \
+	X("sysinfo", "writech",        TRACEPOINT, "sys_exit",                         sys_writech) \
+	X("sysinfo", "xcalls",         FUNCTION,   "native_send_call_func_ipi",        sys_xcalls) \
+	X("sysinfo", "xcalls",         FUNCTION,   "native_send_call_func_single_ipi", sys_one)
+
+#define DTK_STABLE_LOCKSTAT(X) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock",                   lock_taken) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock_interruptible",     lock_taken_if_0) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock_killable",          lock_taken_if_0) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "ww_mutex_lock",                lock_taken_if_0) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "ww_mutex_lock_interruptible",  lock_taken_if_0) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_trylock",                lock_taken_if_1) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "ww_mutex_trylock",             lock_taken_if_1) \
+	X("lockstat", "adaptive-block",   TRACEPOINT, "contention_end",               lock_adaptive_block) \
+	X("lockstat", "adaptive-release", FUNCTION,   "mutex_unlock",                 lock_given) \
+	X("lockstat", "adaptive-spin",    TRACEPOINT, "contention_end",               lock_adaptive_spin) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_read_lock",               lock_read) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_read_lock_bh",            lock_read) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_read_lock_irq",           lock_read) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_read_lock_irqsave",       lock_read) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_read",                    lock_read) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_read_interruptible",      lock_read_if_0) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_read_killable",           lock_read_if_0) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_read_trylock",            lock_read_if_1) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_read_trylock",            lock_read_if_1) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_lock",              lock_written) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_lock_bh",           lock_written) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_lock_irq",          lock_written) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_lock_irqsave",      lock_written) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_lock_nested",       lock_written) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_write",                   lock_written) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_write_killable",          lock_written_if_0) \
+	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_trylock",           lock_written_if_1) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_write_trylock",           lock_written_if_1) \
+	X("lockstat", "rw-block",         TRACEPOINT, "contention_end",               lock_rw_block) \
+	X("lockstat", "rw-downgrade",     RETURNS,    "downgrade_write",              lock_taken) \
+	X("lockstat", "rw-release",       FUNCTION,   "_raw_read_unlock",             lock_read_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "_raw_read_unlock_bh",          lock_read_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "_raw_read_unlock_irq",         lock_read_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "_raw_read_unlock_irqrestore",  lock_read_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "up_read",                      lock_read_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "_raw_write_unlock",            lock_written_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "_raw_write_unlock_bh",         lock_written_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "_raw_write_unlock_irq",        lock_written_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "_raw_write_unlock_irqrestore", lock_written_given) \
+	X("lockstat", "rw-release",       FUNCTION,   "up_write",                     lock_written_given) \
+	X("lockstat", "rw-spin",          TRACEPOINT, "contention_end",               lock_rw_spin) \
+	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock",               lock_taken) \
+	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock_bh",            lock_taken) \
+	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock_irq",           lock_taken) \
+	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock_irqsave",       lock_taken) \
+	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_trylock",            lock_taken_if_1) \
+	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_trylock_bh",         lock_taken_if_1) \
+	X("lockstat", "spin-release",     FUNCTION,   "_raw_spin_unlock",             lock_given) \
+	X("lockstat", "spin-release",     FUNCTION,   "_raw_spin_unlock_bh",          lock_given) \
+	X("lockstat", "spin-release",     FUNCTION,   "_raw_spin_unlock_irq",         lock_given) \
+	X("lockstat", "spin-release",     FUNCTION,   "_raw_spin_unlock_irqrestore",  lock_given) \
+	X("lockstat", "spin-spin",        TRACEPOINT, "contention_end",               lock_spin)
+
+#define DTK_STABLE_DTMALLOC(X) \
+	X("dtmalloc", "free",   TRACEPOINT, "kfree",            alloc_kfree) \
+	X("dtmalloc", "free",   TRACEPOINT, "kmem_cache_free",  alloc_cache) \
+	X("dtmalloc", "malloc", TRACEPOINT, "kmalloc",          alloc_kmalloc) \
+	X("dtmalloc", "malloc", TRACEPOINT, "kmem_cache_alloc", alloc_cache)
+
+#define DTK_STABLE_CALLOUT(X) \
+	X("callout_execute", "callout-end",   TRACEPOINT, "hrtimer_expire_exit",  callout_hrtimer) \
+	X("callout_execute", "callout-end",   TRACEPOINT, "timer_expire_exit",    callout_timer) \
+	X("callout_execute", "callout-start", TRACEPOINT, "hrtimer_expire_entry", callout_hrtimer) \
+	X("callout_execute", "callout-start", TRACEPOINT, "timer_expire_entry",   callout_timer)
+
 #define DTK_STABLE(X) \
 	DTK_STABLE_PROC(X) \
 	DTK_STABLE_SCHED(X) \
 	DTK_STABLE_IO(X) \
-	DTK_STABLE_NET(X)
+	DTK_STABLE_NET(X) \
+	DTK_STABLE_VMINFO(X) \
+	DTK_STABLE_SYSINFO(X) \
+	DTK_STABLE_LOCKSTAT(X) \
+	DTK_STABLE_DTMALLOC(X) \
+	DTK_STABLE_CALLOUT(X)
 /* clang-format on */
 
 enum dtk_stable_how {

@@ -12,6 +12,7 @@
 #include "kmod/consumer.h"
 
 #include "kmod/stable.h"
+#include "kmod/waits.h"
 
 #include <linux/list.h>
 #include <linux/module.h>
@@ -113,6 +114,11 @@ struct tracepoint *dt_tracepoint_find(const char *name)
 	return s.found;
 }
 
+static bool dt_reads_waits(const struct dt_tracepoint *t)
+{
+	return t->row && dt_waits_are_for(t->row);
+}
+
 static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
 			     const char *name, const struct dt_stable *row)
 {
@@ -126,8 +132,14 @@ static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
 	t->row = row;
 	t->widths = row ? 0 : site->more & ((1ull << 4 * DTK_ARGS_MAX) - 1);
 	t->tp = dt_tracepoint_find(name);
-	error = t->tp ? tracepoint_probe_register(t->tp, (void *)dt_tracepoint_fire, t)
-		      : -ENOENT;
+	error = t->tp ? 0 : -ENOENT;
+	if (!error && dt_reads_waits(t))
+		error = dt_waits_watch();
+	if (!error) {
+		error = tracepoint_probe_register(t->tp, (void *)dt_tracepoint_fire, t);
+		if (error && dt_reads_waits(t))
+			dt_waits_leave();
+	}
 	if (error) {
 		kfree(t);
 		return error;
@@ -177,6 +189,8 @@ void dt_tracepoint_detach(struct dt_consumer *c)
 	mutex_lock(&dt_tracepoints_lock);
 	list_for_each_entry(t, &c->tracepoints, of_consumer) {
 		dt_take_off(t);
+		if (dt_reads_waits(t))
+			dt_waits_leave();
 		list_del(&t->of_all);
 	}
 	mutex_unlock(&dt_tracepoints_lock);

@@ -65,9 +65,9 @@ def module(t, kernel):
     return folder / "dtrace.ko"
 
 def module_of_the_kernels(t, kernel, name):
-    """brd.ko of drivers/block/brd; newer kernels have theirs compressed."""
+    """drivers/block/brd.ko, say; newer kernels have theirs compressed."""
     fetched(t, kernel)
-    stored = kernels(t) / kernel / "modules/kernel" / f"{name}.ko"
+    stored = kernels(t) / kernel / "modules/kernel" / name
     if stored.exists():
         return stored
     plain = t.scratch / f"modules-{kernel}" / stored.name

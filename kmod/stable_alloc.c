@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * dtmalloc: the kernel's memory. arg0 is its address, arg1 who asks or gives back, arg2 the
+ * cache (struct kmem_cache), 0 of kmalloc(), arg3 how many bytes.
+ */
+#include "kmod/stable.h"
+
+#include <linux/slab.h>
+
+static int dt_memory(u64 address, u64 caller, u64 cache, u64 n_bytes, u64 *out)
+{
+	out[0] = address;
+	out[1] = caller;
+	out[2] = cache;
+	out[3] = n_bytes;
+	return address ? 4 : -1;
+}
+
+static u64 dt_size(u64 cache)
+{
+	return cache ? kmem_cache_size((struct kmem_cache *)cache) : 0;
+}
+
+/* kmalloc(caller, address, wanted, gotten, ...) */
+int dt_choose_alloc_kmalloc(const u64 *in, u64 *out)
+{
+	return dt_memory(in[1], in[0], 0, in[2], out);
+}
+
+/* kmem_cache_alloc(caller, address, cache, ...) */
+int dt_choose_alloc_cache(const u64 *in, u64 *out)
+{
+	return dt_memory(in[1], in[0], in[2], dt_size(in[2]), out);
+}
+
+/* kfree(caller, address): how many bytes they are it does not say */
+int dt_choose_alloc_kfree(const u64 *in, u64 *out)
+{
+	return dt_memory(in[1], in[0], 0, 0, out);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * callout_execute: functions that the clock calls. arg0 is a struct timer_list, or else a
+ * struct hrtimer and arg1 is 1.
+ */
+#include "kmod/stable.h"
+
+int dt_choose_callout_timer(const u64 *in, u64 *out)
+{
+	out[0] = in[0];
+	out[1] = 0;
+	return 2;
+}
+
+int dt_choose_callout_hrtimer(const u64 *in, u64 *out)
+{
+	out[0] = in[0];
+	out[1] = 1;
+	return 2;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * lockstat: locks of the kernel. arg0 is the lock.
+ *
+ * A lock is held when the function that takes it returns, and as long as the one that gives
+ * it back has not been entered. Adaptive locks are mutexes; rw are both those that sleep
+ * (struct rw_semaphore) and those that spin (rwlock_t), told by arg1: 1 of a reader, 0 of a
+ * writer. How long was waited is waits.c's.
+ */
+#include "kmod/stable.h"
+#include "kmod/waits.h"
+
+enum { DT_WRITER, DT_READER };
+
+/* What has returned: value, lock. */
+static int dt_lock(u64 lock, bool held, u64 *out)
+{
+	out[0] = lock;
+	return held ? 1 : -1;
+}
+
+static int dt_rw(u64 lock, bool held, u64 who, u64 *out)
+{
+	out[0] = lock;
+	out[1] = who;
+	return held ? 2 : -1;
+}
+
+/* Functions of three kinds: that cannot fail, of 0 or -errno, of yes or no. */
+int dt_choose_lock_taken(const u64 *in, u64 *out)
+{
+	return dt_lock(in[1], true, out);
+}
+
+int dt_choose_lock_taken_if_0(const u64 *in, u64 *out)
+{
+	return dt_lock(in[1], !(u32)in[0], out);
+}
+
+int dt_choose_lock_taken_if_1(const u64 *in, u64 *out)
+{
+	return dt_lock(in[1], (u32)in[0], out);
+}
+
+int dt_choose_lock_read(const u64 *in, u64 *out)
+{
+	return dt_rw(in[1], true, DT_READER, out);
+}
+
+int dt_choose_lock_read_if_0(const u64 *in, u64 *out)
+{
+	return dt_rw(in[1], !(u32)in[0], DT_READER, out);
+}
+
+int dt_choose_lock_read_if_1(const u64 *in, u64 *out)
+{
+	return dt_rw(in[1], (u32)in[0], DT_READER, out);
+}
+
+int dt_choose_lock_written(const u64 *in, u64 *out)
+{
+	return dt_rw(in[1], true, DT_WRITER, out);
+}
+
+int dt_choose_lock_written_if_0(const u64 *in, u64 *out)
+{
+	return dt_rw(in[1], !(u32)in[0], DT_WRITER, out);
+}
+
+int dt_choose_lock_written_if_1(const u64 *in, u64 *out)
+{
+	return dt_rw(in[1], (u32)in[0], DT_WRITER, out);
+}
+
+/* What is being entered: lock. */
+int dt_choose_lock_given(const u64 *in, u64 *out)
+{
+	return dt_lock(in[0], true, out);
+}
+
+int dt_choose_lock_read_given(const u64 *in, u64 *out)
+{
+	return dt_rw(in[0], true, DT_READER, out);
+}
+
+int dt_choose_lock_written_given(const u64 *in, u64 *out)
+{
+	return dt_rw(in[0], true, DT_WRITER, out);
+}
+
+/* contention_end(lock, result): a wait that got the lock, or null */
+static const struct dt_wait *dt_got(const u64 *in)
+{
+	const struct dt_wait *wait = dt_wait_of(in[0]);
+
+	return wait && !wait->failed ? wait : NULL;
+}
+
+static int dt_waited(const u64 *in, u64 ns, u64 *out)
+{
+	out[0] = in[0];
+	out[1] = ns;
+	return 2;
+}
+
+int dt_choose_lock_adaptive_spin(const u64 *in, u64 *out)
+{
+	const struct dt_wait *wait = dt_got(in);
+
+	if (!wait || !(wait->flags & LCB_F_MUTEX) || wait->slept)
+		return -1;
+	return dt_waited(in, wait->spun_ns, out);
+}
+
+int dt_choose_lock_adaptive_block(const u64 *in, u64 *out)
+{
+	const struct dt_wait *wait = dt_got(in);
+
+	if (!wait || !(wait->flags & (LCB_F_MUTEX | LCB_F_RT)) || !wait->slept)
+		return -1;
+	return dt_waited(in, wait->slept_ns, out);
+}
+
+#define DT_RW (LCB_F_READ | LCB_F_WRITE)
+
+int dt_choose_lock_spin(const u64 *in, u64 *out)
+{
+	const struct dt_wait *wait = dt_got(in);
+
+	if (!wait || (wait->flags & (LCB_F_SPIN | LCB_F_MUTEX | DT_RW)) != LCB_F_SPIN)
+		return -1;
+	return dt_waited(in, wait->spun_ns, out);
+}
+
+int dt_choose_lock_rw_spin(const u64 *in, u64 *out)
+{
+	const struct dt_wait *wait = dt_got(in);
+
+	if (!wait || !(wait->flags & DT_RW) || !(wait->flags & LCB_F_SPIN))
+		return -1;
+	dt_waited(in, wait->spun_ns, out);
+	out[2] = wait->flags & LCB_F_READ ? DT_READER : DT_WRITER;
+	return 3;
+}
+
+/* Of a semaphore's count: a writer has it, and how many readers there are. */
+#define DT_RWSEM_WRITER 1
+#define DT_RWSEM_READERS 8
+
+int dt_choose_lock_rw_block(const u64 *in, u64 *out)
+{
+	const struct dt_wait *wait = dt_got(in);
+
+	if (!wait || !(wait->flags & DT_RW) || wait->flags & LCB_F_SPIN)
+		return -1;
+	dt_waited(in, wait->slept_ns, out);
+	out[2] = wait->flags & LCB_F_READ ? DT_READER : DT_WRITER;
+	if (wait->flags & LCB_F_PERCPU)
+		return 3;
+	out[3] = wait->rwsem & DT_RWSEM_WRITER;
+	out[4] = out[3] || (s64)wait->rwsem < 0 ? 0 : wait->rwsem >> DT_RWSEM_READERS;
+	return 5;
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""vminfo, sysinfo, lockstat, dtmalloc, callout_execute: what a program asks the kernel for so often is
+counted so often."""
+from machines import *
+
+def counts(output):
+    """By the words before the number, of lines that end in one."""
+    lines = [line.split() for line in output.lines()]
+    return {" ".join(line[:-1]): int(line[-1]) for line in lines if line[-1].isdigit()}
+
+def counted(probes, what, n, more=""):
+    return script(f"""dtrace -qn '{probes} /execname == "counted"/ {{ @[probename{more}] = sum(arg0); }}' -c './counted {what} {n}'""")
+
+CHILDREN = "sysinfo:::sysfork, sysinfo:::sysvfork, sysinfo:::nthreads"
+
+@counted(CHILDREN, "forks", 50)
+def forks_are_counted(output):
+    equal(counts(output), {"nthreads": 50, "sysfork": 50})
+
+@counted(CHILDREN, "vforks", 50)
+def vforks_are_counted_by_themselves(output):
+    equal(counts(output), {"nthreads": 50, "sysvfork": 50})
+
+@counted(CHILDREN, "threads", 50)
+def threads_are_no_forks(output):
+    equal(counts(output), {"nthreads": 50})
+
+@counted("sysinfo:::*read*, sysinfo:::*writ*", "reads", 500)
+def reads_and_what_they_read_are_counted(output):
+    n = counts(output)
+    equal((n.get("sysread"), n.get("readch"), n.get("syswrite")), (500, 500, None))
+
+@counted("vminfo:::", "zeroes", 1000)
+def a_page_that_is_touched_is_filled_with_zeroes(output):
+    n = counts(output)
+    if not (1000 <= n["zfod"] <= 1004 and 1000 <= n["as_fault"] <= 1020) or n.get("cow_fault") or n.get("prot_fault"):
+        raise AssertionError(str(n))
+
+@script("""dtrace -qn 'vminfo::: /execname == "copies"/ { @[probename] = sum(arg0); }' -c './counted copies 1000'""")
+def a_page_that_a_child_writes_to_is_copied(output):
+    n = counts(output)
+    equal((n["cow_fault"], n["prot_fault"], n.get("zfod")), (1000, 1000, None))
+
+@script("""insmod loop.ko
+dd if=/dev/zero of=/tmp/disk bs=4k count=1024 && losetup /dev/loop0 /tmp/disk
+dtrace -qn 'vminfo:::fspgin, vminfo:::pgpgin, vminfo:::anonpgin { @[probename] = sum(arg0); }
+    vminfo:::pgin, sysinfo:::bread { @n[probename] = count(); }' -c 'dd if=/dev/loop0 of=/dev/null bs=4k'
+losetup -d /dev/loop0
+rmmod loop""")
+def pages_of_a_disk_are_paged_in(output):
+    n = counts(output)
+    equal((n.get("fspgin"), n.get("pgpgin"), n.get("anonpgin")), (1024, 1024, None))
+    equal(n["pgin"], n["bread"])
+
+@script("""
+cat >w.sh <<EOF
+insmod loop.ko
+rmmod loop
+EOF
+dtrace -qn 'sysinfo:::modload, sysinfo:::modunload { @[probename] = sum(arg0); }' -c 'sh w.sh'""")
+def modules_come_and_go(output):
+    equal(counts(output), {"modload": 1, "modunload": 1})
+
+@script("""dtrace -qn 'lockstat:::adaptive-acquire, lockstat:::adaptive-release /execname == "counted"/ {
+    @[probename, func(caller)] = count(); }' -c './counted locks 1000'""")
+def a_mutex_is_taken_and_given_back(output):
+    n = counts(output)
+    equal((n["adaptive-acquire vmlinux`pipe_write"], n["adaptive-release vmlinux`pipe_write"]), (1000, 1000))
+
+@script("""dtrace -qn 'lockstat:::rw-acquire, lockstat:::rw-release /execname == "counted" && arg1 == 1/ {
+    @[probename, func(caller)] = count(); }' -c './counted readers 1000'""")
+def a_reader_takes_a_lock_and_gives_it_back(output):
+    n = {name: count for name, count in counts(output).items() if "mincore" in name}
+    equal(sorted((name.split()[0], count) for name, count in n.items()), [("rw-acquire", 1000), ("rw-release", 1000)])
+
+@script("""dtrace -qn 'lockstat:::adaptive-block /execname == "counted" && arg1 > 1000000/ { printf("%d\\n", arg1 / 1000000); }' \
+    -c './counted held 200'""")
+def waiting_is_as_long_as_the_lock_was_held(output):
+    waits = [int(line) for line in output.lines()]
+    if len(waits) != 1 or not 100 <= waits[0] <= 230:
+        raise AssertionError(f"{waits} ms")
+
+@script("""dtrace -qn 'lockstat:::adaptive-block, lockstat:::adaptive-spin, sysinfo:::mutex_adenters /execname == "counted"/ {
+    @[probeprov] = count(); }' -c './counted waits 2000'""")
+def who_finds_a_mutex_taken_spins_or_blocks(output):
+    n = counts(output)
+    if not n["lockstat"] or n["lockstat"] != n["sysinfo"]:
+        raise AssertionError(str(n))
+
+@script("""./counted waits 1000000 &
+dtrace -qn 'lockstat::: { @[probename] = count(); } sysinfo::: { @[probename] = count(); } tick-3s { exit(0); }'
+kill $!
+""")
+def all_locks_at_once_are_survived(output):
+    n = counts(output)
+    for kind in "adaptive", "spin", "rw":
+        taken, given = n[f"{kind}-acquire"], n[f"{kind}-release"]
+        if abs(taken - given) > 10 + taken / 100:
+            raise AssertionError(f"{kind}: {taken} and {given}")
+
+@script("""dtrace -qn 'dtmalloc:::malloc { @[probename] = sum(arg3); } dtmalloc:::free { @n[probename] = count(); }
+    callout_execute::: { @n[probename] = count(); } tick-2s { exit(0); }'""")
+def memory_and_timers_of_the_kernel_are_told(output):
+    n = counts(output)
+    if not (n["malloc"] > 1000 and n["free"] > 10 and n["callout-start"] > 100):
+        raise AssertionError(str(n))
+    if abs(n["callout-start"] - n["callout-end"]) > 4:
+        raise AssertionError(str(n))
+
+@script("dmesg")
+def the_kernel_has_complained_of_nothing(output):
+    kernel_is_clean(output.text)
+
+if __name__ == "__main__":
+    main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/loop.ko"]))
