@@ -113,6 +113,30 @@ bool find_in(dtrace_hdl& session, const dt::Module& module, std::string_view nam
     return true;
 }
 
+void show_kernel(const dt::KernelSymbols::Symbol& found, Elf64_Sym& sym)
+{
+    sym.st_value = found.addr;
+    sym.st_size = found.n_bytes;
+    sym.st_info = ELF64_ST_INFO(found.is_global ? STB_GLOBAL : STB_LOCAL,
+                                found.is_function ? STT_FUNC : STT_OBJECT);
+    sym.st_shndx = SHN_ABS;
+}
+
+int find_in_kernel(dtrace_hdl& session, const char* name, Elf64_Sym* sym,
+                   dtrace_syminfo_t* info)
+{
+    auto found = session.processes.kernel().find("", name);
+    if (!found)
+        return session.fail(EDT_NOSYM, found.error().text);
+    if (sym != nullptr) {
+        *sym = {};
+        show_kernel(*found, *sym);
+    }
+    if (info != nullptr)
+        *info = {session.keep(std::string(found->module)), session.keep(name), 0};
+    return 0;
+}
+
 } // namespace
 
 extern "C" {
@@ -148,6 +172,8 @@ int dtrace_object_info(dtrace_hdl_t* dtp, const char* object, dtrace_objinfo_t* 
 int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* name,
                           Elf64_Sym* sym, dtrace_syminfo_t* info)
 {
+    if (object == DTRACE_OBJ_KMODS)
+        return find_in_kernel(*dtp, name, sym, info);
     Elf64_Sym found{};
     auto modules = dtp->modules_called(object);
     if (modules.empty())

@@ -169,7 +169,8 @@ def everything_is_installed_and_nothing_else(t):
                   "include/dtrace/usdt_names.h",
                   "cmake/dtrace-usdt/dtrace-usdt-config-version.cmake", "cmake/dtrace-usdt/dtrace-usdt-config.cmake", "libdtrace.so", "libdtrace.so.N", "libdtrace.so.N", "libdtrace-usdt.a",
                   "libdtrace-usdt.so", "libdtrace-usdt.so.N", "libdtrace-usdt.so.N", "pkgconfig/dtrace-usdt.pc",
-                  "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "sbin/dtrace", "share/man/man1/dtrace.1",
+                  "pkgconfig/libdtrace.pc", "pkgconfig/libdtrace-usdt.pc", "sbin/dtrace", "sbin/lockstat",
+                  "share/man/man1/dtrace.1", "share/man/man1/lockstat.1",
                   *python]))
     # The build folder may be gone: nothing looks there.
     for name in files:

@@ -620,13 +620,14 @@ void dtrace_aggregate_clear(dtrace_hdl_t* dtp);
 
 /* --- symbols of a traced process --- */
 int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size_t len);
-/* Of the kernel: a number, as long as nothing here knows its symbols. */
+/* Of the kernel: "vmlinux`vfs_read+0x1"; a number when its symbols may not be seen. */
 int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len);
 
 /*
  * An object is a module as D names it: "a.out", "libc.so.6", "pid42`libc.so.6"; the
  * first traced process is meant where none is named. EVERY and UMODS are all modules of
- * it; KMODS are the kernel's, which are not there: EDT_NOMOD. Names that are returned live
+ * it; KMODS are the kernel's, in which dtrace_lookup_by_name() looks for a symbol, and which
+ * are not there for all else: EDT_NOMOD. Names that are returned live
  * as long as the handle.
  */
 #define DTRACE_OBJ_EXEC ((const char*)0L)

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// The table of flags, and getopt over it.
+#include "arguments.hpp"
+
+#include "report.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <getopt.h>
+
+namespace {
+
+struct Flag {
+    char letter;
+    const char* argument; // null: none
+    const char* help;
+};
+
+constexpr Flag flags[] = {
+    {'C', nullptr, "watch contention (the default)"},
+    {'H', nullptr, "watch holds"},
+    {'A', nullptr, "watch all lock events: -C -H"},
+    {'I', nullptr, "watch profiling interrupts"},
+    {'E', nullptr, "watch errors: there are none on Linux"},
+    {'e', "events", "watch these: 0,4-7,32"},
+    {'i', "rate", "of profiling interrupts, per second on each CPU (97)"},
+    {'b', nullptr, "lock, caller and count alone"},
+    {'t', nullptr, "times, too (the default)"},
+    {'h', nullptr, "distributions of times, too"},
+    {'s', "depth", "stacks, too"},
+    {'n', "nrecords", "how many different records there is room for (10000)"},
+    {'l', "lock[,size]", "only this lock; may be said several times"},
+    {'d', "duration", "only what took so long, in ns"},
+    {'f', "func[,size]", "only what this function caused; several times, too"},
+    {'T', nullptr, "each event by itself"},
+    {'c', nullptr, "locks of one array as one"},
+    {'k', nullptr, "callers by their functions"},
+    {'g', nullptr, "by all functions that led to the event"},
+    {'w', nullptr, "whoever caused it"},
+    {'W', nullptr, "whichever lock it is"},
+    {'R', nullptr, "events per second instead of counts"},
+    {'p', nullptr, "for programs: fields with tabs between"},
+    {'P', nullptr, "sort by count * time"},
+    {'D', "count", "only so many rows of each event"},
+    {'o', "file", "write to a file"},
+    {'x', "opt[=val]", "set an option of DTrace"},
+    {'V', nullptr, "show the D program on stderr"},
+};
+
+[[noreturn]] void usage()
+{
+    std::fputs("Usage: lockstat [options] command [args]\n\n", stderr);
+    for (const Flag& flag : flags)
+        std::fprintf(stderr, "  -%c %-12s %s\n", flag.letter,
+                     flag.argument != nullptr ? flag.argument : "", flag.help);
+    std::fputs("\n  ID kind event\n", stderr);
+    for (const Event& event : all_events())
+        std::fprintf(stderr, "  %2d   -%c  %s\n", event.id, event.kind, event.name);
+    std::exit(2);
+}
+
+unsigned long number(char flag, const char* text, unsigned long least,
+                     unsigned long most)
+{
+    char* end = nullptr;
+    errno = 0;
+    unsigned long value = std::strtoul(text, &end, 0);
+    if (errno != 0 || end == text || *end != '\0' || *text == '-' || value < least ||
+        value > most)
+        die(nullptr, "-%c takes a number from %lu to %lu, not '%s'", flag, least, most,
+            text);
+    return value;
+}
+
+void add_kind(Arguments& args, char kind)
+{
+    for (const Event& event : all_events())
+        if (event.kind == kind)
+            args.events.set(static_cast<std::size_t>(event.id));
+}
+
+void add_range(Arguments& args, const std::string& range)
+{
+    std::size_t dash = range.find('-');
+    unsigned long first =
+        number('e', range.substr(0, dash).c_str(), 0, n_event_ids - 1);
+    unsigned long last =
+        dash == std::string::npos
+            ? first
+            : number('e', range.c_str() + dash + 1, first, n_event_ids - 1);
+    bool any = false;
+    for (const Event& event : all_events()) {
+        auto id = static_cast<unsigned long>(event.id);
+        if (id < first || id > last)
+            continue;
+        args.events.set(id);
+        any = true;
+    }
+    if (!any)
+        die(nullptr, "-e %s: there is no such event; lockstat alone lists them",
+            range.c_str());
+}
+
+void add_events(Arguments& args, const std::string& list)
+{
+    for (std::size_t at = 0; at <= list.size();) {
+        std::size_t end = std::min(list.find(',', at), list.size());
+        add_range(args, list.substr(at, end - at));
+        at = end + 1;
+    }
+}
+
+Place place(char flag, const std::string& text)
+{
+    std::size_t comma = text.find(',');
+    Place place{text.substr(0, comma), 0};
+    if (comma != std::string::npos)
+        place.n_bytes = number(flag, text.c_str() + comma + 1, 1, 1ul << 40);
+    if (place.name.empty())
+        die(nullptr, "-%c needs a name or an address", flag);
+    return place;
+}
+
+void take_option(Arguments& args, const std::string& text)
+{
+    std::size_t equals = text.find('=');
+    args.options.emplace_back(text.substr(0, equals), equals == std::string::npos
+                                                          ? ""
+                                                          : text.substr(equals + 1));
+}
+
+void take(Arguments& args, char flag, const char* value)
+{
+    constexpr unsigned long most = 1ul << 31, deepest = 50;
+    switch (flag) {
+    case 'C':
+    case 'H':
+    case 'I':
+        add_kind(args, flag);
+        break;
+    case 'A':
+        add_kind(args, 'C'), add_kind(args, 'H');
+        break;
+    case 'E':
+        die(nullptr, "-E: the Linux kernel tells of no errors with locks");
+    case 'e':
+        add_events(args, value);
+        break;
+    case 'i':
+        args.rate = number(flag, value, 1, 10000);
+        break;
+    case 'b':
+        args.detail = Detail::Basic;
+        break;
+    case 't':
+        args.detail = Detail::Times;
+        break;
+    case 'h':
+        args.detail = Detail::Histogram;
+        break;
+    case 's':
+        args.detail = Detail::Stacks;
+        args.depth = static_cast<unsigned>(number(flag, value, 1, deepest));
+        break;
+    case 'n':
+        args.n_records = number(flag, value, 1, most);
+        break;
+    case 'l':
+        args.locks.push_back(place(flag, value));
+        break;
+    case 'd':
+        args.shortest_ns = number(flag, value, 0, ~0ul);
+        break;
+    case 'f':
+        args.functions.push_back(place(flag, value));
+        break;
+    case 'T':
+        args.traced = true;
+        break;
+    case 'c':
+        args.arrays_joined = true;
+        break;
+    case 'k':
+        args.functions_joined = true;
+        break;
+    case 'g':
+        args.generated = true;
+        break;
+    case 'w':
+        args.any_caller = true;
+        break;
+    case 'W':
+        args.any_lock = true;
+        break;
+    case 'R':
+        args.rates = true;
+        break;
+    case 'p':
+        args.parsable = true;
+        break;
+    case 'P':
+        args.by_product = true;
+        break;
+    case 'D':
+        args.top = number(flag, value, 1, most);
+        break;
+    case 'o':
+        args.output = value;
+        break;
+    case 'x':
+        take_option(args, value);
+        break;
+    case 'V':
+        args.program_shown = true;
+        break;
+    default:
+        usage();
+    }
+}
+
+} // namespace
+
+Arguments parse_arguments(int argc, char* argv[])
+{
+    std::string letters = "+";
+    for (const Flag& flag : flags) {
+        letters += flag.letter;
+        if (flag.argument != nullptr)
+            letters += ':';
+    }
+    Arguments args;
+    for (int flag = 0; (flag = getopt(argc, argv, letters.c_str())) != -1;)
+        take(args, static_cast<char>(flag), optarg);
+    args.command.assign(argv + optind, argv + argc);
+    if (args.command.empty())
+        usage();
+    args.command.push_back(nullptr);
+    if (args.events.none())
+        add_kind(args, 'C');
+    return args;
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""lockstat(1) on a program that takes one mutex of the kernel N times."""
+import re
+
+from machines import *
+
+def rows(output, event):
+    """The table of an event: its number of events, and each row's words."""
+    text = re.split(rf"^{re.escape(event)}: ", output.text, flags=re.M)[1]
+    lines = re.split(r"\n\n(?=[A-Z][^\n]*: \d)", text)[0].splitlines()
+    return int(lines[0].split()[0]), [line.split() for line in lines if re.match(r" *\d+ +\d+% ", line)]
+
+@script("lockstat -kH -f pipe_write ./counted locks 500")
+def holds_of_a_mutex_are_counted(output):
+    n, table = rows(output, "Adaptive mutex hold")
+    mine = [row for row in table if row[0] == "500"]
+    equal(len(mine), 1)
+    equal((mine[0][1:4], mine[0][6]), (["100%", "100%", "0.00"], "pipe_write"))
+    contains(output.text, "Count indv cuml rcnt     nsec Lock                   Caller                  \n" + 79 * "-" + "\n")
+
+@script("lockstat -kW -e 1 -d 50000000 ./counted held 200")
+def a_wait_is_as_long_as_the_lock_was_held(output):
+    n, table = rows(output, "Adaptive mutex block")
+    equal((n, len(table), table[0][6]), (1, 1, "pipe_write"))
+    if not 100e6 <= int(table[0][4]) <= 230e6:
+        raise AssertionError(table[0][4])
+
+@script("lockstat -H -k -l tasklist_lock ./counted forks 20")
+def a_lock_is_watched_by_its_name(output):
+    n, table = rows(output, "R/W writer hold")
+    equal({row[5] for row in table}, {"tasklist_lock"})
+    equal([row[0] for row in table if row[6] == "copy_process"], ["20"])
+
+@script("lockstat -kH -P sleep 1")
+def a_lock_that_the_scheduler_hands_over_is_not_held_for_long(output):
+    n, table = rows(output, "Spin lock hold")
+    for row in table:
+        if row[6].startswith("finish_task_switch") and int(row[4]) > 2_000_000:
+            raise AssertionError(str(row))
+
+@script("lockstat -s 4 -D 1 -e 0-1 ./counted waits 2000; lockstat -R -b -D 1 -e 0-1 -o out ./counted waits 500; cat out")
+def stacks_and_distributions_are_printed(output):
+    contains(output.text, "      nsec ------ Time Distribution ------ count     Stack\n")
+    if not re.search(r"^ +\d+ \|@+ +\d+ +pipe_(read|write)\+0x", output.text, re.M):
+        raise AssertionError("no caller beside the distribution")
+    contains(output.text, "ops/s indv cuml rcnt Lock                   Caller")
+
+@script("lockstat -kIW -i 200 sleep 1; lockstat -gIW -i 200 sleep 1")
+def profiling_tells_where_processors_are(output):
+    n, table = rows(output, "Profiling interrupt")
+    if not 100 <= n <= 500:
+        raise AssertionError(f"{n} interrupts")
+    contains(output.text, "Count genr cuml rcnt     nsec CPU+PIL")
+    contains(output.text, "cpu_startup_entry")
+
+@script("""lockstat; echo $?
+lockstat -E true; echo $?
+lockstat -e 17 true; echo $?
+lockstat -i fast true; echo $?
+lockstat -l no_such_lock true; echo $?
+lockstat /no/such; echo $?""")
+def what_is_wrong_is_said(output):
+    for text in ["Usage: lockstat [options] command [args]", "  56   -I  Profiling interrupt\n2\n",
+                 "lockstat: -E: the Linux kernel tells of no errors with locks\n1\n",
+                 "lockstat: -e 17: there is no such event; lockstat alone lists them\n1\n",
+                 "lockstat: -i takes a number from 1 to 10000, not 'fast'\n1\n",
+                 "lockstat: cannot find no_such_lock: the kernel has no symbol no_such_lock\n1\n",
+                 "lockstat: cannot run /no/such: No such file or directory\n"]:
+        contains(output.text, text)
+
+@script("""lockstat -p -H -w -D 2 ./counted locks 500; lockstat -T -p -e 32 -f pipe_write ./counted locks 50 | grep -c pipe_write""")
+def fields_are_for_programs(output):
+    lines = [line.split("\t") for line in output.lines()]
+    equal([line[0] for line in lines[:2]], ["32", "32"])
+    if int(lines[-1][0]) < 50:
+        raise AssertionError(str(lines[-1]))
+
+@script("dmesg")
+def the_kernel_has_complained_of_nothing(output):
+    kernel_is_clean(output.text)
+
+if __name__ == "__main__":
+    main(in_machines(globals(), files=["victims/counted", "../cmd/lockstat/lockstat"]))
