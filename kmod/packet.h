@@ -20,7 +20,7 @@ struct dtk_packet {
 	dt_u32 state, old_state;	       /* the kernel's TCP_* */
 	dt_u32 flags;			       /* TCP's, where transport is 0 */
 	dt_u32 received;		       /* to is here, else from */
-	dt_u32 pad;
+	dt_u32 hz;			       /* ticks of a second, in which the kernel counts */
 };
 
 #define DTK_PACKET_ARGS 6 /* which probes have at most: the packet lies behind them */

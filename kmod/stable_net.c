@@ -37,6 +37,7 @@ static struct dtk_packet *dt_packet(u64 *out)
 	int i;
 
 	memset(p, 0, sizeof(*p));
+	p->hz = HZ;
 	for (i = 0; i < DTK_PACKET_ARGS; i++)
 		out[i] = (u64)p;
 	return p;

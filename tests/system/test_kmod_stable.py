@@ -103,6 +103,8 @@ EOF
 dtrace -qn '
 tcp:::connect-request { printf("request %s:%d %d\\n", args[2]->ip_daddr, args[4]->tcp_dport, args[3]->tcps_rport); }
 tcp:::connect-established { printf("established %s:%d\\n", args[2]->ip_saddr, args[4]->tcp_sport); }
+tcp:::connect-established { printf("rto %d mss %d window %d\\n", args[3]->tcps_rto >= 200 && args[3]->tcps_rto <= 3000,
+    args[3]->tcps_mss > 500, args[3]->tcps_cwnd); }
 tcp:::accept-established { printf("accepted %s:%d\\n", args[2]->ip_daddr, args[4]->tcp_dport); }
 tcp:::state-change /args[3]->tcps_state == TCP_STATE_ESTABLISHED/
     { printf("%s\\n", tcp_state_string[args[5]->tcps_state]); }
@@ -114,7 +116,7 @@ wc -c <got
 
 def a_connection_is(output, address, protocols):
     for line in [f"request {address}:1234 1234", f"established {address}:1234", f"accepted {address}:1234", "state-syn-sent",
-                 "state-syn-received"]:
+                 "state-syn-received", "rto 1 mss 1 window 10"]:
         equal(output.lines().count(line), 1, line)
     equal(output.lines()[-1], "100000")
     has(rows(output), ("send", address, "100000"), ("receive", address, "100000"))

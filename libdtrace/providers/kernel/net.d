@@ -14,7 +14,7 @@ struct dtk_packet {
 	uint32_t state, old_state;
 	uint32_t flags;
 	uint32_t received;
-	uint32_t pad;
+	uint32_t hz;
 };
 
 typedef struct pktinfo {

@@ -115,7 +115,7 @@ translator tcpsinfo_t < struct dtk_packet *p > {
 	tcps_rcv_ws = p->sk ? ((struct tcp_sock *)p->sk)->rx_opt.rcv_wscale : 0;
 	tcps_cwnd = p->sk ? ((struct tcp_sock *)p->sk)->snd_cwnd : 0;
 	tcps_cwnd_ssthresh = p->sk ? ((struct tcp_sock *)p->sk)->snd_ssthresh : 0;
-	tcps_rto = p->sk ? ((struct inet_connection_sock *)p->sk)->icsk_rto * (*(uint64_t *)&`tick_nsec / 1000000) : 0;
+	tcps_rto = p->sk ? ((struct inet_connection_sock *)p->sk)->icsk_rto * 1000 / p->hz : 0;
 	tcps_mss = p->sk ? ((struct tcp_sock *)p->sk)->mss_cache : 0;
 	tcps_srtt = p->sk ? ((struct tcp_sock *)p->sk)->srtt_us >> 3 : 0;
 	tcps_retransmit = p->sk ? ((struct inet_connection_sock *)p->sk)->icsk_retransmits : 0;

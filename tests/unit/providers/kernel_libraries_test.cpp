@@ -72,6 +72,7 @@ TEST(KernelLibraries, APacketIsTheModules)
         MEMBER(old_state),
         MEMBER(flags),
         MEMBER(received),
+        MEMBER(hz),
 #undef MEMBER
     };
     for (auto [name, offset] : members) {
