@@ -3,7 +3,7 @@
     @script('''dtrace -qn 'fbt::vfs_read:entry { exit(0); }' ''')
     def a_function_of_the_kernel_is_probed(output): equal(output.status, 0)
 
-    main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd"]))
+    main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd.ko"]))
 
 All scripts of a suite run one after the other in one boot of each kernel, the module loaded, dtrace in
 the PATH; each check is then called once for each kernel. A script that does not end in a minute is

@@ -179,5 +179,5 @@ def the_kernel_has_complained_of_nothing(output):
 
 if __name__ == "__main__":
     main(in_machines(globals(), files=["victims/datagrams"],
-                     modules=["drivers/block/brd", "fs/ext4/ext4", "fs/jbd2/jbd2", "fs/mbcache", "lib/crc16",
-                              "crypto/crc32c_generic"]))
+                     modules=["drivers/block/brd.ko", "fs/ext4/ext4.ko", "fs/jbd2/jbd2.ko", "fs/mbcache.ko", "lib/crc16.ko",
+                              "crypto/crc32c_generic.ko"]))
