@@ -9,7 +9,7 @@ All scripts of a suite run one after the other in one boot of each kernel, the m
 the PATH; each check is then called once for each kernel. A script that does not end in a minute is
 killed (some have longer), and one that takes the kernel down is told with the kernel's log.
 """
-import dataclasses, functools, lzma, pathlib, re, subprocess, sys
+import concurrent.futures, dataclasses, functools, lzma, pathlib, re, subprocess, sys
 
 from harness import *
 
@@ -76,17 +76,17 @@ def module_of_the_kernels(t, kernel, name):
     return plain
 
 class Boots:
-    """The outputs of all scripts, by kernel; each kernel is booted when first asked for."""
+    """The outputs of all scripts, by kernel; the machines run side by side."""
     def __init__(self, checks, files, modules, memory):
         self.checks, self.files, self.modules, self.memory = checks, files, modules, memory
         self.outputs = {}
 
     def of(self, t, kernel):
-        if kernel not in self.outputs:
-            self.outputs[kernel] = None
-            self.outputs[kernel] = self.boot(t, kernel)
-        if self.outputs[kernel] is None:
-            raise AssertionError(f"the machine with {kernel} did not come up")
+        if not self.outputs:
+            for each in KERNELS:
+                module(t, each)
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                self.outputs = dict(zip(KERNELS, pool.map(lambda each: self.boot(t, each), KERNELS)))
         return self.outputs[kernel]
 
     def boot(self, t, kernel):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pid and USDT probes by uprobes, in machines of their own on Debian's kernels: each kernel is
 booted once, does all that STORY says, and each test looks at its part of what came."""
-import functools, re, subprocess
+import concurrent.futures, functools, re, subprocess
 
 from harness import *
 from test_vm import KERNELS, fetched, in_vm, kernels
@@ -118,6 +118,10 @@ def compiled(t, out, *flags):
                     "-o", out], check=True)
     return str(out)
 
+@functools.cache
+def static_probes(t):
+    return compiled(t, t.scratch / "kinds"), compiled(t, t.scratch / "kinds_semaphores", "-DSEMAPHORES")
+
 def story(t, kernel):
     """What came in each part."""
     came = told(t, kernel)
@@ -137,8 +141,7 @@ def told(t, kernel):
     (t.scratch / "kinds.d").write_text(PROGRAM)
     (t.scratch / "story").write_text(STORY)
     files = [module / "dtrace.ko", t.dtrace, t.scratch / "counts.d", t.scratch / "kinds.d", t.scratch / "story",
-             compiled(t, t.scratch / "kinds"), compiled(t, t.scratch / "kinds_semaphores", "-DSEMAPHORES"),
-             *map(t.victim, ("uprobed", "uprobe_requests", "forker", "dlopener", "waiter", "plugin.so"))]
+             *static_probes(t), *map(t.victim, ("uprobed", "uprobe_requests", "forker", "dlopener", "waiter", "plugin.so"))]
     done = in_vm(t, "--kernel", kernel, "--timeout", "280", *(word for file in files for word in ("--file", str(file))), "sh", "story")
     parts = re.split(r"^== (\S+)\n", done.stdout, flags=re.M)
     if "end" not in parts:
@@ -146,6 +149,9 @@ def told(t, kernel):
     return dict(zip(parts[1::2], parts[2::2]))
 
 def of_each(t, part):
+    static_probes(t)
+    with concurrent.futures.ThreadPoolExecutor() as pool: # the machines run side by side
+        list(pool.map(lambda kernel: story(t, kernel), KERNELS))
     return [(kernel, story(t, kernel)[part]) for kernel in KERNELS]
 
 def each_is(t, part, want):
@@ -271,4 +277,4 @@ def the_module_can_go_afterwards_and_the_kernel_has_not_complained(t):
     each_is(t, "kernel", "")
 
 if __name__ == "__main__":
-    main(tests_in(globals(), in_vm, fetched, kernels, compiled, story, told, of_each, each_is, table))
+    main(tests_in(globals(), static_probes, in_vm, fetched, kernels, compiled, story, told, of_each, each_is, table))
