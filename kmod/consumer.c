@@ -33,21 +33,31 @@ static bool destructive;
 module_param(destructive, bool, 0644);
 MODULE_PARM_DESC(destructive, "D programs may use destructive actions (with dtrace -w)");
 
-static int dt_open(struct inode *inode, struct file *file)
+struct dt_consumer *dt_consumer_make(void)
 {
-	struct dt_consumer *c;
+	struct dt_consumer *c = kzalloc(sizeof(*c), GFP_KERNEL);
 
-	if (!perfmon_capable())
-		return -EACCES;
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
-		return -ENOMEM;
+		return NULL;
 	mutex_init(&c->lock);
 	INIT_LIST_HEAD(&c->tracepoints);
 	INIT_LIST_HEAD(&c->timers);
 	INIT_LIST_HEAD(&c->uprobes);
-	file->private_data = c;
-	return 0;
+	return c;
+}
+
+void dt_consumer_free(struct dt_consumer *c)
+{
+	vfree(c->arena);
+	kfree(c);
+}
+
+static int dt_open(struct inode *inode, struct file *file)
+{
+	if (!perfmon_capable())
+		return -EACCES;
+	file->private_data = dt_consumer_make();
+	return file->private_data ? 0 : -ENOMEM;
 }
 
 void dt_detach_all(struct dt_consumer *c)
@@ -64,8 +74,9 @@ static int dt_release(struct inode *inode, struct file *file)
 	struct dt_consumer *c = file->private_data;
 
 	dt_detach_all(c);
-	vfree(c->arena);
-	kfree(c);
+	if (c->replaced)
+		dt_consumer_free(c->replaced);
+	dt_consumer_free(c);
 	return 0;
 }
 
@@ -102,6 +113,24 @@ static int dt_config_check(struct dt_arena_config *config)
 	return 0;
 }
 
+int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a)
+{
+	int error = dt_config_check(&a->config);
+
+	if (error)
+		return error;
+	dt_arena_layout(&a->config, &a->program_bytes, &a->total_bytes);
+	if (a->total_bytes / PAGE_SIZE > totalram_pages() / 2)
+		return -ENOMEM;
+	c->arena = vmalloc_user(a->total_bytes);
+	if (!c->arena)
+		return -ENOMEM;
+	dt_arena_init(c->arena, &a->config);
+	c->program_bytes = a->program_bytes;
+	c->total_bytes = a->total_bytes;
+	return 0;
+}
+
 static long dt_make_arena(struct dt_consumer *c, struct dtk_arena __user *user)
 {
 	struct dtk_arena *a;
@@ -112,24 +141,9 @@ static long dt_make_arena(struct dt_consumer *c, struct dtk_arena __user *user)
 	a = memdup_user(user, sizeof(*a));
 	if (IS_ERR(a))
 		return PTR_ERR(a);
-	error = dt_config_check(&a->config);
-	if (!error) {
-		dt_arena_layout(&a->config, &a->program_bytes, &a->total_bytes);
-		if (a->total_bytes / PAGE_SIZE > totalram_pages() / 2)
-			error = -ENOMEM;
-	}
-	if (!error) {
-		c->arena = vmalloc_user(a->total_bytes);
-		if (!c->arena)
-			error = -ENOMEM;
-	}
-	if (!error) {
-		dt_arena_init(c->arena, &a->config);
-		c->program_bytes = a->program_bytes;
-		c->total_bytes = a->total_bytes;
-		if (copy_to_user(user, a, sizeof(*a)))
-			error = -EFAULT;
-	}
+	error = dt_arena_make(c, a);
+	if (!error && copy_to_user(user, a, sizeof(*a)))
+		error = -EFAULT;
 	kfree(a);
 	return error;
 }
@@ -161,8 +175,7 @@ static long dt_load_program(struct dt_consumer *c, struct dtk_load __user *user)
 	return error;
 }
 
-/* The next text of a list, behind whose end is a NUL. */
-static const char *dt_next(const char **at, const char *end)
+const char *dt_next(const char **at, const char *end)
 {
 	const char *text = *at;
 
@@ -172,12 +185,27 @@ static const char *dt_next(const char **at, const char *end)
 	return text;
 }
 
+long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done)
+{
+	const char *part[4];
+	int i;
+
+	for (*n_done = 0; *n_done < n; ++*n_done) {
+		for (i = 0; i < 4; i++)
+			part[i] = dt_next(&at, end);
+		if (!part[3])
+			return -EINVAL;
+		if (!dt_probe_add(c->arena, part[0], part[1], part[2], part[3]))
+			return -ENOSPC;
+		cond_resched();
+	}
+	return 0;
+}
+
 static long dt_add_probes(struct dt_consumer *c, struct dtk_list *list)
 {
-	const char *at, *end, *part[4];
 	char *names;
-	long error = 0;
-	int i;
+	long error;
 
 	if (list->bytes > DT_MAX_NAMES)
 		return -E2BIG;
@@ -186,21 +214,9 @@ static long dt_add_probes(struct dt_consumer *c, struct dtk_list *list)
 	names = vmemdup_user((void __user *)list->at, list->bytes);
 	if (IS_ERR(names))
 		return PTR_ERR(names);
-	if (names[list->bytes - 1]) {
-		kvfree(names);
-		return -EINVAL;
-	}
-	at = names;
-	end = names + list->bytes;
-	for (list->n_done = 0; list->n_done < list->n && !error; list->n_done += !error) {
-		for (i = 0; i < 4; i++)
-			part[i] = dt_next(&at, end);
-		if (!part[3])
-			error = -EINVAL;
-		else if (!dt_probe_add(c->arena, part[0], part[1], part[2], part[3]))
-			error = -ENOSPC;
-		cond_resched();
-	}
+	error = names[list->bytes - 1] ? -EINVAL
+				       : dt_names_add(c, names, names + list->bytes, list->n,
+						      &list->n_done);
 	kvfree(names);
 	return error;
 }
@@ -266,7 +282,7 @@ static bool dt_is_site(const struct dt_arena *arena, const struct dtk_site *site
 }
 
 /* Runs of fbt's are attached at once, all others one by one. */
-static void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n)
+void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 {
 	const struct dt_arena *arena = c->arena;
 	u32 i, end;
@@ -369,12 +385,21 @@ static long dt_do_ioctl(struct dt_consumer *c, unsigned int cmd, void __user *us
 
 static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	struct dt_consumer *c = file->private_data;
+	struct dt_consumer *c = READ_ONCE(file->private_data), *claimed = NULL;
 	long result;
 
 	if (mutex_lock_interruptible(&c->lock))
 		return -EINTR;
-	result = dt_do_ioctl(c, cmd, (void __user *)arg);
+	if (cmd != DTK_CLAIM)
+		result = dt_do_ioctl(c, cmd, (void __user *)arg);
+	else if (c->arena || file->private_data != c)
+		result = -EEXIST;
+	else
+		result = dt_anonymous_claim((void __user *)arg, &claimed);
+	if (claimed) {
+		claimed->replaced = c; /* others may be waiting for its mutex */
+		WRITE_ONCE(file->private_data, claimed);
+	}
 	mutex_unlock(&c->lock);
 	return result;
 }
@@ -430,12 +455,15 @@ static int __init dt_begin(void)
 	error = misc_register(&dt_device);
 	if (error)
 		dt_tracepoints_end();
+	else
+		dt_anonymous_begin();
 	return error;
 }
 
 static void __exit dt_end(void)
 {
 	misc_deregister(&dt_device);
+	dt_anonymous_end();
 	dt_tracepoints_end();
 	dt_returns_end();
 }

@@ -38,7 +38,25 @@ struct dt_consumer {
 	struct list_head timers;
 	struct list_head uprobes;
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
+	struct dt_consumer *replaced; /* the file's before it claimed this one, or null */
 };
+
+/* --- consumer.c --- */
+struct dt_consumer *dt_consumer_make(void);
+/* With nothing attached. */
+void dt_consumer_free(struct dt_consumer *c);
+/* Makes config ours, and the arena; sets program_bytes and total_bytes. */
+int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a);
+void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n);
+/* The next text of a list, behind whose end is a NUL; null: there is none. */
+const char *dt_next(const char **at, const char *end);
+long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done);
+
+/* --- anonymous.c --- */
+void dt_anonymous_begin(void);
+void dt_anonymous_end(void);
+/* Tells of the anonymous consumer, and makes it the caller's if a copy was wanted. */
+long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 
 /*
  * Where a probe fires, for what D asks about it. Zeroed, then filled in as far as
@@ -80,6 +98,8 @@ int dt_errno_of(long result);
 int dt_syscall_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_syscall_detach(struct dt_consumer *c);
 int dt_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site);
+int dt_tracepoint_attach_named(struct dt_consumer *c, const struct dtk_site *site,
+			       const char *name);
 struct dt_stable;
 int dt_stable_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site,
 				const struct dt_stable *row);

@@ -13,6 +13,7 @@
  *   DTK_ATTACH   from now on these probes fire
  *   DTK_FIRE     BEGIN or END, in the caller
  *   DTK_DETACH   nothing fires any more
+ *   DTK_CLAIM    instead of all before: the file is the anonymous consumer's from here on
  *
  * What moves while probes fire is moved in the arena itself: the activity, the buffers,
  * the lease (dif/engine.h). All is little-endian and of fixed width; what is not said to
@@ -161,6 +162,30 @@ struct dtk_operand {
 	dt_u8 pad;
 };
 
+/*
+ * An anonymous enabling: a file that the module reads when it is loaded, and what it then has
+ * done before anybody could ask for it. Behind the head, without gaps: struct dtk_ecb, struct
+ * dtk_site (where and more are no addresses: those have a name); of each program its DOF's
+ * length as dt_u64 and the DOF, filled up to 8 bytes; names as of DTK_PROBES; a text for
+ * each site, empty where it needs none; and what libdtrace wants back.
+ */
+#define DTK_ANONYMOUS_FILE "/etc/dtrace/anonymous"
+#define DTK_ANONYMOUS_MAGIC 0x6e6f6e61u
+
+struct dtk_anonymous {
+	dt_u32 magic, abi, arena_version;
+	dt_u32 n_rows; /* of kmod/stable.h */
+	dt_u32 n_programs, n_probes, n_ecbs, n_sites;
+	dt_u64 programs_bytes, names_bytes, texts_bytes, rest_bytes;
+	struct dt_arena_config config;
+};
+
+struct dtk_claim {
+	dt_u64 file; /* address: for a copy of the file; 0: none is wanted */
+	dt_u64 file_bytes; /* there; set: that it has */
+	dt_u64 program_bytes, total_bytes; /* set */
+};
+
 #define DTK_INFO _IOR('d', 1, struct dtk_info)
 #define DTK_ARENA _IOWR('d', 2, struct dtk_arena)
 #define DTK_LOAD _IOWR('d', 3, struct dtk_load)
@@ -169,6 +194,7 @@ struct dtk_operand {
 #define DTK_ATTACH _IOWR('d', 6, struct dtk_list)
 #define DTK_FIRE _IOW('d', 7, dt_u32)
 #define DTK_DETACH _IO('d', 8)
+#define DTK_CLAIM _IOWR('d', 9, struct dtk_claim)
 
 /* Holders of locks in the arena that are CPUs of the kernel: they never die. */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))

@@ -153,12 +153,19 @@ int dt_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site)
 {
 	char name[DTK_NAME_MAX];
 	long n = strncpy_from_user(name, (const char __user *)site->where, sizeof(name));
-	int error;
 
 	if (n < 0)
 		return (int)n;
 	if (n == sizeof(name))
 		return -ENAMETOOLONG;
+	return dt_tracepoint_attach_named(c, site, name);
+}
+
+int dt_tracepoint_attach_named(struct dt_consumer *c, const struct dtk_site *site,
+			       const char *name)
+{
+	int error;
+
 	mutex_lock(&dt_tracepoints_lock);
 	error = dt_tracepoint_add(c, site, name, NULL);
 	mutex_unlock(&dt_tracepoints_lock);

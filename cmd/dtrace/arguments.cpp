@@ -14,6 +14,10 @@ struct Flag {
 };
 
 constexpr Flag flags[] = {
+    {'a', nullptr, "claim the anonymous state and print what it has recorded",
+     "grabanon"},
+    {'A', nullptr,
+     "save the program as the anonymous enabling; without one: remove it"},
     {'b', "size", "size of the principal buffer (k, m, g)", "bufsize"},
     {'B', nullptr, "show each piece of output as a consumer's handler gets it"},
     {'c', "command", "run a command and trace it; its pid is $target"},
@@ -77,10 +81,18 @@ void take(Arguments& args, int flag, const char* value)
 {
     auto set_mode = [&](Mode mode) {
         if (args.mode != Mode::Trace && args.mode != mode)
-            args.wrong = "only one of -G, -h, -l, -V, --help and --patches may be used";
+            args.wrong =
+                "only one of -A, -G, -h, -l, -V, --help and --patches may be used";
         args.mode = mode;
     };
     switch (flag) {
+    case 'A':
+        set_mode(Mode::Anonymous);
+        break;
+    case 'a':
+        args.claims = true;
+        args.options.emplace_back("grabanon", "");
+        break;
     case 'B':
         args.pieces_shown = true;
         break;
@@ -102,7 +114,8 @@ void take(Arguments& args, int flag, const char* value)
         if (flag == '3' && std::string(value) == "2")
             args.wrong = "32-bit programs cannot be traced: -64 alone may be asked for";
         else if (flag == '3' || std::string(value) != "4")
-            args.wrong = std::string("invalid option -- '") + static_cast<char>(flag) + "'";
+            args.wrong =
+                std::string("invalid option -- '") + static_cast<char>(flag) + "'";
         break;
     case 'C':
         args.cflags |= DTRACE_C_CPP;
@@ -256,7 +269,15 @@ Arguments parse_arguments(int argc, char* argv[])
     }
     if (args.mode == Mode::Object)
         drop_pic(args);
-    if (args.wrong.empty() && args.pieces.empty() &&
+    if (args.claims && args.mode == Mode::Compile) {
+        args.mode = Mode::Trace;
+        args.only_claims = true;
+    }
+    if (args.wrong.empty() && args.claims && !args.pieces.empty())
+        args.wrong = "-a claims the program that -A saved, and takes no other";
+    if (args.wrong.empty() && args.mode == Mode::Anonymous && !args.targets.empty())
+        args.wrong = "-A traces no process: neither -c nor -p";
+    if (args.wrong.empty() && args.pieces.empty() && !args.claims &&
         (args.mode == Mode::Trace || args.mode == Mode::Compile))
         args.wrong = "no probes specified";
     if (args.wrong.empty() && args.mode == Mode::Patches)
@@ -269,7 +290,7 @@ Arguments parse_arguments(int argc, char* argv[])
 std::string usage_text()
 {
     std::string text =
-        "Usage: dtrace [-BCdeFGHhklqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
+        "Usage: dtrace [-aABCdeFGHhklqSvVwZ] [-b size] [-c command] [-D name[=val]]\n"
         "       [-I dir] [-L dir] [-o file] [-p pid] [-U name] [-x opt[=val]]\n"
         "       [-X a|c|s|t] [-P provider] [-m module] [-f func] [-n name]\n"
         "       [-i id] [-s script] [args ...]\n"

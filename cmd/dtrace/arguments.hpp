@@ -12,7 +12,17 @@
 #include <utility>
 #include <vector>
 
-enum class Mode { Trace, List, Patches, Version, Help, Compile, Header, Object };
+enum class Mode {
+    Trace,
+    List,
+    Patches,
+    Version,
+    Help,
+    Compile,
+    Header,
+    Object,
+    Anonymous
+};
 
 struct Piece {
     char flag = 'n'; // P m f n i s
@@ -34,6 +44,8 @@ struct Arguments {
     std::string output; // -o
     bool quiet = false, flowindent = false, verbose = false, disassemble = false;
     bool pieces_shown = false; // -B
+    bool claims = false;       // -a
+    bool only_claims = false;  // -ae
     unsigned cflags = 0;
     std::string wrong; // what is wrong with the command line; empty: nothing
 };

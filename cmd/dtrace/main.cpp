@@ -4,6 +4,7 @@
 //   arguments -> options -> targets (-c, -p) -> compile -> enable, consume | list
 //                        -> compile -> -h, -G
 //                        -> --patches
+#include "anonymous.hpp"
 #include "arguments.hpp"
 #include "building.hpp"
 #include "patches.hpp"
@@ -105,6 +106,11 @@ int main(int argc, char* argv[])
     set_options(session, args);
     if (args.mode == Mode::Header || args.mode == Mode::Object) {
         int status = build(session, args);
+        dtrace_close(session);
+        return status;
+    }
+    if (args.mode == Mode::Anonymous) {
+        int status = save_anonymous(session, args);
         dtrace_close(session);
         return status;
     }

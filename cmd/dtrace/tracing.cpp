@@ -392,6 +392,7 @@ int Tracing::run()
         dtrace_getopt(session_, size.option, &size.asked);
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
+    flowindent_ = set(session_, "flowindent"); // a claimed one has its own
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;
         if (!args_.quiet && dtrace_getopt(session_, size.option, &got) == 0 &&
@@ -405,9 +406,9 @@ int Tracing::run()
 
     bool done = false, failed = false;
     while (!done) {
-        if (n_interrupts == 0 && !all_ended())
+        if (n_interrupts == 0 && !all_ended() && !args_.only_claims)
             dtrace_sleep(session_);
-        if (n_interrupts > 0 || all_ended()) {
+        if (n_interrupts > 0 || all_ended() || args_.only_claims) {
             done = true;
             if (dtrace_stop(session_) != 0)
                 die(session_, "couldn't stop tracing");

@@ -43,6 +43,8 @@ constexpr ErrorText error_texts[] = {
     {EDT_BADOPTCTX, "Option cannot be used from within a D program"},
     {EDT_ACTIVE, "Operation illegal when tracing is active"},
     {EDT_DESTRUCTIVE, "Destructive actions not allowed"},
+    {EDT_NOANON, "No anonymous tracing state"},
+    {EDT_ISANON, "Can't claim anonymous state and enable probes"},
     {EDT_ENDTOOBIG, "END enablings exceed size of principal buffer"},
     {EDT_ERRABORT, "Abort due to error"},
     {EDT_DROPABORT, "Abort due to drop"},

@@ -122,4 +122,23 @@ Result<Ok> KernelDevice::detach()
     return Ok{};
 }
 
+Result<KernelDevice::Claimed> KernelDevice::claim()
+{
+    dtk_claim claim{};
+    std::vector<std::byte> file;
+    for (bool sized : {false, true}) {
+        file.resize(claim.file_bytes);
+        claim.file = sized ? reinterpret_cast<dt_u64>(file.data()) : 0;
+        if (::ioctl(fd_.get(), DTK_CLAIM, &claim) != 0) {
+            if (errno == ENOENT)
+                return Error{Code::not_found, "", errno};
+            return errno_error("claim the anonymous state");
+        }
+    }
+    auto arena = ArenaMemory::map(fd_.get(), claim.program_bytes, claim.total_bytes);
+    if (!arena)
+        return arena.error();
+    return Claimed{std::move(*arena), std::move(file)};
+}
+
 } // namespace dt

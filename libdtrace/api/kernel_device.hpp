@@ -37,6 +37,12 @@ public:
     Result<Ok> attach(std::span<dtk_site> sites);
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();
+    // From here on this device is the anonymous consumer. not_found: there is none.
+    struct Claimed {
+        ArenaMemory arena;
+        std::vector<std::byte> file; // struct dtk_anonymous
+    };
+    Result<Claimed> claim();
 
 private:
     explicit KernelDevice(Fd fd) : fd_(std::move(fd)) {}

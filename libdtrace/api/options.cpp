@@ -264,8 +264,6 @@ Options::Refused Options::set(std::string_view name, std::string_view value,
             continue;
         if (running && !option.dynamic)
             return Refused::context;
-        if (option.number == DTRACEOPT_grabanon)
-            return Refused::unsupported;
         auto parsed = parse(option, value);
         if (!parsed || !within_limits(option.number, *parsed))
             return Refused::value;

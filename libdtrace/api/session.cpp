@@ -140,21 +140,14 @@ int dtrace_hdl::go()
 
 int dtrace_hdl::start()
 {
+    if (options.is_set(DTRACEOPT_grabanon))
+        return claim_anonymous();
     if (choose_host() != 0 || fit_options() != 0 || make_arena() != 0)
         return -1;
     grab_found();
     if (give_arena() != 0)
         return -1;
-    host = std::make_unique<dt::LocalHost>(arena->base());
-    dt::Consumer::Config config;
-    config.arena = arena->base();
-    config.symbols = &processes;
-    config.events = this;
-    config.owner = host->owner();
-    config.alive = dt::thread_alive;
-    config.per_cpu = options.flags.aggpercpu;
-    consumer = std::make_unique<dt::Consumer>(config);
-    apply_display();
+    make_consumer();
 
     for (dt::Enabling& each : enabled)
         if (load(each) != 0)
@@ -183,6 +176,20 @@ int dtrace_hdl::start()
     fire(dt::probe_begin);
     dt_activity_advance(arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
     return start_clock();
+}
+
+void dtrace_hdl::make_consumer()
+{
+    host = std::make_unique<dt::LocalHost>(arena->base());
+    dt::Consumer::Config config;
+    config.arena = arena->base();
+    config.symbols = &processes;
+    config.events = this;
+    config.owner = host->owner();
+    config.alive = dt::thread_alive;
+    config.per_cpu = options.flags.aggpercpu;
+    consumer = std::make_unique<dt::Consumer>(config);
+    apply_display();
 }
 
 // To the agent, which prepares for what is to be planted while we go on.

@@ -47,6 +47,14 @@ struct dtrace_prog {
     std::shared_ptr<const dt::Program> program;
     // Of each clause: the probes that its descriptions matched, in their order.
     std::vector<std::vector<std::uint32_t>> matched;
+    // What it was compiled from: an anonymous enabling is compiled once more.
+    struct Source {
+        std::string text, name;
+        dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;
+        uint_t cflags = 0;
+        bool is_string = false;
+        std::vector<std::string> arguments;
+    } source;
 };
 
 namespace dt {
@@ -154,6 +162,7 @@ struct dtrace_hdl : dt::Events {
     int stop();
     int start();     // go(), which may fail at any step
     void back_out(); // of a start() that failed: as before go()
+    void make_consumer();
     int load(dt::Enabling& enabling);
     int give_arena();
     // They will be planted, and so many of our threads prepare that.
@@ -170,6 +179,7 @@ struct dtrace_hdl : dt::Events {
     int choose_host(); // is this one?
     dt::KernelProvider* kernel_provider_of(std::uint32_t id) const; // or null
     void provide_all(); // probes of the kernel that there are
+    dt_arena_config kernel_config();
     int make_kernel_arena();
     int add_kernel_probes();
     int enable_in_kernel(std::span<const std::uint32_t> ids, std::size_t clause);
@@ -183,6 +193,11 @@ struct dtrace_hdl : dt::Events {
     int plant_by_kernel(ps_prochandle& process, const std::vector<dt::Site>& sites,
                         const dt::StaticTable& statics);
     std::string kernel_hint(const dt::ProbeSpec& spec);
+
+    // session_anonymous.cpp
+    int save_anonymous(FILE* to);
+    int claim_anonymous();
+    int recompile(std::string_view programs, std::string_view sources);
 
     // session_memory.cpp
     int fit_options();

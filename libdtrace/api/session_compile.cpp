@@ -240,8 +240,8 @@ int dtrace_hdl::set_option(const char* name, const char* value)
 static bool is_past(std::string_view option)
 {
     static constexpr std::string_view before[] = {
-        "cpp", "cppargs", "cpphdrs", "cpppath", "define", "undef",
-        "incdir", "stdc", "libdir", "syslibdir", "nolibs"};
+        "cpp",    "cppargs", "cpphdrs", "cpppath",   "define", "undef",
+        "incdir", "stdc",    "libdir",  "syslibdir", "nolibs"};
     return std::find(std::begin(before), std::end(before), option) != std::end(before);
 }
 
@@ -403,6 +403,9 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
                                  dtrace_probespec_t spec, uint_t cflags, int argc,
                                  char* const argv[], bool string_program)
 {
+    dtrace_prog::Source source{std::string(text), source_name, spec, cflags,
+                               string_program,    {}};
+    source.arguments.assign(argv, argv + argc);
     std::string preprocessed;
     if ((cflags & DTRACE_C_CPP) != 0 || options.flags.cpp) {
         auto done = dt::preprocess(preprocessor_of(options), text, source_name);
@@ -457,11 +460,11 @@ dtrace_prog* dtrace_hdl::compile(std::string_view text, const std::string& sourc
             internal_error(text_of(*diagnostic, true, false));
         error_quote =
             diagnostic->source.empty() ? dt::quote_source(text, diagnostic->at) : "";
-        fail(EDT_COMPILER,
-             text_of(*diagnostic, options.flags.errtags, string_program));
+        fail(EDT_COMPILER, text_of(*diagnostic, options.flags.errtags, string_program));
         return nullptr;
     }
     auto prog = std::make_unique<dtrace_prog>();
+    prog->source = std::move(source);
     prog->program =
         std::make_shared<dt::Program>(std::get<dt::Program>(std::move(compiled)));
     for (const dt::CompiledClause& clause : prog->program->clauses) {

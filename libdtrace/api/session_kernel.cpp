@@ -77,7 +77,7 @@ int dtrace_hdl::choose_host()
                            why_no_kernel);
 }
 
-int dtrace_hdl::make_kernel_arena()
+dt_arena_config dtrace_hdl::kernel_config()
 {
     dt_arena_config config{};
     std::size_t n_clauses = 0, n_ecbs = 0, n_bytes = 0;
@@ -97,6 +97,14 @@ int dtrace_hdl::make_kernel_arena()
     config.heap_bytes = (1 << 20) + 4 * n_bytes + config.max_probes * name_bytes;
     config.globals_bytes = 4 << 20;
     config.locals_bytes = 256 << 10;
+    for (int i = 0; i < DTRACEOPT_N; i++)
+        config.options[i] = options.run_time(i);
+    return config;
+}
+
+int dtrace_hdl::make_kernel_arena()
+{
+    dt_arena_config config = kernel_config();
     static constexpr int resizable[] = {DTRACEOPT_bufsize, DTRACEOPT_aggsize,
                                         DTRACEOPT_specsize, DTRACEOPT_dynvarsize};
     for (;;) {

@@ -115,8 +115,14 @@ EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
         return *view;
     view = std::make_shared<EcbView>();
     view->ecb = &ecb;
-    if (session.registry.has(ecb.probe->id))
-        copy_probe_name(view->probe, session.registry.at(ecb.probe->id));
+    // The arena's names: those of a claimed one have other ids than ours.
+    dt::ProbeInfo probe;
+    probe.id = ecb.probe->id;
+    probe.provider = ecb.probe->provider;
+    probe.module = ecb.probe->module;
+    probe.function = ecb.probe->function;
+    probe.name = ecb.probe->name;
+    copy_probe_name(view->probe, probe);
     for (const dt::RecordDesc& record : ecb.records)
         view->all.push_back(recdesc_of(record));
     view->edesc.dtepd_epid = ecb.epid;

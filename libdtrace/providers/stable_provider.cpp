@@ -25,6 +25,11 @@ constexpr auto rows = std::to_array<Row>({DTK_STABLE(X)});
 
 } // namespace
 
+std::size_t n_stable_rows()
+{
+    return rows.size();
+}
+
 const std::vector<std::uint64_t>& StablePlaces::of(std::string_view function)
 {
     if (!loaded_) {

@@ -46,6 +46,9 @@ private:
     std::string_view name_;
 };
 
+// Those of the table, by which the module knows that it has the same one.
+std::size_t n_stable_rows();
+
 // One for each name in the table.
 std::vector<std::unique_ptr<StableProvider>> stable_providers(Registry& registry,
                                                               StablePlaces& places);

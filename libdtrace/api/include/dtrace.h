@@ -21,7 +21,8 @@
  * Not here, of what other systems' libraries have:
  *   dtrace_vopen           its vector stands for a kernel; a crash dump of one is no
  *                          process, and the engine of processes has no ioctls
- *   dtrace_getopt_dof, dtrace_geterr_dof          anonymous tracing is the kernel's
+ *   dtrace_getopt_dof, dtrace_geterr_dof          dtrace_anon_save() writes all of an
+ *                          anonymous enabling
  *   dtrace_stmt_create, _action, _add, _destroy   programs are made from D text
  *   dtrace_sprintf         open_memstream(3) takes what dtrace_fprintf() prints
  *   dtrace_oformat and its kin                    -x format=json is instead of libxo's forms
@@ -360,6 +361,11 @@ int dtrace_patch_iter(dtrace_hdl_t* dtp, pid_t pid, dtrace_patch_f* func, void* 
 /* --- tracing --- */
 int dtrace_go(dtrace_hdl_t* dtp);
 int dtrace_stop(dtrace_hdl_t* dtp);
+/* Instead of dtrace_go(): writes what was executed as an anonymous enabling, which the kernel
+ * module takes up from DTRACE_ANON_FILE when it is loaded. With option grabanon dtrace_go()
+ * claims it, and nothing may have been executed. EDT_NOANON: there is none. */
+#define DTRACE_ANON_FILE "/etc/dtrace/anonymous"
+int dtrace_anon_save(dtrace_hdl_t* dtp, FILE* to);
 void dtrace_sleep(dtrace_hdl_t* dtp);
 /* Wakes a dtrace_sleep(); safe in a signal handler. */
 void dtrace_wakeup(dtrace_hdl_t* dtp);

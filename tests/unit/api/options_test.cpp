@@ -87,7 +87,6 @@ TEST(Options, WhatTheEngineHasNoRoomForIsRefused)
 TEST(Options, WhatNothingHereWouldFollowIsRefusedRatherThanIgnored)
 {
     Options options;
-    EXPECT_EQ(options.set("grabanon", "", false), Refused::unsupported);
     for (const char* name : {"ctypes", "dtypes", "tree"})
         EXPECT_EQ(options.set(name, "X", false), Refused::unsupported) << name;
 }

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The anonymous enabling: what is traced from when the module is loaded, for nobody yet.
+ *
+ * dtrace -A writes the file (struct dtk_anonymous in ioctl.h); the module reads it by the
+ * parameter's name in whatever root it is loaded in, an initramfs' for one. It does then what
+ * a consumer asks for by ioctls, and keeps the consumer, its buffers filling, until dtrace -a
+ * claims it for its open file. There is one, once.
+ *
+ * Functions lie elsewhere after each boot, so the file has their names; a kprobe that is
+ * registered disabled tells where one is. What cannot be attached is told in the kernel's log.
+ * The file is root's as much as the module is; it is distrusted all the same.
+ */
+#include "kmod/consumer.h"
+
+#include "kmod/stable.h"
+
+#include <linux/fs.h>
+#include <linux/kernel_read_file.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#define DT_MAX_FILE (64u << 20)
+
+static char *anonymous = DTK_ANONYMOUS_FILE;
+module_param(anonymous, charp, 0444);
+MODULE_PARM_DESC(anonymous, "file of the anonymous enabling, by dtrace -A");
+
+static DEFINE_MUTEX(dt_anonymous_lock); /* inside of a consumer's */
+static struct dt_consumer *dt_unclaimed;
+static void *dt_file; /* of its enabling */
+static size_t dt_file_bytes;
+
+/* Parts of the file, all within it. */
+struct dt_parts {
+	const struct dtk_anonymous *head;
+	const struct dtk_ecb *ecbs;
+	struct dtk_site *sites;
+	const char *programs, *names, *texts, *rest;
+};
+
+static char *dt_part(char **at, u64 *left, u64 bytes)
+{
+	char *part = *at;
+
+	if (bytes > *left)
+		return NULL;
+	*at += bytes;
+	*left -= bytes;
+	return part;
+}
+
+static bool dt_ends(const char *texts, u64 bytes)
+{
+	return texts && (!bytes || !texts[bytes - 1]);
+}
+
+static int dt_take_apart(void *file, u64 left, struct dt_parts *p)
+{
+	char *at = file;
+
+	p->head = (void *)dt_part(&at, &left, sizeof(*p->head));
+	if (!p->head || p->head->magic != DTK_ANONYMOUS_MAGIC)
+		return -EINVAL;
+	if (p->head->abi != DTK_ABI || p->head->arena_version != DT_ARENA_VERSION ||
+	    p->head->n_rows != dt_n_stables)
+		return -EPROTO;
+	p->ecbs = (void *)dt_part(&at, &left, (u64)p->head->n_ecbs * sizeof(*p->ecbs));
+	p->sites = (void *)dt_part(&at, &left, (u64)p->head->n_sites * sizeof(*p->sites));
+	p->programs = dt_part(&at, &left, p->head->programs_bytes);
+	p->names = dt_part(&at, &left, p->head->names_bytes);
+	p->texts = dt_part(&at, &left, p->head->texts_bytes);
+	p->rest = dt_part(&at, &left, p->head->rest_bytes);
+	return p->ecbs && p->sites && p->programs && p->rest &&
+			       dt_ends(p->names, p->head->names_bytes) &&
+			       dt_ends(p->texts, p->head->texts_bytes)
+		       ? 0
+		       : -EINVAL;
+}
+
+static int dt_load_all(struct dt_consumer *c, const struct dt_parts *p)
+{
+	u64 left = p->head->programs_bytes, bytes;
+	const char *at = p->programs;
+	struct dt_load_error why = {};
+	u32 i, first, n;
+
+	for (i = 0; i < p->head->n_programs; i++) {
+		if (left < sizeof(bytes))
+			return -EINVAL;
+		memcpy(&bytes, at, sizeof(bytes));
+		if (bytes > left - sizeof(bytes) || round_up(bytes, 8) > left - sizeof(bytes))
+			return -EINVAL;
+		if (dt_load(c->arena, at + sizeof(bytes), bytes, &first, &n, &why)) {
+			pr_err("dtrace: %s: %s\n", anonymous, why.text);
+			return -EINVAL;
+		}
+		at += sizeof(bytes) + round_up(bytes, 8);
+		left -= sizeof(bytes) + round_up(bytes, 8);
+	}
+	return 0;
+}
+
+static int dt_enable_all(struct dt_consumer *c, const struct dt_parts *p)
+{
+	const struct dt_arena *arena = c->arena;
+	u32 i;
+
+	for (i = 0; i < p->head->n_ecbs; i++) {
+		if (!p->ecbs[i].probe || p->ecbs[i].probe > arena->probes.n ||
+		    p->ecbs[i].clause >= arena->clauses.n)
+			return -EINVAL;
+		if (!dt_ecb_add(c->arena, p->ecbs[i].probe, p->ecbs[i].clause))
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+static u64 dt_symbol(const char *name)
+{
+	struct kprobe probe = {.symbol_name = name, .flags = KPROBE_FLAG_DISABLED};
+	u64 address;
+
+	if (register_kprobe(&probe))
+		return 0;
+	address = (u64)probe.addr;
+	unregister_kprobe(&probe);
+	return address;
+}
+
+/* Where its function lies now. */
+static int dt_place_now(struct dtk_site *site, const char *name)
+{
+	u64 address = *name ? dt_symbol(name) : 0;
+
+	switch (site->kind) {
+	case DTK_FBT_ENTRY:
+	case DTK_FBT_RETURN:
+		site->where = address;
+		return address ? 0 : -ENOENT;
+	case DTK_STABLE_ROW:
+		site->more = address;
+		return address || !*name ? 0 : -ENOENT;
+	default:
+		return 0;
+	}
+}
+
+static void dt_attach_one_named(struct dt_consumer *c, struct dtk_site *site, const char *name)
+{
+	if (site->kind == DTK_TRACEPOINT && site->probe) {
+		site->error = dt_tracepoint_attach_named(c, site, name);
+		return;
+	}
+	site->error = dt_place_now(site, name);
+	if (!site->error)
+		dt_attach_sites(c, site, 1);
+}
+
+static int dt_attach_all(struct dt_consumer *c, const struct dt_parts *p)
+{
+	const struct dt_arena *arena = c->arena;
+	const char *at = p->texts, *name;
+	u32 i;
+
+	for (i = 0; i < p->head->n_sites; i++) {
+		name = dt_next(&at, p->texts + p->head->texts_bytes);
+		if (!name || !p->sites[i].probe || p->sites[i].probe > arena->probes.n)
+			return -EINVAL;
+		dt_attach_one_named(c, &p->sites[i], name);
+		if (p->sites[i].error)
+			pr_warn("dtrace: %s: place %u (%s) cannot be probed: %d\n", anonymous, i,
+				name, p->sites[i].error);
+	}
+	return 0;
+}
+
+static void dt_fire_begin(struct dt_consumer *c)
+{
+	struct dt_context x = {};
+	u64 args[1] = {};
+
+	dt_activity_advance(c->arena, DT_ACTIVITY_INACTIVE, DT_ACTIVITY_WARMUP);
+	dt_kfire(c, &x, DT_PROBE_BEGIN, args, 1);
+	dt_activity_advance(c->arena, DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
+}
+
+static int dt_enabling_take(struct dt_consumer *c, void *file, size_t bytes)
+{
+	struct dtk_arena *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	struct dt_parts parts;
+	u32 n_done;
+	int error;
+
+	if (!a)
+		return -ENOMEM;
+	error = dt_take_apart(file, bytes, &parts);
+	if (!error) {
+		a->config = parts.head->config;
+		error = dt_arena_make(c, a);
+	}
+	if (!error)
+		error = dt_load_all(c, &parts);
+	if (!error)
+		error = dt_names_add(c, parts.names, parts.names + parts.head->names_bytes,
+				     parts.head->n_probes, &n_done);
+	if (!error)
+		error = dt_enable_all(c, &parts);
+	if (!error)
+		error = dt_attach_all(c, &parts);
+	if (!error)
+		dt_fire_begin(c);
+	kfree(a);
+	return error;
+}
+
+/* That there is none, or a wrong one, does not keep the module from being loaded. */
+void dt_anonymous_begin(void)
+{
+	ssize_t bytes = kernel_read_file_from_path(anonymous, 0, &dt_file, DT_MAX_FILE, NULL,
+						   READING_FIRMWARE); /* others are warned of */
+	struct dt_consumer *c;
+	int error = -ENOMEM;
+
+	if (bytes < 0) {
+		if (bytes != -ENOENT)
+			pr_err("dtrace: %s cannot be read: %zd\n", anonymous, bytes);
+		return;
+	}
+	c = dt_consumer_make();
+	if (c) {
+		mutex_lock(&c->lock);
+		error = dt_enabling_take(c, dt_file, bytes);
+		mutex_unlock(&c->lock);
+	}
+	if (!error) {
+		dt_file_bytes = bytes;
+		dt_unclaimed = c;
+		pr_info("dtrace: anonymous tracing by %s\n", anonymous);
+		return;
+	}
+	pr_err("dtrace: %s cannot be enabled: %d\n", anonymous, error);
+	if (c) {
+		dt_detach_all(c);
+		dt_consumer_free(c);
+	}
+	vfree(dt_file);
+	dt_file = NULL;
+}
+
+void dt_anonymous_end(void)
+{
+	if (dt_unclaimed) {
+		dt_detach_all(dt_unclaimed);
+		dt_consumer_free(dt_unclaimed);
+	}
+	vfree(dt_file);
+}
+
+static long dt_hand_over(struct dtk_claim __user *user, struct dt_consumer **claimed)
+{
+	struct dtk_claim claim;
+
+	if (!dt_unclaimed)
+		return -ENOENT;
+	if (copy_from_user(&claim, user, sizeof(claim)))
+		return -EFAULT;
+	if (claim.file && (claim.file_bytes < dt_file_bytes ||
+			   copy_to_user((void __user *)claim.file, dt_file, dt_file_bytes)))
+		return -EFAULT;
+	claim.file_bytes = dt_file_bytes;
+	claim.program_bytes = dt_unclaimed->program_bytes;
+	claim.total_bytes = dt_unclaimed->total_bytes;
+	if (copy_to_user(user, &claim, sizeof(claim)))
+		return -EFAULT;
+	if (claim.file) {
+		*claimed = dt_unclaimed;
+		dt_unclaimed = NULL;
+		vfree(dt_file);
+		dt_file = NULL;
+	}
+	return 0;
+}
+
+long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed)
+{
+	long result;
+
+	mutex_lock(&dt_anonymous_lock);
+	result = dt_hand_over(user, claimed);
+	mutex_unlock(&dt_anonymous_lock);
+	return result;
+}
