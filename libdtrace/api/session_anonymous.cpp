@@ -96,7 +96,7 @@ int dtrace_hdl::save_anonymous(FILE* file)
         rest += source_of(*each.prog);
         for (const auto& ids : each.prog->matched) {
             for (std::uint32_t id : ids) {
-                if (is_in_process(id))
+                if (probes.probe(id) != nullptr)
                     return fail(ENOTSUP,
                                 "probes in processes cannot be anonymous: there are "
                                 "no processes yet");
