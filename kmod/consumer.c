@@ -452,11 +452,24 @@ static int __init dt_begin(void)
 
 	if (error)
 		return error;
+	error = dt_timers_begin();
+	if (error)
+		goto without_timers;
+	error = dt_fbt_begin();
+	if (error)
+		goto without_fbt;
 	error = misc_register(&dt_device);
 	if (error)
-		dt_tracepoints_end();
-	else
-		dt_anonymous_begin();
+		goto without_device;
+	dt_anonymous_begin();
+	return 0;
+
+without_device:
+	dt_fbt_end();
+without_fbt:
+	dt_timers_end();
+without_timers:
+	dt_tracepoints_end();
 	return error;
 }
 
@@ -464,6 +477,8 @@ static void __exit dt_end(void)
 {
 	misc_deregister(&dt_device);
 	dt_anonymous_end();
+	dt_fbt_end();
+	dt_timers_end();
 	dt_tracepoints_end();
 	dt_returns_end();
 }

@@ -91,6 +91,8 @@ extern const struct dt_host_ops dt_kernel_ops;
 
 /* --- providers: with the consumer's mutex held --- */
 /* Each site's error is set. */
+int dt_fbt_begin(void);
+void dt_fbt_end(void);
 void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n);
 void dt_fbt_detach(struct dt_consumer *c);
 /* Of a system call's negative result. */
@@ -104,6 +106,8 @@ struct dt_stable;
 int dt_stable_tracepoint_attach(struct dt_consumer *c, const struct dtk_site *site,
 				const struct dt_stable *row);
 void dt_tracepoint_detach(struct dt_consumer *c);
+int dt_timers_begin(void);
+void dt_timers_end(void);
 int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_timer_detach(struct dt_consumer *c);
 int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site);

@@ -7,6 +7,8 @@
  * return is fbt_return.c's. A table that has become too small is replaced by one of
  * twice the size and kept until the consumer goes: a callback may still read it.
  *
+ * What lies in a module that goes is taken off before another one can come to its place.
+ *
  * ftrace itself knows which functions it cannot be put into; each is tried on an ops that
  * is never registered. Of this module no function is one: it is compiled without.
  */
@@ -17,6 +19,9 @@
 
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -38,7 +43,12 @@ struct dt_fbt {
 	struct dt_consumer *consumer;
 	struct dt_functions *functions;
 	bool registered;
+	struct list_head list; /* dt_fbts */
 };
+
+/* Of all consumers. The lock is for tables against modules that go, inside of a consumer's. */
+static LIST_HEAD(dt_fbts);
+static DEFINE_MUTEX(dt_fbts_lock);
 
 static struct dt_function *dt_place(struct dt_functions *f, unsigned long ip)
 {
@@ -170,6 +180,9 @@ static struct dt_fbt *dt_fbt_make(struct dt_consumer *c)
 	fbt->ops.func = dt_fbt_fire;
 	fbt->ops.flags = FTRACE_OPS_FL_RECURSION; /* dt_kfire() looks after that */
 	fbt->consumer = c;
+	mutex_lock(&dt_fbts_lock);
+	list_add(&fbt->list, &dt_fbts);
+	mutex_unlock(&dt_fbts_lock);
 	return fbt;
 }
 
@@ -262,6 +275,7 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 	if (!c->fbt)
 		c->fbt = dt_fbt_make(c);
 	ips = kvmalloc_array(n, sizeof(*ips), GFP_KERNEL);
+	mutex_lock(&dt_fbts_lock);
 	if (!error && (!c->fbt || !ips || dt_functions_reserve(c->fbt, n)))
 		error = -ENOMEM;
 	if (!error) {
@@ -269,6 +283,7 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 		if (n_ips)
 			error = dt_fbt_start(c->fbt, ips, n_ips);
 	}
+	mutex_unlock(&dt_fbts_lock);
 	for (i = 0; i < n && error; i++)
 		if (!sites[i].error)
 			sites[i].error = error;
@@ -294,6 +309,9 @@ void dt_fbt_detach(struct dt_consumer *c)
 
 	if (!c->fbt)
 		return;
+	mutex_lock(&dt_fbts_lock);
+	list_del(&c->fbt->list);
+	mutex_unlock(&dt_fbts_lock);
 	if (c->fbt->registered)
 		unregister_ftrace_function(&c->fbt->ops);
 	dt_returns_leave(c);
@@ -305,4 +323,47 @@ void dt_fbt_detach(struct dt_consumer *c)
 	}
 	kfree(c->fbt);
 	c->fbt = NULL;
+}
+
+/* Its place in the table stays, with nothing to fire; ftrace has it no more. */
+static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)
+{
+	struct dt_functions *f = fbt->functions;
+	u32 i;
+
+	for (i = 0; f && i < 1u << f->bits; i++) {
+		struct dt_function *function = &f->at[i];
+		unsigned long ip = function->ip;
+
+		if (!ip || !within_module(ip, mod))
+			continue;
+		WRITE_ONCE(function->entry, 0);
+		WRITE_ONCE(function->ret, 0);
+		ftrace_set_filter_ips(&fbt->ops, &ip, 1, 1, 0);
+	}
+}
+
+static int dt_fbt_module_event(struct notifier_block *block, unsigned long event, void *data)
+{
+	struct dt_fbt *fbt;
+
+	if (event != MODULE_STATE_GOING)
+		return NOTIFY_DONE;
+	mutex_lock(&dt_fbts_lock);
+	list_for_each_entry(fbt, &dt_fbts, list)
+		dt_leave_module(fbt, data);
+	mutex_unlock(&dt_fbts_lock);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block dt_fbt_modules = {.notifier_call = dt_fbt_module_event};
+
+int dt_fbt_begin(void)
+{
+	return register_module_notifier(&dt_fbt_modules);
+}
+
+void dt_fbt_end(void)
+{
+	unregister_module_notifier(&dt_fbt_modules);
 }

@@ -2,12 +2,16 @@
 /*
  * profile and tick: high-resolution timers, one for each CPU or one in all.
  *
+ * A CPU that goes offline takes its timers with it, and gets them back when it comes online:
+ * otherwise they would move to another, and fire there twice.
+ *
  * arg0 is the kernel's program counter where it came in, arg1 the process', the other one
  * is 0; arg2 is how many ns too late it was.
  */
 #include "kmod/consumer.h"
 
 #include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
@@ -29,6 +33,7 @@ struct dt_timer {
 	u64 interval_ns;
 	u32 probe;
 	struct dt_one_timer __percpu *on_cpus; /* or null */
+	struct hlist_node of_cpus;	       /* of those that come and go */
 	struct dt_one_timer one;
 };
 
@@ -57,11 +62,37 @@ static void dt_start(struct dt_timer *t, struct dt_one_timer *one, enum hrtimer_
 	hrtimer_start(&one->timer, ns_to_ktime(t->interval_ns), mode);
 }
 
-static void dt_start_here(void *timer)
-{
-	struct dt_timer *t = timer;
+static int dt_cpu_state; /* of the kernel's steps of a CPU up and down; 0: none */
 
-	dt_start(t, this_cpu_ptr(t->on_cpus), HRTIMER_MODE_REL_PINNED);
+/* On that CPU. */
+static int dt_cpu_comes(unsigned int cpu, struct hlist_node *node)
+{
+	struct dt_timer *t = hlist_entry(node, struct dt_timer, of_cpus);
+
+	dt_start(t, per_cpu_ptr(t->on_cpus, cpu), HRTIMER_MODE_REL_PINNED);
+	return 0;
+}
+
+static int dt_cpu_goes(unsigned int cpu, struct hlist_node *node)
+{
+	struct dt_timer *t = hlist_entry(node, struct dt_timer, of_cpus);
+
+	hrtimer_cancel(&per_cpu_ptr(t->on_cpus, cpu)->timer);
+	return 0;
+}
+
+int dt_timers_begin(void)
+{
+	int state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "dtrace/profile:online",
+					    dt_cpu_comes, dt_cpu_goes);
+
+	dt_cpu_state = state;
+	return state < 0 ? state : 0;
+}
+
+void dt_timers_end(void)
+{
+	cpuhp_remove_multi_state(dt_cpu_state);
 }
 
 static u32 dt_list_count(const struct list_head *list)
@@ -74,9 +105,24 @@ static u32 dt_list_count(const struct list_head *list)
 	return n;
 }
 
+/* It is started on each CPU that is online. */
+static int dt_start_on_cpus(struct dt_timer *t)
+{
+	int error;
+
+	t->on_cpus = alloc_percpu(struct dt_one_timer);
+	if (!t->on_cpus)
+		return -ENOMEM;
+	error = cpuhp_state_add_instance(dt_cpu_state, &t->of_cpus);
+	if (error)
+		free_percpu(t->on_cpus);
+	return error;
+}
+
 int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site)
 {
 	struct dt_timer *t;
+	int error;
 
 	if (site->where < DT_SHORTEST_NS || site->where > S64_MAX)
 		return -EINVAL;
@@ -89,12 +135,11 @@ int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site)
 	t->interval_ns = site->where;
 	t->probe = site->probe;
 	if (site->kind == DTK_PROFILE) {
-		t->on_cpus = alloc_percpu(struct dt_one_timer);
-		if (!t->on_cpus) {
+		error = dt_start_on_cpus(t);
+		if (error) {
 			kfree(t);
-			return -ENOMEM;
+			return error;
 		}
-		on_each_cpu(dt_start_here, t, 1);
 	} else {
 		dt_start(t, &t->one, HRTIMER_MODE_REL);
 	}
@@ -105,16 +150,10 @@ int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site)
 void dt_timer_detach(struct dt_consumer *c)
 {
 	struct dt_timer *t, *next;
-	int cpu;
 
 	list_for_each_entry_safe(t, next, &c->timers, list) {
 		if (t->on_cpus) {
-			for_each_possible_cpu(cpu) {
-				struct dt_one_timer *one = per_cpu_ptr(t->on_cpus, cpu);
-
-				if (one->of)
-					hrtimer_cancel(&one->timer);
-			}
+			cpuhp_state_remove_instance(dt_cpu_state, &t->of_cpus);
 			free_percpu(t->on_cpus);
 		} else {
 			hrtimer_cancel(&t->one.timer);

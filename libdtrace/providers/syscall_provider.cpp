@@ -15,13 +15,13 @@ namespace dt {
 
 namespace {
 
-struct Row {
+struct SyscallRow {
     std::string_view name;
     std::uint32_t number;
 };
 
 #define X(name, number) {#name, number},
-constexpr auto rows = std::to_array<Row>({DT_SYSCALLS(X)});
+constexpr auto syscall_rows = std::to_array<SyscallRow>({DT_SYSCALLS(X)});
 #undef X
 
 } // namespace
@@ -42,7 +42,7 @@ Provider::Outcome SyscallProvider::provide(const ProbeSpec& spec)
 {
     if (!part_means(spec.provider, "syscall") || !spec.module.empty())
         return {};
-    for (const Row& row : rows)
+    for (const SyscallRow& row : syscall_rows)
         for (const char* name : {"entry", "return"})
             if (part_means(spec.function, row.name) && part_means(spec.name, name))
                 registry_.add(this, "syscall", "", row.name, name);
@@ -51,7 +51,7 @@ Provider::Outcome SyscallProvider::provide(const ProbeSpec& spec)
 
 std::vector<KernelSite> SyscallProvider::sites(const ProbeInfo& probe)
 {
-    for (const Row& row : rows) {
+    for (const SyscallRow& row : syscall_rows) {
         if (row.name != probe.function)
             continue;
         KernelSite site;

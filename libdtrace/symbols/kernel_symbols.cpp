@@ -2,6 +2,8 @@
 // Questions about the kernel's symbols; reading them: kernel_symbols_read.cpp.
 #include "libdtrace/symbols/kernel_symbols.hpp"
 
+#include "base/page_bytes.hpp"
+
 #include "base/hex_text.hpp"
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
@@ -10,8 +12,6 @@
 #include <cctype>
 
 namespace dt {
-
-static constexpr std::uint64_t page_bytes = 4096;
 
 std::string KernelSymbols::canonical(std::string_view module)
 {

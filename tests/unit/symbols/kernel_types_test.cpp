@@ -13,8 +13,8 @@ using namespace dt;
 
 namespace {
 
-struct Given {
-    Given()
+struct KnownTypes {
+    KnownTypes()
     {
         SmallKernel kernel;
         kernel.write(scratch.path("vmlinux"));
@@ -37,7 +37,7 @@ struct Given {
 
 TEST(KernelTypes, AFunctionHasItsPrototypeWhereverItIs)
 {
-    Given given;
+    KnownTypes given;
     auto wake = given.types.function("vmlinux", "wake");
     ASSERT_TRUE(wake) << wake.error().text;
     EXPECT_EQ(wake->function.parameters.size(), 2u);
@@ -49,7 +49,7 @@ TEST(KernelTypes, AFunctionHasItsPrototypeWhereverItIs)
 
 TEST(KernelTypes, ATracepointsArgumentsAreThoseOfItsCallbackButTheFirst)
 {
-    Given given;
+    KnownTypes given;
     auto found = given.types.tracepoint("", "sched_wake");
     ASSERT_TRUE(found) << found.error().text;
     ASSERT_EQ(found->function.parameters.size(), 1u);
@@ -61,13 +61,13 @@ TEST(KernelTypes, ATracepointsArgumentsAreThoseOfItsCallbackButTheFirst)
 
 TEST(KernelTypes, CompilersClonesHaveNoPrototype)
 {
-    Given given;
+    KnownTypes given;
     EXPECT_EQ(given.types.function("", "wake.isra.0").error().code, Code::unsupported);
 }
 
 TEST(KernelTypes, ModulesAreKnownBySymbolsOrByTypes)
 {
-    Given given;
+    KnownTypes given;
     for (const char* name : {"vmlinux", "kernel", "unix", "genunix", "ext4", "bare"})
         EXPECT_TRUE(given.types.is_module(name)) << name;
     for (const char* name : {"", "a.out", "libc.so.6", "../none", "xfs"})
