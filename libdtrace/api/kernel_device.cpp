@@ -2,8 +2,11 @@
 // Requests to /dev/dtrace.
 #include "libdtrace/api/kernel_device.hpp"
 
+#include "kmod/stable.h"
+
 #include <cerrno>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,13 +18,58 @@ bool kernel_device_exists()
     return ::access(DTK_DEVICE, F_OK) == 0;
 }
 
+static std::string first_line(const char* path)
+{
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+// What stands in the way of a module that nobody has signed, if anything does.
+static std::string why_it_would_not_load()
+{
+    // "none [integrity] confidentiality"
+    std::string lockdown = first_line("/sys/kernel/security/lockdown");
+    const bool locked = lockdown.find("[integrity]") != std::string::npos ||
+                        lockdown.find("[confidentiality]") != std::string::npos;
+    if (locked)
+        return "; this kernel is locked down (Secure Boot): it loads the module only when "
+               "a key that it knows has signed it (DKMS signs with the machine owner's "
+               "key: mokutil --import)";
+    if (first_line("/sys/module/module/parameters/sig_enforce") == "Y")
+        return "; this kernel loads signed modules only (module.sig_enforce)";
+    return "";
+}
+
+// "fbt, sdt, syscall, proc, ... and callout_execute"
+static std::string kernel_providers()
+{
+    std::vector<std::string_view> names{"fbt", "sdt", "syscall"};
+#define X(provider, probe, how, source, choose)                                        \
+    if (std::string_view(names.back()) != (provider))                                  \
+        names.push_back(provider);
+    DTK_STABLE(X)
+#undef X
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); i++)
+        text.append(i == 0                  ? ""
+                    : i + 1 == names.size() ? " and "
+                                            : ", ")
+            .append(names[i]);
+    return text;
+}
+
 Result<KernelDevice> KernelDevice::open()
 {
     Fd fd(::open(DTK_DEVICE, O_RDWR | O_CLOEXEC));
     if (!fd) {
         if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
             return Error{Code::not_found,
-                         "the dtrace kernel module is not loaded (insmod dtrace.ko)", errno};
+                         "the dtrace kernel module is not loaded (modprobe dtrace, or insmod "
+                         "dtrace.ko, adds " +
+                             kernel_providers() + ")" + why_it_would_not_load(),
+                         ENOENT};
         if (errno == EACCES || errno == EPERM)
             return Error{Code::permission,
                          DTK_DEVICE " may not be opened: tracing the kernel takes root, or "

@@ -148,6 +148,40 @@ def profile_fires_on_each_cpu_and_tick_on_one(output):
         raise AssertionError(f"{ticks} {cpus}")
 
 @script("""
+dtrace -qn 'profile-200 { @[cpu] = count(); } tick-2s { exit(0); }' >counts & tracer=$!
+sleep 1
+echo 0 >/sys/devices/system/cpu/cpu1/online
+sleep 0.5
+echo 1 >/sys/devices/system/cpu/cpu1/online
+wait $tracer
+cat counts
+dtrace -qn 'profile-100 { @[cpu] = count(); } tick-500ms { exit(0); }'
+""")
+def a_cpu_may_go_and_come_while_it_is_profiled(output):
+    counts = [[int(word) for word in line.split()] for line in output.lines() if re.fullmatch(r"\s*\d+\s+\d+", line)]
+    equal(len(counts), 4)
+    first = dict(counts[:2])
+    if not 0 < first[1] < first[0] <= 420 or set(dict(counts[2:])) != {0, 1}:
+        raise AssertionError(str(counts))
+
+@script("""
+dtrace -qn 'fbt:brd::entry { @[probefunc] = count(); }' 2>&1 | head -1
+insmod brd.ko rd_nr=1
+dtrace -qn 'fbt:brd::entry { @ = count(); } END { printa("%@d\\n", @); }' -c 'dd if=/dev/ram0 of=/dev/null bs=4096 count=10 iflag=direct' & tracer=$!
+wait $tracer
+dtrace -qn 'fbt:brd::entry { @ = count(); } tick-2s { exit(0); }' & tracer=$!
+sleep 1
+rmmod brd && insmod brd.ko rd_nr=1 && dd if=/dev/ram0 of=/dev/null bs=4096 count=10
+wait $tracer
+rmmod brd
+""")
+def functions_of_modules_are_probed_and_modules_may_go_meanwhile(output):
+    contains(output.text, "does not match any probes")
+    counts = [int(line) for line in output.lines() if re.fullmatch(r"\s*\d+", line)]
+    if not counts or counts[0] < 10:
+        raise AssertionError(str(counts))
+
+@script("""
 exec 3<>/dev/dtrace
 rmmod dtrace
 echo "rmmod $?"
@@ -248,4 +282,4 @@ def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":
-    main(in_machines(globals(), files=["/usr/bin/setpriv", "kmod/hostile_device"]))
+    main(in_machines(globals(), files=["/usr/bin/setpriv", "kmod/hostile_device"], modules=["drivers/block/brd.ko"]))
