@@ -397,6 +397,7 @@ void dtrace_hdl::tend(std::uint64_t now)
     auto* header = static_cast<dt_arena*>(arena->base());
     auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
     clock_line.tend(session->clock, now);
+    look_at_modules(now);
     if (now - lease_renewed_at >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at = now;

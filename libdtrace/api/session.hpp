@@ -183,7 +183,9 @@ struct dtrace_hdl : dt::Events {
     int make_kernel_arena();
     int add_kernel_probes();
     int enable_in_kernel(std::span<const std::uint32_t> ids, std::size_t clause);
-    int attach_in_kernel();
+    int attach_in_kernel(); // what is enabled, of probes from first_unattached on
+    void look_at_modules(std::uint64_t now); // of the kernel
+    int match_new_modules();
     int attach_in_kernel(std::vector<dt::KernelSite>& sites,
                          const std::vector<std::uint32_t>& ids);
     int start_kernel_clock();
@@ -258,6 +260,9 @@ struct dtrace_hdl : dt::Events {
     std::optional<dt::KernelDevice> kernel;
     std::string why_no_kernel;
     bool in_kernel = false; // all of this session's probes fire there
+    std::uint32_t first_unattached = 1;
+    std::string kernel_modules; // that were loaded at the last look
+    std::uint64_t modules_looked_at = 0; // monotonic ns
     dt::DtraceProvider dtrace_provider;
     dt::ProfileProvider profile_provider;
     dt::ProcessProbes probes;

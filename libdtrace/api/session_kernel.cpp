@@ -13,11 +13,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <unistd.h>
 
 void dtrace_hdl::look_for_kernel()
 {
     in_kernel = false;
+    first_unattached = 1;
     kernel.reset();
     providers = {&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider};
     auto opened = dt::KernelDevice::open();
@@ -60,6 +62,10 @@ int dtrace_hdl::choose_host()
     bool of_kernel = false, profiles = false;
     for (const dt::Enabling& each : enabled) {
         of_kernel |= each.prog->program->needs_kernel;
+        // What a module to come may have (-Z).
+        for (const auto& clause : each.prog->program->clauses)
+            for (const dt::ProbeSpec& spec : clause.probes)
+                of_kernel |= kernel && dt::is_kernel_provider(spec.provider);
         for (const auto& ids : each.prog->matched)
             for (std::uint32_t id : ids) {
                 const dt::ProbeInfo& probe = registry.at(id);
@@ -165,7 +171,7 @@ int dtrace_hdl::attach_in_kernel()
 {
     std::vector<dt::KernelSite> sites;
     std::vector<std::uint32_t> ids; // of each site
-    for (std::uint32_t id = 1; registry.has(id); id++) {
+    for (std::uint32_t id = first_unattached; registry.has(id); id++) {
         dt::ProbeInfo& probe = registry.at(id);
         dt::KernelProvider* owner = kernel_provider_of(id);
         if (owner == nullptr || !probe.enabled)
@@ -175,6 +181,7 @@ int dtrace_hdl::attach_in_kernel()
             ids.push_back(id);
         }
     }
+    first_unattached = static_cast<std::uint32_t>(registry.size()) + 1;
     return attach_in_kernel(sites, ids);
 }
 
@@ -209,6 +216,57 @@ int dtrace_hdl::attach_in_kernel(std::vector<dt::KernelSite>& sites,
         i = end;
     }
     return 0;
+}
+
+// Names of modules alone: how often one is used changes all the time.
+static std::string loaded_modules()
+{
+    std::ifstream file("/proc/modules");
+    std::string names;
+    for (std::string line; std::getline(file, line);)
+        names.append(line, 0, line.find(' ')).push_back(' ');
+    return names;
+}
+
+// A module that is loaded while we trace has what enabled descriptions mean.
+void dtrace_hdl::look_at_modules(std::uint64_t now)
+{
+    constexpr std::uint64_t every_ns = 500'000'000;
+    if (!in_kernel || now - modules_looked_at < every_ns)
+        return;
+    modules_looked_at = now;
+    std::string loaded = loaded_modules();
+    const bool is_first = kernel_modules.empty();
+    if (loaded == std::exchange(kernel_modules, loaded) || is_first)
+        return;
+    dt::debug("the kernel's modules have changed");
+    processes.kernel().refresh();
+    fbt_provider.forget();
+    sdt_provider.forget();
+    if (match_new_modules() != 0)
+        complain(error_text);
+}
+
+int dtrace_hdl::match_new_modules()
+{
+    const auto n_known = static_cast<std::uint32_t>(registry.size());
+    for (const dt::Enabling& each : enabled) {
+        const auto& clauses = each.prog->program->clauses;
+        for (std::size_t k = 0; k < clauses.size(); k++)
+            for (const dt::ProbeSpec& spec : clauses[k].probes) {
+                if (spec.id != 0)
+                    continue;
+                fbt_provider.provide(spec);
+                sdt_provider.provide(spec);
+                auto ids = registry.match(spec.provider, spec.module, spec.function,
+                                          spec.name);
+                std::erase_if(ids, [n_known](auto id) { return id <= n_known; });
+                if (add_kernel_probes() != 0 ||
+                    enable_in_kernel(ids, each.first_clause + k) != 0)
+                    return -1;
+            }
+    }
+    return attach_in_kernel();
 }
 
 int dtrace_hdl::start_kernel_clock()

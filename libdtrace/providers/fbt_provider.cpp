@@ -43,6 +43,15 @@ void FbtProvider::load()
     }
 }
 
+void FbtProvider::forget()
+{
+    loaded_ = placed_ = false;
+    functions_.clear();
+    places_.clear();
+    list_.clear();
+    why_not_.clear();
+}
+
 Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
 {
     constexpr std::array names{"entry", "return"};

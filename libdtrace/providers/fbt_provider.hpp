@@ -27,6 +27,8 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
 
+    // Modules came or went: the lists are read anew.
+    void forget();
     // Why there is no probe of that name, beginning with "; ", or nothing.
     std::string hint(const ProbeSpec& spec);
 

@@ -49,6 +49,14 @@ void SdtProvider::load()
     }
 }
 
+void SdtProvider::forget()
+{
+    loaded_ = false;
+    events_.clear();
+    list_.clear();
+    why_not_.clear();
+}
+
 Provider::Outcome SdtProvider::provide(const ProbeSpec& spec)
 {
     if (!part_means(spec.provider, "sdt") || !spec.function.empty())

@@ -174,12 +174,20 @@ sleep 1
 rmmod brd && insmod brd.ko rd_nr=1 && dd if=/dev/ram0 of=/dev/null bs=4096 count=10
 wait $tracer
 rmmod brd
+dtrace -Zqn 'fbt:brd::entry { @ = count(); } BEGIN { printf("later\\n"); } tick-6s { exit(0); } END { printa("%@d\\n", @); }' & tracer=$!
+sleep 1
+insmod brd.ko rd_nr=1
+sleep 3
+dd if=/dev/ram0 of=/dev/null bs=4096 count=10 iflag=direct
+wait $tracer
+rmmod brd
 """)
 def functions_of_modules_are_probed_and_modules_may_go_meanwhile(output):
     contains(output.text, "does not match any probes")
     counts = [int(line) for line in output.lines() if re.fullmatch(r"\s*\d+", line)]
-    if not counts or counts[0] < 10:
-        raise AssertionError(str(counts))
+    later = [int(line) for line in output.text.partition("later")[2].splitlines() if re.fullmatch(r"\s*\d+", line)]
+    if not counts or counts[0] < 10 or not later or later[-1] < 10:
+        raise AssertionError(f"{counts} {later}")
 
 @script("""
 exec 3<>/dev/dtrace
