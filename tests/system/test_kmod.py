@@ -12,6 +12,16 @@ def probes_of_the_kernel_are_listed_by_their_four_names(output):
     equal(output.lines(), ["PROVIDER MODULE FUNCTION NAME", "fbt vmlinux vfs_read entry", "fbt vmlinux vfs_write return",
                            "syscall read entry ", "syscall read return ", "sdt sched sched_switch "])
 
+def of_readme():
+    """The examples of README.md's section about the kernel, to be compiled."""
+    section = (ROOT / "README.md").read_text().partition("## The kernel, too\n")[2].partition("\n## ")[0]
+    lines = [line.strip() for line in section.splitlines() if line.startswith("    dtrace ")]
+    return "".join(f"{line.replace('dtrace', 'dtrace -e', 1)}; echo status $?\n" for line in lines)
+
+@script(of_readme())
+def the_examples_of_the_readme_compile(output):
+    equal(output.lines(), ["status 0"] * 3)
+
 @script("""
 dtrace -l | awk '{ print $2 }' | sort | uniq -c
 """)

@@ -171,7 +171,7 @@ def wrong_uses_are_explained(t):
     for flags, text in ((["--patches"], "--patches needs a process: -p pid"),
                         (["--patches", "-c", "true"], "--patches looks at running processes: -p, not -c"),
                         (["--patches", "-p", "1", "-n", "BEGIN"], "--patches takes no probes"),
-                        (["--patches", "-l"], "only one of -G, -h, -l, -V, --help and --patches may be used")):
+                        (["--patches", "-l"], "only one of -A, -G, -h, -l, -V, --help and --patches may be used")):
         done = t.run(*flags)
         equal(done.returncode, 2, flags)
         contains(done.stderr, "dtrace: " + text)
