@@ -30,17 +30,14 @@ void FbtProvider::load()
         return;
     }
     list_ = std::move(*list);
-    std::string_view rest = list_;
-    while (!rest.empty()) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    each_line(list_, [this](std::string_view line) {
         std::string_view name = line.substr(0, line.find_first_of(" \t"));
         std::string_view module = KernelSymbols::proper;
         if (std::size_t open = line.find('['); open != std::string_view::npos)
             module = line.substr(open + 1, line.find(']') - open - 1);
         if (!name.empty() && !name.starts_with("__ftrace_invalid_address__"))
             functions_.emplace_back(module, name);
-    }
+    });
 }
 
 void FbtProvider::forget()

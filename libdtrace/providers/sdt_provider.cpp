@@ -38,15 +38,11 @@ void SdtProvider::load()
         return;
     }
     list_ = std::move(*list);
-    std::string_view rest = list_;
-    while (!rest.empty()) {
-        std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    each_line(list_, [this](std::string_view line) {
         std::size_t colon = line.find(':');
-        if (colon == std::string_view::npos || is_made_of_others(line.substr(0, colon)))
-            continue;
-        events_.emplace_back(line.substr(0, colon), line.substr(colon + 1));
-    }
+        if (colon != std::string_view::npos && !is_made_of_others(line.substr(0, colon)))
+            events_.emplace_back(line.substr(0, colon), line.substr(colon + 1));
+    });
 }
 
 void SdtProvider::forget()

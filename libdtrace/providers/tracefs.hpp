@@ -4,11 +4,23 @@
 
 #include "base/result.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace dt {
 
 // The whole of a file there. not_found: tracefs is not mounted; permission.
 Result<std::string> read_tracefs(const std::string& file);
+
+// Calls take() for each line of a list, without its newline.
+template <class F> void each_line(std::string_view list, F take)
+{
+    while (!list.empty()) {
+        std::string_view line = list.substr(0, list.find('\n'));
+        list.remove_prefix(std::min(line.size() + 1, list.size()));
+        take(line);
+    }
+}
 
 } // namespace dt

@@ -12,6 +12,7 @@ killed (some have longer), and one that takes the kernel down is told with the k
 import concurrent.futures, dataclasses, functools, lzma, pathlib, re, subprocess, sys
 
 from harness import *
+from test_vm import fetched, kernels
 
 ROOT = HERE.parent.parent
 KERNELS = ("6.1", "6.12")
@@ -43,14 +44,6 @@ for script in cases/*; do
 done
 rmmod dtrace
 """
-
-def kernels(t):
-    return t.build.parent / "vm"
-
-def fetched(t, kernel):
-    done = subprocess.run([ROOT / "tests/vm/fetch-kernel", kernel, kernels(t)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Skip(f"Debian's kernel {kernel} cannot be fetched: {done.stderr.strip()[-200:]}")
 
 @functools.cache
 def module(t, kernel):
