@@ -78,6 +78,7 @@ class Boots:
         if not self.outputs:
             for each in KERNELS:
                 module(t, each)
+            self.files = [file(t) if callable(file) else t.build / "tests" / file for file in self.files]
             with concurrent.futures.ThreadPoolExecutor() as pool:
                 self.outputs = dict(zip(KERNELS, pool.map(lambda each: self.boot(t, each), KERNELS)))
         return self.outputs[kernel]
@@ -88,7 +89,7 @@ class Boots:
         for number, check in enumerate(self.checks):
             text = check.long_script if t.long else check.script
             (cases / f"{number:03}").write_text(f"# seconds {check.seconds}\n{text}")
-        files = [module(t, kernel), t.dtrace, f"{cases}:/root/cases", *(t.build / "tests" / file for file in self.files),
+        files = [module(t, kernel), t.dtrace, f"{cases}:/root/cases", *self.files,
                  *(module_of_the_kernels(t, kernel, name) for name in self.modules)]
         log = t.scratch / f"log-{kernel}"
         done = subprocess.run(
