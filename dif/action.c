@@ -208,8 +208,10 @@ void dt_action_run(struct dt_mstate *m, const struct dt_action *a)
 			return;
 		}
 		dt_aggregate(m, a, value);
-		m->key = DT_NULL;
-		m->key_used = 0;
+		if (a->key_bytes) {
+			m->key = DT_NULL;
+			m->key_used = 0;
+		}
 		m->increment = 1;
 		return;
 	}

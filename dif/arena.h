@@ -111,6 +111,7 @@ struct dt_clause {
 #define DT_CLAUSE_SPECULATES 0x4
 #define DT_CLAUSE_DESTRUCTIVE 0x8
 #define DT_CLAUSE_EXITS 0x10
+#define DT_CLAUSE_COUNTS 0x20 /* is count() without key or condition */
 
 /* What a clause asked for; matched against probes as they appear. */
 struct dt_enabling {

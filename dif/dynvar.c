@@ -162,8 +162,9 @@ static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 		       const struct dt_var *v, int use_tuple,
 		       struct dt_dynkey *k)
 {
-	dt_u8 *to = dt_at(m->base, m->scratch_at + m->scratch_used);
-	dt_u64 room = m->scratch_max - m->scratch_used, used = 8, part;
+	dt_u8 *to = dt_at(m->base, dt_scratch_at(m) + m->scratch_used);
+	dt_u64 room = m->arena->plan.scratch_bytes - m->scratch_used;
+	dt_u64 used = 8, part;
 
 	if (room < 16) {
 		dt_fault(m, DTRACEFLT_NOSCRATCH, 0);
@@ -318,7 +319,7 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 			     const struct dt_dynkey *k, dt_u64 from)
 {
-	dt_u64 room = m->scratch_max - m->scratch_used;
+	dt_u64 room = m->arena->plan.scratch_bytes - m->scratch_used;
 	dt_u64 off = DT_ALIGN(k->bytes, 8);
 	dt_u8 *to = (dt_u8 *)k->key + off;
 

@@ -11,6 +11,8 @@
 #include "dif/mstate.h"
 
 #define DT_ERROR_ARGS 6
+/* Is the consumer still there? Asked at the firings that have these bits zero. */
+#define DT_LEASE_EACH 63
 
 /* May this probe's clauses run now? */
 static int dt_may_fire(struct dt_mstate *m)
@@ -66,7 +68,6 @@ static void dt_error(struct dt_mstate *m)
 	const struct dt_probe *probe = m->probe;
 	const dt_u64 *outer_args = m->args;
 	dt_u32 n_args = m->n_args, id = m->probe_id;
-	dt_u64 second = DT_ALIGN((dt_u64)m->strsize, 8);
 
 	if (m->fault == DT_FAULT_DROPPED) { /* and it was counted */
 		m->fault = 0;
@@ -85,14 +86,11 @@ static void dt_error(struct dt_mstate *m)
 	m->probe = &probes[DT_PROBE_ERROR - 1];
 	m->args = args;
 	m->n_args = DT_ERROR_ARGS;
-	m->locals_at += m->arena->plan.locals_bytes;
-	m->strtok_at += second;
 	m->strtok_pos = m->strtok_len = 0;
-	dt_run_ecbs(m, dt_acquire32(&m->probe->first_ecb));
+	if (!m->exited && dt_may_fire(m))
+		dt_run_ecbs(m, dt_acquire32(&m->probe->first_ecb));
 	m->strtok_pos = (dt_u32)strtok;
 	m->strtok_len = (dt_u32)(strtok >> 32);
-	m->strtok_at -= second;
-	m->locals_at -= m->arena->plan.locals_bytes;
 	m->n_args = n_args;
 	m->args = outer_args;
 	m->probe = probe;
@@ -127,7 +125,7 @@ static void dt_run_actions(struct dt_mstate *m)
 	for (dt_u32 i = 0; i < c->n_actions && !m->skip; i++) {
 		m->action = i + 1;
 		dt_action_run(m, &a[i]);
-		if (m->fault)
+		if (DT_UNLIKELY(m->fault))
 			return;
 	}
 }
@@ -173,7 +171,7 @@ static void dt_run_ecbs(struct dt_mstate *m, dt_u32 epid)
 	const struct dt_ecb *ecbs = dt_at(m->base, m->arena->ecbs.at);
 	const struct dt_clause *clauses = dt_at(m->base, m->arena->clauses.at);
 
-	while (epid && !m->exited && dt_may_fire(m)) {
+	while (epid) {
 		const struct dt_ecb *ecb = &ecbs[epid - 1];
 
 		m->epid = epid;
@@ -183,7 +181,29 @@ static void dt_run_ecbs(struct dt_mstate *m, dt_u32 epid)
 		    (m->probe->flags & DT_PROBE_DTRACE))
 			dt_run_clause(m);
 		epid = dt_acquire32(&ecb->next);
+		if (epid && (m->exited || !dt_may_fire(m)))
+			break;
 	}
+}
+
+static void dt_mstate_init(struct dt_mstate *m, struct dt_host *host)
+{
+	const struct dt_arena *arena = host->arena;
+
+	m->host = host;
+	m->ops = host->ops;
+	m->base = host->arena;
+	m->arena = arena;
+	m->shard_no = host->shard;
+	m->shard_at = arena->shards + host->shard * arena->shard_bytes;
+	m->strsize = (dt_u32)arena->options[DTRACEOPT_strsize];
+	m->generation = ++m->shard->fired;
+	m->n_refs = 0;
+	m->strtok_pos = m->strtok_len = 0;
+	m->in_error = 0;
+	m->exited = 0;
+	m->lease_over = 0;
+	m->have_time = m->have_wall = 0;
 }
 
 /* The probe's first ECB, 0: nothing is to run. */
@@ -203,14 +223,40 @@ static dt_u32 dt_fire_start(struct dt_mstate *m, struct dt_host *host,
 	return epid && dt_may_fire(m) ? epid : 0;
 }
 
+/*
+ * The short way of a clause that only counts, where it is all that there is to run; 0: the
+ * long one is to be gone. That looks at the clock, too, each time that it is due.
+ */
+static int dt_fire_counts(const struct dt_host *host, struct dt_shard *shard,
+			  dt_u32 epid)
+{
+	const struct dt_arena *arena = host->arena;
+	const struct dt_ecb *ecbs = dt_at(arena, arena->ecbs.at);
+	const struct dt_clause *clauses = dt_at(arena, arena->clauses.at), *c;
+
+	c = &clauses[ecbs[epid - 1].clause];
+	if (!(c->flags & DT_CLAUSE_COUNTS) ||
+	    dt_acquire32(&ecbs[epid - 1].next) ||
+	    arena->options[DTRACEOPT_cpu] != DT_OPT_UNSET ||
+	    !((shard->fired + 1) & DT_LEASE_EACH) ||
+	    !dt_agg_count_hinted(shard, &arena->plan, dt_at(arena, c->actions),
+				 epid))
+		return 0;
+	shard->fired++;
+	return 1;
+}
+
 /* With the shard held. */
 static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
 			const dt_u64 *args, dt_u32 n_args)
 {
-	dt_mstate_init(m, host, host->shard);
+	m->shard = dt_shard_at(host->arena, host->arena, host->shard);
+	if (dt_fire_counts(host, m->shard, epid))
+		return;
+	dt_mstate_init(m, host);
 	m->args = args;
 	m->n_args = n_args;
-	if (!(m->generation & 63))
+	if (!(m->generation & DT_LEASE_EACH))
 		dt_now(m);
 	if (!m->lease_over)
 		dt_run_ecbs(m, epid);

@@ -130,6 +130,9 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 	c->rec_bytes = (dt_u32)DT_ALIGN(end, 8);
 	if (dt_clause_rules(l, c, actions) != 0)
 		return -1;
+	if (!c->predicate && c->n_actions == 1 &&
+	    actions[0].kind == DTRACEAGG_count && !actions[0].key_bytes)
+		c->flags |= DT_CLAUSE_COUNTS;
 	/* A speculation that is too small for a record is a drop each time. */
 	if ((c->flags & DT_CLAUSE_RECORDS) &&
 	    !(c->flags & DT_CLAUSE_SPECULATES) &&

@@ -15,16 +15,16 @@ dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail)
 	const struct dt_arena *a = m->arena;
 	dt_u64 off = addr - DT_VBASE;
 
-	if (off - m->scratch_at < m->scratch_used)
-		*avail = m->scratch_at + m->scratch_used - off;
+	if (off - dt_scratch_at(m) < m->scratch_used)
+		*avail = dt_scratch_at(m) + m->scratch_used - off;
 	else if (off < a->program_bytes)
 		*avail = a->program_bytes - off;
 	else if (off - a->globals < a->globals_bytes)
 		*avail = a->globals + a->globals_bytes - off;
 	else if (off - a->dynvars < a->dynvars_bytes)
 		*avail = a->dynvars + a->dynvars_bytes - off;
-	else if (off - m->locals_at < a->plan.locals_bytes)
-		*avail = m->locals_at + a->plan.locals_bytes - off;
+	else if (off - dt_locals_at(m) < a->plan.locals_bytes)
+		*avail = dt_locals_at(m) + a->plan.locals_bytes - off;
 	else
 		return DT_NULL;
 	return m->base + off;
@@ -46,7 +46,7 @@ static int dt_static_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 		if (v->scope == DIFV_SCOPE_GLOBAL)
 			start = v->storage + 8;
 		else if (v->scope == DIFV_SCOPE_LOCAL)
-			start = m->locals_at + v->storage + 8;
+			start = dt_locals_at(m) + v->storage + 8;
 		else
 			continue;
 		if (off >= start && off - start <= v->type.size &&
@@ -62,10 +62,10 @@ dt_u8 *dt_dmem_store(struct dt_mstate *m, dt_u64 addr, dt_u64 bytes)
 	dt_u64 off = addr - DT_VBASE;
 	int may = 0;
 
-	if (off - m->scratch_at < m->scratch_used)
-		may = bytes <= m->scratch_at + m->scratch_used - off;
+	if (off - dt_scratch_at(m) < m->scratch_used)
+		may = bytes <= dt_scratch_at(m) + m->scratch_used - off;
 	else if (off - a->globals < a->globals_bytes ||
-		 off - m->locals_at < a->plan.locals_bytes)
+		 off - dt_locals_at(m) < a->plan.locals_bytes)
 		may = dt_static_stores(m, off, bytes);
 	if (may)
 		return m->base + off;
@@ -170,12 +170,12 @@ dt_u64 dt_alloc(struct dt_mstate *m, dt_u64 bytes)
 {
 	dt_u64 at = m->scratch_used;
 
-	if (bytes > m->scratch_max - at) {
+	if (bytes > m->arena->plan.scratch_bytes - at) {
 		dt_fault(m, DTRACEFLT_NOSCRATCH, 0);
 		return 0;
 	}
 	m->scratch_used = DT_ALIGN(at + bytes, 8);
-	return DT_VBASE + m->scratch_at + at;
+	return DT_VBASE + dt_scratch_at(m) + at;
 }
 
 const dt_u8 *dt_string(struct dt_mstate *m, dt_u64 addr, dt_u64 *len)

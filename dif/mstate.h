@@ -65,17 +65,13 @@ struct dt_mstate {
 	dt_u32 shard_no;
 	dt_u32 strsize;
 
-	dt_off scratch_at;
 	dt_u64 scratch_used;
-	dt_u64 scratch_max;
-	dt_off locals_at;
 	dt_u64 generation; /* this-> variables set in this firing carry it */
 
 	dt_u32 n_refs; /* of this firing; the last DT_DYNREFS count */
 	struct dt_dynref refs[DT_DYNREFS];
 
-	dt_off strtok_at; /* what strtok() has still to look at */
-	dt_u32 strtok_pos, strtok_len;
+	dt_u32 strtok_pos, strtok_len; /* what it has still to look at */
 
 	const struct dt_probe *probe;
 	const struct dt_clause *clause;
@@ -84,7 +80,7 @@ struct dt_mstate {
 	const dt_u64 *args;
 	dt_u32 n_args;
 	dt_u32 action; /* from 1; 0 is the predicate */
-	dt_u32 in_error;
+	dt_u32 in_error;   /* ERROR's clauses: 1, else 0 */
 	dt_u32 exited;	   /* exit() ran: no later clause of this firing */
 	dt_u32 lease_over; /* the consumer is gone */
 	dt_u32 have_time, have_wall;
@@ -102,6 +98,25 @@ struct dt_mstate {
 	dt_u64 key_used;  /* bytes of it that count: behind are zeros */
 	dt_u64 increment; /* of a distribution */
 };
+
+/* Parts of the shard: what is second is ERROR's. */
+DT_INLINE dt_off dt_scratch_at(const struct dt_mstate *m)
+{
+	return m->shard_at + m->arena->plan.scratch;
+}
+
+DT_INLINE dt_off dt_locals_at(const struct dt_mstate *m)
+{
+	const struct dt_shard_plan *plan = &m->arena->plan;
+
+	return m->shard_at + plan->locals + m->in_error * plan->locals_bytes;
+}
+
+DT_INLINE dt_off dt_strtok_at(const struct dt_mstate *m)
+{
+	return m->shard_at + m->arena->plan.strtok +
+	       m->in_error * DT_ALIGN((dt_u64)m->strsize, 8);
+}
 
 /* The clause ends; what it is has been counted as a drop. */
 #define DT_FAULT_DROPPED 0xffffffffu
@@ -262,6 +277,10 @@ DT_INLINE dt_u64 dt_arg(const struct dt_mstate *m, dt_u32 n)
 /* --- action.c, agg.c, spec.c --- */
 void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
+/* An EPID's first action, count() without a key, where its entry is the one of
+ * last time; 0: dt_aggregate() has to look for it. */
+int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
+			const struct dt_action *a, dt_u32 epid);
 void dt_agg_reset(struct dt_shard *s, const struct dt_shard_plan *plan,
 		  dt_u32 which);
 dt_u64 dt_speculation(struct dt_mstate *m);
@@ -291,8 +310,22 @@ DT_INLINE struct dt_shard *dt_shard_at(dt_u8 *base,
 	return dt_at(base, arena->shards + no * arena->shard_bytes);
 }
 
+/* A free shard for this host where its own is taken, or -1. */
+int dt_shard_take_any(struct dt_host *host);
 /* A free shard for this host, or -1. */
-int dt_shard_take(struct dt_host *host);
+DT_INLINE int dt_shard_take(struct dt_host *host)
+{
+	const struct dt_arena *arena = host->arena;
+	dt_u32 no = host->shard, owner = host->owner ? host->owner : 1;
+	dt_u32 *lock;
+
+	if (DT_LIKELY(no < arena->n_shards)) {
+		lock = &dt_shard_at(host->arena, arena, no)->lock;
+		if (!dt_once32(lock) && dt_cas32(lock, 0, owner))
+			return (int)no;
+	}
+	return dt_shard_take_any(host);
+}
 /* One shard for the consumer: 0, or -1 after a bounded time. *stolen: its
  * holder died in it. */
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
@@ -301,7 +334,6 @@ DT_INLINE void dt_shard_leave(struct dt_shard *shard)
 {
 	dt_release32(&shard->lock, 0);
 }
-void dt_mstate_init(struct dt_mstate *m, struct dt_host *host, dt_u32 shard_no);
 
 /* --- hashing, for aggregations and dynamic variables --- */
 static inline dt_u32 dt_hash(const dt_u8 *p, dt_u64 bytes, dt_u64 seed)

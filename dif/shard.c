@@ -15,7 +15,7 @@
 
 #define DT_WAIT_SPINS 100000
 
-int dt_shard_take(struct dt_host *host)
+int dt_shard_take_any(struct dt_host *host)
 {
 	const struct dt_arena *arena = host->arena;
 	dt_u32 n = arena->n_shards;
@@ -57,34 +57,4 @@ int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		return 0;
 	}
 	return -1;
-}
-
-void dt_mstate_init(struct dt_mstate *m, struct dt_host *host, dt_u32 shard_no)
-{
-	const struct dt_arena *arena = host->arena;
-	const struct dt_shard_plan *plan = &arena->plan;
-
-	m->host = host;
-	m->ops = host->ops;
-	m->base = host->arena;
-	m->arena = arena;
-	m->session = dt_at(m->base, arena->session);
-	m->shard_no = shard_no;
-	m->shard_at = arena->shards + shard_no * arena->shard_bytes;
-	m->shard = dt_at(m->base, m->shard_at);
-	m->strsize = (dt_u32)arena->options[DTRACEOPT_strsize];
-	m->scratch_at = m->shard_at + plan->scratch;
-	m->scratch_max = plan->scratch_bytes;
-	m->scratch_used = 0;
-	m->locals_at = m->shard_at + plan->locals;
-	m->generation = ++m->shard->fired;
-	m->n_refs = 0;
-	m->strtok_at = m->shard_at + plan->strtok;
-	m->strtok_pos = m->strtok_len = 0;
-	m->fault = 0;
-	m->in_error = 0;
-	m->exited = 0;
-	m->lease_over = 0;
-	m->have_time = m->have_wall = 0;
-	m->record = DT_NULL;
 }

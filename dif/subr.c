@@ -83,7 +83,7 @@ dt_u64 dt_subr_copyinstr(struct dt_mstate *m)
 	}
 	dt_scratch(m, at)[n] = 0;
 	m->scratch_used =
-	    DT_ALIGN(at - DT_VBASE - m->scratch_at + (dt_u64)n + 1, 8);
+	    DT_ALIGN(at - DT_VBASE - dt_scratch_at(m) + (dt_u64)n + 1, 8);
 	return at;
 }
 

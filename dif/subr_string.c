@@ -117,7 +117,7 @@ static int dt_is_in(dt_u8 c, const struct dt_slice *set)
 dt_u64 dt_subr_strtok(struct dt_mstate *m)
 {
 	struct dt_slice a, delims;
-	dt_u8 *rest = dt_at(m->base, m->strtok_at);
+	dt_u8 *rest = dt_at(m->base, dt_strtok_at(m));
 	dt_u32 at, end, len;
 
 	if (dt_slice_arg(m, 1, &delims) != 0)

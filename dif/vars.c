@@ -58,7 +58,7 @@ static dt_u64 dt_host_string(struct dt_mstate *m, dt_u32 id, dt_u32 index)
 	if (n > m->strsize - 1)
 		n = m->strsize - 1;
 	to[n] = 0;
-	m->scratch_used = DT_ALIGN(at - DT_VBASE - m->scratch_at + n + 1, 8);
+	m->scratch_used = DT_ALIGN(at - DT_VBASE - dt_scratch_at(m) + n + 1, 8);
 	return at;
 }
 
@@ -142,10 +142,10 @@ static dt_u64 dt_var_cpu(struct dt_mstate *m)
 /* Frames into unused scratch; how many, 0 where there is no stack. */
 static dt_u64 dt_frames(struct dt_mstate *m, dt_u64 **pcs, dt_u32 max)
 {
-	dt_u64 room = (m->scratch_max - m->scratch_used) / 8;
+	dt_u64 room = (m->arena->plan.scratch_bytes - m->scratch_used) / 8;
 	dt_s64 n;
 
-	*pcs = dt_at(m->base, m->scratch_at + m->scratch_used);
+	*pcs = dt_at(m->base, dt_scratch_at(m) + m->scratch_used);
 	if (!m->host->has_target || !m->ops->ustack)
 		return 0;
 	if (room < max)
@@ -234,7 +234,7 @@ static int dt_static_fill(struct dt_mstate *m, const struct dt_var *v,
 
 static dt_u64 dt_local_get(struct dt_mstate *m, const struct dt_var *v)
 {
-	dt_off at = m->locals_at + v->storage;
+	dt_off at = dt_locals_at(m) + v->storage;
 	dt_u64 *flag = dt_at(m->base, at);
 	int byref = dt_type_byref(&v->type);
 
@@ -277,7 +277,7 @@ void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value)
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
 		return;
 	}
-	at = dt_at(m->base, (local ? m->locals_at : 0) + v->storage);
+	at = dt_at(m->base, (local ? dt_locals_at(m) : 0) + v->storage);
 	if (!dt_type_byref(&v->type)) {
 		if (local)
 			*at++ = set;

@@ -86,6 +86,9 @@ void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /* Brings in memory of the process, where the probe may wait for that. False: it did not. */
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
+/* Sets thread_key. */
+void dt_identify(struct dt_host *host);
+
 /* --- host.c --- */
 extern const struct dt_host_ops dt_kernel_ops;
 

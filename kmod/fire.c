@@ -36,12 +36,12 @@ void dt_lost(struct dt_consumer *c, enum dif_drop why)
  * self-> is the thread's, and another one in each kind of interrupt that may come into
  * it. The idle threads of all CPUs are thread 0.
  */
-static u64 dt_thread_of(u32 cpu)
+void dt_identify(struct dt_host *host)
 {
 	u64 level = in_nmi() ? 3 : in_hardirq() ? 2 : in_serving_softirq() ? 1 : 0;
-	u64 tid = current->pid ? (u64)current->pid : DTK_OWNER_OF_CPU(cpu);
+	u64 tid = current->pid ? (u64)current->pid : DTK_OWNER_OF_CPU(host->cpu);
 
-	return level << 54 | (u64)current->tgid << 32 | tid;
+	host->thread_key = level << 54 | (u64)current->tgid << 32 | tid;
 }
 
 #define DT_MAX_WAITING 1
@@ -90,7 +90,6 @@ void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 
 	x->host.shard = cpu;
 	x->host.owner = DTK_OWNER_OF_CPU(cpu);
 	x->host.has_target = 1;
-	x->host.thread_key = dt_thread_of(cpu);
 	dt_fire(&x->host, probe, args, n_args);
 	barrier();
 	this_cpu_write(dt_firing, 0);

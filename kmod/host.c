@@ -272,4 +272,5 @@ const struct dt_host_ops dt_kernel_ops = {
 	.raise = dt_op_raise,
 	.stop = dt_op_stop,
 	.harm = dt_op_harm,
+	.identify = dt_identify,
 };

@@ -184,12 +184,12 @@ sleep 1
 rmmod brd && insmod brd.ko rd_nr=1 && dd if=/dev/ram0 of=/dev/null bs=4096 count=10
 wait $tracer
 rmmod brd
-dtrace -Zqn 'fbt:brd::entry { @ = count(); } BEGIN { printf("later\\n"); } tick-6s { exit(0); } END { printa("%@d\\n", @); }' & tracer=$!
-sleep 1
+dtrace -Zqn 'BEGIN { printf("later\\n"); } fbt:brd::entry { @ = count(); n++; } fbt:brd::entry /n == 10/ { exit(0); }
+    END { printa("%@d\\n", @); }' >late 2>&1 & tracer=$!
+until grep -q later late; do sleep 0.1; done
 insmod brd.ko rd_nr=1
-sleep 3
-dd if=/dev/ram0 of=/dev/null bs=4096 count=10 iflag=direct
-wait $tracer
+while kill -0 $tracer; do dd if=/dev/ram0 of=/dev/null bs=4096 count=10 iflag=direct; sleep 0.1; done 2>/dev/null
+cat late
 rmmod brd
 """)
 def functions_of_modules_are_probed_and_modules_may_go_meanwhile(output):
