@@ -19,18 +19,37 @@ static int dt_needs_target(struct dt_mstate *m)
 	return 0;
 }
 
-/* By-ref bytes or the integer itself; strings in keys are zero-padded. */
+/*
+ * A string in a key, padded with zeros. Of the last part of a key only the words up to its NUL
+ * are written, and compared: what is behind is zeros in every entry.
+ */
+static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
+				 dt_u8 *to, dt_u64 value)
+{
+	dt_u64 used = dt_copy_string(m, value, to, a->rec_size);
+	dt_u64 zeros = a->rec_size;
+
+	if (m->fault)
+		return;
+	if (!a[1].in_key) {
+		m->key_used = DT_ALIGN(a->rec_offset + used, 8);
+		zeros = m->key_used - a->rec_offset;
+	}
+	dt_zero(to + used, zeros - used);
+}
+
+/* By-ref bytes or the integer itself. */
 static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 			    dt_u8 *to, dt_u64 value)
 {
 	const struct dt_difo *d = dt_at(m->base, a->difo);
 	const struct dif_type *t = &d->rtype;
-	dt_u64 used;
 
 	if (t->kind == DIF_TYPE_STRING) {
-		used = dt_copy_string(m, value, to, a->rec_size);
-		if (a->in_key && !m->fault)
-			dt_zero(to + used, a->rec_size - used);
+		if (a->in_key)
+			dt_record_key_string(m, a, to, value);
+		else
+			dt_copy_string(m, value, to, a->rec_size);
 	} else if (t->flags & DIF_TF_BYUREF) {
 		dt_load_target(m, value, to, a->rec_size);
 	} else if ((t->flags & DIF_TF_BYREF) || a->kind == DTRACEACT_TRACEMEM) {
@@ -48,6 +67,15 @@ DT_INLINE int dt_is_stack_key(const struct dt_action *a)
 {
 	return a->kind == DTRACEACT_USTACK && a->in_key &&
 	       a->key_bytes == 8 + 8ull * DTRACE_USTACK_NFRAMES(a->arg);
+}
+
+/* One string, which is all of a key. */
+static int dt_is_string_key(const struct dt_mstate *m, const struct dt_action *a)
+{
+	const struct dt_difo *d = dt_at(m->base, a->difo);
+
+	return a->difo && a->kind == DTRACEACT_DIFEXPR && !a[1].in_key &&
+	       d->rtype.kind == DIF_TYPE_STRING;
 }
 
 static void dt_record_stack(struct dt_mstate *m, const struct dt_action *a,
@@ -187,7 +215,7 @@ static void dt_key_start(struct dt_mstate *m, const struct dt_action *a)
 		return;
 	m->key = dt_scratch(m, at);
 	m->key_used = a->key_bytes;
-	if (!dt_is_stack_key(a))
+	if (!dt_is_stack_key(a) && !dt_is_string_key(m, a))
 		dt_zero(m->key, a->key_bytes);
 }
 

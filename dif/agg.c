@@ -113,7 +113,7 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 /*
  * The value of the entry at head, if that is this key's. Behind a key's first
  * zero word that need not be looked at an entry has zeros, too:
- * dt_is_stack_key().
+ * dt_is_stack_key(), dt_record_key_string().
  */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			       const struct dt_action *a, const dt_u8 *key,
