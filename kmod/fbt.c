@@ -123,14 +123,14 @@ static struct dt_functions *dt_functions_make(u32 bits, struct dt_functions *sma
 	return f;
 }
 
-/* Room for so many functions more, half of the places staying free. */
+/* Room for so many functions more, a quarter of the places staying free. */
 static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 {
 	struct dt_functions *f = fbt->functions;
 	u64 n = (f ? f->n : 0) + (u64)n_more;
 	u32 bits = f ? f->bits : 4;
 
-	while (1ull << bits < 2 * n)
+	while (3ull << bits < 4 * n)
 		bits++;
 	if (f && bits == f->bits)
 		return 0;

@@ -5,11 +5,13 @@
 
     main(in_machines(globals(), files=["victims/counted"], modules=["drivers/block/brd.ko"]))
 
+Files are those of the build's tests/, or functions of the context and the kernel that make one.
+
 All scripts of a suite run one after the other in one boot of each kernel, the module loaded, dtrace in
 the PATH; each check is then called once for each kernel. A script that does not end in a minute is
 killed (some have longer), and one that takes the kernel down is told with the kernel's log.
 """
-import concurrent.futures, dataclasses, functools, lzma, pathlib, re, subprocess, sys
+import concurrent.futures, dataclasses, functools, lzma, pathlib, re, shutil, subprocess, sys
 
 from harness import *
 from test_vm import fetched, kernels
@@ -68,6 +70,17 @@ def module_of_the_kernels(t, kernel, name):
     plain.write_bytes(lzma.decompress(stored.with_suffix(".ko.xz").read_bytes()))
     return plain
 
+def module_of_ours(name):
+    """The module of tests/kmod/NAME."""
+    def file(t, kernel):
+        folder = t.scratch / f"{name}-{kernel}"
+        shutil.copytree(ROOT / "tests/kmod" / name, folder)
+        made = subprocess.run(["make", "-s", "-C", kernels(t) / kernel / "headers", f"M={folder}", "modules"],
+                              capture_output=True, text=True)
+        equal(made.returncode, 0, made.stdout + made.stderr)
+        return folder / f"{name}.ko"
+    return file
+
 class Boots:
     """The outputs of all scripts, by kernel; the machines run side by side."""
     def __init__(self, checks, files, modules, memory):
@@ -78,7 +91,6 @@ class Boots:
         if not self.outputs:
             for each in KERNELS:
                 module(t, each)
-            self.files = [file(t) if callable(file) else t.build / "tests" / file for file in self.files]
             with concurrent.futures.ThreadPoolExecutor() as pool:
                 self.outputs = dict(zip(KERNELS, pool.map(lambda each: self.boot(t, each), KERNELS)))
         return self.outputs[kernel]
@@ -89,7 +101,7 @@ class Boots:
         for number, check in enumerate(self.checks):
             text = check.long_script if t.long else check.script
             (cases / f"{number:03}").write_text(f"# seconds {check.seconds}\n{text}")
-        files = [module(t, kernel), t.dtrace, f"{cases}:/root/cases", *self.files,
+        files = [module(t, kernel), t.dtrace, f"{cases}:/root/cases", *(file(t, kernel) if callable(file) else t.build / "tests" / file for file in self.files),
                  *(module_of_the_kernels(t, kernel, name) for name in self.modules)]
         log = t.scratch / f"log-{kernel}"
         done = subprocess.run(

@@ -226,11 +226,13 @@ def the_module_can_go_afterwards_and_the_kernel_has_not_complained(output):
     kernel_is_clean(output.text)
 
 def compiled(name, *flags):
-    def file(t):
+    def file(t, kernel):
         need("gcc")
+        folder = t.scratch / f"compiled-{kernel}"
+        folder.mkdir(exist_ok=True)
         subprocess.run(["gcc", "-O1", "-g", *flags, f"-I{ROOT}/usdt/include", ROOT / "tests/victims/usdt/kinds.c",
-                        "-o", t.scratch / name], check=True)
-        return t.scratch / name
+                        "-o", folder / name], check=True)
+        return folder / name
     return file
 
 if __name__ == "__main__":

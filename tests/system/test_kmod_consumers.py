@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Those who use the kernel module: several at once, killed ones, hostile ones, and that none leaves
+a trace in the kernel."""
+import re
+
+from machines import *
+
+@script("""
+insmod traced.ko
+cd /sys/module/traced/parameters
+cat text
+echo 'cat text; echo 1000 >calls' >/root/w.sh
+dtrace -qn 'fbt::traced_function:entry { @["entry"] = count(); }' -c 'sh /root/w.sh'
+cat text
+dtrace -qn 'fbt::traced_function:return { @["return"] = count(); }' -c 'sh /root/w.sh'
+cat text
+""")
+def a_function_has_its_own_bytes_again_afterwards(output):
+    before, entry, _, after, exit, _, last = [line for line in output.lines() if line.strip()]
+    equal((before, before), (after, last))
+    if before in (entry, exit):
+        raise AssertionError("the text was not changed meanwhile: is it shown at all?")
+    for count in ("entry 1000", "return 1000"):
+        contains(" ".join(output.text.split()), count)
+
+@script("""
+cd /sys/module/traced/parameters
+echo 'echo 500 >calls' >/root/inner.sh
+cat >/root/outer.sh <<'EOF'
+dtrace -qn 'BEGIN { printf("begun\\n"); } fbt::traced_function:entry { @ = count(); n = 1000000; }' >/root/killed & killed=$!
+until grep -q begun /root/killed; do sleep 0.1; done
+echo 1000 >calls
+kill -9 $killed
+wait $killed
+echo 1000 >calls
+dtrace -qn 'fbt::traced_function: { @[probename] = count(); n++; } END { printf("inner %d", n); }' -c 'sh /root/inner.sh'
+EOF
+dtrace -qn 'fbt::traced_function:entry { n++; } END { printf("outer %d", n); }' -c 'sh /root/outer.sh'
+""")
+def consumers_do_not_see_each_other(output):
+    words = " ".join(output.text.split())
+    for part in ("inner 1000", "entry 500", "return 500", "outer 2500"):
+        contains(words, part)
+
+@script("""
+exec 3<>/dev/dtrace
+rmmod dtrace
+echo "rmmod $?"
+exec 3<&-
+rmmod dtrace && insmod dtrace.ko && echo back
+""")
+def the_module_stays_while_it_is_used(output):
+    equal(output.lines()[-2:], ["rmmod 1", "back"])
+
+# Each time at another moment: while it starts, while it enables, while it traces.
+KILLS = """
+i=0
+while [ $i -lt TIMES ]; do
+    dtrace -qn 'fbt:vmlinux:vfs_*:entry, fbt:vmlinux:vfs_*:return, fbt:vmlinux:[m-p]*:entry { @[probefunc] = count(); }
+        profile-1000 { @n = count(); }' >/dev/null &
+    sleep $(awk -v seed=$i 'BEGIN { srand(seed); print 2.5 * rand() }')
+    kill -9 $!
+    wait
+    i=$((i+1))
+done 2>/dev/null
+grep dtrace /proc/modules | cut -d' ' -f3
+cat /sys/kernel/tracing/enabled_functions
+"""
+
+@script(KILLS.replace("TIMES", "8"), long=KILLS.replace("TIMES", "100"), seconds=600)
+def a_consumer_that_is_killed_at_any_moment_leaves_nothing(output):
+    equal(output.lines(), ["0"])
+
+LEAVES = """
+dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
+i=0
+while [ $i -lt TIMES ]; do
+    dtrace -qn 'BEGIN { printf("begun\\n"); } fbt:vmlinux:[q-z]*:entry, fbt:vmlinux:vfs_*: { @[probefunc] = count(); }
+        syscall:::, profile-997 { @n = count(); }' >out & tracer=$!
+    until grep -q begun out; do sleep 0.1; done
+    rmmod dtrace && echo "it could be removed"
+    kill -9 $tracer
+    until rmmod dtrace; do :; done
+    insmod dtrace.ko
+    i=$((i+1))
+done 2>/dev/null
+kill $load
+echo done
+"""
+
+@script(LEAVES.replace("TIMES", "2"), long=LEAVES.replace("TIMES", "50"), seconds=600)
+def the_module_goes_under_load_as_soon_as_nobody_uses_it(output):
+    equal(output.lines(), ["done"])
+
+@script("""
+dd if=/dev/zero of=/dev/null bs=64 count=100000000 & load=$!
+dtrace -qn 'fbt:::entry { @ = count(); } fbt:vmlinux:[a-f]*:return { @r = count(); } tick-1s { exit(0); }'
+echo "status $?"
+kill $load
+""")
+def every_function_at_once_is_survived(output):
+    contains(output.text, "status 0")
+
+@script("""
+chmod 711 /root
+for mode in 600 666; do
+    chmod $mode /dev/dtrace
+    /root/setpriv --reuid=65534 --regid=65534 --clear-groups dtrace -qn 'fbt::vfs_read:entry { exit(0); }'
+done
+chmod 600 /dev/dtrace
+""")
+def nobody_may_not_trace_the_kernel(output):
+    equal(output.text.count("/dev/dtrace may not be opened"), 2, output.text)
+
+@script("""
+chmod 666 /dev/dtrace
+/root/setpriv --reuid=65534 --regid=65534 --clear-groups hostile_device 100
+chmod 600 /dev/dtrace
+""")
+def nobody_gets_nowhere(output):
+    contains(output.text, "/dev/dtrace: Permission denied")
+
+@script("""
+dtrace -wqn 'BEGIN { chill(10); exit(0); } fbt::vfs_read:entry { }'
+echo 1 >/sys/module/dtrace/parameters/destructive
+dtrace -qn 'syscall::getppid:entry { raise(9); }' -c true
+cat >w.sh <<EOF
+kill -0 1
+sleep 1
+echo lives
+EOF
+dtrace -wqn 'syscall::kill:entry /execname == "sh" && arg1 == 0/ { raise(15); }' -c 'sh w.sh'
+echo 0 >/sys/module/dtrace/parameters/destructive
+""")
+def destructive_actions_take_a_flag_and_the_modules_leave(output):
+    contains(output.text, "/sys/module/dtrace/parameters/destructive")
+    contains(output.text, "Destructive actions not allowed")
+    if "lives" in output.text:
+        raise AssertionError("the process was not terminated")
+
+@script("hostile_device 1000 1", long="hostile_device 10000 7", seconds=300)
+def hostile_programs_and_requests_are_refused_or_survived(output):
+    equal(output.status, 0)
+    n_cases, n_changed, n_taken = map(int, re.findall(r"\d+", output.text))
+    if n_cases < 1000 or n_changed < n_cases / 4 or not 0 < n_taken < n_changed / 2:
+        raise AssertionError(output.text)
+
+@script("dmesg")
+def the_kernel_has_complained_of_nothing(output):
+    kernel_is_clean(output.text)
+
+if __name__ == "__main__":
+    main(in_machines(globals(), files=["/usr/bin/setpriv", "kmod/hostile_device", module_of_ours("traced")]))
