@@ -18,6 +18,7 @@ from test_vm import fetched, kernels
 
 ROOT = HERE.parent.parent
 KERNELS = ("6.1", "6.12")
+LONG = 5 # seconds; what takes longer is told
 
 @dataclasses.dataclass
 class Output:
@@ -42,7 +43,7 @@ insmod dtrace.ko || exit 9
 for script in cases/*; do
     echo "@@@ $script"
     timeout -s KILL $(sed -n 's/# seconds //p' $script) sh $script 2>&1 </dev/null
-    echo "@@@ status $?"
+    echo "@@@ status $? $(cut -d' ' -f1 /proc/uptime)"
 done
 rmmod dtrace
 """
@@ -110,11 +111,15 @@ class Boots:
              *(word for file in files for word in ("--file", str(file))), "sh", "-c", DRIVER],
             capture_output=True, text=True, errors="backslashreplace")
         messages = log.read_text() if log.exists() else done.stderr
-        found = {}
+        found, before = {}, 0
         parts = re.split(r"^@@@ cases/(\d+)\n", done.stdout, flags=re.M)
         for number, text in zip(parts[1::2], parts[2::2]):
-            text, _, status = text.rpartition("@@@ status ")
-            found[int(number)] = Output(kernel, text, int(status or -1), messages)
+            text, _, end = text.rpartition("@@@ status ")
+            status, uptime = end.split() if end else (-1, before)
+            found[int(number)] = Output(kernel, text, int(status), messages)
+            if float(uptime) - before > LONG:
+                print(f"{kernel}: {self.checks[int(number)].__name__}: {float(uptime) - before:.0f} s")
+            before = float(uptime)
         if done.returncode != 0:
             print(f"with {kernel}: {done.stderr[-6000:]}", flush=True)
         return found

@@ -67,7 +67,7 @@ grep dtrace /proc/modules | cut -d' ' -f3
 cat /sys/kernel/tracing/enabled_functions
 """
 
-@script(KILLS.replace("TIMES", "8"), long=KILLS.replace("TIMES", "100"), seconds=600)
+@script(KILLS.replace("TIMES", "4"), long=KILLS.replace("TIMES", "100"), seconds=600)
 def a_consumer_that_is_killed_at_any_moment_leaves_nothing(output):
     equal(output.lines(), ["0"])
 
@@ -88,7 +88,7 @@ kill $load
 echo done
 """
 
-@script(LEAVES.replace("TIMES", "2"), long=LEAVES.replace("TIMES", "50"), seconds=600)
+@script(LEAVES.replace("TIMES", "1"), long=LEAVES.replace("TIMES", "50"), seconds=600)
 def the_module_goes_under_load_as_soon_as_nobody_uses_it(output):
     equal(output.lines(), ["done"])
 
