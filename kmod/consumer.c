@@ -13,6 +13,7 @@
 
 #include "kmod/compat.h"
 #include "kmod/stable.h"
+#include "kmod/unwind.h"
 
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -48,6 +49,7 @@ struct dt_consumer *dt_consumer_make(void)
 
 void dt_consumer_free(struct dt_consumer *c)
 {
+	dt_unwind_free(c->unwind);
 	vfree(c->arena);
 	kfree(c);
 }
@@ -373,6 +375,12 @@ static long dt_do_ioctl(struct dt_consumer *c, unsigned int cmd, void __user *us
 		return dt_call(c, dt_add_ecbs, user);
 	case DTK_ATTACH:
 		return dt_call(c, dt_attach, user);
+	case DTK_TABLE:
+		return dt_call(c, dt_unwind_table, user);
+	case DTK_MAPS:
+		return dt_unwind_maps(c, user);
+	case DTK_STRANGERS:
+		return dt_call(c, dt_unwind_strangers, user);
 	case DTK_FIRE:
 		return dt_fire_by_request(c, user);
 	case DTK_DETACH:

@@ -8,6 +8,7 @@
  *            ── tracepoints one registration each
  *            ── timers      one hrtimer for each CPU, or one in all
  *            ── uprobes     one uprobe_consumer each
+ *            ── unwind      tables for ustack()
  *
  * Its mutex guards all but firing. What firing reads is complete before the kernel is
  * told of it, and is freed after the last callback has returned (dt_detach_all()).
@@ -25,6 +26,7 @@
 struct pt_regs;
 struct dt_fbt;
 struct dt_syscalls;
+struct dt_unwind;
 struct dt_uprobe;
 
 struct dt_consumer {
@@ -37,6 +39,7 @@ struct dt_consumer {
 	struct list_head tracepoints;
 	struct list_head timers;
 	struct list_head uprobes;
+	struct dt_unwind *unwind; /* null: nothing was told */
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 	struct dt_consumer *replaced; /* the file's before it claimed this one, or null */
 };

@@ -12,6 +12,9 @@
  *   DTK_ECBS     these probes enable those clauses
  *   DTK_ATTACH   from now on these probes fire
  *   DTK_FIRE     BEGIN or END, in the caller
+ *   DTK_TABLE    how stacks are walked in a file's text, for ustack()
+ *   DTK_MAPS     where a process has which files' text, instead of what it had
+ *   DTK_STRANGERS  whose text ustack() has met without knowing it
  *   DTK_DETACH   nothing fires any more
  *   DTK_CLAIM    instead of all before: the file is the anonymous consumer's from here on
  *
@@ -31,7 +34,7 @@
 #endif
 
 #define DTK_DEVICE "/dev/dtrace"
-#define DTK_ABI 1
+#define DTK_ABI 2
 
 struct dtk_info {
 	dt_u32 abi;		    /* DTK_ABI */
@@ -186,6 +189,45 @@ struct dtk_claim {
 	dt_u64 program_bytes, total_bytes; /* set */
 };
 
+/*
+ * A rule of DTK_TABLE: how to come from a frame to its caller's at this place of a file's
+ * text, and up to the next rule's. The caller's pc is the word under the CFA, which is its
+ * stack pointer. Rules ascend; n_done is set to the table's number. Of a frame that has
+ * called the place is one less than its pc.
+ */
+struct dtk_unwind_rule {
+	dt_u32 at;	 /* offset in the file */
+	dt_s32 cfa;	 /* added to what `from` says */
+	dt_s16 rbp;	 /* added to what rbp_from says: where it was saved */
+	dt_u8 from;	 /* enum dtk_unwind_from */
+	dt_u8 rbp_from; /* DTK_UNWIND_OUTERMOST: it is the caller's still; or _CFA or _RBP */
+};
+enum dtk_unwind_from {
+	DTK_UNWIND_OUTERMOST, /* there is no caller */
+	DTK_UNWIND_RSP,
+	DTK_UNWIND_RBP,
+	DTK_UNWIND_AT_RBP, /* the word at %rbp + cfa is the CFA */
+	DTK_UNWIND_CFA,
+	DTK_UNWIND_SIGNAL, /* the registers of what a signal has interrupted are at %rsp */
+	DTK_UNWIND_NONE,   /* by frame pointers */
+	DTK_UNWIND_N,
+};
+
+/* They ascend, and include what has no table. */
+struct dtk_unwind_map {
+	dt_u64 start, end;
+	dt_u64 offset; /* of start, in the file */
+	dt_u32 table;  /* its number; 0: none */
+	dt_u32 pad;
+};
+struct dtk_unwind_maps {
+	dt_u64 at; /* address of the first */
+	dt_u32 n;
+	dt_s32 pid;
+};
+
+/* Elements of DTK_STRANGERS are pids: n of them have room, n_done are set. */
+
 #define DTK_INFO _IOR('d', 1, struct dtk_info)
 #define DTK_ARENA _IOWR('d', 2, struct dtk_arena)
 #define DTK_LOAD _IOWR('d', 3, struct dtk_load)
@@ -195,6 +237,9 @@ struct dtk_claim {
 #define DTK_FIRE _IOW('d', 7, dt_u32)
 #define DTK_DETACH _IO('d', 8)
 #define DTK_CLAIM _IOWR('d', 9, struct dtk_claim)
+#define DTK_TABLE _IOWR('d', 10, struct dtk_list)
+#define DTK_MAPS _IOW('d', 11, struct dtk_unwind_maps)
+#define DTK_STRANGERS _IOWR('d', 12, struct dtk_list)
 
 /* Holders of locks in the arena that are CPUs of the kernel: they never die. */
 #define DTK_OWNER_OF_CPU(cpu) (0x40000000u | ((cpu) + 1))

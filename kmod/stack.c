@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The kernel's stack by the kernel's own unwinder (ORC), the process' by frame pointers.
+ * The kernel's stack by the kernel's own unwinder (ORC); the process' by tables that the
+ * consumer has given (unwind.h), and by frame pointers where there are none.
  *
  * Where a probe was called from code of ours, our frames and those of the kernel's
  * machinery between are left out: all until the one whose stack pointer is above x->frame, or
  * those whose code lies in this module or in [skip_begin, skip_end).
  */
 #include "kmod/stack.h"
+
+#include "kmod/consumer.h"
+#include "kmod/unwind.h"
 
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -88,29 +92,40 @@ u64 dt_caller(const struct dt_context *x)
 	return dt_kernel_stack(x, pcs, 2) > 1 ? pcs[1] : 0;
 }
 
+/* By its frame pointer; where that is still, or again, the caller's, x says so. */
+static bool dt_by_pointer(const struct dt_context *x, struct dt_user_frame *f, bool first)
+{
+	unsigned long at = f->bp;
+
+	if (first && x->at_call && dt_user_word(f->sp, &f->pc)) {
+		f->sp += sizeof(f->pc);
+		return f->pc;
+	}
+	if (!at || at & 7 || at < f->sp || !dt_user_word(at, &f->bp) ||
+	    !dt_user_word(at + sizeof(at), &f->pc))
+		return false;
+	f->sp = at + 2 * sizeof(at);
+	return f->pc;
+}
+
 s64 dt_user_stack(const struct dt_context *x, u64 *pcs, u32 max)
 {
 	struct pt_regs *regs = task_pt_regs(current);
-	unsigned long frame[2], at;
+	struct dt_unwind *unwind = smp_load_acquire(&x->consumer->unwind);
+	struct dt_user_frame f = {regs->ip, regs->sp, regs->bp};
+	enum dt_unwound how = DT_INTERRUPTED;
 	u32 n = 0;
 
 	if (!current->mm || !user_mode(regs) || !max)
 		return 0;
-	pcs[n++] = regs->ip;
-	/* Where the frame pointer is still, or again, the caller's. */
-	if (x->at_call && n < max && regs->sp < TASK_SIZE_MAX - sizeof(frame[0]) &&
-	    !copy_from_user_nofault(frame, (const void __user *)regs->sp,
-				    sizeof(frame[0])))
-		pcs[n++] = frame[0];
-	for (at = regs->bp; n < max && at && !(at & 7); at = frame[0]) {
-		if (at >= TASK_SIZE_MAX - sizeof(frame) ||
-		    copy_from_user_nofault(frame, (const void __user *)at, sizeof(frame)))
+	for (;;) {
+		pcs[n++] = f.pc;
+		if (n == max)
 			break;
-		if (!frame[1])
+		how = unwind ? dt_unwind_step(unwind, &f, f.pc - (how != DT_INTERRUPTED))
+			     : DT_NO_RULE;
+		if (how == DT_OUTERMOST || (how == DT_NO_RULE && !dt_by_pointer(x, &f, n == 1)))
 			break;
-		pcs[n++] = frame[1];
-		if (frame[0] <= at)
-			break; /* callers lie above */
 	}
 	return n;
 }

@@ -35,6 +35,8 @@ using ReadWord = std::function<bool(std::uint64_t at, std::uint64_t& value)>;
 std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& place,
                                     const ReadWord& read);
 
+class CallFrames;
+
 class UnwindRules {
 public:
     explicit UnwindRules(pid_t pid);
@@ -46,11 +48,9 @@ public:
     std::optional<dt_rt_rule> rule_at(TargetAddr at);
 
 private:
-    class Object;
-
     pid_t pid_;
     std::vector<Mapping> mappings_;
-    std::map<std::string, std::unique_ptr<Object>> objects_; // by path
+    std::map<std::string, std::unique_ptr<CallFrames>> objects_; // by path
 };
 
 } // namespace dt::agent

@@ -156,6 +156,27 @@ Result<Ok> KernelDevice::attach(std::span<dtk_site> sites)
     return Ok{};
 }
 
+Result<std::uint32_t> KernelDevice::add_table(std::span<const dtk_unwind_rule> rules)
+{
+    return give(DTK_TABLE, "give the kernel a table of stack rules", rules.data(),
+                rules.size_bytes(), static_cast<std::uint32_t>(rules.size()));
+}
+
+Result<Ok> KernelDevice::set_maps(pid_t pid, std::span<const dtk_unwind_map> maps)
+{
+    dtk_unwind_maps of{reinterpret_cast<dt_u64>(maps.data()),
+                       static_cast<dt_u32>(maps.size()), pid};
+    if (::ioctl(fd_.get(), DTK_MAPS, &of) != 0)
+        return errno_error("tell the kernel what a process has mapped");
+    return Ok{};
+}
+
+Result<std::uint32_t> KernelDevice::strangers(std::span<std::uint32_t> pids)
+{
+    return give(DTK_STRANGERS, "ask the kernel whose stacks it met", pids.data(),
+                pids.size_bytes(), static_cast<std::uint32_t>(pids.size()));
+}
+
 Result<Ok> KernelDevice::fire(std::uint32_t probe)
 {
     if (::ioctl(fd_.get(), DTK_FIRE, &probe) != 0)

@@ -35,6 +35,12 @@ public:
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
     // Sets each one's error.
     Result<Ok> attach(std::span<dtk_site> sites);
+    // Its number. limit: there is no room for it.
+    Result<std::uint32_t> add_table(std::span<const dtk_unwind_rule> rules);
+    // Instead of those that it had. gone: there is no such process.
+    Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
+    // How many were stored.
+    Result<std::uint32_t> strangers(std::span<std::uint32_t> pids);
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();
     // From here on this device is the anonymous consumer. not_found: there is none.

@@ -398,6 +398,8 @@ void dtrace_hdl::tend(std::uint64_t now)
     auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
     clock_line.tend(session->clock, now);
     look_at_modules(now);
+    if (kernel_unwind)
+        kernel_unwind->look(now);
     if (now - lease_renewed_at >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at = now;

@@ -18,6 +18,7 @@
 #include "libdtrace/api/clock_line.hpp"
 #include "libdtrace/api/include/dtrace.h"
 #include "libdtrace/api/kernel_device.hpp"
+#include "libdtrace/api/kernel_unwind.hpp"
 #include "libdtrace/api/local_host.hpp"
 #include "libdtrace/api/new_processes.hpp"
 #include "libdtrace/api/options.hpp"
@@ -185,6 +186,7 @@ struct dtrace_hdl : dt::Events {
     int enable_in_kernel(std::span<const std::uint32_t> ids, std::size_t clause);
     int attach_in_kernel(); // what is enabled, of probes from first_unattached on
     void look_at_modules(std::uint64_t now); // of the kernel
+    bool walks_user_stacks() const;
     int match_new_modules();
     int attach_in_kernel(std::vector<dt::KernelSite>& sites,
                          const std::vector<std::uint32_t>& ids);
@@ -258,6 +260,7 @@ struct dtrace_hdl : dt::Events {
     bool agent_has_arena = false;
     // The kernel module, where there is one that we may use.
     std::optional<dt::KernelDevice> kernel;
+    std::optional<dt::KernelUnwind> kernel_unwind; // of a session in the kernel
     std::string why_no_kernel;
     bool in_kernel = false; // all of this session's probes fire there
     std::uint32_t first_unattached = 1;

@@ -209,6 +209,7 @@ int dtrace_hdl::claim_anonymous()
         return claimed.error().code == dt::Code::not_found ? fail(EDT_NOANON)
                                                            : fail(claimed.error());
     arena.emplace(std::move(claimed->arena));
+    kernel_unwind.emplace(*kernel);
     in_kernel = true;
     // The module has checked the parts' sizes.
     dtk_anonymous head{};

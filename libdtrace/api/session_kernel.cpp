@@ -20,6 +20,7 @@ void dtrace_hdl::look_for_kernel()
 {
     in_kernel = false;
     first_unattached = 1;
+    kernel_unwind.reset();
     kernel.reset();
     providers = {&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider};
     auto opened = dt::KernelDevice::open();
@@ -119,6 +120,7 @@ int dtrace_hdl::make_kernel_arena()
         auto made = kernel->make_arena(config);
         if (made) {
             arena.emplace(std::move(*made));
+            kernel_unwind.emplace(*kernel);
             return 0;
         }
         if (made.error().sys == EACCES)
@@ -167,8 +169,26 @@ int dtrace_hdl::enable_in_kernel(std::span<const std::uint32_t> ids, std::size_t
     return added ? 0 : fail(added.error());
 }
 
+// Nobody else's files need be read.
+bool dtrace_hdl::walks_user_stacks() const
+{
+    return std::any_of(enabled.begin(), enabled.end(), [](const dt::Enabling& each) {
+        const auto& clauses = each.prog->program->clauses;
+        return std::any_of(clauses.begin(), clauses.end(), [](const auto& clause) {
+            return std::any_of(clause.actions.begin(), clause.actions.end(),
+                               [](const dt::Action& action) {
+                                   return action.kind == DTRACEACT_USTACK ||
+                                          action.kind == DTRACEACT_JSTACK;
+                               });
+        });
+    });
+}
+
 int dtrace_hdl::attach_in_kernel()
 {
+    for (const auto& process : processes.all())
+        if (process->alive && walks_user_stacks())
+            kernel_unwind->know(process->pid);
     std::vector<dt::KernelSite> sites;
     std::vector<std::uint32_t> ids; // of each site
     for (std::uint32_t id = first_unattached; registry.has(id); id++) {

@@ -13,14 +13,11 @@
 
 #include "fasttrap/arch/arch.hpp"
 #include "libdtrace/api/debug.hpp"
+#include "libdtrace/symbols/mapped_files.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstring>
-#include <fcntl.h>
-#include <map>
 #include <optional>
-#include <sys/stat.h>
 
 static_assert(sizeof(dtk_operand) == sizeof(dt_rt_operand) &&
               offsetof(dtk_operand, form) == offsetof(dt_rt_operand, form) &&
@@ -67,41 +64,6 @@ std::optional<std::uint32_t> condition_of(std::span<const std::byte> text)
         return std::nullopt;
     return 0;
 }
-
-// Files of one process' mappings, each opened once.
-class MappedFiles {
-public:
-    explicit MappedFiles(pid_t pid) : pid_(pid) {}
-
-    int open(const dt::Mapping& mapping) // -1: it cannot be had
-    {
-        auto [known, is_new] = files_.try_emplace(mapping.file);
-        if (is_new)
-            known->second = find(mapping);
-        return known->second ? known->second.get() : -1;
-    }
-
-private:
-    dt::Fd find(const dt::Mapping& mapping) const
-    {
-        std::array<char, 96> name{};
-        std::snprintf(name.data(), name.size(), "/proc/%d/map_files/%llx-%llx", pid_,
-                      static_cast<unsigned long long>(mapping.begin.value),
-                      static_cast<unsigned long long>(mapping.end.value));
-        if (dt::Fd fd(::open(name.data(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); fd)
-            return fd;
-        dt::Fd fd(
-            ::open(("/proc/" + std::to_string(pid_) + "/root" + mapping.path).c_str(),
-                   O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-        struct stat is {};
-        if (fd && ::fstat(fd.get(), &is) == 0 && is.st_ino == mapping.file.inode)
-            return fd;
-        return {};
-    }
-
-    pid_t pid_;
-    std::map<dt::FileId, dt::Fd> files_;
-};
 
 // The requests of one planting. What they point to stays where it is.
 class Uprobes {
@@ -194,7 +156,7 @@ private:
     const ps_prochandle& process_;
     const dt::StaticTable& statics_;
     bool children_;
-    MappedFiles files_;
+    dt::MappedFiles files_;
     std::vector<dtk_uprobe> requests_;
 };
 
@@ -235,6 +197,8 @@ int dtrace_hdl::plant_by_kernel(ps_prochandle& process,
         return 0; // its exit is reported as an event
     if (!watched)
         return fail(watched.error());
+    if (walks_user_stacks())
+        kernel_unwind->know(process.pid);
     Uprobes uprobes(process, statics, options.follow != "none");
     std::vector<dt::Refusal> refused;
     std::vector<std::uint32_t> of; // of each request: its site

@@ -192,8 +192,9 @@ void any_ioctl(Consumer& consumer)
     std::array<std::uint64_t, 16> memory{};
     for (std::uint64_t& word : memory)
         word = any(3) == 0 ? reinterpret_cast<std::uint64_t>(memory.data()) : odd_number();
-    static constexpr std::array<unsigned long, 8> requests{
-        DTK_INFO, DTK_ARENA, DTK_LOAD, DTK_PROBES, DTK_ECBS, DTK_ATTACH, DTK_FIRE, DTK_DETACH};
+    static constexpr std::array<unsigned long, 11> requests{
+        DTK_INFO,   DTK_ARENA, DTK_LOAD,   DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
+        DTK_FIRE,   DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
     unsigned long request = any(4) == 0 ? odd_number() : requests[any(requests.size())];
     // An arena of half the machine's memory is taken at its word, and takes its time.
     if (request == DTK_ARENA && any(50) != 0)
@@ -207,7 +208,8 @@ void a_lying_list(Consumer& consumer)
     std::vector<std::uint64_t> elements(64);
     for (std::uint64_t& word : elements)
         word = odd_number();
-    static constexpr std::array<unsigned long, 3> requests{DTK_PROBES, DTK_ECBS, DTK_ATTACH};
+    static constexpr std::array<unsigned long, 5> requests{
+        DTK_PROBES, DTK_ECBS, DTK_ATTACH, DTK_TABLE, DTK_STRANGERS};
     dtk_list list{reinterpret_cast<dt_u64>(elements.data()), any(513),
                   static_cast<dt_u32>(any(70)), 0};
     if (any(4) == 0)

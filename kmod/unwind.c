@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Tables are kept until their consumer goes. The maps of a process are replaced by newer
+ * ones, and go when nobody has its memory any more: only probes in threads that have it look
+ * at them, in code where RCU watches.
+ */
+#include "kmod/unwind.h"
+
+#include "kmod/consumer.h"
+
+#include <linux/hash.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#define DT_MAX_TABLES 8192u
+#define DT_MAX_RULES (1u << 22)	  /* of a table */
+#define DT_ALL_RULES (1ull << 25) /* of a consumer: 400 MB */
+#define DT_MAX_MAPS (1u << 16)	  /* of a process */
+#define DT_MAX_PROCESSES (1u << 16)
+#define DT_BUCKET_BITS 10
+#define DT_STRANGERS 64u
+
+/* Of a file. */
+struct dt_rules {
+	u32 n;
+	struct dtk_unwind_rule rules[];
+};
+
+struct dt_process {
+	struct dt_process *next; /* in its bucket */
+	struct mm_struct *mm;
+	u32 n;
+	struct dtk_unwind_map maps[];
+};
+
+struct dt_unwind {
+	u32 n_tables, n_processes;
+	u64 n_rules;
+	struct dt_rules *tables[DT_MAX_TABLES];
+	struct dt_process *buckets[1 << DT_BUCKET_BITS];
+	u32 strangers[DT_STRANGERS]; /* thread groups by the first namespace's numbers; 0: none */
+};
+
+bool dt_user_word(unsigned long at, unsigned long *value)
+{
+	return at < TASK_SIZE_MAX - sizeof(*value) &&
+	       !copy_from_user_nofault(value, (const void __user *)at, sizeof(*value));
+}
+
+static struct dt_process **dt_bucket(struct dt_unwind *u, const struct mm_struct *mm)
+{
+	return &u->buckets[hash_ptr(mm, DT_BUCKET_BITS)];
+}
+
+static const struct dtk_unwind_map *dt_map_of(struct dt_unwind *u, unsigned long at)
+{
+	const struct dt_process *p = READ_ONCE(*dt_bucket(u, current->mm));
+	u32 low = 0, high, middle;
+
+	while (p && p->mm != current->mm)
+		p = READ_ONCE(p->next);
+	high = p ? p->n : 0;
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (p->maps[middle].end <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return p && low < p->n && p->maps[low].start <= at ? &p->maps[low] : NULL;
+}
+
+/* The last one that is not behind it. */
+static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u64 at)
+{
+	u32 low = 0, high = table->n, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (table->rules[middle].at <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &table->rules[low - 1] : NULL;
+}
+
+/* What rt_sigreturn() will read: struct ucontext at the stack pointer. */
+static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
+{
+	enum { GREGS = 40, RBP = GREGS + 10 * 8, RSP = GREGS + 15 * 8, RIP = GREGS + 16 * 8 };
+	unsigned long at = frame->sp;
+
+	if (!dt_user_word(at + RBP, &frame->bp) || !dt_user_word(at + RSP, &frame->sp) ||
+	    !dt_user_word(at + RIP, &frame->pc))
+		return DT_OUTERMOST;
+	return DT_INTERRUPTED;
+}
+
+static enum dt_unwound dt_by_rule(const struct dtk_unwind_rule *rule, struct dt_user_frame *frame)
+{
+	unsigned long cfa, base, pc, bp = frame->bp;
+
+	switch (rule->from) {
+	case DTK_UNWIND_RSP:
+		cfa = frame->sp + rule->cfa;
+		break;
+	case DTK_UNWIND_RBP:
+		cfa = frame->bp + rule->cfa;
+		break;
+	case DTK_UNWIND_AT_RBP:
+		if (!dt_user_word(frame->bp + rule->cfa, &cfa))
+			return DT_OUTERMOST;
+		break;
+	case DTK_UNWIND_SIGNAL:
+		return dt_out_of_signal(frame);
+	case DTK_UNWIND_OUTERMOST:
+		return DT_OUTERMOST;
+	default:
+		return DT_NO_RULE;
+	}
+	base = rule->rbp_from == DTK_UNWIND_CFA ? cfa : frame->bp;
+	if (cfa <= frame->sp || !dt_user_word(cfa - sizeof(pc), &pc) || !pc ||
+	    (rule->rbp_from != DTK_UNWIND_OUTERMOST && !dt_user_word(base + rule->rbp, &bp)))
+		return DT_OUTERMOST;
+	*frame = (struct dt_user_frame){pc, cfa, bp};
+	return DT_UNWOUND;
+}
+
+enum dt_unwound dt_unwind_step(struct dt_unwind *u, struct dt_user_frame *frame, unsigned long at)
+{
+	const struct dtk_unwind_map *map = dt_map_of(u, at);
+	const struct dtk_unwind_rule *rule = NULL;
+
+	if (!map)
+		WRITE_ONCE(u->strangers[(u32)current->tgid % DT_STRANGERS], current->tgid);
+	else if (map->table)
+		rule = dt_rule_of(u->tables[map->table - 1], at - map->start + map->offset);
+	return rule ? dt_by_rule(rule, frame) : DT_NO_RULE;
+}
+
+static int dt_unwind_ready(struct dt_consumer *c)
+{
+	struct dt_unwind *u;
+
+	if (c->unwind)
+		return 0;
+	u = kvzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	if (!u)
+		return -ENOMEM;
+	smp_store_release(&c->unwind, u);
+	return 0;
+}
+
+static bool dt_are_rules(const struct dtk_unwind_rule *rules, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if ((i && rules[i].at <= rules[i - 1].at) || rules[i].from >= DTK_UNWIND_N ||
+		    rules[i].rbp_from >= DTK_UNWIND_N)
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list)
+{
+	struct dt_unwind *u;
+	struct dt_rules *table;
+	int error = dt_unwind_ready(c);
+
+	if (error)
+		return error;
+	u = c->unwind;
+	if (list->n > DT_MAX_RULES || list->bytes != list->n * sizeof(*table->rules))
+		return -E2BIG;
+	if (u->n_tables == DT_MAX_TABLES || u->n_rules + list->n > DT_ALL_RULES)
+		return -ENOSPC;
+	table = kvmalloc(struct_size(table, rules, list->n), GFP_KERNEL_ACCOUNT);
+	if (!table)
+		return -ENOMEM;
+	table->n = list->n;
+	if (copy_from_user(table->rules, (void __user *)list->at, list->bytes))
+		error = -EFAULT;
+	else if (!dt_are_rules(table->rules, table->n))
+		error = -EINVAL;
+	if (error) {
+		kvfree(table);
+		return error;
+	}
+	u->tables[u->n_tables++] = table; /* no map has its number yet */
+	u->n_rules += table->n;
+	list->n_done = u->n_tables;
+	return 0;
+}
+
+static bool dt_are_maps(const struct dt_unwind *u, const struct dt_process *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->maps[i].start >= p->maps[i].end || p->maps[i].table > u->n_tables ||
+		    (i && p->maps[i].start < p->maps[i - 1].end))
+			return false;
+	return true;
+}
+
+static int dt_mm_of(s32 number, struct mm_struct **mm)
+{
+	struct pid *pid = find_get_pid(number);
+	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
+
+	put_pid(pid);
+	if (!task)
+		return -ESRCH;
+	*mm = get_task_mm(task);
+	put_task_struct(task);
+	if (!*mm)
+		return -ESRCH;
+	mmgrab(*mm); /* its address stays its own */
+	mmput(*mm);
+	return 0;
+}
+
+static void dt_process_free(struct dt_process *p)
+{
+	if (p->mm)
+		mmdrop(p->mm);
+	kvfree(p);
+}
+
+/* Takes out what nobody needs any more, in the bucket of a new one. */
+static void dt_process_clean(struct dt_unwind *u, struct dt_process *newest)
+{
+	struct dt_process **at = &newest->next, *p, *gone = NULL;
+
+	while ((p = *at)) {
+		if (p->mm == newest->mm || !atomic_read(&p->mm->mm_users)) {
+			WRITE_ONCE(*at, p->next);
+			synchronize_rcu(); /* before its next is another one */
+			p->next = gone;
+			gone = p;
+			u->n_processes--;
+		} else {
+			at = &p->next;
+		}
+	}
+	while ((p = gone)) {
+		gone = p->next;
+		dt_process_free(p);
+	}
+}
+
+static int dt_process_add(struct dt_unwind *u, struct dt_process *p)
+{
+	struct dt_process **bucket = dt_bucket(u, p->mm);
+
+	if (u->n_processes == DT_MAX_PROCESSES)
+		return -ENOSPC;
+	u->n_processes++;
+	p->next = *bucket;
+	smp_store_release(bucket, p);
+	dt_process_clean(u, p);
+	return 0;
+}
+
+long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user)
+{
+	struct dtk_unwind_maps from;
+	struct dt_process *p;
+	int error = dt_unwind_ready(c);
+
+	if (error)
+		return error;
+	if (copy_from_user(&from, user, sizeof(from)))
+		return -EFAULT;
+	if (from.n > DT_MAX_MAPS)
+		return -E2BIG;
+	p = kvzalloc(struct_size(p, maps, from.n), GFP_KERNEL_ACCOUNT);
+	if (!p)
+		return -ENOMEM;
+	p->n = from.n;
+	if (copy_from_user(p->maps, (void __user *)from.at, from.n * sizeof(*p->maps)))
+		error = -EFAULT;
+	else if (!dt_are_maps(c->unwind, p))
+		error = -EINVAL;
+	if (!error)
+		error = dt_mm_of(from.pid, &p->mm);
+	if (!error)
+		error = dt_process_add(c->unwind, p);
+	if (error)
+		dt_process_free(p);
+	return error;
+}
+
+static u32 dt_number_here(u32 tgid)
+{
+	u32 number;
+
+	rcu_read_lock();
+	number = pid_vnr(find_pid_ns(tgid, &init_pid_ns));
+	rcu_read_unlock();
+	return number;
+}
+
+long dt_unwind_strangers(struct dt_consumer *c, struct dtk_list *list)
+{
+	u32 __user *to = (u32 __user *)list->at;
+	int error = dt_unwind_ready(c);
+	u32 i, number;
+
+	if (error)
+		return error;
+	for (i = 0; i < DT_STRANGERS && list->n_done < list->n; i++) {
+		if (!READ_ONCE(c->unwind->strangers[i]))
+			continue;
+		number = dt_number_here(xchg(&c->unwind->strangers[i], 0));
+		if (!number)
+			continue; /* it has ended, or is none of the caller's */
+		if (put_user(number, to + list->n_done))
+			return -EFAULT;
+		list->n_done++;
+	}
+	return 0;
+}
+
+void dt_unwind_free(struct dt_unwind *u)
+{
+	struct dt_process *p;
+	u32 i;
+
+	if (!u)
+		return;
+	for (i = 0; i < u->n_tables; i++)
+		kvfree(u->tables[i]);
+	for (i = 0; i < ARRAY_SIZE(u->buckets); i++)
+		while ((p = u->buckets[i])) {
+			u->buckets[i] = p->next;
+			dt_process_free(p);
+		}
+	kvfree(u);
+}

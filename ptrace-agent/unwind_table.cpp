@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "ptrace-agent/unwind_table.hpp"
+
+#include "ptrace-agent/call_frames.hpp"
+
+#include <cstring>
+
+namespace dt::agent {
+
+static bool says_the_same(const UnwindRow& a, const UnwindRow& b)
+{
+    return a.kind == b.kind && std::memcmp(&a.how, &b.how, sizeof a.how) == 0;
+}
+
+static UnwindRow row_of(Dwarf_Frame* frame, std::uint64_t address)
+{
+    UnwindRow row;
+    if (frame == nullptr)
+        return row;
+    if (is_of_signal(frame)) {
+        row.kind = UnwindRow::signal;
+    } else if (auto rule = rule_of(frame, {address})) {
+        row.kind = UnwindRow::rule;
+        row.how = *rule;
+        row.how.at = 0;
+    }
+    return row;
+}
+
+// How far it is to where something else may be said. Functions are 16-aligned where
+// nothing is said for long.
+static std::uint64_t step_from(Dwarf_Frame* frame, std::uint64_t address, std::uint64_t silent)
+{
+    constexpr std::uint64_t long_ago = 64, alignment = 16;
+    Dwarf_Addr begin = 0, end = 0;
+    if (frame == nullptr)
+        return silent < long_ago ? 1 : alignment - address % alignment;
+    if (is_computed(frame) || dwarf_frame_info(frame, &begin, &end, nullptr) < 0 ||
+        end <= address)
+        return 1;
+    return end - address;
+}
+
+std::vector<UnwindRow> unwind_rows(Fd file)
+{
+    std::vector<UnwindRow> rows;
+    CallFrames frames(std::move(file));
+    if (!frames.are_there())
+        return rows;
+    for (const CallFrames::Part& part : frames.text()) {
+        std::uint64_t silent = 0;
+        for (std::uint64_t at = part.begin; at < part.end;) {
+            FrameHandle frame = frames.frame_at(at);
+            UnwindRow row = row_of(frame.get(), at);
+            row.offset = part.offset + (at - part.begin);
+            if (at == part.begin || !says_the_same(row, rows.back()))
+                rows.push_back(row);
+            std::uint64_t step = step_from(frame.get(), at, silent);
+            silent = frame == nullptr ? silent + step : 0;
+            at += step;
+        }
+        rows.push_back({part.offset + (part.end - part.begin), UnwindRow::none, {}});
+    }
+    return rows;
+}
+
+} // namespace dt::agent
