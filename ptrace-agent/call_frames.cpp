@@ -241,7 +241,8 @@ std::vector<CallFrames::Part> CallFrames::text() const
         GElf_Phdr part;
         if (gelf_getphdr(elf_, static_cast<int>(i), &part) != nullptr &&
             part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0)
-            parts.push_back({part.p_vaddr, part.p_vaddr + part.p_filesz, part.p_offset});
+            parts.push_back(
+                {part.p_vaddr, part.p_vaddr + part.p_filesz, part.p_offset});
     }
     return parts;
 }
@@ -260,7 +261,8 @@ std::optional<std::uint64_t> CallFrames::address_of(std::uint64_t offset) const
 FrameHandle CallFrames::frame_at(std::uint64_t address) const
 {
     Dwarf_Frame* frame = nullptr;
-    return FrameHandle(dwarf_cfi_addrframe(cfi_, address, &frame) == 0 ? frame : nullptr);
+    return FrameHandle(dwarf_cfi_addrframe(cfi_, address, &frame) == 0 ? frame
+                                                                       : nullptr);
 }
 
 } // namespace dt::agent

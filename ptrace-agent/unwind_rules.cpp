@@ -51,8 +51,9 @@ std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
         return guess;
     std::unique_ptr<CallFrames>& object = objects_[text->path];
     if (object == nullptr)
-        object = std::make_unique<CallFrames>(Fd(
-            open((proc_path(pid_, "root") + text->path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
+        object = std::make_unique<CallFrames>(
+            Fd(open((proc_path(pid_, "root") + text->path).c_str(),
+                    O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
     auto address = object->address_of(at - text->start + text->offset);
     FrameHandle frame = address ? object->frame_at(*address) : nullptr;
     return frame == nullptr ? guess : rule_of(frame.get(), at);

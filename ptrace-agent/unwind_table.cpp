@@ -27,11 +27,12 @@ static UnwindRow row_of(Dwarf_Frame* frame, std::uint64_t address)
     return row;
 }
 
-// How far it is to where something else may be said. Functions are 16-aligned where
-// nothing is said for long.
-static std::uint64_t step_from(Dwarf_Frame* frame, std::uint64_t address, std::uint64_t silent)
+// How far it is to where something else may be said. Text that has been silent for long
+// (of Go, say) is not asked about each byte.
+static std::uint64_t step_from(Dwarf_Frame* frame, std::uint64_t address,
+                               std::uint64_t silent)
 {
-    constexpr std::uint64_t long_ago = 64, alignment = 16;
+    constexpr std::uint64_t long_ago = 65536, alignment = 16;
     Dwarf_Addr begin = 0, end = 0;
     if (frame == nullptr)
         return silent < long_ago ? 1 : alignment - address % alignment;

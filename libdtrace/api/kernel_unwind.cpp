@@ -22,7 +22,8 @@ static dtk_unwind_rule rule_of(const agent::UnwindRow& row)
 {
     dtk_unwind_rule rule{};
     rule.at = static_cast<dt_u32>(row.offset);
-    rule.from = row.kind == agent::UnwindRow::signal ? DTK_UNWIND_SIGNAL : DTK_UNWIND_NONE;
+    rule.from =
+        row.kind == agent::UnwindRow::signal ? DTK_UNWIND_SIGNAL : DTK_UNWIND_NONE;
     if (row.kind != agent::UnwindRow::rule || row.how.from > DT_RT_FROM_CFA)
         return rule;
     rule.cfa = row.how.cfa;
@@ -62,11 +63,13 @@ std::uint32_t KernelUnwind::table_of(pid_t pid, const Mapping& text)
     return known->second;
 }
 
-static bool are_the_same(const std::vector<dtk_unwind_map>& a, const std::vector<dtk_unwind_map>& b)
+static bool are_the_same(const std::vector<dtk_unwind_map>& a,
+                         const std::vector<dtk_unwind_map>& b)
 {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-        return std::memcmp(&x, &y, sizeof x) == 0;
-    });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const auto& x, const auto& y) {
+                          return std::memcmp(&x, &y, sizeof x) == 0;
+                      });
 }
 
 void KernelUnwind::know(pid_t pid)
@@ -76,7 +79,8 @@ void KernelUnwind::know(pid_t pid)
         return; // it is gone
     std::vector<dtk_unwind_map> maps;
     for (const Mapping& each : mapped->all())
-        if (each.executable && each.begin.value >> 63 == 0) // the kernel's page is no text of its
+        if (each.executable &&
+            each.begin.value >> 63 == 0) // the kernel's page is no text of its
             maps.push_back({each.begin.value, each.end.value, each.offset,
                             each.is_file() ? table_of(pid, each) : 0, 0});
     constexpr std::size_t many = 10'000;
@@ -102,7 +106,8 @@ void KernelUnwind::look(std::uint64_t now_ns)
     std::array<std::uint32_t, 64> met{};
     auto n = device_.strangers(met);
     for (std::size_t i = 0; n && i < *n; i++)
-        if (std::find(strangers_.begin(), strangers_.end(), pid_t(met[i])) == strangers_.end())
+        if (std::find(strangers_.begin(), strangers_.end(), pid_t(met[i])) ==
+            strangers_.end())
             strangers_.push_back(static_cast<pid_t>(met[i]));
     while (!strangers_.empty() && monotonic_ns() - now_ns < at_most_ns) {
         know(strangers_.front());

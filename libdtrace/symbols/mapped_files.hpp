@@ -14,7 +14,7 @@ class MappedFiles {
 public:
     explicit MappedFiles(pid_t pid) : pid_(pid) {}
 
-    int open(const Mapping& mapping); // -1: it cannot be had
+    int open(const Mapping& mapping);      // -1: it cannot be had
     Fd take(const Mapping& mapping) const; // for the caller to keep; empty: the same
 
 private:

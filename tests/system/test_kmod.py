@@ -175,6 +175,21 @@ def a_cpu_may_go_and_come_while_it_is_profiled(output):
         raise AssertionError(str(counts))
 
 @script("""
+./frames_no_fp & runs=$!
+# Its files' tables are made when ustack() has met it.
+dtrace -qn 'tick-1s { seconds++; } tick-5s { exit(0); }
+    profile-199 /execname == "frames_no_fp" && arg1/ { @met[ustack(2)] = count(); }
+    profile-199 /execname == "frames_no_fp" && arg1 && seconds > 2/ { @[ustack(50)] = count(); }
+    END { trunc(@met); }'
+kill $runs
+""")
+def stacks_of_whoever_runs_are_walked_by_tables(output):
+    stacks = re.findall(r"((?:^ +\S+`\S+\n)+) +\d+$", output.text, flags=re.M)
+    short = [stack for stack in stacks if "`main+" not in stack]
+    if len(stacks) < 20 or short:
+        raise AssertionError(f"{len(stacks)} stacks, of which these do not reach main(): {short}")
+
+@script("""
 dtrace -qn 'fbt:brd::entry { @[probefunc] = count(); }' 2>&1 | head -1
 insmod brd.ko rd_nr=1
 dtrace -qn 'fbt:brd::entry { @ = count(); } END { printa("%@d\\n", @); }' -c 'dd if=/dev/ram0 of=/dev/null bs=4096 count=10 iflag=direct' & tracer=$!
@@ -222,4 +237,4 @@ def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":
-    main(in_machines(globals(), modules=["drivers/block/brd.ko"]))
+    main(in_machines(globals(), files=["victims/frames_no_fp"], modules=["drivers/block/brd.ko"]))

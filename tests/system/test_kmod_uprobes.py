@@ -77,6 +77,28 @@ def a_stack_has_the_caller_at_entry_and_at_return(output):
         if not re.search(frames, stacks):
             raise AssertionError(f"no {frames}")
 
+def both_ways(clause, command):
+    """By the kernel, and by the runtime in the process."""
+    return tracing(f"ours -n '{clause}' -c '{command}'; echo == injected; dtrace -qn '{clause}' -c '{command}'")
+
+def walks_as_the_runtime_does(output, at_least):
+    ours, _, injected = (re.sub("`0x[0-9a-f]+", "`", output.text)).partition("== injected\n")
+    equal(ours, injected)
+    n_stacks = len(re.findall(r"^ +\d+$", ours, flags=re.M))
+    if n_stacks < at_least:
+        raise AssertionError(f"{n_stacks} stacks")
+
+@both_ways("pid$target:a.out:leaf:entry { @[ustack(30)] = count(); }", "./frames_no_fp 20")
+def stacks_without_frame_pointers_are_walked_by_tables(output):
+    walks_as_the_runtime_does(output, 100)
+
+@both_ways("pid$target:a.out:handled:entry { @[ustack(3)] = count(); }", "./alarms 300000")
+def a_handlers_stack_goes_on_with_what_it_has_interrupted(output):
+    ours, _, _ = output.text.partition("== injected\n")
+    stacks = re.findall(r"alarms`handled\s+alarms`on_alarm\+0x[0-9a-f]+\s+libc.so.6`\S+\s+(\d+)\n", ours)
+    if sum(map(int, stacks)) < 5 or len(stacks) != ours.count("alarms`handled"):
+        raise AssertionError(str(stacks))
+
 @tracing("""
 ours -x debug -n 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c './uprobed 1000' 2>err
 echo == refused
@@ -236,6 +258,7 @@ def compiled(name, *flags):
     return file
 
 if __name__ == "__main__":
-    victims = ("uprobed", "uprobe_requests", "forker", "dlopener", "waiter", "plugin.so")
+    victims = ("uprobed", "uprobe_requests", "forker", "dlopener", "waiter", "plugin.so", "frames_no_fp",
+               "alarms")
     main(in_machines(globals(), files=[*(f"victims/{name}" for name in victims), compiled("kinds"),
                                        compiled("kinds_semaphores", "-DSEMAPHORES")]))

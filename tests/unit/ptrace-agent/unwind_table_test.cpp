@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// A file's table has at each byte of its text what its call frame information says there.
+#include "ptrace-agent/unwind_table.hpp"
+
+#include "ptrace-agent/call_frames.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <string>
+
+namespace dt::agent {
+
+static Fd opened(const std::string& path)
+{
+    return Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+static const UnwindRow& row_at(const std::vector<UnwindRow>& rows, std::uint64_t offset)
+{
+    auto after = std::upper_bound(
+        rows.begin(), rows.end(), offset,
+        [](std::uint64_t at, const UnwindRow& row) { return at < row.offset; });
+    return *std::prev(after);
+}
+
+static void expect_agreement(const std::string& path, std::uint64_t stride,
+                             std::size_t at_least)
+{
+    auto rows = unwind_rows(opened(path));
+    ASSERT_GE(rows.size(), at_least) << path;
+    EXPECT_TRUE(
+        std::is_sorted(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+            return a.offset < b.offset;
+        }));
+    CallFrames frames(opened(path));
+    for (const CallFrames::Part& part : frames.text())
+        for (std::uint64_t at = part.begin; at < part.end; at += stride) {
+            const UnwindRow& row = row_at(rows, part.offset + (at - part.begin));
+            FrameHandle frame = frames.frame_at(at);
+            auto rule = frame == nullptr || is_of_signal(frame.get())
+                            ? std::nullopt
+                            : rule_of(frame.get(), TargetAddr{0} + at);
+            ASSERT_EQ(row.kind == UnwindRow::rule, rule.has_value())
+                << path << " " << std::hex << at;
+            if (!rule)
+                continue;
+            rule->at = 0;
+            ASSERT_EQ(std::memcmp(&row.how, &*rule, sizeof *rule), 0)
+                << path << " " << std::hex << at;
+        }
+}
+
+TEST(UnwindTable, SaysOfEachByteOfAProgramWhatItsFileSays)
+{
+    expect_agreement(VICTIMS "/frames_no_fp", 1, 40);
+    expect_agreement(VICTIMS "/edges", 1, 40); // with a PLT that is bound late
+}
+
+TEST(UnwindTable, SaysOfALibraryWhatItsFileSays)
+{
+    expect_agreement("/lib/x86_64-linux-gnu/libc.so.6", 7, 10'000);
+}
+
+TEST(UnwindTable, KnowsTheFrameThatASignalHandlerReturnsTo)
+{
+    auto rows = unwind_rows(opened("/lib/x86_64-linux-gnu/libc.so.6"));
+    EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [](const auto& row) {
+        return row.kind == UnwindRow::signal;
+    }));
+}
+
+TEST(UnwindTable, OfWhatIsNoProgramIsEmpty)
+{
+    EXPECT_TRUE(unwind_rows(opened("/etc/passwd")).empty());
+    EXPECT_TRUE(unwind_rows(opened("/")).empty());
+    EXPECT_TRUE(unwind_rows(Fd()).empty());
+}
+
+} // namespace dt::agent
