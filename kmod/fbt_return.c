@@ -23,12 +23,14 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
+#include <linux/string.h>
 
 static unsigned int returns = 16384;
 module_param(returns, uint, 0444);
 MODULE_PARM_DESC(returns, "how many calls can be under way whose returns fire");
 
 #define DT_SLOTS 1024
+#define DT_RETURN_ARGS 4 /* that the function was called with */
 
 static struct dt_slot_of_consumer {
 	struct dt_consumer *consumer;
@@ -42,7 +44,7 @@ struct dt_pending {
 	u32 probe;
 	u32 taken;
 	const struct dt_stable *row;
-	u64 first_arg;
+	u64 args[DT_RETURN_ARGS];
 };
 
 static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
@@ -73,16 +75,19 @@ static int dt_returned(struct kretprobe_instance *instance, struct pt_regs *regs
 	const struct dt_slot_of_consumer *slot = &dt_joined[pending->slot];
 	struct dt_consumer *c = smp_load_acquire(&slot->consumer);
 	struct dt_context x = {};
-	u64 args[2], chosen[DT_STABLE_ARGS];
+	u64 args[1 + DT_RETURN_ARGS], chosen[DT_STABLE_ARGS];
 	int n = 2;
 
 	if (!c || READ_ONCE(slot->generation) != pending->generation)
 		return 0;
 	/* Where in the function it returned is not known. */
-	args[0] = pending->row ? regs->ax : 0;
-	args[1] = pending->row ? pending->first_arg : regs->ax;
-	if (pending->row)
+	args[0] = 0;
+	args[1] = regs->ax;
+	if (pending->row) {
+		args[0] = regs->ax;
+		memcpy(&args[1], pending->args, sizeof(pending->args));
 		n = pending->row->choose(args, chosen);
+	}
 	if (n < 0)
 		return 0;
 	x.frame = regs->sp - 2; /* the caller has it now */
@@ -101,7 +106,8 @@ static struct kretprobe dt_hook = {
 void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *row,
 		      struct pt_regs *regs)
 {
-	struct dt_pending pending = {c->slot, c->generation, probe, 0, row, regs->di}, *outer;
+	struct dt_pending pending = {c->slot, c->generation, probe, 0, row,
+				     {regs->di, regs->si, regs->dx, regs->cx}}, *outer;
 
 	preempt_disable_notrace();
 	outer = this_cpu_read(dt_entered);

@@ -7,7 +7,8 @@
  *
  *   how     TRACEPOINT  a tracepoint's arguments come in
  *           FUNCTION    a function's six first arguments, at its entry
- *           RETURNS     a function's value, then its first argument, at its return
+ *           RETURNS     a function's value, then its four first arguments, at its return
+ *   probe   its name; or its module, function and name
  *   source  its name; of functions also those with the compiler's endings (NAME.isra.0)
  *   choose  a function of stable_*.c: from what comes in to the probe's arguments
  *
@@ -206,6 +207,68 @@
 	X("callout_execute", "callout-start", TRACEPOINT, "hrtimer_expire_entry", callout_hrtimer) \
 	X("callout_execute", "callout-start", TRACEPOINT, "timer_expire_entry",   callout_timer)
 
+#define DTK_STABLE_VFS(X) \
+	X("vfs", "namecache:enter:done",          FUNCTION, "d_add",               namecache_enter) \
+	X("vfs", "namecache:enter:done",          FUNCTION, "d_instantiate",       namecache_enter) \
+	X("vfs", "namecache:enter:done",          FUNCTION, "d_splice_alias",      namecache_splice) \
+	X("vfs", "namecache:enter_negative:done", FUNCTION, "d_add",               namecache_enter_negative) \
+	X("vfs", "namecache:enter_negative:done", FUNCTION, "d_splice_alias",      namecache_splice_negative) \
+	X("vfs", "namecache:lookup:hit",          RETURNS,  "__d_lookup",          namecache_hit) \
+	X("vfs", "namecache:lookup:hit",          RETURNS,  "__d_lookup_rcu",      namecache_hit) \
+	X("vfs", "namecache:lookup:hit-negative", RETURNS,  "__d_lookup",          namecache_negative) \
+	X("vfs", "namecache:lookup:hit-negative", RETURNS,  "__d_lookup_rcu",      namecache_negative) \
+	X("vfs", "namecache:lookup:miss",         RETURNS,  "__d_lookup",          namecache_miss) \
+	X("vfs", "namecache:lookup:miss",         RETURNS,  "__d_lookup_rcu",      namecache_miss) \
+	X("vfs", "namecache:purge:done",          FUNCTION, "d_invalidate",        namecache_purge) \
+	X("vfs", "namecache:zap:done",            FUNCTION, "__d_drop",            namecache_zap) \
+	X("vfs", "namecache:zap_negative:done",   FUNCTION, "__d_drop",            namecache_zap_negative) \
+	X("vfs", "namei:lookup:entry",            FUNCTION, "__filename_parentat", namei_lookup) \
+	X("vfs", "namei:lookup:entry",            FUNCTION, "do_filp_open",        namei_open) \
+	X("vfs", "namei:lookup:entry",            FUNCTION, "filename_lookup",     namei_lookup) \
+	X("vfs", "namei:lookup:return",           RETURNS,  "__filename_parentat", namei_done) \
+	X("vfs", "namei:lookup:return",           RETURNS,  "do_filp_open",        namei_opened) \
+	X("vfs", "namei:lookup:return",           RETURNS,  "filename_lookup",     namei_done) \
+	X("vfs", "vop:vop_close:entry",           FUNCTION, "filp_close",          vop_file) \
+	X("vfs", "vop:vop_close:return",          RETURNS,  "filp_close",          vop_file_int) \
+	X("vfs", "vop:vop_create:entry",          FUNCTION, "vfs_create",          vop_folder) \
+	X("vfs", "vop:vop_create:return",         RETURNS,  "vfs_create",          vop_folder_int) \
+	X("vfs", "vop:vop_fsync:entry",           FUNCTION, "vfs_fsync_range",     vop_file) \
+	X("vfs", "vop:vop_fsync:return",          RETURNS,  "vfs_fsync_range",     vop_file_int) \
+	X("vfs", "vop:vop_getattr:entry",         FUNCTION, "vfs_getattr",         vop_path) \
+	X("vfs", "vop:vop_getattr:return",        RETURNS,  "vfs_getattr",         vop_path_int) \
+	X("vfs", "vop:vop_ioctl:entry",           FUNCTION, "vfs_ioctl",           vop_file) \
+	X("vfs", "vop:vop_ioctl:return",          RETURNS,  "vfs_ioctl",           vop_file_int) \
+	X("vfs", "vop:vop_link:entry",            FUNCTION, "vfs_link",            vop_link) \
+	X("vfs", "vop:vop_link:return",           RETURNS,  "vfs_link",            vop_link_int) \
+	X("vfs", "vop:vop_lookup:entry",          FUNCTION, "__lookup_slow",       vop_lookup) \
+	X("vfs", "vop:vop_lookup:return",         RETURNS,  "__lookup_slow",       vop_lookup_dentry) \
+	X("vfs", "vop:vop_mkdir:entry",           FUNCTION, "vfs_mkdir",           vop_folder) \
+	X("vfs", "vop:vop_mkdir:return",          RETURNS,  "vfs_mkdir",           vop_folder_int) \
+	X("vfs", "vop:vop_mknod:entry",           FUNCTION, "vfs_mknod",           vop_folder) \
+	X("vfs", "vop:vop_mknod:return",          RETURNS,  "vfs_mknod",           vop_folder_int) \
+	X("vfs", "vop:vop_open:entry",            FUNCTION, "vfs_open",            vop_path) \
+	X("vfs", "vop:vop_open:return",           RETURNS,  "vfs_open",            vop_path_int) \
+	X("vfs", "vop:vop_read:entry",            FUNCTION, "vfs_read",            vop_file) \
+	X("vfs", "vop:vop_read:return",           RETURNS,  "vfs_read",            vop_file_long) \
+	X("vfs", "vop:vop_readdir:entry",         FUNCTION, "iterate_dir",         vop_file) \
+	X("vfs", "vop:vop_readdir:return",        RETURNS,  "iterate_dir",         vop_file_int) \
+	X("vfs", "vop:vop_readlink:entry",        FUNCTION, "vfs_readlink",        vop_dentry) \
+	X("vfs", "vop:vop_readlink:return",       RETURNS,  "vfs_readlink",        vop_dentry_int) \
+	X("vfs", "vop:vop_reclaim:entry",         FUNCTION, "evict",               vop_reclaim) \
+	X("vfs", "vop:vop_reclaim:return",        RETURNS,  "evict",               vop_reclaim_done) \
+	X("vfs", "vop:vop_remove:entry",          FUNCTION, "vfs_unlink",          vop_folder) \
+	X("vfs", "vop:vop_remove:return",         RETURNS,  "vfs_unlink",          vop_folder_int) \
+	X("vfs", "vop:vop_rename:entry",          FUNCTION, "vfs_rename",          vop_rename) \
+	X("vfs", "vop:vop_rename:return",         RETURNS,  "vfs_rename",          vop_rename_int) \
+	X("vfs", "vop:vop_rmdir:entry",           FUNCTION, "vfs_rmdir",           vop_folder) \
+	X("vfs", "vop:vop_rmdir:return",          RETURNS,  "vfs_rmdir",           vop_folder_int) \
+	X("vfs", "vop:vop_setattr:entry",         FUNCTION, "notify_change",       vop_setattr) \
+	X("vfs", "vop:vop_setattr:return",        RETURNS,  "notify_change",       vop_setattr_int) \
+	X("vfs", "vop:vop_symlink:entry",         FUNCTION, "vfs_symlink",         vop_folder) \
+	X("vfs", "vop:vop_symlink:return",        RETURNS,  "vfs_symlink",         vop_folder_int) \
+	X("vfs", "vop:vop_write:entry",           FUNCTION, "vfs_write",           vop_file) \
+	X("vfs", "vop:vop_write:return",          RETURNS,  "vfs_write",           vop_file_long)
+
 #define DTK_STABLE(X) \
 	DTK_STABLE_PROC(X) \
 	DTK_STABLE_SCHED(X) \
@@ -215,7 +278,8 @@
 	DTK_STABLE_SYSINFO(X) \
 	DTK_STABLE_LOCKSTAT(X) \
 	DTK_STABLE_DTMALLOC(X) \
-	DTK_STABLE_CALLOUT(X)
+	DTK_STABLE_CALLOUT(X) \
+	DTK_STABLE_VFS(X)
 /* clang-format on */
 
 enum dtk_stable_how {

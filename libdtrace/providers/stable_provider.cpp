@@ -23,6 +23,19 @@ struct Row {
 constexpr auto rows = std::to_array<Row>({DTK_STABLE(X)});
 #undef X
 
+struct Names {
+    std::string_view module, function, name;
+};
+
+Names names_of(const Row& row)
+{
+    std::size_t first = row.probe.find(':'), last = row.probe.rfind(':');
+    if (first == last)
+        return {"", "", row.probe};
+    return {row.probe.substr(0, first), row.probe.substr(first + 1, last - first - 1),
+            row.probe.substr(last + 1)};
+}
+
 } // namespace
 
 std::size_t n_stable_rows()
@@ -60,13 +73,17 @@ ProviderAttributes StableProvider::attributes() const
 
 Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
 {
-    if (!part_means(spec.provider, name_) || !spec.module.empty() ||
-        !spec.function.empty())
+    if (!part_means(spec.provider, name_))
         return {};
-    for (const Row& row : rows)
-        if (row.provider == name_ && part_means(spec.name, row.probe) &&
+    for (const Row& row : rows) {
+        if (row.provider != name_)
+            continue;
+        Names names = names_of(row);
+        if (part_means(spec.module, names.module) &&
+            part_means(spec.function, names.function) && part_means(spec.name, names.name) &&
             !sites(row.probe).empty())
-            registry_.add(this, name_, "", "", row.probe);
+            registry_.add(this, name_, names.module, names.function, names.name);
+    }
     return {}; // what was made is found in the registry
 }
 
@@ -93,7 +110,10 @@ std::vector<KernelSite> StableProvider::sites(std::string_view probe)
 
 std::vector<KernelSite> StableProvider::sites(const ProbeInfo& probe)
 {
-    return sites(probe.name);
+    std::string row(probe.name);
+    if (!probe.module.empty())
+        row = std::string(probe.module) + ":" + std::string(probe.function) + ":" + row;
+    return sites(row);
 }
 
 std::vector<std::unique_ptr<StableProvider>> stable_providers(Registry& registry,

@@ -173,6 +173,32 @@ def what_is_not_there_is_refused_with_the_reason(output):
     contains(output.text, "curpsinfo->pr_argc cannot be had: the kernel has no type data")
     contains(output.text, "curpsinfo->pr_nlwp: ")
 
+@script("""
+cat >w.sh <<'EOF'
+mkdir /tmp/dir
+echo text >/tmp/dir/file
+cat /tmp/dir/file /tmp/dir/nosuch
+mv /tmp/dir/file /tmp/dir/moved
+chmod 600 /tmp/dir/moved
+ls /tmp/dir
+rm /tmp/dir/moved
+rmdir /tmp/dir
+EOF
+dtrace -qn 'vfs:namei:lookup:entry /execname == "cat"/ { self->path = stringof((char *)arg1); }
+    vfs:namei:lookup:return /execname == "cat" && strstr(self->path, "/tmp/dir/") != NULL/ {
+        printf("%s %d %d\\n", self->path, arg0, ((struct inode *)arg1 != NULL)); }
+    vfs:vop:vop_mkdir:return, vfs:vop:vop_rename:return, vfs:vop:vop_setattr:return, vfs:vop:vop_remove:return,
+    vfs:vop:vop_rmdir:return { printf("%s %s %d %d\\n", execname, probefunc, arg2, ((struct inode *)arg0)->i_ino > 0); }
+    vfs:vop:vop_read:return /execname == "cat" && arg2/ { printf("read error %d\\n", arg2); }
+    vfs:namecache:lookup:miss /execname == "cat"/ { printf("miss %s\\n", stringof((char *)arg1)); }
+    vfs:namecache:enter:done /execname == "mkdir"/ { printf("enter %s\\n", stringof((char *)arg1)); }' -c 'sh w.sh' 2>&1 | sort -u
+""")
+def file_systems_are_traced_by_freebsds_names(output):
+    for line in ("/tmp/dir/file 0 1", "/tmp/dir/nosuch 2 0", "mkdir vop_mkdir 0 1", "mv vop_rename 0 1", "chmod vop_setattr 0 1",
+                 "rm vop_remove 0 1", "rmdir vop_rmdir 0 1", "miss nosuch", "enter dir"):
+        if line not in output.lines():
+            raise AssertionError(f"no line {line}")
+
 @script("dmesg")
 def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)

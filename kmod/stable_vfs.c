@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * vfs: FreeBSD's probes of its file systems' layer, by the functions that do the same here. A
+ * vnode is an inode; what FreeBSD has a struct of arguments for is the file or the name that
+ * is operated on.
+ *
+ * What a function was called with can be gone when it returns: it is looked at there as memory
+ * that may not be.
+ */
+#include "kmod/stable.h"
+
+#include <linux/dcache.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/path.h>
+#include <linux/uaccess.h>
+
+/* A member of what `at` points to, as a number; 0: it cannot be read. */
+#define DT_MEMBER(at, type, member)                                                    \
+	({                                                                             \
+		u64 dt_value = 0;                                                      \
+		static_assert(sizeof(((type *)0)->member) == sizeof(dt_value));        \
+		if (!(at) || copy_from_kernel_nofault(&dt_value,                       \
+						      &((type *)(at))->member,         \
+						      sizeof(dt_value)))               \
+			dt_value = 0;                                                  \
+		dt_value;                                                              \
+	})
+
+static u64 dt_of_dentry(u64 dentry)
+{
+	return DT_MEMBER(dentry, struct dentry, d_inode);
+}
+
+static u64 dt_of_path(u64 path)
+{
+	return dt_of_dentry(DT_MEMBER(path, struct path, dentry));
+}
+
+static u64 dt_of_file(u64 file)
+{
+	return DT_MEMBER(file, struct file, f_inode);
+}
+
+/* vnode, what */
+static int dt_vop(u64 vnode, u64 what, u64 *out)
+{
+	out[0] = vnode;
+	out[1] = what;
+	return 2;
+}
+
+/* vnode, what, errno */
+static int dt_vop_done(u64 vnode, u64 what, s64 result, u64 *out)
+{
+	out[2] = result < 0 && result >= -MAX_ERRNO ? -result : 0;
+	return dt_vop(vnode, what, out) + 1;
+}
+
+/* vfs_read(file, ...) and others of a file */
+int dt_choose_vop_file(const u64 *in, u64 *out)
+{
+	return dt_vop(dt_of_file(in[0]), in[0], out);
+}
+
+int dt_choose_vop_file_long(const u64 *in, u64 *out)
+{
+	return dt_vop_done(dt_of_file(in[1]), in[1], (s64)in[0], out);
+}
+
+int dt_choose_vop_file_int(const u64 *in, u64 *out)
+{
+	return dt_vop_done(dt_of_file(in[1]), in[1], (s32)in[0], out);
+}
+
+/* vfs_open(path, file), vfs_getattr(path, ...) */
+int dt_choose_vop_path(const u64 *in, u64 *out)
+{
+	return dt_vop(dt_of_path(in[0]), DT_MEMBER(in[0], struct path, dentry), out);
+}
+
+int dt_choose_vop_path_int(const u64 *in, u64 *out)
+{
+	return dt_vop_done(dt_of_path(in[1]), DT_MEMBER(in[1], struct path, dentry), (s32)in[0],
+			   out);
+}
+
+/* vfs_mkdir(of the mount, folder, dentry, ...) and others that change a folder */
+int dt_choose_vop_folder(const u64 *in, u64 *out)
+{
+	return dt_vop(in[1], in[2], out);
+}
+
+int dt_choose_vop_folder_int(const u64 *in, u64 *out)
+{
+	return dt_vop_done(in[2], in[3], (s32)in[0], out);
+}
+
+/* vfs_link(old dentry, of the mount, folder, new dentry, ...) */
+int dt_choose_vop_link(const u64 *in, u64 *out)
+{
+	return dt_vop(in[2], in[3], out);
+}
+
+int dt_choose_vop_link_int(const u64 *in, u64 *out)
+{
+	return dt_vop_done(in[3], in[4], (s32)in[0], out);
+}
+
+/* vfs_rename(renamedata) */
+int dt_choose_vop_rename(const u64 *in, u64 *out)
+{
+	return dt_vop(DT_MEMBER(in[0], struct renamedata, old_dir),
+		      DT_MEMBER(in[0], struct renamedata, old_dentry), out);
+}
+
+int dt_choose_vop_rename_int(const u64 *in, u64 *out)
+{
+	return dt_vop_done(DT_MEMBER(in[1], struct renamedata, old_dir),
+			   DT_MEMBER(in[1], struct renamedata, old_dentry), (s32)in[0], out);
+}
+
+/* notify_change(of the mount, dentry, ...) */
+int dt_choose_vop_setattr(const u64 *in, u64 *out)
+{
+	return dt_vop(dt_of_dentry(in[1]), in[1], out);
+}
+
+int dt_choose_vop_setattr_int(const u64 *in, u64 *out)
+{
+	return dt_vop_done(dt_of_dentry(in[2]), in[2], (s32)in[0], out);
+}
+
+/* vfs_readlink(dentry, ...) */
+int dt_choose_vop_dentry(const u64 *in, u64 *out)
+{
+	return dt_vop(dt_of_dentry(in[0]), in[0], out);
+}
+
+int dt_choose_vop_dentry_int(const u64 *in, u64 *out)
+{
+	return dt_vop_done(dt_of_dentry(in[1]), in[1], (s32)in[0], out);
+}
+
+/* __lookup_slow(name, folder's dentry, flags): the name is the struct qstr. */
+int dt_choose_vop_lookup(const u64 *in, u64 *out)
+{
+	return dt_vop(dt_of_dentry(in[1]), in[0], out);
+}
+
+int dt_choose_vop_lookup_dentry(const u64 *in, u64 *out)
+{
+	return dt_vop_done(dt_of_dentry(in[2]), in[1], (s64)in[0], out);
+}
+
+/* evict(inode) */
+int dt_choose_vop_reclaim(const u64 *in, u64 *out)
+{
+	return dt_vop(in[0], 0, out);
+}
+
+int dt_choose_vop_reclaim_done(const u64 *in, u64 *out)
+{
+	return dt_vop_done(in[1], 0, 0, out);
+}
+
+/* filename_lookup(folder's fd, name, flags, path, ...), __filename_parentat() alike */
+int dt_choose_namei_lookup(const u64 *in, u64 *out)
+{
+	out[0] = 0; /* where it begins is found inside */
+	out[1] = IS_ERR((void *)in[1]) ? 0 : DT_MEMBER(in[1], struct filename, name);
+	out[2] = (u32)in[2];
+	return 3;
+}
+
+/* do_filp_open(folder's fd, name, flags) */
+int dt_choose_namei_open(const u64 *in, u64 *out)
+{
+	dt_choose_namei_lookup(in, out);
+	out[2] = 0;
+	return 3;
+}
+
+static int dt_namei_done(s64 result, u64 vnode, u64 *out)
+{
+	out[0] = result < 0 ? -result : 0;
+	out[1] = result < 0 ? 0 : vnode;
+	return 2;
+}
+
+int dt_choose_namei_done(const u64 *in, u64 *out)
+{
+	return dt_namei_done((s32)in[0], dt_of_path(in[4]), out);
+}
+
+int dt_choose_namei_opened(const u64 *in, u64 *out)
+{
+	bool failed = IS_ERR((void *)in[0]);
+
+	return dt_namei_done(failed ? (s64)in[0] : 0, failed ? 0 : dt_of_file(in[0]), out);
+}
+
+/* folder, name, vnode */
+static int dt_name(u64 folder, u64 dentry, u64 vnode, u64 *out)
+{
+	out[0] = folder;
+	out[1] = DT_MEMBER(dentry, struct dentry, d_name.name);
+	out[2] = vnode;
+	return 3;
+}
+
+/* __d_lookup(folder's dentry, name), __d_lookup_rcu() */
+static int dt_looked_up(const u64 *in, u64 *out)
+{
+	out[0] = dt_of_dentry(in[1]);
+	out[1] = DT_MEMBER(in[2], struct qstr, name);
+	out[2] = dt_of_dentry(in[0]);
+	return 3;
+}
+
+int dt_choose_namecache_hit(const u64 *in, u64 *out)
+{
+	return in[0] && dt_of_dentry(in[0]) ? dt_looked_up(in, out) : -1;
+}
+
+int dt_choose_namecache_negative(const u64 *in, u64 *out)
+{
+	return in[0] && !dt_of_dentry(in[0]) ? dt_looked_up(in, out) - 1 : -1;
+}
+
+int dt_choose_namecache_miss(const u64 *in, u64 *out)
+{
+	return in[0] ? -1 : dt_looked_up(in, out) - 1;
+}
+
+static u64 dt_folder_of(u64 dentry)
+{
+	return dt_of_dentry(DT_MEMBER(dentry, struct dentry, d_parent));
+}
+
+/* d_add(dentry, inode or null), d_instantiate() */
+int dt_choose_namecache_enter(const u64 *in, u64 *out)
+{
+	return in[1] ? dt_name(dt_folder_of(in[0]), in[0], in[1], out) : -1;
+}
+
+int dt_choose_namecache_enter_negative(const u64 *in, u64 *out)
+{
+	return in[1] ? -1 : dt_name(dt_folder_of(in[0]), in[0], 0, out) - 1;
+}
+
+/* d_splice_alias(inode, null or an error, dentry) */
+int dt_choose_namecache_splice(const u64 *in, u64 *out)
+{
+	return IS_ERR_OR_NULL((void *)in[0]) ?
+		       -1 :
+		       dt_name(dt_folder_of(in[1]), in[1], in[0], out);
+}
+
+int dt_choose_namecache_splice_negative(const u64 *in, u64 *out)
+{
+	return in[0] ? -1 : dt_name(dt_folder_of(in[1]), in[1], 0, out) - 1;
+}
+
+/* d_invalidate(dentry) */
+int dt_choose_namecache_purge(const u64 *in, u64 *out)
+{
+	out[0] = dt_of_dentry(in[0]);
+	return 1;
+}
+
+/* __d_drop(dentry) */
+int dt_choose_namecache_zap(const u64 *in, u64 *out)
+{
+	u64 vnode = dt_of_dentry(in[0]);
+
+	return vnode ? dt_name(vnode, in[0], 0, out) - 1 : -1;
+}
+
+int dt_choose_namecache_zap_negative(const u64 *in, u64 *out)
+{
+	return dt_of_dentry(in[0]) ? -1 : dt_name(dt_folder_of(in[0]), in[0], 0, out) - 1;
+}
