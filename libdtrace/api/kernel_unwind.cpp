@@ -87,14 +87,19 @@ void KernelUnwind::know(pid_t pid)
     if (told_.size() > many)
         told_.clear(); // they were somebody else's once
     auto [told, is_new] = told_.try_emplace(pid);
-    if (!is_new && are_the_same(told->second, maps))
+    // Who has code that no mapping has is met again and again; so is who runs the same
+    // program anew where it was.
+    constexpr std::uint64_t again_ns = 1'000'000'000;
+    const std::uint64_t now = monotonic_ns();
+    if (!is_new && now - told->second.at_ns < again_ns &&
+        are_the_same(told->second.maps, maps))
         return;
     if (auto given = device_.set_maps(pid, maps); !given) {
         debug("process %d: its stacks are walked by frame pointers: %s", pid,
               given.error().text.c_str());
         maps.clear();
     }
-    told->second = std::move(maps);
+    told->second = {std::move(maps), now};
 }
 
 void KernelUnwind::look(std::uint64_t now_ns)

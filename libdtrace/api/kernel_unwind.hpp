@@ -29,7 +29,11 @@ private:
 
     KernelDevice& device_;
     std::map<FileId, std::uint32_t> tables_;
-    std::map<pid_t, std::vector<dtk_unwind_map>> told_;
+    struct Told {
+        std::vector<dtk_unwind_map> maps;
+        std::uint64_t at_ns = 0;
+    };
+    std::map<pid_t, Told> told_;
     std::deque<pid_t> strangers_;
     std::uint64_t looked_at_ = 0;
 };

@@ -291,7 +291,7 @@ Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
         static_cast<const dt_clause*>(dt_at(base, arena->clauses.at))[clause];
     if (arena->options[DTRACEOPT_cpu] != DT_OPT_UNSET)
         return refuse("only one CPU is traced");
-    if ((c.flags & ~std::uint32_t{DT_CLAUSE_RECORDS}) != 0)
+    if ((c.flags & ~std::uint32_t{DT_CLAUSE_RECORDS | DT_CLAUSE_COUNTS}) != 0)
         return refuse("it speculates, exits or is destructive");
     ClausePlan plan;
     plan.arena = base;
@@ -299,7 +299,7 @@ Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
     operands = operands.first(std::min<std::size_t>(operands.size(), max_operands));
     plan.operands.assign(operands.begin(), operands.end());
     plan.place = place;
-    if (c.flags != 0) {
+    if ((c.flags & DT_CLAUSE_RECORDS) != 0) {
         if (arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_RING)
             return refuse("its records go to a ring");
         plan.record_bytes = c.rec_bytes;

@@ -11,13 +11,13 @@ All scripts of a suite run one after the other in one boot of each kernel, the m
 the PATH; each check is then called once for each kernel. A script that does not end in a minute is
 killed (some have longer), and one that takes the kernel down is told with the kernel's log.
 """
-import concurrent.futures, dataclasses, functools, lzma, pathlib, re, shutil, subprocess, sys
+import concurrent.futures, dataclasses, functools, lzma, os, pathlib, re, shutil, subprocess, sys
 
 from harness import *
 from test_vm import fetched, kernels
 
 ROOT = HERE.parent.parent
-KERNELS = ("6.1", "6.12")
+KERNELS = tuple(os.environ.get("KERNELS", "6.1 6.12").split()) # KERNELS=debug: tests/vm/build-debug-kernel
 LONG = 5 # seconds; what takes longer is told
 
 @dataclasses.dataclass
