@@ -109,6 +109,10 @@ void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *
 	struct dt_pending pending = {c->slot, c->generation, probe, 0, row,
 				     {regs->di, regs->si, regs->dx, regs->cx}}, *outer;
 
+	if (!rcu_is_watching()) { /* the hook could not be asked for */
+		dt_lost(c, DTRACEDROP_RETURN);
+		return;
+	}
 	preempt_disable_notrace();
 	outer = this_cpu_read(dt_entered);
 	this_cpu_write(dt_entered, &pending);

@@ -143,8 +143,11 @@
 
 #define DTK_STABLE_LOCKSTAT(X) \
 	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock",                   lock_taken) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock_nested",            lock_taken) \
 	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock_interruptible",     lock_taken_if_0) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock_interruptible_nested", lock_taken_if_0) \
 	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock_killable",          lock_taken_if_0) \
+	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_lock_killable_nested",   lock_taken_if_0) \
 	X("lockstat", "adaptive-acquire", RETURNS,    "ww_mutex_lock",                lock_taken_if_0) \
 	X("lockstat", "adaptive-acquire", RETURNS,    "ww_mutex_lock_interruptible",  lock_taken_if_0) \
 	X("lockstat", "adaptive-acquire", RETURNS,    "mutex_trylock",                lock_taken_if_1) \
@@ -157,6 +160,7 @@
 	X("lockstat", "rw-acquire",       RETURNS,    "_raw_read_lock_irq",           lock_read) \
 	X("lockstat", "rw-acquire",       RETURNS,    "_raw_read_lock_irqsave",       lock_read) \
 	X("lockstat", "rw-acquire",       RETURNS,    "down_read",                    lock_read) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_read_nested",             lock_read) \
 	X("lockstat", "rw-acquire",       RETURNS,    "down_read_interruptible",      lock_read_if_0) \
 	X("lockstat", "rw-acquire",       RETURNS,    "down_read_killable",           lock_read_if_0) \
 	X("lockstat", "rw-acquire",       RETURNS,    "_raw_read_trylock",            lock_read_if_1) \
@@ -167,7 +171,9 @@
 	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_lock_irqsave",      lock_written) \
 	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_lock_nested",       lock_written) \
 	X("lockstat", "rw-acquire",       RETURNS,    "down_write",                   lock_written) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_write_nested",            lock_written) \
 	X("lockstat", "rw-acquire",       RETURNS,    "down_write_killable",          lock_written_if_0) \
+	X("lockstat", "rw-acquire",       RETURNS,    "down_write_killable_nested",   lock_written_if_0) \
 	X("lockstat", "rw-acquire",       RETURNS,    "_raw_write_trylock",           lock_written_if_1) \
 	X("lockstat", "rw-acquire",       RETURNS,    "down_write_trylock",           lock_written_if_1) \
 	X("lockstat", "rw-block",         TRACEPOINT, "contention_end",               lock_rw_block) \
@@ -184,6 +190,7 @@
 	X("lockstat", "rw-release",       FUNCTION,   "up_write",                     lock_written_given) \
 	X("lockstat", "rw-spin",          TRACEPOINT, "contention_end",               lock_rw_spin) \
 	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock",               lock_taken) \
+	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock_nested",        lock_taken) \
 	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock_bh",            lock_taken) \
 	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock_irq",           lock_taken) \
 	X("lockstat", "spin-acquire",     RETURNS,    "_raw_spin_lock_irqsave",       lock_taken) \

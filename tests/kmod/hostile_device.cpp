@@ -189,7 +189,8 @@ void change(std::vector<std::byte>& dof)
 
 void any_ioctl(Consumer& consumer)
 {
-    std::array<std::uint64_t, 16> memory{};
+    std::array<std::uint64_t, 1024> memory{}; // the largest structure that comes back fits
+    static_assert(sizeof(dtk_arena) <= sizeof memory && sizeof(dtk_load) <= sizeof memory);
     for (std::uint64_t& word : memory)
         word = any(3) == 0 ? reinterpret_cast<std::uint64_t>(memory.data()) : odd_number();
     static constexpr std::array<unsigned long, 11> requests{

@@ -97,7 +97,7 @@ dd if=/dev/zero of=/dev/null bs=64 count=100000000 & load=$!
 dtrace -qn 'fbt:::entry { @ = count(); } fbt:vmlinux:[a-f]*:return { @r = count(); } tick-1s { exit(0); }'
 echo "status $?"
 kill $load
-""")
+""", seconds=300)
 def every_function_at_once_is_survived(output):
     contains(output.text, "status 0")
 
