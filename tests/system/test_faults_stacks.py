@@ -8,24 +8,26 @@ from harness import *
 OWN = "pid$target:a.out::entry,pid$target:a.out::return "
 ALL = "pid$target:::entry,pid$target:::return "
 
-def coroutines_longjmp_and_backtrace_work_a_thousand_times(t):
+def coroutines_longjmp_and_backtrace_work_again_and_again(t):
     """H3, H4, H7: on stacks of 16 KiB between guard pages"""
+    n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
         # Breakpoints in all of libc and libstdc++ take long.
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
             said, out = traced_command(t, probes + "{ @ = count(); }",
-                                       t.victim("coroutines") + " 1000", flags)
-            contains(said, "switched 8000 jumped 1000 deep 1000 wrong 0 ")
-            equal(int(out) > 40000, True, f"{out} firings")
+                                       t.victim("coroutines") + f" {n}", flags)
+            contains(said, f"switched {8 * n} jumped {n} deep {n} wrong 0 ")
+            equal(int(out) > 40 * n, True, f"{out} firings")
 
-def exceptions_and_cancelled_threads_unwind_a_thousand_times(t):
+def exceptions_and_cancelled_threads_unwind_again_and_again(t):
     """H1, H2: nested, rethrown, out of a call in a window, forced"""
+    n = 1000 if t.long else 200
     for probes in (OWN, "pid$target:a.out:: ", ALL):
         for flags in BOTH if t.long or probes != ALL else BOTH[:1]:
             said, out = traced_command(t, probes + "{ @ = count(); }",
-                                       t.victim("unwinder") + " 1000", flags)
-            contains(said, "good 1000 unwound 100\n")
-            equal(int(out) > 10000, True, f"{out} firings")
+                                       t.victim("unwinder") + f" {n}", flags)
+            contains(said, f"good {n} unwound {n // 10}\n")
+            equal(int(out) > 10 * n, True, f"{out} firings")
 
 def counts_of_frames_that_exceptions_leave_are_exact(t):
     """H1, F22: each entry fires, and a return only where there is one"""
