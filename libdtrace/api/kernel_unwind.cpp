@@ -52,7 +52,12 @@ std::uint32_t KernelUnwind::table_of(pid_t pid, const Mapping& text)
     auto [known, is_new] = tables_.try_emplace(text.file, 0);
     if (!is_new)
         return known->second;
-    auto rules = rules_of(MappedFiles(pid).take(text));
+    Fd file = MappedFiles(pid).take(text);
+    if (!file) { // the process may have ended meanwhile; another one has the file, too
+        tables_.erase(known);
+        return 0;
+    }
+    auto rules = rules_of(std::move(file));
     if (rules.empty())
         return 0;
     auto given = device_.add_table(rules);
