@@ -7,13 +7,13 @@ from machines import *
 
 @script("""
 insmod traced.ko
-cd /sys/module/traced/parameters
-cat text
-echo 'cat text; echo 1000 >calls' >/root/w.sh
-dtrace -qn 'fbt::traced_function:entry { @["entry"] = count(); }' -c 'sh /root/w.sh'
-cat text
-dtrace -qn 'fbt::traced_function:return { @["return"] = count(); }' -c 'sh /root/w.sh'
-cat text
+export traced=/sys/module/traced/parameters
+cat $traced/text
+echo 'cat $traced/text; echo 1000 >$traced/calls' >w.sh
+dtrace -qn 'fbt::traced_function:entry { @["entry"] = count(); }' -c 'sh w.sh'
+cat $traced/text
+dtrace -qn 'fbt::traced_function:return { @["return"] = count(); }' -c 'sh w.sh'
+cat $traced/text
 """)
 def a_function_has_its_own_bytes_again_afterwards(output):
     before, entry, _, after, exit, _, last = [line for line in output.lines() if line.strip()]
@@ -24,18 +24,18 @@ def a_function_has_its_own_bytes_again_afterwards(output):
         contains(" ".join(output.text.split()), count)
 
 @script("""
-cd /sys/module/traced/parameters
-echo 'echo 500 >calls' >/root/inner.sh
-cat >/root/outer.sh <<'EOF'
-dtrace -qn 'BEGIN { printf("begun\\n"); } fbt::traced_function:entry { @ = count(); n = 1000000; }' >/root/killed & killed=$!
-until grep -q begun /root/killed; do sleep 0.1; done
-echo 1000 >calls
+export traced=/sys/module/traced/parameters
+echo 'echo 500 >$traced/calls' >inner.sh
+cat >outer.sh <<'EOF'
+dtrace -qn 'BEGIN { printf("begun\\n"); } fbt::traced_function:entry { @ = count(); n = 1000000; }' >killed & killed=$!
+until grep -q begun killed; do sleep 0.1; done
+echo 1000 >$traced/calls
 kill -9 $killed
 wait $killed
-echo 1000 >calls
-dtrace -qn 'fbt::traced_function: { @[probename] = count(); n++; } END { printf("inner %d", n); }' -c 'sh /root/inner.sh'
+echo 1000 >$traced/calls
+dtrace -qn 'fbt::traced_function: { @[probename] = count(); n++; } END { printf("inner %d", n); }' -c 'sh inner.sh'
 EOF
-dtrace -qn 'fbt::traced_function:entry { n++; } END { printf("outer %d", n); }' -c 'sh /root/outer.sh'
+dtrace -qn 'fbt::traced_function:entry { n++; } END { printf("outer %d", n); }' -c 'sh outer.sh'
 """)
 def consumers_do_not_see_each_other(output):
     words = " ".join(output.text.split())
