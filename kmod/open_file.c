@@ -47,7 +47,7 @@ static int dt_look_at(struct file *file, struct dt_open_file *f)
 	return copy_from_kernel_nofault(f->type, name, sizeof(f->type) - 1) ? -1 : 0;
 }
 
-static int dt_find_file(u32 fd, struct dt_open_file *f)
+struct file *dt_file_of(u32 fd)
 {
 	struct files_struct *files = current->files;
 	struct fdtable *table;
@@ -55,9 +55,16 @@ static int dt_find_file(u32 fd, struct dt_open_file *f)
 	unsigned int n;
 
 	if (!files || dt_peek(&table, &files->fdt) || dt_peek(&n, &table->max_fds) || fd >= n ||
-	    dt_peek(&all, &table->fd) || dt_peek(&file, &all[fd]) || !file)
-		return -1;
-	return dt_look_at(file, f);
+	    dt_peek(&all, &table->fd) || dt_peek(&file, &all[fd]))
+		return NULL;
+	return file;
+}
+
+static int dt_find_file(u32 fd, struct dt_open_file *f)
+{
+	struct file *file = dt_file_of(fd);
+
+	return file ? dt_look_at(file, f) : -1;
 }
 
 u64 dt_file_number(u32 fd, u32 id)

@@ -9,7 +9,7 @@
  *           FUNCTION    a function's six first arguments, at its entry
  *           RETURNS     a function's value, then its four first arguments, at its return
  *   probe   its name; or its module, function and name
- *   source  its name; of functions also those with the compiler's endings (NAME.isra.0)
+ *   source  its name; of functions also those with the compiler's endings (NAME.isra.0), parts not
  *   choose  a function of stable_*.c: from what comes in to the probe's arguments
  *
  * A probe may have several rows: they are all its places. What a kernel does not have is not
@@ -217,6 +217,7 @@
 #define DTK_STABLE_VFS(X) \
 	X("vfs", "namecache:enter:done",          FUNCTION, "d_add",               namecache_enter) \
 	X("vfs", "namecache:enter:done",          FUNCTION, "d_instantiate",       namecache_enter) \
+	X("vfs", "namecache:enter:done",          FUNCTION, "d_instantiate_new",   namecache_enter) \
 	X("vfs", "namecache:enter:done",          FUNCTION, "d_splice_alias",      namecache_splice) \
 	X("vfs", "namecache:enter_negative:done", FUNCTION, "d_add",               namecache_enter_negative) \
 	X("vfs", "namecache:enter_negative:done", FUNCTION, "d_splice_alias",      namecache_splice_negative) \
@@ -235,16 +236,18 @@
 	X("vfs", "namei:lookup:return",           RETURNS,  "__filename_parentat", namei_done) \
 	X("vfs", "namei:lookup:return",           RETURNS,  "do_filp_open",        namei_opened) \
 	X("vfs", "namei:lookup:return",           RETURNS,  "filename_lookup",     namei_done) \
-	X("vfs", "vop:vop_close:entry",           FUNCTION, "filp_close",          vop_file) \
-	X("vfs", "vop:vop_close:return",          RETURNS,  "filp_close",          vop_file_int) \
+	X("vfs", "vop:vop_close:entry",           FUNCTION, "__fput",              vop_close) \
+	X("vfs", "vop:vop_close:return",          RETURNS,  "__fput",              vop_closed) \
 	X("vfs", "vop:vop_create:entry",          FUNCTION, "vfs_create",          vop_folder) \
+	X("vfs", "vop:vop_create:entry",          FUNCTION, "vfs_open",            vop_opened_new) \
 	X("vfs", "vop:vop_create:return",         RETURNS,  "vfs_create",          vop_folder_int) \
+	X("vfs", "vop:vop_create:return",         RETURNS,  "vfs_open",            vop_opened_new_int) \
 	X("vfs", "vop:vop_fsync:entry",           FUNCTION, "vfs_fsync_range",     vop_file) \
 	X("vfs", "vop:vop_fsync:return",          RETURNS,  "vfs_fsync_range",     vop_file_int) \
 	X("vfs", "vop:vop_getattr:entry",         FUNCTION, "vfs_getattr",         vop_path) \
 	X("vfs", "vop:vop_getattr:return",        RETURNS,  "vfs_getattr",         vop_path_int) \
-	X("vfs", "vop:vop_ioctl:entry",           FUNCTION, "vfs_ioctl",           vop_file) \
-	X("vfs", "vop:vop_ioctl:return",          RETURNS,  "vfs_ioctl",           vop_file_int) \
+	X("vfs", "vop:vop_ioctl:entry",           FUNCTION, "__x64_sys_ioctl",     vop_ioctl) \
+	X("vfs", "vop:vop_ioctl:return",          RETURNS,  "__x64_sys_ioctl",     vop_ioctl_long) \
 	X("vfs", "vop:vop_link:entry",            FUNCTION, "vfs_link",            vop_link) \
 	X("vfs", "vop:vop_link:return",           RETURNS,  "vfs_link",            vop_link_int) \
 	X("vfs", "vop:vop_lookup:entry",          FUNCTION, "__lookup_slow",       vop_lookup) \

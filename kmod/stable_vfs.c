@@ -7,6 +7,7 @@
  * What a function was called with can be gone when it returns: it is looked at there as memory
  * that may not be.
  */
+#include "kmod/open_file.h"
 #include "kmod/stable.h"
 
 #include <linux/dcache.h>
@@ -18,18 +19,22 @@
 /* A member of what `at` points to, as a number; 0: it cannot be read. */
 #define DT_MEMBER(at, type, member)                                                    \
 	({                                                                             \
-		u64 dt_value = 0;                                                      \
-		static_assert(sizeof(((type *)0)->member) == sizeof(dt_value));        \
+		typeof(((type *)0)->member) dt_value;                                  \
 		if (!(at) || copy_from_kernel_nofault(&dt_value,                       \
 						      &((type *)(at))->member,         \
 						      sizeof(dt_value)))               \
 			dt_value = 0;                                                  \
-		dt_value;                                                              \
+		(u64)dt_value;                                                         \
 	})
 
 static u64 dt_of_dentry(u64 dentry)
 {
 	return DT_MEMBER(dentry, struct dentry, d_inode);
+}
+
+static u64 dt_folder_of(u64 dentry)
+{
+	return dt_of_dentry(DT_MEMBER(dentry, struct dentry, d_parent));
 }
 
 static u64 dt_of_path(u64 path)
@@ -73,6 +78,42 @@ int dt_choose_vop_file_int(const u64 *in, u64 *out)
 	return dt_vop_done(dt_of_file(in[1]), in[1], (s32)in[0], out);
 }
 
+/* __fput(file), at the last close of what had been opened. It has no result. */
+static bool dt_is_open(u64 file)
+{
+	return DT_MEMBER(file, struct file, f_mode) & FMODE_OPENED;
+}
+
+int dt_choose_vop_close(const u64 *in, u64 *out)
+{
+	return dt_is_open(in[0]) ? dt_choose_vop_file(in, out) : -1;
+}
+
+int dt_choose_vop_closed(const u64 *in, u64 *out)
+{
+	return dt_is_open(in[1]) ? dt_vop_done(dt_of_file(in[1]), in[1], 0, out) : -1;
+}
+
+/* __x64_sys_ioctl(registers): vfs_ioctl() is a part of it. */
+static u64 dt_file_of_call(u64 registers)
+{
+	return (u64)dt_file_of(DT_MEMBER(registers, struct pt_regs, di));
+}
+
+int dt_choose_vop_ioctl(const u64 *in, u64 *out)
+{
+	u64 file = dt_file_of_call(in[0]);
+
+	return file ? dt_vop(dt_of_file(file), file, out) : -1;
+}
+
+int dt_choose_vop_ioctl_long(const u64 *in, u64 *out)
+{
+	u64 file = dt_file_of_call(in[1]);
+
+	return file ? dt_vop_done(dt_of_file(file), file, (s64)in[0], out) : -1;
+}
+
 /* vfs_open(path, file), vfs_getattr(path, ...) */
 int dt_choose_vop_path(const u64 *in, u64 *out)
 {
@@ -94,6 +135,32 @@ int dt_choose_vop_folder(const u64 *in, u64 *out)
 int dt_choose_vop_folder_int(const u64 *in, u64 *out)
 {
 	return dt_vop_done(in[2], in[3], (s32)in[0], out);
+}
+
+/*
+ * vfs_open(path, file): an open() has just made the file by the file system's own create,
+ * which no function of the kernel does alone.
+ */
+static int dt_opened_new(u64 path, u64 file, u64 *out)
+{
+	u64 dentry = DT_MEMBER(path, struct path, dentry);
+
+	if (!(DT_MEMBER(file, struct file, f_mode) & FMODE_CREATED))
+		return -1;
+	return dt_vop(dt_folder_of(dentry), dentry, out);
+}
+
+int dt_choose_vop_opened_new(const u64 *in, u64 *out)
+{
+	return dt_opened_new(in[0], in[1], out);
+}
+
+int dt_choose_vop_opened_new_int(const u64 *in, u64 *out)
+{
+	int n = dt_opened_new(in[1], in[2], out);
+
+	out[2] = 0; /* made it is, whether or not it could be opened */
+	return n < 0 ? n : n + 1;
 }
 
 /* vfs_link(old dentry, of the mount, folder, new dentry, ...) */
@@ -231,11 +298,6 @@ int dt_choose_namecache_negative(const u64 *in, u64 *out)
 int dt_choose_namecache_miss(const u64 *in, u64 *out)
 {
 	return in[0] ? -1 : dt_looked_up(in, out) - 1;
-}
-
-static u64 dt_folder_of(u64 dentry)
-{
-	return dt_of_dentry(DT_MEMBER(dentry, struct dentry, d_parent));
 }
 
 /* d_add(dentry, inode or null), d_instantiate() */

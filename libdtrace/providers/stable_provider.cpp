@@ -54,8 +54,10 @@ const std::vector<std::uint64_t>& StablePlaces::of(std::string_view function)
             std::string_view name = symbol.name.substr(0, symbol.name.find('.'));
             std::string_view ending = symbol.name.substr(name.size());
             auto wanted = places_.find(name);
+            // A part is called by the whole, or has other arguments.
             if (symbol.is_function && wanted != places_.end() &&
-                ending.find(".cold") == std::string_view::npos)
+                ending.find(".cold") == std::string_view::npos &&
+                ending.find(".part") == std::string_view::npos)
                 wanted->second.push_back(symbol.addr);
         });
     }

@@ -199,6 +199,26 @@ def file_systems_are_traced_by_freebsds_names(output):
         if line not in output.lines():
             raise AssertionError(f"no line {line}")
 
+@script("""
+mkdir /tmp/made
+echo 'touch /tmp/made/once /tmp/made/other; echo text >>/tmp/made/once' >w.sh
+dtrace -qn 'vfs:vop:vop_create:, vfs:vop:vop_open: { self->name = stringof(((struct dentry *)arg1)->d_name.name); }
+    vfs:vop:vop_close: { self->name = stringof(((struct file *)arg1)->f_path.dentry->d_name.name); }
+    vfs:namecache:enter:done { self->name = stringof((char *)arg1); }
+    vfs:vop:vop_create:, vfs:vop:vop_open:, vfs:vop:vop_close:, vfs:namecache:enter:done /self->name == "once" || self->name == "other"/ {
+        @[execname, probefunc, probename, self->name] = count(); }
+    END { printa("%s %s %s %s %@d\\n", @); }' -c 'sh w.sh'
+dtrace -qn 'vfs:vop:vop_ioctl: /execname == "stty"/ { printf("%s %s %d\\n", execname, probename, probename == "return" ? arg2 : 0); }' -c 'stty -F /dev/null'
+""")
+def what_an_open_makes_is_created_once_and_every_open_has_its_close(output):
+    want = {"stty entry 0", "stty return 25", "sh vop_open entry once 1", "sh vop_open return once 1",
+            "sh vop_close entry once 1", "sh vop_close return once 1"}
+    for name in ("once", "other"):
+        want.add(f"touch enter done {name} 1")
+        for operation in ("vop_create", "vop_open", "vop_close"):
+            want |= {f"touch {operation} entry {name} 1", f"touch {operation} return {name} 1"}
+    equal({line for line in output.lines() if line[:3] in ("sh ", "tou", "stt") and "stty:" not in line}, want)
+
 @script("dmesg")
 def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)
