@@ -14,7 +14,7 @@
  *   DTK_FIRE     BEGIN or END, in the caller
  *   DTK_TABLE    how stacks are walked in a file's text, for ustack()
  *   DTK_MAPS     where a process has which files' text, instead of what it had
- *   DTK_STRANGERS  whose text ustack() has met without knowing it
+ *   DTK_STRANGERS  whose text ustack() has met without knowing it, or knowing it for a second
  *   DTK_DETACH   nothing fires any more
  *   DTK_CLAIM    instead of all before: the file is the anonymous consumer's from here on
  *
@@ -226,7 +226,7 @@ struct dtk_unwind_maps {
 	dt_s32 pid;
 };
 
-/* Elements of DTK_STRANGERS are pids: n of them have room, n_done are set. */
+/* Elements of DTK_STRANGERS are pids: n of them have room, n_done are set. Each is told once. */
 
 #define DTK_INFO _IOR('d', 1, struct dtk_info)
 #define DTK_ARENA _IOWR('d', 2, struct dtk_arena)

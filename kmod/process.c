@@ -17,6 +17,7 @@
 #include <linux/mm_types.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
@@ -289,4 +290,21 @@ int dt_signal_soon(int sig)
 		return 0;
 	}
 	return -1;
+}
+
+int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm)
+{
+	struct task_struct *task;
+
+	*pid = find_get_pid(number);
+	task = get_pid_task(*pid, PIDTYPE_TGID);
+	if (!task)
+		return -ESRCH;
+	*mm = get_task_mm(task);
+	put_task_struct(task);
+	if (!*mm)
+		return -ESRCH;
+	mmgrab(*mm); /* its address stays its own */
+	mmput(*mm);
+	return 0;
 }

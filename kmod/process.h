@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * What D asks about the current process. In any context: nothing here waits or takes a
- * lock.
+ * lock, but for dt_grab_mm().
  */
 #ifndef KMOD_PROCESS_H
 #define KMOD_PROCESS_H
@@ -27,6 +27,12 @@ int dt_user_register(u32 index, u64 *value);
 /* Segment bases of the current process' code. */
 u64 dt_user_fs_base(void);
 u64 dt_user_gs_base(void);
+struct mm_struct;
+/*
+ * The memory of the process that the caller knows by this number, for mmdrop(), and its pid,
+ * for put_pid(); -ESRCH: it has none (any more).
+ */
+int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm);
 /* The current process gets it when it returns to user space. */
 int dt_signal_soon(int sig);
 

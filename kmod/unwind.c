@@ -3,12 +3,17 @@
  * Tables are kept until their consumer goes. The maps of a process are replaced by newer
  * ones, and go when nobody has its memory any more: only probes in threads that have it look
  * at them, in code where RCU watches.
+ *
+ * What a process maps later where something was unmapped looks like what was there. So maps
+ * that have been looked at are asked for again when they are a second old.
  */
 #include "kmod/unwind.h"
 
 #include "kmod/consumer.h"
+#include "kmod/process.h"
 
 #include <linux/hash.h>
+#include <linux/jiffies.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
@@ -33,7 +38,11 @@ struct dt_rules {
 
 struct dt_process {
 	struct dt_process *next; /* in its bucket */
+	struct dt_process *gone; /* with it */
 	struct mm_struct *mm;
+	unsigned long told_at; /* jiffies */
+	s32 pid;	       /* as the consumer calls it */
+	bool is_used;	       /* since then */
 	u32 n;
 	struct dtk_unwind_map maps[];
 };
@@ -57,14 +66,22 @@ static struct dt_process **dt_bucket(struct dt_unwind *u, const struct mm_struct
 	return &u->buckets[hash_ptr(mm, DT_BUCKET_BITS)];
 }
 
+static struct dt_process *dt_process_of(struct dt_unwind *u, const struct mm_struct *mm)
+{
+	struct dt_process *p = READ_ONCE(*dt_bucket(u, mm));
+
+	while (p && p->mm != mm)
+		p = READ_ONCE(p->next);
+	return p;
+}
+
 static const struct dtk_unwind_map *dt_map_of(struct dt_unwind *u, unsigned long at)
 {
-	const struct dt_process *p = READ_ONCE(*dt_bucket(u, current->mm));
-	u32 low = 0, high, middle;
+	struct dt_process *p = dt_process_of(u, current->mm);
+	u32 low = 0, high = p ? p->n : 0, middle;
 
-	while (p && p->mm != current->mm)
-		p = READ_ONCE(p->next);
-	high = p ? p->n : 0;
+	if (p && !READ_ONCE(p->is_used))
+		WRITE_ONCE(p->is_used, true);
 	while (low < high) {
 		middle = low + (high - low) / 2;
 		if (p->maps[middle].end <= at)
@@ -212,23 +229,6 @@ static bool dt_are_maps(const struct dt_unwind *u, const struct dt_process *p)
 	return true;
 }
 
-static int dt_mm_of(s32 number, struct mm_struct **mm)
-{
-	struct pid *pid = find_get_pid(number);
-	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
-
-	put_pid(pid);
-	if (!task)
-		return -ESRCH;
-	*mm = get_task_mm(task);
-	put_task_struct(task);
-	if (!*mm)
-		return -ESRCH;
-	mmgrab(*mm); /* its address stays its own */
-	mmput(*mm);
-	return 0;
-}
-
 static void dt_process_free(struct dt_process *p)
 {
 	if (p->mm)
@@ -236,38 +236,78 @@ static void dt_process_free(struct dt_process *p)
 	kvfree(p);
 }
 
-/* Takes out what nobody needs any more, in the bucket of a new one. */
-static void dt_process_clean(struct dt_unwind *u, struct dt_process *newest)
+/* Takes out of a bucket whose memory nobody has, and what is older than the newest. */
+static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
+			    const struct dt_process *newest, struct dt_process **gone)
 {
-	struct dt_process **at = &newest->next, *p, *gone = NULL;
+	struct dt_process *p;
 
 	while ((p = *at)) {
-		if (p->mm == newest->mm || !atomic_read(&p->mm->mm_users)) {
-			WRITE_ONCE(*at, p->next);
-			synchronize_rcu(); /* before its next is another one */
-			p->next = gone;
-			gone = p;
+		if (p != newest && ((newest && p->mm == newest->mm) ||
+				    !atomic_read(&p->mm->mm_users))) {
+			WRITE_ONCE(*at, p->next); /* who is at it goes on by its next */
+			p->gone = *gone;
+			*gone = p;
 			u->n_processes--;
 		} else {
 			at = &p->next;
 		}
 	}
+}
+
+static void dt_processes_free(struct dt_process *gone)
+{
+	struct dt_process *p;
+
+	if (gone)
+		synchronize_rcu();
 	while ((p = gone)) {
-		gone = p->next;
+		gone = p->gone;
 		dt_process_free(p);
 	}
 }
 
+static void dt_buckets_clean(struct dt_unwind *u)
+{
+	struct dt_process *gone = NULL;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(u->buckets); i++)
+		dt_bucket_clean(u, &u->buckets[i], NULL, &gone);
+	dt_processes_free(gone);
+}
+
+/* Are its maps what is known already? Then they are as new as these. */
+static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *newer)
+{
+	struct dt_process *p = dt_process_of(u, newer->mm);
+
+	if (!p || p->n != newer->n || memcmp(p->maps, newer->maps, p->n * sizeof(*p->maps)))
+		return false;
+	p->told_at = newer->told_at;
+	p->pid = newer->pid;
+	WRITE_ONCE(p->is_used, false);
+	return true;
+}
+
+/* When it has succeeded, p is kept or free. */
 static int dt_process_add(struct dt_unwind *u, struct dt_process *p)
 {
-	struct dt_process **bucket = dt_bucket(u, p->mm);
+	struct dt_process **bucket = dt_bucket(u, p->mm), *gone = NULL;
 
+	if (dt_process_refresh(u, p)) {
+		dt_process_free(p);
+		return 0;
+	}
+	if (u->n_processes == DT_MAX_PROCESSES)
+		dt_buckets_clean(u);
 	if (u->n_processes == DT_MAX_PROCESSES)
 		return -ENOSPC;
 	u->n_processes++;
 	p->next = *bucket;
 	smp_store_release(bucket, p);
-	dt_process_clean(u, p);
+	dt_bucket_clean(u, bucket, p, &gone);
+	dt_processes_free(gone);
 	return 0;
 }
 
@@ -275,6 +315,7 @@ long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user)
 {
 	struct dtk_unwind_maps from;
 	struct dt_process *p;
+	struct pid *pid = NULL;
 	int error = dt_unwind_ready(c);
 
 	if (error)
@@ -287,12 +328,15 @@ long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user)
 	if (!p)
 		return -ENOMEM;
 	p->n = from.n;
+	p->pid = from.pid;
+	p->told_at = jiffies;
 	if (copy_from_user(p->maps, (void __user *)from.at, from.n * sizeof(*p->maps)))
 		error = -EFAULT;
 	else if (!dt_are_maps(c->unwind, p))
 		error = -EINVAL;
 	if (!error)
-		error = dt_mm_of(from.pid, &p->mm);
+		error = dt_grab_mm(from.pid, &pid, &p->mm);
+	put_pid(pid);
 	if (!error)
 		error = dt_process_add(c->unwind, p);
 	if (error)
@@ -310,25 +354,56 @@ static u32 dt_number_here(u32 tgid)
 	return number;
 }
 
-long dt_unwind_strangers(struct dt_consumer *c, struct dtk_list *list)
+static int dt_tell(struct dtk_list *list, u32 pid)
 {
-	u32 __user *to = (u32 __user *)list->at;
-	int error = dt_unwind_ready(c);
+	if (put_user(pid, (u32 __user *)list->at + list->n_done))
+		return -EFAULT;
+	list->n_done++;
+	return 0;
+}
+
+static int dt_tell_strangers(struct dt_unwind *u, struct dtk_list *list)
+{
+	int error = 0;
 	u32 i, number;
 
-	if (error)
-		return error;
-	for (i = 0; i < DT_STRANGERS && list->n_done < list->n; i++) {
-		if (!READ_ONCE(c->unwind->strangers[i]))
+	for (i = 0; i < DT_STRANGERS && list->n_done < list->n && !error; i++) {
+		if (!READ_ONCE(u->strangers[i]))
 			continue;
-		number = dt_number_here(xchg(&c->unwind->strangers[i], 0));
-		if (!number)
-			continue; /* it has ended, or is none of the caller's */
-		if (put_user(number, to + list->n_done))
-			return -EFAULT;
-		list->n_done++;
+		number = dt_number_here(xchg(&u->strangers[i], 0));
+		if (number) /* else it has ended, or is none of the caller's */
+			error = dt_tell(list, number);
 	}
-	return 0;
+	return error;
+}
+
+/* Of whom maps were looked at that are not new. */
+static int dt_tell_used(struct dt_unwind *u, struct dtk_list *list)
+{
+	struct dt_process *p;
+	int error = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(u->buckets); i++)
+		for (p = u->buckets[i]; p && list->n_done < list->n && !error; p = p->next) {
+			if (!READ_ONCE(p->is_used) || time_before(jiffies, p->told_at + HZ))
+				continue;
+			p->told_at = jiffies; /* not at once again */
+			WRITE_ONCE(p->is_used, false);
+			error = dt_tell(list, p->pid);
+		}
+	return error;
+}
+
+long dt_unwind_strangers(struct dt_consumer *c, struct dtk_list *list)
+{
+	int error = dt_unwind_ready(c);
+
+	if (!error)
+		error = dt_tell_strangers(c->unwind, list);
+	if (!error)
+		error = dt_tell_used(c->unwind, list);
+	return error;
 }
 
 void dt_unwind_free(struct dt_unwind *u)

@@ -20,6 +20,7 @@
 
 #include "kmod/compat.h"
 #include "kmod/operand.h"
+#include "kmod/process.h"
 
 #include <linux/dcache.h>
 #include <linux/file.h>
@@ -167,25 +168,6 @@ static void dt_uprobe_free(struct dt_uprobe *u)
 	kfree(u);
 }
 
-static int dt_find_process(struct dt_uprobe *u, s32 number)
-{
-	struct task_struct *task;
-	struct mm_struct *mm;
-
-	u->pid = find_get_pid(number);
-	task = get_pid_task(u->pid, PIDTYPE_TGID);
-	if (!task)
-		return -ESRCH;
-	mm = get_task_mm(task);
-	put_task_struct(task);
-	if (!mm)
-		return -ESRCH;
-	mmgrab(mm);
-	u->mm = mm;
-	mmput(mm);
-	return 0;
-}
-
 static struct inode *dt_inode_of(const struct dt_uprobe *u)
 {
 	return d_real_inode(u->file->f_path.dentry);
@@ -227,7 +209,7 @@ static int dt_uprobe_fill(struct dt_uprobe *u, const struct dtk_uprobe *from)
 	if (!from->pid)
 		return 0;
 	u->uc.filter = dt_uprobe_filter;
-	return dt_find_process(u, from->pid);
+	return dt_grab_mm(from->pid, &u->pid, &u->mm);
 }
 
 int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site)

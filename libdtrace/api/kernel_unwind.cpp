@@ -3,12 +3,11 @@
 
 #include "base/clock_ns.hpp"
 #include "libdtrace/api/debug.hpp"
-#include "libdtrace/symbols/mapped_files.hpp"
 #include "ptrace-agent/unwind_table.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <cerrno>
 
 static_assert(int{DTK_UNWIND_OUTERMOST} == int{DT_RT_FROM_NONE} &&
               int{DTK_UNWIND_RSP} == int{DT_RT_FROM_RSP} &&
@@ -47,12 +46,15 @@ static std::vector<dtk_unwind_rule> rules_of(Fd file)
     return rules;
 }
 
-std::uint32_t KernelUnwind::table_of(pid_t pid, const Mapping& text)
+std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& text)
 {
-    auto [known, is_new] = tables_.try_emplace(text.file, 0);
+    auto version = files.version(text);
+    if (!version)
+        return 0;
+    auto [known, is_new] = tables_.try_emplace(*version, 0);
     if (!is_new)
         return known->second;
-    Fd file = MappedFiles(pid).take(text);
+    Fd file = files.take(text);
     if (!file) { // the process may have ended meanwhile; another one has the file, too
         tables_.erase(known);
         return 0;
@@ -64,17 +66,10 @@ std::uint32_t KernelUnwind::table_of(pid_t pid, const Mapping& text)
     debug("%s: %zu rules of the stack%s%s", text.path.c_str(), rules.size(),
           given ? "" : ": ", given ? "" : given.error().text.c_str());
     if (given)
-        known->second = *given;
-    return known->second;
-}
-
-static bool are_the_same(const std::vector<dtk_unwind_map>& a,
-                         const std::vector<dtk_unwind_map>& b)
-{
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const auto& x, const auto& y) {
-                          return std::memcmp(&x, &y, sizeof x) == 0;
-                      });
+        return known->second = *given;
+    if (given.error().sys == EINTR || given.error().sys == ENOMEM)
+        tables_.erase(known); // there will be another time
+    return 0;
 }
 
 void KernelUnwind::know(pid_t pid)
@@ -82,29 +77,16 @@ void KernelUnwind::know(pid_t pid)
     auto mapped = ProcessMaps::read(pid);
     if (!mapped)
         return; // it is gone
+    const MappedFiles files(pid);
     std::vector<dtk_unwind_map> maps;
     for (const Mapping& each : mapped->all())
         if (each.executable &&
             each.begin.value >> 63 == 0) // the kernel's page is no text of its
             maps.push_back({each.begin.value, each.end.value, each.offset,
-                            each.is_file() ? table_of(pid, each) : 0, 0});
-    constexpr std::size_t many = 10'000;
-    if (told_.size() > many)
-        told_.clear(); // they were somebody else's once
-    auto [told, is_new] = told_.try_emplace(pid);
-    // Who has code that no mapping has is met again and again; so is who runs the same
-    // program anew where it was.
-    constexpr std::uint64_t again_ns = 1'000'000'000;
-    const std::uint64_t now = monotonic_ns();
-    if (!is_new && now - told->second.at_ns < again_ns &&
-        are_the_same(told->second.maps, maps))
-        return;
-    if (auto given = device_.set_maps(pid, maps); !given) {
+                            each.is_file() ? table_of(files, each) : 0, 0});
+    if (auto given = device_.set_maps(pid, maps); !given)
         debug("process %d: its stacks are walked by frame pointers: %s", pid,
               given.error().text.c_str());
-        maps.clear();
-    }
-    told->second = {std::move(maps), now};
 }
 
 void KernelUnwind::look(std::uint64_t now_ns)

@@ -3,11 +3,11 @@
 // text they have mapped.
 //
 // A file's table is made and given once. Processes are told of as soon as ustack() has met
-// one in text that the module does not know.
+// one in text that the module does not know, and each second that it meets them.
 #pragma once
 
 #include "libdtrace/api/kernel_device.hpp"
-#include "libdtrace/symbols/process_maps.hpp"
+#include "libdtrace/symbols/mapped_files.hpp"
 
 #include <deque>
 #include <map>
@@ -25,15 +25,11 @@ public:
     void look(std::uint64_t now_ns);
 
 private:
-    std::uint32_t table_of(pid_t pid, const Mapping& text); // 0: there is none
+    // 0: there is none
+    std::uint32_t table_of(const MappedFiles& files, const Mapping& text);
 
     KernelDevice& device_;
-    std::map<FileId, std::uint32_t> tables_;
-    struct Told {
-        std::vector<dtk_unwind_map> maps;
-        std::uint64_t at_ns = 0;
-    };
-    std::map<pid_t, Told> told_;
+    std::map<FileVersion, std::uint32_t> tables_;
     std::deque<pid_t> strangers_;
     std::uint64_t looked_at_ = 0;
 };

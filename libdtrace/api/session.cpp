@@ -398,8 +398,6 @@ void dtrace_hdl::tend(std::uint64_t now)
     auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
     clock_line.tend(session->clock, now);
     look_at_modules(now);
-    if (kernel_unwind)
-        kernel_unwind->look(now);
     if (now - lease_renewed_at >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at = now;
@@ -408,4 +406,6 @@ void dtrace_hdl::tend(std::uint64_t now)
         dt_clean(arena->base(), host->owner(), now, dt::thread_alive);
         cleaned_at = now;
     }
+    if (kernel_unwind)
+        kernel_unwind->look(now); // may take longer than all the others
 }

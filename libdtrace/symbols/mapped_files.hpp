@@ -6,9 +6,20 @@
 #include "base/fd.hpp"
 #include "libdtrace/symbols/process_maps.hpp"
 
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 
 namespace dt {
+
+// A file's number is another's when it is gone; what is written anew has another time.
+struct FileVersion {
+    FileId file;
+    std::int64_t bytes = 0;
+    std::int64_t changed_ns = 0; // since 1970
+    auto operator<=>(const FileVersion&) const = default;
+};
 
 class MappedFiles {
 public:
@@ -16,8 +27,12 @@ public:
 
     int open(const Mapping& mapping);      // -1: it cannot be had
     Fd take(const Mapping& mapping) const; // for the caller to keep; empty: the same
+    std::optional<FileVersion> version(const Mapping& mapping) const;
 
 private:
+    std::string range_path(const Mapping& mapping) const; // the file itself, by the range
+    std::string root_path(const Mapping& mapping) const;
+
     pid_t pid_;
     std::map<FileId, Fd> files_;
 };

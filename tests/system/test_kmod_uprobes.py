@@ -101,6 +101,20 @@ def a_handlers_stack_goes_on_with_what_it_has_interrupted(output):
         raise AssertionError(str(stacks))
 
 @tracing("""
+dtrace -qn 'BEGIN { printf("begun\\n"); } syscall::clock_nanosleep:entry /execname == "replacer"/ { printf("stack"); ustack(20); printf("end\\n"); }
+    proc:::exit /execname == "replacer"/ { exit(0); } tick-60s { exit(1); }' >stacks &
+until grep -q begun stacks; do sleep 0.1; done
+./replacer ./room_256.so ./room_512.so 1 300
+wait $!
+cat stacks
+""", seconds=120)
+def code_that_takes_the_place_of_other_code_has_its_own_rules_within_a_second(output):
+    contains(output.text, "same 1\n")
+    stacks = re.findall(r"stack\n(.*?)\nend", output.text, flags=re.S)
+    right = ["plugin_call" in stack and "replacer`main" in stack for stack in stacks]
+    equal((len(stacks) > 400, right.count(True) > 200, all(right[-50:])), (True, True, True))
+
+@tracing("""
 ours -x debug -n 'pid$target:libc.so.6::entry { @[probefunc] = count(); }' -c './uprobed 1000' 2>err
 echo == refused
 grep -o 'no uprobe for [^ ]*' err
@@ -260,6 +274,6 @@ def compiled(name, *flags):
 
 if __name__ == "__main__":
     victims = ("uprobed", "uprobe_requests", "forker", "dlopener", "waiter", "plugin.so", "frames_no_fp",
-               "alarms")
+               "alarms", "replacer", "room_256.so", "room_512.so")
     main(in_machines(globals(), files=[*(f"victims/{name}" for name in victims), compiled("kinds"),
                                        compiled("kinds_semaphores", "-DSEMAPHORES")]))

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Loads one plugin, calls it, unloads it, then another, which comes to lie at the same
-// place: replacer PLUGIN PLUGIN ROUNDS. Prints how often it did.
+// place: replacer PLUGIN PLUGIN ROUNDS [CALLS]. Prints how often it did. With CALLS each
+// plugin is called so often, and each call takes 10 ms.
+#define _DEFAULT_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static volatile long sink;
+static long n_calls = 10;
+static unsigned usecs;
 
 __attribute__((noinline)) long callback(long n)
 {
     sink += n;
+    if (usecs != 0)
+        usleep(usecs);
     return n + 1;
 }
 
@@ -26,7 +33,7 @@ static void *call(const char *path, long n)
         exit(2);
     }
     *(long (**)(long (*)(long), long))&at = plugin_call;
-    for (long i = 0; i < 10; ++i)
+    for (long i = 0; i < n_calls; ++i)
         sink += plugin_call(callback, n + i);
     dlclose(plugin);
     return at;
@@ -36,6 +43,10 @@ int main(int argc, char **argv)
 {
     long rounds = argc > 3 ? atol(argv[3]) : 10, same = 0;
 
+    if (argc > 4) {
+        n_calls = atol(argv[4]);
+        usecs = 10000;
+    }
     for (long i = 0; i < rounds && argc > 2; ++i)
         same += call(argv[1], i) == call(argv[2], i);
     printf("same %ld\n", same);
