@@ -52,6 +52,11 @@ struct dt_host_ops {
 	/* Is pid the traced process or one of its ancestors? */
 	int (*progenyof)(struct dt_host *host, dt_u64 pid);
 
+	/* KERNEL rows of dif/subrs.h, each of one argument: 0 and *value, or -1
+	 * with *bad the address that could not be read. */
+	int (*ask)(struct dt_host *host, dt_u32 subr, dt_u64 arg, dt_u64 *value,
+		   dt_u64 *bad);
+
 	/* Destructive; 0 or -1. */
 	int (*raise)(struct dt_host *host, int sig);
 	int (*stop)(struct dt_host *host);

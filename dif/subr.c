@@ -8,7 +8,7 @@
 
 #define DT_CALL_ANY(m, name) dt_subr_##name(m)
 #define DT_CALL_WRITE(m, name) dt_subr_##name(m)
-#define DT_CALL_KERNEL(m, name) dt_subr_refused(m)
+#define DT_CALL_KERNEL(m, name) dt_subr_of_kernel(m, DIF_SUBR_##name)
 #define DT_CALL_NONE(m, name) dt_subr_refused(m)
 
 /* The verifier lets no such call through. */
@@ -16,6 +16,18 @@ static dt_u64 dt_subr_refused(struct dt_mstate *m)
 {
 	dt_fault(m, DTRACEFLT_ILLOP, 0);
 	return 0;
+}
+
+/* The verifier lets it through where there is a kernel. */
+static dt_u64 dt_subr_of_kernel(struct dt_mstate *m, dt_u32 subr)
+{
+	dt_u64 value = 0, bad = 0;
+
+	if (!m->ops->ask)
+		return dt_subr_refused(m);
+	if (m->ops->ask(m->host, subr, dt_arg(m, 0), &value, &bad))
+		dt_fault(m, DTRACEFLT_BADADDR, bad);
+	return value;
 }
 
 void dt_subr(struct dt_mstate *m, dt_u32 subr, dt_u32 rd)

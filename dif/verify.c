@@ -163,7 +163,7 @@ static int dt_check_object(struct dt_check *c, dt_u32 id, dt_u32 scope,
 	return 0;
 }
 
-static int dt_subr_where(dt_u32 subr, dt_u32 *destructive)
+static int dt_subr_where(dt_u32 subr, int has_kernel, dt_u32 *destructive)
 {
 	enum { ANY, WRITE, KERNEL, NONE } where;
 
@@ -178,12 +178,14 @@ static int dt_subr_where(dt_u32 subr, dt_u32 *destructive)
 		return -1;
 	}
 	*destructive |= where == WRITE;
-	return where == ANY || where == WRITE;
+	return where == ANY || where == WRITE ||
+	       (where == KERNEL && has_kernel);
 }
 
 static int dt_check_call(struct dt_check *c, dt_u32 subr)
 {
-	int can = dt_subr_where(subr, &c->destructive);
+	int can = dt_subr_where(subr, c->l->arena->has_kernel != 0,
+				&c->destructive);
 
 	if (can < 0)
 		return dt_bad(c, "no such subroutine");

@@ -8,7 +8,9 @@
 #include "kmod/consumer.h"
 
 #include "dif/actions.h"
+#include "dif/subrs.h"
 #include "dif/vars.h"
+#include "kmod/ask_lock.h"
 #include "kmod/compat.h"
 #include "kmod/operand.h"
 #include "kmod/open_file.h"
@@ -227,6 +229,14 @@ static int dt_op_progenyof(struct dt_host *host, u64 pid)
 	return dt_descends_from(pid);
 }
 
+static int dt_op_ask(struct dt_host *host, u32 subr, u64 arg, u64 *value, u64 *bad)
+{
+	if (subr != DIF_SUBR_getf)
+		return dt_ask_lock(subr, arg, value, bad);
+	*value = (u64)dt_file_of(arg);
+	return 0;
+}
+
 static int dt_op_raise(struct dt_host *host, int sig)
 {
 	return dt_signal_soon(sig);
@@ -269,6 +279,7 @@ const struct dt_host_ops dt_kernel_ops = {
 	.ustack = dt_op_ustack,
 	.stack = dt_op_stack,
 	.progenyof = dt_op_progenyof,
+	.ask = dt_op_ask,
 	.raise = dt_op_raise,
 	.stop = dt_op_stop,
 	.harm = dt_op_harm,

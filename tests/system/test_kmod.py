@@ -148,6 +148,35 @@ def memory_that_is_not_there_is_a_fault(output):
     equal([line for line in output.lines() if re.match("[0-9] ", line)][:2], ["1 ffff800000000000", "1 8"])
 
 @script("""
+echo 'ls /proc/self >ls; cat ls' >w.sh
+dtrace -qn 'fbt::mutex_unlock:entry { @["unlock", mutex_owned((struct mutex *)arg0), mutex_owner((struct mutex *)arg0) == curthread, mutex_type_adaptive((struct mutex *)arg0), mutex_type_spin((struct mutex *)arg0)] = count(); }
+    fbt::mutex_lock:entry { @["lock", mutex_owned((struct mutex *)arg0), 0, 0, 0] = count(); }
+    fbt::up_write:entry { @["write", rw_write_held((struct rw_semaphore *)arg0), rw_iswriter((struct rw_semaphore *)arg0), rw_read_held((struct rw_semaphore *)arg0), 0] = count(); }
+    fbt::up_read:entry { @["read", rw_write_held((struct rw_semaphore *)arg0), rw_iswriter((struct rw_semaphore *)arg0), rw_read_held((struct rw_semaphore *)arg0), 0] = count(); }
+    END { printa("%s %d %d %d %d %@d\\n", @); }' -c 'sh w.sh' >locks
+grep -E '^(un)?lock |^write |^read ' locks
+dtrace -qn 'BEGIN { trace(mutex_owned((void *)8)); } ERROR { printf("fault %d %x\\n", arg4, arg5); } BEGIN { exit(0); }'
+""")
+def locks_tell_who_has_them(output):
+    kinds = {}
+    for line in output.lines():
+        *fields, count = line.split() or [""]
+        if fields and fields[0] in ("lock", "unlock", "write", "read"):
+            kinds.setdefault(fields[0], []).append((list(map(int, fields[1:])), int(count)))
+    equal({kind: [values for values, _ in rows] for kind, rows in kinds.items()},
+          {"lock": [[0, 0, 0, 0]], "unlock": [[1, 1, 1, 0]], "write": [[1, 1, 0, 0]], "read": [[0, 0, 1, 0]]})
+    if min(count for rows in kinds.values() for _, count in rows) < 10:
+        raise AssertionError(str(kinds))
+    contains(output.text, "fault 1 8")
+
+@script("""
+dtrace -qn 'syscall::read:entry /execname == "dd"/ { printf("%s %d\\n",
+    stringof(((struct file *)getf(arg0))->f_path.dentry->d_name.name), getf(99) == NULL); }' -c 'dd if=/etc/passwd of=/dev/null count=1'
+""")
+def an_open_file_is_the_kernels_own(output):
+    contains(output.text, "passwd 1")
+
+@script("""
 dtrace -qn 'tick-100ms { @t = count(); } profile-100 { @[cpu] = count(); } tick-1s { exit(0); }'
 """)
 def profile_fires_on_each_cpu_and_tick_on_one(output):

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * How a lock says who has it is the kernel's own: bits of kernel/locking/mutex.h and rwsem.c,
+ * the same ones since 5.3. Of a real-time kernel, whose locks are others, nothing is said.
+ */
+#include "kmod/ask_lock.h"
+
+#include "dif/subrs.h"
+
+#include <linux/bits.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+
+#ifdef CONFIG_PREEMPT_RT
+
+int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad)
+{
+	*bad = lock;
+	return -1;
+}
+
+#else
+
+enum {
+	DT_OWNER_FLAGS = 7, /* beside the owner's address */
+	/* bits of the count: a writer has it, how many readers have it */
+	DT_RW_WRITER = 1,
+	DT_RW_READERS_AT = 8,
+	DT_RW_READERS_END = 63,
+};
+
+static int dt_word(const void *at, u64 *value, u64 *bad)
+{
+	*bad = (u64)at;
+	return copy_from_kernel_nofault(value, at, sizeof(*value)) ? -1 : 0;
+}
+
+static u64 dt_owner(u64 owner)
+{
+	return owner & ~(u64)DT_OWNER_FLAGS;
+}
+
+static int dt_ask_mutex(u32 subr, const struct mutex *lock, u64 *value, u64 *bad)
+{
+	u64 owner;
+
+	if (dt_word(&lock->owner, &owner, bad))
+		return -1;
+	switch (subr) {
+	case DIF_SUBR_mutex_owned:
+		*value = dt_owner(owner) == (u64)current;
+		return 0;
+	case DIF_SUBR_mutex_owner:
+		*value = dt_owner(owner);
+		return 0;
+	default:
+		*value = subr == DIF_SUBR_mutex_type_adaptive;
+		return 0;
+	}
+}
+
+static int dt_ask_rw(u32 subr, const struct rw_semaphore *lock, u64 *value, u64 *bad)
+{
+	u64 count, owner;
+
+	if (dt_word(&lock->count, &count, bad) || dt_word(&lock->owner, &owner, bad))
+		return -1;
+	switch (subr) {
+	case DIF_SUBR_rw_read_held:
+		*value = !(count & DT_RW_WRITER) &&
+			 (count & GENMASK_ULL(DT_RW_READERS_END - 1, DT_RW_READERS_AT));
+		return 0;
+	case DIF_SUBR_rw_write_held:
+		*value = count & DT_RW_WRITER;
+		return 0;
+	default:
+		*value = (count & DT_RW_WRITER) && dt_owner(owner) == (u64)current;
+		return 0;
+	}
+}
+
+int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad)
+{
+	switch (subr) {
+	case DIF_SUBR_rw_read_held:
+	case DIF_SUBR_rw_write_held:
+	case DIF_SUBR_rw_iswriter:
+		return dt_ask_rw(subr, (const struct rw_semaphore *)lock, value, bad);
+	default:
+		return dt_ask_mutex(subr, (const struct mutex *)lock, value, bad);
+	}
+}
+
+#endif
