@@ -53,10 +53,23 @@ def profiling_tells_where_processors_are(output):
     contains(output.text, "Count genr cuml rcnt     nsec CPU+PIL")
     contains(output.text, "cpu_startup_entry")
 
+@script("lockstat -bH ./counted locks 50; echo == as one; lockstat -cbH ./counted locks 50")
+def locks_of_one_symbol_can_be_one(output):
+    inside = [re.findall(r" [a-z_]+\+0x[0-9a-f]+ +[a-z_]\S+$", part, flags=re.M) for part in output.text.split("== as one")]
+    equal((len(inside[0]) > 0, inside[1]), (True, []))
+
+@script("lockstat -x aggsize=4k -bH ./counted locks 500")
+def what_there_is_no_room_for_is_said(output):
+    dropped = sum(map(int, re.findall(r"lockstat: (\d+) aggregation drops on CPU", output.text)))
+    equal(dropped > 100, True)
+
 @script("""lockstat; echo $?
 lockstat -E true; echo $?
 lockstat -e 17 true; echo $?
 lockstat -i fast true; echo $?
+lockstat -n 0 true; echo $?
+lockstat -x nosuch true; echo $?
+lockstat -x aggsize=none true; echo $?
 lockstat -l no_such_lock true; echo $?
 lockstat /no/such; echo $?""")
 def what_is_wrong_is_said(output):
@@ -64,6 +77,9 @@ def what_is_wrong_is_said(output):
                  "lockstat: -E: the Linux kernel tells of no errors with locks\n1\n",
                  "lockstat: -e 17: there is no such event; lockstat alone lists them\n1\n",
                  "lockstat: -i takes a number from 1 to 10000, not 'fast'\n1\n",
+                 "lockstat: -n takes a number from 1 to 2147483648, not '0'\n1\n",
+                 "lockstat: failed to set -x nosuch: Invalid option name\n1\n",
+                 "lockstat: failed to set -x aggsize: Invalid value for specified option\n1\n",
                  "lockstat: cannot find no_such_lock: the kernel has no symbol no_such_lock\n1\n",
                  "lockstat: cannot run /no/such: No such file or directory\n"]:
         contains(output.text, text)
