@@ -54,6 +54,14 @@ void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n);
 /* The next text of a list, behind whose end is a NUL; null: there is none. */
 const char *dt_next(const char **at, const char *end);
 long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done);
+/* The module's parameter: may D programs harm? */
+extern bool dt_destructive;
+/* Requests of kmod/ioctl.h, with the consumer's mutex held. */
+long dt_make_arena(struct dt_consumer *c, struct dtk_arena __user *user);
+long dt_load_program(struct dt_consumer *c, struct dtk_load __user *user);
+long dt_add_probes(struct dt_consumer *c, struct dtk_list *list);
+long dt_add_ecbs(struct dt_consumer *c, struct dtk_list *list);
+long dt_attach(struct dt_consumer *c, struct dtk_list *list);
 
 /* --- anonymous.c --- */
 void dt_anonymous_begin(void);
