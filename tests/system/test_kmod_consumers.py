@@ -88,7 +88,7 @@ kill $load
 echo done
 """
 
-@script(LEAVES.replace("TIMES", "1"), long=LEAVES.replace("TIMES", "50"), seconds=600)
+@script(LEAVES.replace("TIMES", "1"), long=LEAVES.replace("TIMES", "20"), seconds=900)
 def the_module_goes_under_load_as_soon_as_nobody_uses_it(output):
     equal(output.lines(), ["done"])
 
