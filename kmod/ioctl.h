@@ -34,7 +34,8 @@
 #endif
 
 #define DTK_DEVICE "/dev/dtrace"
-#define DTK_ABI 2
+/* Of what is below, of the rows of kmod/stable.h and of what the engine takes: one more with each change. */
+#define DTK_ABI 3
 
 struct dtk_info {
 	dt_u32 abi;		    /* DTK_ABI */
@@ -226,7 +227,7 @@ struct dtk_unwind_maps {
 	dt_s32 pid;
 };
 
-/* Elements of DTK_STRANGERS are pids: n of them have room, n_done are set. Each is told once. */
+/* Elements of DTK_STRANGERS are pids: n of them have room, n_done are set. One may be told twice. */
 
 #define DTK_INFO _IOR('d', 1, struct dtk_info)
 #define DTK_ARENA _IOWR('d', 2, struct dtk_arena)

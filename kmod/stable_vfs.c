@@ -19,12 +19,13 @@
 /* A member of what `at` points to, as a number; 0: it cannot be read. */
 #define DT_MEMBER(at, type, member)                                                    \
 	({                                                                             \
-		typeof(((type *)0)->member) dt_value;                                  \
+		u64 dt_value = 0;                                                      \
+		static_assert(sizeof(((type *)0)->member) <= sizeof(dt_value));        \
 		if (!(at) || copy_from_kernel_nofault(&dt_value,                       \
 						      &((type *)(at))->member,         \
-						      sizeof(dt_value)))               \
+						      sizeof(((type *)0)->member)))    \
 			dt_value = 0;                                                  \
-		(u64)dt_value;                                                         \
+		dt_value;                                                              \
 	})
 
 static u64 dt_of_dentry(u64 dentry)

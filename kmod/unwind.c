@@ -5,7 +5,8 @@
  * at them, in code where RCU watches.
  *
  * What a process maps later where something was unmapped looks like what was there. So maps
- * that have been looked at are asked for again when they are a second old.
+ * that have been looked at are asked for again when they are a second old, by a process that
+ * has looked at them: several may have one memory.
  */
 #include "kmod/unwind.h"
 
@@ -41,8 +42,8 @@ struct dt_process {
 	struct dt_process *gone; /* with it */
 	struct mm_struct *mm;
 	unsigned long told_at; /* jiffies */
-	s32 pid;	       /* as the consumer calls it */
-	bool is_used;	       /* since then */
+	bool is_same;	       /* as what was told before: it is not met as a stranger again at once */
+	u32 used_by;	       /* since then: a thread group as in struct dt_unwind; 0: none */
 	u32 n;
 	struct dtk_unwind_map maps[];
 };
@@ -75,13 +76,10 @@ static struct dt_process *dt_process_of(struct dt_unwind *u, const struct mm_str
 	return p;
 }
 
-static const struct dtk_unwind_map *dt_map_of(struct dt_unwind *u, unsigned long at)
+static const struct dtk_unwind_map *dt_map_of(const struct dt_process *p, unsigned long at)
 {
-	struct dt_process *p = dt_process_of(u, current->mm);
 	u32 low = 0, high = p ? p->n : 0, middle;
 
-	if (p && !READ_ONCE(p->is_used))
-		WRITE_ONCE(p->is_used, true);
 	while (low < high) {
 		middle = low + (high - low) / 2;
 		if (p->maps[middle].end <= at)
@@ -149,14 +147,22 @@ static enum dt_unwound dt_by_rule(const struct dtk_unwind_rule *rule, struct dt_
 	return DT_UNWOUND;
 }
 
+static bool dt_is_new(const struct dt_process *p)
+{
+	return time_before(jiffies, READ_ONCE(p->told_at) + HZ);
+}
+
 enum dt_unwound dt_unwind_step(struct dt_unwind *u, struct dt_user_frame *frame, unsigned long at)
 {
-	const struct dtk_unwind_map *map = dt_map_of(u, at);
+	struct dt_process *p = dt_process_of(u, current->mm);
+	const struct dtk_unwind_map *map = dt_map_of(p, at);
 	const struct dtk_unwind_rule *rule = NULL;
 
-	if (!map)
+	if (p && !READ_ONCE(p->used_by))
+		WRITE_ONCE(p->used_by, current->tgid);
+	if (!map && !(p && READ_ONCE(p->is_same) && dt_is_new(p)))
 		WRITE_ONCE(u->strangers[(u32)current->tgid % DT_STRANGERS], current->tgid);
-	else if (map->table)
+	if (map && map->table)
 		rule = dt_rule_of(u->tables[map->table - 1], at - map->start + map->offset);
 	return rule ? dt_by_rule(rule, frame) : DT_NO_RULE;
 }
@@ -284,9 +290,9 @@ static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *new
 
 	if (!p || p->n != newer->n || memcmp(p->maps, newer->maps, p->n * sizeof(*p->maps)))
 		return false;
-	p->told_at = newer->told_at;
-	p->pid = newer->pid;
-	WRITE_ONCE(p->is_used, false);
+	WRITE_ONCE(p->told_at, newer->told_at);
+	WRITE_ONCE(p->is_same, true);
+	WRITE_ONCE(p->used_by, 0);
 	return true;
 }
 
@@ -328,7 +334,6 @@ long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user)
 	if (!p)
 		return -ENOMEM;
 	p->n = from.n;
-	p->pid = from.pid;
 	p->told_at = jiffies;
 	if (copy_from_user(p->maps, (void __user *)from.at, from.n * sizeof(*p->maps)))
 		error = -EFAULT;
@@ -382,15 +387,16 @@ static int dt_tell_used(struct dt_unwind *u, struct dtk_list *list)
 {
 	struct dt_process *p;
 	int error = 0;
-	u32 i;
+	u32 i, number;
 
 	for (i = 0; i < ARRAY_SIZE(u->buckets); i++)
 		for (p = u->buckets[i]; p && list->n_done < list->n && !error; p = p->next) {
-			if (!READ_ONCE(p->is_used) || time_before(jiffies, p->told_at + HZ))
+			if (!READ_ONCE(p->used_by) || dt_is_new(p))
 				continue;
-			p->told_at = jiffies; /* not at once again */
-			WRITE_ONCE(p->is_used, false);
-			error = dt_tell(list, p->pid);
+			WRITE_ONCE(p->told_at, jiffies); /* not at once again */
+			number = dt_number_here(xchg(&p->used_by, 0));
+			if (number)
+				error = dt_tell(list, number);
 		}
 	return error;
 }

@@ -2,7 +2,7 @@
 // What the kernel module walks processes' stacks by (kmod/unwind.h): tables of the files whose
 // text they have mapped.
 //
-// A file's table is made and given once. Processes are told of as soon as ustack() has met
+// The table of a file as it is is made and given once. Processes are told of as soon as ustack() has met
 // one in text that the module does not know, and each second that it meets them.
 #pragma once
 

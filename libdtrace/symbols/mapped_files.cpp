@@ -44,12 +44,20 @@ Fd MappedFiles::take(const Mapping& mapping) const
 
 std::optional<FileVersion> MappedFiles::version(const Mapping& mapping) const
 {
-    struct stat is {};
-    if (::stat(range_path(mapping).c_str(), &is) != 0 &&
-        (::stat(root_path(mapping).c_str(), &is) != 0 || is.st_ino != mapping.file.inode))
+    constexpr unsigned wanted = STATX_TYPE | STATX_SIZE | STATX_MTIME | STATX_INO;
+    struct statx is {};
+    // A server that does not answer is not waited for.
+    auto can_be_seen = [&](const std::string& path) {
+        return ::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, wanted, &is) == 0;
+    };
+    if (!can_be_seen(range_path(mapping)) &&
+        (!can_be_seen(root_path(mapping)) || is.stx_ino != mapping.file.inode))
         return {};
-    return FileVersion{mapping.file, is.st_size,
-                       is.st_mtim.tv_sec * std::int64_t{1'000'000'000} + is.st_mtim.tv_nsec};
+    if (!S_ISREG(is.stx_mode))
+        return {};
+    return FileVersion{mapping.file, static_cast<std::int64_t>(is.stx_size),
+                       is.stx_mtime.tv_sec * std::int64_t{1'000'000'000} +
+                           is.stx_mtime.tv_nsec};
 }
 
 } // namespace dt

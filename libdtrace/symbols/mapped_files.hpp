@@ -27,7 +27,7 @@ public:
 
     int open(const Mapping& mapping);      // -1: it cannot be had
     Fd take(const Mapping& mapping) const; // for the caller to keep; empty: the same
-    std::optional<FileVersion> version(const Mapping& mapping) const;
+    std::optional<FileVersion> version(const Mapping& mapping) const; // of regular files
 
 private:
     std::string range_path(const Mapping& mapping) const; // the file itself, by the range
