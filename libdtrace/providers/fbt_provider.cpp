@@ -4,6 +4,7 @@
 
 #include "kmod/ioctl.h"
 #include "libdtrace/providers/tracefs.hpp"
+#include "libdtrace/symbols/glob.hpp"
 
 #include <array>
 
@@ -49,13 +50,31 @@ void FbtProvider::forget()
     why_not_.clear();
 }
 
+static constexpr std::array names{"entry", "return"};
+
 Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
 {
-    constexpr std::array names{"entry", "return"};
     if (!part_means(spec.provider, "fbt") ||
         (!part_means(spec.name, names[0]) && !part_means(spec.name, names[1])))
         return {};
     load();
+    Outcome outcome = provide(spec, [&](std::string_view function) {
+        return part_means(spec.function, function);
+    });
+    if (!outcome.provided.ids.empty() || spec.provider != "fbt" ||
+        spec.function.empty() || is_glob(spec.function))
+        return outcome; // what others have by that name is theirs
+    outcome = provide(spec, [&](std::string_view function) {
+        return KernelSymbols::function_of(function) == spec.function;
+    });
+    // The registry would not find them.
+    outcome.mine = outcome.mine || !outcome.provided.ids.empty();
+    return outcome;
+}
+
+template <class F>
+Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
+{
     std::string module = spec.module;
     if (!module.empty() && symbols_.is_module(module))
         module = KernelSymbols::canonical(module);
@@ -63,7 +82,7 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
         registry_.expect(2 * functions_.size());
     Outcome outcome;
     for (const auto& [its_module, function] : functions_) {
-        if (!part_means(spec.function, function) || !part_means(module, its_module))
+        if (!meets(function) || !part_means(module, its_module))
             continue;
         for (const char* name : names)
             if (part_means(spec.name, name)) {

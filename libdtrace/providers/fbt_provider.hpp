@@ -3,7 +3,8 @@
 //
 //   available_filter_functions ──> which    /proc/kallsyms ──> where
 //
-// Static functions of one name in one module are one probe with several places.
+// Static functions of one name in one module are one probe with several places. A function that
+// the kernel has under other names alone, __kmalloc as __kmalloc_noprof, is met by its own.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -35,6 +36,8 @@ public:
 private:
     using Function = std::pair<std::string_view, std::string_view>; // module, name
     void load();
+    // Makes the probes of those that meets() is true of.
+    template <class F> Outcome provide(const ProbeSpec& spec, F meets);
 
     Registry& registry_;
     KernelSymbols& symbols_;

@@ -51,13 +51,9 @@ const std::vector<std::uint64_t>& StablePlaces::of(std::string_view function)
             if (row.how != DTK_STABLE_TRACEPOINT)
                 places_[row.source];
         symbols_.each([&](const KernelSymbols::Symbol& symbol) {
-            std::string_view name = symbol.name.substr(0, symbol.name.find('.'));
-            std::string_view ending = symbol.name.substr(name.size());
-            auto wanted = places_.find(name);
-            // A part is called by the whole, or has other arguments.
-            if (symbol.is_function && wanted != places_.end() &&
-                ending.find(".cold") == std::string_view::npos &&
-                ending.find(".part") == std::string_view::npos)
+            // A part is called by the whole, or has other arguments: it is none.
+            auto wanted = places_.find(KernelSymbols::function_of(symbol.name));
+            if (symbol.is_function && wanted != places_.end())
                 wanted->second.push_back(symbol.addr);
         });
     }

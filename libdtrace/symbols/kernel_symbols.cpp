@@ -13,6 +13,19 @@
 
 namespace dt {
 
+std::string_view KernelSymbols::function_of(std::string_view symbol)
+{
+    constexpr std::string_view behind_macro = "_noprof";
+    std::string_view name = symbol.substr(0, symbol.find('.'));
+    const std::string_view ending = symbol.substr(name.size());
+    if (ending.find(".cold") != std::string_view::npos ||
+        ending.find(".part") != std::string_view::npos)
+        return {};
+    if (name.ends_with(behind_macro))
+        name.remove_suffix(behind_macro.size());
+    return name;
+}
+
 std::string KernelSymbols::canonical(std::string_view module)
 {
     if (module == "kernel" || module == "unix" || module == "genunix")

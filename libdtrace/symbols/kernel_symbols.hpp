@@ -72,6 +72,10 @@ public:
     std::string format_symbol(std::uint64_t addr); // without an offset
     std::string format_module(std::uint64_t addr);
 
+    // The function that a symbol is a version of: foo of "foo", of "foo.isra.0", which the
+    // compiler made of it, and of "foo_noprof", which allocators are called behind a macro
+    // since 6.10. Empty: of a part of one ("foo.cold", "foo.part.0").
+    static std::string_view function_of(std::string_view symbol);
     // vmlinux for its other names, and '_' for '-', as the kernel has it.
     static std::string canonical(std::string_view module);
 

@@ -154,6 +154,16 @@ TEST(KernelSymbols, AnEmptyFileAndNoneHaveNoSymbols)
     EXPECT_TRUE(none.is_module("vmlinux"));
 }
 
+TEST(KernelSymbols, AFunctionHasTheNamesThatCompilersAndMacrosGiveIt)
+{
+    for (const char* name : {"foo", "foo.isra.0", "foo.constprop.0.isra.3", "foo_noprof",
+                             "foo_noprof.isra.0"})
+        EXPECT_EQ(KernelSymbols::function_of(name), "foo") << name;
+    for (const char* part : {"foo.cold", "foo.part.0", "foo.isra.0.cold"})
+        EXPECT_EQ(KernelSymbols::function_of(part), "") << part;
+    EXPECT_EQ(KernelSymbols::function_of("foo_noprofit"), "foo_noprofit");
+}
+
 TEST(KernelSymbols, AllSymbolsOfThisMachineAreReadAtOnce)
 {
     KernelSymbols symbols;
