@@ -284,6 +284,8 @@ dt::CompileOptions dtrace_hdl::compile_options(uint_t cflags)
     to.dependency = [this](std::string_view kind, std::string_view name) {
         if (kind == "member")
             return kernel_has_member(name);
+        if (kind == "symbol")
+            return bool(processes.kernel().find("", name));
         if (kind == "library")
             return kernel_libraries.tried.contains(name) ||
                    std::find(libraries.begin(), libraries.end(), name) !=

@@ -55,7 +55,7 @@ namespace {
 constexpr std::string_view provider_parts[] = {"provider", "module", "function", "name",
                                                "args"};
 constexpr std::string_view dependency_kinds[] = {"module", "provider", "library",
-                                                 "member"};
+                                                 "member", "symbol"};
 
 constexpr std::string_view preprocessor_words[] = {"include", "define", "undef", "if",
                                                    "ifdef", "ifndef", "else", "elif",
@@ -256,7 +256,7 @@ void Pragmas::depends_on(Words& words, Place at)
     pragma.name = words.next();
     pragma.at = at;
     if (!one_of(dependency_kinds, pragma.kind))
-        malformed("depends_on", at, "module, provider, library or member");
+        malformed("depends_on", at, "module, provider, library, member or symbol");
     if (pragma.name.empty())
         malformed("depends_on", at, "a name");
     expect_end(words.empty(), "depends_on", at);

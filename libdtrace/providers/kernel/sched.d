@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sched: who runs, who waits to, and CPUs. Linux has no processor sets; a locality group is a
- * node of memory. One of the two files about chips knows each kernel.
+ * node of memory. One of the two files about chips knows each kernel, and one of those about nodes.
  */
 #pragma D depends_on library procfs.d
 #pragma D depends_on library chip_by_phys_proc_id.d
 #pragma D depends_on library chip_by_topology.d
+#pragma D depends_on library lgrp_by_node.d
+#pragma D depends_on library lgrp_of_all.d
 #pragma D attributes Evolving/Evolving/ISA translator
 
 typedef struct cpuinfo {
@@ -19,13 +21,13 @@ translator cpuinfo_t < struct rq *r > {
 	cpu_id = r->cpu;
 	cpu_pset = 0;
 	cpu_chip = cpu_chip_of[r->cpu];
-	cpu_lgrp = *(int *)((uintptr_t)&`numa_node + `__per_cpu_offset[r->cpu]);
+	cpu_lgrp = cpu_lgrp_of[r->cpu];
 };
 
 #pragma D attributes Evolving/Evolving/ISA chip
 #pragma D attributes Evolving/Evolving/ISA lgrp
 inline chipid_t chip = cpu_chip_of[cpu];
-inline lgrp_id_t lgrp = *(int *)((uintptr_t)&`numa_node + `__per_cpu_offset[cpu]);
+inline lgrp_id_t lgrp = cpu_lgrp_of[cpu];
 inline psetid_t pset = 0;
 inline cpuinfo_t *curcpu =
     xlate <cpuinfo_t *> ((struct rq *)((uintptr_t)&`runqueues + `__per_cpu_offset[cpu]));
