@@ -196,11 +196,8 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
         probed = dtp->probed_function(probe->dtpd_id);
     if (const auto* function = std::get_if<dt::ProbedFunction>(&probed))
         dtp->argument_texts = dtp->the_compiler().argument_texts(*function);
-    if (const auto* said = std::get_if<dt::ArgumentTypes>(&probed)) {
-        dtp->argument_texts = said->names;
-        for (const dt::ArgumentTypes::Defined& one : said->defined)
-            dtp->argument_texts.push_back(dt::declaration_text(one.type, one.name));
-    }
+    if (const auto* said = std::get_if<dt::ArgumentTypes>(&probed))
+        dtp->argument_texts = dtp->the_compiler().argument_texts(*said);
     for (std::string& text : dtp->argument_texts)
         dtp->argument_words.push_back(text.data());
     info->dtp_argt = dtp->argument_words.data();

@@ -40,16 +40,10 @@ Wanted wanted_of(std::string_view text)
         text.remove_suffix(1);
         wanted.n_pointers++;
     }
-    using Word = std::pair<std::string_view, Kind>;
-    for (auto [word, kind] : {Word{"struct ", Kind::Struct},
-                              Word{"union ", Kind::Union}, Word{"enum ", Kind::Enum}}) {
-        if (!text.starts_with(word))
-            continue;
-        text.remove_prefix(word.size());
-        trim();
-        wanted.kind = kind;
-        break;
-    }
+    auto [kind, name] = dt::DebugTypes::split(text);
+    text = name;
+    trim();
+    wanted.kind = kind;
     wanted.name = text;
     return wanted;
 }

@@ -146,6 +146,8 @@ struct dtrace_hdl : dt::Events {
                     dt::ProbedFunction::At at);
     std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
     kernel_tracepoint(std::string_view module, std::string_view name);
+    std::variant<dt::ProbedFunction, dt::ArgumentTypes, std::string>
+    system_call(const dt::ProbeInfo& probe);
 
     // session_kernel_libraries.cpp
     bool load_kernel_libraries(std::string_view refused);

@@ -62,6 +62,18 @@ Probed dtrace_hdl::kernel_tracepoint(std::string_view module, std::string_view n
     return probed(kernel_types.tracepoint(module, name), ProbedFunction::At::Entry);
 }
 
+Probed dtrace_hdl::system_call(const dt::ProbeInfo& probe)
+{
+    auto said = syscall_provider.argument_types(probe);
+    if (!said)
+        return said.error().text;
+    if (auto types = kernel_types.types_of_programs(); types)
+        said->written_in = *types;
+    else
+        dt::debug("types of system calls: %s", types.error().text.c_str());
+    return std::move(*said);
+}
+
 Probed dtrace_hdl::probed_in_kernel(const dt::ProbeInfo& probe)
 {
     using At = ProbedFunction::At;
@@ -72,5 +84,7 @@ Probed dtrace_hdl::probed_in_kernel(const dt::ProbeInfo& probe)
         return kernel_tracepoint("", probe.name);
     if (dynamic_cast<const dt::StableProvider*>(probe.owner) != nullptr)
         return kernel_arguments(probe);
+    if (probe.owner == &syscall_provider)
+        return system_call(probe);
     return "";
 }

@@ -19,7 +19,7 @@ struct Argument {
     const Type* native = nullptr; // a translator makes it from that
 };
 
-std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& table,
+std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
                                    ForeignTypes& foreign);
 // At the entry its parameters; at a return the offset, and what it returns.
 std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,

@@ -4,11 +4,13 @@
 // Providers with types of their own say them with the probe; where it shows another type
 // than the program passes, args[n] stands for xlate <type> (argN). Those of a function's entry
 // and return come from its debug data (argument_places.hpp says where they are), and are
-// looked up for the functions of a clause that asks for them only.
+// looked up for the functions of a clause that asks for them only. Those of a system call are
+// C's text (written_types.hpp).
 #include "libdtrace/compile/check_internal.hpp"
 
 #include "dif/vars.h"
 #include "libdtrace/compile/arguments.hpp"
+#include "libdtrace/compile/written_types.hpp"
 
 namespace dt {
 
@@ -78,10 +80,18 @@ std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& ty
     return arguments;
 }
 
-std::vector<Argument> arguments_of(const ArgumentTypes& said, const TypeTable& table,
+std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
                                    ForeignTypes& foreign)
 {
+    const TypeTable& table = types.table();
     std::vector<Argument> arguments;
+    for (unsigned i = 0; i < said.written.size(); i++) {
+        const ArgumentTypes::Written& one = said.written[i];
+        arguments.push_back({one.name,
+                             written_type(one.type, said.written_in, types),
+                             {ArgumentPlace::Kind::Value, i},
+                             nullptr});
+    }
     if (said.types != nullptr) {
         for (unsigned i = 0; i < said.defined.size(); i++) {
             const ArgumentTypes::Defined& one = said.defined[i];
@@ -110,6 +120,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
 {
     const std::string name = "args[" + std::to_string(n) + "]";
     std::optional<Argument> common;
+    std::string why_none;
     bool any = false;
     auto take = [&](const std::vector<Argument>& arguments) {
         any = true;
@@ -128,6 +139,11 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
                         "different types");
         common = one;
     };
+    auto no_type = [&](const std::string& why) {
+        fail(Tag::ARGS_TYPE, at,
+             name + " has no type: " + why + "; arg" + std::to_string(n) +
+                 " is its value as an integer");
+    };
     for (const ProbeMatch& match : matches_) {
         if (!match.args.empty()) {
             std::vector<Argument> arguments;
@@ -144,17 +160,20 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
             if (auto* why = std::get_if<std::string>(&probed)) {
                 if (why->empty())
                     take({}); // a probe without arguments of any type
-                fail(Tag::ARGS_TYPE, at,
-                     name + " has no type: " + *why + "; arg" + std::to_string(n) +
-                         " is its value as an integer");
+                no_type(*why);
             }
-            if (auto* said = std::get_if<ArgumentTypes>(&probed))
-                take(arguments_of(*said, types_, context_.foreign));
+            auto* said = std::get_if<ArgumentTypes>(&probed);
+            if (said != nullptr && !said->why_none.empty())
+                why_none = said->why_none;
+            else if (said != nullptr)
+                take(arguments_of(*said, context_.target.types(), context_.foreign));
             else
                 take(arguments_of(std::get<ProbedFunction>(probed),
                                   context_.target.types(), types_));
         }
     }
+    if (!any && !why_none.empty())
+        no_type(why_none);
     if (!any && !matches_.empty())
         take({});
     if (!any)

@@ -6,6 +6,7 @@
 #include "libdtrace/compile/compiler.hpp"
 
 #include "libdtrace/compile/arguments.hpp"
+#include "libdtrace/compile/written_types.hpp"
 #include "libdtrace/compile/passes.hpp"
 #include "libdtrace/compile/tree_text.hpp"
 
@@ -289,6 +290,17 @@ std::vector<std::string> Compiler::argument_texts(const ProbedFunction& probed)
     for (const Argument& one :
          arguments_of(probed, impl_->target_types, *impl_->types))
         texts.push_back(declaration_text(one.type, one.name));
+    return texts;
+}
+
+std::vector<std::string> Compiler::argument_texts(const ArgumentTypes& said)
+{
+    std::vector<std::string> texts = said.names;
+    for (const ArgumentTypes::Defined& one : said.defined)
+        texts.push_back(declaration_text(one.type, one.name));
+    for (const ArgumentTypes::Written& one : said.written)
+        texts.push_back(declaration_text(
+            written_type(one.type, said.written_in, impl_->target_types), one.name));
     return texts;
 }
 

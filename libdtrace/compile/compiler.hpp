@@ -59,6 +59,15 @@ struct ArgumentTypes {
     };
     std::vector<Defined> defined;
     std::shared_ptr<const TypeTable> types; // of the definition; null: there is none
+    // Of a system call, as C writes them.
+    struct Written {
+        std::string name, type; // "vec", "const struct iovec *"
+        bool operator==(const Written&) const = default;
+    };
+    std::vector<Written> written;
+    DebugTypes* written_in = nullptr; // their names are of these; null: of D's alone
+    // Nobody knows those of this probe, and others may have them; empty: they are known.
+    std::string why_none;
 };
 
 // The function that a probe is in, as its debug data describes it.
@@ -100,7 +109,7 @@ struct CompileOptions {
     std::uint32_t stackframes = 20;
     std::uint32_t maxframes = UINT32_MAX; // of any of them, whatever a program asks
     // Is this module, provider or library there, or this member (tag.name) of a struct of
-    // the kernel's? For #pragma D depends_on; null: yes.
+    // the kernel's, or this symbol of it? For #pragma D depends_on; null: yes.
     std::function<bool(std::string_view kind, std::string_view name)> dependency;
     // Matches one description; null: every description matches (unit tests).
     std::function<std::variant<ProbeMatch, Diagnostic>(const ProbeSpec&)> match;
@@ -143,6 +152,7 @@ public:
 
     // The arguments of a function's probe as C declares them: "int n", "char *name".
     std::vector<std::string> argument_texts(const ProbedFunction& probed);
+    std::vector<std::string> argument_texts(const ArgumentTypes& said);
 
     // A type as D writes it, the target's among them: "struct foo *", "a.out`foo_t". Types
     // live as long as the compiler.

@@ -5,24 +5,11 @@
 #include "libdtrace/symbols/suggest.hpp"
 
 #include <algorithm>
-#include <array>
 #include <climits>
 
 namespace dt {
 
 static constexpr std::string_view all_modules = "*";
-
-namespace {
-
-struct TagWord {
-    std::string_view word;
-    KernelNames::Kind kind;
-};
-constexpr std::array tag_words{TagWord{"struct ", KernelNames::Kind::Struct},
-                               TagWord{"union ", KernelNames::Kind::Union},
-                               TagWord{"enum ", KernelNames::Kind::Enum}};
-
-} // namespace
 
 bool KernelNames::is_scope(std::string_view scope) const
 {
@@ -89,7 +76,7 @@ std::string KernelNames::why_no_type(std::string_view scope, std::string_view na
                        ? std::string(word) + std::string(scope) + "`" + std::string(name)
                        : "";
         };
-        for (const TagWord& tag : tag_words)
+        for (const DebugTypes::TagWord& tag : DebugTypes::tag_words)
             if (std::string other = named(tag.word, tag.kind); !other.empty())
                 return did_you_mean({other});
         if (std::string other = named("", Kind::Ordinary); !other.empty())
@@ -136,10 +123,9 @@ Result<KernelNames::Variable> KernelNames::variable(std::string_view scope,
 
 const Type* KernelNames::base_written(std::string_view text)
 {
-    for (const TagWord& tag : tag_words)
-        if (text.starts_with(tag.word))
-            return type("", text.substr(tag.word.size()), tag.kind);
-    return types_.table().lookup_original(text);
+    auto [kind, name] = DebugTypes::split(text);
+    return kind != Kind::Ordinary ? type("", name, kind)
+                                  : types_.table().lookup_original(text);
 }
 
 const Type* KernelNames::written(std::string_view text, std::uint64_t n_bytes)

@@ -8,16 +8,8 @@ namespace dt {
 TargetNames::Name TargetNames::split(std::string_view scoped, Kind kind)
 {
     std::size_t tick = scoped.rfind('`');
-    Name name{scoped.substr(0, tick), scoped.substr(tick + 1), kind};
-    using Word = std::pair<std::string_view, Kind>;
-    for (auto [word, tagged] : {Word{"struct ", Kind::Struct}, Word{"union ", Kind::Union},
-                                Word{"enum ", Kind::Enum}}) {
-        if (name.name.starts_with(word)) {
-            name.name.remove_prefix(word.size());
-            name.kind = tagged;
-        }
-    }
-    return name;
+    auto [tagged, name] = DebugTypes::split(scoped.substr(tick + 1), kind);
+    return {scoped.substr(0, tick), name, tagged};
 }
 
 const std::variant<std::vector<TargetModule>, std::string>&

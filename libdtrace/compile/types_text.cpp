@@ -41,7 +41,8 @@ std::string pointer_text(const Type* type, std::string middle)
         middle = "(" + middle + ")";
     std::string text = around(type->base, std::move(middle));
     // A pointer to what lives there is said once, by what it points to.
-    return type->userland && !type->base->userland ? "userland " + text : text;
+    const bool is_said = type->base->userland || base->userland;
+    return type->userland && !is_said ? "userland " + text : text;
 }
 
 std::string qualifiers(const Type* type)

@@ -3,6 +3,7 @@
 #include "libdtrace/providers/syscall_provider.hpp"
 
 #include "kmod/ioctl.h"
+#include "libdtrace/providers/syscall_arguments.hpp"
 #ifdef __x86_64__
 #include "libdtrace/providers/arch/x86_64/syscalls.hpp"
 #else
@@ -60,6 +61,24 @@ std::vector<KernelSite> SyscallProvider::sites(const ProbeInfo& probe)
         return {site};
     }
     return {};
+}
+
+Result<ArgumentTypes> SyscallProvider::argument_types(const ProbeInfo& probe) const
+{
+    ArgumentTypes types;
+    if (probe.name == "return") {
+        types.written = {{"", "long"}, {"", "long"}}; // arg0 and arg1 are the same
+        return types;
+    }
+    auto arguments = syscall_arguments(probe.function);
+    if (!arguments && arguments.error().code == Code::unsupported) {
+        types.why_none = arguments.error().text;
+        return types;
+    }
+    if (!arguments)
+        return arguments.error();
+    types.written = std::move(*arguments);
+    return types;
 }
 
 } // namespace dt

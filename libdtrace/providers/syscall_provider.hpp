@@ -2,6 +2,7 @@
 // The syscall provider: entry and return of every system call by its name.
 #pragma once
 
+#include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/providers/kernel_provider.hpp"
 
 namespace dt {
@@ -13,6 +14,8 @@ public:
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
+    // Without written_in. not_found: tracefs is not mounted; permission.
+    Result<ArgumentTypes> argument_types(const ProbeInfo& probe) const;
 
 private:
     Registry& registry_;

@@ -20,37 +20,40 @@ static void silence()
 }
 
 Result<std::unique_ptr<BtfTypes>> BtfTypes::made(btf* data, const std::string& of,
-                                                 BtfTypes* base)
+                                                 BtfTypes* base, Place place)
 {
     const int error = errno;
     if (data == nullptr && (error == ENOENT || error == EACCES || error == EPERM))
         return errno_error("types of " + of, error);
     if (data == nullptr)
         return Error{Code::corrupt, of + " is not BTF that libbpf can read", error};
-    return std::unique_ptr<BtfTypes>(new BtfTypes(data, base));
+    return std::unique_ptr<BtfTypes>(new BtfTypes(data, base, place));
 }
 
-Result<std::unique_ptr<BtfTypes>> BtfTypes::open(const std::string& path, BtfTypes* base)
+Result<std::unique_ptr<BtfTypes>> BtfTypes::open(const std::string& path, BtfTypes* base,
+                                                 Place place)
 {
     silence();
     errno = 0;
     return made(base == nullptr
                     ? btf__parse_raw(path.c_str())
                     : btf__parse_raw_split(path.c_str(), base->data_.get()),
-                path, base);
+                path, base, place);
 }
 
-Result<std::unique_ptr<BtfTypes>> BtfTypes::from(std::span<const std::byte> bytes)
+Result<std::unique_ptr<BtfTypes>> BtfTypes::from(std::span<const std::byte> bytes,
+                                                 Place place)
 {
     silence();
     errno = 0;
     if (bytes.size() > UINT32_MAX)
         return Error{Code::limit, "type data is too long", 0};
     return made(btf__new(bytes.data(), static_cast<std::uint32_t>(bytes.size())),
-                "the type data", nullptr);
+                "the type data", nullptr, place);
 }
 
-BtfTypes::BtfTypes(btf* data, BtfTypes* base) : data_(data), base_(base)
+BtfTypes::BtfTypes(btf* data, BtfTypes* base, Place place)
+    : data_(data), base_(base), place_(place)
 {
     if (base_ != nullptr)
         first_ = base_->end_;

@@ -5,8 +5,8 @@
 //
 // A DebugRef is BTF's number of a type. What a module shares with the kernel proper is the
 // base's: owner() says whose a number is, so that a type is made once. Pointers lead to
-// the kernel. BTF has no addresses, and no variables but those in a section that it
-// describes: on most kernels the per-CPU ones.
+// the kernel, if nothing else is said. BTF has no addresses, and no variables but those in a
+// section that it describes: on most kernels the per-CPU ones.
 //
 // The data is untrusted: libbpf checks that the sections are whole; numbers and names are
 // asked for one by one here, and what is not there is void or nameless.
@@ -26,14 +26,16 @@ namespace dt {
 
 class BtfTypes final : public DebugTypes {
 public:
-    // base outlives it; null: of a kernel proper. not_found: there is no such file;
-    // corrupt: libbpf refuses it.
+    // base outlives it; null: of a kernel proper. Place::Process: of what programs give to
+    // the kernel. not_found: there is no such file; corrupt: libbpf refuses it.
     static Result<std::unique_ptr<BtfTypes>> open(const std::string& path,
-                                                  BtfTypes* base = nullptr);
-    static Result<std::unique_ptr<BtfTypes>> from(std::span<const std::byte> bytes);
+                                                  BtfTypes* base = nullptr,
+                                                  Place place = Place::Kernel);
+    static Result<std::unique_ptr<BtfTypes>> from(std::span<const std::byte> bytes,
+                                                  Place place = Place::Kernel);
     ~BtfTypes() override;
 
-    Place place() const override { return Place::Kernel; }
+    Place place() const override { return place_; }
     std::pair<DebugTypes*, DebugRef> owner(DebugRef ref) override;
     // Of its own, else of its base.
     std::optional<DebugRef> find(Kind kind, std::string_view name) override;
@@ -54,9 +56,9 @@ private:
     };
     using Names = std::unordered_map<std::string_view, DebugRef>;
 
-    BtfTypes(btf* data, BtfTypes* base);
+    BtfTypes(btf* data, BtfTypes* base, Place place);
     static Result<std::unique_ptr<BtfTypes>> made(btf* data, const std::string& of,
-                                                  BtfTypes* base);
+                                                  BtfTypes* base, Place place);
     const btf_type* entry(DebugRef ref) const;
     std::string_view text(std::uint32_t offset) const;
     void build_index();
@@ -70,6 +72,7 @@ private:
 
     std::unique_ptr<btf, End> data_;
     BtfTypes* base_ = nullptr;
+    Place place_ = Place::Kernel;
     DebugRef first_ = 1, end_ = 1; // of its own
     bool indexed_ = false, enumerated_ = false;
     bool says_signs_ = false; // enumerations of older kernels do not say whether they have one

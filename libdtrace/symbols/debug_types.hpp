@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "libdtrace/symbols/passing.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -90,6 +91,25 @@ class DebugTypes {
 public:
     // Name spaces of C: ordinary names, and tags.
     enum class Kind { Ordinary, Struct, Union, Enum };
+    struct TagWord {
+        std::string_view word; // "struct "
+        Kind kind;
+    };
+    static constexpr std::array tag_words{TagWord{"struct ", Kind::Struct},
+                                          TagWord{"union ", Kind::Union},
+                                          TagWord{"enum ", Kind::Enum}};
+    struct Name {
+        Kind kind = Kind::Ordinary;
+        std::string_view name;
+    };
+    // "struct foo" is foo among the structs; what has no such word is of the kind given.
+    static constexpr Name split(std::string_view text, Kind otherwise = Kind::Ordinary)
+    {
+        for (const TagWord& tag : tag_words)
+            if (text.starts_with(tag.word))
+                return {tag.kind, text.substr(tag.word.size())};
+        return {otherwise, text};
+    }
 
     DebugTypes() = default;
     virtual ~DebugTypes() = default;

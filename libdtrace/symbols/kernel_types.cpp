@@ -21,15 +21,14 @@ bool KernelTypes::is_module(std::string_view name)
            (symbols_.is_module(name) || has_file(KernelSymbols::canonical(name)));
 }
 
-Result<BtfTypes*> KernelTypes::types(std::string_view module)
+Result<BtfTypes*> KernelTypes::opened(const std::string& name, Place place)
 {
-    const std::string name = KernelSymbols::canonical(module);
     const bool is_proper = name == KernelSymbols::proper;
-    auto known = opened_.find(name);
+    auto known = opened_.find({name, place});
     if (known == opened_.end()) {
         BtfTypes* base = nullptr;
         if (!is_proper) {
-            auto proper = types(KernelSymbols::proper);
+            auto proper = opened(std::string(KernelSymbols::proper), place);
             if (!proper)
                 return proper.error();
             base = *proper;
@@ -42,12 +41,24 @@ Result<BtfTypes*> KernelTypes::types(std::string_view module)
                                    : "the kernel has no type data of a module " + name,
                          0};
         }
-        known =
-            opened_.emplace(name, BtfTypes::open(folder_ + "/" + name, base)).first;
+        known = opened_
+                    .emplace(std::pair(name, place),
+                             BtfTypes::open(folder_ + "/" + name, base, place))
+                    .first;
     }
     if (!known->second)
         return known->second.error();
     return known->second->get();
+}
+
+Result<BtfTypes*> KernelTypes::types(std::string_view module)
+{
+    return opened(KernelSymbols::canonical(module), Place::Kernel);
+}
+
+Result<BtfTypes*> KernelTypes::types_of_programs()
+{
+    return opened(std::string(KernelSymbols::proper), Place::Process);
 }
 
 Result<std::vector<KernelTypes::Module>> KernelTypes::modules(std::string_view scope)

@@ -31,6 +31,9 @@ public:
     bool is_module(std::string_view name);
     // not_found: the kernel, or this module, has no BTF, or there is no such module.
     Result<BtfTypes*> types(std::string_view module);
+    // Those of the kernel proper once more, as of what programs pass to it: pointers lead to
+    // a process. not_found: as of types().
+    Result<BtfTypes*> types_of_programs();
 
     struct Module {
         std::string name;
@@ -50,13 +53,17 @@ public:
     Result<Function> tracepoint(std::string_view module, std::string_view name);
 
 private:
+    using Place = DebugTypes::Place;
+
     bool has_file(const std::string& module) const;
+    // name: canonical
+    Result<BtfTypes*> opened(const std::string& name, Place place);
     // Calls for the module's types, or for those of all; false: none was there.
     template <class F> Result<Ok> each(std::string_view module, F visit);
 
     KernelSymbols& symbols_;
     std::string folder_;
-    std::map<std::string, Result<std::unique_ptr<BtfTypes>>, std::less<>> opened_;
+    std::map<std::pair<std::string, Place>, Result<std::unique_ptr<BtfTypes>>> opened_;
 };
 
 } // namespace dt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names of a small kernel in D programs: types, variables, what marks a program.
 #include "../symbols/btf_data.hpp"
+#include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/btf_types.hpp"
 
@@ -192,6 +193,49 @@ TEST(KernelNames, ArgumentsOfAFunctionHaveTheTypesOfItsPrototype)
               "");
     EXPECT_TRUE(has(kernel.error("fbt:vmlinux:wake:entry { trace(args[2]); }"),
                     "the probe has 2 arguments"));
+}
+
+TEST(KernelNames, ArgumentsOfASystemCallAreOfTheKernelsTypesInTheMemoryOfTheProcess)
+{
+    Kernel kernel;
+    auto of_programs = BtfTypes::from(SmallKernel().bytes(), DebugTypes::Place::Process);
+    ASSERT_TRUE(of_programs);
+    ArgumentTypes said;
+    said.written = {{"fd", "unsigned int"},
+                    {"task", "const struct task_struct *"},
+                    {"argv", "const char *const *"},
+                    {"which", "const unknown_t"},
+                    {"where", "struct unknown *"},
+                    {"list", "unknown_t * *"},
+                    {"data", "const void *const"},
+                    {"pid", "const kpid_t"}};
+    said.written_in = of_programs->get();
+    kernel.options.probed_function = [&](std::uint32_t) { return said; };
+    EXPECT_EQ(kernel.compiler.argument_texts(said),
+              (std::vector<std::string>{
+                  "unsigned int fd", "userland const struct task_struct *task",
+                  "userland const char *const *argv", "long which",
+                  "userland void *where", "userland void **list",
+                  "userland const void *data", "kpid_t pid"}));
+    EXPECT_EQ(kernel.error("syscall::x:entry { trace(args[0]); trace(args[3]); }"), "");
+    auto reads = [&](std::string_view expression, unsigned op) {
+        EXPECT_EQ(kernel.error("syscall::x:entry { trace(" + std::string(expression) + "); }"),
+                  "")
+            << expression;
+        bool found = false;
+        for (std::uint32_t word : kernel.program.clauses.at(0).actions.at(0).difo->text)
+            found = found || DIF_INSTR_OP(word) == op;
+        EXPECT_TRUE(found) << expression;
+    };
+    reads("args[1]->pid", DIF_OP_ULDSW);
+    reads("args[1]->parent->pid", DIF_OP_ULDSW);
+    reads("args[2][0]", DIF_OP_ULDX);
+    // The kernel's names are meant, whatever the program calls so.
+    EXPECT_EQ(kernel.error("struct task_struct { char c[3]; }; typedef char kpid_t; "
+                           "syscall::x:entry { trace(args[1]->pid); trace(args[7]); }"),
+              "");
+    EXPECT_TRUE(has(kernel.error("syscall::x:entry { trace(args[8]); }"),
+                    "the probe has 8 arguments"));
 }
 
 TEST(KernelNames, MistypedNamesAreSuggested)
