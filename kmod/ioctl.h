@@ -35,7 +35,7 @@
 
 #define DTK_DEVICE "/dev/dtrace"
 /* Of what is below, of the rows of kmod/stable.h and of what the engine takes: one more with each change. */
-#define DTK_ABI 3
+#define DTK_ABI 4
 
 struct dtk_info {
 	dt_u32 abi;		    /* DTK_ABI */

@@ -259,7 +259,11 @@
 	X("vfs", "vop:vop_open:entry",            FUNCTION, "vfs_open",            vop_path) \
 	X("vfs", "vop:vop_open:return",           RETURNS,  "vfs_open",            vop_path_int) \
 	X("vfs", "vop:vop_read:entry",            FUNCTION, "vfs_read",            vop_file) \
+	X("vfs", "vop:vop_read:entry",            FUNCTION, "vfs_readv",           vop_file) \
+	X("vfs", "vop:vop_read:entry",            FUNCTION, "vfs_iter_read",       vop_file) \
 	X("vfs", "vop:vop_read:return",           RETURNS,  "vfs_read",            vop_file_long) \
+	X("vfs", "vop:vop_read:return",           RETURNS,  "vfs_readv",           vop_file_long) \
+	X("vfs", "vop:vop_read:return",           RETURNS,  "vfs_iter_read",       vop_file_long) \
 	X("vfs", "vop:vop_readdir:entry",         FUNCTION, "iterate_dir",         vop_file) \
 	X("vfs", "vop:vop_readdir:return",        RETURNS,  "iterate_dir",         vop_file_int) \
 	X("vfs", "vop:vop_readlink:entry",        FUNCTION, "vfs_readlink",        vop_dentry) \
@@ -277,7 +281,11 @@
 	X("vfs", "vop:vop_symlink:entry",         FUNCTION, "vfs_symlink",         vop_folder) \
 	X("vfs", "vop:vop_symlink:return",        RETURNS,  "vfs_symlink",         vop_folder_int) \
 	X("vfs", "vop:vop_write:entry",           FUNCTION, "vfs_write",           vop_file) \
-	X("vfs", "vop:vop_write:return",          RETURNS,  "vfs_write",           vop_file_long)
+	X("vfs", "vop:vop_write:entry",           FUNCTION, "vfs_writev",          vop_file) \
+	X("vfs", "vop:vop_write:entry",           FUNCTION, "vfs_iter_write",      vop_file) \
+	X("vfs", "vop:vop_write:return",          RETURNS,  "vfs_write",           vop_file_long) \
+	X("vfs", "vop:vop_write:return",          RETURNS,  "vfs_writev",          vop_file_long) \
+	X("vfs", "vop:vop_write:return",          RETURNS,  "vfs_iter_write",      vop_file_long)
 
 #define DTK_STABLE(X) \
 	DTK_STABLE_PROC(X) \

@@ -219,6 +219,35 @@ def what_an_open_makes_is_created_once_and_every_open_has_its_close(output):
             want |= {f"touch {operation} entry {name} 1", f"touch {operation} return {name} 1"}
     equal({line for line in output.lines() if line[:3] in ("sh ", "tou", "stt") and "stty:" not in line}, want)
 
+@script("""
+mkdir /tmp/kept
+cat >w.sh <<'EOF'
+touch /tmp/kept/file
+mkdir /tmp/kept/folder
+ln -s nowhere /tmp/kept/symlink
+ln /tmp/kept/file /tmp/kept/folder/link
+mv /tmp/kept/file /tmp/kept/folder/file
+chmod 600 /tmp/kept/folder/file
+dd if=/tmp/kept/folder/file
+rm /tmp/kept/symlink
+EOF
+dtrace -qn 'vfs:vop:vop_create:, vfs:vop:vop_mkdir:, vfs:vop:vop_symlink:, vfs:vop:vop_link:, vfs:vop:vop_rename:,
+    vfs:vop:vop_setattr:, vfs:vop:vop_read:, vfs:vop:vop_close:, vfs:vop:vop_remove:
+    /execname != "dtrace" && execname != "sh"/ {
+        printf("%s %s %s %d\\n", execname, probefunc, probename, ((struct inode *)arg0)->i_ino); }' -c 'sh w.sh' >seen
+ls -1di /tmp/kept /tmp/kept/folder /tmp/kept/folder/file; cat seen
+""")
+def a_vnode_is_the_inode_of_the_file_or_of_the_folder_that_changes(output):
+    lines = [line.split() for line in output.lines()]
+    inodes = {line[1]: line[0] for line in lines if len(line) == 2}
+    top, folder, file = inodes["/tmp/kept"], inodes["/tmp/kept/folder"], inodes["/tmp/kept/folder/file"]
+    for program, operation, inode in [("touch", "vop_create", top), ("mkdir", "vop_mkdir", top), ("ln", "vop_symlink", top),
+                                      ("ln", "vop_link", folder), ("mv", "vop_rename", top), ("chmod", "vop_setattr", file),
+                                      ("dd", "vop_read", file), ("dd", "vop_close", file), ("rm", "vop_remove", top)]:
+        for name in "entry", "return":
+            if [program, operation, name, inode] not in lines:
+                raise AssertionError(f"{program}: no {operation}:{name} of inode {inode} in {lines}")
+
 @script("dmesg")
 def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)

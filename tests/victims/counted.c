@@ -3,6 +3,7 @@
 //
 //   forks vforks threads  children, one after the other
 //   reads                 of one byte, of /dev/zero
+//   readvs, writevs       of three bytes into, from three places: of /dev/zero, to /dev/null
 //   zeroes                pages of new memory, touched
 //   copies                pages of it, written to by a child; before that they are touched
 //   fails                 pages that may not be read, read
@@ -23,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +96,27 @@ static void reads(void)
 
     for (long i = 0; i < n; i++)
         if (read(fileno(zero), &byte, 1) != 1)
+            exit(2);
+}
+
+static void readvs(void)
+{
+    FILE* zero = fopen("/dev/zero", "r");
+    char bytes[3];
+    struct iovec to[] = {{bytes, 1}, {bytes + 1, 1}, {bytes + 2, 1}};
+
+    for (long i = 0; i < n; i++)
+        if (readv(fileno(zero), to, 3) != 3)
+            exit(2);
+}
+
+static void writevs(void)
+{
+    FILE* null = fopen("/dev/null", "w");
+    struct iovec from[] = {{"x", 1}, {"y", 1}, {"z", 1}};
+
+    for (long i = 0; i < n; i++)
+        if (writev(fileno(null), from, 3) != 3)
             exit(2);
 }
 
@@ -223,7 +246,8 @@ static const struct {
 } all[] = {
     {"forks", forks},   {"vforks", vforks}, {"threads", threads}, {"reads", reads},
     {"zeroes", zeroes}, {"copies", copies}, {"fails", fails},     {"locks", locks},
-    {"waits", waits},   {"held", held},     {"readers", readers},
+    {"waits", waits},   {"held", held},     {"readers", readers}, {"readvs", readvs},
+    {"writevs", writevs},
 };
 
 int main(int argc, char* argv[])
