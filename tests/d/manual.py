@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Does the manual page list what there is, and nothing else?
 
-Its sections OPTIONS, VARIABLES, ACTIONS, AGGREGATING FUNCTIONS, SUBROUTINES and RUN-TIME
+Its sections OPTIONS, KERNEL PROVIDERS, VARIABLES, ACTIONS, AGGREGATING FUNCTIONS, SUBROUTINES and RUN-TIME
 OPTIONS are lists of .TP entries: the bold words of an entry's tag (.TP, and .TQ for more
 of it) are names, what follows is a sentence about them. The names are compared with the
 tables that the command, the compiler and the engine expand; sizes, counts and rates that
@@ -68,6 +68,19 @@ def variables():
     arrays = [row[0] + "[]" for row in rows("dif/vars.h", "DIF_VAR_ARRAYS")]
     return [*arrays, "curpsinfo", "curlwpsinfo", "fds[]"] + [
         row[0] for row in rows("dif/vars.h", "DIF_VAR_SCALARS") if not row[0].startswith("pr_")]
+
+def kernel_probes():
+    """By provider what the table of stable ones has; of vfs modules and functions."""
+    probes = {}
+    for provider, probe in re.findall(r'\tX\("(\w+)", +"([^"]+)"', read("kmod/stable.h")):
+        probes.setdefault(provider, set()).add(probe.rpartition(":")[0] if provider == "vfs" else probe)
+    return probes
+
+def kernel_providers():
+    named = re.findall(r'std::string name\(\) const override \{ return "(\w+)"; \}', "".join(
+        path.read_text() for path in (TREE / "libdtrace/providers").glob("*_provider.hpp")
+        if "public KernelProvider" in path.read_text()))
+    return [*named, *kernel_probes()]
 
 def members():
     """(structure, member) of those that a process answers."""
@@ -149,6 +162,14 @@ def render():
 def main():
     page = sections()
     n = compare("flag", entries(page["OPTIONS"]), flags())
+    said = entries(page["KERNEL PROVIDERS"])
+    n += compare("provider", said, kernel_providers())
+    for provider, probes in kernel_probes().items():
+        n += len(probes)
+        # "Packets: send, receive."
+        listed = set(said.get(provider, "").replace("\\-", "-").partition(": ")[2].partition(".")[0].split(", "))
+        if listed != probes:
+            complain(f"the page does not list {sorted(probes - listed)}, and lists {sorted(listed - probes)}, of {provider}")
     said = entries(page["VARIABLES"])
     n += compare("variable", said, variables())
     for structure, member in members():
