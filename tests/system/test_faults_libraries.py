@@ -225,7 +225,7 @@ def what_is_planted_in_the_room_of_another_leaves_its_neighbours_alone(t):
         subprocess.run(["cc", "-shared", "-fPIC", f"-O{k % 3}", source, "-o", path], check=True)
         paths.append(str(path))
     (t.scratch / "shuffle.py").write_text(SHUFFLE)
-    for seed in range(40 if t.long else 4):
+    for seed in range(40 if t.long else 2):
         done = subprocess.run(
             [t.dtrace, "-qZ", "-n", "pid$target:libpart*.so:part*:entry,pid$target:libpart*.so:part*:return "
              "{ @[probefunc, probename] = count(); }",

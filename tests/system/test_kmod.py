@@ -12,15 +12,16 @@ def probes_of_the_kernel_are_listed_by_their_four_names(output):
     equal(output.lines(), ["PROVIDER MODULE FUNCTION NAME", "fbt vmlinux vfs_read entry", "fbt vmlinux vfs_write return",
                            "syscall read entry ", "syscall read return ", "sdt sched sched_switch "])
 
-def of_readme():
-    """The examples of README.md's section about the kernel, to be compiled."""
+def examples():
+    """Those of README.md's section about the kernel, and of the manual page's, to be compiled."""
     section = (ROOT / "README.md").read_text().partition("## The kernel, too\n")[2].partition("\n## ")[0]
-    lines = [line.strip() for line in section.splitlines() if line.startswith("    dtrace ")]
-    return "".join(f"{line.replace('dtrace', 'dtrace -e', 1)}; echo status $?\n" for line in lines)
+    page = (ROOT / "cmd/dtrace/dtrace.1").read_text().partition(".SH KERNEL PROVIDERS\n")[2].partition("\n.SH ")[0]
+    lines = [line.strip() for line in (section + page.replace("\\-", "-")).splitlines()]
+    return [line.replace("dtrace", "dtrace -e", 1) for line in lines if line.startswith("dtrace -n")]
 
-@script(of_readme())
-def the_examples_of_the_readme_compile(output):
-    equal(output.lines(), ["status 0"] * 3)
+@script("".join(f"{example}; echo status $?\n" for example in examples()))
+def the_examples_of_the_readme_and_of_the_manual_page_compile(output):
+    equal(output.lines(), ["status 0"] * 6)
 
 @script("""
 echo $(wc -l </sys/kernel/tracing/available_filter_functions) functions
@@ -110,6 +111,26 @@ def stacks_begin_with_the_caller_of_the_function(output):
         raise AssertionError(str(frames))
 
 @script("""
+dd if=/dev/zero of=/dev/null bs=64 count=100000000 & load=$!
+dtrace -n 'profile-997 { @[stack()] = count(); } tick-2s { exit(0); }'
+kill $load
+""")
+def where_the_kernel_spends_its_time_is_sampled(output):
+    stacks = re.findall(r"((?:^ +\S+`\S+\n)+) +(\d+)$", output.text, flags=re.M)
+    reads = sum(int(count) for stack, count in stacks if "`vfs_read+" in stack and "`entry_SYSCALL_64" in stack)
+    if reads < 20 or sum(int(count) for _, count in stacks) > 20000:
+        raise AssertionError(f"{reads} in vfs_read() of {stacks}")
+
+# What is written to a parameter is copied into memory of its length and one byte.
+@script("""
+echo "echo Y$(printf %0100d 0) >/sys/module/printk/parameters/time" >w.sh
+dtrace -n 'fbt::__kmalloc:entry /execname == "sh"/ { trace(arg0); }' -c 'sh w.sh'
+""")
+def memory_is_asked_for_in_the_size_that_it_has(output):
+    names = [line.split()[2] for line in output.lines() if line.split()[-1] == "103"]
+    equal((len(names), names[0].replace("_noprof", "")), (1, "__kmalloc:entry"))
+
+@script("""
 dtrace -qn 'fbt::vfs_read:entry /execname == "dd"/ { self->from = caller; printf("%a\\n", caller); }
     fbt::vfs_read:return /self->from/ { printf("%d %d\\n", caller == self->from, stackdepth > 2); exit(0); }' \
     -c 'dd if=/etc/passwd of=/dev/null'
@@ -142,6 +163,46 @@ def arguments_have_the_kernels_types(output):
                  "\t\targs[2]: struct task_struct *next"]:
         if line not in output.lines():
             raise AssertionError(line)
+
+@script("""
+dtrace -lvn syscall::writev: -n syscall::fstat:entry -n syscall::mkdir:entry -n syscall::getpid:entry | grep -E 'args\[|None'
+dtrace -lv $(for call in stat lstat sendfile umount2 uname; do printf ' -n syscall::%s:entry' $call; done) | grep -c 'args.0'
+cat >w.sh <<EOF
+/bin/cat /etc/passwd
+sleep 0.003
+mkdir made
+EOF
+dtrace -qn 'syscall::open:entry, syscall::execve:entry /execname == "cat" || execname == "sh"/ {
+        printf("%s %s\\n", probefunc, stringof(args[0])); }
+    syscall::execve:entry /stringof(args[0]) == "/bin/cat"/ { printf("with %s\\n", stringof(args[1][1])); }
+    syscall::openat:entry /execname == "cat"/ { printf("open %s\\n", stringof(args[1])); }
+    syscall::clock_nanosleep:entry /execname == "sleep"/ { printf("%d ns\\n", args[2]->tv_nsec); }
+    syscall::nanosleep:entry /execname == "sleep"/ { printf("%d ns\\n", args[0]->tv_nsec); }
+    syscall::mkdir:entry /args[1] == 0777/ { printf("mode %d bytes\\n", sizeof (args[1])); }
+    syscall::epoll_wait*:entry { printf("%d\\n", args[0]); }
+    syscall::write:return /execname == "cat"/ { printf("%d\\n", args[0] == args[1] && args[0] > 0); }' -c 'sh w.sh'
+dtrace -qn 'syscall::*stat*:entry { trace(args[0]); }'
+dtrace -qn 'syscall::getpid:entry { trace(args[0]); }'
+dtrace -qn 'syscall::epoll_wait_old:entry { trace(args[0]); }'
+mount -t tmpfs none /sys/kernel/tracing
+mount -t tmpfs none /sys/kernel/debug
+dtrace -eqn 'syscall::read:entry { trace(args[0]); }'
+umount /sys/kernel/debug
+umount /sys/kernel/tracing
+""")
+def arguments_of_system_calls_are_those_of_the_kernels_source(output):
+    equal(output.text.splitlines()[:12],
+          ["\t\targs[0]: unsigned long fd", "\t\targs[1]: userland const struct iovec *vec", "\t\targs[2]: unsigned long vlen",
+           "\t\targs[0]: long", "\t\targs[1]: long",
+           "\t\targs[0]: unsigned int fd", "\t\targs[1]: userland struct stat *statbuf",
+           "\t\targs[0]: userland const char *pathname", "\t\targs[1]: umode_t mode", "\t\tNone",
+           "5", "root:x:0:0:root:/root:/bin/sh"])
+    for line in ["execve /bin/cat", "with /etc/passwd", "open /etc/passwd", "3000000 ns", "mode 2 bytes"]:
+        equal(output.lines().count(line), 1, line)
+    contains(output.text, "args[0] is ambiguous")
+    contains(output.text, "args[0] has no type: the kernel does not describe the system call epoll_wait_old; arg0 is")
+    contains(output.text, "index 0 is out of range for args[ ]: the probe has 0 arguments")
+    contains(output.text, "args[0] has no type: tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing; arg0 is")
 
 @script("""
 dtrace -qn 'BEGIN { trace(*(int *)0xfffffffffffff000); } BEGIN { trace(*(int *)8); } ERROR { printf("%d %x\\n", arg4, arg5); }
@@ -180,17 +241,20 @@ def an_open_file_is_the_kernels_own(output):
     contains(output.text, "passwd 1")
 
 @script("""
-dtrace -qn 'tick-100ms { @t = count(); } profile-100 { @[cpu] = count(); } tick-1s { exit(0); }'
+dtrace -qn 'BEGIN { begun = timestamp; } tick-100ms { @t = count(); } profile-100 { @[cpu] = count(); } tick-1s { exit(0); }
+    END { printf("took %d ms\\n", (timestamp - begun) / 1000000); }'
 """)
 def profile_fires_on_each_cpu_and_tick_on_one(output):
     lines = [line.split() for line in output.lines()]
     ticks = [int(line[0]) for line in lines if len(line) == 1]
     cpus = {int(line[0]): int(line[1]) for line in lines if len(line) == 2}
-    if not (len(ticks) == 1 and 5 <= ticks[0] <= 11) or set(cpus) != {0, 1} or min(cpus.values()) < 20:
-        raise AssertionError(f"{ticks} {cpus}")
+    ms = int(re.search(r"took (\d+) ms", output.text)[1]) # a machine among others may stand still
+    if not (len(ticks) == 1 and 5 <= ticks[0] <= min(30, ms / 100 + 1)) or set(cpus) != {0, 1} or min(cpus.values()) < 5:
+        raise AssertionError(f"{ticks} {cpus} in {ms} ms")
 
 @script("""
-dtrace -qn 'profile-200 { @[cpu] = count(); } tick-2s { exit(0); }' >counts & tracer=$!
+dtrace -qn 'BEGIN { begun = timestamp; } profile-200 { @[cpu] = count(); } tick-2s { exit(0); }
+    END { printf("took %d ms\\n", (timestamp - begun) / 1000000); }' >counts & tracer=$!
 sleep 1
 echo 0 >/sys/devices/system/cpu/cpu1/online
 sleep 0.5
@@ -203,8 +267,9 @@ def a_cpu_may_go_and_come_while_it_is_profiled(output):
     counts = [[int(word) for word in line.split()] for line in output.lines() if re.fullmatch(r"\s*\d+\s+\d+", line)]
     equal(len(counts), 4)
     first = dict(counts[:2])
-    if not 0 < first[1] < first[0] <= 420 or set(dict(counts[2:])) != {0, 1}:
-        raise AssertionError(str(counts))
+    ms = int(re.search(r"took (\d+) ms", output.text)[1])
+    if not 0 < first[1] < first[0] <= min(1000, ms / 5 + 20) or set(dict(counts[2:])) != {0, 1}:
+        raise AssertionError(f"{counts} in {ms} ms")
 
 @script("""
 ./frames_no_fp & runs=$!

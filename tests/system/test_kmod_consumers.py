@@ -75,12 +75,13 @@ LEAVES = """
 dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
 i=0
 while [ $i -lt TIMES ]; do
+    rm -f out
     dtrace -qn 'BEGIN { printf("begun\\n"); } fbt:vmlinux:[q-z]*:entry, fbt:vmlinux:vfs_*: { @[probefunc] = count(); }
         syscall:::, profile-997 { @n = count(); }' >out & tracer=$!
     until grep -q begun out; do sleep 0.1; done
     rmmod dtrace && echo "it could be removed"
     kill -9 $tracer
-    until rmmod dtrace; do :; done
+    until rmmod dtrace; do [ -e /dev/dtrace ] || break; done
     insmod dtrace.ko
     i=$((i+1))
 done 2>/dev/null

@@ -244,7 +244,11 @@ Outcome outcome_of(InProcess& runtime)
 
 TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
 {
+#ifdef __SANITIZE_ADDRESS__ // what they do was seen without
+    constexpr unsigned n_programs = 600, n_firings = 50;
+#else
     constexpr unsigned n_programs = 1500, n_firings = 50;
+#endif
     const Places places;
     std::uint64_t frame[64];
     for (unsigned i = 0; i < std::size(frame); i++)
@@ -326,10 +330,10 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
         EXPECT_FALSE(outcomes[0].counted);
         EXPECT_EQ(shown(outcomes[0]), shown(outcomes[1])) << text;
     }
-    EXPECT_GE(n_cases, 30000u);
-    EXPECT_GE(n_counting, 100u);
-    EXPECT_GE(n_recording, 100u);
-    EXPECT_GE(n_of_static, 40u); // which compiled code did, for the most part
+    EXPECT_GE(n_cases, n_programs * 20);
+    EXPECT_GE(n_counting, n_programs / 15);
+    EXPECT_GE(n_recording, n_programs / 15);
+    EXPECT_GE(n_of_static, n_programs / 40); // which compiled code did, for the most part
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());
 }

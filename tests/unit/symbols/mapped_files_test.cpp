@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/mapped_files.hpp"
 
+#include "scratch.hpp"
+
 #include <array>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,7 +17,7 @@ class MappedPage {
 public:
     MappedPage()
     {
-        fd_ = ::mkstemp(path_.data());
+        fd_ = ::open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
         write("one", 4096);
         at_ = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd_, 0);
     }
@@ -23,7 +25,6 @@ public:
     {
         ::munmap(at_, 4096);
         ::close(fd_);
-        ::unlink(path_.data());
     }
     void write(const char* text, off_t bytes)
     {
@@ -35,7 +36,7 @@ public:
         const std::array<timespec, 2> times{timespec{seconds, 0}, timespec{seconds, 0}};
         ASSERT_EQ(::futimens(fd_, times.data()), 0);
     }
-    void unlink() { ::unlink(path_.data()); }
+    void unlink() { ::unlink(path_.c_str()); }
 
     std::optional<dt::FileVersion> version() const
     {
@@ -48,7 +49,8 @@ public:
     }
 
 private:
-    std::array<char, 32> path_{"/tmp/dtrace-mapped-XXXXXX"};
+    dt::Scratch scratch_;
+    std::string path_ = scratch_.path("page");
     int fd_ = -1;
     void* at_ = nullptr;
 };
