@@ -274,9 +274,9 @@ def a_cpu_may_go_and_come_while_it_is_profiled(output):
 @script("""
 ./frames_no_fp & runs=$!
 # Its files' tables are made when ustack() has met it.
-dtrace -qn 'tick-1s { seconds++; } tick-5s { exit(0); }
+dtrace -qn 'tick-1s { seconds++; } tick-9s { exit(0); }
     profile-199 /execname == "frames_no_fp" && arg1/ { @met[ustack(2)] = count(); }
-    profile-199 /execname == "frames_no_fp" && arg1 && seconds > 2/ { @[ustack(50)] = count(); }
+    profile-199 /execname == "frames_no_fp" && arg1 && seconds > 5/ { @[ustack(50)] = count(); }
     END { trunc(@met); }'
 kill $runs
 """)

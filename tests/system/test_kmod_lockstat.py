@@ -20,17 +20,24 @@ def holds_of_a_mutex_are_counted(output):
 
 @script("lockstat -kW -e 1 -d 50000000 ./counted held 200")
 def a_wait_is_as_long_as_the_lock_was_held(output):
-    n, table = rows(output, "Adaptive mutex block")
-    equal((n, len(table), table[0][6]), (1, 1, "pipe_write"))
+    table = [row for row in rows(output, "Adaptive mutex block")[1] if row[6] == "pipe_write"]
+    equal([row[0] for row in table], ["1"])
     # Whoever was held back may be waked long after, on a machine among others.
     if not 100e6 <= int(table[0][4]) <= 5e9:
         raise AssertionError(table[0][4])
 
-@script("lockstat -H -k -l tasklist_lock ./counted forks 20")
+# The kernel may make threads of its own meanwhile.
+@script("""
+grep processes /proc/stat
+lockstat -H -k -l tasklist_lock ./counted forks 20
+grep processes /proc/stat""")
 def a_lock_is_watched_by_its_name(output):
     n, table = rows(output, "R/W writer hold")
     equal({row[5] for row in table}, {"tasklist_lock"})
-    equal([row[0] for row in table if row[6] == "copy_process"], ["20"])
+    before, after = map(int, re.findall(r"^processes (\d+)$", output.text, flags=re.M))
+    taken = [int(row[0]) for row in table if row[6] == "copy_process"]
+    if len(taken) != 1 or not 20 <= taken[0] < after - before:
+        raise AssertionError(f"{taken} of {after - before} processes")
 
 @script("lockstat -kH -P sleep 1")
 def a_lock_that_the_scheduler_hands_over_is_not_held_for_long(output):

@@ -133,8 +133,9 @@ def every_function_of_libc_is_counted_as_by_the_runtime_in_the_process(output):
         raise AssertionError(f"only {len(counted)} functions were called")
 
 @tracing("""
-sleep 2 | ours -n 'pid$target:a.out:work:return { @["calls"] = count(); }
-    pid$target:a.out:work:entry { @entries = count(); }' -c './waiter 4'
+until grep -q begun out && sleep 0.5; do sleep 0.1; done 2>/dev/null | ours -n 'BEGIN { printf("begun\\n"); }
+    pid$target:a.out:work:return { @["calls"] = count(); } pid$target:a.out:work:entry { @entries = count(); }' -c './waiter 4' >out
+cat out
 """)
 def calls_of_many_threads_are_counted_and_what_cannot_be_probed_is_named(output):
     calls = re.findall(r"calls +(\d+)$", output.text, flags=re.M)
@@ -174,7 +175,7 @@ def arguments_behind_semaphores_are_what_the_program_says(output):
 mkfifo hold
 ./kinds_semaphores 3 fork wait <hold >/dev/null 2>semaphores & victim=$!
 exec 9>hold
-sleep 0.5
+until grep -q kinds /proc/$victim/maps; do sleep 0.1; done
 begin_tracing $victim 'kinds*:::none, kinds*:::small'
 echo >&9
 wait $victim
@@ -203,7 +204,7 @@ mkfifo one two
 exec 7>one
 ./uprobed <two >/dev/null & second=$!
 exec 8>two
-ours -n 'pid$target:a.out:work:entry { @[pid == $target] = count(); } tick-300ms { exit(0); }' -p $first |
+ours -n 'pid$target:a.out:work:entry { @[pid == $target] = count(); } tick-1s { exit(0); }' -p $first |
     awk 'NF { print $1, ($2 > 0) }'
 kill $first $second
 """)
@@ -214,7 +215,12 @@ def another_process_of_the_same_program_is_not_counted(output):
 mkfifo asked
 ./uprobed <asked >said & victim=$!
 exec 7>asked
-ask() { echo >&7; sleep 0.4; tail -1 said; }
+ask() {
+    answers=$(wc -l <said)
+    echo >&7
+    until [ $(wc -l <said) -gt $answers ]; do sleep 0.1; done
+    tail -1 said
+}
 begin_tracing $victim 'pid$target:a.out:work:entry'
 ask
 stop_tracing KILL
