@@ -78,11 +78,14 @@ Probed dtrace_hdl::kernel_arguments(const dt::ProbeInfo& probe)
 {
     dt::KernelLibraries& mine = kernel_libraries;
     mine.wanted.insert(std::string(probe.provider));
+    std::string name(probe.name);
+    if (!probe.function.empty())
+        name = std::string(probe.function) + "-" + name;
     for (const dt::ProviderBlock& block : mine.providers) {
         if (block.name != probe.provider)
             continue;
         for (const dt::ProviderProbe& one : block.probes)
-            if (one.name == probe.name)
+            if (one.name == name)
                 return dt::ArgumentTypes{{}, dt::shown_arguments(one), mine.types};
         return ""; // it has none
     }

@@ -107,8 +107,12 @@ ProviderProbe Parser::provider_probe()
     ProviderProbe probe;
     probe.at = token_.at;
     probe.name = take_name();
-    while (accept(Tok::Minus)) // query-start, written as it will be published
-        probe.name += "-" + take_name();
+    while (accept(Tok::Minus)) { // query-return, written as it will be published
+        if (!at(Tok::Ident) && !at(Tok::Keyword))
+            syntax_error();
+        probe.name += "-" + token_.text;
+        advance();
+    }
     expect(Tok::LParen);
     provider_arguments(probe.native, probe.native_names);
     if (accept(Tok::Colon)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // D libraries about the kernel: kernel/ has them. Each declares the types that some stable
 // providers show, translates the kernel's own to them, and says which of both each probe has.
+// There a probe that has a function, vfs:vop:vop_read:entry, is vop_read-entry.
 //
 // They are written against the kernel's type data, so that one text serves its versions.
 // What differs between those is in files of their own, which depend on a member that only

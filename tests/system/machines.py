@@ -148,6 +148,6 @@ def in_machines(names, files=(), modules=(), memory=1024):
 
 def kernel_is_clean(log):
     """No warning, fault or stall in the kernel's messages."""
-    bad = re.findall(r"^.*(?:WARNING:|BUG:|Oops|general protection|rcu.*stall|soft lockup|Call Trace).*$", log, flags=re.M)
+    bad = re.findall(r"^.*(?:WARNING:|BUG:|Oops|general protection|rcu.* stall|soft lockup|Call Trace).*$", log, flags=re.M)
     if bad:
         raise AssertionError("the kernel complains:\n" + "\n".join(bad) + "\n" + log[-4000:])

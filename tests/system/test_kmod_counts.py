@@ -32,7 +32,7 @@ def reads_and_what_they_read_are_counted(output):
 
 @script("""
 echo './counted readvs 500; ./counted writevs 500' >w.sh
-dtrace -qn 'vfs:vop:vop_read:, vfs:vop:vop_write: /(this->name = stringof(((struct file *)arg1)->f_path.dentry->d_name.name)) == "zero" || this->name == "null"/ {
+dtrace -qn 'vfs:vop:vop_read:, vfs:vop:vop_write: /(this->name = stringof(args[1]->f_path.dentry->d_name.name)) == "zero" || this->name == "null"/ {
         @[execname, probefunc, this->name, probename, probename == "return" ? arg2 : 0] = count(); }' -c 'sh w.sh'
 """)
 def however_many_places_are_read_into_it_is_one_read(output):
@@ -44,7 +44,7 @@ mkdir /mnt && mount -t tmpfs none /mnt
 mkdir /mnt/lower /mnt/upper /mnt/work /mnt/whole
 dd if=/dev/zero of=/mnt/lower/read bs=1 count=100
 mount -t overlay -o lowerdir=/mnt/lower,upperdir=/mnt/upper,workdir=/mnt/work none /mnt/whole
-dtrace -qn 'vfs:vop:vop_read:, vfs:vop:vop_write: /(this->name = stringof(((struct file *)arg1)->f_path.dentry->d_name.name)) == "read" || this->name == "written"/ {
+dtrace -qn 'vfs:vop:vop_read:, vfs:vop:vop_write: /(this->name = stringof(args[1]->f_path.dentry->d_name.name)) == "read" || this->name == "written"/ {
     @[probefunc, probename, probename == "return" ? arg2 : 0] = count(); }' -c 'dd if=/mnt/whole/read of=/mnt/whole/written bs=1'
 umount /mnt/whole /mnt
 rmmod overlay""")

@@ -15,16 +15,23 @@ def has(lines, *wanted):
 for probe in proc:::signal-send sched:::enqueue io:::start tcp:::send tcp:::state-change udp:::receive ip:::send; do
     dtrace -lvn $probe | sed -n 's/^\\t\\targs//p'
 done
+dtrace -lvP vfs -P lockstat -P dtmalloc >all
+grep -c ' \\(vfs\\|lockstat\\|dtmalloc\\) ' all
+grep -c 'args.0.' all
+grep -A99 ' vop_read *return' all | grep -m3 'args.[0-2].'
 """)
 def a_probe_is_listed_with_the_types_that_it_shows(output):
     has(output.lines(), "[0]: lwpsinfo_t *lwp", "[1]: psinfo_t *proc", "[2]: int sig", "[2]: cpuinfo_t *queue",
         "[0]: bufinfo_t *buf", "[1]: devinfo_t *dev", "[2]: fileinfo_t *file", "[4]: tcpinfo_t *", "[5]: tcplsinfo_t *",
         "[4]: udpinfo_t *", "[5]: ipv6info_t *")
+    *_, n_probes, n_typed, vnode, file, error = output.lines()
+    equal((n_typed, vnode, file, error), (n_probes, "\t\targs[0]: struct inode *vnode", "\t\targs[1]: struct file *file", "\t\targs[2]: int error"))
+    equal(int(n_probes) > 60, True)
 
 @script("""
 cat >w.sh <<EOF
 /bin/sleep 50 &
-until grep -q sleep /proc/\$!/comm; do sleep 0.1; done
+until grep -q sleep /proc/\\$!/comm; do sleep 0.1; done
 kill -9 \\$!
 wait
 EOF
@@ -191,14 +198,14 @@ ls /tmp/dir
 rm /tmp/dir/moved
 rmdir /tmp/dir
 EOF
-dtrace -qn 'vfs:namei:lookup:entry /execname == "cat"/ { self->path = stringof((char *)arg1); }
+dtrace -qn 'vfs:namei:lookup:entry /execname == "cat"/ { self->path = stringof(args[1]); }
     vfs:namei:lookup:return /execname == "cat" && strstr(self->path, "/tmp/dir/") != NULL/ {
-        printf("%s %d %d\\n", self->path, arg0, ((struct inode *)arg1 != NULL)); }
+        printf("%s %d %d\\n", self->path, args[0], args[1] != NULL); }
     vfs:vop:vop_mkdir:return, vfs:vop:vop_rename:return, vfs:vop:vop_setattr:return, vfs:vop:vop_remove:return,
-    vfs:vop:vop_rmdir:return { printf("%s %s %d %d\\n", execname, probefunc, arg2, ((struct inode *)arg0)->i_ino > 0); }
+    vfs:vop:vop_rmdir:return { printf("%s %s %d %d\\n", execname, probefunc, args[2], args[0]->i_ino > 0); }
     vfs:vop:vop_read:return /execname == "cat" && arg2/ { printf("read error %d\\n", arg2); }
-    vfs:namecache:lookup:miss /execname == "cat"/ { printf("miss %s\\n", stringof((char *)arg1)); }
-    vfs:namecache:enter:done /execname == "mkdir"/ { printf("enter %s\\n", stringof((char *)arg1)); }' -c 'sh w.sh' 2>&1 | sort -u
+    vfs:namecache:lookup:miss /execname == "cat"/ { printf("miss %s\\n", stringof(args[1])); }
+    vfs:namecache:enter:done /execname == "mkdir"/ { printf("enter %s\\n", stringof(args[1])); }' -c 'sh w.sh' 2>&1 | sort -u
 """)
 def file_systems_are_traced_by_freebsds_names(output):
     for line in ("/tmp/dir/file 0 1", "/tmp/dir/nosuch 2 0", "mkdir vop_mkdir 0 1", "mv vop_rename 0 1", "chmod vop_setattr 0 1",
@@ -209,9 +216,9 @@ def file_systems_are_traced_by_freebsds_names(output):
 @script("""
 mkdir /tmp/made
 echo 'touch /tmp/made/once /tmp/made/other; echo text >>/tmp/made/once' >w.sh
-dtrace -qn 'vfs:vop:vop_create:, vfs:vop:vop_open: { self->name = stringof(((struct dentry *)arg1)->d_name.name); }
-    vfs:vop:vop_close: { self->name = stringof(((struct file *)arg1)->f_path.dentry->d_name.name); }
-    vfs:namecache:enter:done { self->name = stringof((char *)arg1); }
+dtrace -qn 'vfs:vop:vop_create:, vfs:vop:vop_open: { self->name = stringof(args[1]->d_name.name); }
+    vfs:vop:vop_close: { self->name = stringof(args[1]->f_path.dentry->d_name.name); }
+    vfs:namecache:enter:done { self->name = stringof(args[1]); }
     vfs:vop:vop_create:, vfs:vop:vop_open:, vfs:vop:vop_close:, vfs:namecache:enter:done /self->name == "once" || self->name == "other"/ {
         @[execname, probefunc, probename, self->name] = count(); }
     END { printa("%s %s %s %s %@d\\n", @); }' -c 'sh w.sh'
@@ -241,7 +248,7 @@ EOF
 dtrace -qn 'vfs:vop:vop_create:, vfs:vop:vop_mkdir:, vfs:vop:vop_symlink:, vfs:vop:vop_link:, vfs:vop:vop_rename:,
     vfs:vop:vop_setattr:, vfs:vop:vop_read:, vfs:vop:vop_close:, vfs:vop:vop_remove:
     /execname != "dtrace" && execname != "sh"/ {
-        printf("%s %s %s %d\\n", execname, probefunc, probename, ((struct inode *)arg0)->i_ino); }' -c 'sh w.sh' >seen
+        printf("%s %s %s %d\\n", execname, probefunc, probename, args[0]->i_ino); }' -c 'sh w.sh' >seen
 ls -1di /tmp/kept /tmp/kept/folder /tmp/kept/folder/file; cat seen
 """)
 def a_vnode_is_the_inode_of_the_file_or_of_the_folder_that_changes(output):

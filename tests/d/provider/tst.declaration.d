@@ -2,5 +2,5 @@
  * A program may describe a provider.
  * @flags: -q
  */
-provider web { probe go__now(int, char *); probe stop(); };
+provider web { probe go__now(int, char *); probe stop(); probe query-return(int); };
 BEGIN { printf("on\n"); exit(0); }
