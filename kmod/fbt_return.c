@@ -30,7 +30,7 @@ module_param(returns, uint, 0444);
 MODULE_PARM_DESC(returns, "how many calls can be under way whose returns fire");
 
 #define DT_SLOTS 1024
-#define DT_RETURN_ARGS 4 /* that the function was called with */
+#define DT_RETURN_ARGS 5 /* that the function was called with */
 
 static struct dt_slot_of_consumer {
 	struct dt_consumer *consumer;
@@ -107,7 +107,7 @@ void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *
 		      struct pt_regs *regs)
 {
 	struct dt_pending pending = {c->slot, c->generation, probe, 0, row,
-				     {regs->di, regs->si, regs->dx, regs->cx}}, *outer;
+				     {regs->di, regs->si, regs->dx, regs->cx, regs->r8}}, *outer;
 
 	if (!rcu_is_watching()) { /* the hook could not be asked for */
 		dt_lost(c, DTRACEDROP_RETURN);

@@ -7,7 +7,7 @@
  *
  *   how     TRACEPOINT  a tracepoint's arguments come in
  *           FUNCTION    a function's six first arguments, at its entry
- *           RETURNS     a function's value, then its four first arguments, at its return
+ *           RETURNS     a function's value, then its five first arguments, at its return
  *   probe   its name; or its module, function and name
  *   source  its name; of functions also those with the compiler's endings (NAME.isra.0), parts not
  *   choose  a function of stable_*.c: from what comes in to the probe's arguments
@@ -74,8 +74,8 @@
 	X("tcp", "connect-refused",     FUNCTION,   "tcp_reset",           tcp_connect_refused) \
 	X("tcp", "connect-request",     FUNCTION,   "__ip_local_out",      tcp_connect_request) \
 	X("tcp", "connect-request",     FUNCTION,   "ip6_output",          tcp_connect_request) \
-	X("tcp", "receive",             FUNCTION,   "tcp_check_req",       tcp_receive_request) \
-	X("tcp", "receive",             FUNCTION,   "tcp_timewait_state_process", tcp_receive) \
+	X("tcp", "receive",             RETURNS,    "tcp_check_req",       tcp_receive_request) \
+	X("tcp", "receive",             RETURNS,    "tcp_timewait_state_process", tcp_receive_late) \
 	X("tcp", "receive",             FUNCTION,   "tcp_v4_do_rcv",       tcp_receive) \
 	X("tcp", "receive",             FUNCTION,   "tcp_v4_send_reset",   tcp_receive_unclaimed) \
 	X("tcp", "receive",             FUNCTION,   "tcp_v6_do_rcv",       tcp_receive6) \

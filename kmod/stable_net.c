@@ -182,7 +182,7 @@ static int dt_received(const struct sock *sk, const struct sk_buff *skb, u64 *ou
 	return 5;
 }
 
-/* tcp_v4_do_rcv(sk, skb), tcp_timewait_state_process(timewait, skb) */
+/* tcp_v4_do_rcv(sk, skb) */
 int dt_choose_tcp_receive(const u64 *in, u64 *out)
 {
 	return dt_received((void *)in[0], (void *)in[1], out, sizeof(struct tcphdr));
@@ -196,10 +196,25 @@ int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 	return skb->protocol == htons(ETH_P_IP) ? -1 : dt_choose_tcp_receive(in, out);
 }
 
-/* tcp_check_req(listener, skb, request, fastopen): the latter was received before */
+/*
+ * Of tcp_check_req(listener, skb, request, fastopen, &stolen). What is a fastopen's was received
+ * before; where another processor was faster to make a socket of the request, it is yet to come:
+ * the segment is that socket's.
+ */
 int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 {
-	return (u8)in[3] ? -1 : dt_choose_tcp_receive(in, out);
+	if ((u8)in[4] || READ_ONCE(*(bool *)in[5]))
+		return -1;
+	return dt_choose_tcp_receive(in + 1, out);
+}
+
+/*
+ * Of tcp_timewait_state_process(timewait, skb). A SYN that begins anew is yet to come: it is the
+ * listener's. (If that is gone, it is answered like any other and told nowhere.)
+ */
+int dt_choose_tcp_receive_late(const u64 *in, u64 *out)
+{
+	return (u32)in[0] == TCP_TW_SYN ? -1 : dt_choose_tcp_receive(in + 1, out);
 }
 
 /* tcp_v4_send_reset(NULL, skb, ...): there was no socket for it */

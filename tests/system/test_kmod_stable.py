@@ -145,6 +145,26 @@ def a_connection_by_ipv6_is_the_same(output):
     a_connection_is(output, "::1", ("<null>", "TCP"))
 
 @script("""
+cat >w.sh <<EOF
+nc -ll -p 1234 -e /bin/true &
+until grep -q ':04D2 0' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done
+for i in 1 2 3; do
+    sleep 3 | nc 127.0.0.1 1234
+    cat /proc/net/tcp /proc/net/tcp6
+done
+kill \\$!
+EOF
+ports=$(cat /proc/sys/net/ipv4/ip_local_port_range)
+echo 5555 5555 >/proc/sys/net/ipv4/ip_local_port_range
+dtrace -qn 'tcp:::send, tcp:::receive /args[4]->tcp_flags == TH_SYN/ { @[probename] = count(); }' -c 'sh w.sh'
+echo "$ports" >/proc/sys/net/ipv4/ip_local_port_range
+""")
+def a_connection_that_begins_anew_while_the_last_waits_for_its_end_is_received_once(output):
+    equal(sum(len(row) > 3 and row[1].endswith(":04D2") and row[2].endswith(":15B3") and row[3] == "06" for row in rows(output)) > 0, True, "one waits")
+    sent, received = (int(row[1]) for name in ("send", "receive") for row in rows(output) if row[0] == name)
+    equal((received, received >= 3), (sent, True))
+
+@script("""
 dtrace -qn 'tcp:::connect-request, tcp:::connect-refused, tcp:::connect-established { printf("%s\\n", probename); }
     tcp:::accept-refused { printf("%s %s:%d\\n", probename, args[2]->ip_saddr, args[4]->tcp_sport); }
     tcp:::receive /args[4]->tcp_flags & TH_RST/ { printf("reset by %d\\n", args[4]->tcp_sport); }' -c 'nc 127.0.0.1 4321'
