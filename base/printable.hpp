@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Text of a target, made safe for a terminal.
+//
+// A process chooses its own name, the names of its symbols and files, and the strings
+// that it passes. If they were printed unchanged, control characters in them could move
+// the cursor, change the window's title or make the terminal send input in the user's
+// name. Here they become \ooo, three octal digits for each byte. The escaped bytes are:
+//   - bytes below 0x20 and 0x7f
+//   - C1 controls: U+0080 to U+009F in UTF-8; U+009B begins a sequence like ESC [
+//   - bytes that are not UTF-8: 0x9b alone begins a sequence on an 8-bit terminal
+// All other UTF-8 is left unchanged.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace dt {
+
+enum class Escaping {
+    None,    // text of the D program itself, and what goes to files and pipes
+    Strings, // a string: newlines, tabs and backslashes stay
+    Names    // a name, which is one word: these are escaped, too
+};
+
+// Returns the number of bytes of the UTF-8 character at the start of text, which must
+// not be empty. Returns 0 if the bytes are not UTF-8: truncated, overlong, a surrogate,
+// above U+10FFFF.
+std::size_t utf8_length(std::string_view text);
+
+// Appends text with control characters escaped.
+void append_printable(std::string& out, std::string_view text, Escaping escaping);
+std::string printable(std::string_view text, Escaping escaping);
+
+} // namespace dt

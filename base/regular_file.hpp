@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Opens files whose names another process chose.
+//
+// The name may refer to a FIFO, a device or a directory, and may refer to another file
+// a moment later. So a name is opened with O_PATH, which has no effect on a device and
+// never waits. The file that was found is checked, and then opened through
+// /proc/self/fd, which does not look up the name again.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/target_addr.hpp"
+
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+
+namespace dt {
+
+// This is larger than any program. A sparse file of petabytes costs nothing to create.
+constexpr std::uint64_t max_regular_file_bytes = std::uint64_t{64} << 30;
+
+// Returns the file, open for reading. Returns an empty Fd if it cannot be opened, is
+// not a regular file or is larger than max_bytes.
+Fd open_regular(const std::string& path,
+                std::uint64_t max_bytes = max_regular_file_bytes);
+
+// A line of /proc/PID/maps that names a file.
+struct MappedName {
+    pid_t pid = 0;
+    TargetAddr begin, end;
+    std::uint32_t major = 0, minor = 0;
+    std::uint64_t inode = 0;
+    std::string path;
+};
+
+// Returns the mapped file itself, open for reading. With CAP_CHECKPOINT_RESTORE this is
+// the kernel's own link to the file. Otherwise it is the file at that path in the
+// process' root, or the process' program, if its device and inode are the mapping's.
+// Returns an empty Fd if neither is found, or if it is no regular file.
+Fd open_mapped(const MappedName& name,
+               std::uint64_t max_bytes = max_regular_file_bytes);
+
+// Returns whether the kernel reports this device and inode for a mapping of the file.
+// On btrfs and overlayfs stat(2) reports another device.
+bool is_mapped_as(const Fd& file, const MappedName& name);
+
+} // namespace dt
