@@ -520,5 +520,53 @@ endforeach()
                     str(t.scratch / "by-pkg-config")], check=True)
     prints_its_own_lines(t, t.scratch / "by-pkg-config", OLD_IN_C, "2")
 
+# Foreign tracers
+
+NOP_5, NOP_10 = bytes.fromhex("0f1f440000"), bytes.fromhex("662e0f1f840000000000")
+# Bytes from a note's address to the instruction on which the reader puts its uprobe. None of them looks at the kernel.
+READERS = {
+    "gdb, perf, bcc, SystemTap, libbpf before 1.7": lambda text: 0,
+    "libbpf 1.7, which prefers a nop of 5 bytes": lambda text: 1 if text[1:6] == NOP_5 else 0,
+    "libbpf after 1.7, which prefers a nop of 10 bytes": lambda text: 1 if text[1:11] == NOP_10 else 0,
+}
+
+def site_of(program):
+    """The offset in the file of the program's only static probe, and the text from there on."""
+    notes = subprocess.run(["readelf", "-nW", program], check=True, capture_output=True, text=True).stdout
+    segments = subprocess.run(["readelf", "-lW", program], check=True, capture_output=True, text=True).stdout
+    at = int(re.search(r"Location: (0x[0-9a-f]+)", notes)[1], 16)
+    for offset, address, length in re.findall(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", segments):
+        if int(address, 16) <= at < int(address, 16) + int(length, 16):
+            offset = at - int(address, 16) + int(offset, 16)
+            return offset, pathlib.Path(program).read_bytes()[offset:offset + 16]
+    raise AssertionError(f"{program}: no segment has the probe at {at:#x}")
+
+def a_uprobe_of_another_tracer_leaves_the_red_zone_of_a_leaf_function_alone(t):
+    """Linux 6.18 makes a call, which pushes, of a nop of 5 bytes under a uprobe."""
+    need("readelf")
+    folder = t.scratch / "red-zone"
+    folder.mkdir()
+    (folder / "red_zone_made.d").write_text("provider redzone { probe site(long n); };\n")
+    good(t.run("-h", "-s", str(folder / "red_zone_made.d"), "-o", str(folder / "red_zone_made.h")))
+    n_hits, refused = 0, "neither gcc nor clang is installed"
+    for compiler, level, made in itertools.product(("gcc", "clang"), ("-O1", "-O2"), ([], ["-DMADE_BY_DTRACE_H"])):
+        if not shutil.which(compiler):
+            continue
+        program = str(folder / f"red-zone-{compiler}{level}{len(made)}")
+        subprocess.run([compiler, level, *WARNINGS, *made, f"-I{INCLUDE}", f"-I{folder}",
+                        str(VICTIMS / "red_zone.c"), "-o", program], check=True)
+        offset, text = site_of(program)
+        for reader, place in READERS.items():
+            said = subprocess.run([program, hex(offset + place(text)), "500"], check=True,
+                                  capture_output=True, text=True).stdout
+            if said.startswith("no uprobe"):  # the kernel refuses uprobes on some instructions, and to ordinary users
+                refused = said.strip()
+                continue
+            hits, wrong = map(int, re.fullmatch(r"hits (\d+) wrong (\d+)\n", said).groups())
+            equal((hits, wrong), (500, 0), f"{reader}: {program}")
+            n_hits += hits
+    if n_hits == 0:
+        raise Skip(refused)
+
 if __name__ == "__main__":
     main(tests_in(globals()))

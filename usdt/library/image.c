@@ -19,7 +19,9 @@
  *
  * A stub is endbr64; nop; nop of 5 bytes; ret. The note names the first nop,
  * whose trap the kernel's uprobes emulate; both nops together give way to a
- * jump. Its only argument, in %rdi, is the address of the probe's arguments,
+ * jump. A kernel that replaces the second by a call (6.18) does no harm here,
+ * as it would in code of a compiler (dtrace/sdt.h): nothing below the stack
+ * pointer is live in a stub. Its only argument, in %rdi, is the address of the probe's arguments,
  * one word each: so are a dozen of any mix of types, and every tracer can read
  * memory, while few can read vector registers.
  *

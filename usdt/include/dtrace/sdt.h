@@ -7,9 +7,12 @@
  *
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
- * A probe is two nops, of one byte, whose trap every kernel emulates, and of five, room for
+ * A probe is two nops, of one byte, whose trap every kernel emulates, and of ten, room for
  * a jump, and a note in the file that says where they are and where the compiler left the
- * arguments; __ in a name is shown as -. The notes are those of SystemTap's <sys/sdt.h>: its
+ * arguments; __ in a name is shown as -. The second nop must not have five bytes: since 6.18 the
+ * kernel replaces a nop of five bytes under a uprobe by a call, and libbpf 1.7 puts its uprobes
+ * there. The call pushes onto the stack, and a leaf function has live data just below the stack
+ * pointer (psABI x86-64, 3.2.2, the red zone). A nop of ten bytes has room to step over it. The notes are those of SystemTap's <sys/sdt.h>: its
  * tools, gdb, perf and bpftrace know the probes too. Both headers may be included, in either
  * order; <sys/sdt.h> of this project has SystemTap's names.
  *
@@ -86,7 +89,7 @@
 #define DTRACE_SDT_TEXT_(...) DTRACE_SDT_TEXT1_(__VA_ARGS__)
 #define DTRACE_SDT_TEXT1_(...) #__VA_ARGS__
 #define DTRACE_PROBE_ASM(provider, name, ...)                                  \
-	990:	.byte	0x90, 0x0f, 0x1f, 0x44, 0x00, 0x00;                    \
+	990:	.byte	0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0;     \
 	.pushsection .note.stapsdt, "?", "note";                               \
 	.balign	4;                                                             \
 	.4byte	992f - 991f, 994f - 993f, 3;                                   \
@@ -131,7 +134,7 @@
 #ifndef DTRACE_SDT_PROBE_TEXT_
 /* names: directives for the semaphore's address and the two names. */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
-	"990:\t.byte 0x90, 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                   \
+	"990:\t.byte 0x90, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n\t"    \
 	".pushsection .note.stapsdt," section "\n\t"                           \
 	".balign 4\n\t"                                                        \
 	".4byte 992f-991f, 994f-993f, 3\n"                                     \
