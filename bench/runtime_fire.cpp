@@ -60,7 +60,7 @@ void report(const char* what, const char* program, int inert = 0)
     std::vector<Function> bare(calls.size(), probed_work);
     runtime.add_thread();
     runtime.set_clock();
-    runtime.config().enabled = inert != 1;
+    runtime.live() = inert != 1;
     if (inert == 2)
         runtime.set_inert(calls[0]);
     Spread without = measure(nullptr, bare), with = measure(&runtime, calls);
@@ -110,7 +110,7 @@ int main()
            "pid1:a.out:work:entry /arg0 == -1/ { @ = count(); }");
     report("false predicate /arg0 == -1/",
            "pid1:a.out:work:entry /arg0 == -1/ { @ = count(); }");
-    report("inert, enabled = 0", "pid1:a.out:work:entry { @ = count(); }", 1);
+    report("inert, not live", "pid1:a.out:work:entry { @ = count(); }", 1);
     report("inert, n_firings = 0", "pid1:a.out:work:entry { @ = count(); }", 2);
     return 0;
 }

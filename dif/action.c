@@ -122,17 +122,23 @@ static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
  */
 static void dt_exit(struct dt_mstate *m)
 {
-	dt_u32 *activity = &m->session->activity;
+	struct dt_own_session *own = dt_at(m->base, m->arena->own);
+	dt_u32 *activity = m->activity;
 	dt_u32 now = dt_acquire32(activity);
 
 	m->exited = 1;
 	if (now == DT_ACTIVITY_COOLDOWN)
 		return;
-	if ((now == DT_ACTIVITY_WARMUP || now == DT_ACTIVITY_ACTIVE) &&
-	    dt_cas32(activity, now, DT_ACTIVITY_DRAINING))
-		dt_release32(&m->session->exited, 1);
-	else
+	if ((now != DT_ACTIVITY_WARMUP && now != DT_ACTIVITY_ACTIVE) ||
+	    !dt_cas32(activity, now, DT_ACTIVITY_DRAINING)) {
 		m->discard = 1;
+		return;
+	}
+	if (activity != &m->session->activity) {
+		dt_release32(&own->exited, 1);
+		dt_release32(&m->session->activity, DT_ACTIVITY_DRAINING);
+	}
+	dt_release32(&m->session->exited, 1);
 }
 
 static void dt_raise(struct dt_mstate *m, dt_u64 sig)

@@ -49,7 +49,7 @@ static void dt_plan_options(struct dt_arena *a,
 		o[number] = value;
 	DIF_OPTIONS(X)
 #undef X
-	o[DTRACEOPT_strsize] = dt_clamp(o[DTRACEOPT_strsize], 8, 1 << 20);
+	o[DTRACEOPT_strsize] = dt_clamp(o[DTRACEOPT_strsize], 1, 1 << 20);
 	o[DTRACEOPT_nspec] = dt_clamp(o[DTRACEOPT_nspec], 0, DT_MAX_SPECS);
 }
 
@@ -71,7 +71,7 @@ static void dt_plan_shard(struct dt_arena *a,
 	    dt_clamp(p->principal_bytes, 16 * strsize + 4096, 4 << 20);
 	p->scratch_bytes = DT_ALIGN(p->scratch_bytes, 8);
 	p->agg_buckets = 2;
-	while (p->agg_buckets < 16384 && p->agg_buckets < p->agg_bytes / 256)
+	while (p->agg_buckets < 65536 && p->agg_buckets < p->agg_bytes / 256)
 		p->agg_buckets *= 2;
 
 	p->specs = dt_take(&at, p->n_specs * sizeof(struct dt_buffer), 8);
@@ -88,7 +88,7 @@ static void dt_plan_shard(struct dt_arena *a,
 
 static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 {
-	dt_u64 at = DT_ALIGN(sizeof(*a), 64ull);
+	dt_u64 at = DT_ALIGN(sizeof(*a), 64ull), shared;
 	dt_u32 clauses = (dt_u32)dt_or(config->max_clauses, 4096);
 	dt_u32 vars = (dt_u32)dt_or(config->max_vars, 4096);
 	dt_u32 probes = (dt_u32)dt_or(config->max_probes, 65536);
@@ -101,7 +101,10 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->has_float = config->has_float;
 	a->has_kernel = config->has_kernel;
 	a->n_shards =
-	    (dt_u32)dt_clamp(dt_or(config->n_shards, 16), 1, DT_MAX_SHARDS);
+	    (dt_u32)dt_clamp(dt_or(config->n_shards, 16) + config->n_private,
+			     1, DT_MAX_SHARDS);
+	a->n_shared = a->n_shards - (dt_u32)dt_clamp(config->n_private, 0,
+						     a->n_shards - 1);
 	dt_table(&a->difos, &at, clauses * 16 + 64, sizeof(struct dt_difo));
 	dt_table(&a->clauses, &at, clauses, sizeof(struct dt_clause));
 	dt_table(&a->enablings, &at, clauses * 4, sizeof(struct dt_enabling));
@@ -110,7 +113,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	dt_table(&a->vars, &at, vars, sizeof(struct dt_var));
 	a->var_index = dt_take(&at, 3 * 65536 * sizeof(dt_u32), 64);
 	a->counters.n_cpus = (dt_u32)dt_clamp(
-	    dt_or(config->n_cpus, a->n_shards), 1, DT_MAX_CPUS);
+	    dt_or(config->n_cpus, a->n_shared), 1, DT_MAX_CPUS);
 	a->counters.n_sets = config->has_kernel ? 0 : a->counters.n_cpus + 1;
 	/* 0 means none, and no range begins behind the end */
 	a->counters.used = a->counters.n_sets ? 64 : DT_COUNTERS_BYTES;
@@ -129,11 +132,27 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	    dt_clamp(a->options[DTRACEOPT_dynvarsize], 8192, 1ull << 31), 64);
 	a->dynvars = dt_take(&at, a->dynvars_bytes, 4096);
 	dt_dynvar_layout(a);
-	a->shards = dt_take(&at, a->n_shards * a->shard_bytes, 4096);
 	a->counters.sets =
 	    dt_take(&at, (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT, 4096);
+	a->own = 0;
+	shared = a->n_shared * a->shard_bytes;
+	if (a->n_shared == a->n_shards) {
+		a->shards = dt_take(&at, shared, 4096);
+		a->total_bytes = DT_ALIGN(at, DT_PART);
+		a->private_at = a->total_bytes;
+	} else {
+		/*
+		 * One row of shards: the shared shards end where the shared
+		 * part ends.
+		 */
+		a->private_at = DT_ALIGN(DT_ALIGN(at, 4096ull) + shared, DT_PART);
+		a->shards = a->private_at - shared;
+		at = a->private_at +
+		     (a->n_shards - a->n_shared) * a->shard_bytes;
+		a->own = dt_take(&at, sizeof(struct dt_own_session), 64);
+		a->total_bytes = DT_ALIGN(at, DT_PART);
+	}
 	a->locals_used = 0;
-	a->total_bytes = DT_ALIGN(at, DT_PART);
 	a->start_walltime = config->walltime;
 }
 
@@ -145,6 +164,14 @@ void dt_arena_layout(const struct dt_arena_config *config,
 	dt_plan(&a, config);
 	*program_bytes = a.program_bytes;
 	*total_bytes = a.total_bytes;
+}
+
+dt_u64 dt_arena_private_at(const struct dt_arena_config *config)
+{
+	struct dt_arena a;
+
+	dt_plan(&a, config);
+	return a.private_at;
 }
 
 static void dt_shard_init(struct dt_arena *a, dt_u32 no)
@@ -231,6 +258,18 @@ static int dt_counters_ok(const struct dt_arena *a)
 	       dt_inside(c->sets, bytes, a->program_bytes, a->total_bytes);
 }
 
+static int dt_private_ok(const struct dt_arena *a)
+{
+	if (a->n_shared < 1 || a->n_shared > a->n_shards ||
+	    a->private_at < a->program_bytes || a->private_at > a->total_bytes)
+		return 0;
+	if (a->n_shared == a->n_shards)
+		return a->private_at == a->total_bytes && !a->own;
+	return a->shards + a->n_shared * a->shard_bytes == a->private_at &&
+	       dt_inside(a->own, sizeof(struct dt_own_session), a->private_at,
+			 a->total_bytes);
+}
+
 int dt_arena_check(const void *mem, dt_u64 bytes)
 {
 	const struct dt_arena *a = mem;
@@ -263,7 +302,7 @@ int dt_arena_check(const void *mem, dt_u64 bytes)
 	    !dt_inside(a->shards, a->n_shards * a->shard_bytes, low,
 		       a->total_bytes) ||
 	    a->locals_used > a->plan.locals_bytes || !dt_plan_ok(a) ||
-	    !dt_counters_ok(a))
+	    !dt_counters_ok(a) || !dt_private_ok(a))
 		return -1;
 	return 0;
 }
@@ -272,14 +311,60 @@ int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to)
 {
 	const struct dt_arena *a = arena;
 	struct dt_session *session = dt_at(arena, a->session);
+	struct dt_own_session *own = dt_at(arena, a->own);
 
-	return to > from && dt_cas32(&session->activity, from, to);
+	if (!a->own)
+		return to > from && dt_cas32(&session->activity, from, to);
+	if (to <= from || !dt_cas32(&own->activity, from, to))
+		return 0;
+	dt_release32(&session->activity, to);
+	return 1;
 }
 
 dt_u32 dt_activity(const void *arena)
 {
 	const struct dt_arena *a = arena;
 	const struct dt_session *session = dt_at(arena, a->session);
+	const struct dt_own_session *own = dt_at(arena, a->own);
 
-	return dt_acquire32(&session->activity);
+	return dt_acquire32(a->own ? &own->activity : &session->activity);
+}
+
+/* Returns whether a clause with exit() has probes that fire in targets. */
+static int dt_targets_exit(const struct dt_arena *a)
+{
+	const struct dt_clause *clauses = dt_at(a, a->clauses.at);
+	dt_u32 both = DT_CLAUSE_EXITS | DT_CLAUSE_IN_TARGETS;
+	dt_u32 n = dt_acquire32(&a->clauses.n);
+
+	for (dt_u32 i = 0; i < n; i++)
+		if ((dt_once32(&clauses[i].flags) & both) == both)
+			return 1;
+	return 0;
+}
+
+int dt_has_exited(void *arena)
+{
+	const struct dt_arena *a = arena;
+	struct dt_session *session = dt_at(arena, a->session);
+	struct dt_own_session *own = dt_at(arena, a->own);
+	dt_u32 seen, now;
+
+	if (!a->own)
+		return dt_acquire32(&session->exited) != 0;
+	if (dt_acquire32(&own->exited))
+		return 1;
+	if (dt_targets_exit(a)) {
+		if (!dt_acquire32(&session->exited))
+			return 0;
+		now = dt_acquire32(&own->activity);
+		if (now == DT_ACTIVITY_WARMUP || now == DT_ACTIVITY_ACTIVE)
+			dt_cas32(&own->activity, now, DT_ACTIVITY_DRAINING);
+		return 1;
+	}
+	seen = dt_acquire32(&session->activity); /* before ours: an exit() writes ours first */
+	now = dt_acquire32(&own->activity);
+	if (seen != now)
+		dt_cas32(&session->activity, seen, now);
+	return 0;
 }

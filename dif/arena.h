@@ -2,8 +2,9 @@
 /*
  * The arena: all memory of one session, in one contiguous region.
  *
- *   offset 0             program_bytes                              total_bytes
- *   | program (read-only) | session | globals | dynamic vars | shards ... |
+ *   offset 0              program_bytes                 private_at        total_bytes
+ *   | program (read-only) | session | globals | ...      | shards | own | shards |
+ *                         | <- shared: targets write here -> | <- private -> |
  *
  * The program part is written only by the loader (dif/load.h); hosts that need
  * not load map it read-only. It has fixed-capacity tables that grow in place,
@@ -16,12 +17,18 @@
  * that (it is not canonical on x86-64, with four or five page table levels), so
  * the engine tells its own memory from the target's by the address alone.
  *
- * Counters stand beside the shards: what native code (no shard, no lock) adds
+ * Only the consumer and the agent map the private part. Hosts that run in
+ * these processes (struct dt_host, own_shards) use the last shards, which are
+ * in that part. BEGIN, END, tick and profile fire only there, so no target can
+ * forge their records. An arena that no target maps (the kernel's) has no
+ * private part, and all its shards serve every host.
+ *
+ * Counters are in front of the shards: what native code (no shard, no lock) adds
  * up for aggregations without a key, and for the first keys of others. They
  * only grow; the consumer remembers in the program part what it has seen of
  * them (dif/counters.c).
  *
- * The data part is writable by targets: the consumer copies what it reads
+ * The shared part is writable by targets: the consumer copies what it reads
  * there, checks the bound, then uses the copy. All widths are fixed.
  */
 #ifndef DIF_ARENA_H
@@ -33,7 +40,7 @@
 #include "dif/types.h"
 
 #define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
-#define DT_ARENA_VERSION 6
+#define DT_ARENA_VERSION 7
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 
@@ -112,6 +119,7 @@ struct dt_clause {
 #define DT_CLAUSE_DESTRUCTIVE 0x8
 #define DT_CLAUSE_EXITS 0x10
 #define DT_CLAUSE_COUNTS 0x20 /* is count() without key or condition */
+#define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
 /* What a clause asked for; matched against probes as they appear. */
 struct dt_enabling {
@@ -127,6 +135,7 @@ struct dt_probe {
 };
 #define DT_PROBE_DTRACE 0x1   /* of provider dtrace: fires while BEGIN runs */
 #define DT_PROBE_MANY 0x2     /* has, or is about to have, several ECBs */
+#define DT_PROBE_OWN 0x4      /* fires in the consumer or the agent alone */
 #define DT_PROBE_ECBS_SHIFT 8 /* from there on: how many */
 
 /* Ids by convention: the consumer adds these three first. */
@@ -218,7 +227,7 @@ struct dt_arena {
 	dt_u64 globals_bytes; /* capacity */
 	dt_u64 globals_used;
 	dt_off dynvars;	       /* struct dt_dynspace, dif/dynvar.c */
-	dt_off shards;	       /* struct dt_shard[n_shards] */
+	dt_off shards;	       /* struct dt_shard[n_shards]; the shared ones first */
 	dt_u64 shard_bytes;    /* from one shard to the next */
 	dt_u64 locals_used;    /* bytes of a shard's clause-local storage */
 	dt_u64 start_walltime; /* ns since 1970 at creation */
@@ -229,6 +238,10 @@ struct dt_arena {
 	struct dt_dyn_plan dyn;
 	struct dt_shard_plan plan;
 	struct dt_counter_plan counters;
+	dt_u32 n_shared;   /* mapped by targets; n_shards: no private part */
+	dt_u32 pad;
+	dt_off private_at; /* total_bytes: no private part */
+	dt_off own;	   /* struct dt_own_session, 0: none */
 };
 
 enum dt_activity {
@@ -283,6 +296,17 @@ struct dt_session {
 };
 DT_STATIC_ASSERT(__builtin_offsetof(struct dt_session, drops) == 64,
 		 "what each firing reads is one cache line");
+
+/*
+ * Private copies of two words of struct dt_session. Hosts of the private part
+ * read only these, because a target can write to the session's words and could
+ * end the session that way.
+ */
+struct dt_own_session {
+	dt_u32 activity; /* enum dt_activity */
+	dt_u32 exited;	 /* 1 once exit() was recorded in a private shard */
+};
+
 #define DT_SPEC_STATE(word) ((word)&0xff)
 #define DT_SPEC_WRITER(word) ((word) >> 8)
 #define DT_SPEC_MANY 0xffffffu

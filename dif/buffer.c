@@ -101,7 +101,7 @@ static dt_u8 *dt_reserve_fill(struct dt_mstate *m, dt_u32 active, dt_u32 bytes)
 {
 	const struct dt_shard_plan *plan = &m->arena->plan;
 	dt_u8 *to;
-	dt_u64 end = dt_once32(&m->session->activity) == DT_ACTIVITY_COOLDOWN;
+	dt_u64 end = dt_once32(m->activity) == DT_ACTIVITY_COOLDOWN;
 
 	to = dt_reserve_in(m, &m->shard->principal[active],
 			   m->shard_at + plan->principal[active],

@@ -9,6 +9,7 @@
 
 #define DT_DYN_SPINS 2000 /* tries, before it is a drop */
 #define DT_DYN_CLASSES 24
+#define DT_CHUNK_MOST (96u << (DT_DYN_CLASSES / 2 - 1)) /* bytes of the last class */
 #define DT_DYN_UNIT 8 /* offsets of chunks count in these */
 
 /*

@@ -137,6 +137,8 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
+	dt_u64 first; /* first place that was not searched yet */
+	dt_u64 place; /* that is looked at: a value, or a place in a table of keys */
 };
 
 /* What an entry is about. */
@@ -200,6 +202,8 @@ static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 	dt_u64 *value = (dt_u64 *)((dt_u8 *)(e + 1) + a->key_bytes);
 	dt_u64 bytes = sizeof(*e) + a->key_bytes + (dt_u64)a->value_bytes;
 
+	if (out->place < out->first)
+		return 0;
 	if (bytes > out->max - out->used)
 		return -1;
 	if (!dt_counters_since(a, dt_at(base, arena->counters.sets + what->at),
@@ -231,9 +235,11 @@ static int dt_counters_keys(dt_u8 *base, const struct dt_arena *arena,
 	dt_u64 at = what->at;
 
 	if (!dt_once64(
-		(const dt_u64 *)(table + ((dt_u64)a->counted_keys << shift))))
+		(const dt_u64 *)(table + ((dt_u64)a->counted_keys << shift)))) {
+		out->place += a->counted_keys;
 		return 0;
-	for (dt_u64 i = 0; i < a->counted_keys; i++) {
+	}
+	for (dt_u64 i = 0; i < a->counted_keys; i++, out->place++) {
 		const struct dt_counted_key *k =
 		    (const struct dt_counted_key *)(table + (i << shift));
 
@@ -248,11 +254,12 @@ static int dt_counters_keys(dt_u8 *base, const struct dt_arena *arena,
 	return 0;
 }
 
-dt_s64 dt_drain_counters(void *mem, dt_u32 set, void *to, dt_u64 max)
+dt_s64 dt_drain_counters(void *mem, dt_u32 set, dt_u64 *from, void *to,
+			 dt_u64 max)
 {
 	const struct dt_arena *arena = mem;
 	const struct dt_clause *clauses = dt_at(mem, arena->clauses.at);
-	struct dt_counters_out out = {to, max, 0};
+	struct dt_counters_out out = {to, max, 0, *from, 0};
 	dt_u32 n = dt_acquire32(&arena->clauses.n);
 
 	if (set >= arena->counters.n_sets)
@@ -261,6 +268,10 @@ dt_s64 dt_drain_counters(void *mem, dt_u32 set, void *to, dt_u64 max)
 		const struct dt_action *a = dt_at(mem, clauses[i].actions);
 		dt_u32 epid = dt_acquire32(&clauses[i].epid);
 
+		/* No target has anything to count there. */
+		if (arena->n_shared < arena->n_shards &&
+		    !(dt_once32(&clauses[i].flags) & DT_CLAUSE_IN_TARGETS))
+			continue;
 		for (dt_u32 k = 0; epid && k < clauses[i].n_actions; k++) {
 			struct dt_counted what = {
 			    &a[k], epid, k, DT_NULL,
@@ -271,9 +282,13 @@ dt_s64 dt_drain_counters(void *mem, dt_u32 set, void *to, dt_u64 max)
 			if ((a[k].counted_keys
 				 ? dt_counters_keys(mem, arena, &what, &out)
 				 : dt_counters_entry(mem, arena, &what,
-						     &out)) != 0)
+						     &out)) != 0) {
+				*from = out.place;
 				return (dt_s64)out.used;
+			}
+			out.place += !a[k].counted_keys;
 		}
 	}
+	*from = DT_COUNTERS_DONE;
 	return (dt_s64)out.used;
 }

@@ -186,6 +186,19 @@ dt_u64 dt_fill(const void *mem, dt_u32 no)
 						  : used;
 }
 
+dt_u64 dt_fill_agg(const void *mem, dt_u32 no)
+{
+	const struct dt_arena *arena = mem;
+	const struct dt_shard *s;
+	dt_u64 used;
+
+	if (no >= arena->n_shards)
+		return 0;
+	s = dt_at(mem, arena->shards + no * arena->shard_bytes);
+	used = dt_once64(&s->agg[dt_once32(&s->agg_active) & 1].used);
+	return used > arena->plan.agg_bytes ? arena->plan.agg_bytes : used;
+}
+
 void dt_clean(void *mem, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner))
 {
 	const struct dt_arena *arena = mem;

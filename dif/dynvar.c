@@ -432,34 +432,75 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
 }
 
 /*
- * May D store to these bytes of the space? Only in the value of a structure. One
- * with a chunk is found by following its bucket's chain; a store to a dynamic
- * structure's member is rare, so the walk over all buckets is not on any fast
- * path. It is bounded by the number of buckets and the chain limit.
+ * The budget of a search for a chunk, which bounds it whatever the space holds.
+ */
+struct dt_search {
+	dt_u32 hashed; /* bytes of keys */
+	dt_u32 steps;  /* along chains */
+};
+
+/*
+ * Returns whether the bucket of this key leads to the chunk, so that it is a
+ * variable's.
+ */
+static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
+		       const dt_u8 *key, dt_u32 key_bytes,
+		       struct dt_search *left)
+{
+	dt_u32 ref;
+
+	if (key_bytes > left->hashed)
+		return 0;
+	left->hashed -= key_bytes;
+	ref = dt_once32(&d->buckets[dt_hash(key, key_bytes, 0) &
+				    (d->n_buckets - 1)]
+			     .head);
+	for (; left->steps; left->steps--) {
+		const struct dt_chunk *each = dt_chunk_at(d, ref);
+
+		if (!each || each == c)
+			return each != DT_NULL;
+		ref = dt_once32(&each->next);
+	}
+	return 0;
+}
+
+/*
+ * Returns whether D may store to these bytes of the space: they must be in the
+ * value of a structure. The search for a value in a chunk goes backwards from
+ * the bytes: data that looks like a chunk's header is one if its key's bucket
+ * leads to it. The size of a chunk is bounded, and so is the search, however
+ * large the space is.
  */
 static int dt_dynvar_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {
 	struct dt_dyn d;
 	dt_u8 *at = dt_at(m->base, off);
-	dt_u32 budget = 65536;
+	struct dt_search left = {1 << 20, 65536};
+	dt_u64 in_pool;
 
 	dt_dyn_open(&d, m->base, m->arena);
 	if (at >= (dt_u8 *)d.buckets &&
 	    at < (dt_u8 *)(d.buckets + d.n_buckets))
 		return dt_stores_inside(&d, at, bytes);
-	for (dt_u32 b = 0; b < d.n_buckets; b++) {
-		dt_u32 ref = dt_once32(&d.buckets[b].head);
-		struct dt_chunk *c;
+	if (at < d.pool || (dt_u64)(at - d.pool) >= d.pool_bytes)
+		return 0;
+	in_pool = (dt_u64)(at - d.pool) & ~(DT_DYN_UNIT - 1ull);
+	for (dt_u64 back = sizeof(struct dt_chunk);
+	     back <= in_pool && back <= DT_CHUNK_MOST; back += DT_DYN_UNIT) {
+		struct dt_chunk *c =
+		    (struct dt_chunk *)(d.pool + in_pool - back);
+		dt_u32 key = dt_once32(&c->key_bytes);
+		dt_u32 value = dt_once32(&c->value_bytes);
+		dt_u8 *start;
 
-		while ((c = dt_chunk_at(&d, ref)) && budget--) {
-			dt_u32 key = dt_once32(&c->key_bytes);
-			dt_u32 value = dt_once32(&c->value_bytes);
-			dt_u8 *start = dt_chunk_key(&d, c, key, value);
-
-			if (start && dt_in_value(start, key, value, at, bytes))
-				return 1;
-			ref = dt_once32(&c->next);
-		}
+		if (key > DT_CHUNK_MOST || value > DT_CHUNK_MOST ||
+		    (dt_once32(&c->class) & DT_CHUNK_CLASS) >= DT_DYN_CLASSES)
+			continue;
+		start = dt_chunk_key(&d, c, key, value);
+		if (start && dt_in_value(start, key, value, at, bytes) &&
+		    dt_is_chunk(&d, c, start, key, &left))
+			return 1;
 	}
 	return 0;
 }

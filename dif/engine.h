@@ -26,7 +26,8 @@ extern "C" {
 /* Sizes chosen at creation; memory that is never touched costs nothing. */
 struct dt_arena_config {
 	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET: the default */
-	dt_u32 n_shards;
+	dt_u32 n_shards; /* those that targets map, where n_private is not 0 */
+	dt_u32 n_private; /* of the consumer and the agent, which no target maps */
 	dt_u32 n_cpus; /* that can have counters; 0: as many as shards */
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
 	dt_u64 heap_bytes; /* program part: text, tables, strings */
@@ -54,6 +55,9 @@ struct dt_load_error {
 void dt_arena_layout(const struct dt_arena_config *config,
 		     dt_u64 *program_bytes, dt_u64 *total_bytes);
 
+/* Returns where the private part begins, or total_bytes if there is none. */
+dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
+
 /* Lays the arena out in zeroed memory of dt_arena_layout()'s size. */
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
@@ -70,6 +74,14 @@ int dt_arena_check(const void *mem, dt_u64 bytes);
 int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 	    dt_u32 *n_clauses, struct dt_load_error *error);
 
+/*
+ * Gives a probe of a process that has exited the provider name of another
+ * process. Its clauses stay enabled. like: a probe that may have the new name
+ * already, whose string is then shared; 0 if there is none. Returns 0, or -1
+ * if the heap is full.
+ */
+int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
+		    dt_u32 like);
 /* Probe ids count from 1. Returns the id, or 0: the table or heap is full. */
 dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 		    const char *func, const char *name);
@@ -96,9 +108,19 @@ void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);
 
-/* Activity: changes only forward; returns 1 when this call made the change. */
+/*
+ * Advances the activity, which only changes forward. Returns 1 if this call
+ * made the change. Called by the arena's owner. If there is a private part, the
+ * activity in it is the one that counts.
+ */
 int dt_activity_advance(void *arena, dt_u32 from, dt_u32 to);
 dt_u32 dt_activity(const void *arena);
+/*
+ * Returns whether exit() has ended tracing. The shared words count only if a
+ * clause with exit() is enabled at a probe that fires in targets. Otherwise a
+ * value that a target wrote over the activity is corrected.
+ */
+int dt_has_exited(void *arena);
 
 /* --- the consumer's side; may wait for a shard a bounded time --- */
 
@@ -117,12 +139,18 @@ dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 		    dt_u64 max, int (*alive)(dt_u32 owner));
 /*
- * The same for one set of counters, 0 to arena->counters.n_cpus: what was added
- * to them since. No lock is taken. Call it until it returns 0.
+ * Does the same for one set of counters, 0 to arena->counters.n_cpus: copies
+ * the amounts that were added to them since. No lock is taken. *from is 0 at
+ * first; call this until *from is DT_COUNTERS_DONE. Each counter is then read
+ * once, however fast targets add.
  */
-dt_s64 dt_drain_counters(void *arena, dt_u32 set, void *to, dt_u64 max);
+#define DT_COUNTERS_DONE (~0ull)
+dt_s64 dt_drain_counters(void *arena, dt_u32 set, dt_u64 *from, void *to,
+			 dt_u64 max);
 /* Bytes waiting in a shard's active principal buffer; a hint, no lock taken. */
 dt_u64 dt_fill(const void *arena, dt_u32 shard);
+/* Returns the same for the shard's aggregation buffer. */
+dt_u64 dt_fill_agg(const void *arena, dt_u32 shard);
 /* Moves parts of committed speculations, empties discarded ones, cleans dynamic
  * variables. Called by the consumer at cleanrate. */
 void dt_clean(void *arena, dt_u32 owner, dt_u64 now,

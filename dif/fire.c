@@ -17,7 +17,7 @@
 /* May this probe's clauses run now? */
 static int dt_may_fire(struct dt_mstate *m)
 {
-	switch (dt_once32(&m->session->activity)) {
+	switch (dt_once32(m->activity)) {
 	case DT_ACTIVITY_ACTIVE:
 		return 1;
 	case DT_ACTIVITY_WARMUP:
@@ -220,6 +220,10 @@ static dt_u32 dt_fire_start(struct dt_mstate *m, struct dt_host *host,
 	m->probe_id = probe;
 	epid = dt_acquire32(&m->probe->first_ecb);
 	m->session = dt_at(arena, arena->session);
+	m->activity = &m->session->activity;
+	if (DT_UNLIKELY(host->own_shards) && arena->own)
+		m->activity = &((struct dt_own_session *)dt_at(
+				    host->arena, arena->own))->activity;
 	return epid && dt_may_fire(m) ? epid : 0;
 }
 

@@ -83,6 +83,8 @@ struct dt_host {
 	    owner; /* nonzero id of this holder for shard locks: a thread id */
 	dt_u32 has_target; /* a traced process is there (not in BEGIN, END,
 			      tick) */
+	dt_u32 own_shards; /* 1: the consumer or the agent. It takes private shards,
+			      where the arena has any, and no others */
 	dt_u32 patience;   /* looks at a busy shard before another is taken */
 	dt_u64 thread_key; /* self-> belongs to it: pid << 32 | tid of the
 			      target */

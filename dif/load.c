@@ -215,9 +215,34 @@ dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 		return 0;
 	p->first_ecb = 0;
 	p->flags = dt_streq(provider, "dtrace") ? DT_PROBE_DTRACE : 0;
+	/* ERROR fires in the host where the fault occurs. */
+	if ((p->flags && !dt_streq(name, "ERROR")) ||
+	    dt_streq(provider, "profile"))
+		p->flags |= DT_PROBE_OWN;
 	a->heap_used = l.heap_used;
 	dt_release32(&a->probes.n, n + 1);
 	return n + 1;
+}
+
+int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
+		    dt_u32 like)
+{
+	struct dt_arena *a = arena;
+	struct dt_probe *probes = dt_at(arena, a->probes.at);
+	struct dt_load_error error;
+	struct dt_loader l;
+	dt_off name;
+
+	if (!probe || probe > a->probes.n || like > a->probes.n)
+		return -1;
+	dt_load_begin(&l, arena, DT_NULL, 0, &error);
+	name = dt_shared_string(&l, provider,
+				like ? probes[like - 1].provider : 0);
+	if (!name)
+		return -1;
+	a->heap_used = l.heap_used;
+	dt_release64(&probes[probe - 1].provider, name);
+	return 0;
 }
 
 dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause)
@@ -246,6 +271,9 @@ dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause)
 	e->next = *link;
 	e->pad = 0;
 	dt_release32(&a->ecbs.n, n + 1);
+	if (!(p->flags & DT_PROBE_OWN))
+		dt_release32(&clauses[clause].flags,
+			     clauses[clause].flags | DT_CLAUSE_IN_TARGETS);
 	if (!clauses[clause].epid)
 		dt_release32(&clauses[clause].epid, n + 1);
 	dt_release32(link, n + 1);

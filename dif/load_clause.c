@@ -53,13 +53,11 @@ static int dt_load_key(struct dt_loader *l, struct dt_action *actions,
 static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 			   const struct dt_action *actions)
 {
-	dt_u32 data = 0, only_effects = 1;
+	dt_u32 data = 0;
 
 	for (dt_u32 i = 0; i < c->n_actions; i++) {
 		const struct dt_action *a = &actions[i];
 
-		if (a->kind != DTRACEACT_DIFEXPR || a->in_key)
-			only_effects = 0;
 		if (a->in_key || DTRACEACT_ISAGG(a->kind))
 			continue;
 		if (a->kind == DTRACEACT_SPECULATE) {
@@ -82,10 +80,12 @@ static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 		return dt_refuse(l, 0, "commit() beside data recording");
 	if ((c->flags & DT_CLAUSE_EXITS) && (c->flags & DT_CLAUSE_SPECULATES))
 		return dt_refuse(l, 0, "exit() after speculate()");
-	/* Assignments alone leave an empty row; a quiet consumer shows none. */
-	if (l->arena->options[DTRACEOPT_quiet] == 1)
-		only_effects = c->n_actions == 0;
-	if (data || only_effects ||
+	/*
+	 * Three kinds of clauses make a record: one that stores data, an empty
+	 * one (the default action), and speculate() alone, which speculates
+	 * the default action. Any other clause leaves no row.
+	 */
+	if (data || !c->n_actions ||
 	    (c->n_actions == 1 && (c->flags & DT_CLAUSE_SPECULATES)))
 		c->flags |= DT_CLAUSE_RECORDS;
 	return 0;

@@ -60,6 +60,7 @@ struct dt_mstate {
 	dt_u8 *base; /* of the arena */
 	const struct dt_arena *arena;
 	struct dt_session *session;
+	dt_u32 *activity; /* the word that this host believes */
 	struct dt_shard *shard;
 	dt_off shard_at;
 	dt_u32 shard_no;
@@ -312,14 +313,26 @@ DT_INLINE struct dt_shard *dt_shard_at(dt_u8 *base,
 
 /* A free shard for this host where its own is taken, or -1. */
 int dt_shard_take_any(struct dt_host *host);
+/* Returns the first shard that this host may take, and their number in *n. */
+DT_INLINE dt_u32 dt_shards_of(const struct dt_host *host,
+			      const struct dt_arena *arena, dt_u32 *n)
+{
+	if (host->own_shards && arena->n_shared < arena->n_shards) {
+		*n = arena->n_shards - arena->n_shared;
+		return arena->n_shared;
+	}
+	*n = arena->n_shared;
+	return 0;
+}
+
 /* A free shard for this host, or -1. */
 DT_INLINE int dt_shard_take(struct dt_host *host)
 {
 	const struct dt_arena *arena = host->arena;
 	dt_u32 no = host->shard, owner = host->owner ? host->owner : 1;
-	dt_u32 *lock;
+	dt_u32 *lock, n;
 
-	if (DT_LIKELY(no < arena->n_shards)) {
+	if (DT_LIKELY(no - dt_shards_of(host, arena, &n) < n)) {
 		lock = &dt_shard_at(host->arena, arena, no)->lock;
 		if (!dt_once32(lock) && dt_cas32(lock, 0, owner))
 			return (int)no;

@@ -18,8 +18,8 @@
 int dt_shard_take_any(struct dt_host *host)
 {
 	const struct dt_arena *arena = host->arena;
-	dt_u32 n = arena->n_shards;
-	dt_u32 no = host->shard < n ? host->shard : host->shard % n;
+	dt_u32 n, first = dt_shards_of(host, arena, &n);
+	dt_u32 no = first + (host->shard - first) % n;
 	dt_u32 owner = host->owner ? host->owner : 1;
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
@@ -33,7 +33,7 @@ int dt_shard_take_any(struct dt_host *host)
 			host->shard = no;
 			return (int)no;
 		}
-		no = no + 1 < n ? no + 1 : 0;
+		no = no + 1 < first + n ? no + 1 : first;
 	}
 	return -1;
 }

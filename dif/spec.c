@@ -95,12 +95,15 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id)
 	m->skip = 1;
 	if (!dt_spec_valid(m, id) || !dt_spec_join(m, id))
 		return;
-	b = dt_spec_buffer(m->base, m->arena, m->shard_no, (dt_u32)id);
-	m->record = dt_reserve_in(
-	    m, b, m->shard_at + dt_spec_data(m->arena, (dt_u32)id),
-	    m->arena->plan.spec_bytes, m->clause->rec_bytes, DTRACEDROP_SPEC);
-	if (!m->record)
-		return;
+	if (m->clause->flags & DT_CLAUSE_RECORDS) {
+		b = dt_spec_buffer(m->base, m->arena, m->shard_no, (dt_u32)id);
+		m->record = dt_reserve_in(
+		    m, b, m->shard_at + dt_spec_data(m->arena, (dt_u32)id),
+		    m->arena->plan.spec_bytes, m->clause->rec_bytes,
+		    DTRACEDROP_SPEC);
+		if (!m->record)
+			return;
+	}
 	m->spec = (dt_u32)id;
 	m->skip = 0;
 }
@@ -216,6 +219,7 @@ void dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 	m.base = base;
 	m.arena = arena;
 	m.session = dt_at(base, arena->session);
+	m.activity = &m.session->activity;
 	for (dt_u32 id = 1; id <= arena->plan.n_specs; id++) {
 		dt_u32 *word = &m.session->spec_state[id - 1];
 		dt_u32 old = __atomic_load_n(word, __ATOMIC_SEQ_CST);

@@ -145,10 +145,11 @@ dt_u64 dt_subr_copyoutstr(struct dt_mstate *m)
 
 	if (!s || !max)
 		return 0;
-	at = dt_new_string(m, s, len < max - 1 ? len : max - 1);
+	/* When max has no room for the terminating zero, none is written. */
+	at = dt_new_string(m, s, len);
 	if (at)
 		dt_copyout_bytes(m, dt_scratch(m, at), dt_arg(m, 1),
-				 (len < max - 1 ? len : max - 1) + 1);
+				 len < max ? len + 1 : max);
 	return 0;
 }
 

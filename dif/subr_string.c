@@ -144,7 +144,11 @@ dt_u64 dt_subr_strtok(struct dt_mstate *m)
 		m->strtok_pos = 0;
 		return 0;
 	}
-	m->strtok_pos = end < len ? end + 1 : end;
+	/*
+	 * The next call begins at this delimiter, which need not be in that
+	 * call's set.
+	 */
+	m->strtok_pos = end;
 	return dt_new_string(m, rest + at, end - at);
 }
 

@@ -204,8 +204,7 @@ dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index)
 	case DIF_VAR_args:
 		return dt_probe_arg(m, index);
 	case DIF_VAR_uregs:
-		if (index <= 0xffffffffu && m->host->has_target &&
-		    m->ops->var &&
+		if (index <= 0xffffffffu && m->ops->var &&
 		    m->ops->var(m->host, id, (dt_u32)index, &v) == 0)
 			return v;
 		break;

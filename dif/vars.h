@@ -84,7 +84,8 @@
 
 /*
  * uregs[] of a 64-bit x86 process: D name, index. The order is that of illumos'
- * <sys/regset.h>; the second table gives other names to some of them.
+ * <sys/regset.h>; the second table gives other names to some of them. The 32-bit names
+ * mean the full 64-bit registers, as in illumos.
  */
 #define DIF_UREGS_AMD64(X) /* X(name, index) */ \
 	X(R_R15,     0) X(R_R14,     1) X(R_R13,     2) X(R_R12,     3) \
@@ -96,7 +97,10 @@
 	X(R_ES,     24) X(R_DS,     25) X(R_FSBASE, 26) X(R_GSBASE, 27)
 #define DIF_UREG_ALIASES_AMD64(X) \
 	X(R_PC,     17) X(R_SP,     20) X(R_FP,     10) X(R_PS,     19) \
-	X(R_R0,     14) X(R_R1,     12)
+	X(R_R0,     14) X(R_R1,     12)                                 \
+	X(R_EAX,    14) X(R_EBX,    11) X(R_ECX,    13) X(R_EDX,    12) \
+	X(R_ESI,     9) X(R_EDI,     8) X(R_EBP,    10) X(R_ESP,    20) \
+	X(R_EIP,    17) X(R_EFL,    19) X(R_UESP,   20)
 #define DIF_UREGS_AMD64_N 28
 /* clang-format on */
 

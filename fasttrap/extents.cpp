@@ -82,8 +82,11 @@ private:
     {
         TargetAddr there =
             next + static_cast<std::uint64_t>(std::int64_t{seen.displacement});
-        if (seen.is(Glance::branch))
+        if (seen.is(Glance::branch)) {
             into_.targets.add(there);
+            if (there == at_ + function_)
+                take_back_to_start(here);
+        }
         if (seen.is(Glance::address)) {
             into_.targets.add(there); // nothing happens when it is data elsewhere
             if (seen.is(Glance::takes_address))
@@ -98,6 +101,16 @@ private:
         indirect_ |= seen.is(Glance::jump_table) || seen.is(Glance::jump_register);
         by_table_ |= seen.is(Glance::jump_table) || (seen.is(Glance::jump_register) &&
                                                      n_since_load_ <= dispatch_window);
+    }
+
+    // Notes a jump back to the function's start. A call is not one: it enters the
+    // function.
+    void take_back_to_start(TargetAddr here)
+    {
+        auto insn = arch_.decode(text_.subspan(here - at_), here);
+        if (insn &&
+            (insn->flow == ControlFlow::jump || insn->flow == ControlFlow::branch))
+            into_.back_to_start.push_back({insn->target, insn->next()});
     }
 
     void close_function(std::uint64_t end)
@@ -180,6 +193,8 @@ void Sweep::join(Sweep&& other)
     named.insert(named.end(), other.named.begin(), other.named.end());
     std::move(other.dispatches.begin(), other.dispatches.end(),
               std::back_inserter(dispatches));
+    back_to_start.insert(back_to_start.end(), other.back_to_start.begin(),
+                         other.back_to_start.end());
 }
 
 void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
@@ -190,8 +205,9 @@ void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
 
 ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read)
     : targets_(std::move(swept.targets)), instructions_(std::move(swept.instructions)),
-      sections_(known.sections)
+      sections_(known.sections), back_to_start_(std::move(swept.back_to_start))
 {
+    std::sort(back_to_start_.begin(), back_to_start_.end());
     for (const CodeStart& start : known.starts)
         targets_.add(start.at);
     for (const CodeRange& section : sections_) { // nobody's window reaches into one
@@ -269,6 +285,16 @@ bool ExtentMap::read_table(const Dispatch& dispatch, TargetAddr table, TargetAdd
         inside |= dispatch.function < target && target < dispatch.end;
     }
     return inside;
+}
+
+TargetAddr ExtentMap::loop_end(TargetAddr function) const
+{
+    auto after = std::upper_bound(
+        back_to_start_.begin(), back_to_start_.end(), function,
+        [](TargetAddr at, const BackToStart& back) { return at < back.function; });
+    return after != back_to_start_.begin() && std::prev(after)->function == function
+               ? std::prev(after)->end
+               : TargetAddr{};
 }
 
 bool ExtentMap::is_restartable(TargetAddr at) const

@@ -89,6 +89,12 @@ struct Dispatch {
     bool by_table = false;             // a jump that is no tail call
 };
 
+// A direct jump or branch within a function to its own first instruction.
+struct BackToStart {
+    TargetAddr function, end; // of the branch
+    auto operator<=>(const BackToStart&) const = default;
+};
+
 // What a sweep of some of a module's text found.
 struct Sweep {
     Sweep(TargetAddr begin, std::uint64_t n_bytes)
@@ -99,6 +105,7 @@ struct Sweep {
     AddressSet instructions;
     std::vector<TargetAddr> named; // by constants: perhaps addresses
     std::vector<Dispatch> dispatches;
+    std::vector<BackToStart> back_to_start;
     void join(Sweep&& other);
 };
 
@@ -132,6 +139,9 @@ public:
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // O(1): at any instruction of the text.
     Extent extent(TargetAddr at) const;
+    // Returns the end of the last branch that leads back to the function's first
+    // instruction, or 0 if there is none.
+    TargetAddr loop_end(TargetAddr function) const;
     // In a restartable sequence, which each stop in it would begin anew, for ever; or right
     // before one: the stop behind that instruction is in it.
     bool is_restartable(TargetAddr at) const;
@@ -149,6 +159,7 @@ private:
     std::vector<TargetAddr> tables_;  // all candidates: where one starts another ends
     std::vector<CodeRange> doubtful_; // ascending
     std::vector<CodeRange> sections_; // ascending
+    std::vector<BackToStart> back_to_start_; // ascending
 };
 
 } // namespace dt

@@ -103,7 +103,7 @@ private:
     void take_indirect(std::uint32_t offset)
     {
         if (++n_indirect_ > max_indirect) {
-            sites_.unresolved_jumps.push_back(offset);
+            add_unresolved(offset);
             return;
         }
         IndirectJump jump = arch_.classify_jump(code_);
@@ -123,7 +123,13 @@ private:
             sites_.tables.push_back(std::move(table));
             return;
         }
+        add_unresolved(offset);
+    }
+
+    void add_unresolved(std::uint32_t offset)
+    {
         sites_.unresolved_jumps.push_back(offset);
+        sites_.returns.push_back({ReturnSite::unresolved, offset, {}});
     }
 
     bool read_bytes(TargetAddr from, std::span<std::byte> into) const

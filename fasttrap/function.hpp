@@ -9,11 +9,13 @@
 //                Entries that lie between instructions are data in text and are taken
 //                out again.
 //   tail call    every other indirect jump whose address does not come out of an
-//   indexed
-//                table: jmp *%rax, jmp *8(%rax), jmp *got(%rip)
-//   unresolved   it comes out of an indexed table (computed goto) that could not be
-//   read;
-//                taken for neither
+//                indexed table: jmp *%rax, jmp *8(%rax), jmp *got(%rip)
+//   unresolved   it comes out of an indexed table (computed goto) that could not be read
+//
+// The last two are guesses: a computed goto without an index looks like a tail call. A
+// return probe therefore has a site at both and decides when the jump is about to run.
+// The destination is known then, and the jump is a return if it leads out of the
+// function.
 //
 // An entry probe needs none of this: it decodes one instruction. `endbr64` needs no
 // special place either, a breakpoint on it is taken after the landing was checked.
@@ -39,7 +41,8 @@ struct ReturnSite {
         ret,           // ret, ret n, rep ret
         tail_jump,     // jmp out of the function
         tail_branch,   // jcc or loop out of the function: returns when it is taken
-        tail_indirect, // jmp through a register or memory
+        tail_indirect, // jmp through a register or memory; perhaps a tail call
+        unresolved,    // jmp through an entry of a table that could not be read
     } kind = ret;
     std::uint32_t offset = 0;
     TargetAddr

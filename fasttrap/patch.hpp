@@ -69,6 +69,11 @@ struct PatchSite {
     std::uint32_t site = 0; // what the head says; any number
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
+    // For a function's entry that is also the head of a loop: the end of the last
+    // branch that leads back to it from its own function. If the window contains all
+    // such branches, their copies continue after the site's head. 0 if there are none,
+    // or if they should fire.
+    TargetAddr loop_end;
 };
 
 // clang-format off
@@ -89,6 +94,7 @@ std::string_view text_of(PatchForm form);
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // probed
+    bool led_past = false; // branches in the window to this instruction skip the head
 };
 
 struct Window {
@@ -239,6 +245,8 @@ public:
 
 private:
     Result<Ok> put_trampoline(const Window& window, TargetAddr at, TargetAddr area);
+    std::optional<TargetAddr> past_head(const Window& window,
+                                        const Instruction& branch) const;
     void put_original(const Window& window);
     void put_jump_over(const Window& window, std::size_t offset, TargetAddr to);
     Result<Ok> put_first_jump(const Window& window, TargetAddr to);

@@ -131,6 +131,24 @@ void PatchBuilder::put_original(const Window& window)
     append(window.kept, window.n_kept);
 }
 
+// Returns where a branch of the window that skips a head continues. If two heads are at
+// one instruction, the first is skipped and the second fires.
+std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
+                                                  const Instruction& branch) const
+{
+    if (branch.flow != ControlFlow::jump && branch.flow != ControlFlow::branch)
+        return std::nullopt;
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+        if (!window.insns[i].led_past || moved_[i].from != branch.target)
+            continue;
+        if (window.insns[i].insn.length != 0)
+            return moved_[i].to;
+        if (i + 1 < moved_.size())
+            return moved_[i + 1].head;
+    }
+    return std::nullopt;
+}
+
 Result<Ok> PatchBuilder::put_trampoline(const Window& window, TargetAddr at,
                                         TargetAddr area)
 {
@@ -151,7 +169,10 @@ Result<Ok> PatchBuilder::put_trampoline(const Window& window, TargetAddr at,
         moved_.push_back(moved);
         if (w.insn.length == 0)
             continue;
-        if (Result<Ok> put = arch.relocate(w.insn, code_); !put)
+        Instruction insn = w.insn;
+        if (auto past = past_head(window, insn))
+            insn.target = *past;
+        if (Result<Ok> put = arch.relocate(insn, code_); !put)
             return put.error();
     }
     if (falls_through(arch, window))

@@ -13,6 +13,7 @@ namespace dt {
 namespace {
 
 constexpr std::size_t max_back_bytes = 65536;
+constexpr std::uint64_t max_loop_bytes = 48; // of a loop that a window is lengthened for
 
 class Planner {
 public:
@@ -62,10 +63,33 @@ private:
         if (run_.insns.empty())
             return run_.reason;
         if (run_.end(head) - head >= arch_.jump_bytes) {
+            const bool led_past = reach_loop_end(site, head);
             open(head, site.site);
-            return into_itself();
+            if (std::string_view why = into_itself(); !why.empty())
+                return why;
+            for (WindowInsn& insn : plan_.windows.back().insns)
+                insn.led_past = led_past && insn.site && insn.insn.at == head;
+            return {};
         }
         return reach_back(site, head);
+    }
+
+    // Extends run_ to the branches that lead back to the site. Returns false if there
+    // are none, or if not all instructions in between may be moved.
+    bool reach_loop_end(const PatchSite& site, TargetAddr head)
+    {
+        if (site.loop_end <= head || site.loop_end > site.end)
+            return false;
+        if (site.loop_end <= run_.end(head))
+            return true;
+        const std::uint64_t loop_bytes = site.loop_end - head;
+        if (loop_bytes <= max_loop_bytes) {
+            run_.forward(head, site.end, head, loop_bytes - arch_.jump_bytes);
+            if (!run_.insns.empty() && run_.end(head) >= site.loop_end)
+                return true;
+        }
+        run_.forward(head, site.end, head);
+        return false;
     }
 
     // A window of run_, whose instruction at head is the site's.

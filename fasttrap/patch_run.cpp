@@ -2,6 +2,7 @@
 #include "fasttrap/patch_run.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dt {
 
@@ -103,6 +104,7 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     WindowInsn bare;
     bare.insn.at = head;
     bare.site = found->site;
+    bare.led_past = std::exchange(found->led_past, false);
     found->site = site.site;
     if (window.second != 0 &&
         found - window.insns.begin() < static_cast<std::ptrdiff_t>(window.second))

@@ -7,17 +7,17 @@
  * a consumer asks for by ioctls, and keeps the consumer, its buffers filling, until dtrace -a
  * claims it for its open file. There is one, once.
  *
- * Functions lie elsewhere after each boot, so the file has their names; a kprobe that is
- * registered disabled tells where one is. What cannot be attached is told in the kernel's log.
+ * Addresses of functions differ after each boot, so the file has the names of the functions.
+ * A probe that cannot be attached is reported in the kernel's log.
  * The file is root's as much as the module is; it is distrusted all the same.
  */
 #include "kmod/consumer.h"
 
 #include "kmod/stable.h"
+#include "kmod/symbols.h"
 
 #include <linux/fs.h>
 #include <linux/kernel_read_file.h>
-#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -119,22 +119,10 @@ static int dt_enable_all(struct dt_consumer *c, const struct dt_parts *p)
 	return 0;
 }
 
-static u64 dt_symbol(const char *name)
-{
-	struct kprobe probe = {.symbol_name = name, .flags = KPROBE_FLAG_DISABLED};
-	u64 address;
-
-	if (register_kprobe(&probe))
-		return 0;
-	address = (u64)probe.addr;
-	unregister_kprobe(&probe);
-	return address;
-}
-
 /* Where its function lies now. */
 static int dt_place_now(struct dtk_site *site, const char *name)
 {
-	u64 address = *name ? dt_symbol(name) : 0;
+	u64 address = *name ? dt_kernel_symbol(name) : 0;
 
 	switch (site->kind) {
 	case DTK_FBT_ENTRY:

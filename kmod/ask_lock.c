@@ -6,6 +6,7 @@
 #include "kmod/ask_lock.h"
 
 #include "dif/subrs.h"
+#include "kmod/consumer.h"
 
 #include <linux/bits.h>
 #include <linux/mutex.h>
@@ -34,6 +35,8 @@ enum {
 static int dt_word(const void *at, u64 *value, u64 *bad)
 {
 	*bad = (u64)at;
+	if (!dt_may_read((u64)at, sizeof(*value)))
+		return -1;
 	return copy_from_kernel_nofault(value, at, sizeof(*value)) ? -1 : 0;
 }
 

@@ -30,6 +30,16 @@ static inline void dt_forbid_writing(struct vm_area_struct *vma)
 #endif
 }
 
+/* It cannot be made larger, and is not part of core dumps. */
+static inline void dt_mapping_is_fixed(struct vm_area_struct *vma)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+#else
+	vma->vm_flags |= VM_DONTEXPAND | VM_DONTDUMP;
+#endif
+}
+
 /* The parameters of a uprobe_consumer's filter. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #define DT_UPROBE_FILTER_PARAMETERS struct uprobe_consumer *uc, struct mm_struct *mm

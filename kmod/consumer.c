@@ -20,7 +20,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#define DT_MAX_DOF (64u << 20)
+#define DT_MAX_DOF (4u << 20) /* a firing runs as long as its clauses are */
 #define DT_MAX_ELEMENTS (1u << 20)
 #define DT_MAX_NAMES (256u << 20)
 
@@ -30,7 +30,7 @@ MODULE_PARM_DESC(destructive, "D programs may use destructive actions (with dtra
 
 struct dt_consumer *dt_consumer_make(void)
 {
-	struct dt_consumer *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	struct dt_consumer *c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 
 	if (!c)
 		return NULL;
@@ -43,8 +43,9 @@ struct dt_consumer *dt_consumer_make(void)
 
 void dt_consumer_free(struct dt_consumer *c)
 {
-	dt_unwind_free(c->unwind);
+	dt_unwind_free(c);
 	vfree(c->arena);
+	dt_memory_give(c, c->memory_bytes);
 	kfree(c);
 }
 
@@ -64,6 +65,9 @@ static int dt_config_check(struct dt_arena_config *config)
 
 	if (may != DT_OPT_UNSET && may && !READ_ONCE(dt_destructive))
 		return -EACCES;
+	if (config->options[DTRACEOPT_strsize] != DT_OPT_UNSET &&
+	    config->options[DTRACEOPT_strsize] > DTK_MAX_STRSIZE)
+		return -E2BIG;
 	if (config->max_probes > 1u << 22 || config->max_ecbs > 1u << 23 ||
 	    config->max_clauses > 1u << 18 || config->max_vars > 1u << 16 ||
 	    config->heap_bytes > 1ull << 32 || config->globals_bytes > 1ull << 30 ||
@@ -71,6 +75,7 @@ static int dt_config_check(struct dt_arena_config *config)
 		return -E2BIG;
 	/* Two more, for NMIs and while one is drained. */
 	config->n_shards = min(nr_cpu_ids + 2, (u32)DT_MAX_SHARDS);
+	config->n_private = 0; /* no target maps any of it */
 	config->n_cpus = nr_cpu_ids;
 	config->has_float = 0;
 	config->has_kernel = 1;
@@ -81,18 +86,18 @@ static int dt_config_check(struct dt_arena_config *config)
 int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a)
 {
 	int error = dt_config_check(&a->config);
+	void *arena;
 
 	if (error)
 		return error;
 	dt_arena_layout(&a->config, &a->program_bytes, &a->total_bytes);
-	if (a->total_bytes / PAGE_SIZE > totalram_pages() / 2)
+	arena = dt_make_pages(c, a->total_bytes);
+	if (!arena)
 		return -ENOMEM;
-	c->arena = vmalloc_user(a->total_bytes);
-	if (!c->arena)
-		return -ENOMEM;
-	dt_arena_init(c->arena, &a->config);
+	dt_arena_init(arena, &a->config);
 	c->program_bytes = a->program_bytes;
 	c->total_bytes = a->total_bytes;
+	smp_store_release(&c->arena, arena); /* mmap() looks without the mutex */
 	return 0;
 }
 
@@ -125,7 +130,7 @@ long dt_load_program(struct dt_consumer *c, struct dtk_load __user *user)
 		kfree(l);
 		return -E2BIG;
 	}
-	dof = vmemdup_user((void __user *)l->dof, l->bytes);
+	dof = dt_copy_in(c, l->dof, l->bytes);
 	if (IS_ERR(dof)) {
 		kfree(l);
 		return PTR_ERR(dof);
@@ -135,7 +140,7 @@ long dt_load_program(struct dt_consumer *c, struct dtk_load __user *user)
 		error = -EINVAL;
 	if (copy_to_user(user, l, sizeof(*l)))
 		error = -EFAULT;
-	kvfree(dof);
+	dt_free(c, dof, l->bytes);
 	kfree(l);
 	return error;
 }
@@ -176,13 +181,13 @@ long dt_add_probes(struct dt_consumer *c, struct dtk_list *list)
 		return -E2BIG;
 	if (!list->bytes)
 		return list->n ? -EINVAL : 0;
-	names = vmemdup_user((void __user *)list->at, list->bytes);
+	names = dt_copy_in(c, list->at, list->bytes);
 	if (IS_ERR(names))
 		return PTR_ERR(names);
 	error = names[list->bytes - 1] ? -EINVAL
 				       : dt_names_add(c, names, names + list->bytes, list->n,
 						      &list->n_done);
-	kvfree(names);
+	dt_free(c, names, list->bytes);
 	return error;
 }
 
@@ -195,7 +200,9 @@ long dt_add_ecbs(struct dt_consumer *c, struct dtk_list *list)
 
 	if (list->n > DT_MAX_ELEMENTS || list->bytes != list->n * sizeof(*ecbs))
 		return -E2BIG;
-	ecbs = vmemdup_user((void __user *)list->at, list->bytes);
+	if (!list->n)
+		return 0;
+	ecbs = dt_copy_in(c, list->at, list->bytes);
 	if (IS_ERR(ecbs))
 		return PTR_ERR(ecbs);
 	for (i = 0; i < list->n && !error; i++) {
@@ -207,7 +214,7 @@ long dt_add_ecbs(struct dt_consumer *c, struct dtk_list *list)
 		list->n_done = i + !error;
 		cond_resched();
 	}
-	kvfree(ecbs);
+	dt_free(c, ecbs, list->bytes);
 	return error;
 }
 
@@ -276,7 +283,9 @@ long dt_attach(struct dt_consumer *c, struct dtk_list *list)
 
 	if (list->n > DT_MAX_ELEMENTS || list->bytes != list->n * sizeof(*sites))
 		return -E2BIG;
-	sites = vmemdup_user((void __user *)list->at, list->bytes);
+	if (!list->n)
+		return 0;
+	sites = dt_copy_in(c, list->at, list->bytes);
 	if (IS_ERR(sites))
 		return PTR_ERR(sites);
 	for (i = 0; i < list->n; i++)
@@ -287,6 +296,6 @@ long dt_attach(struct dt_consumer *c, struct dtk_list *list)
 		list->n_done += !sites[i].error;
 	if (copy_to_user((void __user *)list->at, sites, list->bytes))
 		error = -EFAULT;
-	kvfree(sites);
+	dt_free(c, sites, list->bytes);
 	return error;
 }

@@ -31,8 +31,9 @@ struct dt_uprobe;
 
 struct dt_consumer {
 	struct mutex lock;
-	void *arena; /* null: none yet */
+	void *arena; /* null: none yet; published with release order, its sizes before it */
 	u64 program_bytes, total_bytes;
+	u64 memory_bytes; /* memory.c: what it has taken */
 	u32 slot, generation; /* fbt_return.c */
 	struct dt_fbt *fbt;
 	struct dt_syscalls *syscalls;
@@ -43,6 +44,22 @@ struct dt_consumer {
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
 	struct dt_consumer *replaced; /* the file's before it claimed this one, or null */
 };
+
+/* --- memory.c: with the consumer's mutex held, or before others know it --- */
+/* Counts memory that lives as long as the consumer. -ENOMEM: there is too much of it. */
+int dt_memory_take(struct dt_consumer *c, u64 bytes);
+void dt_memory_give(struct dt_consumer *c, u64 bytes);
+/* Zeroed memory, counted; null if there is none. dt_free() takes the same size. */
+void *dt_make(struct dt_consumer *c, u64 bytes);
+void dt_free(struct dt_consumer *c, void *made, u64 bytes);
+/* The same in pages that may be mapped, for vfree() and dt_memory_give(). */
+void *dt_make_pages(struct dt_consumer *c, u64 bytes);
+/* A copy of what the caller passes, for dt_free(); or an error pointer. */
+void *dt_copy_in(struct dt_consumer *c, u64 from, u64 bytes);
+
+/* --- bring_in.c --- */
+/* Brings in memory of the current process. False: it is not there, or may never come. */
+bool dt_bring_in(unsigned long addr, unsigned long bytes);
 
 /* --- consumer.c --- */
 struct dt_consumer *dt_consumer_make(void);
@@ -92,6 +109,16 @@ struct dt_context {
 /* In any context, NMI too. */
 void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 	      u32 n_args);
+/*
+ * Marks this CPU as being in a probe, and turns interrupts off. Returns false,
+ * and does neither, if the CPU was in a probe already. Until dt_firing_end()
+ * dt_kfire_held() may be called, and kernel functions that run on this CPU
+ * fire no probe.
+ */
+bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags);
+void dt_firing_end(unsigned long flags);
+void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
+		   u32 n_args);
 /* What could not even try to record itself, by DTRACEDROP_*. */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /* Brings in memory of the process, where the probe may wait for that. False: it did not. */
@@ -102,6 +129,8 @@ void dt_identify(struct dt_host *host);
 
 /* --- host.c --- */
 extern const struct dt_host_ops dt_kernel_ops;
+/* May these bytes of the kernel's memory be read? Not where they may be a device's registers. */
+bool dt_may_read(u64 addr, u64 bytes);
 
 /* --- providers: with the consumer's mutex held --- */
 /* Each site's error is set. */

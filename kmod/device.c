@@ -7,6 +7,7 @@
 #include "kmod/consumer.h"
 
 #include "kmod/compat.h"
+#include "kmod/symbols.h"
 #include "kmod/unwind.h"
 
 #include <linux/capability.h>
@@ -114,14 +115,21 @@ static long dt_do_ioctl(struct dt_consumer *c, unsigned int cmd, void __user *us
 
 static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	struct dt_consumer *c = READ_ONCE(file->private_data), *claimed = NULL;
+	struct dt_consumer *c, *claimed = NULL;
 	long result;
 
-	if (mutex_lock_interruptible(&c->lock))
-		return -EINTR;
+	/* Another thread may have claimed meanwhile; the replaced consumer does nothing any more. */
+	for (;;) {
+		c = READ_ONCE(file->private_data);
+		if (mutex_lock_interruptible(&c->lock))
+			return -EINTR;
+		if (c == READ_ONCE(file->private_data))
+			break;
+		mutex_unlock(&c->lock);
+	}
 	if (cmd != DTK_CLAIM)
 		result = dt_do_ioctl(c, cmd, (void __user *)arg);
-	else if (c->arena || file->private_data != c)
+	else if (c->arena)
 		result = -EEXIST;
 	else
 		result = dt_anonymous_claim((void __user *)arg, &claimed);
@@ -133,12 +141,23 @@ static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	return result;
 }
 
+static int dt_map_pages(struct vm_area_struct *vma, const void *from)
+{
+	unsigned long at;
+	int error = 0;
+
+	for (at = vma->vm_start; at < vma->vm_end && !error; at += PAGE_SIZE, from += PAGE_SIZE)
+		error = vm_insert_page(vma, at, vmalloc_to_page(from));
+	return error;
+}
+
 static int dt_map(struct dt_consumer *c, struct vm_area_struct *vma)
 {
 	u64 begin = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u64 end = begin + (vma->vm_end - vma->vm_start);
+	const void *arena = smp_load_acquire(&c->arena); /* its sizes are set before it */
 
-	if (!c->arena)
+	if (!arena)
 		return -ENXIO;
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
 		return -EINVAL;
@@ -151,12 +170,13 @@ static int dt_map(struct dt_consumer *c, struct vm_area_struct *vma)
 			return -EINVAL;
 		dt_forbid_writing(vma);
 	}
-	return remap_vmalloc_range(vma, c->arena, vma->vm_pgoff);
+	dt_mapping_is_fixed(vma);
+	return dt_map_pages(vma, arena + begin);
 }
 
 static int dt_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	return dt_map(file->private_data, vma);
+	return dt_map(READ_ONCE(file->private_data), vma);
 }
 
 static const struct file_operations dt_operations = {
@@ -177,10 +197,13 @@ static struct miscdevice dt_device = {
 
 static int __init dt_begin(void)
 {
-	int error = dt_tracepoints_begin();
+	int error = dt_symbols_begin();
 
 	if (error)
 		return error;
+	error = dt_tracepoints_begin();
+	if (error)
+		goto without_tracepoints;
 	error = dt_timers_begin();
 	if (error)
 		goto without_timers;
@@ -199,6 +222,8 @@ without_fbt:
 	dt_timers_end();
 without_timers:
 	dt_tracepoints_end();
+without_tracepoints:
+	dt_symbols_end();
 	return error;
 }
 
@@ -210,6 +235,7 @@ static void __exit dt_end(void)
 	dt_timers_end();
 	dt_tracepoints_end();
 	dt_returns_end();
+	dt_symbols_end();
 }
 
 module_init(dt_begin);

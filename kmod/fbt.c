@@ -10,12 +10,15 @@
  * What lies in a module that goes is taken off before another one can come to its place.
  *
  * ftrace itself knows which functions it cannot be put into; each is tried on an ops that
- * is never registered. Of this module no function is one: it is compiled without.
+ * is never registered. It cannot be put into this module's own functions, which
+ * are compiled without ftrace's entries. The kernel's list of functions that
+ * kprobes must not probe is respected, too (symbols.c).
  */
 #include "kmod/consumer.h"
 
 #include "kmod/compat.h"
 #include "kmod/stable.h"
+#include "kmod/symbols.h"
 
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
@@ -31,6 +34,8 @@ struct dt_function {
 	u32 entry, ret;	  /* probes, 0: none */
 	struct dt_place_of_stable *stable;
 };
+
+#define DT_STABLES_OF_FUNCTION 64 /* all of them are looked at when it is called */
 
 struct dt_functions {
 	struct dt_functions *smaller; /* the one before */
@@ -105,9 +110,10 @@ static void dt_fbt_fire(unsigned long ip, unsigned long parent_ip, struct ftrace
 		dt_return_expect(fbt->consumer, probe, NULL, regs);
 }
 
-static struct dt_functions *dt_functions_make(u32 bits, struct dt_functions *smaller)
+static struct dt_functions *dt_functions_make(struct dt_consumer *c, u32 bits,
+					      struct dt_functions *smaller)
 {
-	struct dt_functions *f = kvzalloc(struct_size(f, at, 1ull << bits), GFP_KERNEL);
+	struct dt_functions *f = dt_make(c, struct_size(f, at, 1ull << bits));
 	u32 i;
 
 	if (!f)
@@ -134,7 +140,7 @@ static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 		bits++;
 	if (f && bits == f->bits)
 		return 0;
-	f = dt_functions_make(bits, f);
+	f = dt_functions_make(fbt->consumer, bits, f);
 	if (!f)
 		return -ENOMEM;
 	smp_store_release(&fbt->functions, f);
@@ -158,12 +164,13 @@ static unsigned long dt_call_site(unsigned long function)
 	return !dt_is_call_site(code) && dt_is_call_site(code + 4) ? function + 4 : function;
 }
 
-/* Can ftrace be put there? */
+/* Returns 0 if ftrace can be put there and is allowed to. */
 static int dt_try(struct ftrace_ops *trial, unsigned long ip)
 {
 	unsigned long at = ip;
+	int error = ftrace_set_filter_ips(trial, &at, 1, 0, 1);
 
-	return ftrace_set_filter_ips(trial, &at, 1, 0, 1);
+	return !error && dt_is_forbidden(ip) ? -EPERM : error;
 }
 
 static void dt_fbt_nothing(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
@@ -173,7 +180,7 @@ static void dt_fbt_nothing(unsigned long ip, unsigned long parent_ip, struct ftr
 
 static struct dt_fbt *dt_fbt_make(struct dt_consumer *c)
 {
-	struct dt_fbt *fbt = kzalloc(sizeof(*fbt), GFP_KERNEL);
+	struct dt_fbt *fbt = kzalloc(sizeof(*fbt), GFP_KERNEL_ACCOUNT);
 
 	if (!fbt)
 		return NULL;
@@ -186,10 +193,17 @@ static struct dt_fbt *dt_fbt_make(struct dt_consumer *c)
 	return fbt;
 }
 
-static int dt_stable_set(struct dt_function *function, const struct dtk_site *site)
+static int dt_stable_set(struct dt_consumer *c, struct dt_function *function,
+			 const struct dtk_site *site)
 {
-	struct dt_place_of_stable *place = kzalloc(sizeof(*place), GFP_KERNEL);
+	struct dt_place_of_stable *place;
+	u32 n = 0;
 
+	for (place = function->stable; place; place = place->next)
+		n++;
+	if (n == DT_STABLES_OF_FUNCTION)
+		return -EUSERS;
+	place = dt_make(c, sizeof(*place));
 	if (!place)
 		return -ENOMEM;
 	place->row = &dt_stables[site->where];
@@ -205,7 +219,7 @@ static int dt_function_set(struct dt_fbt *fbt, const struct dtk_site *site, unsi
 	int error = 0;
 
 	if (site->kind == DTK_STABLE_ROW)
-		error = dt_stable_set(function, site);
+		error = dt_stable_set(fbt->consumer, function, site);
 	else
 		WRITE_ONCE(*(site->kind == DTK_FBT_ENTRY ? &function->entry : &function->ret),
 			   site->probe);
@@ -274,10 +288,12 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 			error = dt_returns_join(c);
 	if (!c->fbt)
 		c->fbt = dt_fbt_make(c);
-	ips = kvmalloc_array(n, sizeof(*ips), GFP_KERNEL);
+	ips = dt_make(c, n * sizeof(*ips));
 	mutex_lock(&dt_fbts_lock);
 	if (!error && (!c->fbt || !ips || dt_functions_reserve(c->fbt, n)))
 		error = -ENOMEM;
+	if (!error)
+		error = dt_forbidden_read();
 	if (!error) {
 		n_ips = dt_fbt_choose(c->fbt, sites, n, ips);
 		if (n_ips)
@@ -287,11 +303,11 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 	for (i = 0; i < n && error; i++)
 		if (!sites[i].error)
 			sites[i].error = error;
-	kvfree(ips);
+	dt_free(c, ips, n * sizeof(*ips));
 }
 
 /* The last table has all of them. */
-static void dt_free_stables(struct dt_functions *f)
+static void dt_free_stables(struct dt_consumer *c, struct dt_functions *f)
 {
 	struct dt_place_of_stable *place, *next;
 	u32 i;
@@ -299,7 +315,7 @@ static void dt_free_stables(struct dt_functions *f)
 	for (i = 0; f && i < 1u << f->bits; i++)
 		for (place = f->at[i].stable; place; place = next) {
 			next = place->next;
-			kfree(place);
+			dt_free(c, place, sizeof(*place));
 		}
 }
 
@@ -307,8 +323,10 @@ void dt_fbt_detach(struct dt_consumer *c)
 {
 	struct dt_functions *f, *next;
 
-	if (!c->fbt)
+	if (!c->fbt) {
+		dt_returns_leave(c); /* the rest could not be allocated */
 		return;
+	}
 	mutex_lock(&dt_fbts_lock);
 	list_del(&c->fbt->list);
 	mutex_unlock(&dt_fbts_lock);
@@ -316,10 +334,10 @@ void dt_fbt_detach(struct dt_consumer *c)
 		unregister_ftrace_function(&c->fbt->ops);
 	dt_returns_leave(c);
 	ftrace_free_filter(&c->fbt->ops);
-	dt_free_stables(c->fbt->functions);
+	dt_free_stables(c, c->fbt->functions);
 	for (f = c->fbt->functions; f; f = next) {
 		next = f->smaller;
-		kvfree(f);
+		dt_free(c, f, struct_size(f, at, 1ull << f->bits));
 	}
 	kfree(c->fbt);
 	c->fbt = NULL;
@@ -347,6 +365,7 @@ static int dt_fbt_module_event(struct notifier_block *block, unsigned long event
 {
 	struct dt_fbt *fbt;
 
+	dt_forbidden_changed();
 	if (event != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
 	mutex_lock(&dt_fbts_lock);

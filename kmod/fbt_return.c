@@ -10,6 +10,16 @@
  * counted as lost. So are those of the idle loop, where RCU does not watch and the kernel
  * hooks nothing.
  *
+ * The hook's own returns must not be hooked: each would run through the hook, whose returns run
+ * through it, until the stack is full. Three rules see to that.
+ *
+ *   - Functions between the trampoline and our handler are on the kernel's list of functions that
+ *     kprobes may not touch, and have no probes (symbols.c).
+ *   - While our handler runs, or the hook is being set, this CPU is in a probe, so that
+ *     functions that are called there are not hooked.
+ *   - If a kernel had a function there that its list lacks, the hook stops where little of the
+ *     thread's stack is left, and counts the return as lost.
+ *
  * A return can come long after its consumer has gone. The instance knows the consumer by a
  * slot and the slot's generation; a slot is emptied, and handlers that saw it full are waited
  * for, before the consumer's memory is freed.
@@ -23,6 +33,7 @@
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/task_stack.h>
 #include <linux/string.h>
 
 static unsigned int returns = 16384;
@@ -69,17 +80,14 @@ static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs
 	return 0;
 }
 
-static int dt_returned(struct kretprobe_instance *instance, struct pt_regs *regs)
+/* Called with this CPU marked as being in a probe. */
+static void dt_fire_return(struct dt_consumer *c, struct kretprobe_instance *instance,
+			   const struct dt_pending *pending, const struct pt_regs *regs)
 {
-	const struct dt_pending *pending = (struct dt_pending *)instance->data;
-	const struct dt_slot_of_consumer *slot = &dt_joined[pending->slot];
-	struct dt_consumer *c = smp_load_acquire(&slot->consumer);
 	struct dt_context x = {};
 	u64 args[1 + DT_RETURN_ARGS], chosen[DT_STABLE_ARGS];
 	int n = 2;
 
-	if (!c || READ_ONCE(slot->generation) != pending->generation)
-		return 0;
 	/* Where in the function it returned is not known. */
 	args[0] = 0;
 	args[1] = regs->ax;
@@ -89,10 +97,25 @@ static int dt_returned(struct kretprobe_instance *instance, struct pt_regs *regs
 		n = pending->row->choose(args, chosen);
 	}
 	if (n < 0)
-		return 0;
+		return;
 	x.frame = regs->sp - 2; /* the caller has it now */
 	x.caller = get_kretprobe_retaddr(instance);
-	dt_kfire(c, &x, pending->probe, pending->row ? chosen : args, n);
+	dt_kfire_held(c, &x, pending->probe, pending->row ? chosen : args, n);
+}
+
+static int dt_returned(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	const struct dt_pending *pending = (struct dt_pending *)instance->data;
+	const struct dt_slot_of_consumer *slot = &dt_joined[pending->slot];
+	struct dt_consumer *c = smp_load_acquire(&slot->consumer);
+	unsigned long flags;
+
+	if (!c || READ_ONCE(slot->generation) != pending->generation)
+		return 0;
+	if (dt_firing_begin(c, &flags)) {
+		dt_fire_return(c, instance, pending, regs);
+		dt_firing_end(flags);
+	}
 	return 0;
 }
 
@@ -103,24 +126,40 @@ static struct kretprobe dt_hook = {
 	.data_size = sizeof(struct dt_pending),
 };
 
+/*
+ * The stack that must be left. A return through the hook takes some 500 bytes.
+ */
+#define DT_STACK_LEFT 3072
+
+/*
+ * Returns whether little stack is left. Interrupt stacks are not checked,
+ * because their addresses are not known to modules.
+ */
+static bool dt_stack_is_short(unsigned long sp)
+{
+	unsigned long left = sp - (unsigned long)task_stack_page(current);
+
+	return left < DT_STACK_LEFT;
+}
+
 void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *row,
 		      struct pt_regs *regs)
 {
 	struct dt_pending pending = {c->slot, c->generation, probe, 0, row,
-				     {regs->di, regs->si, regs->dx, regs->cx, regs->r8}}, *outer;
+				     {regs->di, regs->si, regs->dx, regs->cx, regs->r8}};
+	unsigned long flags;
 
-	if (!rcu_is_watching()) { /* the hook could not be asked for */
-		dt_lost(c, DTRACEDROP_RETURN);
+	if (!dt_firing_begin(c, &flags))
 		return;
+	/* The hook cannot have been set where RCU does not watch. */
+	if (rcu_is_watching() && !dt_stack_is_short(regs->sp)) {
+		this_cpu_write(dt_entered, &pending);
+		dt_hook.kp.pre_handler(&dt_hook.kp, regs);
+		this_cpu_write(dt_entered, NULL);
 	}
-	preempt_disable_notrace();
-	outer = this_cpu_read(dt_entered);
-	this_cpu_write(dt_entered, &pending);
-	dt_hook.kp.pre_handler(&dt_hook.kp, regs);
-	this_cpu_write(dt_entered, outer);
-	preempt_enable_notrace();
 	if (!pending.taken)
 		dt_lost(c, DTRACEDROP_RETURN);
+	dt_firing_end(flags);
 }
 
 static int dt_hook_make(void)

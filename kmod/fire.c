@@ -10,7 +10,8 @@
  * A uprobe comes in a thread that holds nothing, so that a page which its D reads and
  * that is not in memory can be waited for. The shard stays taken and the thread may wake up on
  * another CPU; what fires meanwhile takes one of the shards that are to spare. There are few
- * of these: when too many threads wait, one more has an invalid address.
+ * of these: when too many threads wait, one more has an invalid address. bring_in.c decides
+ * which pages are waited for.
  */
 #include "kmod/consumer.h"
 
@@ -18,7 +19,6 @@
 
 #include <linux/hardirq.h>
 #include <linux/irqflags.h>
-#include <linux/pagemap.h>
 #include <linux/percpu.h>
 #include <linux/sched.h>
 
@@ -58,7 +58,7 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes)
 		this_cpu_write(dt_firing, 0);
 		barrier();
 		raw_local_irq_enable();
-		there = !fault_in_readable((const char __user *)addr, bytes);
+		there = dt_bring_in(addr, bytes);
 		raw_local_irq_disable();
 		barrier();
 		this_cpu_write(dt_firing, 1);
@@ -67,22 +67,36 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes)
 	return there;
 }
 
-void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
-	      u32 n_args)
+/*
+ * Marks this CPU as being in a probe, with interrupts off. Returns false if it
+ * was in one already.
+ */
+bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags)
 {
-	unsigned long flags;
-	u32 cpu;
-
-	raw_local_irq_save(flags);
+	raw_local_irq_save(*flags);
 	if (this_cpu_read(dt_firing)) {
 		if (in_nmi())
 			dt_lost(c, DTRACEDROP_NMI);
-		raw_local_irq_restore(flags);
-		return;
+		raw_local_irq_restore(*flags);
+		return false;
 	}
 	this_cpu_write(dt_firing, 1);
 	barrier();
-	cpu = raw_smp_processor_id();
+	return true;
+}
+
+void dt_firing_end(unsigned long flags)
+{
+	barrier();
+	this_cpu_write(dt_firing, 0);
+	raw_local_irq_restore(flags);
+}
+
+void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
+		   u32 n_args)
+{
+	u32 cpu = raw_smp_processor_id();
+
 	x->consumer = c;
 	x->host.ops = &dt_kernel_ops;
 	x->host.arena = c->arena;
@@ -91,7 +105,15 @@ void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 
 	x->host.owner = DTK_OWNER_OF_CPU(cpu);
 	x->host.has_target = 1;
 	dt_fire(&x->host, probe, args, n_args);
-	barrier();
-	this_cpu_write(dt_firing, 0);
-	raw_local_irq_restore(flags);
+}
+
+void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
+	      u32 n_args)
+{
+	unsigned long flags;
+
+	if (!dt_firing_begin(c, &flags))
+		return;
+	dt_kfire_held(c, x, probe, args, n_args);
+	dt_firing_end(flags);
 }

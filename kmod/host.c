@@ -3,7 +3,8 @@
  * The engine's host in the kernel: memory, time, and what is known of the current task.
  *
  * An address below TASK_SIZE_MAX is the current process', any other the kernel's; both are
- * read by copies that may fail and never wait, so a page that is not there is a fault.
+ * read by copies that may fail and never wait, so a page that is not there is a fault. So is
+ * memory of the kernel that is mapped uncached: it may be a device's registers.
  */
 #include "kmod/consumer.h"
 
@@ -19,6 +20,8 @@
 
 #include <linux/cred.h>
 #include <linux/delay.h>
+#include <linux/percpu.h>
+#include <linux/pgtable.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/sched/signal.h>
@@ -48,10 +51,42 @@ static u64 dt_op_vtimestamp(struct dt_host *host)
 	return current->se.sum_exec_runtime + (since > 0 ? (u64)since : 0);
 }
 
+/*
+ * Returns false for memory that is mapped uncached or write-combining. Registers of devices are
+ * mapped so, and reading one can change what the device does. Memory that a driver shares with a
+ * device can be mapped so, too. The kernel's image and modules never are, which saves the walk.
+ * Interrupts are off: a page table that the walk reads is not freed before it ends, because whoever
+ * frees one waits until all CPUs have flushed their translations.
+ */
+static bool dt_is_cached(u64 addr)
+{
+	unsigned int level;
+	pte_t *pte;
+
+	if (addr >= __START_KERNEL_map && addr < MODULES_END)
+		return true;
+	pte = lookup_address(addr, &level);
+	return pte && pte_present(*pte) && !(pte_flags(*pte) & (_PAGE_PWT | _PAGE_PCD));
+}
+
+bool dt_may_read(u64 addr, u64 bytes)
+{
+	u64 page = addr & PAGE_MASK, last = (addr + bytes - 1) & PAGE_MASK;
+
+	if (!bytes || last < page)
+		return !bytes;
+	for (; dt_is_cached(page); page += PAGE_SIZE)
+		if (page == last)
+			return true;
+	return false;
+}
+
 static int dt_read(void *to, u64 addr, u64 bytes)
 {
 	if (addr < TASK_SIZE_MAX)
 		return copy_from_user_nofault(to, (const void __user *)addr, bytes) ? -1 : 0;
+	if (!dt_may_read(addr, bytes))
+		return -1;
 	return copy_from_kernel_nofault(to, (const void *)addr, bytes) ? -1 : 0;
 }
 
@@ -247,18 +282,39 @@ static int dt_op_stop(struct dt_host *host)
 	return dt_signal_soon(SIGSTOP);
 }
 
+#define DT_CHILL_EACH_NS 1000000000ull
 #define DT_CHILL_MAX_NS 500000000ull
+
+struct dt_chilled {
+	u64 since_ns; /* when the current second began */
+	u64 spent_ns; /* how long chill() has waited in it */
+};
+
+static DEFINE_PER_CPU(struct dt_chilled, dt_chilled);
+
+/* Waits with interrupts off. Returns -1 beyond half a second in each second of a CPU. */
+static int dt_chill(u64 now_ns, u64 ns)
+{
+	struct dt_chilled *chilled = this_cpu_ptr(&dt_chilled);
+
+	if (now_ns - chilled->since_ns > DT_CHILL_EACH_NS) {
+		chilled->since_ns = now_ns;
+		chilled->spent_ns = 0;
+	}
+	if (ns > DT_CHILL_MAX_NS || chilled->spent_ns + ns > DT_CHILL_MAX_NS)
+		return -1;
+	chilled->spent_ns += ns;
+	for (; ns > 1000000; ns -= 1000000)
+		udelay(1000);
+	ndelay(ns);
+	return 0;
+}
 
 static int dt_op_harm(struct dt_host *host, u32 action, u64 value)
 {
 	switch (action) {
 	case DTRACEACT_CHILL:
-		if (value > DT_CHILL_MAX_NS)
-			return -1;
-		for (; value > 1000000; value -= 1000000)
-			udelay(1000);
-		ndelay(value);
-		return 0;
+		return dt_chill(dt_op_timestamp(host), value);
 	case DTRACEACT_PANIC:
 		panic("dtrace: panic action");
 	default:

@@ -35,7 +35,9 @@
 
 #define DTK_DEVICE "/dev/dtrace"
 /* Of what is below, of the rows of kmod/stable.h and of what the engine takes: one more with each change. */
-#define DTK_ABI 4
+#define DTK_ABI 5
+
+#define DTK_MAX_STRSIZE (64u << 10) /* the kernel's interrupts are off while a string is copied */
 
 struct dtk_info {
 	dt_u32 abi;		    /* DTK_ABI */
@@ -127,12 +129,21 @@ struct dtk_uprobe {
 	dt_u64 offset; /* in the file */
 	dt_u64 semaphore; /* of 16 bits, in the file: counts who listens; 0: there is none */
 	dt_u64 arg0;	  /* DTK_URETURN */
-	dt_u64 operands;  /* DTK_USTATIC: address of the first */
+	/*
+	 * DTK_USTATIC: address of the first. DTK_URETURN at an indirect jump:
+	 * the jump's destination, then the first address and the end of each
+	 * part of the function. The jump is a return if its destination is
+	 * outside all parts.
+	 */
+	dt_u64 operands;
 	dt_u32 n_operands;
 	dt_u32 flags; /* DTK_UPROBE_* */
 	dt_u32 when;  /* DTK_URETURN at a conditional jump: 1 + its condition; 0: always */
-	dt_u32 pad;
+	/* The distance in bytes from an address where an instruction begins, such as the start of the
+	 * function, up to the offset. The text between them must decode to complete instructions. */
+	dt_u32 inside;
 };
+#define DTK_INSIDE_MAX (64u << 10) /* each site decodes that much */
 /* Of a process: children that it forks from now on too, each until it execs. */
 #define DTK_UPROBE_CHILDREN 1
 /* The return address is what the stack pointer points to: entry, return. */

@@ -105,7 +105,7 @@ int dt_syscall_attach(struct dt_consumer *c, const struct dtk_site *site)
 	if (site->where >= DT_SYSCALLS)
 		return -EINVAL;
 	if (!c->syscalls)
-		c->syscalls = kzalloc(sizeof(*c->syscalls), GFP_KERNEL);
+		c->syscalls = dt_make(c, sizeof(*c->syscalls));
 	s = c->syscalls;
 	if (!s)
 		return -ENOMEM;
@@ -128,6 +128,6 @@ void dt_syscall_detach(struct dt_consumer *c)
 	if (s->exit)
 		tracepoint_probe_unregister(s->exit, dt_sys_exit, c);
 	tracepoint_synchronize_unregister();
-	kfree(s);
+	dt_free(c, s, sizeof(*s));
 	c->syscalls = NULL;
 }

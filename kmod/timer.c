@@ -128,7 +128,7 @@ int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site)
 		return -EINVAL;
 	if (dt_list_count(&c->timers) >= DT_MAX_TIMERS)
 		return -EUSERS;
-	t = kzalloc(sizeof(*t), GFP_KERNEL);
+	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
 	if (!t)
 		return -ENOMEM;
 	t->consumer = c;

@@ -122,7 +122,7 @@ static bool dt_reads_waits(const struct dt_tracepoint *t)
 static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
 			     const char *name, const struct dt_stable *row)
 {
-	struct dt_tracepoint *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	struct dt_tracepoint *t = dt_make(c, sizeof(*t));
 	int error;
 
 	if (!t)
@@ -141,7 +141,7 @@ static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
 			dt_waits_leave();
 	}
 	if (error) {
-		kfree(t);
+		dt_free(c, t, sizeof(*t));
 		return error;
 	}
 	list_add(&t->of_consumer, &c->tracepoints);
@@ -205,7 +205,7 @@ void dt_tracepoint_detach(struct dt_consumer *c)
 		tracepoint_synchronize_unregister();
 	list_for_each_entry_safe(t, next, &c->tracepoints, of_consumer) {
 		list_del(&t->of_consumer);
-		kfree(t);
+		dt_free(c, t, sizeof(*t));
 	}
 }
 

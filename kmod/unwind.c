@@ -173,7 +173,7 @@ static int dt_unwind_ready(struct dt_consumer *c)
 
 	if (c->unwind)
 		return 0;
-	u = kvzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	u = dt_make(c, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
 	smp_store_release(&c->unwind, u);
@@ -206,7 +206,7 @@ long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list)
 		return -E2BIG;
 	if (u->n_tables == DT_MAX_TABLES || u->n_rules + list->n > DT_ALL_RULES)
 		return -ENOSPC;
-	table = kvmalloc(struct_size(table, rules, list->n), GFP_KERNEL_ACCOUNT);
+	table = dt_make(c, struct_size(table, rules, list->n));
 	if (!table)
 		return -ENOMEM;
 	table->n = list->n;
@@ -215,7 +215,7 @@ long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list)
 	else if (!dt_are_rules(table->rules, table->n))
 		error = -EINVAL;
 	if (error) {
-		kvfree(table);
+		dt_free(c, table, struct_size(table, rules, list->n));
 		return error;
 	}
 	u->tables[u->n_tables++] = table; /* no map has its number yet */
@@ -235,11 +235,11 @@ static bool dt_are_maps(const struct dt_unwind *u, const struct dt_process *p)
 	return true;
 }
 
-static void dt_process_free(struct dt_process *p)
+static void dt_process_free(struct dt_consumer *c, struct dt_process *p)
 {
 	if (p->mm)
 		mmdrop(p->mm);
-	kvfree(p);
+	dt_free(c, p, struct_size(p, maps, p->n));
 }
 
 /* Takes out of a bucket whose memory nobody has, and what is older than the newest. */
@@ -261,7 +261,7 @@ static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 	}
 }
 
-static void dt_processes_free(struct dt_process *gone)
+static void dt_processes_free(struct dt_consumer *c, struct dt_process *gone)
 {
 	struct dt_process *p;
 
@@ -269,18 +269,19 @@ static void dt_processes_free(struct dt_process *gone)
 		synchronize_rcu();
 	while ((p = gone)) {
 		gone = p->gone;
-		dt_process_free(p);
+		dt_process_free(c, p);
 	}
 }
 
-static void dt_buckets_clean(struct dt_unwind *u)
+static void dt_buckets_clean(struct dt_consumer *c)
 {
+	struct dt_unwind *u = c->unwind;
 	struct dt_process *gone = NULL;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(u->buckets); i++)
 		dt_bucket_clean(u, &u->buckets[i], NULL, &gone);
-	dt_processes_free(gone);
+	dt_processes_free(c, gone);
 }
 
 /* Are its maps what is known already? Then they are as new as these. */
@@ -297,23 +298,24 @@ static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *new
 }
 
 /* When it has succeeded, p is kept or free. */
-static int dt_process_add(struct dt_unwind *u, struct dt_process *p)
+static int dt_process_add(struct dt_consumer *c, struct dt_process *p)
 {
+	struct dt_unwind *u = c->unwind;
 	struct dt_process **bucket = dt_bucket(u, p->mm), *gone = NULL;
 
 	if (dt_process_refresh(u, p)) {
-		dt_process_free(p);
+		dt_process_free(c, p);
 		return 0;
 	}
 	if (u->n_processes == DT_MAX_PROCESSES)
-		dt_buckets_clean(u);
+		dt_buckets_clean(c);
 	if (u->n_processes == DT_MAX_PROCESSES)
 		return -ENOSPC;
 	u->n_processes++;
 	p->next = *bucket;
 	smp_store_release(bucket, p);
 	dt_bucket_clean(u, bucket, p, &gone);
-	dt_processes_free(gone);
+	dt_processes_free(c, gone);
 	return 0;
 }
 
@@ -330,7 +332,7 @@ long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user)
 		return -EFAULT;
 	if (from.n > DT_MAX_MAPS)
 		return -E2BIG;
-	p = kvzalloc(struct_size(p, maps, from.n), GFP_KERNEL_ACCOUNT);
+	p = dt_make(c, struct_size(p, maps, from.n));
 	if (!p)
 		return -ENOMEM;
 	p->n = from.n;
@@ -343,9 +345,9 @@ long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user)
 		error = dt_grab_mm(from.pid, &pid, &p->mm);
 	put_pid(pid);
 	if (!error)
-		error = dt_process_add(c->unwind, p);
+		error = dt_process_add(c, p);
 	if (error)
-		dt_process_free(p);
+		dt_process_free(c, p);
 	return error;
 }
 
@@ -412,19 +414,20 @@ long dt_unwind_strangers(struct dt_consumer *c, struct dtk_list *list)
 	return error;
 }
 
-void dt_unwind_free(struct dt_unwind *u)
+void dt_unwind_free(struct dt_consumer *c)
 {
+	struct dt_unwind *u = c->unwind;
 	struct dt_process *p;
 	u32 i;
 
 	if (!u)
 		return;
 	for (i = 0; i < u->n_tables; i++)
-		kvfree(u->tables[i]);
+		dt_free(c, u->tables[i], struct_size(u->tables[i], rules, u->tables[i]->n));
 	for (i = 0; i < ARRAY_SIZE(u->buckets); i++)
 		while ((p = u->buckets[i])) {
 			u->buckets[i] = p->next;
-			dt_process_free(p);
+			dt_process_free(c, p);
 		}
-	kvfree(u);
+	dt_free(c, u, sizeof(*u));
 }

@@ -38,6 +38,6 @@ long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list);
 long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user);
 long dt_unwind_strangers(struct dt_consumer *c, struct dtk_list *list);
 /* When nothing fires any more. */
-void dt_unwind_free(struct dt_unwind *u);
+void dt_unwind_free(struct dt_consumer *c);
 
 #endif

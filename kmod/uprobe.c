@@ -13,6 +13,9 @@
  * A return is no uretprobe, which puts its own address where the return address was: every
  * instruction that leaves the function is a site.
  *
+ * A breakpoint in the middle of an instruction would change the program. So the text is decoded from the
+ * place that the caller names, the beginning of the function, up to the site.
+ *
  * The handler runs in the thread itself and may wait (fire.c).
  * Handlers of one place are called in the reverse of the order in which they were attached.
  */
@@ -21,10 +24,13 @@
 #include "kmod/compat.h"
 #include "kmod/operand.h"
 #include "kmod/process.h"
+#include "kmod/symbols.h"
 
+#include <linux/capability.h>
 #include <linux/dcache.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -33,6 +39,8 @@
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
+
+#include <asm/insn.h>
 
 struct dt_uprobe {
 	struct uprobe_consumer uc;
@@ -45,7 +53,7 @@ struct dt_uprobe {
 	u64 since; /* when it was attached */
 	u64 offset, arg0;
 	u32 probe, kind, flags, when;
-	u32 n_operands;
+	u32 n_operands, n_room;
 	struct dtk_operand operands[];
 };
 
@@ -147,25 +155,52 @@ static void dt_uprobe_run(const struct dt_uprobe *u, struct pt_regs *regs)
 	dt_kfire(u->consumer, &x, u->probe, args, n);
 }
 
+/*
+ * Returns whether an indirect jump leaves its function. The first operand is
+ * the destination; each following pair is the first address and the end of a
+ * part of the function.
+ */
+static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
+{
+	/* No probe fires here: dt_fault_in(), which gives up the CPU of a firing, is not called. */
+	struct dt_context x = {.regs = regs, .frame = regs->sp};
+	u64 to, bad = 0;
+	u32 i;
+
+	if (dt_operand_value(&u->operands[0], &x, &to, &bad) &&
+	    (!dt_bring_in(bad, sizeof(to)) || dt_operand_value(&u->operands[0], &x, &to, &bad)))
+		return false; /* the jump faults, or its table's page may never come */
+	for (i = 1; i + 1 < u->n_operands; i += 2)
+		if (to - (u64)u->operands[i].value <
+		    (u64)u->operands[i + 1].value - (u64)u->operands[i].value)
+			return false;
+	return true;
+}
+
 static int dt_uprobe_hit(struct uprobe_consumer *uc, struct pt_regs *regs)
 {
 	struct dt_uprobe *u = container_of(uc, struct dt_uprobe, uc);
 
 	if (!dt_is_wanted(u, current->mm))
 		return UPROBE_HANDLER_REMOVE;
-	if (!u->when || dt_is_taken(u->when - 1, regs->flags))
-		dt_uprobe_run(u, regs);
+	if (u->when && !dt_is_taken(u->when - 1, regs->flags))
+		return 0;
+	if (u->kind == DTK_URETURN && u->n_operands && !dt_jumps_out(u, regs))
+		return 0;
+	dt_uprobe_run(u, regs);
 	return 0;
 }
 
 static void dt_uprobe_free(struct dt_uprobe *u)
 {
+	struct dt_consumer *c = u->consumer;
+
 	if (u->mm)
 		mmdrop(u->mm);
 	put_pid(u->pid);
 	if (u->file)
 		fput(u->file);
-	kfree(u);
+	dt_free(c, u, struct_size(u, operands, u->n_room));
 }
 
 static struct inode *dt_inode_of(const struct dt_uprobe *u)
@@ -175,16 +210,59 @@ static struct inode *dt_inode_of(const struct dt_uprobe *u)
 
 static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
 {
-	if (from->pid < 0 || from->flags & ~DTK_UPROBE_FLAGS || from->pad ||
+	if (from->pid < 0 || from->flags & ~DTK_UPROBE_FLAGS ||
+	    from->inside > DTK_INSIDE_MAX || from->inside > from->offset ||
 	    from->when > 16 || from->n_operands > DTK_OPERANDS_MAX ||
 	    from->offset > LLONG_MAX || from->semaphore > LLONG_MAX)
 		return -EINVAL;
-	return from->n_operands && kind != DTK_USTATIC ? -EINVAL : 0;
+	if (!from->n_operands || kind == DTK_USTATIC)
+		return 0;
+	/*
+	 * An indirect jump has its destination, and the bounds of each part of
+	 * the function.
+	 */
+	return kind == DTK_URETURN && from->n_operands % 2 && from->n_operands > 1 ? 0 : -EINVAL;
+}
+
+/*
+ * Returns 0 if an instruction begins at the offset, and -EILSEQ if none does. It decodes the file's text
+ * from `inside` bytes before the offset on.
+ */
+static int dt_is_instruction(struct file *file, u64 offset, u32 inside)
+{
+	const u32 room = inside + MAX_INSN_SIZE;
+	loff_t at = offset - inside;
+	struct insn insn;
+	ssize_t n;
+	u32 pc = 0;
+	int error = 0;
+	u8 *text = kvmalloc(room, GFP_KERNEL_ACCOUNT);
+
+	if (!text)
+		return -ENOMEM;
+	n = kernel_read(file, text, room, &at);
+	if (n <= (ssize_t)inside)
+		error = n < 0 ? n : -EILSEQ;
+	while (!error && pc <= inside) {
+		error = dt_decode(&insn, text + pc, min_t(u32, n - pc, MAX_INSN_SIZE));
+		if (error)
+			error = error == -EOPNOTSUPP ? error : -EILSEQ;
+		else if (pc == inside)
+			break;
+		else
+			pc += insn.length;
+		cond_resched();
+	}
+	if (!error && pc != inside)
+		error = -EILSEQ;
+	kvfree(text);
+	return error;
 }
 
 static int dt_uprobe_fill(struct dt_uprobe *u, const struct dtk_uprobe *from)
 {
 	struct inode *inode;
+	int error;
 	u32 i;
 
 	if (copy_from_user(u->operands, (const void __user *)from->operands,
@@ -197,10 +275,15 @@ static int dt_uprobe_fill(struct dt_uprobe *u, const struct dtk_uprobe *from)
 	u->file = fget(from->fd);
 	if (!u->file)
 		return -EBADF;
+	if (!(u->file->f_mode & FMODE_READ))
+		return -EACCES;
 	inode = dt_inode_of(u);
 	if (!S_ISREG(inode->i_mode) || from->offset >= i_size_read(inode) ||
 	    from->semaphore >= i_size_read(inode))
 		return -EINVAL;
+	error = dt_is_instruction(u->file, from->offset, from->inside);
+	if (error)
+		return error;
 	u->offset = from->offset;
 	u->arg0 = from->arg0;
 	u->flags = from->flags;
@@ -225,10 +308,13 @@ int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site)
 		return error;
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	u = kzalloc(struct_size(u, operands, from.n_operands), GFP_KERNEL_ACCOUNT);
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM; /* a breakpoint changes what programs of all users run */
+	u = dt_make(c, struct_size(u, operands, from.n_operands));
 	if (!u)
 		return -ENOMEM;
 	u->consumer = c;
+	u->n_room = from.n_operands;
 	u->probe = site->probe;
 	u->kind = site->kind;
 	u->since = ktime_get_ns();

@@ -56,11 +56,18 @@ void AddressSpace::hand_over(pid_t to)
     end_rseq();
 }
 
+bool AddressSpace::let_fire(bool on)
+{
+    const std::uint32_t word = on ? 1 : 0;
+    return write_text(runtime.image + DT_RT_LIVE,
+                      std::as_bytes(std::span(&word, 1)));
+}
+
 void AddressSpace::end_rseq()
 {
     native.rseq.reset();
     if (runtime.image.value != 0)
-        __atomic_store_n(&runtime.config().rseq, 0u, __ATOMIC_SEQ_CST);
+        runtime.writer().announce(runtime.config().rseq, 0);
 }
 
 void AddressSpace::reopen()
@@ -230,6 +237,8 @@ std::vector<Tracepoint*> AddressSpace::exchange(std::vector<Tracepoint*> all,
     std::vector<Tracepoint*> odd;
     std::byte text[page_bytes];
     sort_by_address(all);
+    if (plant)
+        rescue.protect(*this, all);
     for (std::size_t first = 0, last; first < all.size(); first = last) {
         TargetAddr page = page_of(all[first]->at());
         for (last = first; last < all.size() && page_of(all[last]->at()) == page;)
@@ -293,9 +302,11 @@ void AddressSpace::forget_all()
     slots_.clear();
     copies_.clear();
     copied_.clear();
+    rescue.forget();
     patches.forget_all();
     runtime.forget();
     native.forget();
+    shared_bases.clear();
     no_runtime.clear();
     common_areas.clear();
     forget_unwind(*this);
@@ -339,6 +350,7 @@ void AddressSpace::add_slot_page(TargetAddr page, std::size_t bytes)
     slot_pages.emplace_back(page, bytes);
     for (std::size_t at = bytes; at >= slot_bytes; at -= slot_bytes)
         free_slots_.push_back(page + (at - slot_bytes));
+    rescue.add_slot_page(*this, page);
 }
 
 bool AddressSpace::has_free_slot(pid_t tid) const

@@ -21,6 +21,7 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "ptrace-agent/rescue.hpp"
 #include "fasttrap/arch/arch.hpp"
 #include "fasttrap/memory.hpp"
 #include "fasttrap/tracepoint_table.hpp"
@@ -70,6 +71,9 @@ public:
     bool written = false;              // the breakpoint stands in the text
     std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
     TargetAddr first, end, beyond;     // how far its surroundings may be moved
+    TargetAddr loop_end; // PatchSite::loop_end
+    bool led_past = false; // its jump makes branches back to here skip the head
+    NoStack no_stack = NoStack::no;
     bool uses_memory = false; // its emulation reads or writes the target's memory
     TargetAddr copy;          // where the instruction itself stands, 0: nowhere
 };
@@ -82,8 +86,11 @@ public:
     ~AddressSpace() override;
 
     pid_t owner() const { return owner_; }
+    Rescue rescue; // restores the text after the agent's death
+    bool given_up = false; // it kept the agent waiting (deadlines.cpp)
     // Its owner runs another program now, and this process lives on in here.
     void hand_over(pid_t to);
+    bool let_fire(bool on); // in this process, not in its forked children
     void end_rseq(); // compiled code uses no restartable sequences in here, for good
     void reopen();   // after an exec that nobody was told of
     // A thread id whose /proc files show this memory: the owner's, or another thread's
@@ -145,6 +152,12 @@ public:
     Statics statics;
     RuntimeMap runtime;
     NativeCode native;
+    // fs_bases that several threads may share.
+    struct SharedBase {
+        std::vector<pid_t> tids;
+        std::uint32_t n_asked = 0; // upcalls for an identity
+    };
+    std::unordered_map<std::uint64_t, SharedBase> shared_bases;
     std::set<TargetAddr> common_areas; // text whose windows have one area
     std::string no_runtime;            // why it cannot be put into it; "" when it can
     std::string no_injection; // why no system call can be made in it; "" when it can

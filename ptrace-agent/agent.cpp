@@ -51,11 +51,15 @@ void run_agent(Fd socket)
 void Agent::run()
 {
     while (!mail_.closed()) {
-        if (Mailbox::rang()) {
+        if (!given_up_.empty()) {
+            release_given_up();
+        } else if (std::exchange(rang_in_wait_, false) || Mailbox::rang()) {
             serve_client();
             hear_alarms();
         } else if (!ready_.empty()) {
             handle_ready();
+        } else if (sample_some()) {
+            continue;
         } else if (ahead_.wants_more()) {
             ahead_.get_some();
             collect(Wait::poll);
@@ -126,8 +130,9 @@ Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
 {
     auto program_bytes = in.get<std::uint64_t>();
     auto data_bytes = in.get<std::uint64_t>();
-    if (!in.ok() || fds.size() != 2)
-        return Error{Code::invalid, "map the arena: two descriptors are needed"};
+    auto private_bytes = in.get<std::uint64_t>();
+    if (!in.ok() || fds.size() != (private_bytes != 0 ? 3 : 2))
+        return Error{Code::invalid, "map the arena: each part needs a descriptor"};
     // A runtime fires into the arena that it was given; another session's go, or another
     // try of this one, has its own.
     std::vector<std::shared_ptr<AddressSpace>> spaces; // processes may end meanwhile
@@ -140,7 +145,9 @@ Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
         remove_runtime(world);
         forget_jumps(*space);
     }
-    if (auto mapped = arena_.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes);
+    if (auto mapped =
+            arena_.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes,
+                       private_bytes != 0 ? fds[2].get() : -1, private_bytes);
         !mapped)
         return mapped.error();
     return Body{};
@@ -222,6 +229,8 @@ Thread& Agent::add_thread(Process& process, pid_t tid)
     Thread& added = *thread;
     process.threads[tid] = std::move(thread);
     threads_[tid] = &added;
+    if (!sampling_.empty())
+        rotation_.add(tid);
     return added;
 }
 

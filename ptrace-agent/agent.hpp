@@ -22,10 +22,13 @@
 //   meanwhile.hpp         what goes on while that takes long
 //   memory_ahead.cpp      what is done before it
 //   patience.cpp threads that wait for the client
-//   linker.cpp   the dynamic linker        profile.cpp   sampling
+//   deadlines.cpp  targets that keep the agent waiting
+//   rescue.cpp, rescue_code.S  restore the text after the agent's death
+//   linker.cpp   the dynamic linker        profile.cpp, rotation.cpp   sampling
 //   unwind*.cpp  ustack()                  host*.cpp     what D programs ask
 // The fast path:
 //   inject_runtime.cpp, injection.cpp, runtime_map.cpp   the runtime in a target
+//   thread_bases.cpp      its threads, as it knows them
 //   jump_plan.cpp, plant_jumps.cpp, jumps.cpp, patches.cpp, runtime_sites.cpp   jumps
 //   native_code.cpp, rseq.cpp              compiled clauses
 //   probe_context.cpp     threads that stop in it
@@ -39,16 +42,20 @@
 #include "ptrace-agent/memory_ahead.hpp"
 #include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/protocol.hpp"
+#include "ptrace-agent/rotation.hpp"
 #include "ptrace-agent/target.hpp"
 
 #include <deque>
 #include <functional>
+#include <set>
 #include <span>
 
 namespace dt::agent {
 
 class Agent;
 struct Taken; // jump_plan.hpp
+
+constexpr int look_again_ms = 20; // interval of the checks during a wait
 
 // What became of tracepoints that were to have jumps.
 struct JumpReport {
@@ -125,8 +132,20 @@ private:
     void settle(Thread& thread); // a stopped thread's trap or step becomes final
     bool take_raised_signal(Thread& thread); // false: it ended
     void release_all(AddressSpace& space);
-    bool wait_for_stop(pid_t tid, int& status); // false: it ended instead
     void handle_ready();
+
+    // deadlines.cpp
+    enum class Waited { stopped, ended, late };
+    Waited wait_for_stop(pid_t tid, int& status);
+    pid_t wait_for(pid_t tid, int& status, int flags = 0);
+    void secure_hit(Thread& thread);
+    bool client_has_exited();
+    bool is_overdue(pid_t tid, std::uint64_t since_ns);
+    bool is_overdue(const Thread& thread, std::uint64_t since_ns);
+    void leave_late(Thread& thread, const char* why);
+    void give_up(AddressSpace& space, const char* why);
+    void release_given_up();
+    bool is_stub_in_use(const AddressSpace& space);
 
     // stops.cpp
     void pass_signals(); // those of the program, to threads that stand in it
@@ -161,6 +180,9 @@ private:
     void repair_after_trap(Thread& thread);
     bool deliver_trap(Thread& thread); // true: it has gone on
     void watch_sigaction(StoppedWorld& world);
+    void ensure_rescue(StoppedWorld& world);
+    void remove_rescue(StoppedWorld& world, bool all_stopped);
+    bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
     void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
     bool exchange_action(Thread& thread, const KernelAction* wanted,
                          KernelAction* told);
@@ -192,7 +214,13 @@ private:
     Result<Ok> ensure_runtime(StoppedWorld& world);
     Result<Ok> inject_runtime(StoppedWorld& world, Thread& thread);
     void refresh_config(AddressSpace& space);
+
+    // thread_bases.cpp
     void learn_thread(Thread& thread);
+    void learn_by_question(Thread& thread, std::uint64_t fs_base);
+    void place_thread(Thread& thread, std::uint64_t fs_base);
+    void leave_base(Thread& thread);
+    void look_at_others(AddressSpace& space, Thread& thread);
 
     // native_code.cpp, rseq.cpp
     void compile_site(AddressSpace& space, std::uint32_t site,
@@ -257,7 +285,7 @@ private:
     void answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring);
     void answer_upcall(Thread& thread, TargetAddr at);
     Thread* who_rang(AddressSpace& space, pid_t number);
-    bool stop_one(Thread& thread); // false: it ended
+    bool stop_one(Thread& thread); // false: it ended, or did not stop in time
 
     // leave_code.cpp
     static void keep(Thread& thread, const siginfo_t& info);
@@ -282,6 +310,9 @@ private:
     // profile.cpp
     void set_alarm();
     void sample_if_due();
+    bool sample_some(); // false: nothing is left to do in this tick
+    void leave_out_rest();
+    void report_left_out();
     void take_sample(Thread& thread);
 
     // release.cpp
@@ -303,9 +334,14 @@ private:
 
     Mailbox mail_;
     std::vector<Sampling> sampling_;
+    std::vector<std::uint32_t> due_; // profile probes of this tick; empty: it is done
+    Rotation rotation_;              // of all threads, while there is sampling
+    SampleBudget sample_budget_;
+    std::uint64_t n_samples_ = 0, n_left_out_ = 0;
     std::uint64_t patience_ends_ = 0; // of the first thread that waits; 0: none does
     std::uint64_t heard_ns_ = 0;      // when the client asked for something, monotonic
     bool silent_client_ = false;      // nobody waits for it
+    bool rang_in_wait_ = false;       // mail came during a wait and is to be served
     std::uint64_t crowded_ns_ = 0;    // when to ask for room again, monotonic; 0: never
     std::vector<dt_rt_firing> firings_; // of the site that is being set up
     MemoryAhead ahead_;
@@ -314,7 +350,11 @@ private:
     std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
     std::unordered_map<pid_t, Thread*> threads_;
     std::unordered_map<pid_t, int> early_stops_; // of tasks not yet announced
+    bool any_rescue_ = false; // was ever installed: reports are taken in two steps
+    std::set<pid_t> late_children_; // detached at their first stop
     std::shared_ptr<AddressSpace> ended_;        // of the process that ended last
+    // Owners of address spaces that were given up, and the reasons.
+    std::deque<std::pair<pid_t, std::string>> given_up_;
     std::deque<pid_t> ready_;                    // stopped, to be handled
     Thread* last_ = nullptr;                     // of the last report
 };

@@ -16,6 +16,8 @@
 
 namespace dt::agent {
 
+constexpr int max_rings = 1024; // then the main loop continues
+
 pid_t number_of(Thread& thread)
 {
     if (thread.number != 0)
@@ -50,7 +52,13 @@ bool Agent::stop_one(Thread& thread)
     int status = 0;
     if (!thread.interrupted)
         ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
-    if (!wait_for_stop(thread.tid, status)) {
+    Waited waited = wait_for_stop(thread.tid, status);
+    if (waited == Waited::late) {
+        thread.interrupted = true;
+        give_up(*thread.process->space, "a thread of it did not stop in time");
+        return false;
+    }
+    if (waited == Waited::ended) {
         drop_thread(thread, status);
         return false;
     }
@@ -82,8 +90,14 @@ void Agent::hear_all_bells()
 
 void Agent::hear_bells(const std::shared_ptr<AddressSpace>& space)
 {
-    while (auto ring = space->runtime.bells.next())
+    // Threads that send upcalls all the time must not block the agent.
+    for (int i = 0; i < max_rings; ++i) {
+        auto ring = space->runtime.bells.next();
+        if (!ring)
+            return;
         answer_ring(space, *ring);
+    }
+    Mailbox::ring_in_ms(1);
 }
 
 static bool needs_stop(const dt_rt_upcall& call, const dt_rt_config& config)
@@ -137,6 +151,8 @@ void Agent::answer_upcall(Thread& thread, TargetAddr at)
         host.answer(call);
     }
     space->write(at, std::as_bytes(std::span(&call, 1)));
+    if (call.op == DT_RT_UP_TID)
+        learn_by_question(thread, call.a[0]);
     if (call.op == DT_RT_UP_LIBRARIES && handle_library_change(thread))
         hold_for_client(thread);
 }

@@ -7,6 +7,7 @@
 #include <gelf.h>
 #include <limits>
 #include <span>
+#include <sys/stat.h>
 
 namespace dt::agent {
 
@@ -217,11 +218,17 @@ bool is_computed(Dwarf_Frame* frame)
 
 CallFrames::CallFrames(Fd file) : fd_(std::move(file))
 {
+    struct stat is {};
+    if (!fd_ || ::fstat(fd_.get(), &is) != 0 || !S_ISREG(is.st_mode) ||
+        is.st_size > static_cast<off_t>(max_file_bytes))
+        return;
+    file_bytes_ = static_cast<std::uint64_t>(is.st_size);
     elf_version(EV_CURRENT);
-    if (fd_)
-        elf_ = elf_begin(fd_.get(), ELF_C_READ, nullptr);
-    if (elf_ != nullptr)
-        cfi_ = dwarf_getcfi_elf(elf_);
+    elf_ = elf_begin(fd_.get(), ELF_C_READ, nullptr);
+    if (elf_ == nullptr)
+        return;
+    find_text();
+    cfi_ = dwarf_getcfi_elf(elf_);
 }
 
 CallFrames::~CallFrames()
@@ -231,27 +238,37 @@ CallFrames::~CallFrames()
     elf_end(elf_);
 }
 
-std::vector<CallFrames::Part> CallFrames::text() const
+// Finds the text in the file. Program headers can claim anything, so text ends where
+// the file ends, and parts that share bytes of the file are skipped: they would be read
+// more than once.
+void CallFrames::find_text()
 {
-    std::vector<Part> parts;
+    constexpr std::size_t max_parts = 64;
     std::size_t n = 0;
-    if (elf_ == nullptr || elf_getphdrnum(elf_, &n) != 0)
-        return parts;
-    for (std::size_t i = 0; i < n; ++i) {
+    if (elf_getphdrnum(elf_, &n) != 0)
+        return;
+    std::uint64_t end_of_last = 0;
+    for (std::size_t i = 0; i < n && text_.size() < max_parts; ++i) {
         GElf_Phdr part;
-        if (gelf_getphdr(elf_, static_cast<int>(i), &part) != nullptr &&
-            part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0)
-            parts.push_back(
-                {part.p_vaddr, part.p_vaddr + part.p_filesz, part.p_offset});
+        if (gelf_getphdr(elf_, static_cast<int>(i), &part) == nullptr)
+            return;
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0 ||
+            part.p_offset < end_of_last || part.p_offset >= file_bytes_)
+            continue;
+        const std::uint64_t bytes =
+            std::min(part.p_filesz, file_bytes_ - part.p_offset);
+        if (part.p_vaddr + bytes < part.p_vaddr)
+            continue;
+        end_of_last = part.p_offset + bytes;
+        text_.push_back({part.p_vaddr, part.p_vaddr + bytes, part.p_offset});
     }
-    return parts;
 }
 
 std::optional<std::uint64_t> CallFrames::address_of(std::uint64_t offset) const
 {
     if (cfi_ == nullptr)
         return std::nullopt;
-    for (const Part& part : text()) {
+    for (const Part& part : text_) {
         if (offset >= part.offset && offset - part.offset < part.end - part.begin)
             return part.begin + (offset - part.offset);
     }

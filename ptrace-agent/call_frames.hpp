@@ -22,7 +22,11 @@ using FrameHandle = std::unique_ptr<Dwarf_Frame, FreeFrame>;
 
 class CallFrames {
 public:
-    explicit CallFrames(Fd file);
+    // A larger file counts as one without call frame information. If a file has no
+    // section headers, libdw reads everything after its beginning.
+    static constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 30;
+
+    explicit CallFrames(Fd file); // a regular one
     ~CallFrames();
     CallFrames(const CallFrames&) = delete;
     CallFrames& operator=(const CallFrames&) = delete;
@@ -32,14 +36,19 @@ public:
     std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
     FrameHandle frame_at(std::uint64_t address) const; // null: it says nothing there
 
-    // Text: addresses, and the offset that the first one has.
+    // A range of text that is in the file: its addresses, and the file offset of the
+    // first one. No two parts share bytes of the file.
     struct Part {
         std::uint64_t begin = 0, end = 0, offset = 0;
     };
-    std::vector<Part> text() const;
+    const std::vector<Part>& text() const { return text_; }
 
 private:
+    void find_text();
+
     Fd fd_;
+    std::uint64_t file_bytes_ = 0;
+    std::vector<Part> text_;
     Elf* elf_ = nullptr;
     Dwarf_CFI* cfi_ = nullptr;
 };

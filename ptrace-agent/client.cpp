@@ -226,12 +226,14 @@ Result<Ok> AgentClient::call_ok(std::uint32_t request, std::span<const std::byte
 }
 
 Result<Ok> AgentClient::set_arena(int program_fd, std::uint64_t program_bytes,
-                                  int data_fd, std::uint64_t data_bytes)
+                                  int data_fd, std::uint64_t data_bytes,
+                                  int private_fd, std::uint64_t private_bytes)
 {
     Writer out;
-    out.put(program_bytes).put(data_bytes);
-    int fds[] = {program_fd, data_fd};
-    return call_ok(request_set_arena, out.body(), fds);
+    out.put(program_bytes).put(data_bytes).put(private_bytes);
+    const int fds[] = {program_fd, data_fd, private_fd};
+    return call_ok(request_set_arena, out.body(),
+                   std::span(fds).first(private_bytes != 0 ? 3 : 2));
 }
 
 Result<Target> AgentClient::create(const std::vector<std::string>& argv,
@@ -343,6 +345,7 @@ Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
         report.refused.push_back({site, in.text()});
     }
     report.gone = in.array<std::uint32_t>(in.get<std::uint32_t>());
+    report.fired_by_loops = in.array<std::uint32_t>(in.get<std::uint32_t>());
     return report;
 }
 
@@ -368,11 +371,9 @@ Result<Ok> AgentClient::put_back(pid_t pid, const LeftBehind& left)
     return call_ok(request_put_back, out.body());
 }
 
-Result<Ok> AgentClient::follow(pid_t pid, Follow what, bool through_exec)
+Result<Ok> AgentClient::follow(pid_t pid, Follow what, FollowExec exec)
 {
-    return call_ok(
-        request_follow,
-        Writer().put(pid).put(what).put(std::uint8_t{through_exec}).body());
+    return call_ok(request_follow, Writer().put(pid).put(what).put(exec).body());
 }
 
 Result<Ok> AgentClient::resume(pid_t pid)

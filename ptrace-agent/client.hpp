@@ -69,6 +69,15 @@ enum class SiteKind : std::uint8_t {
     ret,    // arg0 = Site::arg0 (offset in the function), arg1 = return value
     offset, // as entry: the registers that carry arguments, whatever is in them
     static_probe, // arg0.. are where its note says; Site::arg0 = index into StaticTable
+    jump_out, // ret at an indirect jump; Site::arg0 = index into StaticTable
+};
+
+// Says whether Go code at a site may have no byte left below its stack pointer. A jump
+// needs some; a breakpoint needs none, but costs some 20 us a hit.
+enum class NoStack : std::uint8_t {
+    no,
+    named,   // its function was named: a breakpoint, unless only jumps are allowed
+    globbed, // a wildcard found it: no probe, unless breakpoints are requested
 };
 
 // What the note of a static probe says about one of its sites.
@@ -81,6 +90,16 @@ struct StaticTable {
     std::vector<dt_rt_operand> operands; // addresses are the process', not the file's
 };
 
+constexpr bool has_operands(SiteKind kind)
+{
+    return kind == SiteKind::static_probe || kind == SiteKind::jump_out;
+}
+
+// A jump_out site's operands in StaticTable: the jump's destination, then the first
+// address and the end of each part of the function, beginning with the part that has
+// the entry. The site fires if the destination is in none of them.
+constexpr std::size_t operands_per_part = 2;
+
 // One place where a probe fires. Several probes may name one address; they share a
 // tracepoint. A ret site that is a conditional jump fires only when it is taken.
 struct Site {
@@ -89,8 +108,9 @@ struct Site {
     SiteKind kind = SiteKind::entry;
     std::uint8_t n_expected = 0;  // bytes of expected that are set, 0: not compared
     std::uint8_t restartable = 0; // 1: in a restartable sequence: no probe
-    std::uint8_t pad = 0;
-    std::uint64_t arg0 = 0;              // of ret: the offset in the function
+    NoStack no_stack = NoStack::no;
+    // For ret: the offset in the function. For entry: PatchSite::loop_end.
+    std::uint64_t arg0 = 0;
     std::array<std::byte, 8> expected{}; // what the file has at this place
     // How far the bytes around may be moved, as PatchSite has it. Both 0: not known;
     // both at: not at all.
@@ -107,6 +127,13 @@ struct SeenText {
 
 // Which probes forked children have.
 enum class Follow : std::uint8_t { none, statics, all };
+
+// Which processes stay targets when they execute another program.
+enum class FollowExec : std::uint8_t {
+    none,
+    itself, // the target, but not its children
+    all,    // the target and the children that are followed or spawned
+};
 
 // How a site fires (dtrace -x mechanism).
 enum class Mechanism : std::uint8_t {
@@ -140,6 +167,9 @@ struct PlantReport {
     // Sites where something else is mapped now: a libraries_changed event tells of that, or
     // has told.
     std::vector<std::uint32_t> gone; // ascending
+    // Entry sites that also fire when a loop jumps back to the function's first
+    // instruction.
+    std::vector<std::uint32_t> fired_by_loops;
 };
 
 struct LeftText {
@@ -165,6 +195,7 @@ struct AgentEvent {
         execed,            // a new program: all its probes are gone
         libraries_changed, // to be answered by resume_after_library_change()
         forked,            // child runs with clean text, or is followed
+        given_up,          // it kept the agent waiting and is not traced any more; text says why
         agent_error,       // text tells; pid may be 0
         agent_gone,        // the agent died; last event, fd() is closed
     } kind = exited;
@@ -195,11 +226,13 @@ public:
     AgentClient& operator=(const AgentClient&) = delete;
     ~AgentClient(); // closes the socket and waits until the agent has let go of all
 
-    // The two parts of the arena, mapped by the agent one behind the other: the program
-    // read-only, the data read-write. The descriptors stay the caller's. Both sizes are
-    // multiples of 64 KiB.
+    // Sets the parts of the arena, which the agent maps one after the other: the
+    // program part read-only, the others read-write. No target maps the private part;
+    // private_bytes is 0 if there is none. The descriptors stay the caller's. The sizes
+    // are multiples of 64 KiB.
     Result<Ok> set_arena(int program_fd, std::uint64_t program_bytes, int data_fd,
-                         std::uint64_t data_bytes);
+                         std::uint64_t data_bytes, int private_fd = -1,
+                         std::uint64_t private_bytes = 0);
 
     // Code::not_found, permission (not executable), unsupported (32-bit), invalid
     // (ended before the point of evaltime); the text names the command.
@@ -233,8 +266,9 @@ public:
 
     // From now on children of it that are forked while it has probes are targets with the
     // same probes, or the static ones of them, and so are their children, each until it execs.
-    // through_exec: it and they stay targets then, and wait for an answer to the event.
-    Result<Ok> follow(pid_t pid, Follow what, bool through_exec = false);
+    // A process that `exec` selects stays a target when it executes a program, and then
+    // waits for an answer to the event.
+    Result<Ok> follow(pid_t pid, Follow what, FollowExec exec = FollowExec::none);
 
     // Text that a tracer which died left behind, and what belongs there. What is no longer
     // `now` is left alone.

@@ -12,7 +12,9 @@
 //
 // An exec drops the probes and lets a child go. With follow=exec it stays a target, and so
 // does a vfork child, which was none before: it waits at the end of execve(2) until the
-// client has planted what the new program has; its libraries are told as they come.
+// client has planted the probes of the new program; its libraries are reported when
+// they are loaded. A command of -c stays a target through its own execs unless
+// follow=none is set.
 #include "ptrace-agent/agent.hpp"
 
 #include "ptrace-agent/tracing.hpp"
@@ -27,7 +29,7 @@ Agent::Reply Agent::do_follow(Reader& in, const std::vector<Fd>&)
     if (!process)
         return process.error();
     (*process)->follow = in.get<Follow>();
-    (*process)->through_exec = in.get<std::uint8_t>() != 0;
+    (*process)->follow_exec = in.get<FollowExec>();
     return Body{};
 }
 
@@ -44,7 +46,7 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
             });
         if (!firings.empty())
             all.sites.push_back({tp->insn, std::move(firings), tp->first, tp->end,
-                                 tp->beyond, tp->site.has_value()});
+                                 tp->beyond, tp->loop_end, tp->site.has_value()});
     }
     all.statics = space.statics;
     auto add = [&all](TargetAddr at, std::uint64_t bytes) {
@@ -66,13 +68,14 @@ bool Agent::follow(const Process& parent, pid_t child, int status)
 {
     Inheritance inherited = inheritance_of(*parent.space, parent.follow);
     if (inherited.sites.empty() && parent.space->link_debug.value == 0 &&
-        !parent.through_exec && !parent.by_kernel)
+        parent.follow_exec != FollowExec::all && !parent.by_kernel)
         return false;
     Process& process =
         add_process(child, std::make_shared<AddressSpace>(child, table_));
     process.is_target = process.followed = true;
     process.follow = parent.follow;
-    process.through_exec = parent.through_exec;
+    if (parent.follow_exec == FollowExec::all)
+        process.follow_exec = FollowExec::all;
     process.by_kernel = parent.by_kernel;
     process.trap_action = parent.trap_action;
     process.trap_blocked = parent.trap_blocked;
@@ -122,6 +125,7 @@ void Agent::begin_followed(Thread& newborn)
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
+        tp->loop_end = site.loop_end;
         ++n_jumps;
     }
     JumpReport jumps;
@@ -133,8 +137,10 @@ void Agent::begin_followed(Thread& newborn)
         space->forget(*tp); // a breakpoint is not what it had
         return true;
     });
-    if (!fresh.empty() && !by_kernel)
+    if (!fresh.empty() && !by_kernel) {
+        ensure_rescue(world);
         watch_sigaction(world);
+    }
     for (Tracepoint* odd : space->write_breakpoints(fresh)) {
         space->forget(*odd);
         ++n_lost;
@@ -153,11 +159,11 @@ void Agent::become_target(Process& guest)
 {
     auto parent = processes_.find(guest.parent);
     if (parent == processes_.end() || !parent->second->is_target ||
-        !parent->second->through_exec)
+        parent->second->follow_exec != FollowExec::all)
         return;
     guest.is_target = guest.followed = true;
     guest.follow = parent->second->follow;
-    guest.through_exec = true;
+    guest.follow_exec = FollowExec::all;
     AgentEvent event;
     event.kind = AgentEvent::forked;
     event.pid = guest.parent;
@@ -172,7 +178,11 @@ void Agent::hold_after_exec(Thread& thread)
     const pid_t tid = thread.tid;
     int status = 0;
     ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-    if (!resume_thread(PTRACE_CONT, tid, 0) || !wait_for_stop(tid, status))
+    Waited waited = resume_thread(PTRACE_CONT, tid, 0) ? wait_for_stop(tid, status)
+                                                       : Waited::ended;
+    if (waited == Waited::late)
+        return leave_late(thread, "its execve() did not end in time");
+    if (waited == Waited::ended)
         return drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;

@@ -8,6 +8,8 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "ptrace-agent/grab.hpp"
+
+#include "base/regular_file.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
@@ -34,7 +36,7 @@ static std::string name_of(pid_t pid)
 
 static bool is_32_bit(pid_t pid)
 {
-    Fd exe(open(proc_path(pid, "exe").c_str(), O_RDONLY | O_CLOEXEC));
+    Fd exe = open_regular(proc_path(pid, "exe"));
     unsigned char ident[EI_NIDENT] = {};
     return exe && read(exe.get(), ident, sizeof ident) == sizeof ident &&
            std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
@@ -45,6 +47,19 @@ Result<Ok> refuse_32_bit(pid_t pid, const std::string& name)
     if (is_32_bit(pid))
         return Error{Code::unsupported, name + " is a 32-bit program; only 64-bit "
                                                "programs can be traced"};
+    return Ok{};
+}
+
+Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name)
+{
+    if (has_shadow_stack(pid))
+        return Error{Code::unsupported,
+                     name + " runs with a shadow stack (x86_Thread_features in "
+                            "/proc/" +
+                         std::to_string(pid) +
+                         "/status), under which instructions that are moved for probes "
+                         "would end it; to trace it, start it with "
+                         "GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"};
     return Ok{};
 }
 
@@ -126,7 +141,9 @@ static Result<Ok> check_grabbable(pid_t pid)
         return Error{Code::gone, "it has ended already (a zombie)"};
     if (auto tracer = static_cast<pid_t>(status_number(status, "TracerPid")))
         return held_by(tracer);
-    return refuse_32_bit(pid, name_of(pid));
+    if (auto can_be = refuse_32_bit(pid, name_of(pid)); !can_be)
+        return can_be;
+    return refuse_shadow_stack(pid, name_of(pid));
 }
 
 Result<Ok> Agent::seize_all(Process& process)

@@ -10,6 +10,10 @@
 namespace dt::agent {
 
 // Code::unsupported when the program of a process is a 32-bit one.
+// Refuses a process that has a shadow stack. A call or return that is moved for a probe
+// does not change the shadow stack, and the next return would kill the process. `name`
+// begins the sentence.
+Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
 
 } // namespace dt::agent

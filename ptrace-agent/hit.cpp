@@ -33,6 +33,11 @@ void Agent::handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     thread.restarting.reset();
     if (!restarted && !tp.firings.empty())
         fire(thread, tp, from_user_regs(user));
+    if (make_sigaction(thread, tp, user)) {
+        if (find_thread(tid) == &thread)
+            go_on(thread);
+        return;
+    }
     if (tp.purpose == Tracepoint::sigaction_function ||
         tp.purpose == Tracepoint::sigaction_call)
         see_sigaction(thread, from_user_regs(user),
@@ -59,6 +64,18 @@ void Agent::hit_once(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     thread.process->arrived = true;
 }
 
+// Fires if an indirect jump leads out of its function. A jump that faults is no return.
+static void fire_jump_out(FiringHost& host, Thread& thread, const Tracepoint& tp,
+                          const Firing& firing, const Registers& regs)
+{
+    AddressSpace& space = *thread.process->space;
+    Registers after = regs;
+    auto operands = space.statics.operands_of(firing.arg0);
+    if (x86_64.emulate(tp.insn, after, space).outcome == Emulation::done &&
+        is_outside(operands, {after.rip}))
+        host.fire({firing.probe, SiteKind::ret, offset_of_jump(operands, tp.at())});
+}
+
 void Agent::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
 {
     if (arena_.base() == nullptr)
@@ -71,7 +88,9 @@ void Agent::fire(Thread& thread, const Tracepoint& tp, const Registers& regs)
     }
     FiringHost host(arena_, thread, regs);
     for (const Firing& firing : tp.firings) {
-        if (firing.kind != SiteKind::ret || leaves)
+        if (firing.kind == SiteKind::jump_out)
+            fire_jump_out(host, thread, tp, firing, regs);
+        else if (firing.kind != SiteKind::ret || leaves)
             host.fire(firing);
     }
 }
@@ -178,12 +197,19 @@ void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
     step.site = tp.at();
     step.plan = plan;
     step.run = prepare_out_of_line(plan, slot, regs);
-    step.mask_saved = !plan.is_syscall && get_mask(thread.tid, step.mask) &&
-                      set_mask(thread.tid, step.mask | asynchronous_signals);
+    step.mask_saved = !plan.is_syscall && get_mask(thread.tid, step.mask);
+    space.rescue.begin_step(space, plan, step.run,
+                            step.mask_saved ? std::optional(step.mask) : std::nullopt);
     to_user_regs(regs, user);
     set_regs(thread.tid, user);
+    // The order matters: in the slot, the mask is put back even if the agent is dead.
+    step.mask_saved =
+        step.mask_saved && set_mask(thread.tid, step.mask | asynchronous_signals);
     thread.stopped = false;
-    resume_thread(plan.run_to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread.tid, 0);
+    // If the agent died, a single step would not stop; the trap after the copy stops
+    // the thread in any case.
+    const bool to_trap = plan.run_to_trap || space.rescue.installed();
+    resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread.tid, 0);
 }
 
 static bool is_own_stop(const Thread& thread)
@@ -260,10 +286,17 @@ void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user
     std::uint64_t mask = 0;
     bool masked = get_mask(tid, mask) && set_mask(tid, mask | asynchronous_signals);
     int status = 0;
-    bool stopped =
-        resume_thread(PTRACE_SINGLESTEP, tid, 0) && wait_for_stop(tid, status);
+    Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
+                        ? wait_for_stop(tid, status)
+                        : Waited::ended;
+    if (waited == Waited::late) { // it waits in a system call, which is restarted
+        ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+        waited = wait_for_stop(tid, status);
+    }
     space->write_breakpoints({still});
-    if (!stopped) {
+    if (waited == Waited::late)
+        return leave_late(thread, "an instruction of it did not end in time");
+    if (waited == Waited::ended) {
         drop_thread(thread, status);
         return;
     }

@@ -124,6 +124,7 @@ FiringHost::FiringHost(const ArenaMap& arena, Thread& thread, const Registers& r
     host_.cpu = cpu;
     // Always the same one, so that what one thread speculates stays in order.
     host_.shard = arena.n_shards() - 1;
+    host_.own_shards = 1;
     host_.patience = max_looks;
     host_.owner = own_id;
     host_.has_target = 1;

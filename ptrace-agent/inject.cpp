@@ -150,7 +150,8 @@ static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
 {
     return info.si_signo == SIGTRAP &&
            (info.si_code == TRAP_TRACE ||
-            (info.si_code == SI_KERNEL && space.find({user.rip - 1}) != nullptr) ||
+            (info.si_code == SI_KERNEL &&
+             (info.si_errno == hit_magic || space.find({user.rip - 1}) != nullptr)) ||
             space.in_slots({user.rip - 1}));
 }
 
@@ -198,6 +199,13 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
                                   : run_call(thread, stop_again);
     if (find_thread(tid) != &thread)
         return result;
+    if (!result && result.error().code == Code::busy) {
+        thread.late_call = Thread::LateCall{before, mask};
+        if (resent)
+            keep(thread, info);
+        leave_late(thread, "a system call of it did not return in time");
+        return Error{Code::gone, result.error().text};
+    }
     // In this order: while it stands in the stub, that puts back both if we die.
     set_mask(tid, mask);
     set_regs(tid, before);
@@ -210,6 +218,11 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     if (stop_again)
         syscall(SYS_tgkill, thread.process->pid, tid, SIGSTOP);
     return result;
+}
+
+static Error late_call()
+{
+    return Error{Code::busy, "its system call does not return"};
 }
 
 // From a stop that need not be kept: to the call's entry, to its exit, and into a stop
@@ -229,8 +242,12 @@ Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
         int status = 0;
         if (called)
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-        if (!resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0) ||
-            !wait_for_stop(tid, status)) {
+        Waited waited = resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0)
+                            ? wait_for_stop(tid, status)
+                            : Waited::ended;
+        if (waited == Waited::late)
+            return late_call();
+        if (waited == Waited::ended) {
             drop_thread(thread, status);
             return result;
         }
@@ -266,7 +283,12 @@ Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
     Error ended{Code::gone, "it ended"};
     for (int round = 0; round < max_rounds; ++round) {
         int status = 0;
-        if (!resume_thread(PTRACE_SINGLESTEP, tid, 0) || !wait_for_stop(tid, status)) {
+        Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
+                            ? wait_for_stop(tid, status)
+                            : Waited::ended;
+        if (waited == Waited::late)
+            return late_call();
+        if (waited == Waited::ended) {
             drop_thread(thread, status);
             return ended;
         }

@@ -21,6 +21,8 @@
 #include <cstring>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <tuple>
 
 namespace dt::agent {
 
@@ -37,19 +39,21 @@ static bool has_rdfsbase()
 
 void Agent::refresh_config(AddressSpace& space)
 {
-    dt_rt_config& config = space.runtime.config();
+    RuntimeConfig& writer = space.runtime.writer();
+    const dt_rt_config& config = writer.own();
     std::string status = read_proc_file(space.speaker(), "status");
-    config.uid = static_cast<dt_u32>(status_number(status, "Uid", 1));
-    config.gid = static_cast<dt_u32>(status_number(status, "Gid", 1));
-    config.ppid = static_cast<dt_u32>(status_number(status, "PPid"));
-    std::string name = read_proc_file(space.speaker(), "comm", sizeof config.execname);
-    while (!name.empty() && name.back() == '\n')
-        name.pop_back();
-    std::memset(config.execname, 0, sizeof config.execname);
-    name.copy(config.execname, sizeof config.execname - 1);
+    writer.set(config.uid, static_cast<dt_u32>(status_number(status, "Uid", 1)));
+    writer.set(config.gid, static_cast<dt_u32>(status_number(status, "Gid", 1)));
+    writer.set(config.ppid, static_cast<dt_u32>(status_number(status, "PPid")));
+    char name[sizeof config.execname]{};
+    std::string comm = read_proc_file(space.speaker(), "comm", sizeof name);
+    while (!comm.empty() && comm.back() == '\n')
+        comm.pop_back();
+    comm.copy(name, sizeof name - 1);
+    writer.set_all(config.execname, std::span<const char>(name));
     auto offset = errno_offset(space);
-    config.errno_known = offset ? 1 : 0;
-    config.errno_offset = offset.value_or(0);
+    writer.set(config.errno_offset, offset.value_or(0));
+    writer.publish(config.errno_known, offset ? 1 : 0);
     // A filter may come at any time: with bells nothing needs a system call.
     bool may_call = !space.runtime.bells.are_hung();
     for (Thread* thread : threads_in(space)) {
@@ -57,18 +61,8 @@ void Agent::refresh_config(AddressSpace& space)
         may_call = may_call && status_number(own, "Seccomp") == 0;
         learn_thread(*thread);
     }
-    config.may_call = may_call ? 1 : 0;
+    writer.publish(config.may_call, may_call ? 1 : 0);
     space.runtime.set_ranges(mappings_of(space.speaker()));
-}
-
-void Agent::learn_thread(Thread& thread)
-{
-    AddressSpace& space = *thread.process->space;
-    user_regs_struct user;
-    if (space.runtime.image.value == 0 || !thread.stopped ||
-        !get_regs(thread.tid, user))
-        return;
-    space.runtime.add_thread(user.fs_base, thread.tid, thread.process->pid);
 }
 
 Result<Ok> Agent::ensure_runtime(StoppedWorld& world)
@@ -93,17 +87,14 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     RuntimeMap& runtime = space.runtime;
     const auto* base = static_cast<const dt_arena*>(arena_.base());
     if (base == nullptr || base->magic != DT_ARENA_MAGIC ||
-        arena_.n_shards() > DT_RT_MAX_SHARDS)
+        arena_.n_shared() > DT_RT_MAX_SHARDS)
         return Error{Code::unsupported, "there is no arena that it could map"};
     if (auto made = runtime.make(space.owner()); !made)
         return made;
-    auto config_fd = runtime.read_only_fd();
-    if (!config_fd)
-        return config_fd.error();
 
     Injection injection(*this, thread);
     auto fds =
-        injection.send({arena_.program_fd(), arena_.data_fd(), config_fd->get()});
+        injection.send({arena_.program_fd(), arena_.data_fd(), runtime.read_only_fd()});
     if (!fds)
         return fds.error();
     auto [program, data, config] = *fds;
@@ -112,16 +103,16 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
         return deferred;
 
     const dt_rt_header& header = runtime_header();
-    std::uint64_t stack_bytes = arena_.n_shards() * DT_RT_STACK_BYTES;
+    std::uint64_t stack_bytes = arena_.n_shared() * DT_RT_STACK_BYTES;
     std::uint64_t region = DT_RT_STACKS + stack_bytes + page_bytes;
-    if (std::string why = address_space_refusal(space.owner(), region + arena_.bytes());
+    if (std::string why = address_space_refusal(space.owner(), region + arena_.shared_bytes());
         !why.empty())
         return Error{Code::unsupported, why};
     auto image = injection.reserve(region, "reserve address space for the runtime");
     if (!image)
         return image.error();
     auto arena =
-        injection.reserve(arena_.bytes(), "reserve address space for the arena");
+        injection.reserve(arena_.shared_bytes(), "reserve address space for the arena");
     if (!arena)
         return arena.error();
     constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
@@ -135,6 +126,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     const Part parts[] = {
         {*image, header.image_bytes, PROT_READ | PROT_EXEC, own, no_fd,
          "map the runtime"},
+        {*image + DT_RT_LIVE, page_bytes, PROT_READ, own, no_fd,
+         "map the word that lets it fire"},
         {*image + DT_RT_RAISED, sizeof(dt_rt_raised_list), PROT_READ,
          own | MAP_NORESERVE, no_fd, "map the list of semaphores"},
         {*image + DT_RT_CODE, DT_RT_CODE_BYTES, PROT_READ | PROT_EXEC,
@@ -148,7 +141,7 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
          own | MAP_NORESERVE, no_fd, "map the runtime's stacks"},
         {*arena, arena_.program_bytes(), PROT_READ, shared, program,
          "map the arena's program part"},
-        {*arena + arena_.program_bytes(), arena_.bytes() - arena_.program_bytes(),
+        {*arena + arena_.program_bytes(), arena_.shared_bytes() - arena_.program_bytes(),
          PROT_READ | PROT_WRITE, shared, data, "map the arena's data part"},
     };
     for (const Part& part : parts) {
@@ -157,30 +150,44 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
             !mapped)
             return mapped.error();
     }
+    const std::tuple<TargetAddr, std::uint64_t, int> kept_from_children[] = {
+        {*image + DT_RT_LIVE, page_bytes, MADV_WIPEONFORK},
+        {*image + DT_RT_STACKS, stack_bytes, MADV_DONTFORK},
+        {*arena, arena_.shared_bytes(), MADV_DONTFORK},
+    };
+    for (auto [at, bytes, advice] : kept_from_children) {
+        if (auto kept = injection.call(
+                SYS_madvise, {at.value, bytes, static_cast<std::uint64_t>(advice)},
+                "keep the arena from forked children (madvise)");
+            !kept)
+            return kept.error();
+    }
     injection.own(*image + DT_RT_CONFIG, region - DT_RT_CONFIG);
-    injection.own(*arena, arena_.bytes());
+    injection.own(*arena, arena_.shared_bytes());
     if (!space.write_text(*image, runtime_image()))
         return Error{Code::unsupported, "write the runtime into it"};
     bool hung = injection.hang_bells(*image + DT_RT_BELLS);
     injection.keep();
 
-    dt_rt_config& shared_config = runtime.config();
-    shared_config.arena = arena->value;
-    shared_config.shards = arena->value + base->shards;
-    shared_config.shard_bytes = base->shard_bytes;
-    shared_config.n_shards = arena_.n_shards();
-    shared_config.stacks = image->value + DT_RT_STACKS;
-    shared_config.cpu_method = has_rdpid() ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL;
-    shared_config.fs_method = has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL;
-    shared_config.has_bells = hung ? 1 : 0;
-    shared_config.enabled = 1;
+    RuntimeConfig& writer = runtime.writer();
+    const dt_rt_config& told = writer.own();
+    writer.set(told.arena, arena->value);
+    writer.set(told.shards, arena->value + base->shards);
+    writer.set(told.shard_bytes, base->shard_bytes);
+    writer.set(told.n_shards, arena_.n_shared());
+    writer.set(told.stacks, image->value + DT_RT_STACKS);
+    writer.set(told.cpu_method, has_rdpid() ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL);
+    writer.set(told.fs_method, has_rdfsbase() ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL);
+    writer.set(told.has_bells, hung ? 1 : 0);
     runtime.image = *image;
     runtime.image_bytes = header.image_bytes;
     runtime.region_bytes = region;
     runtime.arena = *arena;
-    runtime.arena_bytes = arena_.bytes();
+    runtime.arena_bytes = arena_.shared_bytes();
     refresh_config(space);
     learn_rseq(space);
+    if (!space.let_fire(true))
+        return Error{Code::gone, "it ended"};
     return Ok{};
 }
 

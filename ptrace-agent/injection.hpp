@@ -50,13 +50,16 @@ public:
 
 private:
     TargetAddr far_from_text(std::uint64_t bytes);
+    template <std::size_t n> Result<std::array<int, n>> free_numbers();
+    Fd take(int fd); // a descriptor of the target; closed if it has none
 
     Agent& agent_;
     pid_t tid_;
     pid_t pid_; // whose descriptors the thread's are
     std::shared_ptr<AddressSpace> space_;
     std::vector<std::pair<TargetAddr, std::uint64_t>> undone_; // scratch is the first
-    std::vector<int> fds_;
+    std::vector<int> fds_; // known to be ours
+    Fd process_;
     FutureLocks locks_ = FutureLocks::none;
     TargetAddr far_; // of what was reserved last
 };

@@ -272,6 +272,10 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
         site.end = tp.end;
         site.beyond = tp.beyond;
         site.site = static_cast<std::uint32_t>(i);
+        // The probe of offset 0 must fire in each iteration.
+        if (std::all_of(tp.firings.begin(), tp.firings.end(),
+                        [](const Firing& f) { return f.kind == SiteKind::entry; }))
+            site.loop_end = tp.loop_end;
         auto near =
             std::lower_bound(breakpoints.begin(), breakpoints.end(), site.first);
         for (; near != breakpoints.end() && *near < site.end; ++near) {
@@ -315,6 +319,12 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     for (const Refused& refused : plan.refused)
         result.refused[wanted[refused.site]->at()] = refused.reason;
     result.windows = std::move(plan.windows);
+    for (Tracepoint* tp : wanted)
+        tp->led_past = false;
+    for (const Window& window : result.windows)
+        for (const WindowInsn& insn : window.insns)
+            if (insn.site)
+                wanted[*insn.site]->led_past = insn.led_past;
     map_stub_areas(space, room, result.windows);
     result.taken.reserve(result.windows.size());
     for (const Window& window : result.windows) {

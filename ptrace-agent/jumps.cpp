@@ -18,6 +18,8 @@ static std::uint32_t kind_of(const Firing& firing)
         return DT_RT_ENTRY;
     case SiteKind::static_probe:
         return DT_RT_STATIC;
+    case SiteKind::jump_out:
+        return DT_RT_JUMP_OUT;
     default:
         return DT_RT_OFFSET;
     }
@@ -30,7 +32,7 @@ static void list_firings(const AddressSpace& space, const Tracepoint& tp,
     if (tp.purpose == Tracepoint::library_change)
         all.push_back({0, DT_RT_LIBRARIES, 0});
     for (const Firing& firing : tp.firings) {
-        bool by_entry = firing.kind == SiteKind::static_probe;
+        bool by_entry = has_operands(firing.kind);
         all.push_back({firing.probe, kind_of(firing),
                        by_entry ? space.statics.list_of(firing.arg0) : firing.arg0});
     }

@@ -8,6 +8,7 @@
 // first call, to __libc_start_main(), so the agent steps that far and looks.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/grab.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
+#include <functional>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,7 +61,8 @@ static bool is_orphaned(pid_t group)
 [[noreturn]] static void become(const Command& command, pid_t group, int go, int failed)
 {
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
-                       SIGUSR1, SIGUSR2, SIGIO, SIGALRM, SIGTERM, SIGCHLD})
+                       SIGUSR1, SIGUSR2, SIGIO, SIGALRM, SIGTERM, SIGCHLD,
+                       SIGXFSZ})
         ::signal(signal, SIG_DFL);
     setpgid(0, group);
     for (const EnvChange& change : command.env) {
@@ -81,11 +84,20 @@ static bool is_orphaned(pid_t group)
     _exit(127);
 }
 
+constexpr int max_reap_ms = 2000;
+
 static void kill_and_reap(pid_t pid)
 {
     ::kill(pid, SIGKILL);
-    int status;
-    while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status)) {
+    for (int ms = 0; ms < max_reap_ms;) { // if it sleeps in the kernel it exits later
+        int status = 0;
+        pid_t got = waitpid(pid, &status, __WALL | WNOHANG);
+        if ((got == pid && !WIFSTOPPED(status)) || (got < 0 && errno != EINTR))
+            return;
+        if (got == 0) {
+            usleep(1000);
+            ++ms;
+        }
     }
 }
 
@@ -94,8 +106,10 @@ struct Started {
     int status; // of its stop
 };
 
-// Forks, seizes and waits for the exec. The child is stopped right behind it.
-static Result<Started> start_command(const Command& command)
+// Forks, seizes and waits for the exec, until is_late() reports that it takes too long.
+// The child is stopped immediately after the exec.
+static Result<Started> start_command(const Command& command,
+                                     const std::function<bool()>& is_late)
 {
     int go[2], failed[2];
     if (pipe2(go, O_CLOEXEC) != 0)
@@ -126,9 +140,16 @@ static Result<Started> start_command(const Command& command)
     bool execed = false;
     for (;;) {
         int status = 0;
+        Mailbox::ring_in_ms(20);
         pid_t got = waitpid(pid, &status, __WALL);
-        if (got < 0 && errno == EINTR)
-            continue;
+        if (got < 0 && errno == EINTR) {
+            if (!is_late())
+                continue;
+            kill_and_reap(pid);
+            return Error{Code::busy, command.argv[0] +
+                                         ": the kernel has been busy with its exec for "
+                                         "10 s; is its file system reachable?"};
+        }
         if (got != pid || !WIFSTOPPED(status)) {
             int error = 0;
             if (read(failed_read.get(), &error, sizeof error) == sizeof error)
@@ -147,6 +168,8 @@ static Result<Started> start_command(const Command& command)
         resume_thread(PTRACE_CONT, pid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
     }
 }
+
+constexpr std::uint64_t max_start_ns = 10'000'000'000;
 
 Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
 {
@@ -168,7 +191,10 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
         return Error{Code::invalid, "start a command: the request is cut short"};
     const std::string& name = command.argv[0];
 
-    auto started = start_command(command);
+    const std::uint64_t since = monotonic_ns();
+    auto started = start_command(command, [&] {
+        return client_has_exited() || monotonic_ns() - since > max_start_ns;
+    });
     if (!started)
         return started.error().during("start");
     pid_t pid = started->pid;
@@ -295,7 +321,12 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
         if (calls && main != nullptr && main->execute && main->path == program)
             return run_until(process, {user.rdi}, name);
         int status = 0;
-        if (!resume_thread(PTRACE_SINGLESTEP, pid, 0) || !wait_for_stop(pid, status)) {
+        Waited waited = resume_thread(PTRACE_SINGLESTEP, pid, 0)
+                            ? wait_for_stop(pid, status)
+                            : Waited::ended;
+        if (waited == Waited::late)
+            return Error{Code::busy, name + ": it does not come to main()"};
+        if (waited == Waited::ended) {
             if (Thread* thread = find_thread(pid))
                 drop_thread(*thread, status);
             return Error{Code::invalid, name + ": it ended before main()"};

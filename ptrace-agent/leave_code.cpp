@@ -31,6 +31,10 @@
 namespace dt::agent {
 
 constexpr int max_tries = 64; // then the others have a turn
+// The limit for one stretch of the way out, and for the complete way when each step
+// takes a stop.
+constexpr std::uint64_t way_out_ns = 2'000'000'000;
+constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::size_t many_kept = 8;
 constexpr std::uint64_t red_zone = 128;
 constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
@@ -173,13 +177,14 @@ static bool step_aside(AddressSpace& space, const Thread& thread,
 class Masked {
 public:
     explicit Masked(Thread& thread)
-        : tid_(thread.tid), config_(thread.process->space->runtime.config())
+        : tid_(thread.tid), config_(thread.process->space->runtime.writer())
     {
         if (!get_mask(tid_, mask_))
             return;
-        config_.mask_before = mask_;
-        config_.mask_now = (mask_ | asynchronous_signals) &
-                           ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP));
+        config_.set(config_.own().mask_before, mask_);
+        config_.set(config_.own().mask_now,
+                    (mask_ | asynchronous_signals) &
+                        ~(signal_bit(SIGKILL) | signal_bit(SIGSTOP)));
         std::string status = thread_status(thread.process->pid, tid_);
         if (status_number(status, "Seccomp") == 0)
             announce(static_cast<std::uint32_t>(number_of(thread)));
@@ -197,11 +202,11 @@ public:
 private:
     void announce(std::uint32_t number)
     {
-        __atomic_store_n(&config_.masked_tid, number, __ATOMIC_SEQ_CST);
+        config_.announce(config_.own().masked_tid, number);
     }
 
     pid_t tid_;
-    dt_rt_config& config_;
+    RuntimeConfig& config_;
     std::uint64_t mask_ = 0;
     bool known_ = false;
 };
@@ -233,7 +238,9 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
     return false;
 }
 
-// Until it stops by itself or waits at the gate. false: it ended.
+// Runs the thread until it stops by itself or waits at the gate. Returns false if it
+// has exited or is late. If this takes too long the target is given up, and the thread
+// is stopped wherever it is.
 bool Agent::run_in_our_code(Thread& thread, int request)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
@@ -244,7 +251,11 @@ bool Agent::run_in_our_code(Thread& thread, int request)
     std::optional<Masked> masked;
     if (thread.kept.size() >= many_kept)
         masked.emplace(thread);
+    const std::uint64_t since = monotonic_ns();
+    if (thread.in_our_code_ns == 0)
+        thread.in_our_code_ns = since;
     bool runs = resume_thread(request, tid, 0);
+    bool interrupted = false;
     while (runs) {
         hear_bells(space);
         if (find_thread(tid) != &thread)
@@ -253,13 +264,30 @@ bool Agent::run_in_our_code(Thread& thread, int request)
             thread.running_out = false;
             return true;
         }
-        pid_t got = waitpid(tid, &status, __WALL);
-        if (got < 0 && errno == EINTR)
-            continue;
+        Mailbox::ring_in_ms(look_again_ms);
+        pid_t got = wait_for(tid, status);
+        if (got < 0 && errno == EINTR) {
+            client_has_exited(); // clears the mail signal
+            const std::uint64_t now = monotonic_ns();
+            if (now - since < way_out_ns)
+                continue;
+            // It is late: it loops, or sleeps in the kernel.
+            give_up(*space, "a thread of it does not leave the probes' code");
+            if (!interrupted)
+                ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+            interrupted = true;
+            if (now - since < 2 * way_out_ns)
+                continue;
+            thread.running_out = false;
+            leave_late(thread, "a thread of it sleeps in the probes' code");
+            return false;
+        }
         runs = got == tid && WIFSTOPPED(status);
         if (runs)
             break;
     }
+    if (runs && monotonic_ns() - thread.in_our_code_ns > all_ways_out_ns)
+        give_up(*space, "a thread of it does not leave the probes' code");
     if (!runs) {
         drop_thread(thread, status);
         return false;
@@ -354,7 +382,9 @@ void Agent::deliver_kept(Thread& thread)
         siginfo_t info;
         if (!get_regs(tid, user))
             return; // its end is about to be reported
-        if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user)) {
+        if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user) ||
+            space->given_up) {
+            thread.in_our_code_ns = 0;
             send_kept(thread);
             return go_on(thread);
         }
@@ -394,8 +424,10 @@ bool Agent::run_out(Thread& thread)
         user_regs_struct user;
         if (!get_regs(thread.tid, user))
             return false;
-        if (!in_our_code(*space, {user.rip}))
+        if (!in_our_code(*space, {user.rip})) {
+            thread.in_our_code_ns = 0;
             break;
+        }
         bool moved = to_moved(*space, user);
         auto found = space->patches.find({user.rip});
         if (found && put_on_program(*space, found->place, user)) {
@@ -404,6 +436,8 @@ bool Agent::run_out(Thread& thread)
         }
         if (moved || found)
             return true; // its stack cannot be read: it stays where it is
+        if (space->given_up)
+            break;
         if (!run_to_gate(thread))
             return false;
         siginfo_t info;

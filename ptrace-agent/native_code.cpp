@@ -106,7 +106,9 @@ void Agent::compile_site(AddressSpace& space, std::uint32_t site,
                          const std::vector<dt_rt_firing>& firings)
 {
     const auto* arena = static_cast<const dt_arena*>(arena_.base());
-    if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES)
+    // The runtime decides whether an indirect jump is a return.
+    if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
+        firings[0].kind == DT_RT_JUMP_OUT)
         return;
     const dt_rt_firing& firing = firings[0];
     if (firing.probe == 0 ||

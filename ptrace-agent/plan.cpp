@@ -41,7 +41,11 @@ static void plan_fresh(Planting& work, const JumpReport& jumps, JumpPlan& plan,
                        const std::vector<Tracepoint*>& wanted, Mechanism mechanism,
                        std::vector<SitePlan>& plans)
 {
-    auto tell = [&](Tracepoint* tp, const SitePlan& told) {
+    auto tell = [&](Tracepoint* tp, SitePlan told) {
+        const bool led_past =
+            told.form == SitePlan::jump && tp->loop_end.value != 0 && tp->led_past;
+        if (told.form != SitePlan::refused && tp->loop_end.value != 0 && !led_past)
+            told.text += "; also fires when a loop goes back to the first instruction";
         for (std::uint32_t index : work.sites_of(*tp))
             plans[index] = told;
     };

@@ -11,6 +11,7 @@
 #include "ptrace-agent/planting.hpp"
 
 #include "base/clock_ns.hpp"
+#include "ptrace-agent/grab.hpp"
 #include "ptrace-agent/linker.hpp"
 
 #include <algorithm>
@@ -51,6 +52,8 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         work.gone.push_back(index);
         return {};
     }
+    if (tp != nullptr && site.no_stack != NoStack::no && tp->site)
+        return "it may have no stack left (Go), and a jump is there for another probe";
     if (tp == nullptr) {
         if (site.restartable != 0)
             return "a stop would begin a restartable sequence anew, for ever";
@@ -72,6 +75,9 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
+        tp->no_stack = site.no_stack;
+        if (site.kind == SiteKind::entry)
+            tp->loop_end = {site.arg0};
         work.fresh.push_back(tp);
     }
     if (!tp->site && (!tp->written || tp->purpose != Tracepoint::fires))
@@ -80,8 +86,8 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         if (firing.probe == site.probe && firing.kind == site.kind)
             return {}; // planted before
     }
-    std::uint64_t arg0 = site.arg0;
-    if (site.kind == SiteKind::static_probe) {
+    std::uint64_t arg0 = site.kind == SiteKind::entry ? 0 : site.arg0;
+    if (has_operands(site.kind)) {
         StaticFacts facts;
         if (arg0 < work.statics.sites.size())
             facts = work.statics.sites[arg0];
@@ -89,10 +95,19 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         if (facts.first_operand > operands.size() ||
             facts.n_operands > operands.size() - facts.first_operand)
             facts.n_operands = facts.first_operand = 0;
-        auto entry = work.space.statics.add(
-            site.at, facts, operands.subspan(facts.first_operand, facts.n_operands));
+        auto own = operands.subspan(facts.first_operand, facts.n_operands);
+        std::vector<dt_rt_operand> of_jump;
+        if (site.kind == SiteKind::jump_out) {
+            auto to = destination_of(tp->insn);
+            if (!to || own.size() < 1 + operands_per_part)
+                return "nothing tells where its indirect jump leads";
+            of_jump.assign(own.begin(), own.end());
+            of_jump[0] = *to; // from the instruction in memory, not from the file
+            own = of_jump;
+        }
+        auto entry = work.space.statics.add(site.at, facts, own);
         if (!entry)
-            return "there are too many arguments of static probes";
+            return "there are too many arguments of static probes and indirect jumps";
         arg0 = *entry;
     }
     tp->firings.push_back({site.probe, site.kind, arg0});
@@ -111,10 +126,13 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
     bool unknown = tp.first.value == 0;
     auto why = jumps.reasons.find(tp.at());
     SitePlan plan{SitePlan::refused, why != jumps.reasons.end() ? why->second
+                                     : tp.no_stack != NoStack::no
+                                         ? "it may have no stack left (Go)"
                                      : unknown ? "its surroundings are not known"
                                                : "no jump can stand there"};
     if (mechanism == Mechanism::automatic) {
-        if (unknown || !jumps.note.empty())
+        const bool left_out = tp.no_stack == NoStack::globbed;
+        if ((unknown && !left_out) || !jumps.note.empty())
             plan.form = SitePlan::breakpoint;
         else
             plan.text += "; -x mechanism=int3 sets a breakpoint";
@@ -309,6 +327,27 @@ Agent::Reply Agent::do_expect(Reader& in, const std::vector<Fd>&)
     return Body{};
 }
 
+bool is_fired_by_loops(const Tracepoint& tp)
+{
+    return tp.loop_end.value != 0 && !(tp.site && tp.led_past);
+}
+
+// Returns the entry sites that a loop back to the function's first instruction also
+// fires. Ascending.
+static std::vector<std::uint32_t> fired_by_loops(const Planting& work,
+                                                 std::span<const Site> sites)
+{
+    std::vector<std::uint32_t> all;
+    for (const auto& [at, index] : work.sites) {
+        const Tracepoint* tp =
+            sites[index].kind == SiteKind::entry ? work.space.find(at) : nullptr;
+        if (tp != nullptr && is_fired_by_loops(*tp))
+            all.push_back(index);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
 Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
 {
     auto pid = in.get<pid_t>();
@@ -343,6 +382,20 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
         return Error{Code::gone, "plant probes: the process has ended"};
     if (now->second->space != space || has_execed(pid, threads_in(*space)))
         return another;
+    const Error late{Code::busy, "plant probes: a thread of it does not stop"};
+    if (space->given_up)
+        return late;
+    // The dynamic linker sets up a shadow stack after the exec at which a command may
+    // be planted.
+    if (auto can_be = refuse_shadow_stack(pid, "the process");
+        !can_be && mechanism != Mechanism::uprobe) {
+        const bool has_probes = space->n_tracepoints() != 0;
+        now->second->is_target = !has_probes;
+        stopped.reset();
+        if (has_probes)
+            release(space);
+        return can_be.error().during("plant probes");
+    }
     std::vector<Tracepoint*> linker;
     Result<Ok> ready = prepare_target(*stopped, mechanism, linker);
     std::size_t text = text_mappings(space->speaker());
@@ -380,6 +433,8 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
         return Error{Code::gone, "plant probes: the process has ended"};
     if (has_execed(pid, threads_in(*space)))
         return another;
+    if (space->given_up)
+        return late; // the main loop removes what was prepared
     // A library that was away for a moment is where it was.
     if (text_mappings(space->speaker()) != text || work.unreadable) {
         if (!linker.empty()) // nothing stands there yet to notice it
@@ -400,8 +455,10 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
             update_jump(*space, *tp);
     }
     // Only a breakpoint can do harm to what the program wants of SIGTRAP.
-    if (!work.fresh.empty() && mechanism != Mechanism::uprobe)
+    if (!work.fresh.empty() && mechanism != Mechanism::uprobe) {
+        ensure_rescue(*stopped);
         watch_sigaction(*stopped);
+    }
     for (Tracepoint* odd : space->write_breakpoints(work.fresh)) {
         for (std::uint32_t index : work.sites_of(*odd))
             work.refused.emplace_back(index, "the text cannot be written");
@@ -424,8 +481,12 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     for (auto& [index, why] : work.refused)
         out.put(index).text(why);
     std::sort(work.gone.begin(), work.gone.end());
-    out.put(static_cast<std::uint32_t>(work.gone.size()));
-    out.raw(work.gone.data(), work.gone.size() * sizeof work.gone[0]);
+    auto put = [&out](const std::vector<std::uint32_t>& indices) {
+        out.put(static_cast<std::uint32_t>(indices.size()));
+        out.raw(indices.data(), indices.size() * sizeof indices[0]);
+    };
+    put(work.gone);
+    put(fired_by_loops(work, sites));
     return Body(out.body());
 }
 

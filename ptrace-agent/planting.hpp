@@ -100,6 +100,9 @@ Planted* window_over(const AddressSpace& space,
 // A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
 // cannot have a jump gets one only when the user asks for it; a site of which the client
 // knew no surroundings was never to have a jump.
+// Returns whether the entry probe also fires when a loop jumps back to the first
+// instruction.
+bool is_fired_by_loops(const Tracepoint& tp);
 SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
                       Mechanism mechanism);
 

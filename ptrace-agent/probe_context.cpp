@@ -200,7 +200,8 @@ bool Agent::handle_in_our_code(Thread& thread, int signal)
     std::shared_ptr<AddressSpace> space = thread.process->space;
     siginfo_t info;
     user_regs_struct user;
-    if (space->runtime.image.value == 0 || !get_siginfo(thread.tid, info) ||
+    if (space->runtime.image.value == 0 || thread.hit_at.value != 0 ||
+        !get_siginfo(thread.tid, info) ||
         !get_regs(thread.tid, user))
         return false;
     if (is_synchronous(info) && into_copy(thread, info, user)) {

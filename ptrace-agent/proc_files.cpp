@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
+#include <sstream>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -107,6 +108,20 @@ std::vector<pid_t> threads_of(pid_t pid)
             tids.push_back(tid);
     }
     return tids;
+}
+
+bool has_shadow_stack(pid_t pid)
+{
+    for (pid_t tid : threads_of(pid)) {
+        // For example "shstk wrss". Only "shstk" changes the effect of calls and
+        // returns.
+        std::istringstream features(
+            status_field(thread_status(pid, tid), "x86_Thread_features"));
+        for (std::string word; features >> word;)
+            if (word == "shstk")
+                return true;
+    }
+    return false;
 }
 
 static std::optional<Mapping> parse_mapping(const std::string& line)

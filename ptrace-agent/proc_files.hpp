@@ -36,6 +36,10 @@ bool is_in_exec(pid_t pid, pid_t tid);
 
 std::vector<pid_t> threads_of(pid_t pid);
 
+// Returns whether a thread of the process has a shadow stack (x86_Thread_features,
+// Linux 6.6).
+bool has_shadow_stack(pid_t pid);
+
 struct Mapping {
     TargetAddr start, end;
     bool read = false, write = false, execute = false, shared = false;

@@ -34,12 +34,15 @@ void Agent::undo_hit(Thread& thread, bool all)
         thread.signal() != SIGTRAP || !get_siginfo(thread.tid, info) ||
         info.si_code != SI_KERNEL || !get_regs(thread.tid, user))
         return;
-    Tracepoint* tp = thread.process->space->find({user.rip - 1});
+    const TargetAddr at =
+        thread.hit_at.value != 0 ? thread.hit_at : TargetAddr{user.rip - 1};
+    Tracepoint* tp = thread.process->space->find(at);
     if (tp == nullptr || !tp->written || (!all && tp->serves()))
         return;
     repair_after_trap(thread);
-    user.rip -= 1;
+    user.rip = at.value;
     set_regs(thread.tid, user);
+    thread.hit_at = {};
     thread.pending = false;
 }
 
@@ -88,7 +91,7 @@ void Agent::remove_runtime(StoppedWorld& world)
     RuntimeMap& runtime = space.runtime;
     if (runtime.image.value == 0)
         return;
-    __atomic_store_n(&runtime.config().enabled, 0u, __ATOMIC_SEQ_CST);
+    space.let_fire(false);
     space.patches.take_out(space, space.patches.windows());
     bool all_out = true;
     ShutGate gate(runtime);
@@ -109,7 +112,9 @@ void Agent::remove_runtime(StoppedWorld& world)
             keep(*thread, info);
             pending = false;
         }
-        if (run_out(*thread)) {
+        if (!run_out(*thread)) {
+            all_out = all_out && find_thread(tid) == nullptr;
+        } else {
             thread->status = status; // what it had stopped for is still to be done
             thread->pending = pending;
             all_out = all_out && get_regs(tid, user) && !in_our_code(space, {user.rip});
@@ -137,6 +142,7 @@ void Agent::forget_jumps(AddressSpace& space)
     space.patches.forget_all();
     space.runtime.forget();
     space.native.forget();
+    space.shared_bases.clear();
 }
 
 void Agent::release(std::shared_ptr<AddressSpace> space)
@@ -223,12 +229,14 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
     bool all_stopped = true;
     for (Thread* thread : threads_in(*space))
         all_stopped = all_stopped && (thread->stopped || thread->in_vfork);
+    remove_rescue(world, all_stopped);
     for (auto [page, bytes] : space->slot_pages) {
         if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
             (void)inject(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
     }
     space->slot_pages.clear();
-    space->remove_stub(); // before anybody is seen to be free
+    if (!is_stub_in_use(*space))
+        space->remove_stub(); // before a thread is released
     for (Thread* thread : threads_in(*space)) {
         thread->held = false;
         thread->awaits = 0;

@@ -83,7 +83,7 @@ void Agent::allow_rseq(AddressSpace& space)
     bool guests = false;
     for (auto& [pid, process] : processes_)
         guests = guests || (process->space.get() == &space && pid != space.owner());
-    __atomic_store_n(&space.runtime.config().rseq, guests ? 0u : 1u, __ATOMIC_SEQ_CST);
+    space.runtime.writer().announce(space.runtime.config().rseq, guests ? 0 : 1);
 }
 
 // A thread before its first instruction, of which the runtime has not been told: the kernel

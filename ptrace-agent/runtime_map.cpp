@@ -5,72 +5,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <optional>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace dt::agent {
 
 // More make long searches.
 constexpr std::size_t max_rules = DT_RT_MAX_RULES / 4 * 3;
 
-// The kernel's list of the futexes that a dying thread holds (set_robust_list(2)). Its
-// nodes lie in the configs, at one distance from their futex words.
-struct RobustNode {
-    RobustNode* next;
-};
-struct RobustHead {
-    RobustNode list;
-    long futex_offset;
-    RobustNode* pending;
-};
-static_assert(sizeof(RobustHead) == 24);
-
-static RobustHead robust{{&robust.list},
-                         static_cast<long>(offsetof(dt_rt_config, alive)) -
-                             static_cast<long>(offsetof(dt_rt_config, robust_next)),
-                         nullptr};
-
-static RobustNode* node_of(dt_rt_config* config)
-{
-    return reinterpret_cast<RobustNode*>(&config->robust_next);
-}
-
-static void hold(dt_rt_config* config)
-{
-    config->alive = static_cast<std::uint32_t>(gettid());
-    node_of(config)->next = robust.list.next;
-    robust.list.next = node_of(config);
-    syscall(SYS_set_robust_list, &robust, sizeof robust);
-}
-
-static void let_go(dt_rt_config* config)
-{
-    for (RobustNode* at = &robust.list; at->next != &robust.list; at = at->next) {
-        if (at->next == node_of(config)) {
-            at->next = at->next->next;
-            return;
-        }
-    }
-}
-
-RuntimeMap::~RuntimeMap()
-{
-    forget();
-}
-
 void RuntimeMap::forget()
 {
-    if (config_ != nullptr) {
-        let_go(config_);
-        munmap(config_, sizeof *config_);
-    }
-    fd_.reset();
+    config_.forget();
     bells.take_down();
-    config_ = nullptr;
     image = arena = {};
     image_bytes = region_bytes = arena_bytes = 0;
     n_sites_ = n_firings_ = n_threads_ = 0;
@@ -82,39 +26,31 @@ void RuntimeMap::forget()
     rules_.clear();
 }
 
+// Returns the key of a retired entry, which no thread matches and which keeps its
+// place: no thread in the table has an odd fs_base.
+static std::uint64_t retired(std::uint64_t fs_base)
+{
+    return fs_base | 1;
+}
+
 Result<Ok> RuntimeMap::make(pid_t pid)
 {
     forget();
-    fd_ = Fd(memfd_create("dtrace-config", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd_ || ftruncate(fd_.get(), sizeof(dt_rt_config)) != 0 ||
-        fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        return errno_error("make the runtime's config");
-    void* at = mmap(nullptr, sizeof(dt_rt_config), PROT_READ | PROT_WRITE, MAP_SHARED,
-                    fd_.get(), 0);
-    if (at == MAP_FAILED)
-        return errno_error("map the runtime's config");
-    config_ = static_cast<dt_rt_config*>(at);
-    config_->magic = DT_RT_MAGIC;
-    config_->pid = static_cast<std::uint32_t>(pid);
-    hold(config_);
+    if (auto made = config_.make(pid); !made)
+        return made;
+    // Compiled code checks only the first place, and a free entry looks like that of
+    // fs_base 0.
+    config_.set(config().threads[dt_rt_thread_slot(0)].fs_base, retired(0));
     return Ok{};
 }
 
-Result<Fd> RuntimeMap::read_only_fd() const
-{
-    std::string path = "/proc/self/fd/" + std::to_string(fd_.get());
-    Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd)
-        return errno_error("reopen the runtime's config");
-    return fd;
-}
-
-dt_rt_thread* RuntimeMap::find_slot(std::uint64_t fs_base)
+const dt_rt_thread* RuntimeMap::find_slot(std::uint64_t fs_base) const
 {
     std::uint32_t at = dt_rt_thread_slot(fs_base);
     for (std::uint32_t i = 0; i < DT_RT_MAX_THREADS; ++i) {
-        dt_rt_thread& thread = config_->threads[at];
-        if (thread.fs_base == fs_base || thread.fs_base == 0)
+        const dt_rt_thread& thread = config().threads[at];
+        if (thread.fs_base == fs_base || thread.fs_base == retired(fs_base) ||
+            thread.fs_base == 0)
             return &thread;
         at = (at + 1) & (DT_RT_MAX_THREADS - 1);
     }
@@ -123,63 +59,73 @@ dt_rt_thread* RuntimeMap::find_slot(std::uint64_t fs_base)
 
 void RuntimeMap::add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid)
 {
-    if (fs_base == 0 || n_threads_ > DT_RT_MAX_THREADS / 2)
+    if (fs_base == 0 || (fs_base & 1) != 0 || n_threads_ > DT_RT_MAX_THREADS / 2)
         return;
-    dt_rt_thread* thread = find_slot(fs_base);
-    if (thread == nullptr)
+    const dt_rt_thread* slot = find_slot(fs_base);
+    if (slot == nullptr)
         return;
-    n_threads_ += thread->fs_base == 0 ? 1 : 0;
-    thread->tid = static_cast<std::uint32_t>(tid);
-    thread->pid = static_cast<std::uint32_t>(pid);
-    thread->slot_key = dt_slot_key_of(static_cast<std::uint64_t>(pid) << 32 |
-                                      static_cast<std::uint32_t>(tid));
-    thread->slot_hash = dt_slot_hash_of(thread->slot_key);
-    __atomic_store_n(&thread->fs_base, fs_base, __ATOMIC_RELEASE);
+    n_threads_ += slot->fs_base == 0 ? 1 : 0;
+    dt_rt_thread thread = *slot;
+    thread.tid = static_cast<std::uint32_t>(tid);
+    thread.pid = static_cast<std::uint32_t>(pid);
+    thread.slot_key = dt_slot_key_of(static_cast<std::uint64_t>(pid) << 32 |
+                                     static_cast<std::uint32_t>(tid));
+    thread.slot_hash = dt_slot_hash_of(thread.slot_key);
+    config_.set(*slot, thread);
+    config_.publish(slot->fs_base, fs_base);
+}
+
+void RuntimeMap::retire_thread(std::uint64_t fs_base)
+{
+    const dt_rt_thread* slot = find_slot(fs_base);
+    if (slot != nullptr && slot->fs_base == fs_base && fs_base != 0)
+        config_.announce(slot->fs_base, retired(fs_base));
 }
 
 // Odd while this exists: who reads meanwhile sees that what was read may be torn.
 class Rewriting {
 public:
-    explicit Rewriting(std::uint32_t& seq) : seq_(seq) { step(); }
+    Rewriting(RuntimeConfig& config, const std::uint32_t& seq)
+        : config_(config), seq_(seq)
+    {
+        step();
+    }
     ~Rewriting() { step(); }
     Rewriting(const Rewriting&) = delete;
     Rewriting& operator=(const Rewriting&) = delete;
 
 private:
-    void step() { __atomic_store_n(&seq_, seq_ + 1, __ATOMIC_SEQ_CST); }
-    std::uint32_t& seq_;
+    void step() { config_.announce(seq_, seq_ + 1); }
+    RuntimeConfig& config_;
+    const std::uint32_t& seq_; // of our own copy
 };
 
 void RuntimeMap::set_ranges(const std::vector<Mapping>& mappings)
 {
-    Rewriting rewriting(config_->ranges_seq);
-    std::uint32_t n = 0;
+    std::vector<dt_rt_range> ranges;
     for (const Mapping& m : mappings) {
         if (!m.read || m.path == "[vvar]" || m.path == "[vsyscall]")
             continue;
-        if (n != 0 && config_->ranges[n - 1].end == m.start.value) {
-            config_->ranges[n - 1].end = m.end.value;
+        if (!ranges.empty() && ranges.back().end == m.start.value) {
+            ranges.back().end = m.end.value;
             continue;
         }
-        if (n == DT_RT_MAX_RANGES)
+        if (ranges.size() == DT_RT_MAX_RANGES)
             break;
-        config_->ranges[n++] = {m.start.value, m.end.value};
+        ranges.push_back({m.start.value, m.end.value});
     }
-    config_->n_ranges = n;
+    Rewriting rewriting(config_, config().ranges_seq);
+    config_.set_all(config().ranges, std::span<const dt_rt_range>(ranges));
+    config_.set(config().n_ranges, static_cast<std::uint32_t>(ranges.size()));
 }
 
 bool RuntimeMap::in_ranges(TargetAddr at) const
 {
-    std::span<const dt_rt_range> ranges(config_->ranges, config_->n_ranges);
+    std::span<const dt_rt_range> ranges(config().ranges, config().n_ranges);
     auto found = std::partition_point(
         ranges.begin(), ranges.end(),
         [at](const dt_rt_range& range) { return range.end <= at.value; });
     return found != ranges.end() && found->start <= at.value;
-}
-
-static void gather(RuntimeMap& runtime, std::uint32_t on)
-{
-    __atomic_store_n(&runtime.config().gather, on, __ATOMIC_SEQ_CST);
 }
 
 ShutGate::ShutGate(RuntimeMap& runtime) : runtime_(runtime)
@@ -187,22 +133,22 @@ ShutGate::ShutGate(RuntimeMap& runtime) : runtime_(runtime)
     if (!runtime_.bells.are_hung())
         return;
     runtime_.bells.shut_gate();
-    gather(runtime_, 1);
+    runtime_.set_gather(true);
 }
 
 ShutGate::~ShutGate()
 {
     if (!runtime_.bells.are_hung())
         return;
-    gather(runtime_, 0);
+    runtime_.set_gather(false);
     runtime_.bells.open_gate();
 }
 
-dt_rt_rule* RuntimeMap::find_rule(std::uint64_t at) const
+const dt_rt_rule* RuntimeMap::find_rule(std::uint64_t at) const
 {
     std::uint32_t slot = dt_rt_rule_slot(at);
     for (std::uint32_t i = 0; i < DT_RT_RULE_REACH; ++i) {
-        dt_rt_rule& rule = config_->rules[(slot + i) & (DT_RT_MAX_RULES - 1)];
+        const dt_rt_rule& rule = config().rules[(slot + i) & (DT_RT_MAX_RULES - 1)];
         if (rule.at == at || rule.at == 0)
             return &rule;
     }
@@ -219,13 +165,13 @@ void RuntimeMap::add_rule(const dt_rt_rule& rule)
 {
     if (rules_.size() >= max_rules)
         forget_rules();
-    dt_rt_rule* entry = find_rule(rule.at);
+    const dt_rt_rule* entry = find_rule(rule.at);
     if (entry == nullptr || entry->at != 0)
         return;
     dt_rt_rule unnamed = rule;
     unnamed.at = 0;
-    *entry = unnamed;
-    __atomic_store_n(&entry->at, rule.at, __ATOMIC_RELEASE);
+    config_.set(*entry, unnamed);
+    config_.publish(entry->at, rule.at);
     rules_.push_back(entry);
 }
 
@@ -233,13 +179,13 @@ void RuntimeMap::forget_rules()
 {
     if (rules_.empty())
         return;
-    Rewriting rewriting(config_->rules_seq);
-    for (dt_rt_rule* rule : rules_)
-        __atomic_store_n(&rule->at, 0, __ATOMIC_RELAXED);
+    Rewriting rewriting(config_, config().rules_seq);
+    for (const dt_rt_rule* rule : rules_)
+        config_.publish(rule->at, 0);
     rules_.clear();
 }
 
-pid_t RuntimeMap::tid_of(std::uint64_t fs_base)
+pid_t RuntimeMap::tid_of(std::uint64_t fs_base) const
 {
     const dt_rt_thread* thread = find_slot(fs_base);
     return thread != nullptr && thread->fs_base == fs_base

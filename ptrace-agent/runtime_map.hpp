@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The agent's side of a runtime in a target: its config, its site table, its threads.
 //
-//   here                         target
-//   config_ (rw) ══ memfd ══════ image + DT_RT_CONFIG (r--)
-//
-// The config is written here and read there at any time, so each entry is complete
-// before it is published, and the firings of a site are never changed in place: a
-// changed list is a new one. What the target could write is read nowhere.
-//
-// The config's `alive` word is a robust futex of ours: the kernel marks it at the
-// moment that this process dies, however it dies, before any thread is let go.
+// The config is written here and read there at any time (runtime_config.hpp), so the
+// firings of a site are never changed in place: a changed list is a new one.
 #pragma once
 
-#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
 #include "ptrace-agent/bells.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/runtime.h"
+#include "ptrace-agent/runtime_config.hpp"
 
 #include <array>
 #include <cstddef>
@@ -34,15 +27,15 @@ public:
     RuntimeMap() = default;
     RuntimeMap(const RuntimeMap&) = delete;
     RuntimeMap& operator=(const RuntimeMap&) = delete;
-    ~RuntimeMap();
 
     // Makes the config; nothing of the target is touched.
     Result<Ok> make(pid_t pid);
     void forget(); // nothing of it is in the target any more
-    dt_rt_config& config() { return *config_; }
-    const dt_rt_config& config() const { return *config_; }
-    // Opened for reading: what maps it can never make the mapping writable.
-    Result<Fd> read_only_fd() const;
+    const dt_rt_config& config() const { return config_.own(); } // our own copy
+    RuntimeConfig& writer() { return config_; }
+    int read_only_fd() const { return config_.fd(); }
+    // Makes threads that leave the runtime wait at its gate.
+    void set_gather(bool on) { config_.announce(config().gather, on ? 1 : 0); }
 
     Bells bells; // may be none: then asking is a trap
 
@@ -60,7 +53,7 @@ public:
     }
 
     // Where the next so many will be.
-    std::array<std::span<std::byte>, 2> room_for(std::size_t n_sites);
+    std::array<std::span<std::byte>, 4> room_for(std::size_t n_sites);
     // A site without firings: its number, none when the table is full.
     std::optional<std::uint32_t> add_site(TargetAddr at);
     void set_back(std::uint32_t site, TargetAddr tail);
@@ -80,7 +73,9 @@ public:
     void free_site(std::uint32_t site);
 
     void add_thread(std::uint64_t fs_base, pid_t tid, pid_t pid);
-    pid_t tid_of(std::uint64_t fs_base); // 0: not seen
+    // Stops finding a thread by this fs_base until one is added again.
+    void retire_thread(std::uint64_t fs_base);
+    pid_t tid_of(std::uint64_t fs_base) const; // 0 if unknown
 
     // Of static probes; those that are there already stay as they are.
     void set_operands(std::span<const dt_rt_operand> all);
@@ -95,18 +90,17 @@ public:
     void forget_rules();
 
 private:
-    void set_code(dt_rt_site& site, std::uint64_t code);
+    void set_code(const dt_rt_site& site, std::uint64_t code);
     std::optional<std::uint32_t> list_for(std::uint32_t site,
                                           std::span<const dt_rt_firing> firings);
-    static bool tell(dt_rt_site& site, const Compiled& compiled);
+    bool tell(const dt_rt_site& site, const Compiled& compiled);
     std::optional<std::uint32_t>
     site_behind(std::uint32_t site, const Compiled& compiled, std::uint32_t next);
     std::uint64_t plain_code(const dt_rt_site& site) const;
-    dt_rt_thread* find_slot(std::uint64_t fs_base);
-    dt_rt_rule* find_rule(std::uint64_t at) const; // its entry or a free one
+    const dt_rt_thread* find_slot(std::uint64_t fs_base) const;
+    const dt_rt_rule* find_rule(std::uint64_t at) const; // its entry or a free one
 
-    Fd fd_;
-    dt_rt_config* config_ = nullptr;
+    RuntimeConfig config_;
     std::uint32_t n_sites_ = 0, n_firings_ = 0;
     std::size_t n_operands_ = 0;
     std::vector<std::uint32_t> free_sites_;
@@ -115,7 +109,7 @@ private:
     // Sites without a trampoline, by the one that leads to them: they live as long.
     std::map<std::uint32_t, std::vector<std::uint32_t>> behind_;
     std::uint32_t n_threads_ = 0;
-    std::vector<dt_rt_rule*> rules_; // entries in use
+    std::vector<const dt_rt_rule*> rules_; // entries in use
 };
 
 // While this exists, threads that leave the runtime wait at its gate, where it has one.

@@ -18,14 +18,16 @@ namespace dt::agent {
 // Beyond, sites are for probes alone, whose other clauses are then the engine's.
 constexpr std::uint32_t max_sites_with_code = DT_RT_MAX_SITES / 2;
 
-std::array<std::span<std::byte>, 2> RuntimeMap::room_for(std::size_t n_sites)
+std::array<std::span<std::byte>, 4> RuntimeMap::room_for(std::size_t n_sites)
 {
     auto next = [n_sites](auto table, std::size_t n_used) {
         auto left = table.subspan(std::min(n_used, table.size()));
-        return std::as_writable_bytes(left.first(std::min(n_sites, left.size())));
+        return std::as_bytes(left.first(std::min(n_sites, left.size())));
     };
-    return {next(std::span(config_->sites), n_sites_),
-            next(std::span(config_->firings), n_firings_)};
+    auto sites = next(std::span(config().sites), n_sites_);
+    auto firings = next(std::span(config().firings), n_firings_);
+    return {config_.own_pages(sites), config_.shared_pages(sites),
+            config_.own_pages(firings), config_.shared_pages(firings)};
 }
 
 std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
@@ -40,31 +42,32 @@ std::optional<std::uint32_t> RuntimeMap::add_site(TargetAddr at)
         ++n_sites_;
         n_listed_.push_back(0);
     }
-    config_->sites[site] = dt_rt_site{};
-    config_->sites[site].at = at.value;
-    set_code(config_->sites[site], image.value + runtime_header().skip);
+    dt_rt_site fresh{};
+    fresh.at = at.value;
+    fresh.code = image.value + runtime_header().skip;
+    config_.set(config().sites[site], fresh);
     return site;
 }
 
 void RuntimeMap::set_back(std::uint32_t site, TargetAddr tail)
 {
-    config_->sites[site].back = tail.value;
+    config_.set(config().sites[site].back, tail.value);
     auto all = behind_.find(site);
     if (all == behind_.end())
         return;
     for (std::uint32_t behind : all->second)
-        config_->sites[behind].back = tail.value;
+        config_.set(config().sites[behind].back, tail.value);
 }
 
 void RuntimeMap::set_condition(std::uint32_t site, std::uint32_t condition)
 {
-    config_->sites[site].taken = static_cast<std::uint16_t>(condition);
+    config_.set(config().sites[site].taken, static_cast<std::uint16_t>(condition));
 }
 
 // Threads read it at any time.
-void RuntimeMap::set_code(dt_rt_site& site, std::uint64_t code)
+void RuntimeMap::set_code(const dt_rt_site& site, std::uint64_t code)
 {
-    __atomic_store_n(&site.code, code, __ATOMIC_RELEASE);
+    config_.publish(site.code, code);
 }
 
 // The way through the engine, for any list of firings.
@@ -80,14 +83,14 @@ std::uint64_t RuntimeMap::plain_code(const dt_rt_site& site) const
 }
 
 // False: a thread may be between code and what it reads here, which is another's.
-bool RuntimeMap::tell(dt_rt_site& site, const Compiled& compiled)
+bool RuntimeMap::tell(const dt_rt_site& site, const Compiled& compiled)
 {
     if (site.probe != 0 && (site.probe != compiled.probe.value ||
                             site.arg0 != compiled.arg0 || site.epid != compiled.epid))
         return false;
-    site.probe = compiled.probe.value;
-    site.arg0 = compiled.arg0;
-    site.epid = compiled.epid;
+    config_.set(site.probe, compiled.probe.value);
+    config_.set(site.arg0, compiled.arg0);
+    config_.set(site.epid, compiled.epid);
     return true;
 }
 
@@ -99,10 +102,10 @@ std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
     const std::uint64_t code = compiled.code.value != 0
                                    ? compiled.code.value
                                    : image.value + runtime_header().generic;
-    const dt_rt_firing& firing = config_->firings[config_->sites[site].first_firing];
+    const dt_rt_firing& firing = config().firings[config().sites[site].first_firing];
     for (std::uint32_t other : behind_[site]) {
-        const dt_rt_site& known = config_->sites[other];
-        const dt_rt_firing& its = config_->firings[known.first_firing];
+        const dt_rt_site& known = config().sites[other];
+        const dt_rt_firing& its = config().firings[known.first_firing];
         if (known.from == compiled.epid && known.next == next && known.code == code &&
             its.probe == firing.probe && its.kind == firing.kind &&
             its.arg0 == firing.arg0)
@@ -110,16 +113,18 @@ std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
     }
     if (free_sites_.empty() && n_sites_ >= max_sites_with_code)
         return std::nullopt;
-    auto made = add_site({config_->sites[site].at});
+    auto made = add_site({config().sites[site].at});
     if (!made)
         return std::nullopt;
     behind_[site].push_back(*made);
-    dt_rt_site& behind = config_->sites[*made];
-    behind.back = config_->sites[site].back;
-    behind.first_firing = config_->sites[site].first_firing;
-    behind.n_firings = 1;
-    behind.from = compiled.epid;
-    behind.next = next;
+    const dt_rt_site& behind = config().sites[*made];
+    dt_rt_site filled = behind;
+    filled.back = config().sites[site].back;
+    filled.first_firing = config().sites[site].first_firing;
+    filled.n_firings = 1;
+    filled.from = compiled.epid;
+    filled.next = next;
+    config_.set(behind, filled);
     tell(behind, compiled);
     set_code(behind, code);
     return made;
@@ -127,7 +132,7 @@ std::optional<std::uint32_t> RuntimeMap::site_behind(std::uint32_t site,
 
 void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> clauses)
 {
-    dt_rt_site& site = config_->sites[number];
+    const dt_rt_site& site = config().sites[number];
     if (clauses.empty() || clauses[0].code.value == 0 || site.condition != 0 ||
         site.n_firings != 1 || !tell(site, clauses[0]))
         return;
@@ -138,7 +143,7 @@ void RuntimeMap::set_compiled(std::uint32_t number, std::span<const Compiled> cl
             return;
         next = *behind;
     }
-    __atomic_store_n(&site.next, next, __ATOMIC_RELEASE);
+    config_.publish(site.next, next);
     set_code(site, clauses[0].code.value);
 }
 
@@ -148,12 +153,12 @@ std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
                                                   std::span<const dt_rt_firing> firings)
 {
     auto n = static_cast<std::uint32_t>(firings.size());
-    std::uint32_t first = config_->sites[site].first_firing;
+    std::uint32_t first = config().sites[site].first_firing;
     auto same = [](const dt_rt_firing& a, const dt_rt_firing& b) {
         return a.probe == b.probe && a.kind == b.kind && a.arg0 == b.arg0;
     };
     if (n_listed_[site] == n &&
-        std::equal(firings.begin(), firings.end(), config_->firings + first, same))
+        std::equal(firings.begin(), firings.end(), config().firings + first, same))
         return first;
     std::vector<std::uint32_t>& free = free_lists_[n];
     if (!free.empty()) {
@@ -165,14 +170,14 @@ std::optional<std::uint32_t> RuntimeMap::list_for(std::uint32_t site,
         first = n_firings_;
         n_firings_ += n;
     }
-    std::copy(firings.begin(), firings.end(), config_->firings + first);
+    config_.set_all(config().firings + first, firings);
     n_listed_[site] = n;
     return first;
 }
 
 bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> firings)
 {
-    dt_rt_site& entry = config_->sites[site];
+    const dt_rt_site& entry = config().sites[site];
     // A thread that is on its way sees an end of the list that it had, not of another's.
     std::uint32_t first = entry.first_firing;
     if (!firings.empty()) {
@@ -184,25 +189,24 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
     bool returns = std::all_of(firings.begin(), firings.end(),
                                [](const auto& f) { return f.kind == DT_RT_RETURN; });
     if (!returns)
-        entry.condition = 0;
+        config_.publish(entry.condition, 0);
     // Both numbers at once: somebody may be reading them.
-    std::uint32_t pair[2] = {first, static_cast<std::uint32_t>(firings.size())};
-    std::uint64_t word = 0;
-    std::memcpy(&word, pair, sizeof word);
-    static_assert(offsetof(dt_rt_site, n_firings) ==
-                  offsetof(dt_rt_site, first_firing) + 4);
-    __atomic_store_n(reinterpret_cast<std::uint64_t*>(&entry.first_firing), word,
-                     __ATOMIC_RELEASE);
+    config_.publish_pair(entry.first_firing, first, entry.n_firings,
+                         static_cast<std::uint32_t>(firings.size()));
     if (returns)
-        __atomic_store_n(&entry.condition, entry.taken, __ATOMIC_RELEASE);
+        config_.publish(entry.condition, entry.taken);
     set_code(entry, plain_code(entry));
     return true;
 }
 
 void RuntimeMap::set_operands(std::span<const dt_rt_operand> all)
 {
-    for (; n_operands_ < all.size() && n_operands_ < DT_RT_MAX_OPERANDS; ++n_operands_)
-        config_->operands[n_operands_] = all[n_operands_];
+    std::size_t n = std::min<std::size_t>(all.size(), DT_RT_MAX_OPERANDS);
+    if (n <= n_operands_)
+        return;
+    config_.set_all(config().operands + n_operands_,
+                    all.subspan(n_operands_, n - n_operands_));
+    n_operands_ = n;
 }
 
 void RuntimeMap::free_site(std::uint32_t site)
@@ -210,7 +214,7 @@ void RuntimeMap::free_site(std::uint32_t site)
     set_firings(site, {});
     free_sites_.push_back(site);
     if (std::uint32_t n = std::exchange(n_listed_[site], 0); n != 0)
-        free_lists_[n].push_back(config_->sites[site].first_firing);
+        free_lists_[n].push_back(config().sites[site].first_firing);
     auto behind = behind_.find(site);
     if (behind == behind_.end())
         return;

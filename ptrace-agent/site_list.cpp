@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/site_list.hpp"
 
+#include "base/memfd.hpp"
+
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,9 +16,10 @@ constexpr int all_seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRI
 
 Result<Fd> list_of(std::span<const Site> sites)
 {
-    Fd fd(memfd_create("dtrace-sites", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd)
-        return errno_error("list sites: memfd_create");
+    auto made = make_memfd("dtrace-sites", 0);
+    if (!made)
+        return made.error().during("list sites");
+    Fd fd = std::move(made->writer);
     for (auto left = std::as_bytes(sites); !left.empty();) {
         ssize_t n = ::write(fd.get(), left.data(), left.size());
         if (n < 0 && errno == EINTR)

@@ -4,6 +4,7 @@
 #include "ptrace-agent/address_space.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <unistd.h>
@@ -60,6 +61,56 @@ std::span<const dt_rt_operand> Statics::operands_at(std::uint64_t list) const
 std::span<const dt_rt_operand> Statics::operands_of(std::uint64_t entry) const
 {
     return operands_at(list_of(entry));
+}
+
+std::optional<dt_rt_operand> destination_of(const Instruction& jump)
+{
+    dt_rt_operand to{};
+    to.bytes = 8;
+    to.reg = to.index = DT_RT_NO_REG;
+    if (jump.flow != ControlFlow::jump_indirect || jump.has(prefix_operand_size))
+        return std::nullopt;
+    if (!jump.has_memory) {
+        if (jump.n_operands != 1 || jump.operands[0].kind != Operand::reg)
+            return std::nullopt;
+        to.form = DT_RT_OPERAND_GENERAL;
+        to.reg = static_cast<dt_u8>(jump.operands[0].number);
+        return to;
+    }
+    const MemoryOperand& memory = jump.memory;
+    if (memory.address_32)
+        return std::nullopt;
+    to.form = DT_RT_OPERAND_MEMORY;
+    to.value = memory.disp;
+    if (jump.rip_relative)
+        to.value += static_cast<std::int64_t>(jump.next().value);
+    else if (memory.base != Reg::none)
+        to.reg = static_cast<dt_u8>(memory.base);
+    if (memory.index != Reg::none)
+        to.index = static_cast<dt_u8>(memory.index);
+    to.shift = static_cast<dt_u8>(std::countr_zero(memory.scale));
+    to.segment = memory.segment == Segment::fs   ? 'f'
+                 : memory.segment == Segment::gs ? 'g'
+                                                 : 0;
+    return to;
+}
+
+bool is_outside(std::span<const dt_rt_operand> operands, TargetAddr destination)
+{
+    for (std::size_t i = 1; i + 1 < operands.size(); i += operands_per_part) {
+        TargetAddr begin{static_cast<std::uint64_t>(operands[i].value)};
+        TargetAddr end{static_cast<std::uint64_t>(operands[i + 1].value)};
+        if (destination - begin < end - begin)
+            return false;
+    }
+    return true;
+}
+
+std::uint64_t offset_of_jump(std::span<const dt_rt_operand> operands, TargetAddr jump)
+{
+    return operands.size() <= operands_per_part
+               ? 0
+               : jump.value - static_cast<std::uint64_t>(operands[1].value);
 }
 
 // By 1 or -1, in somebody's /proc/PID/mem. False: it does not count us, or cannot.

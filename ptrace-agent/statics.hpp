@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the static probes of one memory need besides their sites: where their arguments are,
-// and the semaphores by which the program knows that somebody traces.
+// and the semaphores by which the program knows that it is traced. Sites at indirect
+// jumps (SiteKind::jump_out) have their operands here, too, and no semaphore.
 //
 //   Firing::arg0 of a static site ──> entry ── operands, at the same numbers in the runtime
 //                                       └──── semaphore: a 16-bit counter of the program
@@ -21,6 +22,7 @@
 #pragma once
 
 #include "base/target_addr.hpp"
+#include "fasttrap/instruction.hpp"
 #include "ptrace-agent/client.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime/runtime.h"
@@ -77,6 +79,16 @@ private:
     std::map<std::string, std::uint32_t> lists_; // by bytes: where they stand
     std::map<TargetAddr, dt_rt_raised> raised_;
 };
+
+// Returns the destination of an indirect jump as an operand, which is read from
+// registers and memory right before the jump runs. Returns nothing for a form that no
+// compiler emits (16 bits of a register, a sum that is truncated to 32 bits).
+std::optional<dt_rt_operand> destination_of(const Instruction& jump);
+// Returns whether the destination is outside of all parts of the function. Site::arg0
+// of jump_out sites leads to these operands.
+bool is_outside(std::span<const dt_rt_operand> operands, TargetAddr destination);
+// Returns the distance from the function's entry to the jump.
+std::uint64_t offset_of_jump(std::span<const dt_rt_operand> operands, TargetAddr jump);
 
 // What the runtime of an agent that died says is raised: lowered, if that is what it was.
 // mem: /proc/PID/mem of the process, whose threads may run.

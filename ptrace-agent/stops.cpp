@@ -20,6 +20,38 @@
 namespace dt::agent {
 
 constexpr std::uint64_t crowded_wait_ns = 20'000'000;
+constexpr const char* late_child = "a child of it did not begin in time";
+
+// Returns the signal that a thread gets when it is detached from this stop. A late
+// thread may be in an injected call, a step or a breakpoint that was removed: its
+// registers are restored, and a trap of ours is discarded.
+static int signal_at_leave(Thread& thread)
+{
+    if (thread.event() != 0)
+        return 0;
+    const int signal = thread.signal();
+    if (auto call = std::exchange(thread.late_call, std::nullopt)) {
+        set_mask(thread.tid, call->mask);
+        set_regs(thread.tid, call->regs);
+        return (signal & ~0x80) == SIGTRAP ? 0 : signal;
+    }
+    siginfo_t info;
+    user_regs_struct user;
+    std::byte text{};
+    if (signal != SIGTRAP || !get_siginfo(thread.tid, info) ||
+        !get_regs(thread.tid, user))
+        return signal;
+    if (thread.hit_at.value != 0 || (thread.late && info.si_code == TRAP_TRACE))
+        return 0;
+    if (is_breakpoint(info) &&
+        thread.process->space->read_text({user.rip - 1}, {&text, 1}) &&
+        text != std::byte{0xcc}) {
+        user.rip -= 1;
+        set_regs(thread.tid, user);
+        return 0;
+    }
+    return signal;
+}
 
 void Agent::handle_stop(Thread& thread)
 {
@@ -38,7 +70,7 @@ void Agent::handle_stop(Thread& thread)
         if (event == PTRACE_EVENT_EXEC)
             begin_program(thread); // the others ended
         leave_copy(thread);
-        return let_go(thread, event == 0 ? thread.signal() : 0);
+        return let_go(thread, signal_at_leave(thread));
     }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
         event == PTRACE_EVENT_VFORK) {
@@ -134,6 +166,15 @@ void Agent::handle_signal(Thread& thread, int signal)
     user_regs_struct user;
     if (!get_regs(thread.tid, user))
         return go_on(thread, signal);
+    if (thread.hit_at.value != 0) {
+        Tracepoint* hit = thread.process->space->find(thread.hit_at);
+        user.rip = thread.hit_at.value + 1; // where an int3 leaves it
+        thread.hit_at = {};
+        if (hit != nullptr && hit->written)
+            return handle_hit(thread, *hit, user);
+        repair_after_trap(thread); // it was removed meanwhile
+        return go_on(thread);
+    }
     // The pc behind a breakpoint may be an instruction of its own only when the replaced
     // one had a single byte. Then a SIGTRAP that somebody sent may come just there.
     Tracepoint* tp = thread.process->space->find({user.rip - 1});
@@ -220,11 +261,15 @@ void Agent::handle_new_task(Thread& parent)
         if (parent.step.active) {
             // It starts in the parent's slot.
             int status = 0;
-            if (!wait_for_stop(child, status))
+            Waited waited = wait_for_stop(child, status);
+            if (waited == Waited::ended)
                 return;
-            early_stops_[child] = status;
+            if (waited == Waited::late)
+                give_up(*process.space, late_child);
+            else
+                early_stops_[child] = status;
             user_regs_struct user;
-            if (get_regs(child, user)) {
+            if (waited == Waited::stopped && get_regs(child, user)) {
                 Registers regs = from_user_regs(user);
                 finish_out_of_line(parent.step.plan, parent.step.run, regs);
                 to_user_regs(regs, user);
@@ -241,11 +286,15 @@ void Agent::handle_new_task(Thread& parent)
 
     // Its hits are the parent's, until it execs or exits.
     int status = 0;
-    if (!wait_for_stop(child, status))
+    Waited waited = wait_for_stop(child, status);
+    if (waited == Waited::ended)
         return;
-    early_stops_[child] = status;
+    if (waited == Waited::late)
+        give_up(*process.space, late_child);
+    else
+        early_stops_[child] = status;
     user_regs_struct user;
-    if (parent.step.active && get_regs(child, user)) {
+    if (waited == Waited::stopped && parent.step.active && get_regs(child, user)) {
         Registers regs = from_user_regs(user);
         finish_out_of_line(parent.step.plan, parent.step.run, regs);
         to_user_regs(regs, user);
@@ -276,10 +325,11 @@ void Agent::adopt(Process& process, pid_t tid)
 void Agent::forked(Thread& parent, pid_t child)
 {
     int status = 0;
-    if (!wait_for_stop(child, status))
+    Waited waited = wait_for_stop(child, status);
+    if (waited == Waited::ended)
         return;
     user_regs_struct user;
-    if (parent.step.active && get_regs(child, user)) {
+    if (waited == Waited::stopped && parent.step.active && get_regs(child, user)) {
         Registers regs = from_user_regs(user);
         finish_out_of_line(parent.step.plan, parent.step.run, regs);
         to_user_regs(regs, user);
@@ -288,6 +338,12 @@ void Agent::forked(Thread& parent, pid_t child)
     parent.process->space->restore_copy(child);
     parent.process->space->patches.restore_in(child);
     parent.process->space->remove_stub_in(child);
+    if (waited == Waited::late) {
+        // The child has its text back already; it is detached when it stops.
+        parent.process->space->statics.lower_in(*parent.process->space, child);
+        late_children_.insert(child);
+        return give_up(*parent.process->space, late_child);
+    }
     bool followed = parent.process->follow != Follow::none &&
                     follow(*parent.process, child, status);
     if (!followed) {
@@ -351,6 +407,8 @@ void Agent::begin_program(Thread& thread)
     thread.step.active = false;
     thread.reenter = false;
     thread.in_vfork = false; // what waited was another thread
+    thread.fs_base = 0;
+    thread.changes_base = false;
     thread.restarting.reset();
     thread.slot_holds = TargetAddr{};
     if (process.started) { // what it waited for was the old program's
@@ -390,7 +448,7 @@ void Agent::handle_exec(Thread& thread)
     // A vfork child has left its parent's memory; what it runs now is its own.
     if (!process.is_target)
         return let_it_go();
-    bool goes_on = process.through_exec;
+    bool goes_on = process.follow_exec != FollowExec::none;
     if (auto can_be = refuse_32_bit(process.pid, "what it runs now"); goes_on && !can_be) {
         tell_error(process.pid, can_be.error().text);
         goes_on = false;

@@ -67,9 +67,21 @@ struct Thread {
     std::uint8_t faults = 0; // emulations of one instruction that failed
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
     bool running_out = false;           // of our code, by run_out()
+    std::uint64_t fs_base = 0;          // in the runtime's table; 0: none
+    bool changes_base = false;          // the runtime cannot identify it by fs_base
     pid_t number = 0; // its tid as its pid namespace counts, 0: not asked yet
     std::vector<KeptSignal> kept; // that came while it was in our code
     bool crowded = false;         // the kernel's queue had no room for one of them
+    // The thread's state before an injected system call that did not return in time.
+    struct LateCall {
+        user_regs_struct regs;
+        std::uint64_t mask;
+    };
+    std::optional<LateCall> late_call;
+    bool late = false; // it kept the agent waiting, and is detached at its next stop
+    std::uint64_t in_our_code_ns = 0; // monotonic; when its way out began
+    // The address of the hit at which it stopped with the pc put back already, or 0.
+    TargetAddr hit_at;
     bool newborn = false;         // a followed child that has run nothing yet
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
@@ -95,13 +107,14 @@ using KernelAction = std::array<std::uint64_t, 4>;
 struct TrapAction {
     bool known = false;
     std::uint64_t handler = 0, flags = 0;
+    std::uint64_t restorer = 0, mask = 0; // 0: not known, none
 };
 
 // A probed place of a parent, and what of ours its child has with its memory.
 struct InheritedSite {
     Instruction insn;
     std::vector<Firing> firings;
-    TargetAddr first, end, beyond;
+    TargetAddr first, end, beyond, loop_end;
     bool jump = false;
 };
 struct Inheritance {
@@ -128,7 +141,7 @@ struct Process {
     int answered_change = 0;    // the last that it has answered
     bool untold_change = false; // while it is silent, and has not answered the last
     Follow follow = Follow::none; // with what its children will be targets, too
-    bool through_exec = false;  // and they and it stay targets when they exec
+    FollowExec follow_exec = FollowExec::none;
     pid_t parent = 0;           // of a vfork child, that runs in its memory
     bool followed = false;      // and it is such a child
     Inheritance inherited;      // until its probes are planted

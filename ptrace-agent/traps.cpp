@@ -26,6 +26,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 namespace dt::agent {
@@ -54,20 +56,31 @@ void Agent::learn_trap_action(Process& process, Thread& thread)
         return;
     KernelAction told;
     if (exchange_action(thread, nullptr, &told)) {
-        action.handler = told[0];
-        action.flags = told[1];
+        action = TrapAction{true, told[0], told[1], told[2], told[3]};
     }
 }
 
-// rt_sigaction(SIGTRAP) in the target. The argument lies below the red zone of the
-// thread's stack meanwhile, and what was there is put back.
+// An offset in the page of the rescue's header, after the header: room for an argument
+// that no thread of the target uses. The target may read it.
+constexpr std::uint64_t scratch_in_rescue = 0x1800;
+
+// Calls rt_sigaction(SIGTRAP) in the target. If there is a rescue's region and nothing
+// is read back, the argument is in that region. Otherwise it is temporarily below the
+// red zone of the thread's stack, and the previous bytes are restored.
 bool Agent::exchange_action(Thread& thread, const KernelAction* wanted,
                             KernelAction* told)
 {
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    if (wanted != nullptr && told == nullptr && space->rescue.installed()) {
+        const TargetAddr room = space->rescue.at() + scratch_in_rescue;
+        if (!space->write_text(room, std::as_bytes(std::span(*wanted))))
+            return false;
+        auto done = inject(thread, SYS_rt_sigaction, {SIGTRAP, room.value, 0, 8, 0, 0});
+        return done && *done == 0;
+    }
     user_regs_struct user;
     if (!get_regs(thread.tid, user))
         return false;
-    std::shared_ptr<AddressSpace> space = thread.process->space;
     TargetAddr at{(user.rsp - 1024) & ~15ull};
     KernelAction before{};
     if (!space->read_value(at, before) ||
@@ -92,8 +105,14 @@ bool Agent::deliver_trap(Thread& thread)
         return false;
     TrapHandler entered{user.rip, 0};
     int status = 0;
-    if (!resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP) ||
-        !wait_for_stop(thread.tid, status)) {
+    Waited waited = resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP)
+                        ? wait_for_stop(thread.tid, status)
+                        : Waited::ended;
+    if (waited == Waited::late) {
+        leave_late(thread, "its handler of SIGTRAP did not begin in time");
+        return true;
+    }
+    if (waited == Waited::ended) {
         drop_thread(thread, status);
         return true;
     }
@@ -138,16 +157,17 @@ static bool in_trap_handler(Thread& thread)
     return !thread.trap_handlers.empty();
 }
 
+// The layout of struct sigaction in glibc and musl: handler, 128 bytes of mask, flags.
+struct UserAction {
+    std::uint64_t handler;
+    std::uint64_t mask[16];
+    std::int32_t flags;
+};
+
 // The thread stands before rt_sigaction(signal, new, old), or at the first instruction
 // of libc's sigaction(signal, new, old).
 void Agent::see_sigaction(Thread& thread, const Registers& regs, bool system_call)
 {
-    // glibc and musl: struct sigaction is handler, 128 bytes of mask, flags.
-    struct UserAction {
-        std::uint64_t handler;
-        std::uint64_t mask[16];
-        std::int32_t flags;
-    };
     if (regs[Reg::rdi] != SIGTRAP || regs[Reg::rsi] == 0)
         return;
     AddressSpace& space = *thread.process->space;
@@ -156,10 +176,11 @@ void Agent::see_sigaction(Thread& thread, const Registers& regs, bool system_cal
     UserAction action{};
     if (system_call && regs[Reg::rax] == SYS_rt_sigaction &&
         space.read_value(from, told))
-        thread.process->trap_action = TrapAction{true, told[0], told[1]};
+        thread.process->trap_action = TrapAction{true, told[0], told[1], told[2], told[3]};
     if (!system_call && space.read_value(from, action))
         thread.process->trap_action =
-            TrapAction{true, action.handler, static_cast<std::uint64_t>(action.flags)};
+            TrapAction{true, action.handler, static_cast<std::uint64_t>(action.flags), 0,
+                       action.mask[0]};
 }
 
 // Does `mov $SYS_rt_sigaction,%eax` at text lead to a syscall within a few
@@ -242,6 +263,152 @@ void Agent::watch_sigaction(StoppedWorld& world)
         space.forget(*odd);
 }
 
+// Returns whether the rescue may replace the action. A handler that is reset when it
+// runs, and an ignored signal, are left to the kernel.
+static bool may_be_rescued(const TrapAction& action)
+{
+    return action.known && action.handler != sig_ignore &&
+           (action.flags & SA_RESETHAND) == 0;
+}
+
+// Returns the action that the kernel must have if the program wants this one.
+static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& action)
+{
+    constexpr std::uint64_t sa_restorer = 0x04000000; // the kernel's
+    KernelAction made{action.handler, action.flags | sa_restorer, action.restorer,
+                      action.mask};
+    if (action.restorer == 0)
+        made[2] = rescue.restorer().value;
+    if (!may_be_rescued(action))
+        return made;
+    made[0] = rescue.handler().value;
+    made[1] |= SA_SIGINFO;
+    if (action.handler == 0) {
+        // The program has no handler. Ours runs on the thread's alternate stack, if it
+        // has one.
+        made[1] |= SA_ONSTACK | SA_RESTART;
+        made[3] = asynchronous_signals;
+    }
+    return made;
+}
+
+// Installs the rescue, before the first breakpoint of a target is written.
+void Agent::ensure_rescue(StoppedWorld& world)
+{
+    AddressSpace& space = world.space();
+    Thread* thread = world.any_thread();
+    if (space.rescue.installed() || !space.no_injection.empty() || thread == nullptr ||
+        thread->process->is_guest() || !may_be_rescued(thread->process->trap_action) ||
+        status_number(thread_status(thread->process->pid, thread->tid), "Seccomp") != 0)
+        return;
+    auto region = inject(*thread, SYS_mmap,
+                         {0, Rescue::region_bytes(), PROT_READ | PROT_EXEC,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull, 0});
+    thread = world.any_thread();
+    if (!region || *region > ~4095ull || thread == nullptr)
+        return;
+    const TrapAction& action = thread->process->trap_action;
+    if (!space.rescue.install(space, {*region}, action.handler))
+        return;
+    any_rescue_ = true;
+    KernelAction ours = action_for_kernel(space.rescue, action);
+    const pid_t tid = thread->tid;
+    if (!exchange_action(*thread, &ours, nullptr) && find_thread(tid) != nullptr)
+        space.rescue.forget(); // the mapping stays unused
+}
+
+// Gives the program's own action back to the kernel.
+void Agent::remove_rescue(StoppedWorld& world, bool all_stopped)
+{
+    AddressSpace& space = world.space();
+    Thread* thread = world.any_thread();
+    if (!space.rescue.installed())
+        return;
+    bool in_there = !all_stopped;
+    for (const Thread* each : threads_in(space)) {
+        user_regs_struct user;
+        in_there = in_there || (each->stopped && get_regs(each->tid, user) &&
+                                space.rescue.contains({user.rip}));
+    }
+    if (thread != nullptr && !space.given_up && !thread->process->is_guest()) {
+        const TrapAction action = thread->process->trap_action;
+        KernelAction back{};
+        if (action.handler != 0) {
+            back = action_for_kernel(space.rescue, action);
+            back[0] = action.handler;
+            back[1] = action.flags | 0x04000000; // SA_RESTORER
+        }
+        // A handler of the program may return through our restorer; then the region
+        // stays.
+        if (exchange_action(*thread, &back, nullptr) && action.handler == 0 && !in_there)
+            if (Thread* other = world.any_thread())
+                (void)inject(*other, SYS_munmap,
+                             {space.rescue.at().value, Rescue::region_bytes(), 0, 0, 0, 0});
+    }
+    space.rescue.forget();
+}
+
+// Makes the sigaction(SIGTRAP) of a program whose action in the kernel is ours, so that
+// the program sees its own action. Returns false if the call must run unchanged.
+bool Agent::make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user)
+{
+    std::shared_ptr<AddressSpace> space = thread.process->space;
+    Process& process = *thread.process;
+    const bool system_call = tp.purpose == Tracepoint::sigaction_call;
+    if ((!system_call && tp.purpose != Tracepoint::sigaction_function) ||
+        !space->rescue.installed() || process.is_guest() || user.rdi != SIGTRAP ||
+        (system_call && (user.rax != SYS_rt_sigaction || user.r10 != sizeof(std::uint64_t))))
+        return false;
+    const TrapAction before = process.trap_action;
+    TrapAction wanted = before;
+    const TargetAddr in{user.rsi}, out{user.rdx};
+    if (system_call) {
+        KernelAction given{};
+        if (in.value != 0 && !space->read_value(in, given))
+            return false;
+        if (in.value != 0)
+            wanted = TrapAction{true, given[0], given[1], given[2], given[3]};
+    } else {
+        UserAction given{};
+        if (in.value != 0 && !space->read_value(in, given))
+            return false;
+        if (in.value != 0) // libc's restorer does the same as ours
+            wanted = TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),
+                                before.restorer, given.mask[0]};
+    }
+    std::uint64_t back = 0; // where libc's function returns to
+    if (!system_call && !space->read_value(TargetAddr{user.rsp}, back))
+        return false;
+    if (out.value != 0) {
+        KernelAction old{before.handler, before.flags, before.restorer, before.mask};
+        UserAction shown{before.handler, {before.mask}, static_cast<std::int32_t>(before.flags)};
+        const auto bytes = system_call ? std::as_bytes(std::span(old))
+                                       : std::as_bytes(std::span(&shown, 1))
+                                             .first(offsetof(UserAction, flags) + 4);
+        if (!space->write(out, bytes))
+            return false;
+    }
+    if (in.value != 0) {
+        KernelAction ours = action_for_kernel(space->rescue, wanted);
+        const pid_t tid = thread.tid;
+        space->rescue.set_program_handler(*space, wanted.handler);
+        if (!exchange_action(thread, &ours, nullptr))
+            return find_thread(tid) != &thread;
+        process.trap_action = wanted;
+    }
+    user.rax = 0;
+    if (system_call) {
+        user.rip = tp.insn.next().value;
+        user.rcx = user.rip;
+        user.r11 = user.eflags;
+    } else {
+        user.rip = back;
+        user.rsp += sizeof back;
+    }
+    set_regs(thread.tid, user);
+    return true;
+}
+
 void Agent::repair_after_trap(Thread& thread)
 {
     Process& process = *thread.process;
@@ -256,8 +423,10 @@ void Agent::repair_after_trap(Thread& thread)
     if (blocked)
         set_mask(thread.tid, mask | trap_bit);
     const TrapAction& action = process.trap_action;
-    bool lost =
-        action.known && (blocked ? action.handler != 0 : action.handler == sig_ignore);
+    const Rescue& rescue = process.space->rescue;
+    const bool rescued = rescue.installed() && may_be_rescued(action);
+    bool lost = action.known && (blocked ? rescued || action.handler != 0
+                                         : action.handler == sig_ignore);
     if (!lost)
         return;
     std::string status = read_proc_file(process.pid, "status");
@@ -268,7 +437,7 @@ void Agent::repair_after_trap(Thread& thread)
     KernelAction left;
     if (!exchange_action(thread, nullptr, &left))
         return;
-    left[0] = action.handler;
+    left[0] = rescued ? rescue.handler().value : action.handler;
     exchange_action(thread, &left, nullptr);
 }
 

@@ -3,11 +3,19 @@
 
 #include "base/page_bytes.hpp"
 #include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/unwind_objects.hpp"
 #include "ptrace-agent/unwind_rules.hpp"
 
 #include <array>
 #include <cstring>
-#include <libunwind-ptrace.h>
+#include <libunwind-x86_64.h>
+
+// libunwind exports this function for tools with tables of their own, though no header
+// declares it (perf uses it, too).
+extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
+                                                  unw_dyn_info_t* where,
+                                                  unw_proc_info_t* info,
+                                                  int need_unwind_info, void* arg);
 
 namespace dt::agent {
 
@@ -43,16 +51,29 @@ private:
 
 // libunwind hands its own argument to the accessors, not ours, when it searches unwind
 // tables. The agent has one thread: what is being walked is a variable.
+//
+// Call frame information is a program that the target wrote, with jumps. Each of its
+// instructions is read, so the budget of reads bounds it. When the budget is used up
+// every read fails, and the walk ends.
 struct Walk {
     const Registers* regs;
     PageCache memory;
+    std::uint64_t reads_left;
+
+    bool read(std::uint64_t addr, void* to, std::size_t n)
+    {
+        if (reads_left == 0)
+            return false;
+        --reads_left;
+        return memory.read(addr, to, n);
+    }
 };
 static Walk* walk;
 
 static int access_mem(unw_addr_space_t, unw_word_t addr, unw_word_t* value, int write,
                       void*)
 {
-    if (write != 0 || !walk->memory.read(addr, value, sizeof *value))
+    if (write != 0 || !walk->read(addr, value, sizeof *value))
         return -UNW_EINVAL;
     return 0;
 }
@@ -97,22 +118,51 @@ static int no_name(unw_addr_space_t, unw_word_t, char*, size_t, unw_word_t*, voi
 
 struct UnwindState {
     unw_addr_space_t space;
-    void* files;                        // libunwind's view of the process' mapped files
+    UnwindObjects objects;
     std::unique_ptr<UnwindRules> rules; // made when a runtime wants some
 };
+
+// Finds the unwind table. libunwind's accessor for a process (_UPT_find_proc_info) maps
+// the files that the process names and follows the offsets in them unchecked. This one
+// returns the table's address in the target's memory, and libunwind reads the table
+// through access_mem().
+static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info,
+                          int need_unwind_info, void* state)
+{
+    auto read = [](std::uint64_t at, void* to, std::size_t n) {
+        return walk->read(at, to, n);
+    };
+    const FrameTable* table =
+        static_cast<UnwindState*>(state)->objects.table_at(TargetAddr{ip}, read);
+    if (table == nullptr)
+        return -UNW_ENOINFO;
+    unw_dyn_info_t where{};
+    where.start_ip = table->begin.value;
+    where.end_ip = table->end.value;
+    where.format = UNW_INFO_FORMAT_REMOTE_TABLE;
+    where.u.rti.segbase = table->header;
+    where.u.rti.table_data = table->entries;
+    where.u.rti.table_len = table->n_entries * 8 / sizeof(unw_word_t);
+    return _Ux86_64_dwarf_search_unwind_table(space, ip, &where, info, need_unwind_info,
+                                              state);
+}
+
+// Does nothing: libunwind itself frees the data that it obtained through a table of
+// this format.
+static void put_unwind_info(unw_addr_space_t, unw_proc_info_t*, void*) {}
 
 static UnwindState* state_of(Process& process)
 {
     AddressSpace& space = *process.space;
     if (space.unwind == nullptr) {
         static unw_accessors_t accessors = {
-            _UPT_find_proc_info, _UPT_put_unwind_info, no_dynamic_info, access_mem,
-            access_reg,          access_fpreg,         no_resume,       no_name};
+            find_proc_info, put_unwind_info, no_dynamic_info, access_mem,
+            access_reg,     access_fpreg,    no_resume,       no_name};
         unw_addr_space_t made = unw_create_addr_space(&accessors, 0);
         if (made == nullptr)
             return nullptr;
         unw_set_caching_policy(made, UNW_CACHE_GLOBAL);
-        space.unwind = new UnwindState{made, _UPT_create(space.speaker()), nullptr};
+        space.unwind = new UnwindState{made, UnwindObjects(space.speaker()), nullptr};
     }
     return static_cast<UnwindState*>(space.unwind);
 }
@@ -123,7 +173,6 @@ void forget_unwind(AddressSpace& space)
     auto* state = static_cast<UnwindState*>(space.unwind);
     if (state == nullptr)
         return;
-    _UPT_destroy(state->files);
     unw_destroy_addr_space(state->space);
     delete state;
     space.unwind = nullptr;
@@ -140,7 +189,7 @@ static Walked walk_frames(UnwindState& state, std::uint32_t max, bool want_signa
 {
     Walked walked;
     unw_cursor_t cursor;
-    if (unw_init_remote(&cursor, state.space, state.files) != 0)
+    if (unw_init_remote(&cursor, state.space, &state) != 0)
         return walked;
     std::vector<StackPlace>& places = walked.places;
     bool signal = false;
@@ -171,7 +220,7 @@ static void add_rules(UnwindState& state, AddressSpace& space, const Walked& wal
     if (state.rules == nullptr)
         state.rules = std::make_unique<UnwindRules>(space.speaker());
     auto read = [](std::uint64_t at, std::uint64_t& value) {
-        return walk->memory.read(at, &value, sizeof value);
+        return walk->read(at, &value, sizeof value);
     };
     const std::vector<StackPlace>& places = walked.places;
     for (std::size_t i = 0; i < walked.n_calls; ++i) {
@@ -204,7 +253,8 @@ std::int64_t unwind_user_stack(Process& process, const Registers& regs,
         return 0;
     AddressSpace& space = *process.space;
     bool runtime = space.runtime.image.value != 0;
-    Walk current{&regs, PageCache(space)};
+    constexpr std::uint64_t reads_of_walk = 1 << 20, reads_of_frame = 1 << 12;
+    Walk current{&regs, PageCache(space), reads_of_walk + reads_of_frame * max};
     walk = &current;
     UnwindState* state = state_of(process);
     Walked walked;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/unwind_rules.hpp"
 
+#include "base/regular_file.hpp"
 #include "ptrace-agent/call_frames.hpp"
-
-#include <fcntl.h>
 
 namespace dt::agent {
 
@@ -52,8 +51,9 @@ std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
     std::unique_ptr<CallFrames>& object = objects_[text->path];
     if (object == nullptr)
         object = std::make_unique<CallFrames>(
-            Fd(open((proc_path(pid_, "root") + text->path).c_str(),
-                    O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
+            open_mapped({pid_, text->start, text->end, text->major, text->minor,
+                         text->inode, text->path},
+                        CallFrames::max_file_bytes));
     auto address = object->address_of(at - text->start + text->offset);
     FrameHandle frame = address ? object->frame_at(*address) : nullptr;
     return frame == nullptr ? guess : rule_of(frame.get(), at);

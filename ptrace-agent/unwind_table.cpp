@@ -3,6 +3,7 @@
 
 #include "ptrace-agent/call_frames.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace dt::agent {
@@ -42,15 +43,21 @@ static std::uint64_t step_from(Dwarf_Frame* frame, std::uint64_t address,
     return end - address;
 }
 
+// Bounds the cost of a file that has another rule at each byte, or none in a gigabyte
+// of text. The largest browser has some 2 million rows.
+constexpr std::size_t max_rows = 8 << 20, max_lookups = 32 << 20;
+
 std::vector<UnwindRow> unwind_rows(Fd file)
 {
     std::vector<UnwindRow> rows;
     CallFrames frames(std::move(file));
     if (!frames.are_there())
         return rows;
+    std::size_t n_lookups = 0;
     for (const CallFrames::Part& part : frames.text()) {
         std::uint64_t silent = 0;
-        for (std::uint64_t at = part.begin; at < part.end;) {
+        std::uint64_t at = part.begin;
+        while (at < part.end && rows.size() < max_rows && ++n_lookups < max_lookups) {
             FrameHandle frame = frames.frame_at(at);
             UnwindRow row = row_of(frame.get(), at);
             row.offset = part.offset + (at - part.begin);
@@ -58,9 +65,9 @@ std::vector<UnwindRow> unwind_rows(Fd file)
                 rows.push_back(row);
             std::uint64_t step = step_from(frame.get(), at, silent);
             silent = frame == nullptr ? silent + step : 0;
-            at += step;
+            at += std::min(step, part.end - at);
         }
-        rows.push_back({part.offset + (part.end - part.begin), UnwindRow::none, {}});
+        rows.push_back({part.offset + (at - part.begin), UnwindRow::none, {}});
     }
     return rows;
 }

@@ -15,8 +15,8 @@
 // uninterruptible sleep, a leader that ended before its threads.
 #include "ptrace-agent/agent.hpp"
 
+#include "base/clock_ns.hpp"
 #include "ptrace-agent/our_code.hpp"
-
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 #include "ptrace-agent/waits.hpp"
@@ -27,14 +27,13 @@
 
 namespace dt::agent {
 
-constexpr int look_again_ms = 20;
 
 bool Agent::collect(Wait wait)
 {
     int status = 0;
     if (wait == Wait::a_while)
         Mailbox::ring_in_ms(look_again_ms);
-    pid_t tid = waitpid(-1, &status, __WALL | (wait == Wait::poll ? WNOHANG : 0));
+    pid_t tid = wait_for(-1, status, wait == Wait::poll ? WNOHANG : 0);
     if (tid > 0) {
         note_stop(tid, status);
         return true;
@@ -49,6 +48,7 @@ void Agent::note_stop(pid_t tid, int status)
     Thread* thread = find_thread(tid);
     if (!WIFSTOPPED(status)) {
         early_stops_.erase(tid);
+        late_children_.erase(tid);
         if (thread != nullptr)
             drop_thread(*thread, status);
         return;
@@ -57,6 +57,10 @@ void Agent::note_stop(pid_t tid, int status)
         // The leader had ended before we came, and another thread takes its place.
         if (auto process = processes_.find(tid); process != processes_.end())
             thread = &add_thread(*process->second, tid);
+    }
+    if (thread == nullptr && late_children_.erase(tid) != 0) {
+        ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
+        return;
     }
     if (thread == nullptr) {
         early_stops_[tid] = status;
@@ -72,21 +76,6 @@ void Agent::note_stop(pid_t tid, int status)
         repeat_wait(tid);
     thread->listening = false;
     ready_.push_back(tid);
-}
-
-bool Agent::wait_for_stop(pid_t tid, int& status)
-{
-    if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
-        status = early->second;
-        early_stops_.erase(early);
-        return true;
-    }
-    for (;;) {
-        pid_t got = waitpid(tid, &status, __WALL);
-        if (got < 0 && errno == EINTR)
-            continue;
-        return got == tid && WIFSTOPPED(status);
-    }
 }
 
 bool Agent::cannot_run(const Thread& thread)
@@ -136,6 +125,7 @@ void Agent::finish_call(Thread& thread)
 
 void Agent::stop_all(AddressSpace& space)
 {
+    const std::uint64_t since = monotonic_ns();
     for (;;) {
         bool all_stopped = true;
         bool new_tasks = false;
@@ -181,10 +171,20 @@ void Agent::stop_all(AddressSpace& space)
             continue;
         }
         bool all_inert = true;
-        for (Thread* thread : threads_in(space))
-            all_inert = all_inert && (thread->stopped || cannot_run(*thread));
+        bool all_late = true;
+        for (Thread* thread : threads_in(space)) {
+            if (thread->stopped || cannot_run(*thread))
+                continue;
+            all_inert = false;
+            all_late = all_late && is_overdue(*thread, since);
+        }
         if (all_inert)
             break;
+        if (all_late) {
+            // They run no code of the program before the interrupt stops them.
+            give_up(space, "a thread of it did not stop in time");
+            break;
+        }
     }
     for (Thread* thread : threads_in(space)) {
         if (thread->stopped)
@@ -223,8 +223,12 @@ bool Agent::take_raised_signal(Thread& thread)
         !resume_thread(PTRACE_CONT, thread.tid, 0))
         return true;
     int status = 0;
-    if (!wait_for_stop(thread.tid, status)) {
-        drop_thread(thread, status);
+    Waited waited = wait_for_stop(thread.tid, status);
+    if (waited != Waited::stopped) {
+        if (waited == Waited::late)
+            leave_late(thread, "a signal of a thread of it did not arrive in time");
+        else
+            drop_thread(thread, status);
         return false;
     }
     thread.status = status;
@@ -239,8 +243,8 @@ void Agent::undo_stray(Thread& thread)
 {
     siginfo_t info;
     user_regs_struct user;
-    if (thread.event() != 0 || !get_siginfo(thread.tid, info) ||
-        !is_synchronous(info) || !get_regs(thread.tid, user))
+    if (thread.event() != 0 || thread.hit_at.value != 0 ||
+        !get_siginfo(thread.tid, info) || !is_synchronous(info) || !get_regs(thread.tid, user))
         return;
     TargetAddr at = trapped_at(info, user);
     if (!is_inside_window(*thread.process->space, at))
@@ -295,7 +299,8 @@ StoppedWorld::StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space)
 
 StoppedWorld::~StoppedWorld()
 {
-    space_->remove_stub(); // of calls that were made meanwhile
+    if (!agent_.is_stub_in_use(*space_))
+        space_->remove_stub(); // for calls that were made meanwhile
     agent_.release_all(*space_);
 }
 

@@ -112,7 +112,8 @@ void take(Arguments& args, int flag, const char* value)
     case '3':
     case '6':
         if (flag == '3' && std::string(value) == "2")
-            args.wrong = "32-bit programs cannot be traced: -64 alone may be asked for";
+            args.unsupported = "-32: 32-bit programs cannot be traced, and D's types are "
+                               "those of 64-bit ones; leave it out, or say -64";
         else if (flag == '3' || std::string(value) != "4")
             args.wrong =
                 std::string("invalid option -- '") + static_cast<char>(flag) + "'";
@@ -278,7 +279,7 @@ Arguments parse_arguments(int argc, char* argv[])
     if (args.wrong.empty() && args.mode == Mode::Anonymous && !args.targets.empty())
         args.wrong = "-A traces no process: neither -c nor -p";
     if (args.wrong.empty() && args.pieces.empty() && !args.claims &&
-        (args.mode == Mode::Trace || args.mode == Mode::Compile))
+        args.mode == Mode::Trace)
         args.wrong = "no probes specified";
     if (args.wrong.empty() && args.mode == Mode::Patches)
         args.wrong = wrong_with_patches(args);

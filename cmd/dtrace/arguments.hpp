@@ -48,6 +48,7 @@ struct Arguments {
     bool only_claims = false;  // -ae
     unsigned cflags = 0;
     std::string wrong; // what is wrong with the command line; empty: nothing
+    std::string unsupported; // a flag that only other systems support; empty if none
 };
 
 Arguments parse_arguments(int argc, char* argv[]);

@@ -16,7 +16,9 @@ std::string without_folder(const std::string& script)
     return script.substr(script.rfind('/') + 1);
 }
 
-// dir/provider.d -> dir/provider.o
+// Returns the name of the output: dir/provider.d -> dir/provider.o. If the script's
+// name does not end in .d, for example /dev/stdin, the object is d.out in the current
+// folder.
 std::string name_for(const std::string& script, const char* ending)
 {
     std::size_t slash = script.rfind('/'), dot = script.rfind('.');
@@ -103,8 +105,9 @@ int build(dtrace_hdl_t* session, const Arguments& args)
     bool is_header = args.mode == Mode::Header;
     std::string path = args.output;
     if (path.empty()) // as other systems do: headers into the folder that one is in
-        path = is_header ? name_for(without_folder(piece.text), ".h")
-                         : name_for(piece.text, ".o");
+        path = is_header                  ? name_for(without_folder(piece.text), ".h")
+               : piece.text.ends_with(".d") ? name_for(piece.text, ".o")
+                                            : "d.out";
     refuse_to_overwrite(path, args);
     dtrace_prog_t* prog = compile_piece(session, args, piece);
     return is_header ? write_header(session, piece.text, path)

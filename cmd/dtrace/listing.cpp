@@ -43,8 +43,13 @@ static std::vector<std::string> split_descriptions(const std::string& text)
 Listing::Listing(dtrace_hdl_t* session, FILE* out, bool verbose)
     : session_(session), out_(out), verbose_(verbose)
 {
-    std::fprintf(out, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION",
-                 "NAME");
+}
+
+void Listing::header()
+{
+    if (!std::exchange(has_header_, true))
+        std::fprintf(out_, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE",
+                     "FUNCTION", "NAME");
 }
 
 // What a probe of a process would be, at each of its places.
@@ -76,8 +81,10 @@ int Listing::print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
 {
     auto* self = static_cast<Listing*>(arg);
     FILE* out = self->out_;
-    std::fprintf(out, "%5u %10s %17s %33s %s\n", probe->dtpd_id, probe->dtpd_provider,
-                 probe->dtpd_mod, probe->dtpd_func, probe->dtpd_name);
+    std::fprintf(out, "%5u %10s %17s %33s %s\n", probe->dtpd_id,
+                 name_text(probe->dtpd_provider).c_str(),
+                 name_text(probe->dtpd_mod).c_str(), name_text(probe->dtpd_func).c_str(),
+                 name_text(probe->dtpd_name).c_str());
     dtrace_probeinfo_t info{};
     if (!self->verbose_ || dtrace_probe_info(session, probe, &info) != 0)
         return 0;
@@ -87,7 +94,7 @@ int Listing::print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
     print_attributes(out, "Argument Attributes", info.dtp_arga);
     std::fputs("\n\tArgument Types\n", out);
     for (int i = 0; i < info.dtp_argc; i++)
-        std::fprintf(out, "\t\targs[%d]: %s\n", i, info.dtp_argt[i]);
+        std::fprintf(out, "\t\targs[%d]: %s\n", i, name_text(info.dtp_argt[i]).c_str());
     if (info.dtp_argc == 0)
         std::fputs("\t\tNone\n", out);
     print_mechanism(session, probe, out);
@@ -97,6 +104,7 @@ int Listing::print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
 
 void Listing::matching(const dtrace_probedesc_t& pattern)
 {
+    header();
     if (dtrace_probe_iter(session_, &pattern, print_probe, this) == 0)
         return;
     std::fflush(out_); // the complaint comes at its place in the list
@@ -110,6 +118,7 @@ void Listing::matching(const dtrace_probedesc_t& pattern)
 
 void Listing::all()
 {
+    header();
     dtrace_probe_iter(session_, nullptr, print_probe, this);
 }
 
@@ -127,6 +136,7 @@ void Listing::descriptions(const Piece& piece, const std::vector<std::string>& o
             unsigned long id = std::strtoul(text.c_str(), &end, 10);
             pattern.dtpd_id = static_cast<dtrace_id_t>(id);
             if (errno != 0 || *end != '\0' || id == 0 || id > UINT32_MAX) {
+                header();
                 std::fflush(out_);
                 say("invalid probe identifier %s: Unknown probe identifier",
                     text.c_str());
@@ -136,9 +146,7 @@ void Listing::descriptions(const Piece& piece, const std::vector<std::string>& o
                                     static_cast<int>(words.size()), words.data(),
                                     &pattern) != 0) {
             std::fflush(out_);
-            say("invalid probe description \"%s\": %s", text.c_str(),
-                dtrace_errmsg(session_, dtrace_errno(session_)));
-            continue;
+            die(session_, "invalid probe description \"%s\"", text.c_str());
         }
         matching(pattern);
     }
@@ -157,6 +165,7 @@ void Listing::program(dtrace_prog_t* prog)
 
 int Listing::finish()
 {
+    header();
     if (std::fflush(out_) == 0 && std::ferror(out_) == 0)
         return 0;
     say("failed to write the list: %s", std::strerror(errno));

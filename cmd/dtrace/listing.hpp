@@ -8,18 +8,20 @@
 
 class Listing {
 public:
-    // Prints the header.
     Listing(dtrace_hdl_t* session, FILE* out, bool verbose);
 
     // What a session knows without being asked for anything.
     void all();
-    // A piece without predicate and clause: descriptions, separated by commas.
+    // A piece without predicate and clause: descriptions, separated by commas. Exits when
+    // one has too many fields.
     void descriptions(const Piece& piece, const std::vector<std::string>& operands);
     void program(dtrace_prog_t* prog);
     // Exit status.
     int finish();
 
 private:
+    // Prints the header once, before the first row or complaint.
+    void header();
     void matching(const dtrace_probedesc_t& pattern);
     static int print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
                            void* arg);
@@ -27,6 +29,7 @@ private:
     dtrace_hdl_t* session_;
     FILE* out_;
     bool verbose_;
+    bool has_header_ = false;
 };
 
 void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute);

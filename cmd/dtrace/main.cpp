@@ -17,16 +17,21 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 extern char** environ;
 
 namespace {
 
-// DTRACE_OPT_NAME=value in the environment is -x name=value; the command line wins.
+// Applies the environment: DTRACE_OPT_NAME=value means -x name=value; the command line
+// takes precedence. A program with more rights than its user, for example set-uid,
+// ignores these variables.
 void options_from_environment(dtrace_hdl_t* session)
 {
     constexpr const char prefix[] = "DTRACE_OPT_";
+    if (::getauxval(AT_SECURE) != 0)
+        return;
     for (char** entry = environ; *entry != nullptr; entry++) {
         if (std::strncmp(*entry, prefix, sizeof prefix - 1) != 0)
             continue;
@@ -94,6 +99,8 @@ int main(int argc, char* argv[])
         std::fputs(usage_text().c_str(), stderr);
         return 2;
     }
+    if (!args.unsupported.empty())
+        die(nullptr, "%s", args.unsupported.c_str());
     if (args.mode == Mode::Help)
         return answer(usage_text());
     if (args.mode == Mode::Version)
@@ -131,6 +138,6 @@ int main(int argc, char* argv[])
         if (args.mode == Mode::Trace)
             status = tracing.run();
     }
-    dtrace_close(session);
+    release_targets(session);
     return status;
 }

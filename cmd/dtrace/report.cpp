@@ -5,12 +5,42 @@
 #include <cstdio>
 #include <cstdlib>
 
+static std::string escaped(const char* text, int is_name)
+{
+    std::string out(dtrace_printable(text, is_name, nullptr, 0) + 1, '\0');
+    dtrace_printable(text, is_name, out.data(), out.size());
+    out.pop_back();
+    return out;
+}
+
+std::string name_text(const char* name)
+{
+    return escaped(name, 1);
+}
+
+// Prints a message. Messages quote names of targets, so the complete text is escaped.
+static void put(const char* text)
+{
+    std::fputs(escaped(text, 0).c_str(), stderr);
+}
+
+static void put_formatted(const char* format, std::va_list args)
+{
+    char* text = nullptr;
+    if (vasprintf(&text, format, args) < 0) {
+        std::fputs(format, stderr); // out of memory: print it without the values
+        return;
+    }
+    put(text);
+    std::free(text);
+}
+
 void say(const char* format, ...)
 {
     std::fputs("dtrace: ", stderr);
     std::va_list args;
     va_start(args, format);
-    std::vfprintf(stderr, format, args);
+    put_formatted(format, args);
     va_end(args);
     std::fputc('\n', stderr);
 }
@@ -21,10 +51,12 @@ void die(dtrace_hdl_t* session, const char* format, ...)
     std::fputs("dtrace: ", stderr);
     std::va_list args;
     va_start(args, format);
-    std::vfprintf(stderr, format, args);
+    put_formatted(format, args);
     va_end(args);
     if (session != nullptr) {
-        std::fprintf(stderr, ": %s\n", dtrace_errmsg(session, dtrace_errno(session)));
+        std::fputs(": ", stderr);
+        put(dtrace_errmsg(session, dtrace_errno(session)));
+        std::fputc('\n', stderr);
         // Lets go of all targets.
         dtrace_close(session);
     } else {

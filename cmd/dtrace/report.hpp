@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What dtrace(1) says on stderr.
+// Messages that dtrace(1) prints on stderr, and names in printable form.
 #pragma once
 
 #include <dtrace.h>
+
+#include <string>
+
+// Returns a name of a target with its control characters escaped.
+std::string name_text(const char* name);
 
 // "dtrace: TEXT\n"
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracing.hpp"
 
+#include "command_words.hpp"
 #include "listing.hpp"
 #include "report.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 dtrace_hdl_t* volatile interrupted_session = nullptr;
 volatile std::sig_atomic_t n_interrupts = 0;
+volatile std::sig_atomic_t releasing = 0;
 volatile int output_fd = -1, nowhere_fd = -1;
 
 // timeout(1) signals its child and then the whole group, a shell's terminal likewise: what
@@ -24,7 +26,8 @@ volatile int output_fd = -1, nowhere_fd = -1;
 constexpr long one_interrupt_ms = 50;
 
 // After the first one all is printed that there is; a reader that is slow is waited for. The
-// second one says not to: the output goes nowhere from then on.
+// second one says not to: the output goes nowhere from then on. While the targets are
+// released it ends dtrace.
 void on_signal(int)
 {
     static volatile long first_ms = 0;
@@ -40,22 +43,16 @@ void on_signal(int)
         if (nowhere_fd >= 0)
             dup2(nowhere_fd, output_fd);
     }
+    // The agent notices when this process exits and releases the targets by itself.
+    if (releasing != 0 && n_interrupts > 1) {
+        static constexpr char text[] =
+            "dtrace: interrupted again: the ptrace-agent goes on releasing the targets\n";
+        (void)!write(STDERR_FILENO, text, sizeof text - 1);
+        _exit(1);
+    }
     if (interrupted_session != nullptr)
         dtrace_wakeup(interrupted_session);
     errno = before;
-}
-
-// Split at blanks; there is no quoting.
-std::vector<std::string> split_words(const std::string& text)
-{
-    std::vector<std::string> words;
-    std::size_t at = 0;
-    while ((at = text.find_first_not_of(" \t\n", at)) != std::string::npos) {
-        std::size_t end = text.find_first_of(" \t\n", at);
-        words.push_back(text.substr(at, end - at));
-        at = end;
-    }
-    return words;
 }
 
 // As -b takes it: "512k", "4m".
@@ -91,6 +88,13 @@ pid_t pid_of(const TargetArgument& target)
     return static_cast<pid_t>(pid);
 }
 
+void release_targets(dtrace_hdl_t* session)
+{
+    releasing = 1;
+    interrupted_session = nullptr;
+    dtrace_close(session);
+}
+
 void catch_signals(dtrace_hdl_t* session, FILE* out)
 {
     interrupted_session = session;
@@ -107,13 +111,17 @@ void catch_signals(dtrace_hdl_t* session, FILE* out)
             sigaction(sig, &action, nullptr);
     }
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN); // output beyond RLIMIT_FSIZE is an error of the write
 }
 
 void Tracing::take_targets()
 {
     for (const TargetArgument& target : args_.targets) {
         if (target.create) {
-            std::vector<std::string> words = split_words(target.text);
+            auto [words, error] = split_command(target.text);
+            if (!error.empty())
+                die(nullptr, "failed to create process: -c '%s': %s",
+                    target.text.c_str(), error.c_str());
             if (words.empty())
                 die(nullptr, "failed to create process: -c needs a command");
             std::vector<char*> argv;
@@ -135,7 +143,8 @@ void Tracing::take_targets()
     }
 }
 
-void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
+void Tracing::enable(dtrace_prog_t* prog, const std::string& what,
+                     const std::string& heading)
 {
     if ((args_.cflags & DTRACE_C_SUGAR) != 0)
         std::fputs(dtrace_program_text(session_, prog), stdout);
@@ -144,7 +153,7 @@ void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
     dtrace_proginfo_t info{};
     if (args_.verbose) {
         dtrace_program_info(session_, prog, &info);
-        std::fprintf(stderr, "\nStability attributes for %s:\n\n", what.c_str());
+        std::fprintf(stderr, "\nStability attributes for %s:\n\n", heading.c_str());
         print_attributes(stderr, "Minimum Probe Description Attributes",
                          info.dpi_descattr);
         std::fputc('\n', stderr);
@@ -155,14 +164,22 @@ void Tracing::enable(dtrace_prog_t* prog, const std::string& what)
         return;
     if (dtrace_program_exec(session_, prog, &info) != 0)
         die(session_, "failed to enable %s", what.c_str());
+    dtrace_stmt_iter(
+        session_, prog,
+        [](dtrace_hdl_t*, dtrace_prog_t*, dtrace_stmtdesc_t*, void* arg) {
+            ++*static_cast<std::size_t*>(arg);
+            return 0;
+        },
+        &n_clauses_);
     if (!args_.quiet && !set(session_, "quiet"))
         say("%s matched %u probe%s", what.c_str(), info.dpi_matches,
             info.dpi_matches == 1 ? "" : "s");
 }
 
-static std::string name_of(const Piece& piece)
+static std::string name_of(const Piece& piece, const char* quote)
 {
-    return (piece.flag == 's' ? "script '" : "description '") + piece.text + "'";
+    return (piece.flag == 's' ? "script " : "description ") + (quote + piece.text) +
+           quote;
 }
 
 dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
@@ -205,7 +222,7 @@ dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
 void Tracing::compile()
 {
     for (const Piece& piece : args_.pieces)
-        enable(compile_piece(piece), name_of(piece));
+        enable(compile_piece(piece), name_of(piece, "'"), name_of(piece, ""));
 }
 
 int Tracing::list()
@@ -237,14 +254,15 @@ int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
             std::fprintf(out, "%3s %-41s\n", "CPU", "FUNCTION");
         std::string row(static_cast<std::size_t>(data->dtpda_indent), ' ');
         row += data->dtpda_prefix;
-        row += probe->dtpd_func;
+        row += name_text(probe->dtpd_func);
         if (data->dtpda_flow == DTRACEFLOW_NONE)
-            row += std::string(":") + probe->dtpd_name;
+            row += ":" + name_text(probe->dtpd_name);
         std::fprintf(out, "%3d %-41s ", data->dtpda_cpu, row.c_str());
     } else if (!quiet) {
         if (!self->header_done_)
             std::fprintf(out, "%3s %6s %32s\n", "CPU", "ID", "FUNCTION:NAME");
-        std::string name = std::string(probe->dtpd_func) + ":" + probe->dtpd_name;
+        std::string name =
+            name_text(probe->dtpd_func) + ":" + name_text(probe->dtpd_name);
         std::fprintf(out, "%3d %6u %32s ", data->dtpda_cpu, probe->dtpd_id,
                      name.c_str());
     }
@@ -368,6 +386,13 @@ int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 
 int Tracing::run()
 {
+    // Without a clause no probe can ever fire, and there is nothing to wait for. A
+    // clause counts even if no probe matches it yet, because its library may be loaded
+    // later.
+    if (n_clauses_ == 0 && !args_.claims && (args_.cflags & DTRACE_C_ZDEFS) == 0) {
+        say("no probes matched");
+        return 1;
+    }
     dtrace_handle_err(session_, on_error, this);
     dtrace_handle_drop(session_, on_drop, this);
     dtrace_handle_setopt(session_, on_setopt, this);

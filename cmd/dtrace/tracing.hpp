@@ -32,7 +32,9 @@ private:
     {
         return ::compile_piece(session_, args_, piece);
     }
-    void enable(dtrace_prog_t* prog, const std::string& what);
+    // Enables a program. what: its name in messages; heading: its name in the report of
+    // -v.
+    void enable(dtrace_prog_t* prog, const std::string& what, const std::string& heading);
 
     static int on_probe(const dtrace_probedata_t* data, void* arg);
     static int on_record(const dtrace_probedata_t* data, const dtrace_recdesc_t* record,
@@ -51,6 +53,7 @@ private:
     FILE* out_;
     std::vector<ps_prochandle*> targets_;
     std::size_t n_ended_ = 0;
+    std::size_t n_clauses_ = 0; // of all enabled programs
     bool lost_ = false; // a target lives on, but nobody traces it
     bool header_done_ = false;
     bool quiet_ = false;
@@ -63,3 +66,5 @@ private:
 // Handlers for SIGINT and the like: the first asks for an orderly end, the second
 // ends at once.
 void catch_signals(dtrace_hdl_t* session, FILE* out);
+// Closes the session. From now on a second interrupt ends dtrace at once.
+void release_targets(dtrace_hdl_t* session);

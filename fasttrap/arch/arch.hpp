@@ -100,6 +100,11 @@ struct Arch {
     // code: a function from its start up to and including a jump_indirect.
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
 
+    // Returns the length of a Go function's code up to the end of its stack check.
+    // Returns 0 if it has no check (NOSPLIT); such a function may have no byte left
+    // below its stack pointer. text: the function, or its beginning.
+    std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
+
     // Patching with jumps: patch.hpp. Total functions, any thread.
     std::size_t jump_bytes; // of the jump over a window
     std::byte jump_prefix;  // any number of which may stand before it, for nothing

@@ -85,6 +85,8 @@ int dtrace_xstr2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* tex
         return dtp->fail(EDT_BADSPCV);
     std::vector<std::string_view> parts;
     std::string_view rest = *expanded;
+    if (rest.starts_with(':')) // it separates, and adds no field of its own
+        rest.remove_prefix(1);
     for (;;) {
         std::size_t colon = rest.find(':');
         parts.push_back(rest.substr(0, colon));

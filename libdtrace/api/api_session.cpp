@@ -23,7 +23,7 @@ dtrace_hdl_t* dtrace_open(int version, int flags, int* error)
         return refuse(EINVAL);
     if ((flags & DTRACE_O_ILP32) != 0)
         return refuse(EDT_DATAMODEL);
-    if (std::getenv("DTRACE_DEBUG") != nullptr)
+    if (::secure_getenv("DTRACE_DEBUG") != nullptr)
         _dtrace_debug = 1;
     dt::debug("open: %s, interface %d", _dtrace_version, version);
     return new dtrace_hdl;

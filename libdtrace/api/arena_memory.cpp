@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Making, mapping and sealing the two memfds of an arena.
+// Making, mapping and sealing the memfds of an arena.
 #include "libdtrace/api/arena_memory.hpp"
 
+#include "base/memfd.hpp"
+#include "base/page_bytes.hpp"
+
+#include <algorithm>
 #include <fcntl.h>
 #include <sys/mman.h>
 
 namespace dt {
-
-static Result<Fd> make_memfd(const char* name, std::uint64_t bytes)
-{
-    Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd)
-        return errno_error("memfd_create");
-    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-        return errno_error("size a memfd");
-    return fd;
-}
 
 Result<ArenaMemory> ArenaMemory::create(const dt_arena_config& config)
 {
@@ -24,33 +18,48 @@ Result<ArenaMemory> ArenaMemory::create(const dt_arena_config& config)
     dt_arena_layout(&config, &program_bytes, &total_bytes);
     arena.program_bytes_ = program_bytes;
     arena.total_bytes_ = total_bytes;
-    auto program = make_memfd("dtrace-program", program_bytes);
-    if (!program)
-        return program.error().during("make the arena");
-    auto data = make_memfd("dtrace-data", total_bytes - program_bytes);
-    if (!data)
-        return data.error().during("make the arena");
-    arena.program_ = std::move(*program);
-    arena.data_ = std::move(*data);
-
+    const std::uint64_t private_at = dt_arena_private_at(&config);
+    arena.private_at_ = private_at;
     void* base = ::mmap(nullptr, total_bytes, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return errno_error("reserve " + std::to_string(total_bytes) +
                            " bytes for the arena");
     arena.base_ = base;
-    constexpr int access = PROT_READ | PROT_WRITE;
-    if (::mmap(base, program_bytes, access, MAP_SHARED | MAP_FIXED,
-               arena.program_.get(), 0) == MAP_FAILED ||
-        ::mmap(static_cast<char*>(base) + program_bytes, total_bytes - program_bytes,
-               access, MAP_SHARED | MAP_FIXED, arena.data_.get(), 0) == MAP_FAILED)
-        return errno_error("map the arena");
+    auto map = [base](std::uint64_t at, std::uint64_t bytes, const Fd& fd, int seals) {
+        constexpr int fixed_size = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+        if (bytes != 0 && ::mmap(static_cast<char*>(base) + at, bytes,
+                                 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                                 fd.get(), 0) == MAP_FAILED)
+            return Result<Ok>(errno_error("map the arena"));
+        if (::fcntl(fd.get(), F_ADD_SEALS, fixed_size | seals) != 0)
+            return Result<Ok>(errno_error("seal the arena"));
+        return Result<Ok>(Ok{});
+    };
+    auto program = make_memfd("dtrace-program", program_bytes);
+    if (!program)
+        return program.error().during("make the arena");
+    if (auto mapped = map(0, program_bytes, program->writer, F_SEAL_FUTURE_WRITE); !mapped)
+        return mapped.error();
+    program->writer = Fd();
+    // Other processes get the program part through a descriptor that is opened for
+    // reading.
+    arena.program_ = std::move(program->reader);
 
-    constexpr int fixed_size = F_SEAL_SHRINK | F_SEAL_GROW;
-    if (::fcntl(arena.program_.get(), F_ADD_SEALS, fixed_size | F_SEAL_FUTURE_WRITE) !=
-            0 ||
-        ::fcntl(arena.data_.get(), F_ADD_SEALS, fixed_size | F_SEAL_SEAL) != 0)
-        return errno_error("seal the arena");
+    auto data = make_writable_memfd("dtrace-data", private_at - program_bytes);
+    if (!data)
+        return data.error().during("make the arena");
+    arena.data_ = std::move(*data);
+    if (auto mapped = map(program_bytes, private_at - program_bytes, arena.data_, 0);
+        !mapped)
+        return mapped.error();
+
+    auto own = make_writable_memfd("dtrace-private", total_bytes - private_at);
+    if (!own)
+        return own.error().during("make the arena");
+    arena.private_ = std::move(*own);
+    if (auto mapped = map(private_at, total_bytes - private_at, arena.private_, 0); !mapped)
+        return mapped.error();
     dt_arena_init(base, &config);
     return arena;
 }
@@ -60,7 +69,7 @@ Result<ArenaMemory> ArenaMemory::map(int device, std::uint64_t program_bytes,
 {
     ArenaMemory arena;
     arena.program_bytes_ = program_bytes;
-    arena.total_bytes_ = total_bytes;
+    arena.private_at_ = arena.total_bytes_ = total_bytes;
     void* base = ::mmap(nullptr, total_bytes, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
@@ -76,6 +85,22 @@ Result<ArenaMemory> ArenaMemory::map(int device, std::uint64_t program_bytes,
     return arena;
 }
 
+void ArenaMemory::touch(std::uint64_t at, std::uint64_t bytes)
+{
+    const std::uint64_t begin = at / page_bytes * page_bytes;
+    const std::uint64_t end = std::min(
+        (at + bytes + page_bytes - 1) / page_bytes * page_bytes, total_bytes_);
+    if (begin < program_bytes_ || begin >= end)
+        return;
+    char* first = static_cast<char*>(base_) + begin;
+#ifdef MADV_POPULATE_WRITE // Linux 5.14
+    if (::madvise(first, end - begin, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
+    for (char* page = first; page < first + (end - begin); page += page_bytes)
+        __atomic_fetch_or(page, 0, __ATOMIC_RELAXED);
+}
+
 ArenaMemory::ArenaMemory(ArenaMemory&& other) noexcept
 {
     *this = std::move(other);
@@ -85,9 +110,11 @@ ArenaMemory& ArenaMemory::operator=(ArenaMemory&& other) noexcept
 {
     std::swap(base_, other.base_);
     std::swap(program_bytes_, other.program_bytes_);
+    std::swap(private_at_, other.private_at_);
     std::swap(total_bytes_, other.total_bytes_);
     std::swap(program_, other.program_);
     std::swap(data_, other.data_);
+    std::swap(private_, other.private_);
     return *this;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The memory of an arena in user space: two memfds, mapped side by side.
+// The memory of an arena in user space: three memfds, mapped one after the other.
 //
 //   program fd   written through our mapping only; sealed against new writable mappings
-//   data fd      written by every host
+//   data fd      written by every host: targets map it
+//   private fd   written by us and by the agent; no other process maps it
 //
-// The kernel module has its own, of which we map the same two parts.
+// The kernel module has its own arena, without a private part, of which we map the same.
 //
-// Both memfds are created without names in any file system, closed on exec and fixed in size.
+// The memfds are created without names in any file system, closed on exec and fixed in size.
 #pragma once
 
 #include "base/fd.hpp"
@@ -26,17 +27,23 @@ public:
     ArenaMemory& operator=(ArenaMemory&& other) noexcept;
     ~ArenaMemory();
 
+    // Prefaults pages of the data part. They are charged to this process' control
+    // group, even if another process writes to them later.
+    void touch(std::uint64_t at, std::uint64_t bytes);
+
     void* base() const { return base_; }
     std::uint64_t program_bytes() const { return program_bytes_; }
+    std::uint64_t private_at() const { return private_at_; }
     std::uint64_t total_bytes() const { return total_bytes_; }
     int program_fd() const { return program_.get(); }
     int data_fd() const { return data_.get(); }
+    int private_fd() const { return private_.get(); }
 
 private:
     ArenaMemory() = default;
     void* base_ = nullptr;
-    std::uint64_t program_bytes_ = 0, total_bytes_ = 0;
-    Fd program_, data_;
+    std::uint64_t program_bytes_ = 0, private_at_ = 0, total_bytes_ = 0;
+    Fd program_, data_, private_;
 };
 
 } // namespace dt

@@ -2,9 +2,9 @@
 #include "libdtrace/api/clock_line.hpp"
 
 #include "base/clock_ns.hpp"
+#include "libdtrace/api/debug.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <time.h>
 #if defined(__x86_64__)
@@ -32,10 +32,17 @@ std::optional<ClockSample> ClockSource::sample()
 #if !defined(__x86_64__)
     return std::nullopt;
 #endif
-    std::ifstream file("/sys/devices/system/clocksource/clocksource0/"
-                       "current_clocksource");
-    std::string name;
-    if (!(file >> name) || name != "tsc")
+    std::string name = clock_source_name();
+    if (!facts_ || facts_->source != name) {
+        facts_ = name == "tsc" ? ClockFacts{name, true} : clock_facts(name);
+        debug("the clock source is %s: the vDSO %s, the TSC %s and its CPUs %s; %s",
+              name.c_str(), facts_->vdso_alone ? "reads it" : "does not read it",
+              facts_->one_rate ? "has one rate" : "has no one rate",
+              facts_->cpus_agree ? "agree" : "are not known to agree",
+              counter_is_clock(*facts_) ? "time is read from the TSC"
+                                        : "time in targets is asked from the agent");
+    }
+    if (!counter_is_clock(*facts_))
         return std::nullopt;
     // The try that was least disturbed.
     ClockSample best;

@@ -10,11 +10,12 @@
 //
 // Whoever reads never sees time go back: a line that is ahead is only made slower. One
 // that has fallen far behind (the machine slept, the consumer was stopped) jumps ahead.
-// The line is there only while the kernel's own clock is the processor's counter; seq is
-// 0 otherwise, and readers ask elsewhere.
+// The line is valid only while the processor's counter may be used as the kernel's
+// clock (clock_facts.hpp). Otherwise seq is 0, and readers get the time in another way.
 #pragma once
 
 #include "dif/arena.h"
+#include "libdtrace/api/clock_facts.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -34,6 +35,9 @@ public:
     // Nothing: the counter is not this system's clock (now).
     virtual std::optional<ClockSample> sample();
     virtual void rest(std::uint64_t ns);
+
+private:
+    std::optional<ClockFacts> facts_; // of the source that sample() found last
 };
 
 class ClockLine {

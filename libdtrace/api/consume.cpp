@@ -2,7 +2,8 @@
 // dtrace_sleep, dtrace_work and the handlers: the consumer's loop.
 //
 // dtrace_sleep() polls instead of being woken: a wake-up would cost the target far more
-// than a glance at a fill mark costs us. It returns early when a buffer is a quarter
+// than a glance at a fill mark costs us. Aggregation buffers that become full are taken
+// at once. It returns early when a buffer is a quarter
 // full, when exit() was called, when a target's state changed, or on dtrace_wakeup().
 #include "libdtrace/api/views.hpp"
 
@@ -105,13 +106,15 @@ std::unique_ptr<dt::Output> dtrace_hdl::make_output(FILE* file)
 
 dt::Output* dtrace_hdl::output_to(FILE* file)
 {
-    if (out && out_file == file)
-        return out.get();
-    auto made = make_output(file);
-    if (!made)
-        return nullptr;
-    out = std::move(made);
-    out_file = file;
+    if (!out || out_file != file) {
+        auto made = make_output(file);
+        if (!made)
+            return nullptr;
+        out = std::move(made);
+        out_file = file;
+    }
+    if (consumer)
+        consumer->display().terminal = out->to_terminal();
     return out.get();
 }
 
@@ -182,6 +185,10 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         std::uint64_t now = dt::monotonic_ns();
         dtp->tend(now);
         dtp->look_at_new_processes(now);
+        // It prints nothing, so the caller need not know. If it fails, the next round
+        // fails as well and reports that.
+        if (dtp->consumer->wants_snapshot())
+            (void)!dtp->consumer->snapshot();
         int status = dtp->status();
         if (status != DTRACE_STATUS_OKAY || now - began >= until ||
             (drains && dtp->consumer->fullest() >= early_fill))

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Texts for error numbers, faults and subroutines.
+#include "base/printable.hpp"
 #include "dif/faults.h"
 #include "dif/subrs.h"
 #include "libdtrace/api/session.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 const char* _dtrace_version = "Sun D 1.13";
@@ -83,6 +85,18 @@ const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error)
 const char* dtrace_errquote(dtrace_hdl_t* dtp)
 {
     return dtp->error_quote.c_str();
+}
+
+size_t dtrace_printable(const char* text, int is_name, char* to, size_t size)
+{
+    const std::string escaped =
+        dt::printable(text, is_name != 0 ? dt::Escaping::Names : dt::Escaping::Strings);
+    if (size != 0) {
+        const std::size_t n = std::min(escaped.size(), size - 1);
+        std::memcpy(to, escaped.data(), n);
+        to[n] = '\0';
+    }
+    return escaped.size();
 }
 
 const char* dtrace_faultstr(dtrace_hdl_t*, int fault)

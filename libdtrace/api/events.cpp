@@ -3,6 +3,14 @@
 #include "libdtrace/api/views.hpp"
 #include "libdtrace/consume/structured.hpp"
 
+#include <cerrno>
+#include <csignal>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 // A line of the output like any other, where that is for programs. Handlers are called
 // whatever the form is.
 template <class Event> static bool put_line(dtrace_hdl& session, const Event& event)
@@ -72,6 +80,88 @@ std::optional<std::string> dtrace_hdl::setopt(std::string_view name,
         on_setopt.func(&data, on_setopt.arg);
     }
     return std::nullopt;
+}
+
+namespace {
+
+// Ignores SIGINT and SIGQUIT while the command runs, so that only the command gets
+// them, as with system(3).
+class IgnoredInterrupts {
+public:
+    IgnoredInterrupts()
+    {
+        struct sigaction ignore {};
+        ignore.sa_handler = SIG_IGN;
+        ::sigaction(SIGINT, &ignore, &interrupt_);
+        ::sigaction(SIGQUIT, &ignore, &quit_);
+    }
+    ~IgnoredInterrupts()
+    {
+        ::sigaction(SIGINT, &interrupt_, nullptr);
+        ::sigaction(SIGQUIT, &quit_, nullptr);
+    }
+    IgnoredInterrupts(const IgnoredInterrupts&) = delete;
+    IgnoredInterrupts& operator=(const IgnoredInterrupts&) = delete;
+    // Returns the signals that have their default action in the command: those that
+    // were not ignored before.
+    sigset_t defaults() const
+    {
+        sigset_t set;
+        sigemptyset(&set);
+        if (interrupt_.sa_handler != SIG_IGN)
+            sigaddset(&set, SIGINT);
+        if (quit_.sa_handler != SIG_IGN)
+            sigaddset(&set, SIGQUIT);
+        return set;
+    }
+
+private:
+    struct sigaction interrupt_ {}, quit_ {};
+};
+
+} // namespace
+
+// Runs a command of system(). Targets that exit, load libraries or begin are served
+// meanwhile: the command may itself be a target, and would wait for this process
+// otherwise.
+int dtrace_hdl::run_command(const std::string& command)
+{
+    constexpr timespec look_again{0, 10'000'000};
+    IgnoredInterrupts ignored;
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    const sigset_t defaults = ignored.defaults();
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    const char* argv[] = {"sh", "-c", command.c_str(), nullptr};
+    pid_t pid = 0;
+    const int failed = ::posix_spawn(&pid, "/bin/sh", nullptr, &attributes,
+                                     const_cast<char**>(argv), environ);
+    posix_spawnattr_destroy(&attributes);
+    if (failed != 0) {
+        errno = failed;
+        return -1;
+    }
+    const dt::Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    for (;;) {
+        int status = 0;
+        const pid_t reaped = ::waitpid(pid, &status, WNOHANG);
+        if (reaped == pid)
+            return status;
+        if (reaped < 0 && errno != EINTR)
+            return -1;
+        handle_agent_events();
+        if (active && !stopped) {
+            tend(dt::monotonic_ns());
+            look_at_new_processes(dt::monotonic_ns());
+        }
+        dt::AgentClient* agent = processes.agent();
+        pollfd fds[] = {{ended.get(), POLLIN, 0},
+                        {agent != nullptr ? agent->fd() : -1, POLLIN, 0},
+                        {new_processes.fd(), POLLIN, 0}};
+        if (agent == nullptr || !agent->has_event())
+            (void)::ppoll(fds, std::size(fds), &look_again, nullptr);
+    }
 }
 
 void dtrace_hdl::complain(std::string_view text)

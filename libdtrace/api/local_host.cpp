@@ -18,6 +18,7 @@
 #include <string>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace dt {
@@ -42,9 +43,32 @@ agent::OpenFile own_file(dt_u32 fd)
     return {::getpid(), static_cast<pid_t>(::syscall(SYS_gettid)), fd};
 }
 
+// Reads a register of the calling thread, as it is in this function. Registers that
+// calls do not preserve, and segment registers, read as 0.
+int own_register(dt_u32 index, dt_u64* value)
+{
+    struct Row {
+        dt_u32 index;
+        int in_context;
+    };
+    constexpr Row rows[] = {{0, REG_R15},  {1, REG_R14},  {2, REG_R13}, {3, REG_R12},
+                            {10, REG_RBP}, {11, REG_RBX}, {17, REG_RIP}, {20, REG_RSP}};
+    if (index >= DIF_UREGS_AMD64_N)
+        return -1;
+    ucontext_t context{};
+    ::getcontext(&context);
+    *value = 0;
+    for (const Row& row : rows)
+        if (row.index == index)
+            *value = static_cast<dt_u64>(context.uc_mcontext.gregs[row.in_context]);
+    return 0;
+}
+
 int op_var(dt_host*, dt_u32 id, dt_u32 index, dt_u64* value)
 {
     switch (id) {
+    case DIF_VAR_uregs:
+        return own_register(index, value);
     case DIF_VAR_pid:
         *value = static_cast<dt_u64>(::getpid());
         return 0;
@@ -136,10 +160,30 @@ dt_u64 op_var_string(dt_host*, dt_u32 id, dt_u32 index, char* to, dt_u64 max)
     return n;
 }
 
+// Returns the parent of a process, or 0 if it has none or cannot be read.
+pid_t parent_of(pid_t pid)
+{
+    const std::string stat = read_file(("/proc/" + std::to_string(pid) + "/stat").c_str());
+    // The name is in brackets and may contain brackets itself. State and parent follow
+    // it.
+    const std::size_t name_end = stat.rfind(')');
+    int parent = 0;
+    if (name_end == std::string::npos ||
+        std::sscanf(stat.c_str() + name_end + 1, " %*c %d", &parent) != 1)
+        return 0;
+    return parent;
+}
+
 int op_progenyof(dt_host*, dt_u64 pid)
 {
-    return pid == static_cast<dt_u64>(::getpid()) ||
-           pid == static_cast<dt_u64>(::getppid());
+    constexpr int max_generations = 4096; // parents change while they are read
+    pid_t ancestor = ::getpid();
+    for (int i = 0; i < max_generations && ancestor > 0; i++) {
+        if (pid == static_cast<dt_u64>(ancestor))
+            return 1;
+        ancestor = i == 0 ? ::getppid() : parent_of(ancestor);
+    }
+    return 0;
 }
 
 constexpr dt_host_ops local_ops = {
@@ -175,6 +219,7 @@ LocalHost::LocalHost(void* arena)
     host_.ops = &local_ops;
     host_.arena = arena;
     host_.owner = tid;
+    host_.own_shards = 1;
     host_.has_target = 0;
     host_.thread_key = static_cast<dt_u64>(::getpid()) << 32 | tid;
 }
@@ -183,7 +228,11 @@ void LocalHost::fire(std::uint32_t probe, std::uint64_t arg0, std::uint64_t arg1
 {
     int cpu = ::sched_getcpu();
     host_.cpu = cpu < 0 ? 0 : static_cast<dt_u32>(cpu);
-    host_.shard = host_.cpu;
+    // The last shard is left to the agent, which tries it first.
+    const auto* arena = static_cast<const dt_arena*>(host_.arena);
+    const dt_u32 n_own = arena->n_shards - arena->n_shared;
+    host_.shard =
+        n_own > 1 ? arena->n_shared + host_.cpu % (n_own - 1) : host_.cpu;
     const dt_u64 args[2] = {arg0, arg1};
     dt_fire(&host_, probe, args, 2);
 }

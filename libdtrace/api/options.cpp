@@ -72,6 +72,7 @@ constexpr TextOption text_options[] = {
     {"cpppath", ""},
     {"ctfpath", ""},
     {"ctypes", ""},
+    {"debugdir", ""},
     {"disasm", ""},
     {"dtypes", ""},
     {"late", "static|dynamic"},
@@ -103,7 +104,8 @@ struct ChoiceOption {
 constexpr ChoiceOption choice_options[] = {
     {"evaltime", &Options::evaltime, "exec|preinit|postinit|main"},
     {"mechanism", &Options::mechanism, "auto|jump|int3|uprobe"},
-    {"follow", &Options::follow, "none|fork|exec"},
+    {"follow", &Options::follow, "none|fork|exec|command"},
+    {"trust", &Options::trust, "user|all"},
     {"format", &Options::format, "text|json|folded"},
 };
 

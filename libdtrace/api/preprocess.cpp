@@ -13,7 +13,9 @@
 #include <filesystem>
 #include <spawn.h>
 #include <sstream>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,7 +67,11 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
 {
     utsname system{};
     uname(&system);
-    std::vector<std::string> args{by.path, "-D__SUNW_D=1",
+    // A program with more rights than its user, for example set-uid, runs the system's
+    // own preprocessor.
+    const bool privileged = ::getauxval(AT_SECURE) != 0;
+    std::vector<std::string> args{privileged ? "/usr/bin/cpp" : by.path,
+                                  "-D__SUNW_D=1",
                                   "-D__SUNW_D_VERSION=" + hex(by.version),
                                   std::string("-D__") + system.sysname,
                                   std::string("-D__") + system.sysname + "_" +
@@ -73,7 +79,7 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
     args.insert(args.end(), not_d.begin(), not_d.end());
     if (by.dialect == 'c')
         args.emplace_back("-std=c11");
-    else if (by.dialect != 'a')
+    else if (by.dialect == 's')
         args.emplace_back("-traditional-cpp");
     if (by.list_headers)
         args.emplace_back("-H");
@@ -99,6 +105,10 @@ static Result<Fd> file_of(std::string_view text)
     Fd file(memfd_create("dtrace-cpp", MFD_CLOEXEC));
     if (!file)
         return errno_error("memory for the preprocessor");
+    // A preprocessor that reopens /dev/stdin runs as our user. The default mode is
+    // 0777.
+    if (fchmod(file.get(), 0600) != 0)
+        return errno_error("permissions of the preprocessor's memory");
     for (std::size_t done = 0; done < text.size();) {
         ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
         if (n < 0 && errno == EINTR)
@@ -126,7 +136,9 @@ static Result<std::string> text_in(const Fd& file)
     return text;
 }
 
-// Its exit status, as waitpid() has it.
+// Runs the preprocessor. If this process has more rights than its user, the
+// preprocessor gets only the user's rights, because it opens files that the program and
+// its arguments name. Returns its exit status, as waitpid() reports it.
 static Result<int> run(std::vector<std::string> args, int in, int out)
 {
     std::vector<char*> argv;
@@ -138,7 +150,12 @@ static Result<int> run(std::vector<std::string> args, int in, int out)
     posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     pid_t pid = 0;
-    int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_RESETIDS);
+    int error =
+        posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
         return Error{error == ENOENT ? Code::not_found : Code::io,
@@ -160,8 +177,14 @@ Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
     bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) {
         return c < ' ' || c == '"' || c == '\\';
     });
-    std::string first =
-        "# 1 \"" + (!plain || name.empty() ? "<program>" : name) + "\"\n";
+    const std::string marker =
+        "# 1 \"" + (!plain || name.empty() ? "<program>" : name) + "\"";
+    std::string first = marker + "\n";
+    // __STDC__ is 0 in the dialects a and t, 1 in c, and not defined in s. The preprocessor
+    // predefines it, and only a system header (3) may change that without a warning.
+    if (by.dialect == 'a' || by.dialect == 't')
+        first += "# 1 \"<stdc>\" 1 3\n#undef __STDC__\n#define __STDC__ 0\n" + marker +
+                 " 2\n";
     auto in = file_of(first + without_interpreter(text));
     if (!in)
         return in.error();

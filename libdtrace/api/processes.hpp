@@ -20,6 +20,19 @@
 #include <tuple>
 #include <vector>
 
+namespace dt {
+
+// Probes of one program that a process executed, while a process may fire them by their
+// ids: that process, and children that have not executed another program since they
+// were forked.
+struct ProgramProbes {
+    pid_t pid = 0;
+    std::string kin;                // Registry::begin_kin()
+    std::vector<std::uint32_t> ids; // once the process exited or ran another program
+};
+
+} // namespace dt
+
 // The handle of the C API.
 struct ps_prochandle {
     pid_t pid = 0;
@@ -32,8 +45,11 @@ struct ps_prochandle {
     pid_t origin = 0;     // of a followed one: the first of its ancestors that was not
     bool execed = false;  // and by now it runs another program than that
     int status = 0;       // of waitpid(2), once it has ended; -1: nobody holds it
+    std::string unmatched; // the program it executed, if no probe matches there
+    std::uint64_t executed_ns = 0;               // monotonic time of that exec
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
     std::set<std::uint32_t> told; // probes of which it was said that they cannot be
+    std::shared_ptr<dt::ProgramProbes> program_probes; // null: not recycled
     std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
     // Uprobes of the program that it runs, which stay: probe, device and inode, offset.
     std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;

@@ -157,6 +157,7 @@ int dtrace_hdl::start()
     for (const dt::Enabling& each : enabled)
         if (enable(each) != 0)
             return -1;
+    touch_arena();
 
     for (const auto& process : processes.all()) {
         if (process->alive && plant(process.get()) != 0)
@@ -205,7 +206,8 @@ int dtrace_hdl::give_arena()
     }
     auto set =
         agent->set_arena(arena->program_fd(), arena->program_bytes(), arena->data_fd(),
-                         arena->total_bytes() - arena->program_bytes());
+                         arena->private_at() - arena->program_bytes(),
+                         arena->private_fd(), arena->total_bytes() - arena->private_at());
     if (!set)
         return fail(set.error());
     agent_has_arena = true;
@@ -265,6 +267,27 @@ int dtrace_hdl::enable(std::span<const std::uint32_t> ids, std::size_t clause)
     return 0;
 }
 
+// profile-n means all CPUs. Where it samples less, that is said.
+void dtrace_hdl::report_sampled()
+{
+    for (const auto& [id, timer] : profile_provider.timers()) {
+        if (!timer.per_cpu || !registry.at(id).enabled || has_own_targets())
+            continue;
+        const auto n = std::count_if(
+            processes.all().begin(), processes.all().end(),
+            [](const auto& process) { return process->alive; });
+        const std::string what =
+            processes.agent() == nullptr ? "only dtrace itself is"
+            : n == 1                     ? "only the process that is traced is"
+                                         : "only the " + std::to_string(n) +
+                                       " processes that are traced are";
+        complain(std::string(registry.at(id).name) + ": " + what +
+                 " sampled, not the system, which takes the kernel module; -p and -c name "
+                 "processes to sample");
+        return;
+    }
+}
+
 int dtrace_hdl::start_clock()
 {
     if (in_kernel)
@@ -279,6 +302,7 @@ int dtrace_hdl::start_clock()
         else
             timers.push_back(timer);
     }
+    report_sampled();
     if (!sampled.empty())
         if (auto set = processes.agent()->profile(sampled); !set)
             return fail(set.error());
@@ -328,6 +352,7 @@ int dtrace_hdl::stop()
     stopped = true;
     dt::debug("stop");
     clock.stop();
+    report_unmatched(UINT64_MAX);
     if (dt::AgentClient* agent = processes.agent())
         if (auto ended = agent->profile({}); !ended)
             complain(ended.error().text);
@@ -353,9 +378,10 @@ int dtrace_hdl::status()
         return DTRACE_STATUS_STOPPED;
     auto* header = static_cast<dt_arena*>(arena->base());
     auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
-    if (__atomic_load_n(&session->exited, __ATOMIC_ACQUIRE) != 0)
+    if (dt_has_exited(arena->base()))
         return DTRACE_STATUS_EXITED;
-    if (__atomic_load_n(&session->filled, __ATOMIC_ACQUIRE) != 0)
+    if (options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_FILL &&
+        __atomic_load_n(&session->filled, __ATOMIC_ACQUIRE) != 0)
         return DTRACE_STATUS_FILLED;
     return DTRACE_STATUS_OKAY;
 }
@@ -398,6 +424,7 @@ void dtrace_hdl::tend(std::uint64_t now)
     auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
     clock_line.tend(session->clock, now);
     look_at_modules(now);
+    report_unmatched(now);
     if (now - lease_renewed_at >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at = now;

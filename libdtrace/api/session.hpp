@@ -36,6 +36,7 @@
 #include "libdtrace/providers/usdt_provider.hpp"
 #include "libdtrace/symbols/kernel_types.hpp"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -174,6 +175,7 @@ struct dtrace_hdl : dt::Events {
     int enable(const dt::Enabling& enabling);
     int enable(std::span<const std::uint32_t> ids, std::size_t clause); // of the arena
     int start_clock();
+    void report_sampled();
     int add_new_probes();
 
     // session_kernel.cpp: sessions whose probes fire in the kernel module
@@ -208,15 +210,24 @@ struct dtrace_hdl : dt::Events {
     // session_memory.cpp
     int fit_options();
     int make_arena();
+    std::vector<pid_t> pids_of_targets() const;
+    void touch_arena();
     int plant(ps_prochandle* process);
     void unplant(ps_prochandle* process);
     void report_notes(ps_prochandle* process); // of providers, since the last time
     void forget_sites(pid_t pid);
+    bool recycles_probes() const;
+    void end_program(ps_prochandle& process);
+    void recycle_probes();
+    int rename_probes();
     std::vector<dt::ProcessSymbols*> usdt_candidates(bool everybody);
     void grab_found();
+    bool shares_with_others(pid_t pid); // by the process' user
+    void report_left_out();
     void tell_untraced(pid_t pid, const dt::Error& why);
     void handle_agent_events();
     void resume_changed(const dt::AgentEvent& event);
+    void report_threads_in_danger(const ps_prochandle& process);
     int status();
     void tend(std::uint64_t now);
 
@@ -227,6 +238,9 @@ struct dtrace_hdl : dt::Events {
     bool awaits_statics();
     void libraries_changed(pid_t pid, std::span<const dt::ForgottenProbe> forgotten);
     void program_changed(ps_prochandle& process, bool goes_on);
+    void note_program(ps_prochandle& process, bool goes_on);
+    void report_unmatched(ps_prochandle& process);
+    void report_unmatched(std::uint64_t now_ns); // if libraries had time to load
     int rematch(ps_prochandle& process);
     bool has_own_targets() const; // that were asked for, by -p or -c
     void look_at_new_processes(std::uint64_t now);
@@ -244,10 +258,13 @@ struct dtrace_hdl : dt::Events {
     bool writes_json() const;
     std::optional<std::string> setopt(std::string_view name,
                                       std::string_view value) override;
+    int run_command(const std::string& command) override;
     void complain(std::string_view text) override;
     void report_process(ps_prochandle* process, const std::string& text);
     void report_refused(ps_prochandle* process, const std::vector<dt::Site>& sites,
                         const std::vector<dt::Refusal>& refused);
+    void report_loops(ps_prochandle* process, const std::vector<dt::Site>& sites,
+                      const std::vector<std::uint32_t>& looping);
 
     // api_sites.cpp
     int plan_listed(pid_t pid);
@@ -259,6 +276,10 @@ struct dtrace_hdl : dt::Events {
     dt::KernelLibraries kernel_libraries;
     dt::NewProcesses new_processes; // looked for when descriptions mean everybody's
     std::set<pid_t> told_untraced; // of whom it was said that they are not traced
+    // The users of processes that descriptions found only by their probes.
+    std::optional<std::uint64_t> other_user; // the one besides dtrace's own
+    std::set<std::uint64_t> left_out_users, told_users;
+    std::set<pid_t> left_out;
     bool agent_has_arena = false;
     // The kernel module, where there is one that we may use.
     std::optional<dt::KernelDevice> kernel;
@@ -301,7 +322,14 @@ struct dtrace_hdl : dt::Events {
     std::string error_quote; // source line and caret of the last compile error
 
     std::optional<dt::ArenaMemory> arena;
+    bool arena_is_charged_to_us = false; // because targets have little memory left
     std::uint32_t n_probes_added = 0; // of the registry, in the arena
+    // Probes that no process fires any more, whose records may still be in buffers.
+    struct RetiredProbes {
+        std::shared_ptr<dt::ProgramProbes> probes;
+        std::uint64_t since_ns = 0;
+    };
+    std::deque<RetiredProbes> retired_probes;
     std::unique_ptr<dt::LocalHost> host;
     std::unique_ptr<dt::Consumer> consumer;
     dt::Clock clock;

@@ -5,9 +5,12 @@
 #include "libdtrace/api/debug.hpp"
 #include "libdtrace/api/libraries.hpp"
 #include "libdtrace/api/preprocess.hpp"
+#include "libdtrace/symbols/debug_folders.hpp"
+#include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <charconv>
 #include <cstring>
 #include <sys/resource.h>
@@ -47,10 +50,15 @@ std::variant<ProbeMatch, Diagnostic> dtrace_hdl::match(const ProbeSpec& spec)
         if (!outcome.mine)
             continue;
         mine = true;
-        match.ids = std::move(outcome.provided.ids);
-        match.retained = outcome.provided.retained;
-        break;
+        const std::vector<std::uint32_t>& ids = outcome.provided.ids;
+        match.ids.insert(match.ids.end(), ids.begin(), ids.end());
+        match.retained = match.retained || outcome.provided.retained;
+        // p*d4711 matches the provider pid4711, and may also match static probes.
+        if (provider != &pid_provider || !dt::is_glob(spec.provider))
+            break;
     }
+    if (mine && dt::is_glob(spec.provider))
+        dt::sort_ids(match.ids);
     if (!mine)
         match.ids =
             registry.match(spec.provider, spec.module, spec.function, spec.name);
@@ -201,6 +209,9 @@ dt::Options::Refused dtrace_hdl::take_option(std::string_view name,
             _dtrace_debug = options.flags.debug;
         else if (name == "core" && options.flags.core)
             allow_core();
+        else if (name == "debugdir")
+            for (auto folder : std::views::split(value, ':'))
+                dt::add_debug_folder({folder.begin(), folder.end()});
         else if (name == "pgmax")
             processes.keep_at_most(static_cast<std::size_t>(options.pgmax));
     }

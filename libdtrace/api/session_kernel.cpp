@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <sched.h>
 #include <unistd.h>
 
 void dtrace_hdl::look_for_kernel()
@@ -111,6 +113,10 @@ dt_arena_config dtrace_hdl::kernel_config()
 
 int dtrace_hdl::make_kernel_arena()
 {
+    if (options.run_time(DTRACEOPT_strsize) > DTK_MAX_STRSIZE)
+        return fail(EDT_BADOPTVAL,
+                    "strsize may be at most 64k where the kernel runs the program: its "
+                    "interrupts are off while a string is copied");
     dt_arena_config config = kernel_config();
     static constexpr int resizable[] = {DTRACEOPT_bufsize, DTRACEOPT_aggsize,
                                         DTRACEOPT_specsize, DTRACEOPT_dynvarsize};
@@ -205,6 +211,13 @@ int dtrace_hdl::attach_in_kernel()
     return attach_in_kernel(sites, ids);
 }
 
+static std::string text_of_error(int error)
+{
+    if (error == EPERM)
+        return "the kernel forbids it: tracing runs through that function";
+    return std::strerror(error);
+}
+
 // A probe that fires nowhere is told; one with several places may lack some.
 int dtrace_hdl::attach_in_kernel(std::vector<dt::KernelSite>& sites,
                                  const std::vector<std::uint32_t>& ids)
@@ -231,7 +244,7 @@ int dtrace_hdl::attach_in_kernel(std::vector<dt::KernelSite>& sites,
             const dt::ProbeInfo& probe = registry.at(wanted[i].probe);
             complain(std::string(probe.provider) + ":" + std::string(probe.module) + ":" +
                      std::string(probe.function) + ":" + std::string(probe.name) +
-                     " cannot be probed: " + std::strerror(-wanted[i].error));
+                     " cannot be probed: " + text_of_error(-wanted[i].error));
         }
         i = end;
     }
@@ -303,8 +316,41 @@ int dtrace_hdl::start_kernel_clock()
     return sites.empty() ? 0 : attach_in_kernel(sites, ids);
 }
 
+namespace {
+
+// Runs the calling thread on one CPU. Does nothing if that CPU is not available.
+class OnCpu {
+public:
+    explicit OnCpu(std::uint64_t cpu)
+    {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        if (cpu >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof before_, &before_) != 0)
+            return;
+        CPU_SET(cpu, &one);
+        moved_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
+    }
+    ~OnCpu()
+    {
+        if (moved_)
+            ::sched_setaffinity(0, sizeof before_, &before_);
+    }
+    OnCpu(const OnCpu&) = delete;
+    OnCpu& operator=(const OnCpu&) = delete;
+
+private:
+    cpu_set_t before_{};
+    bool moved_ = false;
+};
+
+} // namespace
+
+// With -x cpu, BEGIN and END run on that CPU, too.
 void dtrace_hdl::fire(std::uint32_t probe)
 {
+    std::optional<OnCpu> on_cpu;
+    if (std::uint64_t cpu = options.run_time(DTRACEOPT_cpu); cpu != DT_OPT_UNSET)
+        on_cpu.emplace(cpu);
     if (!in_kernel) {
         host->fire(probe);
         return;

@@ -9,6 +9,9 @@
 #include "base/clock_ns.hpp"
 #include "libdtrace/api/debug.hpp"
 
+#include "libdtrace/symbols/demangle.hpp"
+#include "ptrace-agent/proc_files.hpp"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -76,7 +79,50 @@ void dtrace_hdl::libraries_changed(pid_t pid,
         complain(error_text);
 }
 
-// After exec. goes_on: it is traced in its new program, too (-x follow=exec).
+// Reports a command's program that has no probes. Called when the program had time to load
+// its libraries, and when it ends.
+void dtrace_hdl::report_unmatched(ps_prochandle& process)
+{
+    if (process.unmatched.empty())
+        return;
+    report_process(&process,
+                   "process " + std::to_string(process.pid) + " executed " +
+                       dt::printable_name(std::exchange(process.unmatched, {})) +
+                       ", where no probe matches");
+}
+
+void dtrace_hdl::report_unmatched(std::uint64_t now_ns)
+{
+    constexpr std::uint64_t time_to_load_ns = 2'000'000'000;
+    for (const auto& process : processes.all())
+        if (!process->unmatched.empty() &&
+            now_ns - process->executed_ns >= time_to_load_ns)
+            report_unmatched(*process);
+}
+
+// Notes which program a target now runs, if it is a target that the user named.
+void dtrace_hdl::note_program(ps_prochandle& process, bool goes_on)
+{
+    report_unmatched(process); // the program before this one
+    if (process.followed != 0 || process.implied || options.follow == "none" ||
+        !active || stopped || !awaits_libraries(process))
+        return;
+    std::string program = dt::agent::read_proc_link(process.pid, "exe");
+    if (program.empty())
+        return; // it has ended, which an event reports
+    if (!goes_on) {
+        report_process(&process,
+                       "process " + std::to_string(process.pid) + " executed " +
+                           dt::printable_name(program) +
+                           ", which is not traced (-x follow=exec traces it)");
+        return;
+    }
+    process.unmatched = std::move(program);
+    process.executed_ns = dt::monotonic_ns();
+}
+
+// Updates a process after exec. goes_on: it is also traced in its new program (-x
+// follow).
 void dtrace_hdl::program_changed(ps_prochandle& process, bool goes_on)
 {
     // Where everybody is meant it is a process that begins: it is looked at like any other.
@@ -98,6 +144,7 @@ void dtrace_hdl::program_changed(ps_prochandle& process, bool goes_on)
     process.unplanted.clear();
     process.uprobes.clear();
     process.told.clear();
+    note_program(process, goes_on);
     // That fails when it has ended since; its exited event is on the way, and is what says
     // so.
     if (process.symbols == nullptr || !process.symbols->refresh() || !goes_on || !active ||
@@ -112,6 +159,17 @@ void dtrace_hdl::program_changed(ps_prochandle& process, bool goes_on)
 int dtrace_hdl::rematch(ps_prochandle& process)
 {
     probes.drop_gone(*process.symbols);
+    // Probes are recycled only for programs that were executed under follow=exec. A
+    // program that the command line named keeps its probes.
+    const bool recycles = recycles_probes() && process.execed;
+    const std::string kin = recycles ? pid_provider_of(process) : "";
+    if (recycles && process.program_probes == nullptr)
+        process.program_probes = std::make_shared<dt::ProgramProbes>(dt::ProgramProbes{process.pid, kin, {}});
+    registry.begin_kin(kin);
+    struct EndKin {
+        dt::Registry& registry;
+        ~EndKin() { registry.begin_kin(""); }
+    } end_kin{registry};
     pid_provider.plants = [](std::size_t, unsigned) {};
     const std::string provider = pid_provider_of(process);
     using Names = std::tuple<std::string, std::string, std::string, std::string>;
@@ -139,13 +197,15 @@ int dtrace_hdl::rematch(ps_prochandle& process)
         for (std::size_t k = 0; k < clauses.size(); k++) {
             for (const dt::ProbeSpec& spec : clauses[k].probes) {
                 const std::vector<std::uint32_t>& ids = matches_of(spec);
-                if (add_new_probes() != 0)
+                if (add_new_probes() != 0 || rename_probes() != 0)
                     return -1;
                 if (each.loaded && enable(ids, each.first_clause + k) != 0)
                     return -1;
             }
         }
     }
+    if (!process.unplanted.empty())
+        process.unmatched.clear();
     return 0;
 }
 
@@ -176,6 +236,8 @@ void dtrace_hdl::look_at_new_processes(std::uint64_t now)
 
 void dtrace_hdl::take_up(pid_t pid)
 {
+    if (!shares_with_others(pid))
+        return report_left_out();
     auto grabbed = processes.grab(pid);
     if (!grabbed) {
         dt::debug("process %d: new, but %s", pid, grabbed.error().text.c_str());

@@ -10,8 +10,10 @@
 #include "ptrace-agent/proc_files.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <set>
 #include <sys/wait.h>
+#include <unistd.h>
 #include <utility>
 
 static constexpr std::uint64_t max_handling_ns = 100'000'000;
@@ -26,10 +28,13 @@ dt::Site dt::site_of(std::uint32_t probe, const ProbeSite& at)
                 : at.kind == ProbeSiteKind::Static ? SiteKind::static_probe
                                                    : SiteKind::offset;
     site.arg0 = static_cast<std::uint64_t>(at.offset);
+    if (at.kind == ProbeSiteKind::Entry)
+        site.arg0 = at.loop_end.value;
     site.first = at.first;
     site.end = at.end;
     site.beyond = at.beyond;
     site.restartable = at.restartable;
+    site.no_stack = at.no_stack;
     return site;
 }
 
@@ -71,8 +76,11 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& p
             if (at.planted)
                 continue;
             sites.push_back(dt::site_of(id, at));
-            if (at.arguments != nullptr)
-                sites.back().arg0 = add_static(statics, *at.arguments);
+            if (at.arguments == nullptr)
+                continue;
+            sites.back().arg0 = add_static(statics, *at.arguments);
+            if (at.kind == dt::ProbeSiteKind::Return)
+                sites.back().kind = dt::SiteKind::jump_out;
         }
     }
     return sites;
@@ -133,12 +141,16 @@ int dtrace_hdl::plant(ps_prochandle* process)
     if (sites.empty() && (process->watched || !awaits_libraries(*process)))
         return 0;
     process->watched = true;
-    const bool through_exec = options.follow == "exec";
-    dt::Follow what = through_exec || options.follow == "fork" ? dt::Follow::all
-                      : awaits_statics()                       ? dt::Follow::statics
-                                                               : dt::Follow::none;
-    if (what != dt::Follow::none) {
-        auto followed = processes.agent()->follow(process->pid, what, through_exec);
+    const bool children = options.follow == "fork" || options.follow == "exec";
+    const dt::Follow what = children           ? dt::Follow::all
+                            : awaits_statics() ? dt::Follow::statics
+                                               : dt::Follow::none;
+    const dt::FollowExec exec = options.follow == "exec" ? dt::FollowExec::all
+                                : process->created && options.follow != "none"
+                                    ? dt::FollowExec::itself
+                                    : dt::FollowExec::none;
+    if (what != dt::Follow::none || exec != dt::FollowExec::none) {
+        auto followed = processes.agent()->follow(process->pid, what, exec);
         if (!followed && followed.error().code != dt::Code::gone)
             return fail(followed.error());
     }
@@ -170,8 +182,30 @@ int dtrace_hdl::plant(ps_prochandle* process)
         }
     }
     report_refused(process, sites, planted->refused);
+    report_loops(process, sites, planted->fired_by_loops);
     report_notes(process);
     return 0;
+}
+
+// Reports the first functions by name, and the number of the others.
+void dtrace_hdl::report_loops(ps_prochandle* process, const std::vector<dt::Site>& sites,
+                              const std::vector<std::uint32_t>& looping)
+{
+    constexpr std::size_t max_named = 5;
+    std::string names;
+    std::size_t n = 0;
+    for (std::uint32_t i : looping) {
+        if (i < sites.size() && process->told.insert(sites[i].probe).second &&
+            ++n <= max_named)
+            names.append(n == 1 ? "" : ", ")
+                .append(registry.at(sites[i].probe).function);
+    }
+    if (n > max_named)
+        names += " and " + std::to_string(n - max_named) + " more";
+    if (n != 0)
+        report_process(process, "entry probes that also fire when a loop goes back to the "
+                                "function's first instruction: " +
+                                    names);
 }
 
 void dtrace_hdl::report_notes(ps_prochandle* process)
@@ -221,7 +255,7 @@ void dtrace_hdl::grab_found()
                 if (const dt::ProcessProbe* probe = probes.probe(id))
                     pids.insert(probe->pid);
     for (pid_t pid : pids) {
-        if (processes.find(pid) != nullptr)
+        if (processes.find(pid) != nullptr || !shares_with_others(pid))
             continue;
         auto grabbed = processes.grab(pid);
         if (grabbed)
@@ -229,6 +263,51 @@ void dtrace_hdl::grab_found()
         else
             tell_untraced(pid, grabbed.error());
     }
+    report_left_out();
+}
+
+// Returns whether a process may become a target, by its user. All targets of a session
+// write to one memory, so one of them can spoil the records of another. If descriptions
+// find processes only by their probes, processes of dtrace's user and of one other user
+// become targets; those of further users only with -x trust=all.
+bool dtrace_hdl::shares_with_others(pid_t pid)
+{
+    if (in_kernel || options.trust == "all")
+        return true;
+    const std::string status = dt::agent::read_proc_file(pid, "status");
+    if (status.empty())
+        return true; // it has exited; grabbing it will report that
+    const std::uint64_t ours = ::geteuid();
+    for (int n = 0; n < 4; n++) { // real, effective, saved, of the file system
+        const std::uint64_t user = dt::agent::status_number(status, "Uid", n);
+        if (user == ours)
+            continue;
+        if (!other_user)
+            other_user = user;
+        if (user == *other_user)
+            continue;
+        left_out.insert(pid);
+        left_out_users.insert(user);
+        return false;
+    }
+    return true;
+}
+
+// Reports processes that were left out, once for each user.
+void dtrace_hdl::report_left_out()
+{
+    if (std::includes(told_users.begin(), told_users.end(), left_out_users.begin(),
+                      left_out_users.end()))
+        return;
+    told_users = left_out_users;
+    auto counted = [](std::size_t n, const char* one, const char* several) {
+        return std::to_string(n) + " " + (n == 1 ? one : several);
+    };
+    complain(counted(left_out.size(), "process", "processes") + " of " +
+             counted(left_out_users.size(), "further user is", "further users are") +
+             " left out: all targets share memory, and those of user " +
+             std::to_string(*other_user) +
+             " are traced. Name processes by -p, or trace all users by -x trust=all");
 }
 
 // Nobody named it: said once. One that ended meanwhile is none.
@@ -243,8 +322,66 @@ void dtrace_hdl::tell_untraced(pid_t pid, const dt::Error& why)
              " is not traced: " + why.text);
 }
 
+// Returns whether probes are recycled. Records get their probe's name when they are
+// read, and with ring and fill that is at the end, so these policies exclude it.
+bool dtrace_hdl::recycles_probes() const
+{
+    return options.follow == "exec" && arena && !in_kernel &&
+           options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_SWITCH;
+}
+
+// Retires the probes of a process that exits or executes another program, once no
+// process can fire them any more.
+void dtrace_hdl::end_program(ps_prochandle& process)
+{
+    std::shared_ptr<dt::ProgramProbes> probes = std::move(process.program_probes);
+    process.program_probes.reset();
+    if (probes == nullptr)
+        return;
+    // A child that only forked has sites by the ids of its parent, and none of its own.
+    for (std::uint32_t id : this->probes.of_process(process.pid))
+        if (registry.at(id).owner == &pid_provider)
+            probes->ids.push_back(id);
+    if (probes.use_count() == 1 && !probes->ids.empty())
+        retired_probes.push_back({std::move(probes), dt::monotonic_ns()});
+}
+
+void dtrace_hdl::recycle_probes()
+{
+    while (!retired_probes.empty() &&
+           retired_probes.front().since_ns < consumer->consumed_until()) {
+        dt::ProgramProbes& probes = *retired_probes.front().probes;
+        dt::sort_ids(probes.ids);
+        // The process may have the same functions in the program that it runs now.
+        const std::string provider = "pid" + std::to_string(probes.pid);
+        std::erase_if(probes.ids, [&](std::uint32_t id) {
+            const dt::ProcessProbe* probe = this->probes.probe(id);
+            return registry.at(id).provider != provider || probe == nullptr ||
+                   !probe->sites.empty();
+        });
+        registry.recycle(probes.kin, probes.ids);
+        retired_probes.pop_front();
+    }
+}
+
+int dtrace_hdl::rename_probes()
+{
+    std::uint32_t like = 0;
+    for (std::uint32_t id : registry.take_renamed()) {
+        if (dt_probe_rename(arena->base(), id, registry.at(id).provider.data(), like) != 0)
+            return fail(ENOSPC, "the names of too many processes' probes");
+        consumer->rename_probe(id);
+        like = id;
+    }
+    if (like != 0)
+        views.clear();
+    return 0;
+}
+
 void dtrace_hdl::forget_sites(pid_t pid)
 {
+    if (ps_prochandle* process = processes.find(pid))
+        end_program(*process);
     pid_provider.forget(pid);
     probes.forget(pid);
 }
@@ -263,6 +400,29 @@ void dtrace_hdl::resume_changed(const dt::AgentEvent& event)
         complain(resumed.error().text);
 }
 
+// Returns how many threads block SIGTRAP. After the agent's death the target restores
+// its text at the first breakpoint that a thread runs into. If that thread blocks
+// SIGTRAP, the target ends instead.
+static std::size_t n_blocking_traps(pid_t pid)
+{
+    using namespace dt::agent;
+    const std::vector<pid_t> threads = threads_of(pid);
+    return static_cast<std::size_t>(
+        std::count_if(threads.begin(), threads.end(), [pid](pid_t tid) {
+            const auto mask = status_number(thread_status(pid, tid), "SigBlk", 0, 16);
+            return (mask >> (SIGTRAP - 1) & 1) != 0;
+        }));
+}
+
+void dtrace_hdl::report_threads_in_danger(const ps_prochandle& process)
+{
+    const std::size_t n = n_blocking_traps(process.pid);
+    if (n != 0)
+        complain(std::to_string(n) + " threads of process " + std::to_string(process.pid) +
+                 " block SIGTRAP: a breakpoint that one of them hits before any other "
+                 "thread does ends the process");
+}
+
 static const char* event_text(dt::AgentEvent::Kind kind)
 {
     switch (kind) {
@@ -274,6 +434,8 @@ static const char* event_text(dt::AgentEvent::Kind kind)
         return "its libraries changed";
     case dt::AgentEvent::forked:
         return "forked";
+    case dt::AgentEvent::given_up:
+        return "is not traced any more";
     case dt::AgentEvent::agent_error:
         return "the agent reports an error";
     case dt::AgentEvent::agent_gone:
@@ -290,6 +452,8 @@ void dtrace_hdl::handle_agent_events()
     if (agent == nullptr)
         return;
     processes.bury();
+    if (active)
+        recycle_probes();
     for (std::uint64_t began = dt::monotonic_ns();
          dt::monotonic_ns() - began < max_handling_ns;) {
         auto next = agent->next_event();
@@ -308,6 +472,7 @@ void dtrace_hdl::handle_agent_events()
                 break;
             process->alive = false;
             process->status = event.status;
+            report_unmatched(*process);
             forget_sites(event.pid);
             if (on_proc.func != nullptr)
                 on_proc.func(process, nullptr, on_proc.arg);
@@ -334,6 +499,18 @@ void dtrace_hdl::handle_agent_events()
                 break;
             processes.follow(event.pid, event.child);
             probes.inherit(event.pid, event.child);
+            if (ps_prochandle* child = processes.find(event.child);
+                child != nullptr && process != nullptr)
+                child->program_probes = process->program_probes;
+            break;
+        case dt::AgentEvent::given_up:
+            report_process(process, event.text);
+            if (process == nullptr || !std::exchange(process->alive, false))
+                break;
+            process->status = -1;
+            forget_sites(event.pid);
+            if (on_proc.func != nullptr)
+                on_proc.func(process, nullptr, on_proc.arg);
             break;
         case dt::AgentEvent::agent_error:
             report_process(process, event.text);
@@ -345,6 +522,8 @@ void dtrace_hdl::handle_agent_events()
                 if (!std::exchange(other->alive, false))
                     continue;
                 other->status = -1;
+                if (mechanism_of(options) == dt::Mechanism::int3)
+                    report_threads_in_danger(*other);
                 dt::lower_semaphores(other->pid);
                 forget_sites(other->pid);
                 if (on_proc.func != nullptr)

@@ -14,10 +14,12 @@
 #include "fasttrap/arch/arch.hpp"
 #include "libdtrace/api/debug.hpp"
 #include "libdtrace/symbols/mapped_files.hpp"
+#include "ptrace-agent/statics.hpp"
 
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <span>
 
 static_assert(sizeof(dtk_operand) == sizeof(dt_rt_operand) &&
               offsetof(dtk_operand, form) == offsetof(dt_rt_operand, form) &&
@@ -43,6 +45,10 @@ std::string text_of_error(int error)
         return "the kernel cannot step over its instruction";
     if (error == EIO)
         return "its file has no readable text there";
+    if (error == EILSEQ)
+        return "no instruction begins there";
+    if (error == EPERM)
+        return "a breakpoint in the text of a file requires CAP_SYS_ADMIN";
     return std::strerror(error);
 }
 
@@ -87,10 +93,15 @@ public:
             return "its file cannot be opened";
         request.pid = process_.pid;
         request.offset = mapping->offset + (site.at - mapping->begin);
+        const dt::Symbol symbol = process_.symbols->lookup(site.at);
+        if (symbol.function != nullptr && symbol.offset <= DTK_INSIDE_MAX &&
+            symbol.offset <= request.offset)
+            request.inside = static_cast<dt_u32>(symbol.offset);
         request.flags = children_ ? DTK_UPROBE_CHILDREN : 0;
         std::string why = site.kind == dt::SiteKind::static_probe
                               ? fill_static(site, *mapping, request)
-                              : fill(site, request);
+                          : site.kind == dt::SiteKind::jump_out ? fill_jump(site, request)
+                                                                : fill(site, request);
         if (why.empty())
             requests_.push_back(request);
         return why;
@@ -112,6 +123,24 @@ private:
         if (!when)
             return "the function is left there by a loop instruction";
         request.when = *when;
+        return "";
+    }
+
+    // Passes the parts of the function to the module, which compares the jump's
+    // destination with them.
+    std::string fill_jump(const dt::Site& site, dtk_uprobe& request) const
+    {
+        if (site.arg0 >= statics_.sites.size())
+            return "nothing tells where its indirect jump leads";
+        const dt::StaticFacts& facts = statics_.sites[site.arg0];
+        if (facts.n_operands > DTK_OPERANDS_MAX)
+            return "its function has more than 31 parts";
+        auto operands = std::span(statics_.operands)
+                            .subspan(facts.first_operand, facts.n_operands);
+        request.flags |= DTK_UPROBE_AT_CALL;
+        request.arg0 = dt::agent::offset_of_jump(operands, site.at);
+        request.operands = reinterpret_cast<dt_u64>(operands.data());
+        request.n_operands = facts.n_operands;
         return "";
     }
 
@@ -172,6 +201,7 @@ std::string name_of(const dt::ProbeInfo& probe)
 dt_u32 kind_of(dt::SiteKind kind)
 {
     return kind == dt::SiteKind::ret            ? DTK_URETURN
+           : kind == dt::SiteKind::jump_out     ? DTK_URETURN
            : kind == dt::SiteKind::static_probe ? DTK_USTATIC
                                                 : DTK_UPROBE;
 }
@@ -199,7 +229,7 @@ int dtrace_hdl::plant_by_kernel(ps_prochandle& process,
         return fail(watched.error());
     if (walks_user_stacks())
         kernel_unwind->know(process.pid);
-    Uprobes uprobes(process, statics, options.follow != "none");
+    Uprobes uprobes(process, statics, options.follow == "fork" || options.follow == "exec");
     std::vector<dt::Refusal> refused;
     std::vector<std::uint32_t> of; // of each request: its site
     for (std::size_t left = sites.size(); left > 0; left--) {
@@ -243,6 +273,11 @@ int dtrace_hdl::plant_by_kernel(ps_prochandle& process,
     dt::debug("process %d: %zu uprobes, %zu refused, %zu too late", process.pid,
               wanted.size(), refused.size(), n_gone);
     report_refused(&process, sites, refused);
+    std::vector<std::uint32_t> looping;
+    for (std::size_t i = 0; i < sites.size(); i++)
+        if (sites[i].kind == dt::SiteKind::entry && sites[i].arg0 != 0)
+            looping.push_back(static_cast<std::uint32_t>(i));
+    report_loops(&process, sites, looping);
     report_notes(&process);
     return 0;
 }

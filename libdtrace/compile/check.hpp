@@ -34,7 +34,8 @@
 //   PreInc, PostInc   op Inc or Dec; value: what is added or taken, 1 or the pointee's size
 //   Binary    arithmetic and bits: operand_type is the type of C's usual conversions (for
 //               shifts: the left operand's promoted type); its is_signed chooses
-//               sdiv/udiv, srem/urem, sra/srl. Operands are not narrowed to it.
+//               sdiv/udiv, srem/urem, sra/srl. Operands are not narrowed to it,
+//               except that Casts keep unsigned 32-bit arithmetic in 32 bits.
 //             Add, Sub with a pointer: type is the pointer (Add: the pointer may be left
 //               or right; multiply the other by the pointee's size, which is 1 for
 //               void), or int64_t for pointer - pointer (divide the difference).

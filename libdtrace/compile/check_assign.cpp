@@ -228,6 +228,8 @@ void Checker::assign(NodePtr& slot)
         bool shift = node.op == Op::Shl || node.op == Op::Shr;
         node.operand_type =
             shift ? promoted(left, types_) : usual_conversion(left, right, types_);
+        if (!shift)
+            to_operand_type(node.right, node.operand_type);
     } else if (additive) {
         if (left.type->is_integer() && is_void_pointer(right.type))
             fail(Tag::OP_VFPTR, node.at,
@@ -241,8 +243,8 @@ void Checker::assign(NodePtr& slot)
                  node_type_text(left) + "\" " + assign_text(node.op) + " \"" +
                  node_type_text(right) + "\"");
     }
-    if ((node.op == Op::Div || node.op == Op::Mod) && is_null_constant(right))
-        fail(Tag::DIV_ZERO, right.at, "expression contains division by zero");
+    if ((node.op == Op::Div || node.op == Op::Mod) && is_null_constant(*node.right))
+        fail(Tag::DIV_ZERO, node.right->at, "expression contains division by zero");
     mark_modified(left);
 }
 

@@ -61,9 +61,11 @@ void Checker::conditional(NodePtr& slot)
     node.type = common;
     node.userland = left.userland || right.userland;
     node.alloca_pointer = left.alloca_pointer || right.alloca_pointer;
-    if (node.cond->is_constant && left.is_constant && right.is_constant)
-        slot = make_integer(node.cond->value != 0 ? left.value : right.value, common,
-                            node.at);
+    to_operand_type(node.left, common); // left and right refer to other nodes from here
+    to_operand_type(node.right, common);
+    if (node.cond->is_constant && node.left->is_constant && node.right->is_constant)
+        slot = make_integer(node.cond->value != 0 ? node.left->value : node.right->value,
+                            common, node.at);
 }
 
 void Checker::cast(NodePtr& slot)

@@ -4,6 +4,10 @@
 // Arithmetic is done in 64 bits. A node's type says how its value is signed and how many
 // bytes a record or a variable gets; only casts and assignments narrow. So an operator
 // leaves operand_type for the generator and inserts no conversions.
+//
+// Unsigned 32-bit arithmetic is the exception, because C defines its result. Its signed
+// operands and those of its results that may exceed 32 bits are wrapped in casts, so that
+// -1u is 4294967295 and an unsigned int compares equal to -1 when all its bits are set.
 #include "libdtrace/compile/check_internal.hpp"
 
 #include "libdtrace/compile/fold.hpp"
@@ -154,6 +158,22 @@ void Checker::fold(NodePtr& slot)
         slot = make_integer(*value, node.type, node.at);
 }
 
+// Keeps the result of an unsigned 32-bit operation within 32 bits.
+void Checker::wrap(NodePtr& slot)
+{
+    if (slot->type && wraps_below_64(slot->type))
+        cast_to(slot, slot->type);
+}
+
+// Converts an operand to the common type of its operation, if 64 bits would give
+// another result.
+void Checker::to_operand_type(NodePtr& slot, const Type* type)
+{
+    if (type && wraps_below_64(type) && slot->type->is_integer() &&
+        slot->type->resolve()->is_signed)
+        cast_to(slot, type);
+}
+
 void Checker::unary(NodePtr& slot)
 {
     Node& node = *slot;
@@ -202,7 +222,10 @@ void Checker::unary(NodePtr& slot)
         }
         break;
     }
+    const bool may_exceed = node.op != Op::Not && node.op != Op::Plus;
     fold(slot);
+    if (may_exceed)
+        wrap(slot);
 }
 
 void Checker::binary(NodePtr& slot)
@@ -269,7 +292,15 @@ void Checker::binary(NodePtr& slot)
     }
     if ((node.op == Op::Div || node.op == Op::Mod) && is_null_constant(*node.right))
         fail(Tag::DIV_ZERO, node.right->at, "expression contains division by zero");
+    const bool shift = node.op == Op::Shl || node.op == Op::Shr;
+    to_operand_type(node.left, node.operand_type);
+    if (!shift)
+        to_operand_type(node.right, node.operand_type);
+    const bool may_exceed = node.op == Op::Add || node.op == Op::Sub ||
+                            node.op == Op::Mul || node.op == Op::Shl;
     fold(slot);
+    if (may_exceed)
+        wrap(slot);
 }
 
 void Checker::shift_or_bits(Node& node)
@@ -279,6 +310,11 @@ void Checker::shift_or_bits(Node& node)
     bool shift = node.op == Op::Shl || node.op == Op::Shr;
     node.operand_type = shift ? promoted(*node.left, types_)
                               : usual_conversion(*node.left, *node.right, types_);
+    // C leaves a shift by the width or more undefined. Programs rely on such shifts to
+    // build 64-bit values.
+    if (node.op == Op::Shl && wraps_below_64(node.operand_type) &&
+        node.right->is_constant && node.right->value >= 32)
+        node.operand_type = types_.uint64_type();
     node.type = node.operand_type;
 }
 

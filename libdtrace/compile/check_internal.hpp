@@ -94,6 +94,8 @@ private:
     void require_scalar(const Node& node, std::string_view operation);
     void condition(NodePtr& slot, std::string_view operation);
     void fold(NodePtr& slot);
+    void wrap(NodePtr& slot);
+    void to_operand_type(NodePtr& slot, const Type* type);
 
     // check_float.cpp
     static bool any_float(const Node& left, const Node& right);

@@ -189,6 +189,13 @@ void Checker::index(NodePtr& slot)
     const Type* bounds = array->resolve();
     bool bounded =
         bounds->kind == TypeKind::Array && bounds->complete && bounds->count != 0;
+    // A variable of type string has strsize bytes.
+    if (array->is_string() && node.left->kind == NodeKind::Ident && i.is_constant &&
+        i.value >= bounds->size)
+        fail(Tag::ARR_BOUNDS, i.at,
+             "index " + std::to_string(static_cast<std::int64_t>(i.value)) +
+                 " is out of the bounds of a string, which has " +
+                 std::to_string(bounds->size) + " bytes (strsize)");
     if (bounded && i.is_constant && i.value >= bounds->count)
         fail(Tag::ARR_BOUNDS, i.at,
              "index " + std::to_string(static_cast<std::int64_t>(i.value)) +

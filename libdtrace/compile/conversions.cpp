@@ -44,6 +44,13 @@ const Type* usual_conversion(const Node& left, const Node& right, TypeTable& typ
     return wider(promoted(left, types), promoted(right, types));
 }
 
+bool wraps_below_64(const Type* type)
+{
+    const Type* r = type->resolve();
+    return r->kind == TypeKind::Integer && !r->is_signed && !r->is_bool &&
+           r->size == int_bytes;
+}
+
 bool is_void(const Type* type)
 {
     return type->resolve()->kind == TypeKind::Void;

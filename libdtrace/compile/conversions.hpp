@@ -12,9 +12,15 @@ namespace dt {
 // Integer promotion: at least int. A bit-field narrower than int is an int.
 const Type* promoted(const Node& node, TypeTable& types);
 
-// The type of C's usual arithmetic conversions of two integers. D evaluates in 64 bits
-// whatever it says; it decides signedness and the width of what is recorded.
+// The type of C's usual arithmetic conversions of two integers. It decides signedness and
+// the width of what is recorded. D evaluates in 64 bits, except that values of a type for
+// which wraps_below_64() is true are kept within that type.
 const Type* usual_conversion(const Node& left, const Node& right, TypeTable& types);
+
+// Returns whether C defines the arithmetic of this promoted type modulo less than 2^64:
+// unsigned int, and unsigned long with -32. C does not define overflow of a signed
+// type; D keeps its 64-bit result.
+bool wraps_below_64(const Type* type);
 
 bool is_void(const Type* type);
 bool is_dynamic(const Type* type);

@@ -292,7 +292,10 @@ void Parser::declaration()
         fail(Tag::DECL_BADCLASS, base.at,
              "specified storage class not appropriate in D");
     if (at(Tok::Semicolon)) {
-        if ((!base.declares_tag || base.storage != Storage::None) && !base.at.c_header)
+        // C compilers accept typedef struct s { ... }; as a declaration of the tag.
+        const bool storage_fits =
+            base.storage == Storage::None || base.storage == Storage::Typedef;
+        if ((!base.declares_tag || !storage_fits) && !base.at.c_header)
             fail(Tag::DECL_USELESS, base.at, "useless declaration");
         auto decl = std::make_unique<Decl>();
         decl->kind = DeclKind::TypeOnly;

@@ -214,7 +214,7 @@ Parser::Parameters Parser::parameters(Tok close)
         if (one.has_keys)
             fail(Tag::DECL_PROTO_TYPE, place,
                  "associative array may not be a parameter");
-        if (!one.name.empty() &&
+        if (!one.name.empty() && !in_probe_ &&
             std::count(list.names.begin(), list.names.end(), one.name))
             fail(Tag::DECL_PROTO_FORM, place,
                  "parameter is already declared: " + one.name);

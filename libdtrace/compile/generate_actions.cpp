@@ -15,6 +15,8 @@
 
 #include "dif/actions.h"
 
+#include <algorithm>
+
 namespace dt {
 
 ActionGenerator::ActionGenerator(const CompileContext& context,
@@ -38,9 +40,38 @@ Action& ActionGenerator::add_value(std::uint32_t kind, const Node& node)
     return add_value(kind, node, dif_type_of(node.type, node.userland));
 }
 
+static TextOrigin origin_of(const Node& node)
+{
+    switch (node.kind) {
+    case NodeKind::String:
+    case NodeKind::Integer:
+        return TextOrigin::Program;
+    case NodeKind::Ident: // every built-in string names something
+        return node.ident->kind == IdentKind::Builtin && node.type->is_string()
+                   ? TextOrigin::Name
+                   : TextOrigin::Target;
+    case NodeKind::Cast:
+    case NodeKind::Stringof:
+        return origin_of(*node.left);
+    case NodeKind::Cond:
+        return std::max(origin_of(*node.left), origin_of(*node.right));
+    case NodeKind::Call: // strjoin(execname, "x")
+        for (const NodePtr& arg : node.args)
+            if (arg->type->is_string() && origin_of(*arg) == TextOrigin::Name)
+                return TextOrigin::Name;
+        return TextOrigin::Target;
+    default:
+        return TextOrigin::Target;
+    }
+}
+
 Action& ActionGenerator::add_value(std::uint32_t kind, const Node& node, dif_type as)
 {
     Action& out = add(kind, node);
+    // Commands and file names are used unescaped.
+    out.origin = kind == DTRACEACT_SYSTEM || kind == DTRACEACT_FREOPEN
+                     ? TextOrigin::Program
+                     : origin_of(node);
     out.difo = ExprGenerator::generate(context_.options, node, as);
     out.type = node.type;
     return out;

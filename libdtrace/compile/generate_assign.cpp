@@ -9,6 +9,8 @@
 //   memory         ld* from the address     st* (objects: copys, bit-fields: or-ed in)
 #include "libdtrace/compile/generate.hpp"
 
+#include "libdtrace/compile/conversions.hpp"
+
 #include "dif/ops.h"
 #include "dif/vars.h"
 
@@ -141,9 +143,20 @@ void ExprGenerator::narrow_to(int value, const Node& lvalue)
 Register ExprGenerator::modify(const Node& node)
 {
     const Node& left = *node.left;
-    Register right = value(*node.right);
+    // The left side's value is read first where the right side may change it, as in
+    // x += x++, unless that takes too many registers.
+    const std::size_t held = 3 + (is_assoc(left) ? left.args.size() : 0);
+    const bool left_first =
+        facts(*node.right).has_effects &&
+        static_cast<std::size_t>(facts(*node.right).registers) + held <=
+            static_cast<std::size_t>(options_.n_registers);
+    Register right;
+    if (!left_first)
+        right = value(*node.right);
     Lvalue to = open(left);
     Register result = fetch(to);
+    if (left_first)
+        right = value(*node.right);
     const Type* type = node.operand_type != nullptr ? node.operand_type : left.type;
     if (type->is_float()) {
         modify_float(node.op, result, right, left);
@@ -156,6 +169,10 @@ Register ExprGenerator::modify(const Node& node)
     bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
     if (left.type->is_pointer())
         scale(right, element_bytes(left.type), node.at);
+    // A negative value divided by an unsigned one is converted first, as in C.
+    if ((node.op == Op::Div || node.op == Op::Mod) && wraps_below_64(type) &&
+        is_signed_integer(left.type))
+        extend_from(result, 32, false, node.at);
     arithmetic(node.op, result, right, is_signed, node.at);
     right.release();
     narrow_to(result, left);

@@ -215,6 +215,12 @@ ProbeSpec Parser::probe_spec()
 // Only the whole numbers from 1 can be probe ids.
 void Parser::probe_id(ProbeSpec& spec) const
 {
+    if (context_.options.field != SpecField::Name) {
+        static constexpr const char* names[] = {"providers", "modules", "functions"};
+        fail(Tag::PDESC_INVAL, token_.at,
+             "probe identifier " + spec.text + " not permitted when specifying " +
+                 names[static_cast<int>(context_.options.field)]);
+    }
     if (token_.negative || token_.value == 0 || token_.value > UINT32_MAX)
         fail(Tag::PDESC_INVAL, token_.at,
              "invalid probe identifier " + spec.text + ": Unknown probe identifier");
@@ -231,6 +237,8 @@ ProbeSpec Parser::describe(const Token& token)
                                    &spec.name};
     std::string expanded = macros_.expand(token.text, token.at);
     std::string_view rest = expanded;
+    if (rest.starts_with(':')) // it separates, and adds no field of its own
+        rest.remove_prefix(1);
     for (int field = static_cast<int>(context_.options.field);; --field) {
         std::size_t colon = rest.rfind(':');
         if (field < 0)

@@ -3,6 +3,8 @@
 #include "libdtrace/compile/parser.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace dt {
 
@@ -115,6 +117,11 @@ ProviderProbe Parser::provider_probe()
     }
     expect(Tok::LParen);
     provider_arguments(probe.native, probe.native_names);
+    // The translated arguments may name a native one several times.
+    std::set<std::string> declared;
+    for (const std::string& name : probe.native_names)
+        if (!name.empty() && !declared.insert(name).second)
+            fail(Tag::DECL_PROTO_FORM, probe.at, "parameter is already declared: " + name);
     if (accept(Tok::Colon)) {
         probe.has_translated = true;
         expect(Tok::LParen);

@@ -31,6 +31,14 @@ struct Source {
     std::string line;
 };
 
+// The origin of a value's text, which decides how it may be printed
+// (base/printable.hpp).
+enum class TextOrigin {
+    Program, // a constant of the D program
+    Target,  // data of a target
+    Name     // the name of a process, a probe or a file
+};
+
 // One entry of a clause's action list, as dof_actdesc takes it. Several values of one
 // printf are consecutive entries of its kind; ntuple of the first is their number.
 // Key parts of an aggregation come before it, ntuple 0; the aggregation's ntuple is
@@ -47,6 +55,7 @@ struct Action {
     // For the consumer only.
     std::shared_ptr<Format> parsed;
     const Type* type = nullptr; // of the value
+    TextOrigin origin = TextOrigin::Target;
     bool is_print = false;      // print(), not trace()
     Source source;              // of what is evaluated, for faults at run time
 };

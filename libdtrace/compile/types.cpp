@@ -2,7 +2,8 @@
 // The type table: one object per type.
 //
 //   names_   "int", "uint8_t"           -> intrinsic types and typedefs
-//   tags_    "foo" of struct/union/enum -> one name space, as in C
+//   tags_    "struct foo", "union foo", "enum foo" -> each keyword has a name space of its own,
+//            as classic DTrace has it
 //   derived  (kind, base, ...)          -> pointers, arrays, functions, qualified types
 //
 // A struct that was named but not declared yet is a Struct with complete == false; its
@@ -145,13 +146,9 @@ const Type* TypeTable::Impl::find_base(std::string_view name, bool original) con
     if (word == "const" || word == "volatile")
         return find_base(trim(rest), original);
     if (word == "struct" || word == "union" || word == "enum") {
-        const Type* tag = original ? find(first_tags, trim(rest)) : nullptr;
-        if (tag == nullptr)
-            tag = find(tags, trim(rest));
-        TypeKind wanted = word == "struct"  ? TypeKind::Struct
-                          : word == "union" ? TypeKind::Union
-                                            : TypeKind::Enum;
-        return tag != nullptr && tag->kind == wanted ? tag : nullptr;
+        const std::string key = std::string(word) + " " + std::string(trim(rest));
+        const Type* tag = original ? find(first_tags, key) : nullptr;
+        return tag != nullptr ? tag : find(tags, key);
     }
     const Type* first = original ? find(first_names, name) : nullptr;
     if (const Type* type = first != nullptr ? first : find(names, name))
@@ -324,10 +321,20 @@ const Type* TypeTable::lookup_original(std::string_view name) const
     return find_text(name, true);
 }
 
+// Returns the key under which a name is stored.
+static std::string key_of(TypeKind kind, std::string_view name)
+{
+    const char* keyword = kind == TypeKind::Struct  ? "struct "
+                          : kind == TypeKind::Union ? "union "
+                          : kind == TypeKind::Enum  ? "enum "
+                                                    : "";
+    return keyword + std::string(name);
+}
+
 Type* TypeTable::declare(TypeKind kind, std::string_view name)
 {
     Names& names = is_tag(kind) ? impl_->tags : impl_->names;
-    std::string key(name);
+    std::string key = key_of(kind, name);
     auto found = names.find(key);
     if (found == names.end()) {
         Type* type = impl_->make(kind, name);
@@ -347,7 +354,7 @@ Type* TypeTable::declare(TypeKind kind, std::string_view name)
 Type* TypeTable::redeclare(TypeKind kind, std::string_view name)
 {
     Names& names = is_tag(kind) ? impl_->tags : impl_->names;
-    auto found = names.find(std::string(name));
+    auto found = names.find(key_of(kind, name));
     if (found == names.end() || is_fresh(found->second))
         return nullptr;
     impl_->undo.push_back({&names, found->first, found->second, nullptr});

@@ -80,8 +80,14 @@ void put_agg_conversion(FormatItem& item, const AggColumn& column)
                                    agg.function, agg.arg, value.words, value.normal)));
         return;
     }
-    put_number(item.out, item.step,
-               shown_number(agg.function, agg.arg, value.words, value.normal),
+    const std::int64_t number =
+        shown_number(agg.function, agg.arg, value.words, value.normal);
+    if (letter == 'Y' || letter == 'T') {
+        item.bytes = std::as_bytes(std::span(&number, 1));
+        item.step.print(item);
+        return;
+    }
+    put_number(item.out, item.step, number,
                letter == 'd' || letter == 'i', item.width, item.precision, item.left);
 }
 

@@ -26,6 +26,8 @@ AggDesc& Aggregates::declare(AggDesc desc)
 {
     auto& first = descs_[desc.id];
     if (!first) {
+        if (auto before = announced_.find(desc.id); before != announced_.end())
+            desc.printed = before->second.printed;
         first = std::make_unique<AggDesc>(std::move(desc));
         return *first;
     }
@@ -38,10 +40,17 @@ AggDesc& Aggregates::declare(AggDesc desc)
     return *variants_.back();
 }
 
+void Aggregates::announce(AggDesc desc)
+{
+    announced_.emplace(desc.id, std::move(desc));
+}
+
 AggDesc* Aggregates::find(std::uint32_t id)
 {
-    auto found = descs_.find(id);
-    return found == descs_.end() ? nullptr : found->second.get();
+    if (auto found = descs_.find(id); found != descs_.end())
+        return found->second.get();
+    auto announced = announced_.find(id);
+    return announced == announced_.end() ? nullptr : &announced->second;
 }
 
 std::int64_t AggEntry::word(std::size_t n) const

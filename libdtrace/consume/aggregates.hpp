@@ -89,6 +89,10 @@ public:
     // Tells of an aggregation and the layout of its keys. The same id with the same
     // layout again gives the one that is there.
     AggDesc& declare(AggDesc desc);
+    // Announces an aggregation of a program. Until it is declared it prints as zero
+    // beside other aggregations, and its keys are unknown.
+    void announce(AggDesc desc);
+    // Returns null if the aggregation was neither declared nor announced.
     AggDesc* find(std::uint32_t id);
     const std::map<std::uint32_t, std::unique_ptr<AggDesc>>& all() const
     {
@@ -139,6 +143,7 @@ private:
     void count_at(AggEntry& entry, std::span<const std::byte> value, std::size_t place);
 
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
+    std::map<std::uint32_t, AggDesc> announced_;
     // The same aggregation with keys of other widths, by clause that feeds it.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;

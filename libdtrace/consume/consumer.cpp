@@ -2,6 +2,8 @@
 // The consumer's rounds: drain, snapshot, order, run.
 #include "libdtrace/consume/consumer.hpp"
 
+#include "dif/distribution.h"
+
 #include "base/clock_ns.hpp"
 #include "dif/engine.h"
 #include "libdtrace/consume/drops.hpp"
@@ -73,8 +75,17 @@ struct Consumer::Impl {
         display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
     }
 
-    // Copies all shards' records out. True: every shard could be had.
-    Result<bool> collect(DrainKind kind);
+    // Copies records out of the shards, starting at next_shard, until all shards were
+    // read or the round has enough. Returns true if every shard that was tried could be
+    // read.
+    Result<bool> collect(DrainKind kind, std::uint32_t& n_left);
+    // Returns how much a round may copy. More shards than there are CPUs can become
+    // full between two rounds only if a target forges that.
+    std::uint64_t round_bytes() const
+    {
+        return (std::uint64_t{arena->counters.n_cpus} + (n_shards - arena->n_shared) + 2) *
+               arena->plan.principal_bytes;
+    }
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max);
     Result<Ok> snapshot();
@@ -85,6 +96,8 @@ struct Consumer::Impl {
                    Output& out, RecordSink& sink);
     void set_flow(const RoundRecord& record, std::span<const RoundRecord> later,
                   ProbeData& data);
+    Result<Ok> drain_round(DrainKind kind, std::uint64_t began, std::uint32_t& n_left,
+                           Output& out, RecordSink& sink);
     void distrust(std::uint32_t shard, const char* what);
 
     Config config;
@@ -99,6 +112,7 @@ struct Consumer::Impl {
     std::vector<bool> liars; // already reported
     std::vector<int> silent; // rounds in which it could not be had
     std::uint64_t watermark = 0;
+    std::uint32_t next_shard = 0;
     std::uint64_t insists_until = 0; // in the last round
 
     struct CpuFlow {
@@ -114,6 +128,15 @@ Consumer::~Consumer() = default;
 void Consumer::add_program(std::shared_ptr<const Program> program,
                            std::uint32_t first_clause)
 {
+    for (const AggregationInfo& info : program->aggregations) {
+        AggDesc desc;
+        desc.id = info.id;
+        desc.name = info.name;
+        desc.function = info.function;
+        desc.arg = info.arg;
+        desc.value_bytes = dt_agg_value_bytes(info.function, info.arg);
+        impl_->runner.aggregates.announce(std::move(desc));
+    }
     impl_->ecbs.add(std::move(program), first_clause);
 }
 
@@ -153,7 +176,7 @@ dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::by
     return -1;
 }
 
-Result<bool> Consumer::Impl::collect(DrainKind kind)
+Result<bool> Consumer::Impl::collect(DrainKind kind, std::uint32_t& n_left)
 {
     const std::uint64_t room_bytes = arena->plan.principal_bytes;
     // A full fill buffer is followed by a second one, with what END recorded.
@@ -161,7 +184,11 @@ Result<bool> Consumer::Impl::collect(DrainKind kind)
         arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
     bool complete = true;
     insists_until = monotonic_ns() + last_patience_ns;
-    for (std::uint32_t shard = 0; shard < n_shards; shard++) {
+    const std::uint64_t enough = round_bytes();
+    std::uint64_t copied = 0;
+    for (; n_left > 0 && copied < enough; n_left--) {
+        const std::uint32_t shard = next_shard;
+        next_shard = (next_shard + 1) % n_shards;
         for (int buffer = 0; buffer < n_buffers; buffer++) {
             std::byte* to = round.room(room_bytes);
             if (!to)
@@ -173,7 +200,8 @@ Result<bool> Consumer::Impl::collect(DrainKind kind)
             }
             silent[shard] = 0;
             auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
-            if (bytes > 0 && !round.collect(bytes, ecbs, config.clock()))
+            copied += bytes;
+            if (bytes > 0 && !round.collect(bytes, shard, ecbs, config.clock()))
                 distrust(shard, "holds a record that no clause makes");
         }
     }
@@ -190,23 +218,21 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
             sizeof entry + std::uint64_t{entry.key_bytes} + entry.value_bytes;
         if (entry.bytes < needed || entry.bytes > bytes.size() || entry.bytes % 8 != 0)
             return distrust(shard, "holds an aggregation of impossible size");
-        EcbState* ecb = ecbs.find(entry.epid);
+        EcbState* ecb = ecbs.find_in(shard, entry.epid);
         auto described = ecb ? ecb->aggregations.find(entry.action)
                              : decltype(ecb->aggregations.end()){};
         if (!ecb || described == ecb->aggregations.end() ||
-            described->second.id != entry.aggvar)
+            described->second.desc.id != entry.aggvar)
             return distrust(shard, "holds an aggregation that no clause makes");
-        AggDesc desc = described->second;
-        desc.key_bytes = entry.key_bytes;
-        desc.value_bytes = entry.value_bytes;
-        bool fits_key = std::all_of(
-            desc.parts.begin(), desc.parts.end(), [&](const RecordDesc& part) {
-                return std::uint64_t{part.offset} + part.size <= entry.key_bytes;
-            });
+        // The clause determines the length of keys and values, whatever the entry says.
+        const AggDesc& desc = described->second.desc;
+        AggDesc*& declared = described->second.declared;
+        if (!declared)
+            declared = &runner.aggregates.declare(AggDesc(desc));
         auto body = bytes.subspan(sizeof entry);
-        if (!fits_key ||
+        if (entry.key_bytes != desc.key_bytes || entry.value_bytes != desc.value_bytes ||
             !runner.aggregates.merge(
-                runner.aggregates.declare(std::move(desc)), body.first(entry.key_bytes),
+                *declared, body.first(entry.key_bytes),
                 body.subspan(entry.key_bytes, entry.value_bytes), place))
             return distrust(shard, "holds an aggregation that does not fit its clause");
         bytes = bytes.subspan(entry.bytes);
@@ -222,9 +248,15 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     if (!to)
         return Error{Code::limit, "snapshot of counters: out of memory", ENOMEM};
     for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
-        while (dt_s64 n = dt_drain_counters(config.arena, set, to, room_bytes))
-            take_aggregations(0, {to, static_cast<std::uint64_t>(n)},
+        // The entries that the engine makes from counters belong to clauses that use
+        // counters, so they are treated like those of a shard that no target maps.
+        for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
+            dt_s64 n = dt_drain_counters(config.arena, set, &from, to, room_bytes);
+            if (n == 0)
+                break;
+            take_aggregations(n_shards - 1, {to, static_cast<std::uint64_t>(n)},
                               set > 0 ? set - 1 : arena->counters.n_cpus);
+        }
     }
     return Ok{};
 }
@@ -309,37 +341,62 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
+    std::uint32_t n_left = impl_->n_shards;
+    for (;;) {
+        auto done = impl_->drain_round(kind, began, n_left, out, sink);
+        if (!done || !final || n_left == 0)
+            return done;
+    }
+}
+
+// Drains once. The last drain takes as many of these rounds as it needs; any other
+// leaves the rest to the next.
+Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
+                                       std::uint32_t& n_left, Output& out,
+                                       RecordSink& sink)
+{
+    const bool final = kind == DrainKind::Final;
     // A ring keeps the newest records, fill the oldest until there is no more room: both
     // are read once, when all is over.
-    if (final || impl_->arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH) {
-        auto complete = impl_->collect(kind);
+    if (final || arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH) {
+        auto complete = collect(kind, n_left);
         if (!complete)
             return complete.error();
         // A shard that could not be had may still bring records older than `began`.
         if (*complete)
-            impl_->watermark = began;
+            watermark = began;
     }
-    if (auto counted = impl_->snapshot(); !counted)
+    if (auto counted = snapshot(); !counted)
         return counted;
-    Round& round = impl_->round;
     round.order();
     auto records = round.records();
     std::size_t n = records.size();
-    if (!final && impl_->runner.display.temporal)
+    // Timestamps that a target forged can hold back no more than a round may copy.
+    if (!final && runner.display.temporal && round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
             std::partition_point(
                 records.begin(), records.end(),
-                [&](const RoundRecord& r) { return r.timestamp < impl_->watermark; }) -
+                [&](const RoundRecord& r) { return r.timestamp < watermark; }) -
             records.begin());
     Result<Ok> result = Ok{};
     std::size_t done = 0;
     while (done < n && result) {
-        result = impl_->run(records[done], records.subspan(done + 1), out, sink);
+        result = run(records[done], records.subspan(done + 1), out, sink);
         done++;
     }
     round.hold(done);
     auto committed = out.commit();
     return result ? committed : result;
+}
+
+std::uint64_t Consumer::consumed_until() const
+{
+    return impl_->watermark;
+}
+
+void Consumer::rename_probe(std::uint32_t id)
+{
+    impl_->ecbs.rename(id);
 }
 
 bool Consumer::report_drops()
@@ -382,6 +439,20 @@ double Consumer::fullest() const
     for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
         most = std::max(most, std::uint64_t{dt_fill(impl_->arena, shard)});
     return std::min(1.0, static_cast<double>(most) / size);
+}
+
+// Returns whether aggregations should be read now. The buffers are large, so that a
+// late consumer loses nothing, but their pages take memory only once written: usually a
+// small part of a buffer is enough between two reads.
+bool Consumer::wants_snapshot() const
+{
+    constexpr std::uint64_t early_bytes = 1 << 20;
+    const std::uint64_t mark = std::min(impl_->arena->plan.agg_bytes / 4,
+                                        dt_u64{early_bytes});
+    for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
+        if (dt_fill_agg(impl_->arena, shard) >= mark)
+            return true;
+    return false;
 }
 
 std::optional<int> Consumer::exit_status() const

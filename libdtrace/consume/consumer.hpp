@@ -9,6 +9,7 @@
 //   consumer.add_program(program, first_clause);   // after each dt_load()
 //   loop: consumer.drain(DrainKind::Round, output, sink)  // at switchrate, or when
 //         consumer.fullest() is high; snapshots, then report_drops()
+//         consumer.snapshot()                   // when it wants_snapshot()
 //   end:  consumer.drain(DrainKind::Final, ...), consumer.print_aggregations(output)
 //
 // Time order: a record is printed once its timestamp is below the time at which the
@@ -66,6 +67,10 @@ public:
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Aggregations alone.
     Result<Ok> snapshot();
+    // Each record that was made before this time (of Config::clock) has been delivered.
+    std::uint64_t consumed_until() const;
+    // See EcbTable::rename().
+    void rename_probe(std::uint32_t id);
     // What was lost since the last report, per shard and kind. False: a handler said
     // no.
     bool report_drops();
@@ -79,6 +84,8 @@ public:
 
     // Fill of the fullest active principal buffer, 0 to 1.
     double fullest() const;
+    // Returns whether an aggregation buffer is so full that it should be read now.
+    bool wants_snapshot() const;
     // A record of exit() was seen; the last one's status.
     std::optional<int> exit_status() const;
     Aggregates& aggregates();

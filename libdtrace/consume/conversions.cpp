@@ -138,10 +138,14 @@ static std::string value_text(const FormatItem& item)
     return symbol.empty() ? std::string(load_string(item.bytes)) : symbol;
 }
 
+// Prints text. The precision counts bytes of the text before escaping.
 static void print_text(FormatItem& item)
 {
-    std::string text = value_text(item);
-    put_padded(item, cut(item, text));
+    std::string symbol =
+        symbol_text(item.context.symbols, item.step.action, item.bytes);
+    if (!symbol.empty())
+        return put_padded(item, cut(item, symbol));
+    put_padded(item, printable(cut(item, load_string(item.bytes)), item.escaping()));
 }
 
 // As it would stand between quotes in C.
@@ -174,7 +178,7 @@ static void print_escaped_text(FormatItem& item)
 static void print_char(FormatItem& item)
 {
     char c = static_cast<char>(load_unsigned(item.bytes));
-    put_padded(item, {&c, 1});
+    put_padded(item, printable({&c, 1}, item.escaping()));
 }
 
 static void print_escaped_char(FormatItem& item)
@@ -208,7 +212,7 @@ static void print_wide_char(FormatItem& item)
 {
     std::string text;
     put_utf8(text, static_cast<std::uint32_t>(load_unsigned(item.bytes)));
-    put_padded(item, text);
+    put_padded(item, printable(text, item.escaping()));
 }
 
 static void print_wide_text(FormatItem& item)
@@ -221,7 +225,7 @@ static void print_wide_text(FormatItem& item)
             break;
         put_utf8(text, c);
     }
-    put_padded(item, text);
+    put_padded(item, printable(text, item.escaping()));
 }
 
 void put_double(FormatItem& item, long double value)

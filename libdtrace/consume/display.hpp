@@ -29,6 +29,7 @@ enum class DrawnIn { ascii, utf8 };
 struct Display {
     OutputForm form = OutputForm::text;
     DrawnIn encoding = DrawnIn::ascii;
+    bool terminal = false; // the text goes to a terminal
 #define X(option) bool option = false;
     DT_DISPLAY_FLAGS(X)
 #undef X

@@ -45,6 +45,15 @@ const ProbeName* EcbTable::probe(std::uint32_t id)
     return probes_[id].get();
 }
 
+void EcbTable::rename(std::uint32_t id)
+{
+    if (id >= probes_.size() || !probes_[id])
+        return;
+    if (const auto* found = entry<dt_probe>(arena_, arena_->probes, id - 1))
+        probes_[id]->provider =
+            static_cast<const char*>(dt_at(arena_, found->provider));
+}
+
 static bool ends_as(std::string_view name, std::string_view word)
 {
     if (!name.ends_with(word))
@@ -105,6 +114,8 @@ AggDesc EcbTable::describe_aggregation(const Known& known, const dt_action* acti
     agg.function = action.kind;
     agg.arg = action.arg;
     agg.epid = epid;
+    agg.key_bytes = action.key_bytes;
+    agg.value_bytes = action.value_bytes;
     for (const AggregationInfo& info : known.program->aggregations)
         if (info.id == agg.id)
             agg.name = info.name;
@@ -129,7 +140,7 @@ void EcbTable::describe(EcbState& state, const dt_clause& clause,
     for (std::uint32_t i = 0; i < clause.n_actions; i++) {
         if (DTRACEACT_ISAGG(actions[i].kind))
             state.aggregations.emplace(
-                i, describe_aggregation(known, actions, i, info.epid));
+                i, Aggregating{describe_aggregation(known, actions, i, info.epid)});
         if (!is_consumed(actions[i]))
             continue;
         RecordDesc desc = describe_part(actions[i], known.clause->actions[i]);
@@ -171,6 +182,8 @@ EcbState* EcbTable::make(std::uint32_t epid)
         return nullptr;
     auto state = std::make_unique<EcbState>();
     state->info.epid = epid;
+    const auto* fires = entry<dt_probe>(arena_, arena_->probes, ecb->probe - 1);
+    state->own = (fires->flags & DT_PROBE_OWN) != 0;
     state->info.probe = name;
     state->info.clause = known->second.clause;
     state->info.program = known->second.program.get();

@@ -89,6 +89,7 @@ FormatPlan::FormatPlan(const Format& format, std::span<const RecordDesc> values)
         } else if (const RecordDesc* desc = take(step.offset, step.size)) {
             step.action = desc->action;
             step.arg = desc->arg;
+            step.origin = desc->compiled ? desc->compiled->origin : TextOrigin::Target;
             step.is_signed = has_signed_type(*desc);
             step.path = step.print ? fast_path(step) : Path::Literal;
         }
@@ -150,7 +151,8 @@ void FormatPlan::print_step(std::string& out, const PrintContext& context,
         put_hex(out, load_unsigned(base.subspan(step.offset, step.size)));
         break;
     case Path::Text:
-        out.append(load_string(base.subspan(step.offset, step.size)));
+        append_printable(out, load_string(base.subspan(step.offset, step.size)),
+                         escaping_of(step.origin, context.display));
         break;
     case Path::General: {
         FormatItem item = item_of(out, context, step, base);

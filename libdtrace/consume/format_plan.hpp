@@ -35,6 +35,7 @@ struct FormatItem {
     std::span<const std::byte> bytes;
     int width, precision; // precision -1: none
     bool left;
+    Escaping escaping() const;
 };
 using FormatPrinter = void (*)(FormatItem& item);
 
@@ -55,12 +56,18 @@ struct FormatStep {
     char letter = 0;        // last letter of the conversion
     bool is_signed = false; // of the value's type
     std::uint32_t action = 0;
+    TextOrigin origin = TextOrigin::Program;
     std::uint64_t arg = 0;
     std::uint32_t offset = 0, size = 0;
     // `*`: where width and precision lie; size 0: none
     std::uint32_t width_offset = 0, width_size = 0;
     std::uint32_t precision_offset = 0, precision_size = 0;
 };
+
+inline Escaping FormatItem::escaping() const
+{
+    return escaping_of(step.origin, context.display);
+}
 
 // The aggregated values of a printa() row, in the order of its arguments. A null entry
 // is a key that this aggregation does not have: it prints as zero.

@@ -47,6 +47,11 @@ Result<Ok> FileOutput::flush()
     return Ok{};
 }
 
+bool FileOutput::to_terminal() const
+{
+    return isatty(fileno(file_)) == 1;
+}
+
 Result<Ok> FileOutput::reopen(const std::string& path)
 {
     if (auto flushed = flush(); !flushed)

@@ -47,6 +47,8 @@ public:
     virtual Result<Ok> truncate() { return Ok{}; }
     // Pieces are wanted one by one (per conversion), not per record.
     virtual bool wants_pieces() const { return false; }
+    // Returns whether this writes to a terminal. Strings of targets are then escaped.
+    virtual bool to_terminal() const { return false; }
 
 protected:
     virtual Result<Ok> take(std::string_view text, const Piece& piece) = 0;
@@ -64,6 +66,7 @@ public:
     Result<Ok> flush() override;
     Result<Ok> reopen(const std::string& path) override;
     Result<Ok> truncate() override;
+    bool to_terminal() const override;
     void set_file(std::FILE* file) { file_ = file; }
 
 protected:

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
@@ -115,7 +116,13 @@ public:
     // the implementer's to change; without Events setopt() changes it alone.
     virtual std::optional<std::string> setopt(std::string_view name,
                                               std::string_view value) = 0;
-    // A sentence for stderr (a refused setopt(), a failed freopen(), a corrupt shard).
+    // Runs a command of system() like system(3), and returns the same value. A session
+    // continues to serve its targets meanwhile.
+    virtual int run_command(const std::string& command)
+    {
+        return std::system(command.c_str());
+    }
+    // Prints a sentence on stderr (a failed freopen(), a corrupt shard).
     virtual void complain(std::string_view text) = 0;
 };
 

@@ -38,7 +38,8 @@ void Round::add_run(std::size_t begin)
 // Clocks of hosts differ by less than this.
 constexpr std::uint64_t skew_ns = 1000000000;
 
-bool Round::collect(std::size_t bytes, EcbTable& ecbs, std::uint64_t now)
+bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
+                    std::uint64_t now)
 {
     const std::size_t start = buffer_.used(), begin = records_.size();
     const std::byte* copy = buffer_.data() + start;
@@ -51,7 +52,7 @@ bool Round::collect(std::size_t bytes, EcbTable& ecbs, std::uint64_t now)
             break;
         if (header.timestamp > now && header.timestamp - now > skew_ns)
             header.timestamp = now;
-        EcbState* ecb = ecbs.find(header.epid);
+        EcbState* ecb = ecbs.find_in(shard, header.epid);
         std::size_t size = !ecb                          ? 0
                            : header.flags & DT_REC_ERROR ? error_bytes
                                                          : ecb->info.record_bytes;

@@ -54,10 +54,12 @@ public:
     std::byte* room(std::size_t bytes) { return buffer_.room(bytes); }
     // The next shard's copy is there, made at `now`. False: it held a record that cannot
     // be. A time far in the future is taken as now: it would be held back for ever.
-    bool collect(std::size_t bytes, EcbTable& ecbs, std::uint64_t now);
+    bool collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
+                 std::uint64_t now);
     void order();
 
     std::span<const RoundRecord> records() const { return records_; }
+    std::size_t held_bytes() const { return buffer_.used(); } // of all records
     std::span<const std::byte> bytes(const RoundRecord& record)
     {
         return {buffer_.data() + record.offset, record.bytes};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rows of dtrace(1): the header before the first record, CPU, ID and name before each,
 // a newline after each; with flowindent an indented function instead.
+#include "base/printable.hpp"
 #include "libdtrace/consume/consumer.hpp"
 #include "libdtrace/consume/numbers.hpp"
 
@@ -17,9 +18,10 @@ Verdict RowPrinter::probe(const ProbeData& data)
         put_signed(out, data.cpu, 3);
         out.push_back(' ');
         std::string name(static_cast<std::size_t>(data.indent), ' ');
-        name.append(data.prefix).append(probe.function);
+        name.append(data.prefix);
+        append_printable(name, probe.function, Escaping::Names);
         if (data.flow == Flow::None)
-            name.append(":").append(probe.name);
+            append_printable(name.append(":"), probe.name, Escaping::Names);
         put_left(out, name, 41);
         out.push_back(' ');
     } else if (!display_.quiet) {
@@ -30,10 +32,10 @@ Verdict RowPrinter::probe(const ProbeData& data)
         out.push_back(' ');
         put_signed(out, probe.id, 6);
         out.push_back(' ');
-        std::size_t length = probe.function.size() + 1 + probe.name.size();
-        if (length < 32)
-            out.append(32 - length, ' ');
-        out.append(probe.function).append(":").append(probe.name).push_back(' ');
+        std::string name = printable(probe.function, Escaping::Names);
+        append_printable(name.append(":"), probe.name, Escaping::Names);
+        put_right(out, name, 32);
+        out.push_back(' ');
     }
     return Verdict::This;
 }

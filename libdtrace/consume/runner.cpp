@@ -125,6 +125,7 @@ Result<Ok> Runner::formatted(EcbState& ecb, const ProbeData& data, std::size_t i
         return committed;
     if (auto opened = out.reopen(text); !opened)
         complain(opened.error().text);
+    display.terminal = out.to_terminal();
     return Ok{};
 }
 
@@ -135,7 +136,8 @@ Result<Ok> Runner::run_program(const std::string& command, Output& out)
     if (auto flushed = out.flush(); !flushed)
         return flushed;
     const char* prefix = display.form != OutputForm::text ? "exec 1>&2\n" : "";
-    if (std::system((prefix + command).c_str()) == -1)
+    const std::string line = prefix + command;
+    if ((events_ ? events_->run_command(line) : std::system(line.c_str())) == -1)
         complain(errno_error("system(\"" + command + "\")").text);
     return Ok{};
 }
@@ -157,7 +159,7 @@ void Runner::tracemem(EcbState& ecb, const ProbeData& data, std::size_t index,
                       Output& out)
 {
     if (auto bytes = traced_memory(ecb, data, index); !bytes.empty())
-        put_bytes(out.text(), bytes, Column::Trace, display.quiet, display.rawbytes);
+        put_hex_dump(out.text(), bytes);
 }
 
 Result<Ok> Runner::printa(EcbState& ecb, const ProbeData& data, std::size_t index,
@@ -208,9 +210,9 @@ Result<Ok> Runner::library_action(EcbState& ecb, const ProbeData& data,
         aggregates.denormalize(id);
         break;
     case DT_LIBACT_SETOPT:
-        setopt(std::string(load_string(value(0))),
-               desc.n_values > 1 ? std::string(load_string(value(1))) : std::string());
-        break;
+        return setopt(ecb, data, std::string(load_string(value(0))),
+                      desc.n_values > 1 ? std::string(load_string(value(1)))
+                                        : std::string());
     case DT_LIBACT_FTRUNCATE:
         if (auto committed = out.commit({&data}); !committed)
             return committed;
@@ -223,15 +225,26 @@ Result<Ok> Runner::library_action(EcbState& ecb, const ProbeData& data,
     return Ok{};
 }
 
-void Runner::setopt(const std::string& name, const std::string& value)
+// Changes an option. A refused option is a fault of the library, without a place in the
+// program's DIF.
+Result<Ok> Runner::setopt(const EcbState& ecb, const ProbeData& data,
+                          const std::string& name, const std::string& value)
 {
-    if (events_) {
-        if (auto refused = events_->setopt(name, value))
-            complain("setopt(\"" + name + "\", \"" + value + "\"): " + *refused);
-    } else {
-        // Nobody listens to a refusal either.
+    if (!events_) {
         (void)static_cast<bool>(display.set(name, value));
+        return Ok{};
     }
+    auto refused = events_->setopt(name, value);
+    if (!refused)
+        return Ok{};
+    FaultEvent event;
+    event.ecb = &ecb.info;
+    event.cpu = data.cpu;
+    event.fault = DTRACEFLT_LIBRARY;
+    event.text = "couldn't set option \"" + name + "\" to \"" + value + "\": " + *refused;
+    if (!events_->fault(event))
+        return stopped("the error callback");
+    return Ok{};
 }
 
 void Runner::complain(const std::string& text)

@@ -44,7 +44,8 @@ private:
     std::span<const std::byte> traced_memory(EcbState& ecb, const ProbeData& data,
                                              std::size_t index);
     void tracemem(EcbState& ecb, const ProbeData& data, std::size_t index, Output& out);
-    void setopt(const std::string& name, const std::string& value);
+    Result<Ok> setopt(const EcbState& ecb, const ProbeData& data,
+                      const std::string& name, const std::string& value);
     void complain(const std::string& text);
     static Error stopped(const char* who);
 

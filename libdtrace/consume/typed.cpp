@@ -5,6 +5,7 @@
 // is cut to the bytes there are, and nesting ends at a depth no real type has.
 #include "libdtrace/consume/typed.hpp"
 
+#include "base/printable.hpp"
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/values.hpp"
 
@@ -149,7 +150,8 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
 // A string by itself has no brackets, which what is inside of something else has.
 void put_text(std::string& out, Bytes bytes, int depth)
 {
-    out.append(depth == 0 ? "\"" : "[ \"").append(load_string(bytes));
+    out.append(depth == 0 ? "\"" : "[ \"");
+    append_printable(out, load_string(bytes), Escaping::Strings);
     out.append(depth == 0 ? "\"" : "\" ]");
 }
 

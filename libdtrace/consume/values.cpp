@@ -29,27 +29,11 @@ bool looks_like_text(std::span<const std::byte> bytes)
                        [](std::byte b) { return b == std::byte{0}; });
 }
 
-// Length of the UTF-8 sequence at the start of text, 0 when there is none.
-static std::size_t utf8_length(std::string_view text)
-{
-    auto byte = [&](std::size_t n) { return static_cast<unsigned char>(text[n]); };
-    std::size_t n = byte(0) >= 0xf0 && byte(0) < 0xf5   ? 4
-                    : byte(0) >= 0xe0 && byte(0) < 0xf0 ? 3
-                    : byte(0) >= 0xc2 && byte(0) < 0xe0 ? 2
-                                                        : 0;
-    if (n == 0 || text.size() < n)
-        return 0;
-    for (std::size_t i = 1; i < n; i++)
-        if ((byte(i) & 0xc0) != 0x80)
-            return 0;
-    return n;
-}
-
 static bool is_printable_string(std::string_view text)
 {
     while (!text.empty()) {
-        std::size_t n =
-            is_texty(static_cast<unsigned char>(text[0])) ? 1 : utf8_length(text);
+        const auto first = static_cast<unsigned char>(text[0]);
+        std::size_t n = first < 0x80 ? is_texty(first) : utf8_length(text);
         if (n == 0)
             return false;
         text.remove_prefix(n);
@@ -102,11 +86,31 @@ void put_hex_dump(std::string& out, std::span<const std::byte> bytes)
     }
 }
 
-void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column,
-               bool quiet, bool raw)
+Escaping escaping_of(const RecordDesc& desc, const Display& display)
 {
-    if (!raw && looks_like_text(bytes))
-        put_text(out, load_string(bytes), column, quiet);
+    return escaping_of(desc.compiled ? desc.compiled->origin : TextOrigin::Target,
+                       display);
+}
+
+Escaping escaping_of(TextOrigin origin, const Display& display)
+{
+    switch (origin) {
+    case TextOrigin::Program:
+        return Escaping::None;
+    case TextOrigin::Name:
+        return Escaping::Names;
+    case TextOrigin::Target:
+        break;
+    }
+    return display.terminal ? Escaping::Strings : Escaping::None;
+}
+
+void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column,
+               const Display& display, Escaping escaping)
+{
+    bool quiet = display.quiet && column == Column::Trace;
+    if (!display.rawbytes && looks_like_text(bytes))
+        put_text(out, printable(load_string(bytes), escaping), column, quiet);
     else
         put_hex_dump(out, bytes);
 }
@@ -233,9 +237,11 @@ void put_value(std::string& out, const PrintContext& context, const RecordDesc& 
     }
     const Type* type =
         desc.compiled && desc.compiled->type ? desc.compiled->type->resolve() : nullptr;
+    const Escaping escaping = escaping_of(desc, context.display);
     if (type && type->kind == TypeKind::String && !raw) {
-        if (std::string_view text = load_string(bytes); is_printable_string(text))
-            return put_text(out, text, column, quiet);
+        std::string_view text = load_string(bytes);
+        if (escaping == Escaping::Names || is_printable_string(text))
+            return put_text(out, printable(text, escaping), column, quiet);
     }
     if (type && type->is_float())
         return put_float(out, bytes, quiet);
@@ -243,7 +249,7 @@ void put_value(std::string& out, const PrintContext& context, const RecordDesc& 
                       bytes.size() == 8;
     if (is_integer && !(type && type->is_by_ref()))
         return put_integer(out, bytes, column, quiet);
-    put_bytes(out, bytes, column, quiet, raw);
+    put_bytes(out, bytes, column, context.display, escaping);
 }
 
 } // namespace dt

@@ -7,6 +7,7 @@
 // blanks in a column of 33 (trace) or 50 (keys). Quiet drops the padding of trace().
 #pragma once
 
+#include "base/printable.hpp"
 #include "libdtrace/consume/display.hpp"
 #include "libdtrace/consume/record.hpp"
 #include "libdtrace/consume/symbolizer.hpp"
@@ -29,13 +30,19 @@ enum class Column { Trace = 33, Key = 50, Packed = 16 };
 enum class Padding { None, Column };
 void put_float(std::string& out, double value, Padding padding);
 
+// Returns how text of this value is printed: names are always escaped, a target's
+// strings only on a terminal.
+Escaping escaping_of(TextOrigin origin, const Display& display);
+Escaping escaping_of(const RecordDesc& desc, const Display& display);
+
 // Any recorded value: number, text, bytes, stack, symbol.
 void put_value(std::string& out, const PrintContext& context, const RecordDesc& desc,
                std::span<const std::byte> bytes, Column column);
 
-// Bytes that look like text as text, others as a hex dump.
+// Prints bytes that look like text as text, others (and all with rawbytes) as a hex
+// dump.
 void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column,
-               bool quiet, bool raw);
+               const Display& display, Escaping escaping);
 void put_hex_dump(std::string& out, std::span<const std::byte> bytes);
 
 // A newline and a line per frame. arg: DTRACE_USTACK_ARG; bytes: pid, then frames.

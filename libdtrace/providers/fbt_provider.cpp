@@ -7,6 +7,9 @@
 #include "libdtrace/symbols/glob.hpp"
 
 #include <array>
+#include <functional>
+#include <set>
+#include <string>
 
 namespace dt {
 
@@ -17,6 +20,19 @@ ProviderAttributes FbtProvider::attributes() const
     constexpr Attributes hidden{Stability::Private, Stability::Private,
                                 DependencyClass::Isa};
     return {evolving, hidden, hidden, evolving, hidden};
+}
+
+// Reads lines like "0xffffffff81076990-0xffffffff8107699e<tab>arch_rethook_fixup_return". Without
+// debugfs the set is empty.
+static std::set<std::string, std::less<>> forbidden_functions()
+{
+    std::set<std::string, std::less<>> names;
+    if (auto list = read_debugfs("kprobes/blacklist"))
+        each_line(*list, [&](std::string_view line) {
+            std::string_view name = line.substr(line.find('\t') + 1);
+            names.emplace(name.substr(0, name.find_first_of("+ ")));
+        });
+    return names;
 }
 
 // "vfs_read", "ext4_map_blocks [ext4]"
@@ -31,12 +47,15 @@ void FbtProvider::load()
         return;
     }
     list_ = std::move(*list);
-    each_line(list_, [this](std::string_view line) {
+    const auto forbidden = forbidden_functions();
+    each_line(list_, [&](std::string_view line) {
         std::string_view name = line.substr(0, line.find_first_of(" \t"));
         std::string_view module = KernelSymbols::proper;
         if (std::size_t open = line.find('['); open != std::string_view::npos)
             module = line.substr(open + 1, line.find(']') - open - 1);
-        if (!name.empty() && !name.starts_with("__ftrace_invalid_address__"))
+        // A part that the compiler has split off (nmi_handle.part.0) counts as its function.
+        if (!name.empty() && !name.starts_with("__ftrace_invalid_address__") &&
+            !forbidden.contains(name) && !forbidden.contains(name.substr(0, name.find('.'))))
             functions_.emplace_back(module, name);
     });
 }

@@ -3,6 +3,10 @@
 //
 //   available_filter_functions ──> which    /proc/kallsyms ──> where
 //
+// Functions that the kernel forbids to kprobes have no probes, because the return hook
+// runs through some of them. debugfs lists them; the module refuses them in any case
+// (kmod/symbols.c).
+//
 // Static functions of one name in one module are one probe with several places. A function that
 // the kernel has under other names alone, __kmalloc as __kmalloc_noprof, is met by its own.
 #pragma once

@@ -123,6 +123,7 @@ PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
     }
     for (auto& [names, modules] : known.descriptions)
         std::erase_if(modules, [](const Module* module) { return !module->live; });
+    std::erase_if(known.go_text, [](const auto& of) { return !of.first->live; });
     probes_.drop_gone(symbols);
     return known;
 }
@@ -151,14 +152,35 @@ static bool has_nameless(const FunctionTable& table)
     });
 }
 
+StackCheck PidProvider::stack_check(const Wanted& wanted, const FunctionAt& at)
+{
+    auto& known = searched_[wanted.pid].go_text;
+    auto of = known.find(at.module);
+    if (of == known.end())
+        of = known.emplace(at.module, go_text(*at.module->image)).first;
+    if (of->second.n_bytes == 0)
+        return {};
+    return stack_check_of(*at.module->image, of->second, *at.function);
+}
+
 std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                                    const Wanted& wanted,
                                                    const FunctionAt& at,
                                                    std::vector<std::uint32_t>& ids)
 {
+    const StackCheck check = stack_check(wanted, at);
+    const NoStack lacking = wanted.many ? NoStack::globbed : NoStack::named;
+    auto mark = [&check, lacking](ProbeSite site, std::uint64_t offset) {
+        site.no_stack = check.may_lack_stack(offset) ? lacking : NoStack::no;
+        return site;
+    };
+    // A function that grows its stack restarts at its beginning, so the entry is after
+    // the check.
     if (wanted.entry)
-        ids.push_back(
-            add(wanted, at, "entry", {ProbeSite{at.addr, ProbeSiteKind::Entry, 0}}));
+        ids.push_back(add(wanted, at, "entry",
+                          {mark({at.addr + check.n_bytes, ProbeSiteKind::Entry,
+                                 static_cast<std::int64_t>(check.n_bytes)},
+                                check.n_bytes)}));
     if (!wanted.returns && !wanted.every_offset && !wanted.offset)
         return std::nullopt;
     const Module& module = *at.module;
@@ -192,7 +214,9 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
     }
 
     if (wanted.returns) {
-        std::vector<ProbeSite> returns = return_sites(at, *sites, read);
+        std::vector<ProbeSite> returns = return_sites(at, *sites, read, wanted.pid);
+        for (ProbeSite& site : returns)
+            site = mark(site, site.at - at.addr);
         if (!returns.empty())
             ids.push_back(add(wanted, at, "return", std::move(returns)));
     }
@@ -216,7 +240,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
         }
         // 0A, 00a and a are one probe.
         ids.push_back(add(wanted, at, hex(offset),
-                          {ProbeSite{at.addr + offset, ProbeSiteKind::Offset, offset}}));
+                          {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
     }
     // Where data may lie between the instructions, only the offsets that were asked for
     // by name are safe to offer.
@@ -225,7 +249,7 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
             if (std::string name = hex(offset); glob_match(wanted.glob, name))
                 ids.push_back(
                     add(wanted, at, name,
-                        {ProbeSite{at.addr + offset, ProbeSiteKind::Offset, offset}}));
+                        {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
     }
     return std::nullopt;
 }
@@ -247,6 +271,12 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
         nothing.mine = nothing.provided.retained = true;
         return nothing;
     }
+    const auto named = symbols.match_modules(spec.module);
+    if (!spec.module.empty() && spec.module != "*" &&
+        (is_glob(spec.module) ||
+         std::find(named.begin(), named.end(), main) == named.end()))
+        return refuse(Tag::PROC_LIB, spec,
+                      "only the module a.out is valid with the function '-'");
     if (!address)
         return refuse(Tag::PROC_NAME, spec,
                       "'" + spec.name + "' is an invalid address; function '-' takes " +
@@ -265,7 +295,16 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
                           main->name);
     std::uint32_t id =
         registry_.add(this, spec.provider, excerpt(main->name, 64), "-", spec.name);
-    probes_.add(id, pid, main, {ProbeSite{at, ProbeSiteKind::Offset, 0}});
+    ProbeSite site{at, ProbeSiteKind::Offset, 0};
+    if (const AddressRange go = go_text(*main->image); go.n_bytes != 0) {
+        const std::uint64_t link = main->link_addr(at);
+        const Function* function = main->image->functions().at(link);
+        if (go.contains(link) && (function == nullptr ||
+                                  stack_check_of(*main->image, go, *function)
+                                      .may_lack_stack(link - function->addr)))
+            site.no_stack = NoStack::named;
+    }
+    probes_.add(id, pid, main, {site});
     searched.insert(main);
     Outcome outcome;
     outcome.mine = true;
@@ -298,8 +337,30 @@ Provider::Outcome PidProvider::provide_new(const ProbeSpec& spec)
     return provide_over(spec, Over::not_searched);
 }
 
+// Returns the provider pid4711 for a pattern like p*d4711, which may match other
+// providers of that process as well. Returns nothing for any other pattern. A pattern
+// that does not begin with p, like *4711, means only static probes: it would make a
+// probe of every instruction otherwise.
+static std::optional<std::string> provider_of_glob(const std::string& pattern)
+{
+    const std::size_t digits = pattern.find_last_not_of("0123456789") + 1;
+    if (!is_glob(pattern) || !pattern.starts_with('p') || digits == pattern.size())
+        return std::nullopt;
+    std::string provider = "pid" + pattern.substr(digits);
+    return glob_match(pattern, provider) ? std::optional(std::move(provider))
+                                         : std::nullopt;
+}
+
 Provider::Outcome PidProvider::provide_over(const ProbeSpec& spec, Over over)
 {
+    if (auto provider = provider_of_glob(spec.provider)) {
+        ProbeSpec of_pid = spec;
+        of_pid.provider = *provider;
+        Outcome made = provide_over(of_pid, over);
+        // A pattern may be meant for probes of other providers only, so a failure here
+        // is not an error.
+        return made.refused ? Outcome{} : made;
+    }
     auto pid_number = pid_of(spec.provider);
     if (!pid_number)
         return {};

@@ -24,6 +24,7 @@
 
 #include "base/target_addr.hpp"
 #include "fasttrap/function.hpp"
+#include "libdtrace/providers/go_text.hpp"
 #include "libdtrace/providers/process_probes.hpp"
 #include "libdtrace/providers/provider.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -66,6 +67,9 @@ private:
         using Names = std::tuple<std::string, std::string, std::string>;
         const ProcessSymbols* symbols = nullptr;
         std::map<Names, std::set<const Module*>> descriptions; // over which modules
+        std::map<const Module*, AddressRange> go_text;
+        // The operands of return sites at indirect jumps, by their bytes.
+        std::map<std::string, StaticArguments> jumps;
     };
     enum class Over { all, not_searched };
     Outcome provide_over(const ProbeSpec& spec, Over over);
@@ -75,11 +79,15 @@ private:
     std::optional<Diagnostic> make_probes(const ProbeSpec& spec, const Wanted& wanted,
                                           const FunctionAt& at,
                                           std::vector<std::uint32_t>& ids);
+    StackCheck stack_check(const Wanted& wanted, const FunctionAt& at);
     struct Part;
     std::vector<Part> parts_of(const FunctionAt& at, const FunctionSites& sites,
                                const ReadModule& read);
     std::vector<ProbeSite> return_sites(const FunctionAt& at, const FunctionSites& sites,
-                                      const ReadModule& read);
+                                        const ReadModule& read, pid_t pid);
+    const StaticArguments* arguments_of_jump(const FunctionAt& at,
+                                             const std::vector<Part>& parts,
+                                             TargetAddr jump, pid_t pid);
     std::uint32_t add(const Wanted& wanted, const FunctionAt& at, std::string_view name,
                       std::vector<ProbeSite> sites);
     Outcome absolute(const ProbeSpec& spec, pid_t pid, ProcessSymbols& symbols,

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Where a function is left: by what returns or jumps away from it, and from the parts that
 // were split off from it. A jump from one of these to another stays.
+//
+// The destination of an indirect jump is known when it is about to run. Its site has
+// the jump's operand and the address ranges of all parts, and fires if the destination
+// is in none of them.
 #include "libdtrace/providers/pid_provider.hpp"
+
+#include "ptrace-agent/statics.hpp"
 
 #include <algorithm>
 
@@ -13,11 +19,50 @@ static bool is_direct(const ReturnSite& site)
     return site.kind == ReturnSite::tail_jump || site.kind == ReturnSite::tail_branch;
 }
 
+static bool is_indirect(const ReturnSite& site)
+{
+    return site.kind == ReturnSite::tail_indirect || site.kind == ReturnSite::unresolved;
+}
+
 struct PidProvider::Part {
     const Function* function;
     TargetAddr start;
     std::vector<ReturnSite> returns;
 };
+
+// Returns the operands of an indirect jump, or null for a form of jump whose
+// destination cannot be computed.
+const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
+                                                      const std::vector<Part>& parts,
+                                                      TargetAddr jump, pid_t pid)
+{
+    ElfImage& image = *at.module->image;
+    auto text = image.bytes(at.module->link_addr(jump), max_insn_bytes);
+    for (std::size_t n = max_insn_bytes; !text && n-- > 2;) // at the segment's end
+        text = image.bytes(at.module->link_addr(jump), n);
+    auto insn = text ? x86_64.decode(*text, jump) : Result<Instruction>(text.error());
+    auto to = insn ? agent::destination_of(*insn) : std::nullopt;
+    if (!to)
+        return nullptr;
+    std::vector<dt_rt_operand> operands{*to};
+    auto add = [&operands](TargetAddr value) {
+        dt_rt_operand constant{};
+        constant.form = DT_RT_OPERAND_CONST;
+        constant.bytes = 8;
+        constant.value = static_cast<std::int64_t>(value.value);
+        operands.push_back(constant);
+    };
+    for (const Part& part : parts) {
+        add(part.start);
+        add(part.start + part.function->n_bytes);
+    }
+    std::string bytes(reinterpret_cast<const char*>(operands.data()),
+                      operands.size() * sizeof operands[0]);
+    auto& known = searched_[pid].jumps[bytes];
+    if (known.operands.empty())
+        known.operands = std::move(operands);
+    return &known;
+}
 
 // The function, and what was split off from it: by name, or by where it jumps to.
 std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
@@ -55,9 +100,29 @@ std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
     return parts;
 }
 
+// Returns whether a `ret` follows a call of __morestack. With gcc -fsplit-stack a
+// function that lacks stack calls __morestack, which runs the function on a new piece
+// and returns to this `ret`. The function itself has returned before.
+static bool is_behind_morestack(const FunctionAt& at, TargetAddr ret)
+{
+    constexpr std::uint64_t call_bytes = 5; // e8, displacement
+    ElfImage& image = *at.module->image;
+    auto text = image.bytes(at.module->link_addr(ret) - call_bytes, call_bytes);
+    auto call = text ? x86_64.decode(*text, TargetAddr{at.module->link_addr(ret) - call_bytes})
+                     : Result<Instruction>(text.error());
+    if (!call || call->flow != ControlFlow::call || call->length != call_bytes)
+        return false;
+    const FunctionTable& table = image.functions();
+    for (const char* name : {"__morestack", "__morestack_non_split"})
+        if (const Function* grow = table.find(name);
+            grow != nullptr && grow->addr == call->target.value)
+            return true;
+    return false;
+}
+
 std::vector<ProbeSite> PidProvider::return_sites(const FunctionAt& at,
                                                const FunctionSites& sites,
-                                               const ReadModule& read)
+                                               const ReadModule& read, pid_t pid)
 {
     std::vector<Part> parts = parts_of(at, sites, read);
     std::vector<ProbeSite> returns;
@@ -69,9 +134,16 @@ std::vector<ProbeSite> PidProvider::return_sites(const FunctionAt& at,
                     return other.function->contains(at.module->link_addr(site.target));
                 });
             TargetAddr place = part.start + site.offset;
+            stays = stays || (site.kind == ReturnSite::ret && site.offset > 5 &&
+                              is_behind_morestack(at, place));
+            ProbeSite made{place, ProbeSiteKind::Return,
+                           static_cast<std::int64_t>(place - at.addr)};
+            if (is_indirect(site)) {
+                made.arguments = arguments_of_jump(at, parts, place, pid);
+                stays = made.arguments == nullptr && site.kind == ReturnSite::unresolved;
+            }
             if (!stays)
-                returns.push_back({place, ProbeSiteKind::Return,
-                                   static_cast<std::int64_t>(place - at.addr)});
+                returns.push_back(made);
         }
     }
     return returns;

@@ -100,7 +100,7 @@ private:
         if (found.other_version)
             return;
         auto alive = memory_.value<dt_u32>(at + offsetof(dt_rt_config, alive));
-        auto enabled = memory_.value<dt_u32>(at + offsetof(dt_rt_config, enabled));
+        auto enabled = memory_.value<dt_u32>(found.runtime + DT_RT_LIVE);
         found.enabled = enabled.value_or(0) != 0;
         found.agent = static_cast<pid_t>(alive.value_or(0) & owner_tid);
         found.agent_lives = agent_lives(found.runtime);

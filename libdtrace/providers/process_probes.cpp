@@ -124,7 +124,7 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())
             continue;
         for (ProbeSite& site : probes_[id].sites) {
-            if (site.end != TargetAddr{})
+            if (site.end != TargetAddr{} || site.no_stack != NoStack::no)
                 continue;
             if (module == nullptr || !module->contains(site.at)) {
                 module = symbols.module_at(site.at);
@@ -137,6 +137,10 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
             if (extents == nullptr)
                 continue;
             Extent extent = extents->extent({module->link_addr(site.at)});
+            if (site.kind == ProbeSiteKind::Entry)
+                if (TargetAddr end = extents->loop_end({module->link_addr(site.at)});
+                    end.value != 0)
+                    site.loop_end = module->target_addr(end.value);
             site.restartable = extents->is_restartable({module->link_addr(site.at)});
             site.first = module->target_addr(extent.first.value);
             site.end = module->target_addr(extent.end.value);

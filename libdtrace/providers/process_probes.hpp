@@ -8,6 +8,7 @@
 #include "base/target_addr.hpp"
 #include "libdtrace/providers/extent_maps.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
+#include "ptrace-agent/client.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <cstdint>
@@ -21,7 +22,9 @@ namespace dt {
 
 enum class ProbeSiteKind { Entry, Return, Offset, Static };
 
-// Of a static probe's site, in its process.
+// Operands of a static probe's site in its process, or of a return site at an indirect
+// jump, which fires if the jump leads out of the function (SiteKind::jump_out has the
+// operands).
 struct StaticArguments {
     TargetAddr semaphore; // 0: there is none
     std::vector<dt_rt_operand> operands;
@@ -36,9 +39,13 @@ struct ProbeSite {
     // was called; both 0: not known.
     TargetAddr first, end;
     TargetAddr beyond;        // of what begins at `end`
+    // For Entry: the end of the function's last branch that leads back to its first
+    // instruction; 0 if there is none. Known together with the extents.
+    TargetAddr loop_end;
     bool restartable = false; // in a restartable sequence; known with the extents
-    bool planted = false;     // as who plants it says
-    const StaticArguments* arguments = nullptr; // of Static; its provider's
+    NoStack no_stack = NoStack::no; // in Go, before or without a check of the stack
+    bool planted = false; // as who plants it says
+    const StaticArguments* arguments = nullptr; // its provider's
 };
 
 struct ProcessProbe {

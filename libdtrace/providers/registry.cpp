@@ -78,8 +78,20 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
         index(2 * (probes_.size() + 1));
     Hash hashed = hash(provider, module, function, name);
     std::size_t slot = slot_of(hashed, provider, module, function, name);
-    if (slots_[slot].id != 0)
-        return slots_[slot].id;
+    if (const std::uint32_t known = slots_[slot].id; known != 0) {
+        at(known).waiting = false; // a process has the number of one that ended
+        return known;
+    }
+    if (std::uint32_t id = recycled(owner, module, function, name); id != 0) {
+        ProbeInfo& probe = at(id);
+        remove_slot(slot_of(hash(probe.provider, module, function, name), probe.provider,
+                            module, function, name));
+        last_provider_ = probe.provider = keep(provider, last_provider_);
+        // The slots may have changed when the old name was removed.
+        slots_[slot_of(hashed, provider, module, function, name)] = {id, hashed};
+        renamed_.push_back(id);
+        return id;
+    }
     auto next = static_cast<std::uint32_t>(probes_.size() + 1);
     slots_[slot] = {next, hashed};
     const ProbeInfo none{0, "", "", "", ""};
@@ -93,6 +105,66 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     info.owner = owner;
     probes_.push_back(info);
     return next;
+}
+
+// Removes a slot. Slots after it that collided with it, directly or through others,
+// move up.
+void Registry::remove_slot(std::size_t slot)
+{
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t next = (slot + 1) & mask; slots_[next].id != 0;
+         next = (next + 1) & mask) {
+        const std::size_t wanted = slots_[next].hash & mask;
+        if (((next - wanted) & mask) < ((next - slot) & mask))
+            continue; // it would move to before the place where its search begins
+        slots_[slot] = slots_[next];
+        slot = next;
+    }
+    slots_[slot] = {};
+}
+
+void Registry::recycle(const std::string& kin, std::span<const std::uint32_t> ids)
+{
+    auto& waiting = waiting_[kin];
+    for (std::uint32_t id : ids) {
+        ProbeInfo& probe = at(id);
+        if (std::exchange(probe.waiting, true))
+            continue;
+        waiting.emplace(hash("", probe.module, probe.function, probe.name), id);
+    }
+}
+
+std::uint32_t Registry::recycled(Provider* owner, std::string_view module,
+                                 std::string_view function, std::string_view name)
+{
+    if (kin_.empty())
+        return 0;
+    auto of_kin = waiting_.find(kin_);
+    if (of_kin == waiting_.end())
+        return 0;
+    auto [at_first, end] = of_kin->second.equal_range(hash("", module, function, name));
+    for (auto each = at_first; each != end;) {
+        const std::uint32_t id = each->second;
+        ProbeInfo& probe = at(id);
+        if (!probe.waiting) {
+            each = of_kin->second.erase(each);
+            continue;
+        }
+        if (probe.owner != owner || probe.module != module ||
+            probe.function != function || probe.name != name) {
+            ++each;
+            continue;
+        }
+        probe.waiting = false;
+        of_kin->second.erase(each);
+        return id;
+    }
+    return 0;
+}
+
+std::vector<std::uint32_t> Registry::take_renamed()
+{
+    return std::exchange(renamed_, {});
 }
 
 std::uint32_t Registry::find(std::string_view provider, std::string_view module,

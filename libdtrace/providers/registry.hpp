@@ -5,6 +5,11 @@
 //
 // Ids are the same here and in the arena, because both only append. BEGIN, END and ERROR
 // are 1, 2 and 3.
+//
+// Programs that start and exit repeatedly (-x follow=exec) have the same functions each
+// time. When a process exits, its probes are recycled for the next process that has
+// these functions: a probe keeps its id and its ECBs, and gets another provider name.
+// So a probe may pass only between kin: processes that the same descriptions mean.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -12,10 +17,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory_resource>
+#include <span>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace dt {
@@ -29,6 +38,7 @@ struct ProbeInfo {
     std::string_view provider, module, function, name; // a NUL follows; the registry's
     Provider* owner = nullptr;
     bool enabled = false; // an ECB uses it
+    bool waiting = false; // recycled, and not yet used by another process
 };
 
 constexpr std::uint32_t probe_begin = 1, probe_end = 2, probe_error = 3;
@@ -42,6 +52,16 @@ public:
     std::uint32_t add(Provider* owner, std::string_view provider,
                       std::string_view module, std::string_view function,
                       std::string_view name);
+    // Sets the kin for which probes are made from now on. Nothing is recycled if it is
+    // empty.
+    void begin_kin(std::string kin) { kin_ = std::move(kin); }
+    // Makes probes available for reuse: they have no process any more, and none of
+    // their records is left. The next probe with the same names, except the provider's,
+    // takes the id of one.
+    void recycle(const std::string& kin, std::span<const std::uint32_t> ids);
+    // Returns probes that were recycled since the last call, and whose new name must be
+    // set elsewhere.
+    std::vector<std::uint32_t> take_renamed();
     // So many more are coming: adding them is faster then.
     void expect(std::size_t n_more);
     std::uint32_t find(std::string_view provider, std::string_view module,
@@ -66,6 +86,9 @@ private:
     std::size_t slot_of(Hash hash, std::string_view provider, std::string_view module,
                         std::string_view function, std::string_view name) const;
     void index(std::size_t n_probes);
+    void remove_slot(std::size_t slot);
+    std::uint32_t recycled(Provider* owner, std::string_view module,
+                           std::string_view function, std::string_view name);
     std::string_view keep(std::string_view text, std::string_view before);
 
     std::pmr::monotonic_buffer_resource names_;
@@ -78,6 +101,13 @@ private:
         Hash hash = 0;
     };
     std::vector<Slot> slots_;
+
+    // Probes that wait for a process, by kin and by the hash of their names without the
+    // provider's.
+    std::string kin_;
+    std::map<std::string, std::unordered_multimap<Hash, std::uint32_t>> waiting_;
+    std::vector<std::uint32_t> renamed_;
+    std::string_view last_provider_;
 };
 
 } // namespace dt

@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dt {
@@ -17,24 +15,6 @@ namespace dt {
 namespace {
 
 constexpr std::size_t jump_bytes = 5;
-
-// The file that is mapped there, for its raw bytes.
-Fd open_mapped(pid_t pid, const Mapping& mapping)
-{
-    char range[64];
-    std::snprintf(range, sizeof range, "map_files/%llx-%llx",
-                  static_cast<unsigned long long>(mapping.begin.value),
-                  static_cast<unsigned long long>(mapping.end.value));
-    for (const std::string& path :
-         {agent::proc_path(pid, range), agent::proc_path(pid, "root" + mapping.path),
-          agent::proc_path(pid, "exe")}) {
-        Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        struct stat st {};
-        if (fd && ::fstat(fd.get(), &st) == 0 && st.st_ino == mapping.file.inode)
-            return fd;
-    }
-    return Fd();
-}
 
 class Differences {
 public:
@@ -127,7 +107,7 @@ std::vector<Difference> text_differences(pid_t pid, const ProcessMemory& memory,
     for (const Mapping& mapping : maps.all()) {
         if (!mapping.executable || !mapping.is_file())
             continue;
-        Fd file = open_mapped(pid, mapping);
+        Fd file = open_mapped(mapped_name(pid, mapping));
         if (!file || !differences.add(mapping, file))
             notes.push_back(mapping.path + " cannot be compared with its file");
     }

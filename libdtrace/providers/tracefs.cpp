@@ -40,4 +40,9 @@ Result<std::string> read_tracefs(const std::string& file)
                  "tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing"};
 }
 
+Result<std::string> read_debugfs(const std::string& file)
+{
+    return read_whole("/sys/kernel/debug/" + file);
+}
+
 } // namespace dt

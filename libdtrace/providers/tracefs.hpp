@@ -13,6 +13,9 @@ namespace dt {
 // The whole of a file there. not_found: tracefs is not mounted; permission.
 Result<std::string> read_tracefs(const std::string& file);
 
+// Returns a complete file of debugfs, at the usual mount point.
+Result<std::string> read_debugfs(const std::string& file);
+
 // Calls take() for each line of a list, without its newline.
 template <class F> void each_line(std::string_view list, F take)
 {

@@ -5,6 +5,9 @@
 // a link such as ../../etc/shadow leads nowhere. The CRC is of the whole debug file.
 #include "libdtrace/symbols/debug_file.hpp"
 
+#include "base/regular_file.hpp"
+#include "libdtrace/symbols/debug_folders.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -17,7 +20,6 @@ namespace dt {
 
 namespace {
 
-constexpr std::string_view debug_folder = "/usr/lib/debug";
 constexpr off_t largest_checked = off_t{4} << 30; // a CRC of more takes seconds
 
 struct Link {
@@ -41,27 +43,6 @@ std::optional<Link> link_of(const ElfSections& image)
     if (!crc)
         return std::nullopt;
     return Link{std::string(*name), *crc};
-}
-
-std::string hex(Bytes bytes)
-{
-    constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (std::byte b : bytes) {
-        text += digits[std::to_integer<unsigned>(b) >> 4];
-        text += digits[std::to_integer<unsigned>(b) & 15];
-    }
-    return text;
-}
-
-// O_NONBLOCK: a FIFO put in the file's place must not hold us; it is then no regular file.
-Fd open_regular(const std::string& path)
-{
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    struct stat st;
-    if (fd && (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode)))
-        fd.reset();
-    return fd;
 }
 
 bool same_file(int a, int b)
@@ -98,14 +79,12 @@ std::unique_ptr<ElfSections> open_elf(Fd fd)
     return elf ? std::move(*elf) : nullptr;
 }
 
-DebugFile by_build_id(const ElfSections& image, const std::string& root)
+DebugFile by_build_id(const ElfSections& image, const std::string& folder)
 {
     std::vector<std::byte> id = image.build_id();
     if (id.size() < 2)
         return {};
-    std::string name = hex(id);
-    std::string path = root + std::string(debug_folder) + "/.build-id/" +
-                       name.substr(0, 2) + "/" + name.substr(2) + ".debug";
+    std::string path = build_id_path(folder, id);
     Fd fd = open_regular(path);
     if (!fd || same_file(fd.get(), image.fd()))
         return {};
@@ -125,12 +104,25 @@ DebugFile by_link(const ElfSections& image, const Link& link, const std::string&
 
 } // namespace
 
+std::string build_id_path(const std::string& folder, Bytes id)
+{
+    constexpr char digits[] = "0123456789abcdef";
+    std::string name;
+    for (std::byte b : id) {
+        name += digits[std::to_integer<unsigned>(b) >> 4];
+        name += digits[std::to_integer<unsigned>(b) & 15];
+    }
+    return folder + "/.build-id/" + name.substr(0, 2) + "/" + name.substr(2) + ".debug";
+}
+
 DebugFile find_debug_file(const ElfSections& image, const std::string& image_path,
                           const std::string& root)
 {
-    DebugFile found = by_build_id(image, "");
-    if (!found.elf && !root.empty())
-        found = by_build_id(image, root);
+    DebugFile found;
+    for (const std::string& under : {std::string(), root})
+        for (const std::string& folder : debug_folders())
+            if (!found.elf && (under.empty() || !root.empty()))
+                found = by_build_id(image, under + folder);
     std::size_t slash = image_path.rfind('/');
     if (found.elf || slash == std::string::npos)
         return found;
@@ -138,9 +130,10 @@ DebugFile find_debug_file(const ElfSections& image, const std::string& image_pat
     if (!link)
         return {};
     std::string folder = image_path.substr(0, slash);
-    std::string global =
-        std::string(debug_folder) + (folder[0] == '/' ? "" : "/") + folder;
-    for (const std::string& place : {folder, folder + "/.debug", global}) {
+    std::vector<std::string> places{folder, folder + "/.debug"};
+    for (const std::string& global : debug_folders())
+        places.push_back(global + (folder[0] == '/' ? "" : "/") + folder);
+    for (const std::string& place : places) {
         found = by_link(image, *link, root + place + "/" + link->name);
         if (found.elf)
             return found;

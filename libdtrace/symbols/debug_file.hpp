@@ -15,8 +15,11 @@ struct DebugFile {
     std::string path;
 };
 
-// By build id in /usr/lib/debug/.build-id, then by .gnu_debuglink beside the image, in
-// .debug beside it and in /usr/lib/debug, each below `root` too. A candidate is taken only
+// FOLDER/.build-id/NN/NNNN.debug. The id has two bytes or more.
+std::string build_id_path(const std::string& folder, Bytes id);
+
+// By build id in the .build-id of debug_folders(), then by .gnu_debuglink next to the image,
+// in .debug next to it and in debug_folders(), each below `root` too. A candidate is taken only
 // when its build id, or the link's CRC of its content, is right. Null elf: none.
 DebugFile find_debug_file(const ElfSections& image, const std::string& image_path,
                           const std::string& root);

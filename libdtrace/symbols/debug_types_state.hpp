@@ -5,6 +5,7 @@
 
 #include "base/fd.hpp"
 #include "libdtrace/symbols/class_passing.hpp"
+#include "libdtrace/symbols/debug_folders.hpp"
 #include "libdtrace/symbols/dwarf_entry.hpp"
 #include "libdtrace/symbols/dwarf_types.hpp"
 
@@ -50,7 +51,11 @@ struct DwarfTypes::State {
     Fd file;
     std::list<std::vector<char>> zero_ended;
     std::unique_ptr<Elf, End> elf;
+    // The file that .gnu_debugaltlink names. It outlives `dwarf`.
+    Fd alternate_file;
+    std::unique_ptr<Dwarf, End> alternate;
     std::unique_ptr<Dwarf, End> dwarf;
+    std::string path; // of the file
 
     std::vector<Dwarf_Die> entries; // by DebugRef - 1
     std::unordered_map<const void*, DebugRef> refs;
@@ -71,9 +76,10 @@ struct DwarfTypes::State {
 
     DebugRef ref(const Dwarf_Die& die);
     DebugRef type_of(Dwarf_Die* die);
-    // A split-off unit (.dwo) goes for the one that it is split off from. Type units that
-    // are split off too are not found: libdw reads one section of a kind.
-    template <class F> static void for_units(Dwarf* dwarf, F visit);
+    // Visits all units. A split-off unit (.dwo) replaces its skeleton, if its file may
+    // be opened (debug_folders.hpp). Split-off type units are not found: libdw reads
+    // one section of a kind.
+    template <class F> void for_units(Dwarf* from, F visit) const;
     void build_index();
     void index_entries(Dwarf_Die* parent, bool cxx, int depth);
     // The name leads to the entry, or to `what`.
@@ -90,13 +96,18 @@ struct DwarfTypes::State {
     bool member(Dwarf_Die* die, DebugType& into);
 };
 
-template <class F> void DwarfTypes::State::for_units(Dwarf* dwarf, F visit)
+template <class F> void DwarfTypes::State::for_units(Dwarf* from, F visit) const
 {
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die, split;
     std::uint8_t type = 0;
-    while (dwarf_get_units(dwarf, unit, &unit, nullptr, &type, &die, &split) == 0) {
-        bool elsewhere = type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid;
+    // libdw opens the file of a split unit only when that unit is requested.
+    while (dwarf_get_units(from, unit, &unit, nullptr, &type, &die, nullptr) == 0) {
+        const bool elsewhere =
+            type == DW_UT_skeleton && may_follow_split_unit(path, &die) &&
+            dwarf_cu_info(unit, nullptr, nullptr, nullptr, &split, nullptr, nullptr,
+                          nullptr) == 0 &&
+            dwarf_tag(&split) != DW_TAG_invalid;
         visit(elsewhere ? &split : &die);
     }
 }

@@ -6,6 +6,7 @@
 // has to stand in the mangled name too, because identifiers are spelled out there.
 #include "libdtrace/symbols/demangle.hpp"
 
+#include "base/printable.hpp"
 #include "libdtrace/symbols/glob.hpp"
 
 #include <algorithm>
@@ -254,21 +255,13 @@ bool NameMatcher::matches(std::string_view name) const
 std::string printable_name(std::string_view name, std::size_t max_bytes)
 {
     std::string out;
-    out.reserve(std::min(name.size(), max_bytes));
-    for (unsigned char c : name) {
-        if (out.size() >= max_bytes) {
-            out += "...";
-            break;
-        }
-        if (c >= 0x20 && c != 0x7f && c != '\\') {
-            out += static_cast<char>(c);
-            continue;
-        }
-        out += '\\';
-        out += static_cast<char>('0' + (c >> 6));
-        out += static_cast<char>('0' + ((c >> 3) & 7));
-        out += static_cast<char>('0' + (c & 7));
+    while (!name.empty() && out.size() < max_bytes) {
+        const std::size_t length = std::max<std::size_t>(utf8_length(name), 1);
+        append_printable(out, name.substr(0, length), Escaping::Names);
+        name.remove_prefix(length);
     }
+    if (!name.empty())
+        out += "...";
     return out;
 }
 

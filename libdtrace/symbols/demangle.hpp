@@ -47,7 +47,8 @@ private:
     mutable std::size_t demangled_bytes_ = 0;
 };
 
-// Control bytes, DEL and backslash as \ooo, cut after max_bytes with "...".
+// Returns the name as base/printable.hpp escapes names, truncated after max_bytes with
+// "...".
 std::string printable_name(std::string_view name, std::size_t max_bytes = 4096);
 
 } // namespace dt

@@ -2,11 +2,15 @@
 // DWARF through libdw: opening it, and functions by their address (DWARF 5, 3.3).
 #include "libdtrace/symbols/dwarf_types.hpp"
 
+#include "libdtrace/symbols/debug_folders.hpp"
 #include "libdtrace/symbols/debug_types_state.hpp"
+#include "libdtrace/symbols/demangle.hpp"
 #include "libdtrace/symbols/zero_ended.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <fcntl.h>
+#include <gelf.h>
 
 namespace dt {
 
@@ -18,6 +22,44 @@ static bool has_own_convention(int language)
            language == DW_LANG_Haskell || language == DW_LANG_D;
 }
 
+// Returns the size that a section in the older compressed form claims: "ZLIB", 8 bytes
+// big-endian.
+static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
+{
+    constexpr std::size_t header_bytes = 12;
+    Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr || data->d_size < header_bytes ||
+        std::memcmp(data->d_buf, "ZLIB", 4) != 0)
+        return 0;
+    std::uint64_t size = 0;
+    for (std::size_t i = 4; i < header_bytes; i++)
+        size = size << 8 | static_cast<const unsigned char*>(data->d_buf)[i];
+    return size;
+}
+
+// Checks the sizes that headers claim, because libdw and zlib allocate that much
+// memory.
+static Result<Ok> check_debug_bytes(Elf* elf)
+{
+    constexpr std::uint64_t largest = std::uint64_t{4} << 30;
+    std::uint64_t n_bytes = 0;
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+        GElf_Shdr header;
+        GElf_Chdr packed;
+        if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS ||
+            (header.sh_flags & SHF_ALLOC) != 0)
+            continue;
+        const bool is_packed = (header.sh_flags & SHF_COMPRESSED) != 0 &&
+                               gelf_getchdr(section, &packed) != nullptr;
+        std::uint64_t own = is_packed ? packed.ch_size : header.sh_size;
+        if (header.sh_size <= largest)
+            own = std::max(own, gnu_packed_bytes(section));
+        if (own > largest || (n_bytes += own) > largest)
+            return Error{Code::limit, "debug data: more than 4 GiB of it"};
+    }
+    return Ok{};
+}
+
 Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
 {
     auto state = std::make_unique<State>();
@@ -26,6 +68,9 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
         return errno_error("open debug data");
     elf_version(EV_CURRENT);
     state->elf.reset(elf_begin(state->file.get(), ELF_C_READ, nullptr));
+    state->path = path_of(state->file);
+    if (auto small = check_debug_bytes(state->elf.get()); !small)
+        return small.error();
     state->zero_ended = end_debug_sections_with_zero(state->elf.get());
     state->dwarf.reset(dwarf_begin_elf(state->elf.get(), DWARF_C_READ, nullptr));
     if (!state->dwarf) {
@@ -34,6 +79,22 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
         return Error{
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
+    }
+    // Without this libdw would look for one itself, in any folder.
+    AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
+    if (alternate.wanted) {
+        state->alternate_file = std::move(alternate.file);
+        if (state->alternate_file)
+            state->alternate.reset(
+                dwarf_begin(state->alternate_file.get(), DWARF_C_READ));
+        if (!state->alternate)
+            return Error{Code::unsupported,
+                         "debug data: a part of it is in " +
+                             printable_name(alternate.name) +
+                             ", which is not found in /usr/lib/debug or a folder of "
+                             "-x debugdir",
+                         0};
+        dwarf_setalt(state->dwarf.get(), state->alternate.get());
     }
     return std::unique_ptr<DebugTypes>(new DwarfTypes(std::move(state)));
 }

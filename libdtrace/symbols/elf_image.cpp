@@ -5,6 +5,7 @@
 // lies whole in one of them; a larger range gets a buffer of its own.
 #include "libdtrace/symbols/elf_image.hpp"
 
+#include "base/regular_file.hpp"
 #include "libdtrace/symbols/data_symbols.hpp"
 #include "libdtrace/symbols/debug_file.hpp"
 #include "libdtrace/symbols/dwarf_types.hpp"
@@ -19,7 +20,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <deque>
-#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <map>
 #include <mutex>
 
@@ -65,10 +67,17 @@ struct ElfImage::State {
 
 Result<std::shared_ptr<ElfImage>> ElfImage::open(const std::string& path)
 {
-    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd)
+    Fd fd = open_regular(path);
+    if (fd)
+        return open(std::move(fd), path);
+    struct stat is {};
+    if (::stat(path.c_str(), &is) != 0)
         return errno_error("open " + path);
-    return open(std::move(fd), path);
+    if (!S_ISREG(is.st_mode))
+        return Error{Code::invalid, "open " + path + ": not a regular file"};
+    if (::access(path.c_str(), R_OK) != 0)
+        return errno_error("open " + path);
+    return Error{Code::limit, "open " + path + ": the file is too large"};
 }
 
 Result<std::shared_ptr<ElfImage>> ElfImage::open(Fd fd, std::string path,

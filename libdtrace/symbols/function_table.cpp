@@ -29,7 +29,8 @@ std::size_t underscores(std::string_view name)
 bool preferred(const FunctionName& a, const FunctionName& b)
 {
     auto key = [](const FunctionName& n) {
-        return std::tuple(n.indirect, n.binding, underscores(n.text), n.text.size());
+        return std::tuple(n.indirect, n.binding == Binding::local, underscores(n.text),
+                          n.binding, n.text.size());
     };
     auto ka = key(a), kb = key(b);
     return ka != kb ? ka < kb : a.text < b.text;

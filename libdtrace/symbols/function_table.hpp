@@ -4,8 +4,9 @@
 //
 // A function is an address range; names that share the start address are aliases of one
 // function. The preferred name is the one shown (probefunc, stacks): by type (a plain
-// function before an indirect one), binding (global, weak, local), fewer leading
-// underscores, shorter, then by alphabet. A lookup by name finds every alias.
+// function before an indirect one), binding (global and weak before local), fewer leading
+// underscores (strdup, which is weak, before __strdup), global before weak, shorter, then by
+// alphabet. A lookup by name finds every alias.
 //
 // A stripped image's functions that only .eh_frame knows are there too, named
 // fde.ADDRESS: probes can be asked of them, but symbol lookups pass them over.

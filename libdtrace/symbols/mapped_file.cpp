@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // From a line of /proc/PID/maps to the bytes behind it.
 //
-//   map_files/B-E   the kernel's handle on the very file; root only
-//   exe             the same, for the main program
-//   root/PATH, PATH a guess by name: believed when device and inode agree, or when the
-//                   page that holds the ELF header (and the build id) is the same in the
-//                   file and in the target's memory
+//   open_mapped()   the file itself (base/regular_file.hpp)
+//   exe, root/PATH, PATH
+//                   a guess by name: believed when the page that holds the ELF header (and
+//                   the build id) is the same in the file and in the target's memory
 //   fd/N            a file that has no name any more, or never had one (memfd_create(2)),
 //                   while the target has it open
 //   memory          the segments themselves, laid out as a file. Section headers that the
@@ -20,11 +19,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace dt {
@@ -37,22 +33,6 @@ constexpr std::size_t max_descriptors = 4096; // that are looked at for a mapped
 std::string proc(pid_t pid, std::string_view entry)
 {
     return "/proc/" + std::to_string(pid) + "/" + std::string(entry);
-}
-
-// Looks before it opens: opening a device can have side effects.
-Fd open_regular(const std::string& path)
-{
-    struct stat st;
-    if (::stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode))
-        return {};
-    return Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-}
-
-bool same_file(const Fd& fd, const FileId& file)
-{
-    struct stat st;
-    return ::fstat(fd.get(), &st) == 0 && st.st_ino == file.inode &&
-           major(st.st_dev) == file.major && minor(st.st_dev) == file.minor;
 }
 
 class TargetMemory {
@@ -125,7 +105,7 @@ Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
         if (std::filesystem::read_symlink(at->path(), unreadable).native() != link)
             continue;
         Fd fd = open_regular(at->path());
-        if (fd && same_file(fd, mapping.file))
+        if (fd && is_mapped_as(fd, mapped_name(pid, mapping)))
             return fd;
     }
     return {};
@@ -161,15 +141,6 @@ void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
         entry->d_un.d_ptr -= bias;
         std::memcpy(file.data() + at, &*entry, sizeof(*entry));
     }
-}
-
-std::string map_files_entry(const Mapping& mapping)
-{
-    std::array<char, 64> name{};
-    std::snprintf(name.data(), name.size(), "map_files/%llx-%llx",
-                  static_cast<unsigned long long>(mapping.begin.value),
-                  static_cast<unsigned long long>(mapping.end.value));
-    return name.data();
 }
 
 } // namespace
@@ -240,13 +211,13 @@ Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps&
             mapping.path);
     }
     std::string root = proc(pid, "root");
-    if (Fd fd = open_regular(proc(pid, map_files_entry(mapping))))
+    if (Fd fd = open_mapped(mapped_name(pid, mapping)))
         return cache.open(std::move(fd), mapping.path, root);
     const Mapping* first = first_mapping(maps, mapping);
     for (const std::string& path :
          {proc(pid, "exe"), root + mapping.path, mapping.path}) {
         Fd fd = open_regular(path);
-        if (fd && (same_file(fd, mapping.file) || same_first_page(fd, memory, first)))
+        if (fd && same_first_page(fd, memory, first))
             return cache.open(std::move(fd), mapping.path, root);
     }
     if (mapping.deleted)

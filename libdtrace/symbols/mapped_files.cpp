@@ -32,14 +32,7 @@ std::string MappedFiles::root_path(const Mapping& mapping) const
 
 Fd MappedFiles::take(const Mapping& mapping) const
 {
-    constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-    if (Fd fd(::open(range_path(mapping).c_str(), flags)); fd)
-        return fd;
-    Fd fd(::open(root_path(mapping).c_str(), flags));
-    struct stat is {};
-    if (fd && ::fstat(fd.get(), &is) == 0 && is.st_ino == mapping.file.inode)
-        return fd;
-    return {};
+    return open_mapped(mapped_name(pid_, mapping));
 }
 
 std::optional<FileVersion> MappedFiles::version(const Mapping& mapping) const

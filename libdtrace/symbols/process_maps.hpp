@@ -8,6 +8,7 @@
 // says that the mark was there.
 #pragma once
 
+#include "base/regular_file.hpp"
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
 
@@ -40,6 +41,18 @@ struct Mapping {
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
     bool is_file() const { return !path.empty() && path[0] == '/' && file.inode != 0; }
 };
+
+// Converts a mapping to the form in which base/regular_file.hpp names its file.
+inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
+{
+    return {pid,
+            mapping.begin,
+            mapping.end,
+            mapping.file.major,
+            mapping.file.minor,
+            mapping.file.inode,
+            mapping.path};
+}
 
 class ProcessMaps {
 public:

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <span>
 #include <tuple>
@@ -39,7 +40,24 @@ bool is_nop(std::span<const std::byte> text)
            (byte(at) == 0x90 || (byte(at) == 0x0f && byte(at + 1) == 0x1f));
 }
 
-// A note that lies about its place would have an instruction cut in two.
+// The second nop of dtrace/sdt.h. Its remaining bytes are a nop, too, if its first
+// bytes are cut off.
+constexpr std::array<unsigned char, 10> nop_10 = {0x66, 0x2e, 0x0f, 0x1f, 0x84,
+                                                  0,    0,    0,    0,    0};
+
+bool is_inside_nop_10(const ElfImage& image, std::uint64_t at)
+{
+    for (std::size_t inside : {1, 2}) {
+        std::array<std::byte, nop_10.size()> bytes{};
+        if (image.read(at - inside, bytes) &&
+            std::memcmp(bytes.data(), nop_10.data(), nop_10.size()) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Returns whether the note's address is a nop. With a wrong address, a patch would cut
+// an instruction in two.
 bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
 {
     std::array<std::byte, 15> bytes{};
@@ -47,7 +65,7 @@ bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
     return at < text.addr + text.file_bytes &&
            image.read(at, std::span(bytes).first(std::min<std::size_t>(
                               bytes.size(), static_cast<std::size_t>(left)))) &&
-           is_nop(bytes);
+           is_nop(bytes) && !is_inside_nop_10(image, at);
 }
 
 // As -l shows it: text that no symbol covers has no name.

@@ -291,7 +291,9 @@ Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
         static_cast<const dt_clause*>(dt_at(base, arena->clauses.at))[clause];
     if (arena->options[DTRACEOPT_cpu] != DT_OPT_UNSET)
         return refuse("only one CPU is traced");
-    if ((c.flags & ~std::uint32_t{DT_CLAUSE_RECORDS | DT_CLAUSE_COUNTS}) != 0)
+    constexpr std::uint32_t known =
+        DT_CLAUSE_RECORDS | DT_CLAUSE_COUNTS | DT_CLAUSE_IN_TARGETS;
+    if ((c.flags & ~known) != 0)
         return refuse("it speculates, exits or is destructive");
     ClausePlan plan;
     plan.arena = base;

@@ -12,13 +12,18 @@
 #define CONSTANT(name)                                                         \
 	__asm__ volatile("\n@@ #define ASM_" #name " %c0" ::"i"(name))
 
+#define SIZE(name, type)                                                       \
+	__asm__ volatile("\n@@ #define " #name " %c0" ::"i"(sizeof(struct type)))
+
 void dt_rt_offsets(void);
 void dt_rt_offsets(void)
 {
 	CONSTANT(DT_RT_CONFIG);
+	CONSTANT(DT_RT_LIVE);
 	CONSTANT(DT_RT_STACK_BYTES);
 	CONSTANT(DT_RT_GATE);
 	CONSTANT(DT_RT_NOTES_BYTES);
+	CONSTANT(DT_RT_NOTES_HOLDER);
 	CONSTANT(DT_ACTIVITY_ACTIVE);
 	OFFSET(CONFIG_ARENA, dt_rt_config, arena);
 	OFFSET(CONFIG_SHARDS, dt_rt_config, shards);
@@ -27,7 +32,6 @@ void dt_rt_offsets(void)
 	OFFSET(CONFIG_N_SHARDS, dt_rt_config, n_shards);
 	OFFSET(CONFIG_PID, dt_rt_config, pid);
 	OFFSET(CONFIG_CPU_METHOD, dt_rt_config, cpu_method);
-	OFFSET(CONFIG_ENABLED, dt_rt_config, enabled);
 	OFFSET(CONFIG_ALIVE, dt_rt_config, alive);
 	OFFSET(CONFIG_GATHER, dt_rt_config, gather);
 	OFFSET(CONFIG_MASKED_TID, dt_rt_config, masked_tid);
@@ -47,6 +51,7 @@ void dt_rt_offsets(void)
 	OFFSET(FRAME_BACK, dt_rt_frame, back);
 	OFFSET(FRAME_LOCK, dt_rt_frame, lock);
 	OFFSET(FRAME_USER_RSP, dt_rt_frame, user_rsp);
+	SIZE(FRAME_BYTES, dt_rt_frame);
 	OFFSET(ARENA_SESSION, dt_arena, session);
 	OFFSET(SESSION_ACTIVITY, dt_session, activity);
 	OFFSET(SESSION_NOSHARD, dt_session, drops[DTRACEDROP_NOSHARD]);

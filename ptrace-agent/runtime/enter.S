@@ -68,7 +68,7 @@ dt_rt_enter:
 	lea	(, %rbx, 8), %rax
 	lea	CONFIG(CONFIG_SITES), %rcx
 	lea	(%rcx, %rax, 8), %rax		/* the site */
-	mov	CONFIG(CONFIG_ENABLED), %ecx
+	mov	dt_rt_image + ASM_DT_RT_LIVE(%rip), %ecx
 	jrcxz	dt_rt_skip
 	jmp	*SITE_CODE(%rax)
 
@@ -109,12 +109,24 @@ dt_rt_generic:
 	cmp	CONFIG(CONFIG_N_SHARDS), %ecx
 	jae	.Lsubtract_again
 
-	/* %ecx: the shard, %rbx: its lock, held */
+	/*
+	 * %ecx is the shard, whose lock is held. Any target of the session can write
+	 * to that lock, and if one clears it, two of our threads could use one stack.
+	 * So the stack has a word of its own, which only this process maps. A forked
+	 * child finds its parent's pid in some of these words; these count as free.
+	 */
 .Lheld:
 	mov	%ecx, %eax
 	shl	$15, %rax
 	add	CONFIG(CONFIG_STACKS), %rax
 	add	$ASM_DT_RT_STACK_BYTES - ASM_DT_RT_NOTES_BYTES, %rax
+	mov	CONFIG(CONFIG_PID), %ebx
+	xchg	%ebx, ASM_DT_RT_NOTES_HOLDER(%rax)
+	cmp	CONFIG(CONFIG_PID), %ebx
+	je	.Lstack_in_use
+	mov	%rcx, %rbx
+	imul	CONFIG(CONFIG_SHARD_BYTES), %rbx
+	add	CONFIG(CONFIG_SHARDS), %rbx	/* the lock */
 	xchg	%rax, %rsp
 	sub	$8, %rsp
 	mov	%ecx, (%rsp)			/* shard */
@@ -164,7 +176,9 @@ dt_rt_frame_begin:
 	mov	FRAME_LOCK(%rsp), %rcx
 	mov	FRAME_BACK(%rsp), %rbx
 dt_rt_leave_begin:
+	lea	FRAME_BYTES + ASM_DT_RT_NOTES_HOLDER(%rsp), %rax
 	mov	FRAME_USER_RSP(%rsp), %rsp
+	movl	$0, (%rax)
 	movl	$0, (%rcx)
 	/* %rbx: where to go; on the stack flags, %rax, %rcx */
 .Lleave:
@@ -287,6 +301,11 @@ dt_rt_conditions:
 	j\cc	dt_rt_generic
 	jmp	dt_rt_skip
 	.endr
+
+	/* Another target cleared the lock. It is held again now: try the next shard. */
+.Lstack_in_use:
+	mov	%cl, 3(%rsp)
+	jmp	.Lbusy
 
 	/* The first choice is held: the others, in order, from the byte over the flags. */
 .Lsearch:

@@ -20,7 +20,8 @@ static int dt_rt_arg(struct dt_host *host, dt_u32 n, dt_u64 *value, dt_u64 *bad)
 		return dt_rt_static_arg(run, n, value, bad);
 	/* From arg6 on they stand behind the return address. A return has two.
 	 */
-	if (run->firing->kind != DT_RT_RETURN && n >= 6 &&
+	if (run->firing->kind != DT_RT_RETURN &&
+	    run->firing->kind != DT_RT_JUMP_OUT && n >= 6 &&
 	    dt_rt_load(host, run->frame->rsp + 8 * (n - 5), value, 8, bad) != 0)
 		*value = 0;
 	return 0;

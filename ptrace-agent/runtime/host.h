@@ -36,12 +36,17 @@ struct dt_rt_noted_stack {
  */
 struct dt_rt_notes {
 	dt_u64 ready; /* the image's address */
+	dt_u32 holder; /* enter.S */
+	dt_u32 pad;
 	dt_u32 range; /* where the last load was found */
 	dt_u32 thread; /* and the last thread */
 	struct dt_host_ops ops;
 	struct dt_rt_noted_stack stacks[DT_RT_NOTED_STACKS];
 };
 DT_STATIC_ASSERT(sizeof(struct dt_rt_notes) <= DT_RT_NOTES_BYTES, "notes fit");
+DT_STATIC_ASSERT(__builtin_offsetof(struct dt_rt_notes, holder) ==
+			 DT_RT_NOTES_HOLDER,
+		 "enter.S finds it");
 
 /* A site's firings on one thread. host is first: an operation gets to the rest.
  */
@@ -90,6 +95,7 @@ void dt_rt_identify(struct dt_host *host);
 /* --- operands.c --- */
 /* Argument n of the static probe that fires: 0, or -1 and *bad. */
 int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad);
+int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset);
 
 /* --- clock.c --- */
 dt_u64 dt_rt_timestamp(struct dt_host *host);

@@ -2,6 +2,7 @@
 /*
  * Arguments of static probes, each read when D asks for it: from the registers of
  * the frame, from vector registers, which nothing here has changed, or from memory.
+ * The destination of an indirect jump is read in the same way.
  */
 #include "ptrace-agent/runtime/host.h"
 #include "ptrace-agent/runtime/operands.h"
@@ -84,4 +85,24 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 	}
 	*value = dt_rt_operand_value(o, bits);
 	return 0;
+}
+
+/*
+ * Returns whether the indirect jump that is about to run leads out of all parts of its
+ * function. *offset is the distance of the jump from the function's entry. If the
+ * destination cannot be read the result is 0: the jump faults.
+ */
+int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset)
+{
+	dt_u64 list = run->firing->arg0, to, bad;
+	const struct dt_rt_operand *o = &dt_rt_config.operands[(dt_u32)list];
+
+	if (dt_rt_static_arg(run, 0, &to, &bad) != 0)
+		return 0;
+	for (dt_u32 n = 1; n + 1 < list >> 32; n += 2)
+		if (to - (dt_u64)o[n].value <
+		    (dt_u64)o[n + 1].value - (dt_u64)o[n].value)
+			return 0;
+	*offset = run->site->at - (dt_u64)o[1].value;
+	return 1;
 }

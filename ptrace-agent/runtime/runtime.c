@@ -37,8 +37,16 @@ static void dt_rt_fire_one(struct dt_rt_run *run,
 	dt_u64 args[6];
 
 	run->firing = firing;
-	if (DT_UNLIKELY(firing->kind == DT_RT_LIBRARIES)) {
-		dt_rt_ask(run, DT_RT_UP_LIBRARIES, 0, 0, 0, &args[0]);
+	if (DT_UNLIKELY(firing->kind >= DT_RT_LIBRARIES)) {
+		if (firing->kind == DT_RT_LIBRARIES) {
+			dt_rt_ask(run, DT_RT_UP_LIBRARIES, 0, 0, 0, &args[0]);
+			return;
+		}
+		if (!dt_rt_jumps_out(run, &args[0]))
+			return;
+		args[1] = f->rax;
+		dt_fire_held(&run->host, firing->probe, run->site->from, args,
+			     2);
 		return;
 	}
 	if (firing->kind == DT_RT_RETURN) {

@@ -10,6 +10,13 @@
  * Between image and compiled code, at DT_RT_RAISED, is what nobody here reads: a list of
  * what the agent changed in the program's data, for whoever comes when it is dead.
  *
+ * Before that list, at DT_RT_LIVE, is a page of private memory with one word, which
+ * the agent writes. Sites fire while it is not 0. In a forked child the kernel makes
+ * it a page of zeros (MADV_WIPEONFORK) and removes the arena and the stacks
+ * (MADV_DONTFORK): the child may give up its rights, and the agent may not know of it.
+ * If the agent knew of the child, it removed the jumps there. A jump that is still in
+ * the child fires nothing.
+ *
  * They stand at fixed distances, so that the image needs no relocation and
  * finds the config by its own pc. The arena is mapped elsewhere; the config says
  * where. A site's trampoline stands near the module that it patches:
@@ -23,7 +30,8 @@
  *          ...                    the moved instructions
  *
  * dt_rt_enter pushes three more words on the target's stack (so that 160 bytes
- * are used there, the red zone included), takes a shard, goes to the shard's stack,
+ * are used there, the red zone included), takes a shard by the lock that all targets
+ * share and its stack by a word that this process alone can write, goes to that stack,
  * builds a struct dt_rt_frame there and calls dt_rt_fire(). It releases the
  * shard when it is back on the target's stack, then jumps to frame->back. When no shard is free
  * it counts NOSHARD and goes to the tail at once.
@@ -69,6 +77,7 @@
 #include "dif/types.h"
 
 #define DT_RT_MAGIC 0x31545254444c4344ull
+#define DT_RT_LIVE 0x5f000ull	/* from the image base */
 #define DT_RT_RAISED 0x60000ull /* from the image base */
 #define DT_RT_CODE 0x80000ull     /* from the image base */
 #define DT_RT_CODE_BYTES 0x80000ull
@@ -134,6 +143,7 @@ enum dt_rt_kind {
 	DT_RT_OFFSET,
 	DT_RT_STATIC, /* a probe that the program's author put there */
 	DT_RT_LIBRARIES,
+	DT_RT_JUMP_OUT, /* an indirect jump, which is a return if it leaves the function */
 };
 
 struct dt_rt_firing {
@@ -141,7 +151,9 @@ struct dt_rt_firing {
 	dt_u32 kind; /* enum dt_rt_kind */
 	/*
 	 * Of DT_RT_RETURN: the offset in the function. Of DT_RT_STATIC: the number of
-	 * its first operand, and << 32 of how many.
+	 * its first operand, and << 32 of how many. DT_RT_JUMP_OUT has operands too:
+	 * the destination, then two constants for each part of the function, its first
+	 * address and its end. The first part begins with the function's entry.
 	 */
 	dt_u64 arg0;
 };
@@ -270,6 +282,11 @@ enum dt_rt_cpu { DT_RT_CPU_RDPID, DT_RT_CPU_LSL };
 enum dt_rt_fs { DT_RT_FS_RDFSBASE, DT_RT_FS_CALL };
 
 struct dt_rt_config {
+	/*
+	 * The agent's robust futex word: FUTEX_OWNER_DIED after the agent has died. It
+	 * has a page to itself, which the kernel writes while the agent dies.
+	 */
+	dt_u32 alive, alive_pad[1023];
 	dt_u64 magic;
 	dt_u64 arena;	      /* where the target has it mapped */
 	dt_u64 shards;	      /* address of the first struct dt_shard */
@@ -280,10 +297,9 @@ struct dt_rt_config {
 	dt_u32 cpu_method;    /* enum dt_rt_cpu */
 	dt_u32 fs_method;     /* enum dt_rt_fs */
 	dt_u32 may_call;      /* 1: no seccomp filter, system calls are allowed */
-	dt_u32 enabled;	      /* 0: fire nothing (detaching, or a forked child) */
-	dt_u32 alive;	      /* the agent's robust futex word: FUTEX_OWNER_DIED when it died */
+	dt_u32 call_pad;
 	dt_u32 errno_known;
-	dt_u64 robust_next;   /* the agent's: its list of such words */
+	dt_u32 errno_pad;
 	dt_s64 errno_offset;  /* from fs_base */
 	/*
 	 * 1: every thread has its struct rseq where compiled code looks for it, and
@@ -332,6 +348,8 @@ struct dt_rt_frame {
  * only hints and addresses in the image that it computed itself.
  */
 #define DT_RT_NOTES_BYTES 4096
+/* In these notes: the pid of the process whose thread uses the stack, or 0. */
+#define DT_RT_NOTES_HOLDER 8
 /* The frame of a thread that runs on the stack whose lowest byte is at stack. */
 #define DT_RT_FRAME_AT(stack)                                                  \
 	((stack) + DT_RT_STACK_BYTES - DT_RT_NOTES_BYTES -                     \

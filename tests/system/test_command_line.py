@@ -107,6 +107,61 @@ def several_programs_are_enabled_in_order(t):
                  "-n", 'BEGIN { printf("three"); exit(0); }')
     equal((done.returncode, done.stdout), (0, "one two three\n"), done.stderr)
 
+def a_command_is_split_as_a_shell_splits_it(t):
+    printer = "/usr/bin/printf '[%s]' "
+    for text, words in (("one two", ["one", "two"]),
+                        (r"""'a b' "c d" e\ f""", ["a b", "c d", "e f"]),
+                        (r"""a'b c'"d e"f\ g""", ["ab cd ef g"]),
+                        (r"""'\n' "\n" "\"" "\\" "\$x" \'""", [r"\n", r"\n", '"', "\\", "$x", "'"]),
+                        (r"""'' "" x""", ["", "", "x"]),
+                        (r"""$HOME * ~ `x` | ; & > #""", "$HOME * ~ `x` | ; & > #".split()),
+                        ("one\\\ntwo 'a\nb'\tc\nd", ["onetwo", "a\nb", "c", "d"])):
+        done = t.run("-qn", "BEGIN { }", "-c", printer + text)
+        equal((done.returncode, done.stdout.rstrip("\n")), (0, "".join(f"[{w}]" for w in words)), done.stderr)
+
+def a_command_with_an_open_quote_is_refused(t):
+    for text, why in (("echo 'a b", "the ' at character 6 has no closing '"),
+                      ('echo "a b\\"', 'the " at character 6 has no closing "'),
+                      ("echo a\\", "it ends in a backslash"),
+                      ("  ", "-c needs a command")):
+        fails_with(t.run("-qn", "BEGIN { }", "-c", text), "failed to create process: ", why)
+
+def lists_refuse_too_many_fields(t):
+    done = t.run("-l", "-m", ":genunix::")
+    equal((done.returncode, done.stdout), (1, ""), done.stderr)
+    contains(done.stderr, 'invalid probe description ":genunix::": Overspecified probe description')
+    done = t.run("-l", "-f", "::main")
+    equal(done.returncode, 0, done.stderr)
+    contains(done.stderr, "failed to match ::main:: No probe matches description")
+
+def a_probe_id_is_taken_where_a_name_is_alone(t):
+    equal(t.run("-n", "1 { exit(0); }").returncode, 0, "-n 1")
+    for flag, what in (("-P", "providers"), ("-m", "modules"), ("-f", "functions")):
+        done = t.run("-xerrtags", flag, "1")
+        equal(done.returncode, 1, flag)
+        contains(done.stderr, f"[D_PDESC_INVAL] probe identifier 1 not permitted when specifying {what}")
+
+def compiling_nothing_is_no_error(t):
+    done = t.run("-e")
+    equal((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+def programs_of_32_bits_are_refused_in_one_line(t):
+    done = t.run("-32", "-n", "BEGIN { exit(0); }")
+    equal((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+    contains(done.stderr, "32-bit programs cannot be traced")
+
+def the_report_of_v_names_the_program_without_quotes(t):
+    done = t.run("-ev", "-n", "BEGIN { exit(0); }")
+    contains(done.stderr, "Stability attributes for description BEGIN { exit(0); }:\n")
+
+def stdc_is_as_the_dialect_says(t):
+    path = t.scratch / "stdc.d"
+    path.write_text("#ifdef __STDC__\nBEGIN { trace(__STDC__); exit(0); }\n"
+                    "#else\nBEGIN { trace(\"none\"); exit(0); }\n#endif\n")
+    for dialect, value in (("a", "0"), ("c", "1"), ("s", "none"), ("t", "0")):
+        done = t.run("-Cq", "-X", dialect, "-s", str(path))
+        equal((done.stdout.strip(), done.stderr), (value, ""), dialect)
+
 TESTS = tests_in(globals())
 
 if __name__ == "__main__":

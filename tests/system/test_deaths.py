@@ -56,15 +56,17 @@ def agent_of(dtrace):
             return int(folder.name)
     return 0
 
-def kill_at_random_moments(t, victims, work=WORK, probes=PROBES):
+def kill_at_random_moments(t, victims, work=WORK, probes=PROBES, flags=()):
     need("python3")
     command = ["python3", "-c", work]
     right = subprocess.run(command, capture_output=True, text=True).stdout
-    rounds = 1000 if t.long else 20
+    rounds = 1000 if t.long else 8 if flags else 20
     n_agents = 0
     for round in range(rounds):
         with held(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)) as target, \
-             held(t.start("-Zqn", probes, "-p", str(target.pid))) as dtrace:
+             held(t.start("-Zqn", probes, *flags, "-p", str(target.pid))) as dtrace:
+            if flags: # what stays traced by breakpoints is slow
+                wait_until(lambda: agent_of(dtrace) or target.poll() is not None, what="the agent")
             time.sleep(0.02 + random.random() * 0.2)
             agent = agent_of(dtrace) if "agent" in victims else 0
             if "dtrace" in victims:
@@ -88,6 +90,18 @@ def killing_the_agent_harms_no_target(t):
 
 def killing_both_harms_no_target(t):
     kill_at_random_moments(t, ("agent", "dtrace"))
+
+# Functions that no thread calls while it blocks SIGTRAP. Four threads call them all the time.
+BREAKPOINTS = ("pid$target:libc.so.6:malloc:entry,pid$target:libc.so.6:malloc:return,pid$target:libc.so.6:free:,"
+               "pid$target:a.out:PyLong_From*:entry,pid$target:a.out:PyLong_From*:return,"
+               "pid$target:a.out:PyUnicode_*:entry { @[probefunc] = count(); }")
+
+def killing_the_agent_while_breakpoints_stand_harms_no_target(t):
+    """The target restores its text by itself, and goes on in the middle of a hit."""
+    kill_at_random_moments(t, ("agent",), probes=BREAKPOINTS, flags=("-x", "mechanism=int3"))
+
+def killing_the_agent_while_breakpoints_stand_leaves_signals_and_traps_to_the_program(t):
+    kill_at_random_moments(t, ("agent",), STORM, BREAKPOINTS, ("-x", "mechanism=int3"))
 
 def killing_the_agent_in_a_storm_of_signals_harms_no_target(t):
     kill_at_random_moments(t, ("agent",), STORM, QUESTIONS)
@@ -116,7 +130,9 @@ def killing_the_agent_before_a_library_comes_harms_no_target(t):
 
 TESTS = [killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
          killing_the_agent_before_a_library_comes_harms_no_target,
-         killing_the_agent_in_a_storm_of_signals_harms_no_target]
+         killing_the_agent_in_a_storm_of_signals_harms_no_target,
+         killing_the_agent_while_breakpoints_stand_harms_no_target,
+         killing_the_agent_while_breakpoints_stand_leaves_signals_and_traps_to_the_program]
 
 if __name__ == "__main__":
     main(TESTS)

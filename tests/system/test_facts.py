@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a probe knows of where it fires: arguments, stacks, symbols, ids, times."""
-import re, time
+import pathlib, re, subprocess, time
 
 from harness import *
 from traced import *
@@ -167,6 +167,49 @@ def times_go_forward(t):
         raise AssertionError(f"walltimestamp {rows[0][2]}, now {time.time_ns()}")
     if rows[-1][1] - rows[0][1] > rows[-1][0] - rows[0][0]:
         raise AssertionError("vtimestamp advanced faster than timestamp")
+
+WAITS = r"""
+#include <stdio.h>
+#include <sys/resource.h>
+__attribute__((noinline)) int work(int x) { __asm__ volatile(""); return x + 1; }
+int main(void)
+{
+    struct rusage before, after;
+    int sum = 0;
+    for (int i = 0; i < 100; i++)
+        sum += work(i);
+    getrusage(RUSAGE_SELF, &before);
+    for (int i = 0; i < 20000; i++)
+        sum += work(i);
+    getrusage(RUSAGE_SELF, &after);
+    printf("waited %ld\n", after.ru_nvcsw - before.ru_nvcsw);
+    return sum == 0;
+}
+"""
+SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+def time_is_not_asked_from_the_agent_on_a_virtual_machine(t):
+    need("gcc", "unshare")
+    (t.scratch / "waits.c").write_text(WAITS)
+    subprocess.run(["gcc", "-O1", "-o", "waits", "waits.c"], cwd=t.scratch, check=True)
+    name = pathlib.Path(SOURCE).read_text().strip()
+    if name not in ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "xen"):
+        raise Skip(f"the clock source is {name}")
+    for pretended in ("kvm-clock", "one of later kernels"):
+        fake = t.scratch / "current_clocksource"
+        fake.write_text(pretended + "\n")
+        done = subprocess.run(["unshare", "-m", "sh", "-c", f"mount --bind {fake} {SOURCE} && exec \"$@\"", "sh",
+                               t.dtrace, "-qn", "pid$target:a.out:work:entry { @ = max(timestamp); @n = count(); }",
+                               "-x", "debug", "-c", str(t.scratch / "waits")],
+                              capture_output=True, text=True, timeout=60)
+        if "unshare failed" in done.stderr or "permission denied" in done.stderr:
+            raise Skip("no mount namespace can be made here")
+        equal(done.returncode, 0, done.stderr)
+        # Each upcall to the agent makes the thread wait.
+        waited = int(re.search(r"waited (\d+)", done.stdout).group(1))
+        if waited > 2000:
+            raise AssertionError(f"{waited} waits for 20,000 times, the clock source is {pretended}")
+        contains(done.stderr, f"the clock source is {pretended.split()[0]}")
 
 TESTS = tests_in(globals())
 

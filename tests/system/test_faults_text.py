@@ -68,8 +68,8 @@ def code_that_is_no_programs_own_may_be_probed(t):
     command = f"{t.victim('edges')} 100 {t.victim('local.so')}"
     want = subprocess.run(command.split(), capture_output=True, text=True).stdout
     contains(want, "back 0 odd 0 whole 100 sum ")
-    for probes, function in (("pid$target:linux-vdso.so.1::entry,pid$target:linux-vdso.so.1::return ", "__vdso_clock_gettime"),
-                             ("pid$target:linux-vdso.so.1:: ", "__vdso_clock_gettime"),
+    for probes, function in (("pid$target:linux-vdso.so.1::entry,pid$target:linux-vdso.so.1::return ", "clock_gettime"),
+                             ("pid$target:linux-vdso.so.1:: ", "clock_gettime"),
                              ("pid$target:ld-linux-x86-64.so.2:_dl_fixup:,pid$target:ld-linux-x86-64.so.2:_dl_tls*:,"
                               "pid$target:ld-linux-x86-64.so.2:_dl_runtime_resolve*: ", "_dl_fixup"),
                              (ENTRIES, "_dl_fixup")):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""-x follow=fork: forked children have the probes of their parents."""
+"""-x follow: forked children have the probes of their parents, and a command those of the
+programs that its own process executes."""
 import re, signal, subprocess, time
 
 from harness import *
@@ -109,7 +110,61 @@ def a_followed_child_outlives_dtrace_unharmed(t):
             wait_until(lambda: not is_alive(daemon), what="its end")
             dtrace.wait(timeout=20)
 
+SPIN_CALLS = "pid$target:spin:work:entry { @ = count(); }"
+
+def wrapper_of(t, command, body="exec {}"):
+    """A shell script that ends in an exec, as pyenv's and nvm's wrappers do."""
+    path = t.scratch / "wrapper"
+    path.write_text("#!/bin/sh\n" + body.format(command) + "\n")
+    path.chmod(0o755)
+    return str(path)
+
+def a_command_is_traced_through_its_wrapper(t):
+    command = wrapper_of(t, t.victim("spin") + " 30 2")
+    for mechanism in MECHANISMS:
+        done = good(t.run("-Zqn", SPIN_CALLS, "-x", f"mechanism={mechanism}", "-c", command))
+        equal(done.stdout.split()[-1], "60", mechanism + ": " + done.stderr)
+        equal(done.stderr, "", mechanism)
+    done = good(t.run("-qn", "pid$target:libc.so.6:exit:entry { @[execname] = count(); }", "-c",
+                      wrapper_of(t, wrapper_of(t, "/bin/true"), 'set -- "$(/bin/true)"\nexec /bin/echo')))
+    equal((counts(done.stdout), done.stderr), ({"echo": 1}, ""))
+
+def with_follow_none_a_command_is_not_traced_through_its_wrapper(t):
+    done = good(t.run("-Zqn", SPIN_CALLS, "-x", "follow=none", "-c", wrapper_of(t, t.victim("spin") + " 30 2")))
+    equal((done.stdout, done.stderr), ("calls 60 sum 6195\n\n", ""))
+
+def a_program_where_no_probe_matches_is_named(t):
+    program = "pid$target:spin:work:entry { @ = count(); }"
+    done = good(t.run("-Zqn", program, "-c", wrapper_of(t, "/bin/echo out")))
+    contains(done.stdout, "out\n")
+    if not re.fullmatch(r"dtrace: process \d+ executed \S*/echo, where no probe matches\n", done.stderr):
+        raise AssertionError(done.stderr)
+
+def a_program_that_runs_on_is_named_when_its_libraries_are_loaded(t):
+    dtrace = t.start("-Zqn", SPIN_CALLS, "-c", wrapper_of(t, "/bin/cat"), stdin=subprocess.PIPE)
+    told = dtrace.stderr.readline()
+    contains(told, "/cat, where no probe matches\n")
+    dtrace.stdin.close()
+    equal(dtrace.wait(timeout=60), 0, dtrace.stderr.read())
+
+def a_grabbed_process_that_executes_another_program_is_reported(t):
+    target = subprocess.Popen(["/bin/sh", "-c", "read line; exec /bin/cat"], stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL)
+    dtrace = t.start("-qn", "BEGIN { trace(\"begun\\n\"); } pid$target:libc.so.6:write:entry { @ = count(); }",
+                     "-p", str(target.pid))
+    equal(dtrace.stdout.readline(), "begun\n")
+    target.stdin.write(b"line\nmore\n")
+    target.stdin.close()
+    told = dtrace.stderr.readline()
+    contains(told, "/cat, which is not traced (-x follow=exec traces it)\n")
+    equal((target.wait(timeout=60), dtrace.wait(timeout=60)), (0, 0), dtrace.stderr.read())
+
 main([
+    a_command_is_traced_through_its_wrapper,
+    with_follow_none_a_command_is_not_traced_through_its_wrapper,
+    a_program_where_no_probe_matches_is_named,
+    a_program_that_runs_on_is_named_when_its_libraries_are_loaded,
+    a_grabbed_process_that_executes_another_program_is_reported,
     calls_of_children_are_counted_exactly,
     without_the_option_children_are_not_traced,
     a_thousand_forks_are_followed,

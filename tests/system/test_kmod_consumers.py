@@ -93,13 +93,34 @@ echo done
 def the_module_goes_under_load_as_soon_as_nobody_uses_it(output):
     equal(output.lines(), ["done"])
 
-@script("""
-dd if=/dev/zero of=/dev/null bs=64 count=100000000 & load=$!
-dtrace -qn 'fbt:::entry { @ = count(); } fbt:vmlinux:[a-f]*:return { @r = count(); } tick-1s { exit(0); }'
+# All functions of the kernel, while processes come and go, read, write, sleep and are interrupted.
+EVERYTHING = """
+dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
+(while :; do cat /proc/self/maps /proc/vmstat | sort | dd of=/tmp/sorted; sleep 0.01; done) >/dev/null 2>&1 & forks=$!
+dtrace -qn 'fbt::: { @[probename] = count(); } profile-97 { @["profile"] = count(); } tick-SECONDSs { exit(0); }'
 echo "status $?"
-kill $load
-""", seconds=300)
-def every_function_at_once_is_survived(output):
+kill $load $forks
+"""
+
+@script(EVERYTHING.replace("SECONDS", "3"), long=EVERYTHING.replace("SECONDS", "60"), seconds=900)
+def every_entry_and_every_return_at_once_is_survived(output):
+    contains(output.text, "status 0")
+    n = {name: int(count) for name, count in re.findall(r"^ +(entry|return) +(\d+)$", output.text, flags=re.M)}
+    if min(n.get("entry", 0), n.get("return", 0)) < 10000:
+        raise AssertionError(output.text)
+
+@script("""
+dtrace -qn 'fbt::kretprobe_rethook_handler:return, fbt::vfs_read:return { @ = count(); }'
+umount /sys/kernel/debug
+dtrace -qn 'fbt::kretprobe_rethook_handler:return, fbt::nmi_handle*:return, fbt::vfs_read:return { @ = count(); }
+    tick-1s { exit(0); }'
+echo "status $?"
+mount -t debugfs debug /sys/kernel/debug
+""")
+def what_the_hook_of_returns_runs_through_has_no_probes(output):
+    contains(output.text, "kretprobe_rethook_handler is a function, but one that the kernel does not let be traced")
+    for name in ("kretprobe_rethook_handler:return", "nmi_handle:return", "nmi_handle.part.0:return"):
+        contains(output.text, f"fbt:vmlinux:{name} cannot be probed: the kernel forbids it: tracing runs through that function")
     contains(output.text, "status 0")
 
 @script("""

@@ -258,9 +258,12 @@ too many operands: -22
 operands of the kernel: -14
 an unknown register: -22
 operands of a function: -22
+in the middle of an instruction: -84
+too far inside: -22
 nowhere: -14
 some served: 1
 sum 5050
+without CAP_SYS_ADMIN: -1
 """).splitlines())
 
 @tracing("rmmod dtrace && insmod dtrace.ko && dmesg")

@@ -219,6 +219,16 @@ def debug_messages_name_what_was_done(t):
     done = t.run("-qn", "BEGIN { exit(0); }")
     equal(done.stderr, "", "without it")
 
+def a_profile_of_less_than_the_system_says_what_it_samples(t):
+    done = t.run("-qn", "profile-97 { @[execname] = count(); } tick-50ms { exit(0); }")
+    equal(done.returncode, 0, done.stderr)
+    if "sampled" not in done.stderr and os.path.exists("/dev/dtrace"):
+        raise Skip("the kernel module is loaded")
+    equal(done.stderr, "dtrace: profile-97: only dtrace itself is sampled, not the system, which takes the kernel "
+          "module; -p and -c name processes to sample\n")
+    done = t.run("-qn", "profile-97 { @[execname] = count(); }", "-c", t.victim("spin") + " 10 1")
+    equal((done.returncode, done.stderr), (0, ""), "with a target")
+
 TESTS = tests_in(globals(), nobody)
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Static, stripped and 32-bit programs."""
-import re, struct, subprocess, time
+import os, pathlib, re, struct, subprocess, time
 
 from harness import *
 from traced import *
@@ -87,6 +87,32 @@ def a_32_bit_target_is_refused_by_name(t):
     done = t.run("-n", "pid$target:a.out::entry", "-c", str(program), timeout=20)
     equal(done.returncode, 1, done.stderr)
     contains(done.stderr, "32-bit")
+
+def a_target_with_a_shadow_stack_is_refused_with_the_reason(t):
+    """Another status file is mounted over the target's: few processors have such stacks."""
+    if os.geteuid() != 0:
+        raise Skip("only root can mount a file over the target's status")
+    need("unshare", "mount")
+    with held(victim(t, "waiter", "1")) as target:
+        ready(target)
+        status = f"/proc/{target.pid}/task/{target.pid}/status"
+        features = t.scratch / "status"
+        def run(line):
+            text = pathlib.Path(status).read_text()
+            features.write_text(re.sub("x86_Thread_features:.*\n", "", text) + line)
+            return subprocess.run(["unshare", "--mount", "sh", "-c", 'mount --bind "$1" "$2" && shift 2 && exec "$@"',
+                                   "-", str(features), status, t.dtrace, "-qn",
+                                   f"pid{target.pid}:a.out:work:entry {{ @ = count(); }} BEGIN {{ exit(0); }}",
+                                   "-p", str(target.pid)], capture_output=True, text=True, timeout=60)
+        done = run("x86_Thread_features:\tshstk wrss \n")
+        if done.returncode == 32:
+            raise Skip("nothing can be mounted here: " + done.stderr.strip())
+        equal(done.returncode, 1, done.stderr)
+        contains(done.stderr, "runs with a shadow stack")
+        contains(done.stderr, "GLIBC_TUNABLES=glibc.cpu.x86_shstk=off")
+        equal(text_differs(target.pid), [], "changed text")
+        good(run("x86_Thread_features:\t\n"))
+        released(target.pid)
 
 TESTS = tests_in(globals())
 

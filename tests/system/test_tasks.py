@@ -136,7 +136,7 @@ def a_vforked_child_in_probed_functions_does_no_harm(t):
 def after_exec_the_probes_are_gone_and_the_program_runs(t):
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
                      'BEGIN { printf("target %d\\n", $target); } END { printa("%@d calls\\n", @); }',
-                     "-c", t.victim("execwait"), stdin=subprocess.PIPE)
+                     "-x", "follow=none", "-c", t.victim("execwait"), stdin=subprocess.PIPE)
     pid = int(ready(dtrace).split()[1])
     wait_until(lambda: pathlib.Path(f"/proc/{pid}/comm").read_text() == "cat\n", what="exec")
     wait_until(lambda: text_differs(pid) == [], what="clean text")

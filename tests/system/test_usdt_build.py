@@ -365,7 +365,7 @@ def neither_the_script_nor_an_object_is_overwritten(t):
     folder = made(t)
     main = compiled(folder, "gcc", "-c", out="main.o")
     before = pathlib.Path(main).read_bytes()
-    for name, flags in (("shop.h", ("-h",)), ("shop.o", ("-G",)), ("shop.d", ("-h", "-o", str(folder / "shop.d")))):
+    for name, flags in (("shop.h", ("-h",)), ("shop.o", ("-G", "-o", str(folder / "shop.o"))), ("shop.d", ("-h", "-o", str(folder / "shop.d")))):
         script = folder / name
         script.write_text("provider shop { probe start(); };\n")
         done = t.run(*flags, "-s", str(script), cwd=folder)
@@ -374,6 +374,15 @@ def neither_the_script_nor_an_object_is_overwritten(t):
     done = t.run("-G", "-s", str(USDT / "shop.d"), "-o", main, main)
     equal((done.returncode, pathlib.Path(main).read_bytes()), (1, before))
     contains(done.stderr, "main.o is one of the objects")
+
+def the_object_of_a_script_without_d_is_named_d_out(t):
+    folder = made(t)
+    text = "provider shop { probe start(); };\n"
+    done = t.run("-G", "-s", "/dev/stdin", stdin=text, cwd=folder)
+    equal((done.returncode, (folder / "d.out").exists(), os.path.exists("/dev/stdin.o")), (0, True, False), done.stderr)
+    (folder / "named.d").write_text(text)
+    good(t.run("-G", "-s", "named.d", cwd=folder))
+    equal((folder / "named.o").exists(), True, "named.o")
 
 # Definitions
 

@@ -50,9 +50,12 @@ def what_a_child_inherits_fires_once(t):
         rows, told = loads(t, f"+{lib}*10", "(", f"{second}*5", f"{lib}*7", ")", flags=flags)
         equal((rows, told), ({"target": 10, "other": 12}, 22), flags)
 
-def without_follow_a_program_that_is_execd_is_its_own(t):
-    rows, told = loads(t, f"{plugin(t)}*10", "exec", f"{plugin(t)}*10")
-    equal((rows, told), ({"target": 10}, 10))
+def a_commands_own_exec_is_followed_but_with_follow_none(t):
+    for follow, n in (("none", 10), ("command", 20), ("fork", 20)):
+        rows, told = loads(t, f"{plugin(t)}*10", "exec", f"{plugin(t)}*10", flags=("-x", f"follow={follow}"))
+        equal((rows, told), ({"target": n}, n), follow)
+    rows, told = loads(t, f"+{plugin(t)}*10", "(", "exec", f"{plugin(t)}*5")
+    equal((rows, told), ({"target": 10}, 10), "a child's exec")
 
 def programs_that_are_execd_keep_their_probes_with_follow_exec(t):
     lib = plugin(t)
@@ -127,6 +130,22 @@ def processes_that_begin_are_taken_up(t):
     begin_and_fire(t, 10)
     equal(watching.finish(), {"all": 45})
     equal(watching.errors, "")
+
+def what_system_runs_is_traced_while_dtrace_waits_for_it(t):
+    lib = plugin(t)
+    command = " ".join(["exec", PYTHON, LOADS, f"+{lib}*0", "wait", f"{lib}*10"])
+    process = subprocess.Popen([t.dtrace, "-Zwqn", f'BEGIN {{ system("{command}"); }} ' + ALL +
+                                " plug*:::tick /++n == 10/ { exit(0); }"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               cwd=t.scratch)
+    with held(process):
+        equal([process.stdout.readline() for _ in range(2)], ["traced 0\n", "ready\n"])
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        run = [int(pid) for pid in children if LOADS in pathlib.Path(f"/proc/{pid}/cmdline").read_text()]
+        wait_until(lambda: is_traced(t, run[0]), what="taking up")
+        out, errors = process.communicate("x\n", timeout=60)
+    contains(out, "traced 10\n")
+    equal(table(out.replace("traced 10\n", "")), {"all": 10}, errors)
 
 def where_the_kernel_does_not_tell_they_are_looked_for(t):
     need("unshare")

@@ -69,6 +69,20 @@ def a_note_that_lies_about_its_place_does_no_harm(t):
             equal(done.stdout.count("segments"), 5)
             contains(done.stderr, "is not at a nop, and is left out")
 
+def a_note_that_points_into_our_nop_of_ten_bytes_does_no_harm(t):
+    """Without its first bytes it is still a nop."""
+    program = pathlib.Path(compiled(t, "gcc", "-O1", source=ROOT / "tests/victims/usdt/red_zone.c"))
+    whole = program.read_bytes()
+    at = re.search(rb"(?s)\x08\0\0\0....\x03\0\0\0stapsdt\0", whole).start() + 12 + 8
+    for shift in (2, 3):
+        damaged = t.scratch / f"inside{shift}"
+        address = int.from_bytes(whole[at:at + 8], "little") + shift
+        damaged.write_bytes(whole[:at] + address.to_bytes(8, "little") + whole[at + 8:])
+        damaged.chmod(0o755)
+        done = t.run("-Zqn", "redzone*::: { @ = count(); }", "-c", f"{damaged} 0 5")
+        equal(done.returncode, 0, done.stderr)
+        contains(done.stderr, "is not at a nop, and is left out")
+
 MANY = 2000
 
 def two_thousand_probes_of_one_file_fire_once_each(t):

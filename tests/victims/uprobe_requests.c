@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Asks the kernel module for uprobes that there cannot be, then for any: each wrong request
-// with what it was answered, how many of the others were served. The functions that the random
-// ones may hit are called meanwhile.
+// Requests impossible uprobes from the kernel module, then random ones, and prints the answer to each
+// wrong request and whether any random one was served. It calls the function that the random ones may
+// hit while they are enabled. The last request is made without CAP_SYS_ADMIN.
 #include "kmod/ioctl.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const struct dtk_operand wrong_operand = {0, DTK_OPERAND_GENERAL, 8, 0, 16, 0, 0, 0, 0};
@@ -61,6 +63,17 @@ static int prepare(void)
     return device;
 }
 
+static void keep_perfmon_alone(void)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2] = {{0, 0, 0}, {0, 0, 0}};
+
+    data[CAP_TO_INDEX(CAP_PERFMON)].effective = CAP_TO_MASK(CAP_PERFMON);
+    data[CAP_TO_INDEX(CAP_PERFMON)].permitted = CAP_TO_MASK(CAP_PERFMON);
+    if (syscall(SYS_capset, &header, data) != 0)
+        perror("capset");
+}
+
 int main(int argc, char **argv)
 {
     const int device = prepare(), self = open("/proc/self/exe", O_RDONLY);
@@ -97,12 +110,15 @@ int main(int argc, char **argv)
         (r.n_operands = 1, r.operands = (uintptr_t)&wrong_operand));
     TRY("operands of a function", DTK_UPROBE,
         (r.n_operands = 2, r.operands = (uintptr_t)operands));
+    TRY("in the middle of an instruction", DTK_UPROBE, (r.offset += 1, r.inside = 1));
+    TRY("too far inside", DTK_UPROBE, r.inside = DTK_INSIDE_MAX + 1);
     printf("nowhere: %d\n", attach(device, DTK_UPROBE, (const struct dtk_uprobe *)8));
     srand(argc > 1 ? (unsigned)atoi(argv[1]) : 1);
     for (int i = 0; i < 2000; ++i) {
         const uint32_t kind = DTK_UPROBE + (uint32_t)rand() % 3;
         r = good;
-        r.offset += (uint64_t)(rand() % 16);
+        r.inside = (uint32_t)rand() % 16;
+        r.offset += r.inside;
         r.flags = (uint32_t)rand() % 4;
         r.when = (uint32_t)rand() % 18;
         r.arg0 = (uint64_t)rand();
@@ -113,9 +129,11 @@ int main(int argc, char **argv)
         if (i == 1000)
             (void)ioctl(device, DTK_DETACH);
     }
-    (void)ioctl(device, DTK_DETACH);
     for (long i = 0; i < 100; ++i)
         sum += work(i);
+    (void)ioctl(device, DTK_DETACH);
     printf("some served: %d\nsum %ld\n", n_served > 0, sum);
+    keep_perfmon_alone();
+    TRY("without CAP_SYS_ADMIN", DTK_UPROBE, (void)0);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "fasttrap/arch/x86_64/glance.hpp"
 #include "fasttrap/arch/x86_64/jump_table.hpp"
 #include "fasttrap/arch/x86_64/relocate.hpp"
+#include "fasttrap/arch/x86_64/stack_check.hpp"
 #include "fasttrap/arch/x86_64/trampoline.hpp"
 
 namespace dt {
@@ -22,6 +23,7 @@ const Arch x86_64 = {
     .plan_after_fault = x86::plan_after_fault,
     .emulate = x86::emulate,
     .classify_jump = x86::classify_jump,
+    .stack_check_bytes = x86::stack_check_bytes,
     .jump_bytes = 5,
     // addr32, which linkers write before calls; also a high byte that leads 1.7 GB above,
     // behind where a heap begins.

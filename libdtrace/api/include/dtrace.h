@@ -327,6 +327,15 @@ void dtrace_proc_release(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 int dtrace_proc_status(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 /* Children that are traced because of -x follow=fork, and live. */
 int dtrace_proc_followed(dtrace_hdl_t* dtp);
+
+/*
+ * Makes text of a target safe for a terminal: control characters, and bytes that are
+ * not UTF-8, become \ooo. In a name every control character and backslash is escaped;
+ * in other text newlines, tabs and backslashes are kept. Writes at most size bytes
+ * including the terminating zero, and returns the length that the complete text has,
+ * as snprintf(3) does.
+ */
+size_t dtrace_printable(const char* text, int is_name, char* to, size_t size);
 pid_t dtrace_proc_getpid(dtrace_hdl_t* dtp, struct ps_prochandle* proc);
 
 /* What is in a process: every place where its text is not that of its files, found by

@@ -1,5 +1,5 @@
 /*
- * A key that finds no room is a drop.
+ * A key that finds no room within one firing is a drop.
  * @flags: -q -x aggsize=4k
  * @stderr
  * @replace: \d+ aggregation drops? on CPU \d+ -> N aggregation drops on CPU C
@@ -7,11 +7,58 @@
  */
 int n;
 
-tick-1ms / n < 1000 /
+BEGIN
 {
-	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
-	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
+	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
 	@[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++; @[n] = count(); n++;
 }
 
-tick-1ms / n >= 1000 / { trunc(@); printf("end\n"); exit(0); }
+BEGIN { trunc(@); printf("end\n"); exit(0); }

@@ -1,6 +1,7 @@
 /*
- * A clause whose only actions are assignments prints an empty record line; one whose
- * only recording is an aggregation prints nothing.
+ * A clause whose actions store no data prints no row: assignments, aggregations and
+ * subroutines. exit() stores its status, and an empty clause records its probe: both
+ * print a row.
  * @replace: ^ +\d+( +1 +:BEGIN) -> CPU\1
  */
 BEGIN
@@ -21,6 +22,26 @@ BEGIN
 
 BEGIN
 {
+	strlen("text");
+	this->copy = strjoin("a", "b");
+}
+
+BEGIN
+{
+}
+
+BEGIN
+/x/
+{
 	trace(self->y);
+}
+
+BEGIN
+{
+	printf("no value");
+}
+
+BEGIN
+{
 	exit(0);
 }

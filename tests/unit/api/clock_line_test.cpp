@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 using namespace dt;
 
@@ -36,6 +37,29 @@ struct FakeSource : ClockSource {
     }
     void rest(std::uint64_t ns) override { pass(ns); }
 };
+
+TEST(ClockFacts, SayThatTheCounterIsTheClockWheneverTheKernelsClockIsBasedOnIt)
+{
+    EXPECT_TRUE(counter_is_clock({"tsc"}));
+    for (const char* name : {"kvm-clock", "hyperv_clocksource_tsc_page", "xen", "new"}) {
+        EXPECT_TRUE(counter_is_clock({name, true, false, false})) << name;
+        EXPECT_FALSE(counter_is_clock({name, false, false, false})) << name;
+    }
+    // The source was chosen by hand, but the counter is equally good.
+    EXPECT_TRUE(counter_is_clock({"hpet", false, true, true}));
+    EXPECT_FALSE(counter_is_clock({"hpet", false, true, false}));
+    EXPECT_FALSE(counter_is_clock({"hpet", false, false, true}));
+}
+
+TEST(ClockFacts, AreFoundByTryingTheVdso)
+{
+    const std::string name = clock_source_name();
+    if (name != "tsc" && name != "kvm-clock")
+        GTEST_SKIP() << "the clock source here is " << name;
+    const ClockFacts facts = clock_facts(name);
+    EXPECT_TRUE(facts.vdso_alone);
+    EXPECT_EQ(::waitpid(-1, nullptr, __WALL | WNOHANG), -1) << "no child is left";
+}
 
 TEST(ClockLine, FollowsTheClockThroughChangesOfItsSpeedAndNeverGoesBack)
 {

@@ -128,7 +128,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
                                          "END { printf(\"%d\\n\", n); }"),
                         nullptr);
     {
-        FewDescriptors two(2); // for the arena; the clock's is the third
+        FewDescriptors three(3); // for the arena; the clock's is the fourth
         EXPECT_EQ(dtrace_go(session.get()), -1);
         EXPECT_NE(error_of(session).find("clock"), std::string::npos)
             << error_of(session);

@@ -120,7 +120,9 @@ TEST(Setopt, ActsAtItsPlaceInTheStream)
                          "  0      1                           :BEGIN x\n"
                          "  0      1                           :BEGIN x");
     EXPECT_EQ(s.options_set.size(), 2u);
-    EXPECT_EQ(s.complaints.size(), 1u);
+    ASSERT_EQ(s.faults.size(), 1u);
+    EXPECT_NE(s.faults[0].text.find("couldn't set option \"nosuch\" to \"1\": "),
+              std::string::npos);
 }
 
 TEST(Stacks, PrintAFramePerLineIndented)

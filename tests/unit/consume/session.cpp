@@ -2,6 +2,8 @@
 // Building sessions by hand.
 #include "session.hpp"
 
+#include "dif/distribution.h"
+
 #include <cstring>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -96,6 +98,7 @@ std::uint32_t Session::clause_on(std::uint32_t probe, std::vector<Entry> entries
         }
         if (DTRACEACT_ISAGG(entry.kind)) {
             action.key_bytes = DT_ALIGN(key_offset, 8u);
+            action.value_bytes = dt_agg_value_bytes(entry.kind, entry.arg);
             key_offset = 0;
         }
         Action known;

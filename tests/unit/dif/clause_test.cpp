@@ -325,15 +325,18 @@ TEST(Clause, AClauseThatOnlyStoresMakesNoRecordAndAnEmptyOneDoes)
     EXPECT_TRUE(records[0].payload.empty());
 }
 
-TEST(Clause, AClauseThatOnlyStoresLeavesAnEmptyRowUnlessQuiet)
+TEST(Clause, AClauseThatOnlyAssignsRecordsNothingAndAnEmptyOneItsProbe)
 {
     Session s;
     s.config.options[DTRACEOPT_quiet] = DT_OPT_UNSET;
     DofBuilder dof;
     dof.clause("p:m:f:n").run(add_to_global(0x500, 1));
+    dof.clause("p:m:f:empty");
     ASSERT_EQ(s.load(dof), "");
 
     s.fire("n");
+    EXPECT_TRUE(s.records().empty());
+    s.fire("empty");
     auto records = s.records();
     ASSERT_EQ(records.size(), 1u);
     EXPECT_TRUE(records[0].payload.empty());

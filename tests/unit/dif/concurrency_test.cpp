@@ -283,6 +283,36 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     EXPECT_EQ(s.records()[0].u64(), 5u);
 }
 
+// A store to an address without a loaded variable searches for the variable.
+TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
+{
+    Session s;
+    s.config.options[DTRACEOPT_dynvarsize] = 1 << 20;
+    Difo store;
+    store.ldgs(DIF_VAR_arg0, 1).op(DIF_OP_STX, 1, 0, 1).setx(0, 1).ret(1);
+    DofBuilder dof;
+    dof.clause("p:m:f:store").run(store);
+    ASSERT_EQ(s.load(dof), "");
+    struct Bucket {
+        std::uint32_t lock, head, others[14];
+    };
+    struct Chunk {
+        std::uint32_t next, key_bytes, value_bytes, size_class;
+    };
+    const dt_dyn_plan& plan = s.arena().dyn;
+    auto* buckets = static_cast<Bucket*>(dt_at(s.memory(), plan.buckets));
+    for (unsigned n = 0; n < plan.n_buckets; n++)
+        buckets[n].head = 1;
+    // Each place looks like the header of a large chunk, and leads to the first one.
+    auto* chunks = static_cast<Chunk*>(dt_at(s.memory(), plan.pool));
+    for (std::uint64_t n = 0; n < plan.pool_bytes / sizeof(Chunk); n++)
+        chunks[n] = {1, 16, 100'000, 3};
+    s.fire("store", {DT_VBASE + plan.pool + 200'000});
+    auto records = s.records();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_NE(records[0].flags & DT_REC_ERROR, 0);
+}
+
 TEST(Concurrency, ThreadLocalsOfThreadsThatEndedMakeRoomForOthers)
 {
     Session s;

@@ -211,8 +211,13 @@ TEST(Counters, OfKeysThatFitNoBufferComeByTheNextCalls)
     for (unsigned i = 0; i < 5; i++)
         *known(s, 0, action(s, 0, 1), i, {i}) = 1;
     std::vector<char> copy(2 * (sizeof(dt_aggent) + 16) + 4);
-    for (int bytes : {96, 96, 48, 0})
-        EXPECT_EQ(dt_drain_counters(s.memory(), 0, copy.data(), copy.size()), bytes);
+    dt_u64 from = 0;
+    for (int bytes : {96, 96, 48}) {
+        EXPECT_NE(from, DT_COUNTERS_DONE);
+        EXPECT_EQ(dt_drain_counters(s.memory(), 0, &from, copy.data(), copy.size()),
+                  bytes);
+    }
+    EXPECT_EQ(from, DT_COUNTERS_DONE);
 }
 
 TEST(Counters, AreNotForKeysThatAreNotAFewIntegers)
@@ -259,10 +264,33 @@ TEST(Counters, ThatFitNoBufferComeByTheNextCalls)
     for (unsigned i = 0; i < 3; i++)
         words(s, 0, action(s, i))[0] = i + 1;
     std::vector<char> copy(2 * (sizeof(dt_aggent) + 8) + 4);
-    EXPECT_EQ(dt_drain_counters(s.memory(), 0, copy.data(), copy.size()), 80);
-    EXPECT_EQ(dt_drain_counters(s.memory(), 0, copy.data(), copy.size()), 40);
-    EXPECT_EQ(dt_drain_counters(s.memory(), 0, copy.data(), copy.size()), 0);
-    EXPECT_EQ(dt_drain_counters(s.memory(), 1u << 20, copy.data(), copy.size()), 0);
+    dt_u64 from = 0;
+    EXPECT_EQ(dt_drain_counters(s.memory(), 0, &from, copy.data(), copy.size()), 80);
+    EXPECT_EQ(dt_drain_counters(s.memory(), 0, &from, copy.data(), copy.size()), 40);
+    EXPECT_EQ(from, DT_COUNTERS_DONE);
+    from = 0;
+    EXPECT_EQ(dt_drain_counters(s.memory(), 0, &from, copy.data(), copy.size()), 0);
+    EXPECT_EQ(dt_drain_counters(s.memory(), 1u << 20, &from, copy.data(), copy.size()),
+              0);
+    EXPECT_EQ(from, DT_COUNTERS_DONE);
+}
+
+TEST(Counters, ThatGrowWhileTheyAreDrainedAreEachReadOnce)
+{
+    Session s;
+    DofBuilder dof;
+    for (int i = 0; i < 3; i++)
+        dof.clause("p:m:f:n").aggregate(DTRACEAGG_count, 1 + i, 0,
+                                        builtin(DIF_VAR_arg0));
+    ASSERT_EQ(s.load(dof), "");
+    std::vector<char> copy(sizeof(dt_aggent) + 8);
+    unsigned n_calls = 0;
+    for (dt_u64 from = 0; from != DT_COUNTERS_DONE && n_calls < 10; n_calls++) {
+        for (unsigned i = 0; i < 3; i++)
+            words(s, 0, action(s, i))[0]++;
+        EXPECT_GE(dt_drain_counters(s.memory(), 0, &from, copy.data(), copy.size()), 0);
+    }
+    EXPECT_EQ(n_calls, 3u);
 }
 
 TEST(Counters, AreNotHadByActionsForWhichThereIsNoRoom)

@@ -196,9 +196,11 @@ public:
         std::vector<AggEntry> out;
         std::vector<char> copy(2 * DT_COUNTERS_BYTES);
         for (unsigned set = 0; set <= arena().counters.n_cpus; set++)
-            while (std::int64_t got =
-                       dt_drain_counters(memory_, set, copy.data(), copy.size()))
-                decode_entries(copy.data(), got, out);
+            for (dt_u64 from = 0; from != DT_COUNTERS_DONE;)
+                decode_entries(copy.data(),
+                               dt_drain_counters(memory_, set, &from, copy.data(),
+                                                 copy.size()),
+                               out);
         return out;
     }
     std::uint64_t drops(dif_drop kind)

@@ -96,6 +96,21 @@ TEST_F(ExtentsTest, ALoopBackToTheSecondInstructionLeavesOnlyTheFirst)
     EXPECT_EQ(extent(ex_loop, ex_loop), (Range{0, 2}));
 }
 
+TEST(Extents, KnowTheBranchesBackToAFunctionsFirstInstruction)
+{
+    // subl $1,(%rdi); jne 0; ret; then call 0; ret
+    const unsigned char text[] = {0x83, 0x2f, 0x01, 0x75, 0xfb, 0xc3,
+                                  0xe8, 0xfb, 0xff, 0xff, 0xff, 0xc3};
+    const TargetAddr loop{0x401000}, calls{0x401006};
+    KnownCode known;
+    known.starts = {{loop, true}, {calls, true}};
+    Sweep swept(loop, sizeof text);
+    sweep(x86_64, std::as_bytes(std::span(text)), loop, known.starts, swept);
+    const ExtentMap map(std::move(swept), known, {});
+    EXPECT_EQ(map.loop_end(loop), loop + 5);
+    EXPECT_EQ(map.loop_end(calls), TargetAddr{});
+}
+
 TEST_F(ExtentsTest, AJumpOutOfAnotherFunctionEndsTheWindow)
 {
     EXPECT_EQ(extent(ex_neighbour, ex_neighbour), (Range{0, 3}));

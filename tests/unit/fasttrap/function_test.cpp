@@ -138,6 +138,7 @@ TEST_P(SwitchTest, ComputedGotoIsNoTailCallEvenWhenItsTableIsNotRelocated)
     EXPECT_EQ(n_of(sites, ReturnSite::tail_jump), 0U);
     EXPECT_EQ(n_of(sites, ReturnSite::ret), 1U);
     EXPECT_GE(sites.tables.size() + sites.unresolved_jumps.size(), 1U);
+    EXPECT_EQ(n_of(sites, ReturnSite::unresolved), sites.unresolved_jumps.size());
 }
 
 TEST_P(SwitchTest, StandsBesideATailCallThatIsOne)

@@ -86,6 +86,48 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     EXPECT_EQ(reason_of(Text("f30f1efa c3").site(4)), "no padding behind it");
 }
 
+// Returns the destination of the copy of the branch at moved[i]: jcc with 32 bits.
+TargetAddr branch_to(const Patch& patch, std::size_t i)
+{
+    std::int32_t distance = 0;
+    const auto jcc = part(patch, patch.moved[i].to, 6);
+    std::memcpy(&distance, &jcc[2], sizeof distance);
+    return patch.moved[i].to + 6 + static_cast<std::uint64_t>(std::int64_t{distance});
+}
+
+TEST(PatchPlan, LeadsTheBranchesOfALoopPastTheHeadOfTheFunction)
+{
+    // subl $1,(%rdi); jne 0; ret
+    Window window = window_of(Text("832f01 75fb c3").site(0).loop(5));
+    EXPECT_EQ(shape(window), (Shape{0, 5, {0}}));
+    Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
+    ASSERT_TRUE(patch);
+    EXPECT_EQ(branch_to(*patch, 1), patch->moved[0].to);
+    // Without loop_end the same branch fires in each iteration.
+    patch = build_patch(window_of(Text("832f01 75fb c3").site(0)), {area + 64, {}}, area);
+    ASSERT_TRUE(patch);
+    EXPECT_EQ(branch_to(*patch, 1), TargetAddr{text_at});
+}
+
+TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
+{
+    // mov (%rsi),%rax; lea 1(%rax),%rax; mov %rax,(%rsi); test %eax,%eax; jne 0; ret
+    Text text("488b06 488d4001 488906 85c0 75f2 c3");
+    Window window = window_of(text.site(0).loop(14));
+    EXPECT_EQ(shape(window), (Shape{0, 14, {0}}));
+    Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
+    ASSERT_TRUE(patch);
+    EXPECT_EQ(branch_to(*patch, 4), patch->moved[0].to);
+    // If the site's limits end before, or an instruction in between cannot be moved,
+    // the result is that without a loop.
+    window = window_of(Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
+    EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
+    EXPECT_FALSE(window.insns[0].led_past);
+    window = window_of(Text("488b06 488d4001 0f05 85c0 75f3 c3").site(0).loop(13));
+    EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
+    EXPECT_FALSE(window.insns[0].led_past);
+}
+
 TEST(PatchPlan, JoinsWindowsThatOverlap)
 {
     // push %rbp; mov %rsp,%rbp; xor %eax,%eax; pop %rbp; ret: entry and return

@@ -35,6 +35,12 @@ public:
         sites_.back().n_steady = n_steady;
         return *this;
     }
+    // Makes the last site the head of a loop whose last branch back ends there.
+    Text& loop(std::uint64_t end)
+    {
+        sites_.back().loop_end = at(end);
+        return *this;
+    }
     WindowPlan plan() const
     {
         return plan_windows(x86_64, sites_, [this](TargetAddr from, std::size_t n) {

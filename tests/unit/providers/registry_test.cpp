@@ -2,6 +2,7 @@
 // The table of all probes.
 #include "libdtrace/providers/registry.hpp"
 
+#include <deque>
 #include <gtest/gtest.h>
 
 namespace {
@@ -57,6 +58,51 @@ TEST(Registry, AHundredThousandProbesAreFoundAgain)
         registry.add(nullptr, "pid1", "node", "f" + std::to_string(i), "entry");
     EXPECT_EQ(registry.find("pid1", "node", "f99999", "entry"), 100'000U);
     EXPECT_EQ(registry.add(nullptr, "pid1", "node", "f7", "entry"), 8U);
+}
+
+TEST(Registry, AProbeOfAnEndedProcessIsRecycledForItsKinAlone)
+{
+    Registry registry;
+    for (int i = 0; i < 1000; i++)
+        registry.add(nullptr, "pid1", "libc", "f" + std::to_string(i), "entry");
+    registry.recycle("pid9", registry.match("pid1", "", "", ""));
+    EXPECT_EQ(registry.add(nullptr, "pid2", "libc", "f7", "entry"), 1001U) << "no kin";
+    registry.begin_kin("pid8");
+    EXPECT_EQ(registry.add(nullptr, "pid3", "libc", "f7", "entry"), 1002U);
+    registry.begin_kin("pid9");
+    EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f7", "return"), 1003U);
+    EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f7", "entry"), 8U);
+    EXPECT_EQ(registry.at(8).provider, "pid4");
+    EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f7", "entry"), 8U);
+    EXPECT_EQ(registry.add(nullptr, "pid5", "libc", "f7", "entry"), 1004U) << "once";
+    // A new process has the number of one that exited, and so has its names.
+    EXPECT_EQ(registry.add(nullptr, "pid1", "libc", "f8", "entry"), 9U);
+    EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f8", "entry"), 1005U);
+    EXPECT_EQ(registry.take_renamed(), Ids{8});
+    EXPECT_EQ(registry.take_renamed(), Ids{});
+}
+
+// Names are removed and added again in any order, and each one must be found.
+TEST(Registry, TwoThousandProcessesHaveTheProbesOfFive)
+{
+    Registry registry;
+    registry.begin_kin("pid1");
+    constexpr int n_functions = 50, n_processes = 2'000, at_a_time = 5;
+    std::deque<std::string> alive;
+    for (int process = 0; process < n_processes; process++) {
+        alive.push_back("pid" + std::to_string(process + 2));
+        for (int i = 0; i < n_functions; i++) {
+            const std::string name = "f" + std::to_string(i);
+            const std::uint32_t id = registry.add(nullptr, alive.back(), "m", name, "entry");
+            ASSERT_EQ(registry.find(alive.back(), "m", name, "entry"), id);
+            ASSERT_EQ(registry.find(alive.front(), "m", name, "entry") != 0, true);
+        }
+        if (alive.size() < at_a_time)
+            continue;
+        registry.recycle("pid1", registry.match(alive.front(), "", "", ""));
+        alive.pop_front();
+    }
+    EXPECT_LE(registry.size(), std::size_t{n_functions} * (at_a_time + 1));
 }
 
 } // namespace

@@ -2,8 +2,12 @@
 // Sites of clauses that come after another: made once, and gone with the first one's.
 #include "ptrace-agent/runtime_map.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <set>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using dt::TargetAddr;
@@ -43,6 +47,25 @@ protected:
     RuntimeMap map;
     std::uint32_t site = 0;
 };
+
+// Root may open any inode; then the seal refuses what the permissions did not prevent.
+TEST_F(RuntimeMapTest, TheConfigThatATargetMapsCannotBeWrittenThroughItsDescriptor)
+{
+    struct stat info {};
+    ASSERT_EQ(fstat(map.read_only_fd(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777u, 0u);
+    EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+                   map.read_only_fd(), 0),
+              MAP_FAILED);
+    std::string path = "/proc/self/fd/" + std::to_string(map.read_only_fd());
+    dt::Fd again(open(path.c_str(), O_RDWR));
+    EXPECT_EQ(static_cast<bool>(again), geteuid() == 0);
+    if (!again)
+        return;
+    EXPECT_LT(write(again.get(), &site, sizeof site), 0);
+    EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again.get(), 0),
+              MAP_FAILED);
+}
 
 TEST_F(RuntimeMapTest, EachClauseHasASiteThatSaysWhereItsProbeGoesOn)
 {

@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <elf.h>
 #include <fcntl.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace dt::agent {
 
@@ -76,6 +80,36 @@ TEST(UnwindTable, OfWhatIsNoProgramIsEmpty)
     EXPECT_TRUE(unwind_rows(opened("/etc/passwd")).empty());
     EXPECT_TRUE(unwind_rows(opened("/")).empty());
     EXPECT_TRUE(unwind_rows(Fd()).empty());
+}
+
+// A program header that claims 2^46 bytes of text, and a file of a terabyte without any.
+TEST(UnwindTable, EndsWhereTheFileDoes)
+{
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    Elf64_Ehdr elf;
+    std::memcpy(&elf, bytes.data(), sizeof elf);
+    for (std::size_t i = 0; i < elf.e_phnum; ++i) {
+        Elf64_Phdr part;
+        char* at = bytes.data() + elf.e_phoff + i * sizeof part;
+        std::memcpy(&part, at, sizeof part);
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0)
+            continue;
+        part.p_filesz = part.p_memsz = std::uint64_t{1} << 46;
+        std::memcpy(at, &part, sizeof part);
+    }
+    auto crafted = [&] {
+        Fd fd(memfd_create("crafted", MFD_CLOEXEC));
+        EXPECT_EQ(write(fd.get(), bytes.data(), bytes.size()),
+                  static_cast<ssize_t>(bytes.size()));
+        return fd;
+    };
+    auto rows = unwind_rows(crafted());
+    ASSERT_FALSE(rows.empty());
+    EXPECT_LE(rows.back().offset, bytes.size());
+    Fd sparse = crafted();
+    ASSERT_EQ(ftruncate(sparse.get(), off_t{1} << 40), 0);
+    EXPECT_TRUE(unwind_rows(std::move(sparse)).empty());
 }
 
 } // namespace dt::agent

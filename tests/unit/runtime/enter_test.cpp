@@ -72,7 +72,7 @@ TEST(Enter, KeepsRegistersOfASiteThatFiresNothing)
     for (int how = 0; how < 3; how++) {
         InProcess runtime(count);
         Function work = runtime.probed({entry}, address(probed_work));
-        runtime.config().enabled = how != 0;
+        runtime.live() = how != 0;
         if (how == 1)
             runtime.set_inert(work);
         runtime.config().alive = how == 2 ? 0x40000000 : 0;

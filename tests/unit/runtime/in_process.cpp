@@ -72,7 +72,7 @@ InProcess::InProcess(const std::string& program, unsigned n_shards,
     c.cpu_method = cpuid_c & bit_RDPID ? DT_RT_CPU_RDPID : DT_RT_CPU_LSL;
     c.fs_method = b & bit_FSGSBASE ? DT_RT_FS_RDFSBASE : DT_RT_FS_CALL;
     c.may_call = 1;
-    c.enabled = 1;
+    live() = 1;
     c.rseq = __rseq_size != 0;
     c.uid = geteuid();
     c.gid = getegid();

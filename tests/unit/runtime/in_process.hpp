@@ -51,6 +51,7 @@ public:
 
     dif_test::Session session;
     dt_rt_config& config() { return *config_; }
+    dt_u32& live() { return *reinterpret_cast<dt_u32*>(base_ + DT_RT_LIVE); }
     dt_rt_header& header() { return *reinterpret_cast<dt_rt_header*>(base_); }
     std::byte* base() { return base_; }
     void add_thread(); // the calling one

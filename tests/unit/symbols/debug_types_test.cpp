@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // victims/shapes.c and shapes.cpp, compiled in every manner that DWARF comes in: each tells
 // the same.
+#include "libdtrace/symbols/debug_folders.hpp"
 #include "libdtrace/symbols/debug_types.hpp"
 #include "libdtrace/symbols/elf_image.hpp"
 #include "scratch.hpp"
@@ -17,8 +18,16 @@ namespace {
 
 using Kind = DebugTypes::Kind;
 
+std::string folder_of_shapes()
+{
+    return std::filesystem::path(SHAPES).parent_path();
+}
+
 std::string shapes(const std::string& variant)
 {
+    // The files of split units are next to them.
+    static const bool added = (add_debug_folder(folder_of_shapes()), true);
+    (void)added;
     return SHAPES "." + variant + ".so";
 }
 

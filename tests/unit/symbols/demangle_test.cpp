@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/printable.hpp"
 #include "libdtrace/symbols/demangle.hpp"
 
 #include <chrono>
@@ -92,4 +93,23 @@ TEST(Demangle, PrintsNoControlBytesAndNoEndlessNames)
               "stra\xc3\x9f"
               "e");
     EXPECT_EQ(printable_name(std::string(5000, 'x'), 10), "xxxxxxxxxx...");
+}
+
+TEST(Printable, EscapesControlCharactersAndBytesThatAreNotUtf8)
+{
+    const auto name = [](std::string_view text) {
+        return printable(text, Escaping::Names);
+    };
+    EXPECT_EQ(name("plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"),
+              "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
+    EXPECT_EQ(name("\x1b]0;x\a\n\t\\\x7f"), "\\033]0;x\\007\\012\\011\\134\\177");
+    EXPECT_EQ(name("\xc2\x9b" "2J \xc2\xa0"), "\\302\\2332J \xc2\xa0");
+    EXPECT_EQ(name("\x9b \xff \xc3"), "\\233 \\377 \\303");
+    // Overlong forms of ESC, a surrogate, above U+10FFFF.
+    EXPECT_EQ(name("\xc0\x9b"), "\\300\\233");
+    EXPECT_EQ(name("\xe0\x80\x9b"), "\\340\\200\\233");
+    EXPECT_EQ(name("\xed\xa0\x80"), "\\355\\240\\200");
+    EXPECT_EQ(name("\xf4\x90\x80\x80"), "\\364\\220\\200\\200");
+    EXPECT_EQ(printable("a\n\tb\\\x1b", Escaping::Strings), "a\n\tb\\\\033");
+    EXPECT_EQ(printable("\x1b", Escaping::None), "\x1b");
 }

@@ -15,7 +15,7 @@ static FunctionSymbol symbol(std::uint64_t addr, std::uint64_t n_bytes,
     return {addr, n_bytes, {name, binding, indirect, old_version}};
 }
 
-TEST(FunctionTable, PrefersTypeThenBindingThenUnderscoresThenLength)
+TEST(FunctionTable, PrefersTypeThenNotLocalThenUnderscoresThenLength)
 {
     FunctionTable table({symbol(16, 4, "indirect", Binding::global, true),
                          symbol(16, 4, "zlocal", Binding::local),
@@ -27,8 +27,8 @@ TEST(FunctionTable, PrefersTypeThenBindingThenUnderscoresThenLength)
     for (const FunctionName& name : table.names(table.all()[0]))
         names.emplace_back(name.text);
     EXPECT_EQ(names,
-              (std::vector<std::string>{"_globaa", "_global", "_longglobal", "__global",
-                                        "weak", "zlocal", "indirect"}));
+              (std::vector<std::string>{"weak", "_globaa", "_global", "_longglobal",
+                                        "__global", "zlocal", "indirect"}));
 }
 
 TEST(FunctionTable, FindsAFunctionByEachOfItsNames)

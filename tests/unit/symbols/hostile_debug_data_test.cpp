@@ -66,7 +66,9 @@ TEST_P(HostileDebugData, ChangedBytesDoNotCrashTheReader)
     const auto whole = read_file(SHAPES "." + std::string(GetParam()) + ".so");
     const auto sections = debug_sections(whole);
     ASSERT_FALSE(sections.empty());
-    EXPECT_GT(read_types(whole), 10u);
+    // A file in memory has no folder in which split units could be.
+    const bool split = std::string(GetParam()) == "gcc_split_5";
+    EXPECT_GT(read_types(whole), split ? 0u : 10u);
     std::mt19937 random(20260101);
     constexpr unsigned char values[] = {0, 1, 2, 0x7f, 0x80, 0xff};
     auto begin = std::chrono::steady_clock::now();

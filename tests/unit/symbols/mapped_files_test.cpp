@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/mapped_files.hpp"
 
+#include "base/regular_file.hpp"
+#include "libdtrace/symbols/debug_folders.hpp"
+
 #include "scratch.hpp"
 
 #include <array>
@@ -85,4 +88,70 @@ TEST(MappedFiles, AFileThatHasNoNameAnyMoreHasItsVersionOrNoneWhereItMayNotBeSee
     auto nameless = page.version();
     ASSERT_TRUE(named);
     EXPECT_EQ(nameless.value_or(*named), *named);
+}
+
+// A target chooses the names that it maps, and may later change the files behind them.
+TEST(RegularFile, IsOpenedAndNothingElseIs)
+{
+    dt::Scratch scratch;
+    const std::string file = scratch.path("file"), fifo = scratch.path("fifo"),
+                      device = scratch.path("device"), link = scratch.path("link");
+    ASSERT_EQ(::close(::open(file.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    ASSERT_EQ(::truncate(file.c_str(), off_t{1} << 20), 0);
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    ASSERT_EQ(::symlink("/dev/tty", device.c_str()), 0);
+    ASSERT_EQ(::symlink(file.c_str(), link.c_str()), 0);
+
+    EXPECT_TRUE(dt::open_regular(file));
+    EXPECT_TRUE(dt::open_regular(link));
+    EXPECT_FALSE(dt::open_regular(fifo)); // and it does not wait for a writer
+    EXPECT_FALSE(dt::open_regular(device));
+    EXPECT_FALSE(dt::open_regular(scratch.path(".")));
+    EXPECT_FALSE(dt::open_regular(file, (1 << 20) - 1)); // too large
+    EXPECT_EQ(::fcntl(dt::open_regular(file).get(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+TEST(RegularFile, OfAMappingIsOnlyTheOneWithItsDeviceAndInode)
+{
+    dt::Scratch scratch;
+    const std::string path = scratch.path("file"), other = scratch.path("other");
+    const int fd = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    ASSERT_EQ(::ftruncate(fd, 4096), 0);
+    void* at = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    auto maps = dt::ProcessMaps::read(::getpid());
+    ASSERT_TRUE(maps);
+    dt::MappedName name = dt::mapped_name(
+        ::getpid(), *maps->at(dt::TargetAddr{reinterpret_cast<std::uint64_t>(at)}));
+    struct stat was {}, is {};
+    ASSERT_EQ(::fstat(fd, &was), 0);
+    auto inode_of = [&is](const dt::Fd& file) {
+        return file && ::fstat(file.get(), &is) == 0 ? is.st_ino : 0;
+    };
+    EXPECT_EQ(inode_of(dt::open_mapped(name)), was.st_ino);
+    name.end = name.end + 4096; // no such range: found only by its path
+    EXPECT_EQ(inode_of(dt::open_mapped(name)), was.st_ino);
+    ++name.minor;
+    EXPECT_FALSE(dt::open_mapped(name));
+    --name.minor;
+
+    ASSERT_EQ(::rename(path.c_str(), other.c_str()), 0);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_FALSE(dt::open_mapped(name));
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    ASSERT_EQ(::close(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+    EXPECT_FALSE(dt::open_mapped(name));
+    ::munmap(at, 4096);
+    ::close(fd);
+}
+
+TEST(DebugFolders, ArePathsNotPrefixes)
+{
+    EXPECT_TRUE(dt::in_debug_folder("/usr/lib/debug/.dwz/a.debug"));
+    EXPECT_FALSE(dt::in_debug_folder("/usr/lib/debugger/a.debug"));
+    EXPECT_FALSE(dt::in_debug_folder("/usr/lib/debug"));
+    EXPECT_FALSE(dt::in_debug_folder("/usr/lib/debug/../../../tmp/a.dwo"));
+    EXPECT_FALSE(dt::in_debug_folder("usr/lib/debug/a"));
+    dt::add_debug_folder("/folder/of/a/build/");
+    EXPECT_TRUE(dt::in_debug_folder("/folder/of/a/build/x.dwo"));
+    EXPECT_FALSE(dt::in_debug_folder("/folder/of/a/building/x.dwo"));
 }

@@ -52,7 +52,7 @@ void Routine::take_shard()
     }
     a_.and_(eax, cpu_mask);
     a_.mov(cpu.cvt32(), eax);
-    a_.cmp(eax, arena().n_shards);
+    a_.cmp(eax, arena().n_shared);
     a_.jae(beyond_);
     a_.L(within_);
     a_.mov(shard_, rax);
@@ -115,8 +115,8 @@ void Routine::place_shard_ends()
     if (plan_.record_bytes == 0)
         return;
     a_.L(beyond_);
-    a_.sub(eax, arena().n_shards);
-    a_.cmp(eax, arena().n_shards);
+    a_.sub(eax, arena().n_shared);
+    a_.cmp(eax, arena().n_shared);
     a_.jae(beyond_);
     a_.jmp(within_);
     a_.L(full_);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Brings in pages of the current process that the D of a uprobe reads and that are not in memory.
+ *
+ * The thread waits for a page as if it had touched it, but inside a uprobe's handler: while it
+ * waits, the uprobe cannot be removed, and the consumer cannot end. So a page is brought in only
+ * if no process can delay it: anonymous memory, swapped out or not, and files of file systems in
+ * memory or on a block device. Pages that a process provides (FUSE, userfaultfd) or that
+ * another machine provides (NFS) are invalid addresses to D until the target itself has touched
+ * them. The lock of the mappings is held from the check of the mapping until its page is there,
+ * so that another thread cannot replace the mapping in between. The wait for that lock is short.
+ */
+#include "kmod/consumer.h"
+
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/userfaultfd_k.h>
+
+#define DT_TRIES 16
+
+static bool dt_comes_by_itself(const struct vm_area_struct *vma)
+{
+	const struct super_block *sb;
+
+	if (userfaultfd_armed((struct vm_area_struct *)vma) ||
+	    vma->vm_flags & (VM_IO | VM_PFNMAP | VM_MIXEDMAP))
+		return false;
+	if (!vma->vm_file)
+		return !vma->vm_ops;
+	sb = file_inode(vma->vm_file)->i_sb;
+	if (sb->s_magic == FUSE_SUPER_MAGIC)
+		return false;
+	return sb->s_type->fs_flags & FS_REQUIRES_DEV || sb->s_magic == TMPFS_MAGIC ||
+	       sb->s_magic == RAMFS_MAGIC;
+}
+
+/* Tries once per tick. */
+static bool dt_lock_mappings(struct mm_struct *mm)
+{
+	int i;
+
+	for (i = 0; i < DT_TRIES; i++) {
+		if (mmap_read_trylock(mm))
+			return true;
+		if (fatal_signal_pending(current))
+			return false;
+		schedule_timeout_uninterruptible(1);
+	}
+	return false;
+}
+
+bool dt_bring_in(unsigned long addr, unsigned long bytes)
+{
+	struct mm_struct *mm = current->mm;
+	unsigned long at = addr & PAGE_MASK;
+	const struct vm_area_struct *vma;
+	bool there = true;
+
+	if (!mm || !bytes || addr + bytes < addr || !dt_lock_mappings(mm))
+		return false;
+	for (; there && at < addr + bytes; at += PAGE_SIZE) {
+		vma = find_vma(mm, at);
+		there = vma && vma->vm_start <= at && dt_comes_by_itself(vma) &&
+			!fixup_user_fault(mm, at, 0, NULL);
+	}
+	mmap_read_unlock(mm);
+	return there;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The Go code in a module, whose stacks have no red zone and end where Go's linker
+// says.
+//
+// A goroutine's stack is a piece of the heap without a guard page. A function first
+// checks whether its frame and 800 bytes are left, and grows the stack if not. The 800
+// bytes are for the functions that it calls which do not check (NOSPLIT: functions of
+// the runtime, assembly, small leaf functions). Such a function may use the last byte,
+// so nothing may be stored below its stack pointer.
+//
+//   after the check     800 bytes are left: jumps, which use 216 at most
+//   before it, without  breakpoints, which use none; nothing where only a wildcard found the
+//                       function, since the runtime's busiest functions are such ones
+//
+// Code that gcc compiled with -fsplit-stack needs none of this. Each of its functions
+// checks, and the bound that it compares with is 3,584 bytes above the end of the piece
+// (libgcc 12). A stack that was too small is grown by a call that returns to code after
+// the check.
+#pragma once
+
+#include "libdtrace/symbols/process_symbols.hpp"
+#include "ptrace-agent/client.hpp"
+
+namespace dt {
+
+// Returns the text that Go's own compiler and assembler made, at link-time addresses.
+// Returns all text of a Go program if its symbols do not say where its C code begins.
+// Empty if there is no Go code.
+AddressRange go_text(ElfImage& image);
+
+struct StackCheck {
+    bool is_go = false;
+    std::size_t n_bytes = 0; // of the function, up to the end of its check; 0: no check
+    // Returns whether an instruction at that offset may run with no byte left on the
+    // stack.
+    bool may_lack_stack(std::uint64_t offset) const
+    {
+        return is_go && (n_bytes == 0 || offset < n_bytes);
+    }
+};
+StackCheck stack_check_of(ElfImage& image, const AddressRange& go, const Function& function);
+
+} // namespace dt

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Deadlines: a target that misbehaves costs the agent two seconds, and the other
+// targets nothing.
+//
+//   wait for a stop ── late ──> give_up(space) ── main loop ──> release, event `given_up`
+//
+// Every wait for one thread ends after stop_patience_ns. A thread that is late is in
+// uninterruptible sleep, or runs code of ours that its process has changed. Its process
+// is given up: the text is restored, and the threads that are stopped are detached. The
+// late thread is detached at its next stop, or by the kernel when the agent exits. The
+// runtime stays mapped in such a process, because a thread may be in it, but it fires
+// nothing any more.
+//
+// A runnable thread that has no processor yet is not late: it gets more time on a busy
+// machine. If the consumer has exited it does not, because other targets wait for their
+// release.
+#include "ptrace-agent/agent.hpp"
+
+#include "base/clock_ns.hpp"
+#include "ptrace-agent/our_code.hpp"
+#include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/tracing.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace dt::agent {
+
+constexpr std::uint64_t stop_patience_ns = 2'000'000'000;
+constexpr std::uint64_t runnable_patience_ns = 10'000'000'000;
+constexpr std::uint64_t second_patience_ns = 200'000'000;
+
+// Reads mail during a wait. Returns whether the consumer has exited. The main loop
+// serves the mail afterwards.
+bool Agent::client_has_exited()
+{
+    if (Mailbox::rang()) {
+        mail_.receive();
+        rang_in_wait_ = true;
+    }
+    Mailbox::ring_in_ms(look_again_ms);
+    return mail_.closed();
+}
+
+bool Agent::is_overdue(pid_t tid, std::uint64_t since_ns)
+{
+    const std::uint64_t waited = monotonic_ns() - since_ns;
+    return waited >= stop_patience_ns &&
+           (client_has_exited() || waited >= runnable_patience_ns ||
+            thread_state(tid, tid) != 'R');
+}
+
+// A process that is given up gets only a short time, because it was waited for before.
+bool Agent::is_overdue(const Thread& thread, std::uint64_t since_ns)
+{
+    if (thread.process->space->given_up)
+        return monotonic_ns() - since_ns >= second_patience_ns;
+    return is_overdue(thread.tid, since_ns);
+}
+
+// Protects a thread at a breakpoint against the agent's death. Taking a report from the
+// kernel takes the thread's signal with it: if the agent died then, the thread would
+// continue in the middle of the instruction. So the report is only read first, and the
+// pc is put back while the signal is still pending. If the agent dies meanwhile, the
+// thread gets the signal, and its handler (rescue.hpp) reads the instruction's address
+// from the siginfo.
+void Agent::secure_hit(Thread& thread)
+{
+    const AddressSpace& space = *thread.process->space;
+    siginfo_t info;
+    user_regs_struct user;
+    if (!space.rescue.installed() || !get_siginfo(thread.tid, info) ||
+        !is_breakpoint(info) || !get_regs(thread.tid, user))
+        return;
+    const Tracepoint* tp = space.find({user.rip - 1});
+    if (tp == nullptr || !tp->written)
+        return;
+    info.si_errno = hit_magic;
+    info.si_addr = reinterpret_cast<void*>(tp->at().value);
+    user.rip = tp->at().value;
+    if (set_siginfo(thread.tid, info) && set_regs(thread.tid, user))
+        thread.hit_at = tp->at();
+}
+
+// Waits like waitpid(2); for any thread if tid is -1.
+pid_t Agent::wait_for(pid_t tid, int& status, int flags)
+{
+    if (!any_rescue_)
+        return waitpid(tid, &status, __WALL | flags);
+    siginfo_t report{};
+    if (waitid(tid == -1 ? P_ALL : P_PID, tid == -1 ? 0 : static_cast<id_t>(tid), &report,
+               WEXITED | WSTOPPED | WNOWAIT | __WALL | flags) != 0)
+        return -1;
+    if (report.si_pid == 0)
+        return 0;
+    if (Thread* thread = find_thread(report.si_pid)) {
+        thread->hit_at = {};
+        if (report.si_code == CLD_TRAPPED && report.si_status == SIGTRAP)
+            secure_hit(*thread);
+    }
+    pid_t got = waitpid(report.si_pid, &status, __WALL | WNOHANG);
+    if (got != 0 || (flags & WNOHANG) != 0)
+        return got;
+    errno = EINTR; // it was killed in between: its end is about to be reported
+    return -1;
+}
+
+Agent::Waited Agent::wait_for_stop(pid_t tid, int& status)
+{
+    if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
+        status = early->second;
+        early_stops_.erase(early);
+        return Waited::stopped;
+    }
+    const std::uint64_t since = monotonic_ns();
+    for (;;) {
+        Mailbox::ring_in_ms(look_again_ms);
+        pid_t got = wait_for(tid, status);
+        if (got == tid)
+            return WIFSTOPPED(status) ? Waited::stopped : Waited::ended;
+        if (got >= 0 || errno != EINTR)
+            return Waited::ended;
+        client_has_exited(); // clears the mail signal
+        if (is_overdue(tid, since))
+            return Waited::late;
+    }
+}
+
+// Lets the thread run until its next stop, at which it is detached.
+void Agent::leave_late(Thread& thread, const char* why)
+{
+    thread.stopped = false;
+    thread.pending = false;
+    thread.leaving = thread.late = true;
+    give_up(*thread.process->space, why);
+}
+
+void Agent::give_up(AddressSpace& space, const char* why)
+{
+    if (space.given_up)
+        return;
+    space.given_up = true;
+    given_up_.emplace_back(space.owner(), why);
+    Mailbox::ring_in_ms(1);
+}
+
+// Releases processes that were given up. Called by the main loop, where no other world
+// is stopped.
+void Agent::release_given_up()
+{
+    auto [owner, why] = given_up_.front();
+    given_up_.pop_front();
+    std::shared_ptr<AddressSpace> space;
+    std::vector<pid_t> targets;
+    for (auto& [pid, process] : processes_) {
+        if (!process->space->given_up || process->space->owner() != owner)
+            continue;
+        space = process->space;
+        if (std::exchange(process->is_target, false) && !process->doomed)
+            targets.push_back(pid);
+    }
+    if (space == nullptr)
+        return;
+    release(space);
+    table_.reclaim();
+    for (pid_t pid : targets) {
+        AgentEvent event;
+        event.kind = AgentEvent::given_up;
+        event.pid = pid;
+        event.text = "process " + std::to_string(pid) + " kept dtrace waiting: " + why +
+                     "; its probes were removed, and it runs on";
+        send_event(std::move(event));
+    }
+}
+
+// Returns whether a thread must still return from an injected system call, through the
+// stub.
+bool Agent::is_stub_in_use(const AddressSpace& space)
+{
+    auto threads = threads_in(space);
+    return std::any_of(threads.begin(), threads.end(),
+                       [](const Thread* thread) { return thread->late_call.has_value(); });
+}
+
+} // namespace dt::agent

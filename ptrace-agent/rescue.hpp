@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Keeps a target alive when the agent is killed while breakpoints are in its text.
+//
+//   region   | code | RescueHeader | RescueSlot ... | table A | table B |   r-x, the agent's
+//
+// A target with breakpoints has a handler of SIGTRAP in a region of its own. While the agent
+// lives the handler sees only the program's own SIGTRAPs, and passes them on to the program's
+// handler. After the agent's death the first hit restores all displaced bytes, its own
+// first, and then the original instruction runs. rescue_code.S is the handler;
+// traps.cpp installs it and shows the program its own action.
+//
+// Invariants
+//   - A breakpoint is in the table before it is in the text.
+//   - Only the table that is not in use is written; then the header switches to it.
+//   - A slot's record is complete before a thread's pc is in the slot.
+//   - The agent never reads back the contents of the region.
+// Not protected: a thread that blocks SIGTRAP at the hit (the kernel kills it), a program that
+// ignores SIGTRAP or is under seccomp, breakpoints beyond max_entries.
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "fasttrap/displaced.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace dt::agent {
+
+class AddressSpace;
+struct Tracepoint;
+
+// si_errno of a hit whose pc the agent has put back already; si_addr is the
+// breakpoint's address.
+constexpr std::int32_t hit_magic = 0x44547270;
+
+struct RescueEntry {
+    std::uint64_t at;
+    std::uint64_t original; // the displaced byte
+};
+
+constexpr std::size_t max_rescue_pages = 8; // of slots
+struct RescueHeader {
+    std::uint64_t table, n;
+    std::uint64_t program_handler; // 0: SIG_DFL, 1: SIG_IGN
+    std::uint64_t slot_pages[max_rescue_pages];
+};
+static_assert(offsetof(RescueHeader, program_handler) == 16);
+static_assert(offsetof(RescueHeader, slot_pages) == 24);
+
+struct RescueSlot {
+    enum : std::uint8_t { syscall = 1, access_only = 2, has_mask = 4 };
+    std::uint64_t site; // 0: no step is under way
+    std::uint64_t next;
+    std::uint64_t mask;
+    std::uint32_t spare_at[2]; // in struct ucontext; 0: none
+    std::uint64_t saved[2];
+    std::uint8_t copy_length, flags;
+    std::uint8_t pad[14];
+};
+static_assert(sizeof(RescueSlot) == 64 && offsetof(RescueSlot, copy_length) == 48);
+
+class Rescue {
+public:
+    static constexpr std::size_t max_entries = 65536;
+    static std::size_t region_bytes();
+
+    bool installed() const { return at_.value != 0; }
+    TargetAddr at() const { return at_; }
+    TargetAddr handler() const { return at_; }
+    TargetAddr restorer() const;
+    bool contains(TargetAddr pc) const;
+
+    // Fills the region, which the target has mapped at `at`, and protects the
+    // breakpoints that exist already. Returns false if the region cannot be written.
+    bool install(AddressSpace& space, TargetAddr at, std::uint64_t program_handler);
+    void forget() { *this = {}; }
+    void set_program_handler(AddressSpace& space, std::uint64_t handler);
+    // Protects breakpoints. Called before they are written.
+    void protect(AddressSpace& space, std::span<Tracepoint* const> all);
+    void add_slot_page(AddressSpace& space, TargetAddr page);
+    // Records a step. Called before the thread's pc is in the slot. mask: the signal
+    // mask that the thread gets when it leaves the slot.
+    void begin_step(AddressSpace& space, const Displaced& plan, const SlotRun& run,
+                    std::optional<std::uint64_t> mask);
+    std::size_t n_unprotected() const { return n_unprotected_; }
+
+private:
+    bool write_header(AddressSpace& space);
+
+    TargetAddr at_;
+    RescueHeader header_{};
+    bool second_ = false; // which table is in use
+    std::vector<RescueEntry> entries_; // ascending
+    std::size_t n_unprotected_ = 0;
+};
+
+} // namespace dt::agent

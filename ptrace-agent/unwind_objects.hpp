@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Finds the call frame information of a process' objects in its memory: the sorted
+// table of .eh_frame_hdr (Linux Standard Base, "Exception Frames"). It is found through
+// the program headers that are mapped with each object.
+//
+// Everything is read from the target's memory, through the caller's accessor, and nothing
+// from files: a target chooses the names and the contents of the files that it maps. All
+// numbers are checked, and the caller's accessor bounds how much is read.
+#pragma once
+
+#include "base/target_addr.hpp"
+#include "ptrace-agent/proc_files.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace dt::agent {
+
+using ReadBytes = std::function<bool(std::uint64_t at, void* to, std::size_t n)>;
+
+struct FrameTable {
+    TargetAddr begin, end;    // of the text that it describes
+    std::uint64_t header = 0; // .eh_frame_hdr; entries are relative to it
+    std::uint64_t entries = 0, n_entries = 0; // pairs of 32 bits: text, FDE
+};
+
+class UnwindObjects {
+public:
+    explicit UnwindObjects(pid_t pid) : pid_(pid) {}
+
+    // Returns the table for this address in the text, or null if the object there has
+    // none. Results are kept until the owner replaces this object.
+    const FrameTable* table_at(TargetAddr at, const ReadBytes& read);
+
+private:
+    std::optional<FrameTable> find_table(TargetAddr at, const ReadBytes& read);
+    const Mapping* mapping_at(TargetAddr at);
+
+    pid_t pid_;
+    std::vector<Mapping> mappings_;
+    std::map<TargetAddr, std::optional<FrameTable>> tables_; // by begin of the mapping
+};
+
+} // namespace dt::agent

@@ -1,0 +1,18 @@
+/*
+ * Keys are compared as the bytes that were recorded, filled up with zeros: 1 is one key
+ * as a char, an int and an int64_t. -1 is a key of its own for each width.
+ * @flags: -q
+ */
+char c;
+int i;
+int64_t l;
+
+BEGIN { c = i = l = 1; }
+BEGIN { @a[c] = count(); }
+BEGIN { @a[i] = count(); }
+BEGIN { @a[l] = count(); }
+BEGIN { c = i = l = -1; }
+BEGIN { @b[c] = count(); }
+BEGIN { @b[i] = count(); }
+BEGIN { @b[l] = count(); exit(0); }
+END { printa("%d %@d\n", @a); printa("%d %@d\n", @b); }

@@ -1,0 +1,6 @@
+/*
+ * With -x cpu BEGIN and END fire on that CPU.
+ * @flags: -q -x cpu=0
+ */
+BEGIN { printf("%d\n", cpu); exit(0); }
+END { printf("%d\n", cpu); }

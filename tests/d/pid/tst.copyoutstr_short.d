@@ -1,0 +1,12 @@
+/*
+ * copyoutstr writes at most the given number of bytes, and no terminating zero where
+ * that leaves no room for it: two bytes of "98" replace those of 10.
+ * @flags: -q -w
+ * @command: spin 10 1
+ * @replace: ^calls (\d+).* -> \1 calls
+ */
+pid$target:a.out:main:entry
+{
+	this->argv = (uint64_t *)copyin(arg1, 16);
+	copyoutstr("98765", this->argv[1], 1);
+}

@@ -1,0 +1,15 @@
+/*
+ * A pattern of the provider beside a process id matches the probes of that process.
+ * @flags: -q
+ * @command: spin 10 1
+ * @replace: ^calls.*\n ->
+ */
+p*d$target:a.out:work:entry
+{
+	n++;
+}
+
+END
+{
+	printf("%d\n", n);
+}

@@ -1,0 +1,12 @@
+/*
+ * Two native arguments of a probe may not have the same name.
+ */
+provider test_prov
+{
+	probe place(int i, int i);
+};
+
+BEGIN
+{
+	exit(0);
+}

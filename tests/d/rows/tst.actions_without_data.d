@@ -1,0 +1,52 @@
+/*
+ * stop() and raise() store no data and print no row. Neither do speculation(),
+ * commit() and discard(). speculate() alone speculates the default action, and with
+ * an assignment beside it nothing.
+ * @flags: -w
+ * @command: spin 10 1
+ * @replace: ^ +\d+( +1 +:BEGIN) -> CPU\1
+ * @replace: ^ +\d+ +\d+( +:END) -> CPU ID\1
+ * @replace: ^ +\d+ +\d+( +work:entry) -> CPU ID\1
+ */
+BEGIN
+{
+	s = speculation();
+}
+
+BEGIN
+{
+	speculate(s);
+	x = 1;
+}
+
+BEGIN
+{
+	speculate(s);
+}
+
+BEGIN
+{
+	commit(s);
+}
+
+BEGIN
+{
+	discard(0);
+}
+
+pid$target:a.out:work:entry
+/arg0 == 5/
+{
+	raise(SIGTERM);
+}
+
+pid$target:a.out:work:entry
+/arg0 == 5/
+{
+	trace("raised");
+}
+
+END
+{
+	n = 1;
+}

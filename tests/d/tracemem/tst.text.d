@@ -1,0 +1,9 @@
+/*
+ * tracemem() always prints a dump, also of bytes that are text.
+ * @flags: -q
+ */
+BEGIN
+{
+	tracemem("text", 5);
+	exit(0);
+}

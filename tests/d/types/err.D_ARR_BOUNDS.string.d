@@ -1,0 +1,8 @@
+/*
+ * A constant index into a variable of type string is within strsize bytes.
+ */
+BEGIN
+{
+	trace(execname[300]);
+	exit(0);
+}

@@ -1,0 +1,15 @@
+/*
+ * progenyof() in BEGIN and tick knows every ancestor of dtrace, and no other process.
+ * @flags: -q
+ */
+BEGIN
+{
+	printf("%d %d %d\n", progenyof($pid), progenyof($ppid), progenyof(1));
+	printf("%d\n", progenyof(2147483646));
+}
+
+tick-10ms
+{
+	printf("%d %d\n", progenyof($pid), progenyof(1));
+	exit(0);
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Targets that write over the memory that they share with dtrace.
+
+The target runs as another user where the test runs as root. What it may spoil is its own
+trace; it may not act through dtrace, harm another target, or use up dtrace's memory.
+"""
+import subprocess
+
+from harness import *
+from traced import Traced, numbers, ready
+
+def installed(t):
+    """The forger where any user can run it, and what to put before it."""
+    place = t.scratch / "anybody"
+    place.mkdir(exist_ok=True)
+    t.scratch.chmod(0o755)
+    place.chmod(0o755)
+    subprocess.run(["install", "-m", "755", t.victim("forger"), str(place)], check=True)
+    return [*(as_nobody() if os.geteuid() == 0 else []), str(place / "forger")]
+
+@contextlib.contextmanager
+def forger(t, mode):
+    """A forger of this mode that is ready."""
+    with held(subprocess.Popen([*installed(t), mode], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)) as process:
+        ready(process)
+        yield process
+
+def ended(process):
+    """Ends it; the last that it said."""
+    said, _ = process.communicate("\n", timeout=60)
+    equal(process.returncode, 0, "the target's exit status")
+    return said.strip()
+
+# Ends by itself after a number of ticks, which a target must not be able to prevent.
+CLOCK = " tick-10ms { n++; } tick-10ms /n == 100/ { exit(0); } END { printf(\"ticks %d\\n\", n); }"
+
+def a_target_forges_no_record_of_a_clause_that_fires_in_dtrace(t):
+    marker = t.scratch / "executed"
+    diverted = t.scratch / "forged"
+    with forger(t, "records") as target:
+        done = t.run("-wqn", "pid$target:a.out:work:entry { @calls = count(); } "
+                     "tick-10ms /pid == 1/ { system(\"echo %s >> " + str(marker) + "\", execname); }"
+                     "tick-10ms /pid == 1/ { exit(7); } tick-10ms /pid == 1/ { trunc(@calls); }"
+                     "tick-10ms /pid == 1/ { clear(@calls); }"
+                     "tick-10ms /pid == 1/ { normalize(@calls, 1000000000); }"
+                     "tick-10ms /pid == 1/ { freopen(\"" + str(t.scratch) + "/%s\", execname); }"
+                     + CLOCK, "-p", str(target.pid))
+        equal(ended(target), "wrote", "what the target did")
+    equal(done.returncode, 0, "dtrace's exit status")
+    equal(marker.exists(), False, "a forged system() was executed")
+    equal(diverted.exists(), False, "a forged freopen() was obeyed")
+    contains(done.stdout, "ticks 100\n")
+    if numbers(done.stdout)[-1] == 0:
+        raise AssertionError("a forged clear(), trunc() or normalize() was obeyed:\n" + done.stdout)
+    contains(done.stderr, "overwritten its trace")
+
+def a_target_that_clears_locks_harms_no_other_target(t):
+    with forger(t, "locks") as hostile, forger(t, "innocent") as innocent:
+        work = ",".join(f"pid{p.pid}:a.out:work:entry" for p in (hostile, innocent))
+        done = t.run("-qn", work + " { @[copyinstr(arg1), ustack(4)] = count(); }" + CLOCK,
+                     "-p", str(hostile.pid), "-p", str(innocent.pid))
+        equal(done.returncode, 0, done.stderr)
+        contains(done.stdout, "innocent")
+        equal(innocent.poll(), None, "the innocent target's status")
+        ended(innocent)
+        equal(ended(hostile), "wrote", "what the hostile target did")
+
+def a_target_that_fills_all_buffers_uses_up_neither_time_nor_memory(t):
+    for mode in ("full", "keys"):
+        with forger(t, mode) as target:
+            dtrace = t.start("-qn", "pid$target:a.out:work:entry { @[arg0] = count(); } "
+                             "pid$target:a.out:work:entry { trace(arg0); }" + CLOCK,
+                             "-o", "/dev/null", "-p", str(target.pid))
+            with held(dtrace):
+                _, errors = dtrace.communicate(timeout=60)
+                equal(dtrace.returncode, 0, errors)
+            equal(ended(target), "wrote", "what the target did")
+            contains(errors, "overwritten its trace")
+
+def no_key_of_100000_is_dropped_at_a_million_updates_a_second(t):
+    with forger(t, "innocent") as target:
+        out = t.scratch / "counted"
+        done = t.run("-qn", "pid$target:a.out:work:entry { @[arg0 % 100000] = count(); @n = sum(1); } "
+                     "tick-1s { exit(0); }", "-o", str(out), "-p", str(target.pid))
+        ended(target)
+        equal((done.returncode, done.stderr), (0, ""), "exit status and complaints")
+    rows = [[int(word) for word in line.split()] for line in out.read_text().splitlines() if line.strip()]
+    keys = [row for row in rows if len(row) == 2]
+    total = next(row[0] for row in rows if len(row) == 1)
+    # A thread may be between the two aggregations of one firing.
+    if abs(sum(row[1] for row in keys) - total) > 16:
+        raise AssertionError(f"{total} updates, {sum(row[1] for row in keys)} in {len(keys)} keys")
+
+def without_targets_processes_of_one_other_user_are_traced(t):
+    if os.geteuid() != 0:
+        raise Skip("an ordinary user traces no other users' processes")
+    need("gcc", "setpriv")
+    binary = t.scratch / "anybody" / "probed"
+    installed(t)
+    subprocess.run(["gcc", "-O1", "-xc", "-", f"-I{HERE.parent.parent}/usdt/include", "-o", str(binary)],
+                   input="""#include <dtrace/sdt.h>
+                            #include <stdio.h>
+                            #include <poll.h>
+                            int main(void) {
+                                struct pollfd in = {0, POLLIN, 0};
+                                puts("ready"); fflush(stdout);
+                                while (poll(&in, 1, 5) == 0) DTRACE_PROBE(forgedtest, beat);
+                            }""", text=True, check=True)
+    users = (0, 65534, 65533, 65533, 65532)
+    with contextlib.ExitStack() as stack:
+        running = {}
+        for user in users:
+            command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", str(binary)]
+            process = stack.enter_context(held(subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)))
+            ready(process)
+            running[process.pid] = user
+        for flags, n_other in (((), 1), (("-x", "trust=all"), 3)):
+            done = t.run("-qn", "forgedtest*:::beat { @[pid] = count(); } tick-1s { exit(0); }", *flags)
+            equal(done.returncode, 0, done.stderr)
+            seen = {running[int(line.split()[0])] for line in done.stdout.splitlines() if line.strip()}
+            equal((0 in seen, len(seen - {0})), (True, n_other), f"users that were traced {seen}")
+            equal("of 2 further users are left out" in done.stderr, n_other == 1, done.stderr)
+
+TESTS = tests_in(globals(), installed, ended)
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Programs whose stacks grow: Go, and C with -fsplit-stack. A function is entered once for each call,
+also when it grows its stack, and nothing is written below a stack that may be used up."""
+import os, pathlib, re, shutil, subprocess
+
+from harness import *
+
+VICTIMS = HERE.parent / "victims"
+
+def good(done):
+    equal(done.returncode, 0, done.stderr)
+    return done
+
+def built(t):
+    need("go")
+    out = t.scratch / "gostack"
+    if not out.exists():
+        source = t.scratch / "go_stack"
+        shutil.copytree(VICTIMS / "go_stack", source)
+        done = subprocess.run(["go", "build", "-o", str(out), "."], cwd=source, capture_output=True, text=True,
+                              env={**os.environ, "GOFLAGS": "-mod=mod", "GOPROXY": "off", "HOME": str(t.scratch),
+                                   "GOCACHE": str(t.scratch / "go-cache")})
+        equal(done.returncode, 0, done.stderr)
+    return str(out)
+
+def said(text):
+    return {name: int(n) for name, n in re.findall(r"^(\w+) (\d+)$", text, re.M)}
+
+def counted(t, program, names, calls, *flags):
+    """What the program says of its calls, and what its probes do, by name."""
+    done = good(t.run("-q", *flags, "-n", " ".join(
+        f'pid$target:a.out:{name}:entry {{ @e["{name}"] = count(); }} pid$target:a.out:{name}:return {{ @r["{name}"] = count(); }}'
+        for name in names) + ' END { printa("%s: %@d entries, %@d returns\\n", @e, @r); }', "-c", f"{program} {calls}"))
+    rows = {name: (int(e), int(r)) for name, e, r in
+            re.findall(r"^(\S+): (\d+) entries, (\d+) returns$", done.stdout, re.M)}
+    return said(done.stdout), rows, done.stderr
+
+GO = ("main.leaf.abi0", "main.deep", "main.large", "main.small")
+
+def a_function_of_go_that_grows_its_stack_is_entered_once(t):
+    program = built(t)
+    says, rows, error = counted(t, program, GO, 200)
+    equal(rows, {name: (says[name.split(".")[1]],) * 2 for name in GO}, error)
+
+def nothing_is_written_below_the_stack_of_a_function_of_go_that_has_no_more(t):
+    program = built(t)
+    for flags in ((), ("-x", "mechanism=int3")):
+        says, rows, error = counted(t, program, GO[:1], 100, *flags)
+        equal((says["written"], rows["main.leaf.abi0"]), (0, (100, 100)), error)
+    done = good(t.run("-qn", "pid$target:a.out:main.leaf*: { @ = count(); }", "-c", f"{program} 20"))
+    equal(said(done.stdout)["written"], 0, done.stderr)
+
+def a_wildcard_leaves_out_functions_of_go_without_a_check_and_says_so(t):
+    """They are the busiest of Go's runtime, and a breakpoint costs 20 us."""
+    done = good(t.run("-qn", 'pid$target:a.out:main.*:entry { @[probefunc] = count(); }', "-c", f"{built(t)} 20"))
+    contains(done.stderr, "main.leaf.abi0")
+    contains(done.stderr, "it may have no stack left (Go); -x mechanism=int3 sets a breakpoint")
+    equal(said(done.stdout)["written"], 0)
+    contains(done.stdout, "main.deep")
+
+def a_listing_says_that_such_a_function_has_a_breakpoint(t):
+    done = good(t.run("-lvn", "pid$target:a.out:main.leaf.abi0:entry", "-c", f"{built(t)} 1"))
+    contains(done.stdout, "it may have no stack left (Go)")
+
+def a_function_of_c_that_grows_its_stack_is_entered_and_left_once(t):
+    need("gcc")
+    for level in ("-O0", "-O2"):
+        program = str(t.scratch / f"split{level}")
+        done = subprocess.run(["gcc", level, "-fsplit-stack", str(VICTIMS / "split_stack.c"), "-o", program,
+                               "-lpthread"], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Skip("gcc has no -fsplit-stack here: " + done.stderr.splitlines()[0])
+        says, rows, error = counted(t, program, ("deep", "small"), 3)
+        equal(rows, {name: (says[name],) * 2 for name in ("deep", "small")}, error)
+
+if __name__ == "__main__":
+    main(tests_in(globals(), built))

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Programs of another user that turn against what dtrace puts into a target."""
+import contextlib, os, shutil, signal, subprocess
+
+from harness import *
+from traced import *
+
+COUNTED = "{ @ = count(); }"
+
+def nobodys(t, name, *args, **more):
+    """A victim that runs as another, unprivileged user."""
+    if os.geteuid() != 0:
+        raise Skip("only root can trace another user's process")
+    user = as_nobody()
+    t.scratch.chmod(0o755)
+    program = t.scratch / name # the build's folder may be closed to that user
+    if not program.exists():
+        subprocess.run(["install", "-m", "755", t.victim(name), str(program)], check=True)
+    return subprocess.Popen([*user, str(program), *args], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True, **more)
+
+def attach_while_a_neighbour_reopens(t, n_targets):
+    """How many descriptors of ours a process of the targets' user saw, and opened."""
+    with contextlib.ExitStack() as ends:
+        targets = [ends.enter_context(held(nobodys(t, "waiter", "1"))) for _ in range(n_targets)]
+        for target in targets:
+            ready(target)
+        pids = [str(target.pid) for target in targets]
+        thief = ends.enter_context(held(nobodys(t, "reopener", *pids)))
+        ready(thief)
+        traced = Traced(t, " ".join(f"pid{pid}:a.out:work:entry {COUNTED}" for pid in pids), *pids)
+        traced.finish(signal.SIGINT)
+        thief.send_signal(signal.SIGTERM)
+        seen, opened = numbers(thief.communicate(timeout=20)[0])
+        for target in targets:
+            released(target.pid)
+            target.communicate(timeout=20)
+            equal(target.returncode, 0, "the target's exit status")
+    return seen, opened
+
+def a_process_of_the_targets_user_cannot_reopen_the_runtimes_memory(t):
+    seen = opened = 0
+    for _ in range(10 if t.long else 1):
+        now = attach_while_a_neighbour_reopens(t, 10)
+        seen, opened = seen + now[0], opened + now[1]
+    equal(opened, 0, f"descriptors opened for writing, of {seen} seen")
+
+def descriptors(pid):
+    """What a process has open."""
+    folder = f"/proc/{pid}/fd"
+    return {number: os.readlink(f"{folder}/{number}") for number in os.listdir(folder)}
+
+def a_process_that_rewrites_descriptor_numbers_in_a_target_gets_none_of_its_own_closed(t):
+    with held(nobodys(t, "waiter", "1")) as target:
+        ready(target)
+        before = descriptors(target.pid)
+        with held(nobodys(t, "rewriter", str(target.pid))) as rewriter:
+            ready(rewriter)
+            for _ in range(200 if t.long else 20):
+                done = t.run("-qn", f"pid{target.pid}:a.out:work:entry {COUNTED} "
+                             "BEGIN { exit(0); }", "-p", str(target.pid), timeout=60)
+                if done.returncode not in (0, 1):
+                    raise AssertionError(f"dtrace ended with {done.returncode}: {done.stderr}")
+        released(target.pid)
+        equal(descriptors(target.pid), before, "the target's descriptors")
+
+# What a set-uid dtrace takes from its user
+
+EVIL = """#!/usr/bin/env python3
+import os, sys
+print(os.geteuid(), file=open(%r, "w"))
+sys.stdout.write(sys.stdin.read())
+"""
+
+def a_set_uid_dtrace_ignores_the_options_of_its_users_environment(t):
+    if os.geteuid() != 0:
+        raise Skip("only root may install a set-uid program")
+    user = as_nobody()
+    t.scratch.chmod(0o755)
+    folder = t.scratch / "privileged"
+    folder.mkdir()
+    folder.chmod(0o777)
+    shutil.copy(t.dtrace, folder / "dtrace")
+    (folder / "dtrace").chmod(0o4755)
+    ran = folder / "ran"
+    (folder / "cpp").write_text(EVIL % str(ran))
+    (folder / "cpp").chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    def run(*flags, **env):
+        done = subprocess.run([*user, str(folder / "dtrace"), *flags, "-qn", "BEGIN { exit(0); }"], cwd=folder,
+                              capture_output=True, text=True, timeout=60, env=dict(os.environ, **env))
+        equal(ran.exists(), False, f"the user's preprocessor ran, {flags} {env}")
+        return done
+    done = good(run(DTRACE_OPT_CPP="1", DTRACE_OPT_CPPPATH=str(folder / "cpp"), DTRACE_DEBUG="1"))
+    equal(done.stderr, "", "messages")
+    if not os.path.exists("/usr/bin/cpp"):
+        return
+    good(run("-C", "-x", f"cpppath={folder}/cpp"))
+    good(run("-C", PATH=path))
+    secret = folder / "secret"
+    secret.write_text("#error secret\n")
+    secret.chmod(0o600)
+    done = run("-C", "-x", f"cppargs=-include {secret}")
+    equal(("#error secret" in done.stderr, done.returncode), (False, 1), "root's file is read")
+
+# Children of a target that are not followed
+
+def children_that_are_not_followed_have_none_of_the_arena(t):
+    for mechanism in ("jump", "int3"):
+        dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
+                         'END { printa("work %@d\\n", @); }', "-x", f"mechanism={mechanism}",
+                         "-c", t.victim("dropper"), stdin=subprocess.PIPE)
+        out, errors = dtrace.communicate("go\n", timeout=60)
+        equal(dtrace.returncode, 0, errors)
+        # At a breakpoint a child that no tracer sees restores its own text (rescue.hpp).
+        for line in ("forked mapped 0 sum 499500 status 0", "grandchild mapped 0 sum 499500 status 0",
+                     "untraced mapped 0 sum 499500 status 0", "work 2000"):
+            contains(out, line + "\n")
+
+if __name__ == "__main__":
+    main(tests_in(globals()))

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Sessions where memory, files or probes are limited."""
+import contextlib, os, pathlib, re, resource, signal, subprocess
+
+from harness import *
+from traced import *
+
+# Files (RLIMIT_FSIZE): the arena is files in memory
+
+def under_file_limit(t, limit, *flags, **more):
+    return subprocess.run([t.dtrace, *flags], capture_output=True, text=True, timeout=60, cwd=t.scratch,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)), **more)
+
+COUNTS = "pid$target:a.out:work:entry { @[probefunc] = count(); @q = quantize(arg0); }"
+
+def a_file_size_limit_makes_buffers_smaller(t):
+    for mib in (4000, 1000, 200):
+        done = under_file_limit(t, mib << 20, "-n", COUNTS, "-c", t.victim("spin") + " 300 2")
+        equal(done.returncode, 0, done.stderr)
+        contains(done.stdout, "work")
+        if not re.search(r"^\s+work\s+600$", done.stdout, re.M):
+            raise AssertionError(done.stdout)
+    contains(done.stderr, "buffer size lowered to ")
+
+def a_file_size_limit_that_leaves_no_room_is_an_error(t):
+    done = under_file_limit(t, 256 << 10, "-qn", "BEGIN { exit(0); }")
+    equal(done.returncode, 1, done.stdout)
+    contains(done.stderr, "could not enable tracing")
+    contains(done.stderr, "(ulimit -f)")
+
+def a_command_gets_the_default_action_of_SIGXFSZ_back(t):
+    done = under_file_limit(t, 1000 << 20, "-qn", "BEGIN { }", "-c", "grep SigIgn /proc/self/status")
+    equal(done.returncode, 0, done.stderr)
+    ignored = int(re.search(r"SigIgn:\s+([0-9a-f]+)", done.stdout).group(1), 16)
+    equal(ignored & 1 << (signal.SIGXFSZ - 1), 0, "SIGXFSZ")
+
+def a_session_reserves_what_its_program_can_use(t):
+    def reserved(program):
+        dtrace = t.start("-n", program)
+        with held(dtrace):
+            wait_until(lambda: b"dtrace-data" in pathlib.Path(f"/proc/{dtrace.pid}/maps").read_bytes(), what="an arena")
+            total = 0
+            for line in pathlib.Path(f"/proc/{dtrace.pid}/maps").read_text().splitlines():
+                if "/memfd:dtrace-" in line:
+                    begin, end = (int(n, 16) for n in line.split()[0].split("-"))
+                    total += end - begin
+            return total >> 20
+    plain, counts = reserved("tick-1s { trace(1); }"), reserved("tick-1s { @ = count(); }")
+    if not plain < counts < 4000:
+        raise AssertionError(f"{plain} MiB without aggregations, {counts} MiB with")
+
+# Memory (control groups): pages are charged to the process that touches them first
+
+SOURCE = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) int work(int x) { __asm__ volatile(""); return x + 1; }
+static void* run(void* arg)
+{
+    long sum = 0;
+    for (int i = 0; i < 60000; i++)
+        sum += work((int)(long)arg + i);
+    return (void*)sum;
+}
+int main(void)
+{
+    pthread_t threads[8];
+    char c;
+    puts("ready");
+    fflush(stdout);
+    if (read(0, &c, 1) != 1)
+        return 1;
+    for (long i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, run, (void*)(i << 20));
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    puts("done");
+    return 0;
+}
+"""
+
+@contextlib.contextmanager
+def memory_group(limit):
+    """A control group with so much memory, of either version."""
+    mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
+    own = {line.split(":")[1]: line.split(":", 2)[2] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()}
+    places = [(m[1] + path, "memory.limit_in_bytes") for m in mounts if m[2] == "cgroup" and "memory" in m[3].split(",")
+              for path in (own.get("memory", "/"), "")]
+    places += [(m[1] + path, "memory.max") for m in mounts if m[2] == "cgroup2" for path in (own.get("", "/"), "")]
+    for place, name in places:
+        group = pathlib.Path(place) / f"dtrace-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / name).write_text(str(limit))
+            (group / "cgroup.procs").stat()
+        except OSError:
+            group.rmdir()
+            continue
+        try:
+            yield group
+        finally:
+            wait_until(lambda: not (group / "cgroup.procs").read_text(), what="an empty group")
+            group.rmdir()
+        return
+    raise Skip("no control group for memory can be made here")
+
+def a_target_in_a_small_control_group_lives(t):
+    need("gcc")
+    (t.scratch / "busy.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", "busy", "busy.c"], cwd=t.scratch, check=True)
+    with memory_group(24 << 20) as group:
+        target = subprocess.Popen(["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec ./busy"], cwd=t.scratch,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with held(target):
+            equal(target.stdout.readline(), "ready\n")
+            dtrace = t.start("-n", 'BEGIN { printf("begun\\n"); } pid$target:a.out:work:entry { '
+                             "@[arg0, tid] = count(); @n = count(); trace(arg0); trace(timestamp); trace(execname); }",
+                             "-o", str(t.scratch / "records"), "-p", str(target.pid))
+            with held(dtrace):
+                wait_until(lambda: (t.scratch / "records").exists() and
+                           "begun" in (t.scratch / "records").read_text(errors="replace")[:1000], what="a begin")
+                target.stdin.write("x")
+                target.stdin.flush()
+                out, errors = dtrace.communicate(timeout=120)
+            equal((target.wait(timeout=20), target.stdout.read()), (0, "done\n"), errors)
+            contains(errors, "buffer size lowered to ")
+
+# Probes: those of processes that have exited are reused
+
+def probes_of_ended_processes_are_used_again(t):
+    n = 200 if t.long else 25
+    script = t.scratch / "many.sh"
+    script.write_text(f"#!/bin/sh\ni=0\nwhile [ $i -lt {n} ]; do /bin/true; i=$((i+1)); done\n")
+    script.chmod(0o755)
+    done = good(t.run("-qx", "follow=exec", "-n",
+                      'pid$target:libc.so.6:exit:entry /execname == "true"/ '
+                      '{ printf("%d %d %s\\n", id, pid, probeprov); @ = count(); }', "-c", str(script)))
+    rows = [line.split() for line in done.stdout.splitlines() if len(line.split()) == 3]
+    equal(len(rows), n, done.stdout)
+    for number, pid, provider in rows:
+        equal(provider, f"pid{pid}")
+    equal(len({pid for _, pid, _ in rows}), n, "processes")
+    if len({number for number, _, _ in rows}) > n // 2:
+        raise AssertionError(f"probes of their own for nearly each process:\n{done.stdout}")
+
+TESTS = tests_in(globals(), memory_group)
+
+if __name__ == "__main__":
+    main(TESTS)

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Entries and returns: a function that is entered once returns once, whatever it jumps through on
+the way: tables of labels, switches, pointers to functions, loops back to its own beginning."""
+import itertools, os, pathlib, re, shutil, subprocess
+
+from harness import *
+
+VICTIMS = HERE.parent / "victims"
+
+# Variants of leaving.c: compiler, level, other options.
+LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
+KINDS = {
+    "pie": {"small": ["-fPIE"], "large": ["-fPIC", "-mcmodel=large"], "cet": ["-fPIE", "-fcf-protection=full"],
+            "pic": ["-fPIC"]},
+    "no-pie": {"small": ["-fno-pie"], "large": ["-fno-pie", "-mcmodel=large"],
+               "medium": ["-fno-pie", "-mcmodel=medium"], "cet": ["-fno-pie", "-fcf-protection=full"]},
+}
+
+def leaving(t, kind):
+    """A program with leaving.c in every variant that can be in one program."""
+    folder = t.scratch / f"leaving-{kind}"
+    folder.mkdir()
+    names, objects, compilers = [], [], []
+    ways = itertools.product(enumerate(("gcc", "clang")), enumerate(LEVELS), enumerate(KINDS[kind].items()))
+    for (i, compiler), (j, level), (k, (model, flags)) in ways:
+        # Each level is combined with two of the four, and each of the four with half of the levels.
+        if shutil.which(compiler) and (t.long or (i + j + k) % 2 == 0):
+            names.append(f"{compiler}{level}{model}".replace("-", "_"))
+            objects.append(folder / f"{names[-1]}.o")
+            compilers.append([compiler, level, *flags, "-Wall", "-Wextra", "-Werror", f"-DVARIANT={names[-1]}",
+                              "-c", str(VICTIMS / "leaving.c"), "-o", str(objects[-1])])
+    if not names:
+        raise Skip("neither gcc nor clang is installed")
+    for some in (compilers[i:i + 4] for i in range(0, len(compilers), 4)):
+        for running in [subprocess.Popen(command) for command in some]:
+            equal(running.wait(), 0, f"{running.args}")
+    (folder / "variants.h").write_text("".join(f"V({name})\n" for name in names))
+    program = folder / "leaving"
+    compiler = "gcc" if shutil.which("gcc") else "clang"
+    pie = ["-fPIE", "-pie"] if kind == "pie" else ["-fno-pie", "-no-pie"]
+    subprocess.run([compiler, "-O1", *pie, "-DMAIN", f"-I{folder}", str(VICTIMS / "leaving.c"),
+                    *map(str, objects), "-o", str(program)], check=True)
+    return program, len(names)
+
+COUNTS = " ".join(f'pid$target:a.out:{part}_*:{name} {{ @{name[0]}[probefunc] = count(); }}'
+                  for part, name in itertools.product(("by", "calls", "helper"), ("entry", "return"))) + \
+    ' END { printa("%s %@d %@d\\n", @e, @r); }'
+
+def entries_and_returns(t, program, calls, *flags):
+    """By function: how often it was entered and left; and how many places have no probe."""
+    said = subprocess.run([str(program), str(calls)], check=True, capture_output=True, text=True).stdout
+    done = good(t.run("-q", *flags, "-n", COUNTS, "-c", f"{program} {calls}"))
+    contains(done.stdout, said)
+    rows = {name: (int(e), int(r)) for name, e, r in re.findall(r"^(\w+) (\d+) (\d+)$", done.stdout, re.M)}
+    more = re.search(r"and (\d+) more places", done.stderr)
+    return rows, done.stderr.count("cannot probe") + (int(more[1]) if more else 0)
+
+def good(done):
+    equal(done.returncode, 0, done.stderr)
+    return done
+
+def a_jump_within_a_function_is_no_return(t):
+    """At jumps, where a place may be left out for want of room, and is counted then."""
+    for kind in KINDS:
+        program, n_variants = leaving(t, kind)
+        rows, n_refused = entries_and_returns(t, program, 30)
+        more = {name: row for name, row in rows.items() if row[0] == 30 and row[1] > 30}
+        equal(more, {}, "functions that return more often than they are entered")
+        fewer = [name for name, row in rows.items() if row[1] < row[0]]
+        if len(fewer) > n_refused or len(rows) < 8 * n_variants:
+            raise AssertionError(f"{len(fewer)} functions miss returns, {n_refused} places were refused: {fewer}")
+
+def a_jump_within_a_function_is_no_return_at_breakpoints(t):
+    for kind in KINDS if t.long else ["pie"]:
+        program = t.scratch / f"leaving-{kind}/leaving"
+        if not program.exists():
+            program, _ = leaving(t, kind)
+        rows, n_refused = entries_and_returns(t, program, 2, "-x", "mechanism=int3")
+        equal({name: row for name, row in rows.items() if row[0] != row[1]}, {})
+        equal(n_refused, 0)
+
+# Loops whose head is the function's first instruction.
+
+EACH = 'pid$target:a.out:turns_*:entry { @e[probefunc] = count(); } pid$target:a.out:turns_*:return { @r[probefunc] = count(); } ' \
+       'END { printa("%s %@d %@d\\n", @e, @r); }'
+
+def loop_heads(t):
+    need("gcc")
+    program = t.scratch / "loop_heads"
+    if not program.exists():
+        subprocess.run(["gcc", "-O1", str(VICTIMS / "loop_heads.c"), "-o", str(program)], check=True)
+    return program
+
+def a_turn_of_a_loop_that_begins_a_function_is_no_entry(t):
+    program = loop_heads(t)
+    done = good(t.run("-q", "-n", EACH, "-c", f"{program} 10 7"))
+    contains(done.stdout, "turns 140\n")  # as without probes
+    rows = {name: (int(e), int(r)) for name, e, r in re.findall(r"^(\w+) (\d+) (\d+)$", done.stdout, re.M)}
+    equal(rows, {"turns_few_bytes": (10, 10), "turns_longer": (10, 10), "turns_by_jump": (10, 10),
+                 "turns_with_a_call": (70, 10), "turns_by_calls": (70, 70)}, done.stderr)
+    # If it cannot be prevented, it is reported.
+    contains(done.stderr, "entry probes that also fire when a loop goes back to the function's first instruction: "
+                          "turns_with_a_call\n")
+
+def the_probe_of_the_first_instruction_fires_at_each_turn(t):
+    """The entry probe beside it then does so as well."""
+    program = loop_heads(t)
+    done = good(t.run("-q", "-n", 'pid$target:a.out:turns_longer:0 { @["0"] = count(); } '
+                      'END { printa("%s %@d\\n", @); }', "-c", f"{program} 10 7"))
+    contains(done.stdout, "0 70\n")
+
+def breakpoints_at_such_functions_fire_at_each_turn_and_that_is_said(t):
+    done = good(t.run("-q", "-x", "mechanism=int3", "-n", 'pid$target:a.out:turns_few_bytes:entry { @ = count(); }',
+                      "-c", f"{loop_heads(t)} 2 3"))
+    contains(done.stderr, "first instruction: turns_few_bytes\n")
+
+def a_listing_says_which_entries_fire_at_each_turn(t):
+    done = good(t.run("-lvn", "pid$target:a.out:turns_*:entry", "-c", f"{loop_heads(t)} 2 3"))
+    equal(done.stdout.count("also fires when a loop goes back to the first instruction"), 1, done.stdout)
+
+# Interpreters: each has a main loop that ends in computed gotos or a switch. The named functions
+# that exist are counted.
+INTERPRETERS = {
+    "python3": ("*EvalFrame*", ["-c", "f = lambda n: n if n < 2 else f(n - 1) + f(n - 2)\nprint(f(12), sorted('basic'))"]),
+    "perl": ("Perl_runops_*", ["-e", "sub f { my $n = shift; $n < 2 ? $n : f($n - 1) + f($n - 2) } print f(12), sort('a'..'e')"]),
+    "ruby": ("vm_exec_core", ["-e", "def f(n) n < 2 ? n : f(n - 1) + f(n - 2) end; p f(12), 'basic'.chars.sort"]),
+    "php": ("execute_ex", ["-r", "<?php function f($n) { return $n < 2 ? $n : f($n - 1) + f($n - 2); } echo f(12);"]),
+    "lua5.4": ("luaV_execute", ["-e", "function f(n) if n < 2 then return n end return f(n - 1) + f(n - 2) end print(f(12))"]),
+    "qjs": ("JS_CallInternal", ["-e", "function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } console.log(f(12))"]),
+}
+
+def an_interpreter_s_loop_returns_as_often_as_it_is_entered(t):
+    missing, n_run = [], 0
+    program = ('pid$target::%s:entry { @e[probefunc] = count(); } pid$target::%s:return { @r[probefunc] = count(); } '
+               'END { printa("row %%s %%@d %%@d\\n", @e, @r); }')
+    for name, (functions, arguments) in INTERPRETERS.items():
+        if shutil.which(name) is None:
+            missing.append(name)
+            continue
+        path = subprocess.run([name, "-c", "import sys; print(sys.executable)"], capture_output=True,
+                              text=True).stdout.strip() if name == "python3" else shutil.which(name)
+        script = t.scratch / f"{name}.script"
+        script.write_text(arguments[1])
+        command = f"{os.path.realpath(path)} {script}"
+        done = t.run("-qZn", program % (functions, functions), "-c", command, timeout=300)
+        rows = re.findall(r"row (\w+) (\d+) (\d+)$", done.stdout, re.M)
+        if done.returncode != 0 or not rows:  # stripped, and what it exports has another name
+            missing.append(f"{name} (no {functions})")
+            continue
+        n_run += 1
+        for function, entries, returns in rows:
+            equal(int(returns), int(entries), f"returns of {name}'s {function}: {done.stderr}")
+    if n_run == 0:
+        raise Skip("not found: " + ", ".join(missing))
+    print(f"     not tried: {', '.join(missing) or 'none'}")
+
+if __name__ == "__main__":
+    main(tests_in(globals(), loop_heads))

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Tests which threads profile-N examines, and how much time that takes.
+#include "ptrace-agent/rotation.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace dt::agent;
+using Found = Rotation::Found;
+
+namespace {
+
+// Examines n_looks threads in one tick; thread 1 runs. Adds how often each was
+// examined.
+void tick(Rotation& rotation, int n_looks, std::map<pid_t, int>& looks)
+{
+    rotation.begin();
+    for (int i = 0; i < n_looks; ++i) {
+        auto tid = rotation.next();
+        if (!tid)
+            return;
+        ++looks[*tid];
+        rotation.seen(*tid == 1 ? Found::running : Found::asleep);
+    }
+}
+
+TEST(Rotation, LooksAtARunningThreadInEachTickAndAtSleepingOnesInTurn)
+{
+    Rotation rotation;
+    for (pid_t tid = 1; tid <= 2000; ++tid)
+        rotation.add(tid);
+    std::map<pid_t, int> looks;
+    for (int i = 0; i < 1000; ++i)
+        tick(rotation, 8, looks);
+    EXPECT_GE(looks[1], 990);
+    EXPECT_EQ(looks.size(), 2000u);
+    for (auto [tid, n] : looks)
+        EXPECT_LE(n, tid == 1 ? 1000 : 5) << tid;
+}
+
+TEST(Rotation, FindsAThreadThatBeginsToRunWhileAnotherTakesAllTime)
+{
+    Rotation rotation;
+    for (pid_t tid = 1; tid <= 10; ++tid)
+        rotation.add(tid);
+    std::map<pid_t, int> looks;
+    tick(rotation, 100, looks);
+    EXPECT_EQ(rotation.n_busy(), 1u);
+    for (int i = 0; i < 80; ++i)
+        tick(rotation, 1, looks);
+    EXPECT_EQ(looks.size(), 10u);
+    EXPECT_GE(looks[1], 60);
+}
+
+TEST(Rotation, ForgetsThreadsThatHaveExited)
+{
+    Rotation rotation;
+    rotation.add(7);
+    rotation.begin();
+    EXPECT_EQ(rotation.next(), 7); // and seen() is not called
+    rotation.begin();
+    EXPECT_EQ(rotation.next(), std::nullopt);
+}
+
+TEST(Rotation, LooksLessAtAThreadThatHasStoppedRunning)
+{
+    Rotation rotation;
+    rotation.add(1);
+    rotation.begin();
+    rotation.next();
+    rotation.seen(Found::running);
+    EXPECT_EQ(rotation.n_busy(), 1u);
+    for (int i = 0; i < 64; ++i) {
+        rotation.begin();
+        rotation.next();
+        rotation.seen(Found::asleep);
+    }
+    EXPECT_EQ(rotation.n_busy(), 0u);
+}
+
+TEST(SampleBudget, IsFivePercentOfTheTimeOfEachRunningThread)
+{
+    for (std::size_t n_running : {1u, 8u}) {
+        SampleBudget budget;
+        std::uint64_t now = 1, spent = 0;
+        const std::uint64_t seconds = 20;
+        for (std::uint64_t us = 0; us < seconds * 1'000'000; us += 100) {
+            now += 100'000;
+            while (budget.may_spend(now, n_running)) {
+                budget.spend(10'000);
+                spent += 10'000;
+            }
+        }
+        const double share = static_cast<double>(spent) / 1e9 / static_cast<double>(seconds);
+        EXPECT_NEAR(share / static_cast<double>(n_running), 0.05, 0.002);
+    }
+}
+
+} // namespace

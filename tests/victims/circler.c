@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// A target that harms its tracer: it writes jumps to themselves over the code that
+// dtrace put into it. One thread calls work() all the time. A byte on stdin makes it
+// stop that, fill executable mappings without a file with nops that lead to `jmp .`,
+// call work() again, loop there, and get a signal. With `v` instead, a thread waits for
+// its vfork child, which sleeps, and gets a signal. Prints "ready", then "circles" or
+// "vforked".
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static volatile long n_calls;
+static atomic_int paused, quiet;
+
+__attribute__((noinline)) long work(long n)
+{
+    __asm__ volatile("" ::: "memory");
+    return n + 1;
+}
+
+static void* call(void* arg)
+{
+    for (;;) {
+        atomic_store(&quiet, 1);
+        while (atomic_load(&paused))
+            usleep(1000);
+        atomic_store(&quiet, 0);
+        n_calls = work(n_calls);
+    }
+    return arg;
+}
+
+static void ignore(int signum)
+{
+    (void)signum;
+}
+
+static void poison(void)
+{
+    static unsigned char circle[1 << 16];
+    for (size_t i = 0; i < sizeof circle; ++i)
+        circle[i] = 0x90; // nop
+    for (size_t i = 4094; i < sizeof circle; i += 4096) {
+        circle[i] = 0xeb; // jmp .
+        circle[i + 1] = 0xfe;
+    }
+    int mem = open("/proc/self/mem", O_RDWR);
+    FILE* maps = fopen("/proc/self/maps", "r");
+    char line[4352], mode[5], name[4096];
+    unsigned long begin, end;
+    while (fgets(line, sizeof line, maps) != NULL) {
+        name[0] = '\0';
+        if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %4095[^\n]", &begin, &end, mode, name) < 3)
+            continue;
+        if (mode[2] != 'x' || name[0] == '[' || (name[0] == '/' && strstr(name, "dtrace") == NULL))
+            continue;
+        for (unsigned long at = begin; at < end; at += sizeof circle) {
+            size_t n = end - at < sizeof circle ? end - at : sizeof circle;
+            if (pwrite(mem, circle, n, (off_t)at) < 0)
+                break;
+        }
+    }
+    fclose(maps);
+}
+
+static void* wait_for_child(void* arg)
+{
+    if (vfork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        for (;;)
+            pause();
+    }
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t caller, waiter;
+    char byte;
+    signal(SIGUSR1, ignore);
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    pthread_create(&caller, NULL, call, NULL);
+    puts("ready");
+    fflush(stdout);
+    while (read(0, &byte, 1) == 1) {
+        if (byte == 'v') {
+            pthread_create(&waiter, NULL, wait_for_child, NULL);
+            usleep(10000);
+            pthread_kill(waiter, SIGUSR1);
+            puts("vforked");
+            fflush(stdout);
+            continue;
+        }
+        atomic_store(&paused, 1);
+        do
+            usleep(10000);
+        while (!atomic_load(&quiet));
+        poison();
+        atomic_store(&paused, 0);
+        usleep(10000);
+        for (long before = -1; before != n_calls; usleep(10000))
+            before = n_calls; // until it loops
+        pthread_kill(caller, SIGUSR1);
+        puts("circles");
+        fflush(stdout);
+    }
+    for (;;)
+        pause();
+}

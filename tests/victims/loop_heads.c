@@ -1,0 +1,72 @@
+// Functions whose first instruction is the head of a loop. loop_heads CALLS TURNS calls
+// each function CALLS times; each call makes TURNS iterations. Prints the number of
+// iterations.
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FUNCTION(name, ...)                                                              \
+    asm("	.text\n	.p2align 4\n	.globl " #name "\n	.type " #name ", @function\n"  \
+        #name ":\n" __VA_ARGS__ "	.size " #name ", . - " #name "\n	.p2align 4\n"); \
+    void name(int* left, long* turns)
+
+/* Five bytes: what a jump takes. */
+FUNCTION(turns_few_bytes, "	subl	$1, (%rdi)\n"
+                          "	jne	turns_few_bytes\n"
+                          "	ret\n");
+/* A jump needs only the first instruction. */
+FUNCTION(turns_longer, "	movq	(%rsi), %rax\n"
+                       "	leaq	1(%rax), %rax\n"
+                       "	movq	%rax, (%rsi)\n"
+                       "	movl	(%rdi), %ecx\n"
+                       "	leal	-1(%rcx), %ecx\n"
+                       "	movl	%ecx, (%rdi)\n"
+                       "	testl	%ecx, %ecx\n"
+                       "	jne	turns_longer\n"
+                       "	ret\n");
+/* The loop is left in the middle, and ends with a jump. */
+FUNCTION(turns_by_jump, "	addq	$1, (%rsi)\n"
+                        "	subl	$1, (%rdi)\n"
+                        "	je	1f\n"
+                        "	jmp	turns_by_jump\n"
+                        "1:	ret\n");
+/* The loop has a call, at which every window ends. */
+FUNCTION(turns_with_a_call, "	subq	$8, %rsp\n"
+                            "	call	turn\n"
+                            "	addq	$8, %rsp\n"
+                            "	testl	%eax, %eax\n"
+                            "	jne	turns_with_a_call\n"
+                            "	ret\n");
+/* Calls itself, which is an entry each time. */
+FUNCTION(turns_by_calls, "	subl	$1, (%rdi)\n"
+                         "	je	1f\n"
+                         "	subq	$8, %rsp\n"
+                         "	call	turns_by_calls\n"
+                         "	addq	$8, %rsp\n"
+                         "1:	ret\n");
+
+asm("	.text\n"
+    "	.globl	turn\n"
+    "	.type	turn, @function\n"
+    "turn:	subl	$1, (%rdi)\n"
+    "	movl	(%rdi), %eax\n"
+    "	nop\n	nop\n	nop\n"
+    "	ret\n"
+    "	.size	turn, . - turn\n");
+
+int main(int argc, char** argv)
+{
+    void (*all[])(int*, long*) = {turns_few_bytes, turns_longer, turns_by_jump,
+                                  turns_with_a_call, turns_by_calls};
+    int calls = argc > 1 ? atoi(argv[1]) : 10, turns = argc > 2 ? atoi(argv[2]) : 10;
+    long seen = 0;
+
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+        for (int n = 0; n < calls; n++) {
+            int left = turns;
+            all[i](&left, &seen);
+            if (left != 0)
+                printf("%d turns are left\n", left);
+        }
+    printf("turns %ld\n", seen);
+    return 0;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// One thread works beside many that sleep, as in a server.
+// sleepers N prints "ready", then for each byte on stdin one line: the CPU time of the
+// working thread and the time that has passed, both in nanoseconds.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile unsigned long work;
+
+static void* sleep_on(void* arg)
+{
+    for (;;)
+        pause();
+    return arg;
+}
+
+static void* work_on(void* arg)
+{
+    for (;;)
+        work = work * 3 + 1;
+    return arg;
+}
+
+static unsigned long long nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (unsigned long long)t.tv_sec * 1000000000 + (unsigned long long)t.tv_nsec;
+}
+
+int main(int argc, char** argv)
+{
+    pthread_t thread;
+    pthread_attr_t small;
+    clockid_t worker;
+    char byte;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    for (int i = argc > 1 ? atoi(argv[1]) : 10; i > 0; --i)
+        if (pthread_create(&thread, &small, sleep_on, NULL) != 0)
+            return 1;
+    pthread_create(&thread, NULL, work_on, NULL);
+    pthread_getcpuclockid(thread, &worker);
+    puts("ready");
+    fflush(stdout);
+    while (read(0, &byte, 1) == 1) {
+        printf("%llu %llu\n", nanoseconds(worker), nanoseconds(CLOCK_MONOTONIC));
+        fflush(stdout);
+    }
+    return 0;
+}
