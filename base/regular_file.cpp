@@ -96,7 +96,7 @@ Fd open_mapped(const MappedName& name, std::uint64_t max_bytes)
     if (Fd file = open_regular(proc(name.pid, range_entry(name)), max_bytes))
         return file;
     for (const std::string& path :
-         {proc(name.pid, "root" + name.path), proc(name.pid, "exe")})
+         {proc(name.pid, "root" + name.path), proc(name.pid, "exe"), name.path})
         if (Fd file = open_regular(path, max_bytes); file && is_mapped_as(file, name))
             return file;
     return {};

@@ -34,9 +34,10 @@ struct MappedName {
 };
 
 // Returns the mapped file itself, open for reading. With CAP_CHECKPOINT_RESTORE this is
-// the kernel's own link to the file. Otherwise it is the file at that path in the
-// process' root, or the process' program, if its device and inode are the mapping's.
-// Returns an empty Fd if neither is found, or if it is no regular file.
+// the kernel's own link to the file. Otherwise it is the first of these files whose device
+// and inode are the mapping's: the file at that path in the process' root, the process'
+// program, the file at that path in our root. Only the last one can be opened after the
+// process has exited. Returns an empty Fd if none is found, or if it is no regular file.
 Fd open_mapped(const MappedName& name,
                std::uint64_t max_bytes = max_regular_file_bytes);
 

@@ -272,9 +272,14 @@ bool ProcessSymbols::has_modules_of(const ProcessSymbols& other) const
 {
     auto has = [this](const std::unique_ptr<Module>& its) {
         auto same = [&its](const std::unique_ptr<Module>& ours) {
+            if (ours->file != its->file || ours->path != its->path)
+                return false;
+            // A process that exits while its files are opened has modules without images.
+            // Their extent is that of one contiguous group of mappings.
+            if (!its->image)
+                return ours->contains(its->begin);
             return ours->begin == its->begin && ours->end == its->end &&
-                   ours->bias == its->bias && ours->file == its->file &&
-                   ours->path == its->path;
+                   ours->bias == its->bias;
         };
         return std::any_of(modules_.begin(), modules_.end(), same) ||
                std::any_of(retired_.begin(), retired_.end(), same);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -133,6 +134,16 @@ TEST(RegularFile, OfAMappingIsOnlyTheOneWithItsDeviceAndInode)
     ++name.minor;
     EXPECT_FALSE(dt::open_mapped(name));
     --name.minor;
+
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(0);
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    dt::MappedName of_exited = name;
+    of_exited.pid = child;
+    EXPECT_EQ(inode_of(dt::open_mapped(of_exited)), was.st_ino);
+    ++of_exited.inode;
+    EXPECT_FALSE(dt::open_mapped(of_exited));
 
     ASSERT_EQ(::rename(path.c_str(), other.c_str()), 0);
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
