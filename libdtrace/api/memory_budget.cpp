@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cinttypes>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <sys/resource.h>
@@ -139,6 +141,26 @@ std::uint64_t control_group_left(pid_t pid)
     const std::string process = pid == 0 ? "self" : std::to_string(pid);
     return control_group_left(text_of_file("/proc/" + process + "/cgroup"),
                               text_of_file("/proc/self/mountinfo"));
+}
+
+std::uint64_t available_bytes()
+{
+    std::istringstream lines(text_of_file("/proc/meminfo"));
+    for (std::string line; std::getline(lines, line);) {
+        std::uint64_t kib = 0;
+        if (std::sscanf(line.c_str(), "MemAvailable: %" SCNu64 " kB", &kib) == 1)
+            return kib << 10;
+    }
+    return 0;
+}
+
+std::uint64_t largest_aggregated_bytes()
+{
+    constexpr std::uint64_t least = 16 << 20;
+    std::uint64_t left = control_group_left(0);
+    if (const std::uint64_t available = available_bytes(); available != 0)
+        left = std::min(left, available);
+    return left == no_limit ? no_limit : std::max(least, left / 4);
 }
 
 } // namespace dt

@@ -23,6 +23,14 @@ std::uint64_t file_size_limit();
 // Returns how many more bytes a process may map (RLIMIT_AS).
 std::uint64_t address_space_left(pid_t pid);
 
+// Returns the bytes that the machine can give without swapping (MemAvailable of
+// /proc/meminfo). Returns 0 if that is unknown.
+std::uint64_t available_bytes();
+
+// Returns how much memory this process may use for the keys and values of aggregations:
+// a quarter of what the machine and its control groups have left, at least 16 MiB.
+std::uint64_t largest_aggregated_bytes();
+
 // A mounted hierarchy of control groups that accounts memory.
 struct MemoryHierarchy {
     std::string folder; // where it is mounted

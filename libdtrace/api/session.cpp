@@ -3,6 +3,7 @@
 #include "libdtrace/api/session.hpp"
 
 #include "libdtrace/api/debug.hpp"
+#include "libdtrace/api/memory_budget.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -189,6 +190,7 @@ void dtrace_hdl::make_consumer()
     config.owner = host->owner();
     config.alive = dt::thread_alive;
     config.per_cpu = options.flags.aggpercpu;
+    config.max_aggregated_bytes = dt::largest_aggregated_bytes();
     consumer = std::make_unique<dt::Consumer>(config);
     apply_display();
 }

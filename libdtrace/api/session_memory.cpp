@@ -115,20 +115,6 @@ dt_arena_config arena_config(const dt::Options& options, const Needs& needs)
     return config;
 }
 
-// 0: not known.
-std::uint64_t available_bytes()
-{
-    std::uint64_t kib = 0;
-    if (FILE* file = std::fopen("/proc/meminfo", "re")) {
-        char line[256];
-        while (std::fgets(line, sizeof line, file) != nullptr)
-            if (std::sscanf(line, "MemAvailable: %lu kB", &kib) == 1)
-                break;
-        std::fclose(file);
-    }
-    return kib << 10;
-}
-
 // A size whose buffers exist `copies` times; the engine lays out at most `limit`.
 struct Sized {
     int option;
@@ -167,7 +153,7 @@ int dtrace_hdl::fit_options()
         options.adjust(DTRACEOPT_aggsize, default_aggsize);
     for (Sized& size : sizes)
         size.value = options.run_time(size.option);
-    const std::uint64_t available = available_bytes();
+    const std::uint64_t available = dt::available_bytes();
     for (;;) {
         Sized* largest = nullptr;
         std::uint64_t total = 0;
@@ -332,7 +318,7 @@ int dtrace_hdl::make_arena()
     if (arena_is_charged_to_us) {
         constexpr std::uint64_t most = 128 << 20;
         room.touched = std::min(most, dt::control_group_left(0) / 4);
-        if (std::uint64_t available = available_bytes(); available != 0)
+        if (std::uint64_t available = dt::available_bytes(); available != 0)
             room.touched = std::min(room.touched, available / 8);
         dt::debug("targets may take %llu KiB more memory: the arena is made small",
                   static_cast<unsigned long long>(group >> 10));

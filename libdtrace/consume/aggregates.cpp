@@ -86,23 +86,36 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     entry.counted[place] = true;
 }
 
-bool Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
-                       std::span<const std::byte> value, std::size_t place)
+// Returns about how much memory an entry of the aggregation takes, with its share of the
+// hash table.
+std::uint64_t Aggregates::bytes_of_entry(const AggDesc& agg) const
+{
+    constexpr std::uint64_t hash_node_bytes = 64;
+    return sizeof(AggEntry) + hash_node_bytes + agg.key_bytes +
+           (1 + n_places_) * std::uint64_t{agg.value_bytes} + n_places_ / 8;
+}
+
+Merge Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
+                        std::span<const std::byte> value, std::size_t place)
 {
     if (key.size() != agg.key_bytes || value.size() != agg.value_bytes ||
         !fits(agg.function, agg.arg, value.size()))
-        return false;
+        return Merge::Misfit;
     Table& table = tables_[agg.id];
     if (auto found = table.find(as_text(key)); found != table.end()) {
         AggEntry& entry = *found->second;
         if (entry.agg != &agg)
-            return false;
+            return Merge::Misfit;
         add_words(agg.function, agg.arg, entry.bytes.data() + agg.key_bytes, value);
         count_at(entry, value, place);
-        return true;
+        return Merge::Added;
     }
+    const std::uint64_t more = bytes_of_entry(agg);
+    if (n_bytes_ > max_bytes_ || max_bytes_ - n_bytes_ < more)
+        return Merge::NoRoom;
     auto entry = std::make_unique<AggEntry>();
     entry->agg = &agg;
+    entry->bytes.reserve(key.size() + value.size());
     entry->bytes.assign(key.begin(), key.end());
     entry->bytes.insert(entry->bytes.end(), value.begin(), value.end());
     // The parameters are the program's, whatever the buffer says.
@@ -115,13 +128,18 @@ bool Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
     std::string_view name = as_text(entry->key());
     table.emplace(name, std::move(entry));
     n_entries_++;
-    return true;
+    n_bytes_ += more;
+    return Merge::Added;
 }
 
 void Aggregates::erase(AggEntry& entry)
 {
+    const std::uint64_t bytes = bytes_of_entry(*entry.agg);
     Table& table = tables_[entry.agg->id];
-    n_entries_ -= table.erase(as_text(entry.key()));
+    if (table.erase(as_text(entry.key())) != 0) {
+        n_entries_--;
+        n_bytes_ -= bytes;
+    }
 }
 
 void Aggregates::zero(AggEntry& entry)
@@ -150,6 +168,8 @@ void Aggregates::trunc(std::uint32_t id)
 {
     Table& table = tables_[id];
     n_entries_ -= table.size();
+    for (const auto& [key, entry] : table)
+        n_bytes_ -= bytes_of_entry(*entry->agg);
     table.clear();
 }
 

@@ -10,6 +10,9 @@
 // With keep_places() an entry also has what each place counted: the CPUs by number, and
 // last what was counted where no CPU is known. A thread whose CPU's shard is busy takes the
 // next one, and counts as that one's.
+//
+// limit_memory() bounds the memory of all entries. A target can invent keys faster than
+// anybody reads them. Values of known keys are always added.
 #pragma once
 
 #include "libdtrace/consume/display.hpp"
@@ -84,6 +87,12 @@ enum class AggVerdict {
     Remove
 };
 
+enum class Merge {
+    Added,
+    Misfit, // the sizes are not those of the aggregation
+    NoRoom  // the key is new and the entries have as much memory as they may have
+};
+
 class Aggregates {
 public:
     // Tells of an aggregation and the layout of its keys. The same id with the same
@@ -104,10 +113,13 @@ public:
     // The value of each place when nothing was counted.
     std::vector<std::byte> zero_places(const AggDesc& agg) const;
 
-    // Adds one shard's count for a key, counted at a place. False: sizes that do not fit
-    // the aggregation.
-    bool merge(AggDesc& agg, std::span<const std::byte> key,
-               std::span<const std::byte> value, std::size_t place = 0);
+    // Limits the memory of all entries to about so many bytes.
+    void limit_memory(std::uint64_t bytes) { max_bytes_ = bytes; }
+    std::uint64_t max_bytes() const { return max_bytes_; }
+
+    // Adds one shard's count for a key, counted at a place.
+    Merge merge(AggDesc& agg, std::span<const std::byte> key,
+                std::span<const std::byte> value, std::size_t place = 0);
 
     void clear(std::uint32_t id);
     void trunc(std::uint32_t id);                 // all keys
@@ -138,6 +150,7 @@ public:
 private:
     // By key bytes, which lie in the entry.
     using Table = std::unordered_map<std::string_view, std::unique_ptr<AggEntry>>;
+    std::uint64_t bytes_of_entry(const AggDesc& agg) const;
     void erase(AggEntry& entry);
     void zero(AggEntry& entry);
     void count_at(AggEntry& entry, std::span<const std::byte> value, std::size_t place);
@@ -148,6 +161,7 @@ private:
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     std::size_t n_entries_ = 0, n_places_ = 0;
+    std::uint64_t n_bytes_ = 0, max_bytes_ = ~std::uint64_t{0};
     std::uint64_t next_order_ = 0;
 };
 

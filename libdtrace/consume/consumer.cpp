@@ -21,6 +21,7 @@
 #include <limits>
 #include <unistd.h>
 #include <unordered_map>
+#include <utility>
 
 namespace dt {
 
@@ -55,6 +56,7 @@ struct Consumer::Impl {
             config.alive = thread_lives;
         n_shards = std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS);
         liars.resize(n_shards);
+        runner.aggregates.limit_memory(config.max_aggregated_bytes);
         if (config.per_cpu)
             runner.aggregates.keep_places(arena->counters.n_cpus + 1);
         silent.resize(n_shards);
@@ -99,6 +101,7 @@ struct Consumer::Impl {
     Result<Ok> drain_round(DrainKind kind, std::uint64_t began, std::uint32_t& n_left,
                            Output& out, RecordSink& sink);
     void distrust(std::uint32_t shard, const char* what);
+    void drop_key(std::uint32_t shard);
 
     Config config;
     const dt_arena* arena;
@@ -110,6 +113,7 @@ struct Consumer::Impl {
     DropCounts drops;
     std::uint32_t n_shards = 0;
     std::vector<bool> liars; // already reported
+    bool dropped_keys = false;
     std::vector<int> silent; // rounds in which it could not be had
     std::uint64_t watermark = 0;
     std::uint32_t next_shard = 0;
@@ -151,6 +155,17 @@ void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
         config.events->complain("buffer " + std::to_string(shard) + ": " + what +
                                 "; a traced process has overwritten its trace");
     liars[shard] = true;
+}
+
+// Counts a key that is not kept, and reports the first one with what the user can do.
+void Consumer::Impl::drop_key(std::uint32_t shard)
+{
+    drops.lose_aggregated(shard);
+    if (!std::exchange(dropped_keys, true) && config.events)
+        config.events->complain(
+            "aggregations use " + std::to_string(config.max_aggregated_bytes >> 20) +
+            " MiB, the most that dtrace may use here: further keys are dropped; use "
+            "fewer keys, or remove some with trunc()");
 }
 
 // How long the last round waits for whoever is in the midst of a probe: the machine may be
@@ -230,11 +245,16 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
         if (!declared)
             declared = &runner.aggregates.declare(AggDesc(desc));
         auto body = bytes.subspan(sizeof entry);
-        if (entry.key_bytes != desc.key_bytes || entry.value_bytes != desc.value_bytes ||
-            !runner.aggregates.merge(
-                *declared, body.first(entry.key_bytes),
-                body.subspan(entry.key_bytes, entry.value_bytes), place))
+        const Merge merged =
+            entry.key_bytes != desc.key_bytes || entry.value_bytes != desc.value_bytes
+                ? Merge::Misfit
+                : runner.aggregates.merge(
+                      *declared, body.first(entry.key_bytes),
+                      body.subspan(entry.key_bytes, entry.value_bytes), place);
+        if (merged == Merge::Misfit)
             return distrust(shard, "holds an aggregation that does not fit its clause");
+        if (merged == Merge::NoRoom)
+            drop_key(shard);
         bytes = bytes.subspan(entry.bytes);
     }
 }

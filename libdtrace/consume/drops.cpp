@@ -4,6 +4,7 @@
 #include "libdtrace/consume/drops.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dt {
 
@@ -89,6 +90,13 @@ std::string drop_text(std::uint32_t kind, std::uint64_t count, std::uint32_t cpu
     return text;
 }
 
+void DropCounts::lose_aggregated(std::uint32_t shard)
+{
+    if (not_kept_.size() <= shard)
+        not_kept_.resize(shard + 1);
+    not_kept_[shard]++;
+}
+
 bool DropCounts::report(const dt_arena* arena, bool tags, Events& events)
 {
     auto tell = [&](std::uint32_t kind, std::uint64_t lost, std::uint32_t shard) {
@@ -107,6 +115,7 @@ bool DropCounts::report(const dt_arena* arena, bool tags, Events& events)
     const std::uint32_t n_shards =
         std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS);
     shards_.resize(n_shards);
+    not_kept_.resize(n_shards);
     const auto* session = static_cast<const dt_session*>(dt_at(arena, arena->session));
     Counts lost{}; // of kinds that are not counted by CPU
     for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++)
@@ -119,7 +128,10 @@ bool DropCounts::report(const dt_arena* arena, bool tags, Events& events)
                 advance(shards_[i][kind], read_count(shard->drops[kind]));
             if (!texts[kind].by_cpu)
                 lost[kind] += here;
-            else if (!tell(kind, here, i))
+            else if (!tell(kind, here + (kind == DTRACEDROP_AGGREGATION
+                                             ? std::exchange(not_kept_[i], 0)
+                                             : 0),
+                           i))
                 return false;
         }
     }

@@ -18,12 +18,15 @@ public:
     // Calls events.drop() for each kind and shard that lost something since the last
     // time. False: a handler said no.
     bool report(const dt_arena* arena, bool tags, Events& events);
+    // Counts an aggregated value that the consumer took from a shard and could not keep.
+    void lose_aggregated(std::uint32_t shard);
 
 private:
     using Counts = std::array<std::uint64_t, DTRACEDROP_N>;
     std::vector<Counts> shards_;
     Counts session_{};
     Counts totals_{};
+    std::vector<std::uint64_t> not_kept_; // by shard, since the last report
 };
 
 // "PRINCIPAL", "" when there is no such kind.

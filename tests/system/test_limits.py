@@ -129,6 +129,55 @@ def a_target_in_a_small_control_group_lives(t):
             equal((target.wait(timeout=20), target.stdout.read()), (0, "done\n"), errors)
             contains(errors, "buffer size lowered to ")
 
+MANY_KEYS = r"""
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) void work(unsigned long key) { __asm__ volatile("" : : "r"(key)); }
+int main(void)
+{
+    puts("ready");
+    fflush(stdout);
+    if (getchar() == EOF)
+        return 1;
+    for (unsigned long key = 0; key < 3000000; key++) {
+        work(key);
+        if (key % 20000 == 0)
+            usleep(20000);
+    }
+    puts("done");
+    return 0;
+}
+"""
+
+def keys_that_have_no_room_in_the_control_group_of_dtrace_are_dropped_and_reported(t):
+    """A target that invents keys must not make the kernel kill dtrace, or others for it."""
+    need("gcc")
+    subprocess.run(["gcc", "-O1", "-o", str(t.scratch / "keys"), "-xc", "-"], input=MANY_KEYS, text=True, check=True)
+    with memory_group(256 << 20) as group:
+        target = subprocess.Popen([str(t.scratch / "keys")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with held(target):
+            equal(target.stdout.readline(), "ready\n")
+            counts = t.scratch / "counts"
+            dtrace = subprocess.Popen(
+                ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh", t.dtrace, "-qn",
+                 'BEGIN { printf("begun\\n"); } pid$target:a.out:work:entry { @[arg0] = count(); @n["all"] = count(); } '
+                 'END { printa("%s %@d\\n", @n); printa("%@d\\n", @); }', "-o", str(counts), "-p", str(target.pid)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with held(dtrace):
+                wait_until(lambda: counts.exists() and "begun" in counts.read_text(), what="a begin")
+                target.stdin.write("x")
+                target.stdin.flush()
+                _, errors = dtrace.communicate(timeout=120)
+            equal((dtrace.returncode, target.wait(timeout=20)), (0, 0), errors)
+    contains(errors, "further keys are dropped")
+    rows = counts.read_text().split()
+    equal(rows[rows.index("all") + 1], "3000000")
+    kept = rows.count("1")
+    dropped = sum(int(n) for n in re.findall(r"(\d+) aggregation drops? on CPU", errors))
+    equal(kept + dropped, 3000000)
+    if not 10000 < kept < 2000000:
+        raise AssertionError(f"{kept} keys were kept")
+
 # Probes: those of processes that have exited are reused
 
 def probes_of_ended_processes_are_used_again(t):
