@@ -55,7 +55,7 @@ bool Agent::stop_one(Thread& thread)
     Waited waited = wait_for_stop(thread.tid, status);
     if (waited == Waited::late) {
         thread.interrupted = true;
-        give_up(*thread.process->space, "a thread of it did not stop in time");
+        give_up(*thread.process->space, "one of its threads did not stop within the deadline");
         return false;
     }
     if (waited == Waited::ended) {

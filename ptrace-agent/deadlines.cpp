@@ -168,7 +168,7 @@ void Agent::release_given_up()
         event.kind = AgentEvent::given_up;
         event.pid = pid;
         event.text = "process " + std::to_string(pid) + " kept dtrace waiting: " + why +
-                     "; its probes were removed, and it runs on";
+                     "; its probes were removed, and it continues untraced";
         send_event(std::move(event));
     }
 }

@@ -182,7 +182,7 @@ void Agent::stop_all(AddressSpace& space)
             break;
         if (all_late) {
             // They run no code of the program before the interrupt stops them.
-            give_up(space, "a thread of it did not stop in time");
+            give_up(space, "one of its threads did not stop within the deadline");
             break;
         }
     }

@@ -284,8 +284,8 @@ void dtrace_hdl::report_sampled()
                                          : "only the " + std::to_string(n) +
                                        " processes that are traced are";
         complain(std::string(registry.at(id).name) + ": " + what +
-                 " sampled, not the system, which takes the kernel module; -p and -c name "
-                 "processes to sample");
+                 " sampled; sampling the complete system needs the kernel module, sampling a "
+                 "process needs -p or -c");
         return;
     }
 }
