@@ -55,6 +55,8 @@ public:
         }
     }
 
+    void list(bool all) { list_ = all; }
+
     void run(const std::string& path, int n_runs)
     {
         std::vector<double> entry_ms;
@@ -119,12 +121,19 @@ private:
                              return_places_.end());
     }
 
-    dt::WindowPlan plan(const std::vector<dt::PatchSite>& sites)
+    // Where the kernel would load it: what a short jump can lead to depends on that.
+    dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
+        constexpr std::uint64_t usual_place = 0x5555'5555'4000;
+        std::uint64_t bias =
+            image_->kind() == dt::ElfKind::executable ? 0 : usual_place;
+        for (dt::PatchSite& site : sites)
+            for (dt::TargetAddr* at : {&site.at, &site.first, &site.end, &site.beyond})
+                *at = *at + bias;
         auto read = [&](dt::TargetAddr at,
                         std::size_t n) -> std::span<const std::byte> {
             for (; n != 0; n--)
-                if (auto bytes = image_->bytes(at.value, n))
+                if (auto bytes = image_->bytes(at.value - bias, n))
                     return *bytes;
             return {};
         };
@@ -143,7 +152,7 @@ private:
     }
 
     void print(const std::string& path, const dt::WindowPlan& entries,
-               const dt::WindowPlan& returns) const
+               const dt::WindowPlan& returns)
     {
         auto percent = [](std::size_t part, std::size_t whole) {
             return whole == 0
@@ -178,8 +187,38 @@ private:
             returns_.sites.size(), percent(n_returning - n_missing, n_returning),
             n_returning);
         print_reasons(return_reasons);
+        if (list_) {
+            list_refused(entries_, entries);
+            list_refused(returns_, returns);
+        }
     }
 
+    // The sites of functions of which one was refused, each with its own plan.
+    void list_refused(const Sites& sites, const dt::WindowPlan& refused)
+    {
+        std::vector<bool> listed(functions_.size());
+        for (const dt::Refused& one : refused.refused)
+            listed[one.site] = true;
+        for (const dt::PatchSite& site : sites.sites) {
+            if (!listed[site.site])
+                continue;
+            dt::WindowPlan alone = plan({site});
+            if (alone.refused.empty())
+                continue;
+            const dt::Function& f = *functions_[site.site];
+            std::string_view name = image_->functions().names(f).front().text;
+            std::string_view reason = alone.refused.front().reason;
+            std::printf("    %.*s+%llx, %llx to %llx at %llx: %.*s\n",
+                        static_cast<int>(name.size()), name.data(),
+                        static_cast<unsigned long long>(site.at.value - f.addr),
+                        static_cast<unsigned long long>(site.first.value),
+                        static_cast<unsigned long long>(site.end.value),
+                        static_cast<unsigned long long>(site.at.value),
+                        static_cast<int>(reason.size()), reason.data());
+        }
+    }
+
+    bool list_ = false;
     std::shared_ptr<dt::ElfImage> image_;
     std::vector<const dt::Function*> functions_; // ascending
     std::unique_ptr<dt::ExtentMap> extents_;
@@ -191,7 +230,8 @@ private:
 
 int main(int argc, char** argv)
 {
-    std::vector<std::string> paths(argv + 1, argv + argc);
+    bool list = argc > 1 && std::strcmp(argv[1], "-v") == 0;
+    std::vector<std::string> paths(argv + (list ? 2 : 1), argv + argc);
     if (paths.empty())
         paths = {"/usr/lib/x86_64-linux-gnu/libc.so.6",
                  "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
@@ -213,6 +253,8 @@ int main(int argc, char** argv)
             std::printf("%s: %s\n", path.c_str(), image.error().text.c_str());
             continue;
         }
-        Census(*image).run(path, 5);
+        Census census(*image);
+        census.list(list);
+        census.run(path, 5);
     }
 }
