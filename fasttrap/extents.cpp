@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "fasttrap/extents.hpp"
 
+#include "fasttrap/address_use.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 
 namespace dt {
 
@@ -30,6 +33,23 @@ bool lies_in(std::span<const CodeRange> ranges, TargetAddr at)
     return after != ranges.begin() && at < (after - 1)->end;
 }
 
+// One instruction's bytes at a time.
+class TextReader {
+public:
+    explicit TextReader(const ReadModule& read) : read_(read) {}
+    std::span<const std::byte> operator()(TargetAddr at)
+    {
+        for (std::size_t n = bytes_.size(); n != 0 && read_; n = n > 16 ? 16 : n - 1)
+            if (read_(at, std::span(bytes_).first(n)))
+                return std::span(bytes_).first(n);
+        return {};
+    }
+
+private:
+    const ReadModule& read_;
+    std::array<std::byte, 34> bytes_{};
+};
+
 class Sweeper {
 public:
     Sweeper(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
@@ -40,6 +60,7 @@ public:
 
     void run(std::span<const CodeStart> starts)
     {
+        gap_ = at_ + text_.size();
         for (std::size_t i = 0; i < starts.size(); ++i) {
             std::uint64_t begin = starts[i].at - at_;
             std::uint64_t end =
@@ -49,22 +70,54 @@ public:
                 function_ = begin;
             }
             into_.targets.add(starts[i].at);
+            bool is_code =
+                starts[i].code || into_.code.entered.has(starts[i].at);
+            enter(starts[i].at, is_code);
             sweep_to(begin, end);
         }
+        TargetAddr end = at_ + text_.size();
+        leave_code(end);
+        into_.code.end_gap({gap_, end}, true); // nothing else uses the bytes there
         close_function(text_.size());
     }
 
 private:
+    // Known code starts here, or it is not known whether; then what was known before
+    // goes on.
+    void enter(TargetAddr here, bool is_code)
+    {
+        if (is_code && !known_) {
+            into_.code.end_gap({gap_, here}, true);
+            known_ = true;
+            known_from_ = here;
+        }
+        if (is_code)
+            gap_ = at_ + text_.size();
+    }
+
+    // What is known ends here.
+    void leave_code(TargetAddr here)
+    {
+        if (known_)
+            into_.code.bytes.add_all({known_from_, here});
+        known_ = false;
+    }
+
     void sweep_to(std::uint64_t offset, std::uint64_t end)
     {
         bool ended = false;
         while (offset < end) {
             Glance seen = arch_.glance(text_.subspan(offset));
+            TargetAddr here = at_ + offset;
+            if (!known_)
+                enter(here, into_.code.entered.has(here));
+            if (!known_ && !seen.is(Glance::padding))
+                leave_gap(here);
             if (seen.length == 0) {
+                leave_code(here);
                 ++offset;
                 continue;
             }
-            TargetAddr here = at_ + offset;
             into_.instructions.add(here);
             if (ended && !seen.is(Glance::padding)) {
                 into_.targets.add(here);
@@ -74,8 +127,20 @@ private:
             ++n_since_load_;
             if (seen.traits != 0)
                 take(seen, here, at_ + offset);
+            if (known_ && seen.traits != 0)
+                into_.code.take_places(seen, here);
             ended |= seen.is(Glance::ends);
+            if (known_ && seen.is(Glance::ends)) {
+                gap_ = at_ + offset;
+                leave_code(gap_);
+            }
         }
+    }
+
+    void leave_gap(TargetAddr here)
+    {
+        into_.code.end_gap({gap_, here}, false);
+        gap_ = at_ + text_.size();
     }
 
     void take(const Glance& seen, TargetAddr here, TargetAddr next)
@@ -98,7 +163,10 @@ private:
             constants_.push_back({seen.value});
         if (seen.is(Glance::indexed_load))
             n_since_load_ = 0;
-        indirect_ |= seen.is(Glance::jump_table) || seen.is(Glance::jump_register);
+        bool jumps = seen.is(Glance::jump_table) || seen.is(Glance::jump_register);
+        indirect_ |= jumps;
+        if (jumps)
+            jumps_.push_back(here);
         by_table_ |= seen.is(Glance::jump_table) || (seen.is(Glance::jump_register) &&
                                                      n_since_load_ <= dispatch_window);
     }
@@ -115,6 +183,16 @@ private:
 
     void close_function(std::uint64_t end)
     {
+        if (known_) // the run goes on, but follow() must not read it again
+            into_.code.bytes.add_all({known_from_, at_ + end});
+        auto text = [this](TargetAddr at) {
+            return at - at_ < text_.size() ? text_.subspan(at - at_) : text_.first(0);
+        };
+        auto found = [this](const Glance& seen, TargetAddr here) {
+            take(seen, here, here + seen.length);
+        };
+        follow(arch_, {at_ + function_, at_ + end}, text, into_.code,
+               into_.instructions, found);
         for (TargetAddr constant : constants_)
             if (into_.targets.covers(constant))
                 into_.named.push_back(constant);
@@ -123,12 +201,14 @@ private:
             dispatch.function = at_ + function_;
             dispatch.end = at_ + end;
             dispatch.by_table = by_table_;
+            dispatch.jumps = jumps_;
             dispatch.tables = tables_;
             dispatch.constants = constants_;
             into_.dispatches.push_back(std::move(dispatch));
         }
         tables_.clear();
         constants_.clear();
+        jumps_.clear();
         indirect_ = by_table_ = false;
         n_since_load_ = dispatch_window + 1;
     }
@@ -140,57 +220,21 @@ private:
     std::uint64_t function_ = 0; // where the current one starts
     std::vector<TargetAddr> tables_, constants_;
     bool indirect_ = false, by_table_ = false;
+    std::vector<TargetAddr> jumps_;
+    bool known_ = false; // what is swept is known code
+    TargetAddr known_from_;
+    TargetAddr gap_;     // where padding after known code began
     unsigned n_since_load_ = dispatch_window + 1;
 };
 
 } // namespace
-
-AddressSet::AddressSet(TargetAddr begin, std::uint64_t n_bytes)
-    : begin_(begin), n_bytes_(n_bytes), words_(n_bytes / 64 + 1)
-{
-}
-
-TargetAddr AddressSet::next(TargetAddr from) const
-{
-    std::uint64_t bit = from < begin_ ? 0 : from - begin_;
-    if (bit >= n_bytes_)
-        return end();
-    std::uint64_t word = words_[bit / 64] >> bit % 64;
-    if (word != 0)
-        return begin_ + (bit + static_cast<unsigned>(std::countr_zero(word)));
-    for (std::size_t i = bit / 64 + 1; i < words_.size(); ++i)
-        if (words_[i] != 0)
-            return begin_ +
-                   (i * 64 + static_cast<unsigned>(std::countr_zero(words_[i])));
-    return end();
-}
-
-TargetAddr AddressSet::last(TargetAddr to) const
-{
-    if (n_bytes_ == 0 || to < begin_)
-        return begin_;
-    std::uint64_t bit = std::min(to - begin_, n_bytes_ - 1);
-    std::uint64_t word = words_[bit / 64] << (63 - bit % 64);
-    if (word != 0)
-        return begin_ + (bit - static_cast<unsigned>(std::countl_zero(word)));
-    for (std::size_t i = bit / 64; i-- > 0;)
-        if (words_[i] != 0)
-            return begin_ +
-                   (i * 64 + 63 - static_cast<unsigned>(std::countl_zero(words_[i])));
-    return begin_;
-}
-
-void AddressSet::join(const AddressSet& other)
-{
-    for (std::size_t i = 0; i < words_.size() && i < other.words_.size(); ++i)
-        words_[i] |= other.words_[i];
-}
 
 void Sweep::join(Sweep&& other)
 {
     targets.join(other.targets);
     instructions.join(other.instructions);
     named.insert(named.end(), other.named.begin(), other.named.end());
+    code.join(std::move(other.code));
     std::move(other.dispatches.begin(), other.dispatches.end(),
               std::back_inserter(dispatches));
     back_to_start.insert(back_to_start.end(), other.back_to_start.begin(),
@@ -205,7 +249,8 @@ void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
 
 ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read)
     : targets_(std::move(swept.targets)), instructions_(std::move(swept.instructions)),
-      sections_(known.sections), back_to_start_(std::move(swept.back_to_start))
+      code_(std::move(swept.code)), sections_(known.sections),
+      back_to_start_(std::move(swept.back_to_start))
 {
     std::sort(back_to_start_.begin(), back_to_start_.end());
     for (const CodeStart& start : known.starts)
@@ -232,13 +277,7 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
         tables_.insert(tables_.end(), dispatch.tables.begin(), dispatch.tables.end());
     }
     put_in_order(tables_);
-    for (const Dispatch& dispatch : swept.dispatches) {
-        std::optional<bool> found = read_tables(dispatch, read);
-        bool explained =
-            found == true || named.next(dispatch.function + 1) < dispatch.end;
-        if (!found || (dispatch.by_table && !explained))
-            doubtful_.push_back({dispatch.function, dispatch.end});
-    }
+    explain(swept.dispatches, named, known, read);
     auto by_begin = [](const CodeRange& a, const CodeRange& b) {
         return a.begin < b.begin;
     };
@@ -247,31 +286,177 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
     tables_ = {}; // kept no longer than needed
 }
 
-std::optional<bool> ExtentMap::read_tables(const Dispatch& dispatch,
-                                           const ReadModule& read)
+bool ExtentMap::is_reached(const Dispatch& dispatch) const
+{
+    return std::any_of(dispatch.jumps.begin(), dispatch.jumps.end(),
+                       [this](TargetAddr at) { return code_.bytes.has(at); });
+}
+
+// Makes known what the tables of known jumps lead to, then what is left of functions that jump to places which
+// no table names, or into which pointers in data lead.
+void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
+                        const KnownCode& known, const ReadModule& read)
+{
+    TextReader text(read);
+    auto follow_all = [&] {
+        follow(
+            x86_64, {targets_.begin(), targets_.end()}, std::ref(text), code_,
+            instructions_, [this](const Glance& seen, TargetAddr here) {
+                targets_.add(here);
+                if (seen.is(Glance::branch))
+                    targets_.add(here + seen.length +
+                                 static_cast<std::uint64_t>(
+                                     std::int64_t{seen.displacement}));
+            });
+    };
+    AddressSet functions(targets_.begin(), targets_.end() - targets_.begin());
+    for (const CodeStart& start : known.starts)
+        if (start.function && start.code)
+            functions.add(start.at);
+    // Functions that are not known completely, and those of them that jump anywhere.
+    AddressSet open(functions.begin(), functions.end() - functions.begin());
+    AddressSet jumping = open;
+    std::vector<Tables> tables;
+    for (const Dispatch& dispatch : dispatches)
+        tables.push_back(read_tables(dispatch, read));
+    std::vector<bool> taken(dispatches.size());
+    for (bool again = true; again;) {
+        again = false;
+        follow_all();
+        for (std::size_t i = 0; i < dispatches.size(); ++i) {
+            const Dispatch& dispatch = dispatches[i];
+            if (taken[i] || !is_reached(dispatch))
+                continue;
+            taken[i] = again = true;
+            open.add(dispatch.function);
+            jumping.add(dispatch.function);
+            for (TargetAddr at : tables[i].targets) {
+                targets_.add(at);
+                code_.entered.add(at);
+            }
+            for (TargetAddr at = named.next(dispatch.function); at < dispatch.end;
+                 at = named.next(at + 1))
+                code_.entered.add(at);
+            bool explained = tables[i].explained ||
+                             named.next(dispatch.function + 1) < dispatch.end;
+            if (tables[i].too_many || (dispatch.by_table && !explained))
+                doubtful_.push_back({dispatch.function, dispatch.end});
+        }
+    }
+    auto unknown_from = [&](TargetAddr at) {
+        return named.next_without(at, named.end(), code_.bytes);
+    };
+    for (TargetAddr at = unknown_from(named.begin()); at < named.end();
+         at = unknown_from(at + 1))
+        open.add(functions.last(at));
+    put_in_order(code_.named);
+    put_in_order(code_.loaded);
+    for (const CodeRange& function : known.functions)
+        if (open.has(function.begin))
+            take_rest({function.begin,
+                       std::min(function.end, functions.next(function.begin + 1))},
+                      jumping.has(function.begin), std::ref(text));
+    follow_all();
+    code_.settle_gaps();
+    code_.remove_data(instructions_, functions);
+    instructions_.intersect(code_.bytes);
+    forget_chance_targets(known);
+}
+
+// Data that was swept as code has branches that lead into the middle of instructions.
+void ExtentMap::forget_chance_targets(const KnownCode& known)
+{
+    AddressSet inside = code_.bytes;
+    inside.subtract(instructions_);
+    inside.subtract(code_.entered);
+    AddressSet meant(inside.begin(), inside.end() - inside.begin());
+    for (const CodeStart& start : known.starts)
+        meant.add(start.at);
+    for (const auto* places : {&code_.named, &code_.loaded})
+        for (TargetAddr at : *places)
+            meant.add(at);
+    for (const CodeRange& section : sections_) {
+        meant.add(section.begin);
+        meant.add(section.end);
+    }
+    inside.subtract(meant);
+    targets_.subtract(inside);
+}
+
+// All instructions of the function, unless one of the bytes that are left may be data:
+// they must all be instructions, and their branches must lead to instructions.
+void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
+{
+    std::vector<TargetAddr> starts, branches;
+    TargetAddr at = code_.bytes.next_missing(function.begin, function.end);
+    while (at < function.end) {
+        TargetAddr end = std::min(code_.bytes.next(at), function.end);
+        bool named = ReachedCode::any_in(code_.named, {at, end});
+        if (ReachedCode::any_in(code_.loaded, {at, end}) || (named && !jumps))
+            return;
+        // A jump through a register may lead to a named place.
+        AddressUse use = named ? use_of_addresses(x86_64, {at, end}, function, code_,
+                                                  instructions_, text)
+                               : AddressUse::unknown;
+        if (use == AddressUse::read)
+            return;
+        bool must_end = named && use != AddressUse::jumped_to;
+        bool goes_on = false;
+        for (; at < end;) {
+            Glance seen = x86_64.glance(text(at));
+            Result<Instruction> insn = x86_64.decode(text(at), at);
+            bool is_zeros = insn && insn->opcode_map == 0 && insn->opcode == 0;
+            if (seen.length == 0 || at + seen.length > end || !insn || is_zeros)
+                return;
+            if (!seen.is(Glance::padding))
+                goes_on = !seen.is(Glance::ends);
+            if (seen.is(Glance::branch))
+                branches.push_back(at + seen.length +
+                                   static_cast<std::uint64_t>(
+                                       std::int64_t{seen.displacement}));
+            starts.push_back(at);
+            at = at + seen.length;
+        }
+        if (goes_on && (must_end || end == function.end))
+            return;
+        at = code_.bytes.next_missing(end, function.end);
+    }
+    for (TargetAddr to : branches) {
+        bool inside = to >= function.begin && to < function.end;
+        bool is_known = instructions_.has(to) &&
+                        (!inside || code_.bytes.has(to) ||
+                         std::binary_search(starts.begin(), starts.end(), to));
+        if (!is_known)
+            return;
+    }
+    for (TargetAddr start : starts)
+        code_.entered.add(start);
+}
+
+ExtentMap::Tables ExtentMap::read_tables(const Dispatch& dispatch,
+                                         const ReadModule& read)
 {
     std::vector<TargetAddr> labels;
     for (TargetAddr at : dispatch.tables)
         if (dispatch.function < at && at < dispatch.end)
             labels.push_back(at);
-    bool too_many = labels.size() > max_labels;
-    if (too_many)
+    Tables found;
+    found.too_many = labels.size() > max_labels;
+    if (found.too_many)
         labels.clear();
-    bool explained = false;
     for (TargetAddr table : dispatch.tables) {
-        explained |= read_table(dispatch, table, table, read);
+        read_table(dispatch, table, table, read, found);
         for (TargetAddr label : labels)
-            explained |= read_table(dispatch, table, label, read);
+            read_table(dispatch, table, label, read, found);
     }
-    return too_many ? std::nullopt : std::optional(explained);
+    return found;
 }
 
-bool ExtentMap::read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,
-                           const ReadModule& read)
+void ExtentMap::read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,
+                           const ReadModule& read, Tables& into)
 {
     auto next = std::upper_bound(tables_.begin(), tables_.end(), table);
     std::uint64_t room = next == tables_.end() ? max_table_entries : (*next - table) / 4;
-    bool inside = false;
     for (std::uint64_t i = 0; i < std::min(room, max_table_entries); ++i) {
         std::array<std::byte, 4> raw{};
         if (!read || !read(table + i * 4, raw))
@@ -281,10 +466,9 @@ bool ExtentMap::read_table(const Dispatch& dispatch, TargetAddr table, TargetAdd
         if (!targets_.covers(target))
             break;
         if (instructions_.has(target))
-            targets_.add(target);
-        inside |= dispatch.function < target && target < dispatch.end;
+            into.targets.push_back(target);
+        into.explained |= dispatch.function < target && target < dispatch.end;
     }
-    return inside;
 }
 
 TargetAddr ExtentMap::loop_end(TargetAddr function) const
@@ -306,7 +490,7 @@ Extent ExtentMap::extent(TargetAddr at) const
 {
     if (!instructions_.has(at) || lies_in(sections_, at))
         return {at, at};
-    TargetAddr end = targets_.next(at + 1);
+    TargetAddr end = code_.bytes.next_missing(at, targets_.next(at + 1));
     if (lies_in(doubtful_, at)) {
         auto function = std::upper_bound(doubtful_.begin(), doubtful_.end(), at,
                                          [](TargetAddr value, const CodeRange& range) {

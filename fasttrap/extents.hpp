@@ -29,14 +29,18 @@
 // the code that computes them. Only an entry may be moved with what follows; elsewhere
 // one instruction alone.
 //
-// Data between instructions makes a sweep lose its step until it finds back by itself
-// or at the next start; a site that is then not among the instructions may not be
-// moved.
+// Only bytes that are known to be code may be moved or patched (reached_code.hpp). Code
+// is what the flow of control reaches from a function's start, a landing pad, a branch of
+// other code or a table's entry. Padding after an instruction that does not go on counts
+// when all bytes up to the next known code are padding. In a function that jumps through
+// registers or memory the remaining instructions count as well, if the function has a
+// size or an FDE, all of its bytes decode, its branches lead to instructions, and no known
+// code loads from it.
+// An extent ends where the known code ends. A site outside of it gets no probe.
 #pragma once
 
-#include "base/target_addr.hpp"
-#include "fasttrap/arch/arch.hpp"
 #include "fasttrap/function.hpp"
+#include "fasttrap/reached_code.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -45,40 +49,11 @@
 
 namespace dt {
 
-// Addresses of a range, a bit for each.
-class AddressSet {
-public:
-    AddressSet(TargetAddr begin, std::uint64_t n_bytes);
-    bool covers(TargetAddr at) const { return at - begin_ < n_bytes_; }
-    TargetAddr begin() const { return begin_; }
-    TargetAddr end() const { return begin_ + n_bytes_; }
-    void add(TargetAddr at)
-    {
-        std::uint64_t bit = at - begin_;
-        if (bit < n_bytes_)
-            words_[bit / 64] |= std::uint64_t{1} << bit % 64;
-    }
-    bool has(TargetAddr at) const
-    {
-        std::uint64_t bit = at - begin_;
-        return bit < n_bytes_ && (words_[bit / 64] >> bit % 64 & 1) != 0;
-    }
-    // The first member at or after from; end() when there is none.
-    TargetAddr next(TargetAddr from) const;
-    // The last member at or before to; begin() when there is none.
-    TargetAddr last(TargetAddr to) const;
-    void join(const AddressSet& other); // of the same range
-
-private:
-    TargetAddr begin_;
-    std::uint64_t n_bytes_;
-    std::vector<std::uint64_t> words_;
-};
-
 // Where a sweep begins anew: a symbol, a range of .eh_frame, a landing pad.
 struct CodeStart {
     TargetAddr at;
     bool function = false; // not a label inside one
+    bool code = true;      // an instruction is there: not a label of unknown type
 };
 
 // A function that jumps through registers or memory, and what could be its tables.
@@ -87,6 +62,7 @@ struct Dispatch {
     std::vector<TargetAddr> tables;    // addresses that it names
     std::vector<TargetAddr> constants; // numbers, which may be addresses too
     bool by_table = false;             // a jump that is no tail call
+    std::vector<TargetAddr> jumps;     // through registers or memory
 };
 
 // A direct jump or branch within a function to its own first instruction.
@@ -98,11 +74,12 @@ struct BackToStart {
 // What a sweep of some of a module's text found.
 struct Sweep {
     Sweep(TargetAddr begin, std::uint64_t n_bytes)
-        : targets(begin, n_bytes), instructions(begin, n_bytes)
+        : targets(begin, n_bytes), instructions(begin, n_bytes), code(begin, n_bytes)
     {
     }
     AddressSet targets;
     AddressSet instructions;
+    ReachedCode code;
     std::vector<TargetAddr> named; // by constants: perhaps addresses
     std::vector<Dispatch> dispatches;
     std::vector<BackToStart> back_to_start;
@@ -119,16 +96,13 @@ struct Extent {
     auto operator<=>(const Extent&) const = default;
 };
 
-struct CodeRange {
-    TargetAddr begin, end;
-};
-
-// starts count as targets. words: of data, those that lie in the text; any order.
+// starts count as targets. functions: those with a size or an FDE. words: of data, those that lie in the text; any order.
 // absolute: constants of instructions may be addresses (a program that is not position
 // independent).
 struct KnownCode {
     std::vector<CodeStart> starts;
     std::vector<TargetAddr> words;
+    std::vector<CodeRange> functions; // ascending
     std::vector<CodeRange> sections; // restartable sequences: not to be probed at all
     bool absolute = false;
 };
@@ -142,6 +116,8 @@ public:
     // Returns the end of the last branch that leads back to the function's first
     // instruction, or 0 if there is none.
     TargetAddr loop_end(TargetAddr function) const;
+    // A known instruction starts there, so that a breakpoint may be written.
+    bool is_code(TargetAddr at) const { return instructions_.has(at); }
     // In a restartable sequence, which each stop in it would begin anew, for ever; or right
     // before one: the stop behind that instruction is in it.
     bool is_restartable(TargetAddr at) const;
@@ -149,13 +125,24 @@ public:
     std::span<const CodeRange> doubtful() const { return doubtful_; }
 
 private:
-    // Whether one has an entry inside the function. Nothing: too many to be tried.
-    std::optional<bool> read_tables(const Dispatch& dispatch, const ReadModule& read);
-    bool read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,
-                    const ReadModule& read);
+    // What the tables of a function lead to.
+    struct Tables {
+        std::vector<TargetAddr> targets;
+        bool explained = false; // one has an entry inside the function
+        bool too_many = false;  // not all combinations were tried
+    };
+    Tables read_tables(const Dispatch& dispatch, const ReadModule& read);
+    void read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,
+                    const ReadModule& read, Tables& into);
+    void explain(std::span<const Dispatch> dispatches, const AddressSet& named,
+                 const KnownCode& known, const ReadModule& read);
+    bool is_reached(const Dispatch& dispatch) const;
+    void take_rest(CodeRange function, bool jumps, const TextAt& text);
+    void forget_chance_targets(const KnownCode& known);
 
     AddressSet targets_;
-    AddressSet instructions_;
+    AddressSet instructions_; // known ones, once the constructor has ended
+    ReachedCode code_;
     std::vector<TargetAddr> tables_;  // all candidates: where one starts another ends
     std::vector<CodeRange> doubtful_; // ascending
     std::vector<CodeRange> sections_; // ascending

@@ -79,6 +79,10 @@ public:
         known_.words = words_of_data();
         if (given_up_)
             return nullptr;
+        for (std::uint64_t at : places_.relocated)
+            known_.words.push_back({at});
+        for (const AddressRange& range : places_.sized)
+            known_.functions.push_back({{range.addr}, {range.addr + range.n_bytes}});
         known_.absolute = places_.absolute;
         for (const AddressRange& range : places_.restartable)
             known_.sections.push_back({{range.addr}, {range.addr + range.n_bytes}});
@@ -124,15 +128,22 @@ private:
         std::vector<CodeStart>& starts = known_.starts;
         starts.reserve(places_.functions.size() + places_.labels.size());
         for (const AddressRange& range : places_.text)
-            starts.push_back({{range.addr}, true});
+            starts.push_back({{range.addr}, true, false});
         for (std::uint64_t at : places_.functions)
             starts.push_back({{at}, true});
         for (std::uint64_t at : places_.labels)
             starts.push_back({{at}, false});
+        for (std::uint64_t at : places_.symbols)
+            starts.push_back({{at}, false, false});
         std::sort(starts.begin(), starts.end(),
                   [](const CodeStart& a, const CodeStart& b) {
-                      return a.at != b.at ? a.at < b.at : a.function > b.function;
+                      if (a.at != b.at)
+                          return a.at < b.at;
+                      return a.function != b.function ? a.function : a.code > b.code;
                   });
+        for (std::size_t i = 1; i < starts.size(); ++i)
+            if (starts[i].at == starts[i - 1].at && starts[i].code)
+                starts[i - 1].code = true;
         starts.erase(std::unique(starts.begin(), starts.end(),
                                  [](const CodeStart& a, const CodeStart& b) {
                                      return a.at == b.at;

@@ -25,9 +25,12 @@ public:
             add_symbols(*each);
         add_functions(file);
         add_restartable(file);
+        add_relocated(file);
         out_.labels.push_back(image_.entry());
-        std::sort(out_.labels.begin(), out_.labels.end());
-        for (auto* places : {&out_.functions, &out_.labels}) {
+        for (auto* places : {&out_.labels, &out_.symbols, &out_.relocated})
+            std::sort(places->begin(), places->end());
+        for (auto* places :
+             {&out_.functions, &out_.labels, &out_.symbols, &out_.relocated}) {
             std::erase_if(*places, [&](std::uint64_t at) { return !is_text(at); });
             places->erase(std::unique(places->begin(), places->end()), places->end());
         }
@@ -121,7 +124,9 @@ private:
             return;
         // Those with a size are in functions(), but for what has no name.
         bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
-        if (!function || symbol.st_size == 0 || symbol.st_name == 0)
+        if (!function)
+            out_.symbols.push_back(symbol.st_value);
+        else if (symbol.st_size == 0 || symbol.st_name == 0)
             out_.labels.push_back(symbol.st_value);
     }
 
@@ -134,12 +139,21 @@ private:
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
         for (const Frame& frame : read_frames(file)) {
             framed.push_back(frame.range.addr);
+            out_.sized.push_back(frame.range);
             if (frame.table != 0 && section && bytes)
                 read_landing_pads(*bytes, section->header.sh_addr, frame, out_.labels);
         }
         std::vector<std::uint64_t> named;
         for (const Function& function : image_.functions().all())
             named.push_back(function.addr);
+        for (const Function& function : image_.functions().all())
+            if (function.n_bytes != 0)
+                out_.sized.push_back({function.addr, function.n_bytes});
+        // The longer one of two that start together counts.
+        std::sort(out_.sized.begin(), out_.sized.end(),
+                  [](const AddressRange& a, const AddressRange& b) {
+                      return a.addr != b.addr ? a.addr < b.addr : a.n_bytes > b.n_bytes;
+                  });
         std::merge(framed.begin(), framed.end(), named.begin(), named.end(),
                    std::back_inserter(out_.functions));
     }
@@ -167,6 +181,23 @@ private:
             out_.restartable.push_back({word(at + 8), word(at + 16)});
             out_.labels.push_back(word(at + 8));
             out_.labels.push_back(word(at + 24));
+        }
+    }
+
+    // The file has zeros where the dynamic linker writes an address.
+    void add_relocated(const ElfSections& file)
+    {
+        for (const ElfSection& section : file.sections()) {
+            if (section.header.sh_type != SHT_RELA ||
+                (section.header.sh_flags & SHF_ALLOC) == 0)
+                continue;
+            auto bytes = file.data(section);
+            for (std::uint64_t at = 0; bytes && at + 24 <= bytes->size(); at += 24) {
+                auto rela = read_at<Elf64_Rela>(*bytes, at);
+                if (ELF64_R_TYPE(rela->r_info) == R_X86_64_RELATIVE)
+                    out_.relocated.push_back(
+                        static_cast<std::uint64_t>(rela->r_addend));
+            }
         }
     }
 

@@ -16,14 +16,17 @@
     X(switch) X(differences) X(goto) X(anywhere) X(call_through_memory)                \
     X(short_padded) X(short_int3) X(short_bare) X(after_short_bare) X(ret_at_target)   \
     X(ret_behind_a_line) X(lock) X(constants) X(landing) X(unreached) X(transaction)   \
-    X(restartable)
+    X(restartable) X(table_in_text) X(biased_table) X(loads_its_text) X(before_loaded) \
+    X(hidden) X(named_by_chance) X(falls_into_jump) X(reads_a_named_place)
 #define PLACES(X)                                                                      \
     X(begin) X(end) X(label) X(hot_return_point) X(hot_ret) X(case_0) X(case_1)        \
     X(switch_ret) X(difference_base) X(difference_1) X(goto_0) X(goto_1)               \
     X(anywhere_inside) X(tail_jump) X(bare_ret) X(target_ret) X(line_ret)              \
     X(lock_prefix) X(behind_lock) X(constants_ret) X(endbr) X(unreached_code)          \
     X(transaction_abort) X(sequence) X(sequence_end) X(words)  \
-    X(table) X(tables_end)
+    X(table) X(tables_end) X(table_ret) X(text_table_ret) X(biased_ret)                \
+    X(loaded_place) X(hidden_code) X(hidden_ret) X(arm_place) X(arm_ret)              \
+    X(named_data_place)
 // clang-format on
 #define X(name) extern "C" const char ex_##name[];
 FUNCTIONS(X)
@@ -59,6 +62,10 @@ protected:
 #define X(name) known.starts.push_back({addr(ex_##name), true});
         FUNCTIONS(X)
 #undef X
+        known.functions.push_back({addr(ex_anywhere), addr(ex_call_through_memory)});
+        known.functions.push_back(
+            {addr(ex_falls_into_jump), addr(ex_reads_a_named_place)});
+        known.functions.push_back({addr(ex_reads_a_named_place), addr(ex_hidden)});
         std::sort(known.starts.begin(), known.starts.end(),
                   [](const CodeStart& a, const CodeStart& b) { return a.at < b.at; });
         return known;
@@ -213,6 +220,66 @@ TEST_F(ExtentsTest, WhatFollowsAJumpIsALineOfItsOwn)
     EXPECT_EQ(extent(ex_unreached_code, ex_unreached_code).first, 0);
 }
 
+TEST_F(ExtentsTest, CodeThatNothingLeadsToMayBeData)
+{
+    ExtentMap mapped = map(known());
+    EXPECT_TRUE(mapped.is_code(addr(ex_unreached)));
+    EXPECT_FALSE(mapped.is_code(addr(ex_unreached_code)));
+}
+
+TEST_F(ExtentsTest, ATableAfterARetIsNeitherMovedNorTakenForPadding)
+{
+    EXPECT_EQ(extent(ex_table_ret, ex_table_ret), (Range{0, 1}));
+    EXPECT_EQ(extent(ex_text_table_ret, ex_text_table_ret), (Range{0, 0}));
+    ExtentMap mapped = map(known());
+    EXPECT_TRUE(mapped.is_code(addr(ex_table_ret)));
+    EXPECT_FALSE(mapped.is_code(addr(ex_text_table_ret)));
+}
+
+TEST_F(ExtentsTest, ATableThatNothingNamesByItsStartIsNotPaddingEither)
+{
+    EXPECT_EQ(extent(ex_biased_ret, ex_biased_ret).second, 1);
+}
+
+TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
+{
+    ExtentMap mapped = map(known());
+    EXPECT_TRUE(mapped.is_code(addr(ex_before_loaded)));
+    EXPECT_FALSE(mapped.is_code(addr(ex_loaded_place)));
+    EXPECT_FALSE(mapped.is_code(addr(ex_loaded_place) + 1));
+}
+
+TEST_F(ExtentsTest, DataThatLooksLikeABranchLeadsIntoNoInstruction)
+{
+    EXPECT_EQ(extent(ex_named_by_chance, ex_named_by_chance), (Range{0, 11}));
+}
+
+TEST_F(ExtentsTest, DataBeforeABranchTargetDoesNotHideIt)
+{
+    EXPECT_EQ(extent(ex_hidden_ret, ex_hidden_code), (Range{0, 8}));
+}
+
+TEST_F(ExtentsTest, AFunctionWithUnknownTablesIsKnownAsFarAsItsSizeTells)
+{
+    ExtentMap mapped = map(known());
+    EXPECT_TRUE(mapped.is_code(addr(ex_anywhere_inside) + 5)); // after the jump
+    KnownCode without_size = known();
+    without_size.functions.clear();
+    EXPECT_FALSE(map(without_size).is_code(addr(ex_anywhere_inside) + 5));
+}
+
+TEST_F(ExtentsTest, AnArmThatAJumpThroughARegisterLeadsToMayGoOnToKnownCode)
+{
+    ExtentMap mapped = map(known());
+    EXPECT_TRUE(mapped.is_code(addr(ex_arm_place)));
+    EXPECT_TRUE(mapped.is_code(addr(ex_arm_ret)));
+}
+
+TEST_F(ExtentsTest, ANamedPlaceThatAnInstructionReadsIsNoArm)
+{
+    EXPECT_FALSE(map(known()).is_code(addr(ex_named_data_place)));
+}
+
 TEST_F(ExtentsTest, ATransactionThatAbortsGoesSomewhere)
 {
     EXPECT_EQ(extent(ex_transaction_abort, ex_transaction_abort).first, 0);
@@ -239,6 +306,26 @@ TEST_F(ExtentsTest, WhatIsNoInstructionIsNotMoved)
     EXPECT_EQ(extent(ex_loop + 1, ex_loop), (Range{1, 1}));
     TargetAddr before = addr(ex_begin) - 1;
     EXPECT_EQ(map(known()).extent(before), (Extent{before, before}));
+}
+
+TEST(AddressSet, AddsAndRemovesRanges)
+{
+    AddressSet set({1000}, 500);
+    set.add_all(CodeRange{{900}, {1130}});
+    EXPECT_EQ(set.next_missing({1000}, {1500}).value, 1130U);
+    EXPECT_EQ(set.next_missing({1000}, {1100}).value, 1100U);
+    set.remove_all({{1063}, {1065}});
+    EXPECT_EQ(set.next_missing({1000}, {1500}).value, 1063U);
+    EXPECT_EQ(set.next({1063}).value, 1065U);
+    AddressSet other({1000}, 500);
+    other.add_all(CodeRange{{1000}, {1066}});
+    EXPECT_EQ(set.next_without({1000}, {1500}, other).value, 1066U);
+    EXPECT_EQ(other.next_without({1000}, {1500}, set).value, 1063U);
+    set.add_all(CodeRange{{1400}, {1600}});
+    EXPECT_EQ(set.next_missing({1400}, {9000}).value, 1500U);
+    set.intersect(other);
+    EXPECT_EQ(set.next({1065}).value, 1065U);
+    EXPECT_EQ(set.next({1066}).value, 1500U);
 }
 
 TEST(AddressSet, FindsItsNeighboursAcrossWords)

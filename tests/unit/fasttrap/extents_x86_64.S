@@ -224,6 +224,95 @@ ex_constant:                                    /* looks like padding */
         end ex_restartable
 
         .p2align 4, 0x90
+        function ex_table_in_text               /* a byte of padding, then its data */
+        lea ex_text_table(%rip), %rdx
+        test %rdi, %rdi
+        je 1f
+        mov (%rdx,%rdi,8), %rax
+        place ex_table_ret
+1:      ret
+        .byte 0xcc
+ex_text_table:
+        place ex_text_table_ret
+        .byte 0xc3, 0x90, 0xeb, 0xfd            /* ret; nop; jmp back to the nop */
+        .quad 0x1122334455667788, 0xc3c3c3c3c3c3c3c3
+        end ex_table_in_text
+
+        .p2align 4, 0x90
+        function ex_biased_table                /* nothing names its start */
+        lea ex_biased_constants + 128(%rip), %rdx
+        mov -128(%rdx,%rdi,8), %rax
+        place ex_biased_ret
+        ret
+        .byte 0x90, 0xcc
+ex_biased_constants:
+        .byte 0x90, 0x90, 0xc3, 0x70, 0xf8      /* nop; nop; ret; jo back to the table */
+        .quad 0xc3c3c3c3c3c3c3c3
+        end ex_biased_table
+
+        .p2align 4, 0x90
+        function ex_loads_its_text              /* data that the flow runs into */
+        mov ex_loaded(%rip), %rax
+        jmp *%rsi
+        end ex_loads_its_text
+        function ex_before_loaded
+        xor %eax, %eax
+        call *%rdi
+ex_loaded:
+        place ex_loaded_place
+        .byte 0x90, 0xc3
+        end ex_before_loaded
+
+        .p2align 4, 0x90
+        function ex_named_by_chance             /* a number leads into its first instruction */
+        sub $8, %rsp
+        push %rax
+        pop %rax
+        add $8, %rsp
+        ret
+        .byte 0x70, ex_named_by_chance + 2 - . - 1  /* jo */
+        end ex_named_by_chance
+
+        .p2align 4, 0x90
+        function ex_falls_into_jump             /* an arm that goes on to the only jump */
+        lea ex_arm(%rip), %rdx
+        mov %rdx, %rdi
+        jmp 1f
+ex_arm: place ex_arm_place
+        add $5, %eax
+        movslq (%rcx,%rsi,4), %rdx
+        add %rdi, %rdx
+1:      jmp *%rdx
+        add %eax, %eax
+        place ex_arm_ret
+        ret
+        end ex_falls_into_jump
+
+        .p2align 4, 0x90
+        function ex_reads_a_named_place         /* data that looks like an arm */
+        lea ex_named_data(%rip), %rdx
+        mov (%rdx,%rdi,8), %rax
+        jmp *%rax
+ex_named_data:
+        place ex_named_data_place
+        .byte 0x89, 0xc0, 0x89, 0xc0, 0x89, 0xc0, 0x89, 0xc3
+        .byte 0x89, 0xc0, 0x89, 0xc0, 0x89, 0xc0, 0x90, 0xc3
+        end ex_reads_a_named_place
+
+        .p2align 4, 0x90
+        function ex_hidden                      /* data before it takes its first bytes */
+        test %edi, %edi
+        jne 2f
+        ret
+        .byte 0x48, 0xb8                        /* mov $imm64, %rax */
+        place ex_hidden_code
+2:      mov %rdi, %rax
+        add $1, %rax
+        place ex_hidden_ret
+        ret
+        end ex_hidden
+
+        .p2align 4, 0x90
         .globl ex_end
 ex_end:
 

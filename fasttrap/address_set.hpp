@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Addresses of a range, a bit for each.
+#pragma once
+
+#include "base/target_addr.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace dt {
+
+struct CodeRange {
+    TargetAddr begin, end;
+};
+
+class AddressSet {
+public:
+    AddressSet(TargetAddr begin, std::uint64_t n_bytes);
+    bool covers(TargetAddr at) const { return at - begin_ < n_bytes_; }
+    TargetAddr begin() const { return begin_; }
+    TargetAddr end() const { return begin_ + n_bytes_; }
+    void add(TargetAddr at)
+    {
+        std::uint64_t bit = at - begin_;
+        if (bit < n_bytes_)
+            words_[bit / 64] |= std::uint64_t{1} << bit % 64;
+    }
+    bool has(TargetAddr at) const
+    {
+        std::uint64_t bit = at - begin_;
+        return bit < n_bytes_ && (words_[bit / 64] >> bit % 64 & 1) != 0;
+    }
+    // The part of a range that the set covers is added or removed.
+    void add_all(CodeRange range);
+    void remove_all(CodeRange range);
+    // The first member at or after from; end() when there is none.
+    TargetAddr next(TargetAddr from) const;
+    // The first address at or after from that is no member; at most to, or end().
+    TargetAddr next_missing(TargetAddr from, TargetAddr to) const;
+    // The first member at or after from that is no member of other, which has the same
+    // range; at most to, or end().
+    TargetAddr next_without(TargetAddr from, TargetAddr to,
+                            const AddressSet& other) const;
+    // The last member at or before to; begin() when there is none.
+    TargetAddr last(TargetAddr to) const;
+    void join(const AddressSet& other);      // of the same range
+    void intersect(const AddressSet& other); // of the same range
+    void subtract(const AddressSet& other);  // of the same range
+
+private:
+    template <class Change> void each_word(CodeRange range, Change change);
+    template <class Word>
+    TargetAddr find(TargetAddr from, TargetAddr to, Word word) const;
+
+    TargetAddr begin_;
+    std::uint64_t n_bytes_;
+    std::vector<std::uint64_t> words_;
+};
+
+} // namespace dt

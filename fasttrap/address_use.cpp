@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "fasttrap/address_use.hpp"
+
+namespace dt {
+
+namespace {
+
+using RegisterSet = std::uint16_t; // as Instruction::reads
+
+constexpr RegisterSet bit_of(Reg reg)
+{
+    return reg == Reg::none
+               ? RegisterSet{0}
+               : static_cast<RegisterSet>(1U << static_cast<unsigned>(reg));
+}
+
+class UseOfAddresses {
+public:
+    explicit UseOfAddresses(CodeRange block) : block_(block) {}
+
+    void take(const Instruction& insn, const Glance& seen)
+    {
+        TargetAddr there =
+            insn.next() + static_cast<std::uint64_t>(std::int64_t{seen.displacement});
+        bool takes = seen.is(Glance::takes_address) && there >= block_.begin &&
+                     there < block_.end;
+        bool computes = takes || is_lea(insn);
+        if (insn.has_memory && !computes) {
+            RegisterSet used = bit_of(insn.memory.base) | bit_of(insn.memory.index);
+            is_read_ = is_read_ || (used & straight_) != 0;
+        } else if (insn.flow == ControlFlow::jump_indirect) {
+            is_jumped_to_ = is_jumped_to_ || (insn.reads & held_) != 0;
+        }
+        for (RegisterSet* held : {&straight_, &held_}) {
+            bool copied = takes || (insn.reads & *held & ~bit_of(Reg::rsp)) != 0;
+            RegisterSet written = insn.writes & ~bit_of(Reg::rsp);
+            *held = copied ? *held | written : *held & ~written;
+        }
+        if (seen.is(Glance::ends))
+            straight_ = 0;
+    }
+
+    AddressUse found() const
+    {
+        return is_read_        ? AddressUse::read
+               : is_jumped_to_ ? AddressUse::jumped_to
+                               : AddressUse::unknown;
+    }
+
+private:
+    static bool is_lea(const Instruction& insn)
+    {
+        return insn.encoding == Encoding::legacy && insn.opcode_map == 0 &&
+               insn.opcode == 0x8d;
+    }
+
+    CodeRange block_;
+    // Registers that hold an address made of one in the block: certainly, on the straight
+    // line from where it was taken, and perhaps, by any way.
+    RegisterSet straight_ = 0, held_ = 0;
+    bool is_read_ = false, is_jumped_to_ = false;
+};
+
+} // namespace
+
+AddressUse use_of_addresses(const Arch& arch, CodeRange block, CodeRange function,
+                            const ReachedCode& code, const AddressSet& instructions,
+                            const TextAt& text)
+{
+    UseOfAddresses use(block);
+    for (int round = 0; round < 2; ++round) { // branches lead back as well
+        TargetAddr at = function.begin;
+        while ((at = instructions.next(at)) < function.end) {
+            if (!code.bytes.has(at)) {
+                at = code.bytes.next(at);
+                continue;
+            }
+            Result<Instruction> insn = arch.decode(text(at), at);
+            if (insn)
+                use.take(*insn, arch.glance(text(at)));
+            at = at + 1;
+        }
+    }
+    return use.found();
+}
+
+} // namespace dt
