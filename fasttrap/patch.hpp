@@ -74,6 +74,8 @@ struct PatchSite {
     // such branches, their copies continue after the site's head. 0 if there are none,
     // or if they should fire.
     TargetAddr loop_end;
+    // Ways to make a short window that found no room: bits of Window::way.
+    std::uint32_t avoid = 0;
 };
 
 // clang-format off
@@ -111,6 +113,7 @@ struct Window {
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // before the first jump
     std::uint8_t n_second_prefix = 0;
+    std::uint8_t way = 0; // below 32; not 0 in a short window
     // Bytes from one jump to the next, or of the jump's own.
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }

@@ -10,6 +10,19 @@ namespace {
 constexpr std::uint64_t lowest_address = 1 << 16;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
 
+// Numbers of Window::way. A punned jump's own bytes are four at most, so that both parts
+// are below four.
+constexpr std::uint8_t way_of_pair = 1;
+std::uint8_t way_of_pun(std::uint64_t n_before, std::size_t n_prefix)
+{
+    return static_cast<std::uint8_t>(2 + n_before * 4 + n_prefix);
+}
+
+bool is_avoided(const PatchSite& site, std::uint8_t way)
+{
+    return (site.avoid >> way & 1U) != 0;
+}
+
 // With what is kept behind it.
 TargetAddr last_byte_of(const Window& window)
 {
@@ -129,11 +142,14 @@ std::string_view ShortWindows::place(const PatchSite& site, std::string_view rea
 // The jump at head, and one at the end of run_.
 bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
 {
+    if (is_avoided(site, way_of_pair))
+        return false;
     TargetAddr seam = run_.end(head);
     TargetAddr limit = seam < site.end ? site.end : site.beyond;
     Window window;
     window.arch = &arch_;
     window.form = PatchForm::pair;
+    window.way = way_of_pair;
     window.insns = run_.insns;
     window.n_gap = run_.padding;
     std::copy_n(run_.padding_text.begin(), run_.padding, window.gap.begin());
@@ -188,11 +204,12 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
     return true;
 }
 
-// run_ and, for as few kept bytes as can be, what may be moved before it.
-void ShortWindows::reach_back(const PatchSite& site, TargetAddr head, Window& window)
+// run_ and, for as few kept bytes as can be, what may be moved before it: how many
+// instructions.
+std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head, Window& window)
 {
     if (head - site.first > arch_.jump_bytes)
-        return;
+        return 0;
     std::vector<WindowInsn> before;
     std::span<const std::byte> text = read_(site.first, head - site.first);
     for (TargetAddr at = site.first; at < head;) {
@@ -200,7 +217,7 @@ void ShortWindows::reach_back(const PatchSite& site, TargetAddr head, Window& wi
                         ? arch_.decode(text.subspan(at - site.first), at)
                         : Result<Instruction>(Error{Code::corrupt, ""});
         if (!insn || insn->next() > head)
-            return;
+            return 0;
         if (arch_.moving(*insn).how == Moving::anywhere)
             before.push_back({*insn, std::nullopt});
         else
@@ -212,6 +229,7 @@ void ShortWindows::reach_back(const PatchSite& site, TargetAddr head, Window& wi
             !is_free(before.front().insn.at, head)))
         before.erase(before.begin());
     window.insns.insert(window.insns.begin(), before.begin(), before.end());
+    return before.size();
 }
 
 bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
@@ -220,25 +238,24 @@ bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
     window.arch = &arch_;
     window.form = PatchForm::punned;
     run_.append_to(window);
-    for (bool back : {true, false}) {
-        if (back)
-            reach_back(site, head, window);
-        else
-            window.insns = run_.insns;
-        if (leads_into_itself(window))
-            continue;
+    for (std::size_t n_before = reach_back(site, head, window);; --n_before) {
         for (std::size_t n = 0;
-             n < window.own_bytes() && may_prefix(window, window.at(), n); ++n) {
+             n < window.own_bytes() && may_prefix(window, window.at(), n) &&
+             !leads_into_itself(window);
+             ++n) {
             window.n_prefix = static_cast<std::uint8_t>(n);
+            window.way = way_of_pun(head - window.at(), n);
             if (!keep_behind(site, window))
                 break;
-            if (!is_reachable(window))
+            if (is_avoided(site, window.way) || !is_reachable(window))
                 continue;
             keep(std::move(window), site, head);
             return true;
         }
+        if (n_before == 0)
+            return false;
+        window.insns.erase(window.insns.begin());
     }
-    return false;
 }
 
 // What the jump's displacement ends in; false: it may not be relied on.

@@ -34,7 +34,7 @@ private:
     bool behind_first(Window& window, TargetAddr limit);
     bool pun(const PatchSite& site, TargetAddr head);
     bool keep_behind(const PatchSite& site, Window& window);
-    void reach_back(const PatchSite& site, TargetAddr head, Window& window);
+    std::size_t reach_back(const PatchSite& site, TargetAddr head, Window& window);
     bool has_site_in(TargetAddr from, TargetAddr to) const;
     void keep(Window window, const PatchSite& site, TargetAddr head);
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <numeric>
 
 namespace dt::agent {
 
@@ -21,6 +23,7 @@ constexpr std::uint64_t common_text = 14 << 20;
 
 constexpr std::uint64_t stub_area_bytes = 4 * page_bytes; // at most, as TrampolineSpace
 constexpr std::size_t max_stub_areas = 4096;              // each is a mapping
+constexpr int max_rounds = 12; // ways to make a short window, of which some find no room
 
 struct Gap {
     TargetAddr start, end;
@@ -306,28 +309,15 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
         });
 }
 
-JumpPlan plan_jumps(AddressSpace& space, Room& room,
-                    const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile)
+// A window for each of them, or none.
+static void take_room(AddressSpace& space, Room& room,
+                      const std::vector<Tracepoint*>& wanted,
+                      std::vector<Window> windows, Meanwhile& meanwhile,
+                      JumpPlan& result)
 {
-    JumpPlan result;
-    std::vector<PatchSite> sites = patch_sites(space, wanted);
-    OriginalText text(space);
-    WindowPlan plan = plan_windows(x86_64, sites, [&](TargetAddr at, std::size_t n) {
-        meanwhile();
-        return text(at, n);
-    });
-    for (const Refused& refused : plan.refused)
-        result.refused[wanted[refused.site]->at()] = refused.reason;
-    result.windows = std::move(plan.windows);
-    for (Tracepoint* tp : wanted)
-        tp->led_past = false;
-    for (const Window& window : result.windows)
-        for (const WindowInsn& insn : window.insns)
-            if (insn.site)
-                wanted[*insn.site]->led_past = insn.led_past;
-    map_stub_areas(space, room, result.windows);
-    result.taken.reserve(result.windows.size());
-    for (const Window& window : result.windows) {
+    map_stub_areas(space, room, windows);
+    result.taken.reserve(result.taken.size() + windows.size());
+    for (const Window& window : windows) {
         meanwhile();
         std::size_t bytes = trampoline_bytes(window);
         auto at = space.patches.space().take(window, bytes);
@@ -347,6 +337,123 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
                 result.refused[wanted[*insn.site]->at()] = no_room;
         }
     }
+    std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
+}
+
+// A site whose short window found no room, within what the windows leave that found some.
+// Every other site is taken for a breakpoint.
+static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
+                             const JumpPlan& plan)
+{
+    TargetAddr end = site.end;
+    auto by_window = [](const Window& window, TargetAddr at) {
+        return window.at() < at;
+    };
+    auto window = std::lower_bound(plan.windows.begin(), plan.windows.end(), site.first,
+                                   by_window);
+    if (window != plan.windows.begin())
+        --window;
+    for (; window != plan.windows.end() && window->at() < site.end; ++window)
+        if (window->end() + window->n_kept > site.first)
+            clip(site, window->at(), window->end() + window->n_kept);
+    auto behind = std::lower_bound(plan.windows.begin(), plan.windows.end(), site.end,
+                                   by_window);
+    TargetAddr free = behind == plan.windows.end() ? site.end + 64 : behind->at();
+    auto next = std::lower_bound(
+        sites.begin(), sites.end(), site.end,
+        [](const PatchSite& other, TargetAddr at) { return other.at < at; });
+    if (next != sites.end())
+        free = std::min(free, next->at);
+    site.beyond = site.end == end ? std::min(site.beyond, free) : site.end;
+    std::uint64_t n_free = site.end == end ? free - site.end : 0;
+    site.n_steady = static_cast<std::uint8_t>(
+        std::min<std::uint64_t>(site.n_steady, n_free));
+    return site;
+}
+
+// Takes the short windows out that found no room, and notes their ways as ones to avoid.
+// The sites that they had.
+static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
+                                            JumpPlan& plan)
+{
+    std::vector<std::uint32_t> numbers;
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < plan.windows.size(); ++i) {
+        Window& window = plan.windows[i];
+        if (plan.taken[i].n_bytes == 0 && window.form != PatchForm::plain) {
+            for (const WindowInsn& insn : window.insns) {
+                if (!insn.site)
+                    continue;
+                sites[*insn.site].avoid |= std::uint32_t{1} << window.way;
+                numbers.push_back(*insn.site);
+            }
+            continue;
+        }
+        if (n != i) {
+            plan.windows[n] = std::move(window);
+            plan.taken[n] = plan.taken[i];
+        }
+        ++n;
+    }
+    plan.windows.resize(n);
+    plan.taken.resize(n);
+    std::sort(numbers.begin(), numbers.end());
+    std::vector<PatchSite> again;
+    for (std::uint32_t number : numbers)
+        again.push_back(limit_again(sites[number], sites, plan));
+    return again;
+}
+
+static void sort_windows(JumpPlan& plan)
+{
+    std::vector<std::size_t> order(plan.windows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return plan.windows[a].at() < plan.windows[b].at();
+    });
+    JumpPlan sorted;
+    sorted.windows.reserve(order.size());
+    sorted.taken.reserve(order.size());
+    for (std::size_t i : order) {
+        sorted.windows.push_back(std::move(plan.windows[i]));
+        sorted.taken.push_back(plan.taken[i]);
+    }
+    plan.windows = std::move(sorted.windows);
+    plan.taken = std::move(sorted.taken);
+}
+
+JumpPlan plan_jumps(AddressSpace& space, Room& room,
+                    const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile)
+{
+    JumpPlan result;
+    std::vector<PatchSite> sites = patch_sites(space, wanted);
+    OriginalText text(space);
+    ReadText read = [&](TargetAddr at, std::size_t n) {
+        meanwhile();
+        return text(at, n);
+    };
+    WindowPlan plan = plan_windows(x86_64, sites, read);
+    for (const Refused& refused : plan.refused)
+        result.refused[wanted[refused.site]->at()] = refused.reason;
+    take_room(space, room, wanted, std::move(plan.windows), meanwhile, result);
+    for (int round = 0; round < max_rounds; ++round) {
+        std::vector<PatchSite> again = drop_roomless(sites, result);
+        if (again.empty())
+            break;
+        plan = plan_windows(x86_64, again, read);
+        for (const Window& window : plan.windows)
+            for (const WindowInsn& insn : window.insns)
+                if (insn.site)
+                    result.refused.erase(wanted[*insn.site]->at());
+        take_room(space, room, wanted, std::move(plan.windows), meanwhile, result);
+        sort_windows(result);
+    }
+    for (Tracepoint* tp : wanted)
+        tp->led_past = false;
+    for (std::size_t i = 0; i < result.windows.size(); ++i)
+        for (const WindowInsn& insn : result.windows[i].insns)
+            if (insn.site && result.taken[i].n_bytes != 0)
+                wanted[*insn.site]->led_past = insn.led_past;
     return result;
 }
 

@@ -298,6 +298,21 @@ TEST(PatchForms, EachHasItsText)
     EXPECT_NE(text_of(PatchForm::pair), text_of(PatchForm::punned));
 }
 
+TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
+{
+    // pop %rbp; ret; the bytes after them lead a punned jump to a place above the text
+    Text text("5dc3 8d4006 4889f2 c3");
+    text.site(0, 7, 0, 2).behind(9, 4);
+    Window pair = window_of(text);
+    EXPECT_EQ(pair.form, PatchForm::pair);
+    Window punned = window_of(text.avoiding(pair));
+    EXPECT_EQ(punned.form, PatchForm::punned);
+    EXPECT_NE(punned.way, pair.way);
+    WindowPlan none = text.avoiding(punned).plan();
+    ASSERT_EQ(none.refused.size(), 1U);
+    EXPECT_TRUE(none.windows.empty());
+}
+
 // One after the other, also behind one that is refused.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {

@@ -41,6 +41,12 @@ public:
         sites_.back().loop_end = at(end);
         return *this;
     }
+    // Ways to make the last site's window that found no room.
+    Text& avoiding(const Window& window)
+    {
+        sites_.back().avoid |= std::uint32_t{1} << window.way;
+        return *this;
+    }
     WindowPlan plan() const
     {
         return plan_windows(x86_64, sites_, [this](TargetAddr from, std::size_t n) {
