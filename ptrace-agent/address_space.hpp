@@ -69,11 +69,12 @@ public:
     std::vector<Firing> firings;
     Purpose purpose = fires;
     bool written = false;              // the breakpoint stands in the text
+    bool may_be_breakpoint = false;    // requested: it needs no jump (Site::breakpoint)
     std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
     TargetAddr first, end, beyond;     // how far its surroundings may be moved
     TargetAddr loop_end; // PatchSite::loop_end
     bool led_past = false; // its jump makes branches back to here skip the head
-    NoStack no_stack = NoStack::no;
+    bool no_stack = false; // nothing may be written below the stack pointer: no jump
     bool uses_memory = false; // its emulation reads or writes the target's memory
     TargetAddr copy;          // where the instruction itself stands, 0: nowhere
 };

@@ -17,6 +17,18 @@ namespace dt {
 
 using namespace agent;
 
+std::string_view text_of(NeverProbed never)
+{
+    switch (never) {
+#define X(name, text)                                                                  \
+    case NeverProbed::name:                                                            \
+        return text;
+        DT_NEVER_PROBED(X)
+#undef X
+    }
+    return {};
+}
+
 AgentClient::AgentClient(Fd socket, pid_t agent)
     : socket_(std::move(socket)), agent_(agent)
 {
@@ -339,10 +351,12 @@ Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
     PlantReport report;
     report.n_planted = in.get<std::uint32_t>();
     report.n_tracepoints = in.get<std::uint32_t>();
-    auto n_refused = in.get<std::uint32_t>();
-    for (std::uint32_t i = 0; i < n_refused && in.ok(); ++i) {
-        auto site = in.get<std::uint32_t>();
-        report.refused.push_back({site, in.text()});
+    for (auto* list : {&report.refused, &report.breakpoints}) {
+        auto n = in.get<std::uint32_t>();
+        for (std::uint32_t i = 0; i < n && in.ok(); ++i) {
+            auto site = in.get<std::uint32_t>();
+            list->push_back({site, in.text()});
+        }
     }
     report.gone = in.array<std::uint32_t>(in.get<std::uint32_t>());
     report.fired_by_loops = in.array<std::uint32_t>(in.get<std::uint32_t>());

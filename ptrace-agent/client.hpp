@@ -39,6 +39,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -72,14 +73,6 @@ enum class SiteKind : std::uint8_t {
     jump_out, // ret at an indirect jump; Site::arg0 = index into StaticTable
 };
 
-// Says whether Go code at a site may have no byte left below its stack pointer. A jump
-// needs some; a breakpoint needs none, but costs some 20 us a hit.
-enum class NoStack : std::uint8_t {
-    no,
-    named,   // its function was named: a breakpoint, unless only jumps are allowed
-    globbed, // a wildcard found it: no probe, unless breakpoints are requested
-};
-
 // What the note of a static probe says about one of its sites.
 struct StaticFacts {
     TargetAddr semaphore; // 16 bits, not 0 while somebody traces; 0: there is none
@@ -100,6 +93,21 @@ constexpr bool has_operands(SiteKind kind)
 // the entry. The site fires if the destination is in none of them.
 constexpr std::size_t operands_per_part = 2;
 
+// Why a place gets no probe by any mechanism.
+// clang-format off
+#define DT_NEVER_PROBED(X)                                                             \
+    X(no,            "")                                                               \
+    X(restartable,   "a stop would begin a restartable sequence anew, for ever")       \
+    X(no_known_code, "nothing that is known to be code leads there; it may be data")
+// clang-format on
+enum class NeverProbed : std::uint8_t {
+#define X(name, text) name,
+    DT_NEVER_PROBED(X)
+#undef X
+};
+// Empty for a value that is none, or that has no reason.
+std::string_view text_of(NeverProbed never);
+
 // One place where a probe fires. Several probes may name one address; they share a
 // tracepoint. A ret site that is a conditional jump fires only when it is taken.
 struct Site {
@@ -107,8 +115,10 @@ struct Site {
     std::uint32_t probe = 0; // dt_probe_add()'s id
     SiteKind kind = SiteKind::entry;
     std::uint8_t n_expected = 0;  // bytes of expected that are set, 0: not compared
-    std::uint8_t restartable = 0; // 1: in a restartable sequence: no probe
-    NoStack no_stack = NoStack::no;
+    NeverProbed never = NeverProbed::no;
+    std::uint8_t breakpoint : 1 = 0; // gets a breakpoint where no jump can stand
+    std::uint8_t no_stack : 1 = 0;   // nothing may be written below the stack pointer
+    std::uint8_t pad : 6 = 0;
     // For ret: the offset in the function. For entry: PatchSite::loop_end.
     std::uint64_t arg0 = 0;
     std::array<std::byte, 8> expected{}; // what the file has at this place
@@ -164,6 +174,7 @@ struct PlantReport {
     std::uint32_t n_planted = 0;     // sites; a refused one is not counted
     std::uint32_t n_tracepoints = 0; // of the target, afterwards
     std::vector<Refusal> refused;    // ascending by site
+    std::vector<Refusal> breakpoints; // ascending by site; why each has no jump
     // Sites where something else is mapped now: a libraries_changed event tells of that, or
     // has told.
     std::vector<std::uint32_t> gone; // ascending

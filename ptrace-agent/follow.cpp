@@ -46,7 +46,8 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
             });
         if (!firings.empty())
             all.sites.push_back({tp->insn, std::move(firings), tp->first, tp->end,
-                                 tp->beyond, tp->loop_end, tp->site.has_value()});
+                                 tp->beyond, tp->loop_end, tp->site.has_value(),
+                                 tp->may_be_breakpoint});
     }
     all.statics = space.statics;
     auto add = [&all](TargetAddr at, std::uint64_t bytes) {
@@ -120,6 +121,7 @@ void Agent::begin_followed(Thread& newborn)
         if (tp == nullptr)
             fresh.push_back(tp = &space->add(site.insn));
         tp->firings = site.firings;
+        tp->may_be_breakpoint = site.may_be_breakpoint;
         if (!site.jump)
             continue; // nor here: its surroundings are not told
         tp->first = site.first;
@@ -132,7 +134,8 @@ void Agent::begin_followed(Thread& newborn)
     if (n_jumps != 0)
         jumps = plant_jumps(world, space, fresh);
     std::size_t n_lost = std::erase_if(fresh, [&](Tracepoint* tp) {
-        if (tp->purpose != Tracepoint::fires || tp->first.value == 0)
+        if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
+            tp->may_be_breakpoint)
             return false;
         space->forget(*tp); // a breakpoint is not what it had
         return true;

@@ -52,11 +52,11 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         work.gone.push_back(index);
         return {};
     }
-    if (tp != nullptr && site.no_stack != NoStack::no && tp->site)
+    if (tp != nullptr && site.no_stack != 0 && tp->site)
         return "it may have no stack left (Go), and a jump is there for another probe";
     if (tp == nullptr) {
-        if (site.restartable != 0)
-            return "a stop would begin a restartable sequence anew, for ever";
+        if (site.never != NeverProbed::no)
+            return std::string(text_of(site.never));
         if (mapping == nullptr || !mapping->execute)
             return "the address is not in executable memory";
         std::span<const std::byte> text = work.window.at(site.at);
@@ -75,11 +75,12 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
-        tp->no_stack = site.no_stack;
+        tp->no_stack = site.no_stack != 0;
         if (site.kind == SiteKind::entry)
             tp->loop_end = {site.arg0};
         work.fresh.push_back(tp);
     }
+    tp->may_be_breakpoint = tp->may_be_breakpoint || site.breakpoint != 0;
     if (!tp->site && (!tp->written || tp->purpose != Tracepoint::fires))
         work.sites.emplace_back(site.at, index);
     for (const Firing& firing : tp->firings) {
@@ -126,16 +127,16 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
     bool unknown = tp.first.value == 0;
     auto why = jumps.reasons.find(tp.at());
     SitePlan plan{SitePlan::refused, why != jumps.reasons.end() ? why->second
-                                     : tp.no_stack != NoStack::no
+                                     : tp.no_stack
                                          ? "it may have no stack left (Go)"
                                      : unknown ? "its surroundings are not known"
                                                : "no jump can stand there"};
     if (mechanism == Mechanism::automatic) {
-        const bool left_out = tp.no_stack == NoStack::globbed;
-        if ((unknown && !left_out) || !jumps.note.empty())
+        const bool surrounded = !unknown || tp.no_stack;
+        if (!surrounded || !jumps.note.empty() || tp.may_be_breakpoint)
             plan.form = SitePlan::breakpoint;
         else
-            plan.text += "; -x mechanism=int3 sets a breakpoint";
+            plan.text += "; -x mechanism=any sets a breakpoint";
     }
     return plan;
 }
@@ -158,6 +159,24 @@ static void refuse_breakpoints(Planting& work, const JumpReport& jumps,
         work.space.forget(*tp);
         return true;
     });
+}
+
+// Sites of this planting that got a breakpoint because no jump can stand there.
+static std::vector<std::pair<std::uint32_t, std::string>>
+breakpoints_of(const Planting& work, const JumpReport& jumps, Mechanism mechanism)
+{
+    std::vector<std::pair<std::uint32_t, std::string>> found;
+    if (mechanism != Mechanism::automatic || !jumps.note.empty())
+        return found;
+    for (const Tracepoint* tp : work.fresh) {
+        if (tp->purpose != Tracepoint::fires || tp->site || !tp->may_be_breakpoint)
+            continue;
+        SitePlan plan = without_jump(*tp, jumps, mechanism);
+        for (std::uint32_t index : work.sites_of(*tp))
+            found.emplace_back(index, plan.text);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
 }
 
 static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
@@ -454,6 +473,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
         if (const Tracepoint* tp = space->find(at))
             update_jump(*space, *tp);
     }
+    auto breakpoints = breakpoints_of(work, jumps.report, mechanism);
     // Only a breakpoint can do harm to what the program wants of SIGTRAP.
     if (!work.fresh.empty() && mechanism != Mechanism::uprobe) {
         ensure_rescue(*stopped);
@@ -477,9 +497,11 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     out.put(static_cast<std::uint32_t>(sites.size() - work.refused.size() -
                                        work.gone.size()));
     out.put(static_cast<std::uint32_t>(space->n_tracepoints()));
-    out.put(static_cast<std::uint32_t>(work.refused.size()));
-    for (auto& [index, why] : work.refused)
-        out.put(index).text(why);
+    for (const auto* list : {&work.refused, &breakpoints}) {
+        out.put(static_cast<std::uint32_t>(list->size()));
+        for (const auto& [index, why] : *list)
+            out.put(index).text(why);
+    }
     std::sort(work.gone.begin(), work.gone.end());
     auto put = [&out](const std::vector<std::uint32_t>& indices) {
         out.put(static_cast<std::uint32_t>(indices.size()));

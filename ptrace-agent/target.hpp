@@ -116,6 +116,7 @@ struct InheritedSite {
     std::vector<Firing> firings;
     TargetAddr first, end, beyond, loop_end;
     bool jump = false;
+    bool may_be_breakpoint = false;
 };
 struct Inheritance {
     std::vector<InheritedSite> sites; // ascending by address

@@ -24,6 +24,8 @@ int dtrace_hdl::plan_listed(pid_t pid)
     for (std::uint32_t id : ids)
         for (const dt::ProbeSite& at : probes.probe(id)->sites)
             sites.push_back(dt::site_of(id, at));
+    for (dt::Site& site : sites)
+        site.breakpoint = options.mechanism == "any" ? 1 : 0;
     auto planned = agent->plan(pid, sites, dt::mechanism_of(options));
     if (!planned)
         return fail(planned.error());

@@ -103,7 +103,7 @@ struct ChoiceOption {
 };
 constexpr ChoiceOption choice_options[] = {
     {"evaltime", &Options::evaltime, "exec|preinit|postinit|main"},
-    {"mechanism", &Options::mechanism, "auto|jump|int3|uprobe"},
+    {"mechanism", &Options::mechanism, "auto|any|jump|int3|uprobe"},
     {"follow", &Options::follow, "none|fork|exec|command"},
     {"trust", &Options::trust, "user|all"},
     {"format", &Options::format, "text|json|folded"},

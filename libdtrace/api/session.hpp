@@ -68,6 +68,13 @@ struct Enabling {
     bool loaded = false;
 };
 
+// How a list of sites is reported: text before and after a site, and what is counted when
+// the list is long.
+struct SiteWords {
+    std::string before, after, more;
+};
+extern const SiteWords not_probed, by_breakpoint;
+
 Mechanism mechanism_of(const Options& options);
 Site site_of(std::uint32_t probe, const ProbeSite& at);
 
@@ -261,8 +268,8 @@ struct dtrace_hdl : dt::Events {
     int run_command(const std::string& command) override;
     void complain(std::string_view text) override;
     void report_process(ps_prochandle* process, const std::string& text);
-    void report_refused(ps_prochandle* process, const std::vector<dt::Site>& sites,
-                        const std::vector<dt::Refusal>& refused);
+    void report_sites(ps_prochandle* process, const std::vector<dt::Site>& sites,
+                      const std::vector<dt::Refusal>& refused, const dt::SiteWords& words);
     void report_loops(ps_prochandle* process, const std::vector<dt::Site>& sites,
                       const std::vector<std::uint32_t>& looping);
 

@@ -7,6 +7,7 @@
 #include "libdtrace/api/debug.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/symbols/demangle.hpp"
+#include "libdtrace/symbols/glob.hpp"
 #include "ptrace-agent/proc_files.hpp"
 
 #include <algorithm>
@@ -17,6 +18,11 @@
 #include <utility>
 
 static constexpr std::uint64_t max_handling_ns = 100'000'000;
+
+const dt::SiteWords dt::not_probed{"cannot probe ", "",
+                                   " more places that cannot be probed"};
+const dt::SiteWords dt::by_breakpoint{"", " fires by a breakpoint, some 20 us a hit",
+                                      " more places that fire by a breakpoint"};
 
 dt::Site dt::site_of(std::uint32_t probe, const ProbeSite& at)
 {
@@ -33,8 +39,10 @@ dt::Site dt::site_of(std::uint32_t probe, const ProbeSite& at)
     site.first = at.first;
     site.end = at.end;
     site.beyond = at.beyond;
-    site.restartable = at.restartable;
-    site.no_stack = at.no_stack;
+    site.never = at.restartable ? NeverProbed::restartable
+                 : at.unknown   ? NeverProbed::no_known_code
+                                : NeverProbed::no;
+    site.no_stack = at.no_stack ? 1 : 0;
     return site;
 }
 
@@ -58,6 +66,39 @@ static std::uint64_t add_static(dt::StaticTable& table, const dt::StaticArgument
     return table.sites.size() - 1;
 }
 
+// Probes whose function an enabled description names without a wildcard; ascending.
+static std::vector<std::uint32_t> named_probes(const dtrace_hdl& session)
+{
+    std::vector<std::uint32_t> named;
+    for (const dt::Enabling& each : session.enabled) {
+        const auto& clauses = each.prog->program->clauses;
+        for (std::size_t k = 0; k < each.prog->matched.size(); k++) {
+            const auto& specs = clauses[k].probes;
+            auto is_named = [](const dt::ProbeSpec& spec) {
+                return spec.id != 0 ||
+                       (!spec.function.empty() && !dt::is_glob(spec.function));
+            };
+            auto n = std::count_if(specs.begin(), specs.end(), is_named);
+            if (n == 0)
+                continue;
+            // An alias may be what was written. Where a clause has wildcards as well, only
+            // the name that is shown tells which description it was.
+            bool all = n == std::ssize(specs);
+            for (std::uint32_t id : each.prog->matched[k]) {
+                auto fits = [&](const dt::ProbeSpec& spec) {
+                    return is_named(spec) &&
+                           (spec.id == id ||
+                            spec.function == session.registry.at(id).function);
+                };
+                if (all || std::any_of(specs.begin(), specs.end(), fits))
+                    named.push_back(id);
+            }
+        }
+    }
+    dt::sort_ids(named);
+    return named;
+}
+
 // The sites of the process' enabled probes that are not in place yet.
 static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& process,
                                            dt::StaticTable& statics)
@@ -70,12 +111,18 @@ static std::vector<dt::Site> missing_sites(dtrace_hdl& session, ps_prochandle& p
         session.probes.find_extents(*process.symbols, ids);
     std::vector<dt::Site> sites;
     sites.reserve(ids.size()); // most probes have one
+    const bool any = session.options.mechanism == "any";
+    const std::vector<std::uint32_t> named =
+        any ? std::vector<std::uint32_t>() : named_probes(session);
     for (std::uint32_t id : ids) {
         const dt::ProcessProbe* probe = session.probes.probe(id);
+        const bool breakpoint =
+            any || std::binary_search(named.begin(), named.end(), id);
         for (const dt::ProbeSite& at : probe->sites) {
             if (at.planted)
                 continue;
             sites.push_back(dt::site_of(id, at));
+            sites.back().breakpoint = breakpoint ? 1 : 0;
             if (at.arguments == nullptr)
                 continue;
             sites.back().arg0 = add_static(statics, *at.arguments);
@@ -101,9 +148,10 @@ static std::vector<dt::SeenText> seen_text(const ps_prochandle& process)
 }
 
 // Once for each probe: a library may come and go all the time.
-void dtrace_hdl::report_refused(ps_prochandle* process,
-                                const std::vector<dt::Site>& sites,
-                                const std::vector<dt::Refusal>& refused)
+void dtrace_hdl::report_sites(ps_prochandle* process,
+                              const std::vector<dt::Site>& sites,
+                              const std::vector<dt::Refusal>& refused,
+                              const dt::SiteWords& words)
 {
     constexpr std::size_t max_told = 10;
     std::size_t n = 0;
@@ -121,14 +169,14 @@ void dtrace_hdl::report_refused(ps_prochandle* process,
              {probe.provider, probe.module, probe.function, probe.name})
             name.append(name.empty() ? "" : ":").append(part);
         report_process(process,
-                       "cannot probe " + name + " at " +
+                       words.before + name + " at " +
                            processes.uaddr(static_cast<std::uint64_t>(process->pid),
                                            sites[refusal.site].at.value) +
-                           ": " + refusal.reason);
+                           words.after + ": " + refusal.reason);
     }
     if (n > max_told)
-        report_process(process, "and " + std::to_string(n - max_told) +
-                                    " more places that cannot be probed");
+        report_process(process,
+                       "and " + std::to_string(n - max_told) + words.more);
     process->told.insert(told.begin(), told.end());
 }
 
@@ -181,7 +229,8 @@ int dtrace_hdl::plant(ps_prochandle* process)
             probes.probe(sites[i].probe)->set_planted(sites[i].at, true);
         }
     }
-    report_refused(process, sites, planted->refused);
+    report_sites(process, sites, planted->refused, dt::not_probed);
+    report_sites(process, sites, planted->breakpoints, dt::by_breakpoint);
     report_loops(process, sites, planted->fired_by_loops);
     report_notes(process);
     return 0;

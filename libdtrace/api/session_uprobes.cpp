@@ -83,8 +83,8 @@ public:
     std::string add(const dt::Site& site)
     {
         const dt::Mapping* mapping = process_.symbols->maps().at(site.at);
-        if (site.restartable != 0)
-            return "a trap would break a restartable sequence";
+        if (site.never != dt::NeverProbed::no)
+            return std::string(text_of(site.never));
         if (mapping == nullptr || !mapping->is_file())
             return "it lies in no file";
         dtk_uprobe request{};
@@ -272,7 +272,7 @@ int dtrace_hdl::plant_by_kernel(ps_prochandle& process,
         probes.probe(site.probe)->set_planted(site.at, true);
     dt::debug("process %d: %zu uprobes, %zu refused, %zu too late", process.pid,
               wanted.size(), refused.size(), n_gone);
-    report_refused(&process, sites, refused);
+    report_sites(&process, sites, refused, dt::not_probed);
     std::vector<std::uint32_t> looping;
     for (std::size_t i = 0; i < sites.size(); i++)
         if (sites[i].kind == dt::SiteKind::entry && sites[i].arg0 != 0)

@@ -169,9 +169,8 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                                    std::vector<std::uint32_t>& ids)
 {
     const StackCheck check = stack_check(wanted, at);
-    const NoStack lacking = wanted.many ? NoStack::globbed : NoStack::named;
-    auto mark = [&check, lacking](ProbeSite site, std::uint64_t offset) {
-        site.no_stack = check.may_lack_stack(offset) ? lacking : NoStack::no;
+    auto mark = [&check](ProbeSite site, std::uint64_t offset) {
+        site.no_stack = check.may_lack_stack(offset);
         return site;
     };
     // A function that grows its stack restarts at its beginning, so the entry is after
@@ -302,7 +301,7 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
         if (go.contains(link) && (function == nullptr ||
                                   stack_check_of(*main->image, go, *function)
                                       .may_lack_stack(link - function->addr)))
-            site.no_stack = NoStack::named;
+            site.no_stack = true;
     }
     probes_.add(id, pid, main, {site});
     searched.insert(main);

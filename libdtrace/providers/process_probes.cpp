@@ -124,7 +124,7 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())
             continue;
         for (ProbeSite& site : probes_[id].sites) {
-            if (site.end != TargetAddr{} || site.no_stack != NoStack::no)
+            if (site.end != TargetAddr{} || site.no_stack)
                 continue;
             if (module == nullptr || !module->contains(site.at)) {
                 module = symbols.module_at(site.at);
@@ -142,6 +142,9 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
                     end.value != 0)
                     site.loop_end = module->target_addr(end.value);
             site.restartable = extents->is_restartable({module->link_addr(site.at)});
+            // A note of a static probe says itself that there is code.
+            site.unknown = site.kind != ProbeSiteKind::Static &&
+                           !extents->is_code({module->link_addr(site.at)});
             site.first = module->target_addr(extent.first.value);
             site.end = module->target_addr(extent.end.value);
             site.beyond = module->target_addr(extents->extent(extent.end).end.value);

@@ -43,7 +43,10 @@ struct ProbeSite {
     // instruction; 0 if there is none. Known together with the extents.
     TargetAddr loop_end;
     bool restartable = false; // in a restartable sequence; known with the extents
-    NoStack no_stack = NoStack::no; // in Go, before or without a check of the stack
+    bool unknown = false;     // no known code; found with the extents
+    // In Go, before or without a check of the stack: no byte below the stack pointer may be
+    // written there, as a jump's trampoline does.
+    bool no_stack = false;
     bool planted = false; // as who plants it says
     const StaticArguments* arguments = nullptr; // its provider's
 };

@@ -181,7 +181,7 @@ def a_wrong_mechanism_is_refused_with_the_right_ones(t):
         done = t.run("-x", "mechanism" + value, "-n", "BEGIN")
         equal((done.returncode, done.stderr),
               (1, "dtrace: failed to set -x mechanism: Invalid value for specified option: "
-                  "it is auto, jump, int3 or uprobe\n"))
+                  "it is auto, any, jump, int3 or uprobe\n"))
 
 def the_help_names_it(t):
     contains(t.run("--help").stdout, "--patches      list what of dtrace's is in the text")

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Text that holds data between its instructions: no probe changes a byte of it."""
+import ctypes, os, shutil, subprocess, sys
+
+from faults import *
+from harness import *
+
+ALL = "pid$target:{0}::entry,pid$target:{0}::return "
+
+def tables_between_instructions_are_not_written_to(t):
+    """A table after a ret looks like code or like padding, and a function reads it"""
+    if not os.path.exists(t.victim("tables")):
+        raise Skip("its machine code is x86-64's")
+    command = t.victim("tables") + " 1000"
+    want = subprocess.run(command.split(), capture_output=True, text=True).stdout
+    for flags in BOTH:
+        for probes in (ALL.format("a.out"), "pid$target:a.out:sum*: ", "pid$target:a.out:sum_biased:return "):
+            said, out = traced_command(t, probes + "{ @[probefunc, probename] = count(); }", command, flags)
+            equal(said, want, f"{probes}{flags}")
+            if "entry" in probes:
+                counts = rows(out)
+                for name in ("padded", "bare", "biased", "outside", "loaded", "prologue"):
+                    equal(counts[f"sum_{name} entry"], 1000, f"{name} {flags}")
+                    equal(counts[f"sum_{name} return"], 1000, f"{name} {flags}")
+
+def counts_in_runs(t, probes, want, flags=(), n_runs=1):
+    """The counts by function and name are the same in each run; what was said in the last one."""
+    out = t.scratch / "recorded"
+    for _ in range(n_runs):
+        out.unlink(missing_ok=True) # -o appends
+        done = t.run("-q", *flags, "-o", str(out), "-n", probes + "{ @[probefunc, probename] = count(); }",
+                     "-c", t.victim("tables") + " 100")
+        equal((done.returncode, rows(out.read_text())), (0, want), f"{probes}{flags}: {done.stderr}")
+    return done.stderr
+
+def what_is_probed_by_name_does_not_depend_on_where_things_are_mapped(t):
+    """A function of one byte, without padding: room for its jump depends on the addresses of the run"""
+    if not os.path.exists(t.victim("tables")):
+        raise Skip("its machine code is x86-64's")
+    counts_in_runs(t, "pid$target:a.out:empty_hook:entry,pid$target:a.out:count_down:return ",
+                   {"empty_hook entry": 100, "count_down return": 100}, n_runs=1000 if t.long else 12)
+    counts_in_runs(t, "pid$target:a.out:empty_hook:,pid$target:a.out:count_down:entry ",
+                   {"empty_hook entry": 100, "empty_hook return": 100, "empty_hook 0": 100, "count_down entry": 100})
+
+def a_place_without_a_jump_gets_a_breakpoint_if_its_function_is_named(t):
+    """Wildcards leave it out and say so, -x mechanism=any includes it"""
+    if not os.path.exists(t.victim("tables")):
+        raise Skip("its machine code is x86-64's")
+    both = {"leave_early return": 100}
+    said = counts_in_runs(t, "pid$target:a.out:leave_early:return ", both)
+    contains(said, "leave_early:return at tables`leave_early+0x5 fires by a breakpoint, some 20 us a hit: ")
+    said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", {"leave_early return": 50})
+    contains(said, "leave_early+0x5: no jump can stand there; -x mechanism=any sets a breakpoint")
+    said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", both, ("-x", "mechanism=any"))
+    contains(said, "fires by a breakpoint")
+    said = counts_in_runs(t, "pid$target:a.out:leave_e*:return ", {"leave_early return": 50}, ("-x", "mechanism=jump"))
+    contains(said, "cannot probe")
+
+def results_of(t, library, most, program=None):
+    """The lines of ciphers.py, which run under a D program or bare."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ciphers.py")
+    command = [sys.executable, script, library, str(most)]
+    if program is None:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        equal(done.returncode, 0, library)
+        return done.stdout
+    said, out = traced_command(t, program, " ".join(command), ("-Z",), complaints=True, timeout=900)
+    equal(int(out.split()[-1]) > 100, True, f"probes of {library} fired: {out}")
+    return said
+
+def compare(t, library, most):
+    if len(library) == 0 or not loads(library):
+        raise Skip(f"{library} is not installed")
+    want = results_of(t, library, most)
+    got = results_of(t, library, most, ALL.format(library) + "{ @ = count(); }")
+    wrong = [b for a, b in zip(want.splitlines(), got.splitlines()) if a != b]
+    equal(wrong, [], f"of {len(want.splitlines())} hashes and ciphers")
+    equal(len(got), len(want), library)
+
+def loads(library):
+    try:
+        ctypes.CDLL(library)
+        return True
+    except OSError:
+        return False
+
+def hashes_and_ciphers_of_libgcrypt_are_right_while_traced(t):
+    """All of its functions' entries and returns are probed"""
+    compare(t, "libgcrypt.so.20", 4096 if t.long else 140)
+
+def hashes_and_ciphers_of_libcrypto_are_right_while_traced(t):
+    """All of its functions' entries and returns are probed"""
+    compare(t, "libcrypto.so.3", 4096 if t.long else 140)
+
+def hashes_and_ciphers_of_other_libraries_are_right_while_traced(t):
+    """With --long: those that are installed of libsodium, libgnutls, libmbedcrypto"""
+    if not t.long:
+        raise Skip("it takes minutes: --long")
+    present = [name for name in ("libsodium.so.23", "libgnutls.so.30", "libmbedcrypto.so.7",
+                                 "libmbedcrypto.so.16") if loads(name)]
+    for name in present:
+        compare(t, name, 1024)
+
+def video_is_the_same_while_its_encoder_is_traced(t):
+    """With --long, if ffmpeg is installed: x264 and the decoders, whose assembly is by hand"""
+    if not t.long:
+        raise Skip("it takes minutes: --long")
+    ffmpeg = shutil.which("ffmpeg")
+    if ffmpeg is None:
+        raise Skip("ffmpeg is not installed")
+    film = t.scratch / "film.mkv"
+    source = f"{ffmpeg} -loglevel error -threads 1 -f lavfi -i testsrc=duration=1:size=160x120 -bitexact -threads 1"
+    for command, modules in ((f"{source} -c:v libx264 -f md5 -", ("libx264.so*", "libavcodec.so*")),
+                             (f"{source} -c:v mpeg4 -f md5 -", ("libavcodec.so*", "libswscale.so*"))):
+        want = subprocess.run(command.split(), capture_output=True, text=True).stdout
+        contains(want, "MD5=")
+        for module in modules:
+            said, _ = traced_command(t, ALL.format(module) + "{ @ = count(); }", command, ("-Z",), complaints=True,
+                                     timeout=900)
+            equal(said, want, f"{module}: {command}")
+
+TESTS = tests_in(globals(), compare)
+
+if __name__ == "__main__":
+    main(TESTS)
