@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Sessions in the kernel: one probe or one value that only the module has, or the wish for
 // it (-x mechanism=uprobe), and all of the session fires there, BEGIN, END and the clock's
-// probes among it.
+// probes among it. The clock's probes alone make it one as well, if there are none in
+// processes.
 //
 // The arena is the module's then; what is drained from it, and how, is the same. A process
 // could not write to the kernel's arena, and must not: probes in processes are uprobes
@@ -62,7 +63,7 @@ std::string dtrace_hdl::kernel_hint(const dt::ProbeSpec& spec)
 int dtrace_hdl::choose_host()
 {
     const bool wanted = options.mechanism == "uprobe";
-    bool of_kernel = false, profiles = false;
+    bool of_kernel = false, profiles = false, ticks = false, in_processes = false;
     for (const dt::Enabling& each : enabled) {
         of_kernel |= each.prog->program->needs_kernel;
         // What a module to come may have (-Z).
@@ -74,10 +75,18 @@ int dtrace_hdl::choose_host()
                 const dt::ProbeInfo& probe = registry.at(id);
                 of_kernel |= kernel_provider_of(id) != nullptr;
                 profiles |= probe.name.starts_with("profile-");
+                ticks |= probe.name.starts_with("tick-");
+                in_processes |= probe.owner == &pid_provider || probe.owner == &usdt_provider;
             }
     }
-    // Only the kernel sees what runs on a CPU.
-    in_kernel = of_kernel || wanted || (profiles && !has_own_targets() && kernel);
+    in_processes |= awaits_statics();
+    // Only the kernel sees what runs on a CPU, with -c and -p as without them. But the clock's
+    // probes do not make uprobes of those in processes, which cost many times as much.
+    const bool of_clock = in_processes ? profiles && !has_own_targets() : profiles || ticks;
+    in_kernel = of_kernel || wanted || (of_clock && kernel);
+    if (kernel && !in_kernel && profiles)
+        complain("profile-n samples the traced processes alone: their probes are planted "
+                 "without the kernel; -x mechanism=uprobe samples every CPU");
     if (!in_kernel)
         return 0;
     if (kernel)

@@ -107,7 +107,9 @@ void Checker::inline_declaration(Decl& decl)
     }
     trial = std::make_unique<Node>();
     trial->at = decl.at;
+    needs_kernel_ = false;
     expand_inline(trial, *ident, std::move(arguments));
+    ident->needs_kernel = needs_kernel_;
     // A constant need not be worked out again at each use.
     if (trial->is_constant && ident->keys.empty())
         ident->inline_expr = std::move(trial);

@@ -11,6 +11,7 @@ namespace dt {
 
 void Checker::uses_kernel()
 {
+    needs_kernel_ = true;
     if (clause_ != nullptr)
         clause_->needs_kernel = true;
 }

@@ -262,6 +262,8 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
         casts.push_back(std::move(cast));
     }
 
+    if (ident.needs_kernel)
+        uses_kernel(); // its address may be all that is left
     NodePtr body = clone(*ident.inline_expr);
     move_to(*body, at);
     substitute(body, ident.inline_parameters, replacements);

@@ -311,6 +311,26 @@ def functions_of_modules_are_probed_and_modules_may_go_meanwhile(output):
     if not counts or counts[0] < 10 or not later or later[-1] < 10:
         raise AssertionError(f"{counts} {later}")
 
+# The load runs outside of the command, so that the command's own samples are few.
+@script("""
+dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
+for again in 1 2; do
+    dtrace -qn 'profile-197 /execname == "dd"/ { @n["dd"] = count(); @f[func(arg0)] = count(); }
+        tick-100ms { @n["tick"] = count(); }' -c 'sleep 1'
+done
+dtrace -qn 'tick-10ms /curthread != 0/ { printf("tick sees a thread\\n"); exit(0); }' -p $load
+dtrace -qn 'inline uint64_t *ticks = &`jiffies_64; tick-10ms { printf("after %d\\n", *ticks > 0); exit(0); }' -c 'sleep 1'
+kill $load
+""")
+def the_clocks_probes_mean_the_same_with_a_command_as_without(output):
+    samples = [int(line.split()[1]) for line in output.lines() if re.match(" +dd ", line)]
+    equal(len(samples), 2)
+    if min(samples) < 5:
+        raise AssertionError(str(samples))
+    contains(output.text, "tick sees a thread")
+    contains(output.text, "after 1")
+    contains(output.text, "vmlinux`")
+
 @script("""
 rmmod dtrace
 dtrace -qn 'fbt::vfs_read:entry { exit(0); }'

@@ -185,6 +185,22 @@ TEST(KernelNames, WhatOnlyTheKernelTellsTakesItsModule)
     EXPECT_EQ(kernel.error("BEGIN { print(*curthread); @[stack(3)] = count(); }"), "");
 }
 
+TEST(KernelNames, AnInlineThatIsAnAddressOfTheKernelTakesItsModule)
+{
+    Kernel kernel;
+    kernel.options.kernel = true;
+    for (const char* text :
+         {"inline unsigned long *ticks = &`jiffies; BEGIN { trace(*ticks); }",
+          "inline unsigned long at = (unsigned long)&`jiffies; inline unsigned long "
+          "next = at + 8; BEGIN { trace(*(int *)next); }"}) {
+        EXPECT_EQ(kernel.error(text), "");
+        EXPECT_TRUE(kernel.program.needs_kernel) << text;
+    }
+    EXPECT_EQ(kernel.error("inline unsigned long *unused = &`jiffies; BEGIN { trace(1); }"),
+              "");
+    EXPECT_FALSE(kernel.program.needs_kernel);
+}
+
 TEST(KernelNames, ArgumentsOfAFunctionHaveTheTypesOfItsPrototype)
 {
     Kernel kernel;
