@@ -12,6 +12,8 @@
  *   source  its name; of functions also those with the compiler's endings (NAME.isra.0), parts not
  *   choose  a function of stable_*.c: from what comes in to the probe's arguments
  *
+ * Rows of one function fire in their order here.
+ *
  * A probe may have several rows: they are all its places. What a kernel does not have is not
  * one of them, and a probe without any does not exist there. libdtrace expands the same rows,
  * for the names; the types of the arguments are in libdtrace/providers/kernel.
@@ -29,12 +31,12 @@
 	X("proc", "fault",          TRACEPOINT, "signal_generate",    proc_fault) \
 	X("proc", "lwp-create",     TRACEPOINT, "sched_process_fork", proc_lwp_create) \
 	X("proc", "lwp-exit",       TRACEPOINT, "sched_process_exit", always) \
-	X("proc", "lwp-start",      FUNCTION,   "schedule_tail",      always) \
 	X("proc", "signal-clear",   TRACEPOINT, "sys_exit",           proc_signal_clear) \
 	X("proc", "signal-discard", TRACEPOINT, "signal_generate",    proc_signal_discard) \
 	X("proc", "signal-handle",  TRACEPOINT, "signal_deliver",     proc_signal_handle) \
 	X("proc", "signal-send",    TRACEPOINT, "signal_generate",    proc_signal_send) \
-	X("proc", "start",          FUNCTION,   "schedule_tail",      proc_start)
+	X("proc", "start",          FUNCTION,   "schedule_tail",      proc_start) \
+	X("proc", "lwp-start",      FUNCTION,   "schedule_tail",      always)
 
 #define DTK_STABLE_SCHED(X) \
 	X("sched", "change-pri",    TRACEPOINT, "sched_pi_setprio",   sched_lend_pri) \

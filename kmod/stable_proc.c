@@ -131,15 +131,51 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
 	return fault ? 2 : -1;
 }
 
-/* signal_deliver(sig, info, action) */
+/*
+ * Returns the signal by which a process ends, if the SIGKILL that its current thread receives
+ * stands for that signal and the thread is its process' first. Otherwise returns 0.
+ *
+ * A signal that ends a process without a core dump is not delivered: the kernel notes it as the
+ * group's exit code and sends SIGKILL to every thread. exit_group() and execve() send SIGKILL to
+ * the other threads as well, without a signal. Signals that dump core, and all signals of a
+ * traced thread but SIGKILL, have been delivered by their own number before.
+ */
+static int dt_fatal_signal(void)
+{
+	const struct signal_struct *group = current->signal;
+	int sig = group->group_exit_code & 0x7f;
+
+	if (!(group->flags & SIGNAL_GROUP_EXIT) || !thread_group_leader(current))
+		return 0;
+	if (sig != SIGKILL && (current->ptrace || sig_kernel_coredump(sig)))
+		return 0;
+	return sig;
+}
+
+#define DT_SIGNAL_ARGS 3
+static_assert(sizeof(struct kernel_siginfo) <= 8 * (DT_STABLE_ARGS - DT_SIGNAL_ARGS));
+
+/* signal_deliver(sig, info, action). The handler of a default action is SIG_DFL, 0. */
 int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 {
 	const struct k_sigaction *action = (void *)in[2];
+	struct kernel_siginfo *unknown = (void *)(out + DT_SIGNAL_ARGS);
+	bool is_default = action->sa.sa_handler == SIG_DFL;
+	int sig = (int)in[0];
 
-	if (action->sa.sa_handler == SIG_DFL || action->sa.sa_handler == SIG_IGN)
+	if (action->sa.sa_handler == SIG_IGN || (is_default && sig_kernel_ignore(sig)))
 		return -1;
-	out[0] = (u64)(int)in[0];
 	out[1] = in[1];
+	if (sig == SIGKILL) {
+		sig = dt_fatal_signal();
+		if (!sig)
+			return -1;
+		/* The kernel has not kept the sender. */
+		clear_siginfo(unknown);
+		unknown->si_signo = sig;
+		out[1] = (u64)unknown;
+	}
+	out[0] = (u64)sig;
 	out[2] = (u64)action->sa.sa_handler;
-	return 3;
+	return DT_SIGNAL_ARGS;
 }

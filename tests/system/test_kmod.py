@@ -332,6 +332,26 @@ def the_clocks_probes_mean_the_same_with_a_command_as_without(output):
     contains(output.text, "vmlinux`")
 
 @script("""
+cat >w.sh <<'EOF'
+sh -c 'kill -USR1 $$; exit 0'
+sh -c 'kill -SEGV $$; exit 0'
+sh -c 'kill -KILL $$; exit 0'
+sh -c 'trap "echo trapped" TERM; kill -TERM $$; kill -CHLD $$; exit 0'
+true
+EOF
+dtrace -qn 'proc:::create { printf("create\\n"); } proc:::lwp-start { printf("lwp-start %d\\n", tid); }
+    proc:::start { printf("start %d\\n", tid); }
+    proc:::signal-handle { printf("handle %d %d of %d\\n", args[0], args[2] == 0, args[1]->si_signo); }' -c 'sh w.sh'
+""")
+def a_process_starts_before_its_thread_and_default_actions_are_handled(output):
+    lines = [line.split() for line in output.lines()]
+    starts = [i for i, words in enumerate(lines) if words[0] == "start"]
+    if not starts or any(lines[i + 1] != ["lwp-start", lines[i][1]] for i in starts):
+        raise AssertionError(str(lines))
+    handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")] # of the waiting programs
+    equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])
+
+@script("""
 rmmod dtrace
 dtrace -qn 'fbt::vfs_read:entry { exit(0); }'
 insmod dtrace.ko
