@@ -151,3 +151,40 @@ dt_u64 dt_subr_inet_ntoa6(struct dt_mstate *m)
 {
 	return dt_inet(m, DT_AF_INET6, dt_arg(m, 0));
 }
+
+static void dt_text_hex_byte(struct dt_text *t, dt_u8 byte)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	dt_text_char(t, digits[byte >> 4]);
+	dt_text_char(t, digits[byte & 15]);
+}
+
+/* Numbers of <linux/if_arp.h>, and the lengths of their addresses. */
+#define DT_ARPHRD_ETHER 1
+#define DT_ARPHRD_INFINIBAND 32
+#define DT_ETHER_BYTES 6
+#define DT_INFINIBAND_BYTES 20
+
+dt_u64 dt_subr_link_ntop(struct dt_mstate *m)
+{
+	dt_u32 kind = (dt_u32)dt_arg(m, 0), n;
+	dt_u8 a[DT_INFINIBAND_BYTES];
+	char text[3 * sizeof(a)];
+	struct dt_text t;
+
+	if (kind != DT_ARPHRD_ETHER && kind != DT_ARPHRD_INFINIBAND) {
+		dt_fault(m, DTRACEFLT_ILLOP, 0);
+		return 0;
+	}
+	n = kind == DT_ARPHRD_ETHER ? DT_ETHER_BYTES : DT_INFINIBAND_BYTES;
+	if (dt_load_bytes(m, dt_arg(m, 1), a, n) != 0)
+		return 0;
+	dt_text_start(&t, text, sizeof(text));
+	for (dt_u32 i = 0; i < n; i++) {
+		if (i)
+			dt_text_char(&t, ':');
+		dt_text_hex_byte(&t, a[i]);
+	}
+	return dt_new_string(m, text, t.used);
+}

@@ -3,7 +3,8 @@
  * D's subroutines, one row each: name, DIF number, D prototype, where it can run.
  *
  * A prototype is "result(parameter, ..., [optional parameter])"; "@" is any type.
- * Numbers are FreeBSD's. Availability:
+ * Numbers are FreeBSD's, up to 55 (random and ptinfo, which are not here). link_ntop() is
+ * Oracle Linux', where its number 45 is that of FreeBSD's tolower(). Availability:
  *   ANY     in every host
  *   WRITE   in every host; destructive, needs -w
  *   KERNEL  only a kernel can answer: refused by the compiler elsewhere
@@ -67,14 +68,15 @@
 	X(memstr,              50, "string(void *, char, size_t)",           ANY)    \
 	X(getf,                51, "void *(int)",                            KERNEL) \
 	X(json,                52, "string(const char *, const char *)",     ANY)    \
-	X(strtoll,             53, "int64_t(const char *, [int])",           ANY)
+	X(strtoll,             53, "int64_t(const char *, [int])",           ANY)    \
+	X(link_ntop,           56, "string(int, void *)",                    ANY)
 /* clang-format on */
 
 enum dif_subr {
 #define X(name, number, prototype, where) DIF_SUBR_##name = number,
 	DIF_SUBRS(X)
 #undef X
-	DIF_SUBR_MAX = 53
+	DIF_SUBR_MAX = 56
 };
 
 #endif

@@ -67,6 +67,7 @@ constexpr FactsRow facts_rows[] = {
     {"inet_ntoa",           {stable, {1, 5, 0}}},
     {"inet_ntoa6",          {stable, {1, 5, 0}}},
     {"inet_ntop",           {stable, {1, 5, 0}}},
+    {"link_ntop",           {stable, {1, 5, 0}}},
     {"stddev",              {stable, {1, 6, 0}}},
     {"llquantize",          {stable, {1, 7, 0}}},
     {"tolower",             {stable, {1, 8, 0}}},
