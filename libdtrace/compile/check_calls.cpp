@@ -34,6 +34,15 @@ bool has_flag(const char* flags, char flag)
     return std::strchr(flags, flag) != nullptr;
 }
 
+// Is it the kernel's dev_t? D's own dev_t has 8 bytes and user space's encoding.
+bool is_kernel_device(const Type* type)
+{
+    for (; type != nullptr && type->kind == TypeKind::Typedef; type = type->base)
+        if (type->name == "dev_t" || type->name == "__kernel_dev_t")
+            return type->resolve()->size == sizeof(std::uint32_t);
+    return false;
+}
+
 } // namespace
 
 Ident* Checker::resolve_function(Node& node)
@@ -165,6 +174,28 @@ void Checker::check_alloca_size(const Node& node)
              "alloca( ) of " + std::to_string(value) + " bytes is not possible");
 }
 
+// The kernel keeps 12 bits of the major number above 20 of the minor one (<linux/kdev_t.h>);
+// the subroutines take user space's encoding (gnu_dev_major(3)).
+void Checker::kernel_device_number(NodePtr& slot, NodePtr device)
+{
+    constexpr std::uint64_t minor_bits = 20, minor_mask = (1u << minor_bits) - 1;
+    const bool major = slot->ident->id == DIF_SUBR_getmajor;
+    const Place at = slot->at;
+    auto part = std::make_unique<Node>();
+    part->kind = NodeKind::Binary;
+    part->op = major ? Op::Shr : Op::And;
+    part->at = at;
+    part->right = make_integer(major ? minor_bits : minor_mask, types_.int_type(), at);
+    part->left = std::move(device);
+    auto cast = std::make_unique<Node>();
+    cast->kind = NodeKind::Cast;
+    cast->at = at;
+    cast->decl_type = slot->type;
+    cast->left = std::move(part);
+    slot = std::move(cast);
+    expr(slot);
+}
+
 void Checker::call(NodePtr& slot)
 {
     Node& node = *slot;
@@ -177,7 +208,13 @@ void Checker::call(NodePtr& slot)
         fail(Tag::CG_EXPR, node.at,
              call_name(node) +
                  " is an action and may not be called from an expression");
+    const bool of_device =
+        ident->id == DIF_SUBR_getmajor || ident->id == DIF_SUBR_getminor;
+    NodePtr device =
+        of_device && node.args.size() == 1 ? clone(*node.args[0]) : nullptr;
     check_arguments(node);
+    if (device && is_kernel_device(node.args[0]->type))
+        return kernel_device_number(slot, std::move(device));
     if (ident->id == DIF_SUBR_alloca) {
         check_alloca_size(node);
         node.alloca_pointer = true;

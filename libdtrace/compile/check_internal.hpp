@@ -205,6 +205,7 @@ private:
 
     // check_calls.cpp
     void call(NodePtr& slot);
+    void kernel_device_number(NodePtr& slot, NodePtr device);
     Ident* resolve_function(Node& node);
     void check_arguments(Node& node);
     const Prototype& prototype_of(const Ident& function);

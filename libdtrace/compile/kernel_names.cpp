@@ -137,7 +137,10 @@ const Type* KernelNames::written(std::string_view text, std::uint64_t n_bytes)
         const Type* element = written(text.substr(0, text.size() - array.size()), 0);
         if (element == nullptr || element->size == 0)
             return nullptr;
-        std::uint64_t n = std::clamp<std::uint64_t>(n_bytes, element->size, INT_MAX);
+        // The next symbol may be far away; text ends long before it.
+        const std::uint64_t most =
+            element->resolve()->is_char ? types_.table().string_type()->size : INT_MAX;
+        std::uint64_t n = std::clamp<std::uint64_t>(n_bytes, element->size, most);
         return types_.table().array_of(element, n / element->size);
     }
     if (text.ends_with(pointer)) {

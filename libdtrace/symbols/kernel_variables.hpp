@@ -12,7 +12,9 @@
 namespace dt {
 
 struct KernelVariableRow {
-    std::string_view name, type; // of C; "[ ]": as many as there are
+    // The type is C's. "[ ]" has the elements up to the next symbol, but no more characters
+    // than a string: the kernel's list of symbols has no sizes.
+    std::string_view name, type;
 };
 
 // clang-format off

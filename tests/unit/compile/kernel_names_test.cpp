@@ -23,12 +23,12 @@ struct Kernel {
             return Result<std::vector<TargetModule>>(
                 std::vector<TargetModule>{{"vmlinux", 0, types.get()}});
         };
-        options.kernel_symbol = [](std::string_view,
-                                   std::string_view name) -> Result<KernelSymbol> {
+        options.kernel_symbol = [this](std::string_view,
+                                       std::string_view name) -> Result<KernelSymbol> {
             const std::map<std::string_view, KernelSymbol> all = {
                 {"jiffies", {"vmlinux", 0xffffffff82000000, 8, false}},
                 {"init_task", {"vmlinux", 0xffffffff82000100, 40, false}},
-                {"linux_banner", {"vmlinux", 0xffffffff82000200, 64, false}},
+                {"linux_banner", {"vmlinux", 0xffffffff82000200, banner_bytes, false}},
                 {"secret", {"vmlinux", 0xffffffff82000300, 4, false}},
                 {"runs", {"vmlinux", 0xffffffff82000400, 8, false}},
                 {"wake", {"vmlinux", 0xffffffff81000000, 64, true}}};
@@ -71,6 +71,7 @@ struct Kernel {
     CompileOptions options;
     Program program;
     int n_asked = 0;
+    std::uint64_t banner_bytes = 64;
 };
 
 bool has(const std::string& text, std::string_view part)
@@ -145,6 +146,28 @@ TEST(KernelNames, VariablesHaveTheirTypesAndMarkTheProgram)
               "");
     EXPECT_EQ(kernel.error("BEGIN { trace(1); }"), "");
     EXPECT_FALSE(kernel.program.needs_kernel);
+}
+
+TEST(KernelNames, DeviceNumbersOfTheKernelAreSplitByItsEncoding)
+{
+    Kernel kernel;
+    auto text = [&](const std::string& expression) {
+        EXPECT_EQ(kernel.error("BEGIN { trace(" + expression + "); }"), "") << expression;
+        return disassemble(*kernel.program.clauses.at(0).actions.at(0).difo);
+    };
+    EXPECT_EQ(kernel.value("getmajor((vmlinux`dev_t)0x800005)"), 8u);
+    EXPECT_EQ(kernel.value("getminor((vmlinux`dev_t)0x8fff05)"), 0xfff05u);
+    EXPECT_TRUE(has(text("getmajor(((struct node *)arg0)->device)"), "srl"));
+    EXPECT_TRUE(has(text("getmajor((dev_t)arg0)"), "call"));
+    EXPECT_TRUE(has(text("getminor(arg0)"), "call"));
+}
+
+TEST(KernelNames, AnArrayOfCharactersOfUnknownLengthIsNoLongerThanAString)
+{
+    Kernel kernel;
+    EXPECT_EQ(kernel.value("sizeof(`linux_banner)"), 64u);
+    kernel.banner_bytes = 1 << 20;
+    EXPECT_EQ(kernel.value("sizeof(`linux_banner)"), 256u);
 }
 
 TEST(KernelNames, VariablesWithoutATypeHaveAnAddress)

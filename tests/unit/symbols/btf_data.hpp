@@ -50,12 +50,15 @@ struct SmallKernel : BtfData {
     int task = add_task();
     int task_pointer = btf__add_ptr(**this, task);
     int pid_type = btf__add_typedef(**this, "kpid_t", int_type);
+    int uint_type = btf__add_int(**this, "unsigned int", 4, 0);
+    int device_type = btf__add_typedef(**this, "dev_t", uint_type);
 
     SmallKernel()
     {
         add_enums();
         add_functions();
         add_per_cpu();
+        add_node();
     }
 
 private:
@@ -103,6 +106,12 @@ private:
         btf__add_func_param(**this, "task", task_pointer);
         int pointer = btf__add_ptr(**this, callback);
         btf__add_typedef(**this, "btf_trace_sched_wake", pointer);
+    }
+    // struct node { dev_t device; };
+    void add_node()
+    {
+        btf__add_struct(**this, "node", 4);
+        btf__add_field(**this, "device", device_type, 0, 0);
     }
     void add_per_cpu()
     {
