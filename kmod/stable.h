@@ -60,7 +60,9 @@
 #define DTK_STABLE_IO(X) \
 	X("io", "done",             TRACEPOINT, "block_bio_complete", io_done) \
 	X("io", "start",            TRACEPOINT, "block_bio_queue",    io_start) \
+	X("io", "wait-done",        RETURNS,    "io_schedule",        io_wait_unknown) \
 	X("io", "wait-done",        RETURNS,    "submit_bio_wait",    io_wait_done) \
+	X("io", "wait-start",       FUNCTION,   "io_schedule",        io_wait_unknown) \
 	X("io", "wait-start",       FUNCTION,   "submit_bio_wait",    io_start)
 
 #define DTK_STABLE_NET(X) \

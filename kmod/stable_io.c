@@ -5,6 +5,10 @@
  *
  * Of one that is done its iterator has walked to the end. The buffer is shown as it was, then:
  * a copy of the bio behind the arguments, its iterator put back by what its vectors say.
+ *
+ * io_schedule() is called to wait for a page, a buffer or a request, and does not get it: the
+ * buffer of such a wait is a bio without a device. submit_bio_wait() does not call
+ * io_schedule() but io_schedule_timeout(), so no wait fires twice.
  */
 #include "kmod/stable.h"
 
@@ -64,4 +68,11 @@ int dt_choose_io_done(const u64 *in, u64 *out)
 int dt_choose_io_wait_done(const u64 *in, u64 *out)
 {
 	return dt_bio_done((void *)in[1], out);
+}
+
+/* io_schedule() */
+int dt_choose_io_wait_unknown(const u64 *in, u64 *out)
+{
+	memset(&out[DT_BIO_ARGS], 0, sizeof(struct bio));
+	return dt_bio((u64)&out[DT_BIO_ARGS], out);
 }

@@ -153,6 +153,24 @@ def the_kernels_variables_and_types_are_known_to_programs(output):
     equal(lines[3], "1")
 
 @script("""
+dtrace -qn 'BEGIN { s = `linux_banner; printf("%s", `linux_banner); printf("%s%d\\n%s", (string)`linux_banner, sizeof (`linux_banner) <= 256, s); exit(0); }'
+cat /proc/version
+""")
+def an_array_of_characters_of_the_kernel_is_text(output):
+    lines = output.lines()
+    equal((lines[0], lines[1], lines[2], lines[3]), (lines[-1], lines[-1], "1", lines[-1]))
+
+@script("""
+mknod /tmp/device c 300 70000
+dtrace -qn 'vfs:vop:vop_open:entry /execname == "dd" && stringof(args[1]->d_name.name) == "device"/ {
+        printf("kernel %d %d\\n", getmajor(args[0]->i_rdev), getminor(args[0]->i_rdev)); }
+    BEGIN { printf("process %d %d\\n", getmajor(0x11112c70), getminor(0x11112c70)); }' -c 'dd if=/tmp/device'
+""")
+def device_numbers_are_split_as_their_owner_encodes_them(output):
+    contains(output.text, "kernel 300 70000\n")
+    contains(output.text, "process 300 70000\n")
+
+@script("""
 dtrace -qn 'fbt::vfs_read:entry /execname == "dd"/ { printf("%s %d\\n", stringof(args[0]->f_path.dentry->d_name.name), args[2]); exit(0); }' \
     -c 'dd if=/etc/passwd of=/dev/null bs=77'
 dtrace -lvn fbt::vfs_read:entry | grep 'args\\['

@@ -60,12 +60,13 @@ def a_process_that_begins_is_shown_with_its_arguments(output):
 insmod brd.ko rd_nr=2 rd_size=16384
 dtrace -qn 'io:::start { @[args[1]->dev_statname] = sum(args[0]->b_bcount); }
     io:::done { @d[args[1]->dev_pathname, args[1]->dev_name, args[2]->fi_name] = sum(args[0]->b_bcount); }
-    io:::start /args[0]->b_flags & B_READ && !(args[0]->b_flags & B_WRITE)/ { @r["reads"] = count(); }' \\
+    io:::start /args[0]->b_flags & B_READ && !(args[0]->b_flags & B_WRITE)/ { @r["reads"] = count(); }
+    io:::start /getmajor(args[0]->b_edev) == args[1]->dev_major && getminor(args[0]->b_edev) == args[1]->dev_minor/ { @r["numbers"] = count(); }' \\
     -c 'dd if=/dev/ram0 of=/dev/null bs=4096 count=50 iflag=direct'
 rmmod brd
 """)
 def a_devices_bytes_are_counted(output):
-    has(rows(output), ("ram0", "204800"), ("/dev/ram0", "brd", "<none>", "204800"), ("reads", "50"))
+    has(rows(output), ("ram0", "204800"), ("/dev/ram0", "brd", "<none>", "204800"), ("reads", "50"), ("numbers", "50"))
 
 @script("""
 insmod brd.ko rd_nr=1 rd_size=16384
@@ -87,15 +88,31 @@ def a_file_that_is_written_is_named(output):
     has([row[:5] for row in rows(output)], 4 * ("<unknown>",) + ("bdev",))
 
 @script("""
+insmod loop.ko
+dd if=/dev/zero of=/tmp/image bs=65536 count=64 2>/dev/null
+losetup /dev/loop0 /tmp/image
+dtrace -qn 'io:::wait-start /execname == "dd"/ { self->since = timestamp; @[probename] = count(); }
+    io:::wait-done /self->since/ { @[probename] = count(); @t["waited"] = sum(timestamp - self->since > 0); self->since = 0;
+        @n[args[1]->dev_statname, args[2]->fi_pathname, args[0]->b_bcount, args[0]->b_flags] = count(); }' \\
+    -c 'dd if=/dev/loop0 of=/dev/null bs=65536'
+losetup -d /dev/loop0; rm /tmp/image; rmmod loop
+""")
+def a_thread_that_waits_for_a_page_waits_for_io(output):
+    n = {row[0]: int(row[-1]) for row in rows(output) if row[0] in ("wait-start", "wait-done", "waited")}
+    equal((n.get("wait-done", 0) > 0, n.get("waited")), (True, n.get("wait-start")))
+    equal([row[:4] for row in rows(output) if row[0] == "<none>"], [("<none>", "<none>", "0", "0")])
+
+@script("""
 dtrace -qn 'sched:::on-cpu { @["on-cpu", curlwpsinfo->pr_state == SONPROC ? "O" : "?"] = count(); }
     sched:::enqueue { @["queue", args[2]->cpu_id < 2 && args[2]->cpu_lgrp == 0 ? "here" : "?"] = count(); }
     sched:::wakeup /args[1]->pr_fname == "sleep"/ { @[args[0]->pr_clname, lltostr(args[0]->pr_pri)] = count(); }
     sched:::off-cpu { @["next", args[0]->pr_flag & PR_ISSYS ? "kernel" : "user"] = count(); }
+    sched:::off-cpu /args[0]->pr_flag & PR_IDLE/ { @["idle", args[1]->pr_pid == 0 ? "swapper" : "?"] = count(); }
     BEGIN { @["own", curcpu->cpu_id == cpu && curcpu->cpu_chip == chip ? "CPU" : "?"] = count(); }' -c '/bin/sleep 1'
 """)
 def threads_and_cpus_of_the_scheduler_are_shown(output):
     seen = {row[:2]: row[2] for row in rows(output)}
-    has(seen, ("on-cpu", "O"), ("queue", "here"), ("TS", "120"), ("next", "kernel"), ("next", "user"), ("own", "CPU"))
+    has(seen, ("on-cpu", "O"), ("queue", "here"), ("TS", "120"), ("next", "kernel"), ("next", "user"), ("own", "CPU"), ("idle", "swapper"))
     if any("?" in key for key in seen):
         raise AssertionError(str(seen))
 
@@ -118,6 +135,7 @@ tcp:::state-change /args[3]->tcps_state == TCP_STATE_ESTABLISHED/
     { printf("%s\\n", tcp_state_string[args[5]->tcps_state]); }
 tcp:::send, tcp:::receive /args[4]->tcp_dport == 1234/
     { @[probename, args[2]->ip_saddr] = sum(args[2]->ip_plength - args[4]->tcp_offset); }
+ip:::send /args[3]->if_name == "lo" && args[4]->ipv4_ver/ { @f["flags", args[4]->ipv4_flags, args[4]->ipv4_offset] = count(); }
 ip:::send /args[3]->if_name == "lo"/ { @i[args[4]->ipv4_protostr, args[5]->ipv6_nextstr] = count(); }' -c 'sh w.sh'
 awk '/^Tcp: [0-9]/ { print "retransmitted", $13 }' /proc/net/snmp
 wc -c <got
@@ -135,6 +153,8 @@ def a_connection_is(output, address, protocols):
     elif not 100000 <= sums["receive"] <= sums["send"]:
         raise AssertionError(f"{sums}, {after - before} retransmitted")
     equal([row[:2] for row in rows(output) if "TCP" in row], [protocols])
+    # Of TCP segments only "don't fragment" is set.
+    equal([row[1:3] for row in rows(output) if row[0] == "flags"], [("4", "0")] if protocols[0] == "TCP" else [])
 
 @script(CONNECTION.replace("ADDRESS", "127.0.0.1"))
 def a_connection_is_one_request_and_one_of_each_end(output):
@@ -288,5 +308,5 @@ def the_kernel_has_complained_of_nothing(output):
 
 if __name__ == "__main__":
     main(in_machines(globals(), files=["victims/datagrams"],
-                     modules=["drivers/block/brd.ko", "fs/ext4/ext4.ko", "fs/jbd2/jbd2.ko", "fs/mbcache.ko", "lib/crc16.ko",
+                     modules=["drivers/block/brd.ko", "drivers/block/loop.ko", "fs/ext4/ext4.ko", "fs/jbd2/jbd2.ko", "fs/mbcache.ko", "lib/crc16.ko",
                               "crypto/crc32c_generic.ko"]))

@@ -27,7 +27,7 @@ typedef struct bufinfo {
 	size_t b_bufsize;
 	caddr_t b_iodone;
 	int b_error;
-	dev_t b_edev;
+	vmlinux`dev_t b_edev;
 } bufinfo_t;
 
 typedef struct devinfo {
@@ -39,9 +39,9 @@ typedef struct devinfo {
 	string dev_pathname;
 } devinfo_t;
 
-/* Operations that are odd write. */
+/* Operations that are odd write. A bio without a device stands for a wait of an unknown buffer. */
 translator bufinfo_t < struct bio *b > {
-	b_flags = (b->bi_opf & 1 ? B_WRITE : B_READ) | (b->bi_status ? B_ERROR : 0) |
+	b_flags = b->bi_bdev == NULL ? 0 : (b->bi_opf & 1 ? B_WRITE : B_READ) | (b->bi_status ? B_ERROR : 0) |
 	    (b->bi_opf & 1 << __REQ_SYNC ? 0 : B_ASYNC);
 	b_bcount = b->bi_iter.bi_size;
 	b_addr = b->bi_io_vec == NULL || b->bi_iter.bi_size == 0 ? (caddr_t)NULL :
@@ -53,17 +53,17 @@ translator bufinfo_t < struct bio *b > {
 	b_bufsize = b->bi_iter.bi_size;
 	b_iodone = (caddr_t)b->bi_end_io;
 	b_error = b->bi_status ? EIO : 0;
-	b_edev = b->bi_bdev->bd_dev;
+	b_edev = b->bi_bdev == NULL ? (vmlinux`dev_t)-1 : b->bi_bdev->bd_dev;
 };
 
 translator devinfo_t < struct bio *b > {
-	dev_major = b->bi_bdev->bd_dev >> 20;
-	dev_minor = b->bi_bdev->bd_dev & 0xfffff;
-	dev_instance = b->bi_bdev->bd_dev & 0xfffff;
-	dev_name = b->bi_bdev->bd_disk->fops->owner ?
+	dev_major = b->bi_bdev == NULL ? -1 : (int)(b->bi_bdev->bd_dev >> 20);
+	dev_minor = b->bi_bdev == NULL ? -1 : (int)(b->bi_bdev->bd_dev & 0xfffff);
+	dev_instance = b->bi_bdev == NULL ? -1 : (int)(b->bi_bdev->bd_dev & 0xfffff);
+	dev_name = b->bi_bdev == NULL ? "<none>" : b->bi_bdev->bd_disk->fops->owner ?
 	    stringof(b->bi_bdev->bd_disk->fops->owner->name) : stringof(b->bi_bdev->bd_disk->disk_name);
-	dev_statname = stringof(b->bi_bdev->bd_device.kobj.name);
-	dev_pathname = strjoin("/dev/", stringof(b->bi_bdev->bd_device.kobj.name));
+	dev_statname = b->bi_bdev == NULL ? "<none>" : stringof(b->bi_bdev->bd_device.kobj.name);
+	dev_pathname = b->bi_bdev == NULL ? "<none>" : strjoin("/dev/", stringof(b->bi_bdev->bd_device.kobj.name));
 };
 
 /* The first page of a large one has its mapping. */

@@ -119,8 +119,8 @@ translator ipv4info_t < struct dtk_packet *p > {
 	ipv4_tos = net_is_v4[p] ? ((struct iphdr *)p->ip)->tos : 0;
 	ipv4_length = net_is_v4[p] ? ntohs(((struct iphdr *)p->ip)->tot_len) : 0;
 	ipv4_ident = net_is_v4[p] ? ntohs(((struct iphdr *)p->ip)->id) : 0;
-	ipv4_flags = net_is_v4[p] ? ntohs(((struct iphdr *)p->ip)->frag_off) >> 8 & 0xe0 : 0;
-	ipv4_offset = net_is_v4[p] ? 8 * (ntohs(((struct iphdr *)p->ip)->frag_off) & 0x1fff) : 0;
+	ipv4_flags = net_is_v4[p] ? ntohs(((struct iphdr *)p->ip)->frag_off) >> 12 & 0xe : 0;
+	ipv4_offset = net_is_v4[p] ? ntohs(((struct iphdr *)p->ip)->frag_off) & 0x1fff : 0;
 	ipv4_ttl = net_is_v4[p] ? ((struct iphdr *)p->ip)->ttl : 0;
 	ipv4_protocol = net_is_v4[p] ? ((struct iphdr *)p->ip)->protocol : 0;
 	ipv4_protostr = net_is_v4[p] ? net_protocol[((struct iphdr *)p->ip)->protocol] : "<null>";

@@ -9,6 +9,7 @@
 
 translator lwpsinfo_t < struct task_struct *t > {
 	pr_flag = (t->flags & 0x200000 ? PR_ISSYS : 0) | (t->ptrace ? PR_PTRACE : 0) |
+	    (t->pid == 0 ? PR_IDLE : 0) |
 	    (t->exit_state == 0 && t->__state & 0xc ? PR_STOPPED : 0) |
 	    (t->exit_state == 0 && t->__state & 0x3 ? PR_ASLEEP : 0);
 	pr_lwpid = t->pid;
@@ -43,9 +44,10 @@ translator psinfo_t < struct task_struct *t > {
 	pr_gid = t->real_cred->gid.val;
 	pr_egid = t->real_cred->egid.val;
 	pr_addr = (uintptr_t)t;
-	pr_ttydev = t->signal->tty ?
-	    (dev_t)(t->signal->tty->driver->major << 20 |
-	    (t->signal->tty->driver->minor_start + t->signal->tty->index)) : (dev_t)-1;
+	/* In user space's encoding: the minor number's bits above the eighth follow the major one. */
+	pr_ttydev = t->signal->tty ? (dev_t)(t->signal->tty->driver->major << 8 |
+	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xff) |
+	    (t->signal->tty->driver->minor_start + t->signal->tty->index & 0xfff00) << 12) : (dev_t)-1;
 	pr_fname = stringof(t->group_leader->comm);
 	pr_psargs = t->tgid == pid ? curpsinfo->pr_psargs : stringof(t->group_leader->comm);
 	pr_wstat = t->exit_code;
