@@ -45,6 +45,16 @@ std::size_t n_stable_rows()
 
 const std::vector<std::uint64_t>& StablePlaces::of(std::string_view function)
 {
+    return place_of(function).addrs;
+}
+
+const std::string& StablePlaces::module_of(std::string_view function)
+{
+    return place_of(function).module;
+}
+
+const StablePlaces::Place& StablePlaces::place_of(std::string_view function)
+{
     if (!loaded_) {
         loaded_ = true;
         for (const Row& row : rows)
@@ -53,8 +63,12 @@ const std::vector<std::uint64_t>& StablePlaces::of(std::string_view function)
         symbols_.each([&](const KernelSymbols::Symbol& symbol) {
             // A part is called by the whole, or has other arguments: it is none.
             auto wanted = places_.find(KernelSymbols::function_of(symbol.name));
-            if (symbol.is_function && wanted != places_.end())
-                wanted->second.push_back(symbol.addr);
+            if (!symbol.is_function || wanted == places_.end())
+                return;
+            Place& place = wanted->second;
+            if (place.addrs.empty())
+                place.module = symbol.module;
+            place.addrs.push_back(symbol.addr);
         });
     }
     return places_[function];
@@ -77,12 +91,28 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
         if (row.provider != name_)
             continue;
         Names names = names_of(row);
+        if (names.module.empty())
+            names.module = module_of(row.probe);
         if (part_means(spec.module, names.module) &&
             part_means(spec.function, names.function) && part_means(spec.name, names.name) &&
             !sites(row.probe).empty())
             registry_.add(this, name_, names.module, names.function, names.name);
     }
     return {}; // what was made is found in the registry
+}
+
+// All tracepoints of the table are in the kernel proper.
+std::string_view StableProvider::module_of(std::string_view probe)
+{
+    for (const Row& row : rows) {
+        if (row.provider != name_ || row.probe != probe)
+            continue;
+        if (row.how == DTK_STABLE_TRACEPOINT)
+            return "vmlinux";
+        if (const std::string& module = places_.module_of(row.source); !module.empty())
+            return module;
+    }
+    return "";
 }
 
 std::vector<KernelSite> StableProvider::sites(std::string_view probe)
@@ -109,7 +139,7 @@ std::vector<KernelSite> StableProvider::sites(std::string_view probe)
 std::vector<KernelSite> StableProvider::sites(const ProbeInfo& probe)
 {
     std::string row(probe.name);
-    if (!probe.module.empty())
+    if (!probe.function.empty())
         row = std::string(probe.module) + ":" + std::string(probe.function) + ":" + row;
     return sites(row);
 }

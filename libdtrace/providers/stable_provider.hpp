@@ -3,7 +3,8 @@
 // and the others of kmod/stable.h, whose rows say what each probe is made from.
 //
 // A probe exists where the running kernel has one of its places. A function counts under its
-// own name and under those that the compiler gives to a copy of it (NAME.isra.0).
+// own name and under those that the compiler gives to a copy of it (NAME.isra.0). The module
+// of a probe is that of its first place, unless the table names another one.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -11,6 +12,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace dt {
@@ -20,10 +22,18 @@ class StablePlaces {
 public:
     explicit StablePlaces(KernelSymbols& symbols) : symbols_(symbols) {}
     const std::vector<std::uint64_t>& of(std::string_view function);
+    // The module whose code has the function; empty if there is no such function.
+    const std::string& module_of(std::string_view function);
 
 private:
+    struct Place {
+        std::vector<std::uint64_t> addrs;
+        std::string module; // of the first address
+    };
+    const Place& place_of(std::string_view function);
+
     KernelSymbols& symbols_;
-    std::map<std::string_view, std::vector<std::uint64_t>> places_;
+    std::map<std::string_view, Place> places_;
     bool loaded_ = false;
 };
 
@@ -40,6 +50,7 @@ public:
 
 private:
     std::vector<KernelSite> sites(std::string_view probe);
+    std::string_view module_of(std::string_view probe);
 
     Registry& registry_;
     StablePlaces& places_;

@@ -15,12 +15,14 @@ def has(lines, *wanted):
 for probe in proc:::signal-send sched:::enqueue io:::start tcp:::send tcp:::state-change udp:::receive ip:::send; do
     dtrace -lvn $probe | sed -n 's/^\\t\\targs//p'
 done
+dtrace -l -n proc:vmlinux::start -n io:::wait-start -n vfs:vop:vop_read:entry | awk '{ print $2, $3, $4, $5 }'
 dtrace -lvP vfs -P lockstat -P dtmalloc >all
 grep -c ' \\(vfs\\|lockstat\\|dtmalloc\\) ' all
 grep -c 'args.0.' all
 grep -A99 ' vop_read *return' all | grep -m3 'args.[0-2].'
 """)
 def a_probe_is_listed_with_the_types_that_it_shows(output):
+    has(rows(output), ("proc", "vmlinux", "start"), ("io", "vmlinux", "wait-start"), ("vfs", "vop", "vop_read", "entry"))
     has(output.lines(), "[0]: lwpsinfo_t *lwp", "[1]: psinfo_t *proc", "[2]: int sig", "[2]: cpuinfo_t *queue",
         "[0]: bufinfo_t *buf", "[1]: devinfo_t *dev", "[2]: fileinfo_t *file", "[4]: tcpinfo_t *", "[5]: tcplsinfo_t *",
         "[4]: udpinfo_t *", "[5]: ipv6info_t *")
