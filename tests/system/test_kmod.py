@@ -90,9 +90,12 @@ def the_life_of_processes_is_told(output):
             raise AssertionError(line)
 
 @script("""
+cat >w.sh <<EOF
+for i in 0 1 2 3 4 5 6 7 8 9; do sleep 0.01; done
+dd if=/dev/zero of=/dev/null bs=64k count=2000
+EOF
 dtrace -qn 'sched:::on-cpu { @[probename] = count(); } sched:::off-cpu { @[probename] = count(); }
-    sched:::wakeup, sched:::sleep, sched:::tick, sched:::enqueue, sched:::dequeue { @[probename] = count(); }
-    tick-1s { exit(0); }'
+    sched:::wakeup, sched:::sleep, sched:::tick, sched:::enqueue, sched:::dequeue { @[probename] = count(); }' -c 'sh w.sh' 2>/dev/null
 """)
 def whoever_gets_a_cpu_gives_it_back(output):
     n = {name: int(count) for name, count in (line.split() for line in output.lines())}
@@ -259,24 +262,28 @@ def an_open_file_is_the_kernels_own(output):
     contains(output.text, "passwd 1")
 
 @script("""
-dtrace -qn 'BEGIN { begun = timestamp; } tick-100ms { @t = count(); } profile-100 { @[cpu] = count(); } tick-1s { exit(0); }
+dtrace -qn 'BEGIN { begun = timestamp; } tick-100ms { @t = count(); } profile-100 { @[cpu] = count(); }
+    tick-100ms /++n == 10/ { exit(0); }
     END { printf("took %d ms\\n", (timestamp - begun) / 1000000); }'
 """)
 def profile_fires_on_each_cpu_and_tick_on_one(output):
     lines = [line.split() for line in output.lines()]
     ticks = [int(line[0]) for line in lines if len(line) == 1]
     cpus = {int(line[0]): int(line[1]) for line in lines if len(line) == 2}
-    ms = int(re.search(r"took (\d+) ms", output.text)[1]) # a machine among others may stand still
-    if not (len(ticks) == 1 and 5 <= ticks[0] <= min(30, ms / 100 + 1)) or set(cpus) != {0, 1} or min(cpus.values()) < 5:
+    ms = int(re.search(r"took (\d+) ms", output.text)[1]) # a busy machine misses interrupts
+    if ticks != [10] or ms < 900 or set(cpus) != {0, 1} or not 5 <= min(cpus.values()) <= max(cpus.values()) <= ms / 10 + 2:
         raise AssertionError(f"{ticks} {cpus} in {ms} ms")
 
 @script("""
-dtrace -qn 'BEGIN { begun = timestamp; } profile-200 { @[cpu] = count(); } tick-2s { exit(0); }
+dtrace -qn 'BEGIN { begun = timestamp; printf("begun\\n"); } profile-200 { @[cpu] = count(); }
     END { printf("took %d ms\\n", (timestamp - begun) / 1000000); }' >counts & tracer=$!
-sleep 1
-echo 0 >/sys/devices/system/cpu/cpu1/online
+until grep -q begun counts; do sleep 0.1; done
 sleep 0.5
+echo 0 >/sys/devices/system/cpu/cpu1/online
+sleep 1
 echo 1 >/sys/devices/system/cpu/cpu1/online
+sleep 0.5
+kill -TERM $tracer
 wait $tracer
 cat counts
 dtrace -qn 'profile-100 { @[cpu] = count(); } tick-500ms { exit(0); }'
@@ -286,7 +293,7 @@ def a_cpu_may_go_and_come_while_it_is_profiled(output):
     equal(len(counts), 4)
     first = dict(counts[:2])
     ms = int(re.search(r"took (\d+) ms", output.text)[1])
-    if not 0 < first[1] < first[0] <= min(1000, ms / 5 + 20) or set(dict(counts[2:])) != {0, 1}:
+    if not 0 < first[1] < first[0] <= ms / 5 + 20 or set(dict(counts[2:])) != {0, 1}:
         raise AssertionError(f"{counts} in {ms} ms")
 
 @script("""

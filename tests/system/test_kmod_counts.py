@@ -94,16 +94,20 @@ def a_reader_takes_a_lock_and_gives_it_back(output):
     n = {name: count for name, count in counts(output).items() if "mincore" in name}
     equal(sorted((name.split()[0], count) for name, count in n.items()), [("rw-acquire", 1000), ("rw-release", 1000)])
 
-@script("""dtrace -qn 'lockstat:::adaptive-block /execname == "counted" && arg1 > 1000000/ { printf("%d\\n", arg1 / 1000000); }' \
-    -c './counted held 200'""")
+@script("""dtrace -qn 'BEGIN { begun = timestamp; }
+    lockstat:::adaptive-block /execname == "counted" && arg1 > 50000000/ { printf("%d\\n", arg1 / 1000000); }
+    END { printf("%d\\n", (timestamp - begun) / 1000000); }' -c './counted held 1000'""")
 def waiting_is_as_long_as_the_lock_was_held(output):
-    waits = [int(line) for line in output.lines()]
-    # Whoever was held back may be waked long after, on a machine among others.
-    if len(waits) != 1 or not 100 <= waits[0] <= 5000:
-        raise AssertionError(f"{waits} ms")
+    *waits, elapsed = [int(line) for line in output.lines()]
+    # On a busy machine the thread may begin to wait late, and may be woken late.
+    if len(waits) != 1 or not 100 <= waits[0] <= elapsed:
+        raise AssertionError(f"{waits} ms of {elapsed}")
 
-@script("""dtrace -qn 'lockstat:::adaptive-block, lockstat:::adaptive-spin, sysinfo:::mutex_adenters /execname == "counted"/ {
-    @[probeprov] = count(); }' -c './counted waits 2000'""")
+# Two threads may never find the mutex taken. The one that wants the held one always does.
+@script("""
+echo './counted waits 2000; ./counted held 200' >w.sh
+dtrace -qn 'lockstat:::adaptive-block, lockstat:::adaptive-spin, sysinfo:::mutex_adenters /execname == "counted"/ {
+    @[probeprov] = count(); }' -c 'sh w.sh'""")
 def who_finds_a_mutex_taken_spins_or_blocks(output):
     n = counts(output)
     if not n["lockstat"] or n["lockstat"] != n["sysinfo"]:
@@ -120,8 +124,13 @@ def all_locks_at_once_are_survived(output):
         if abs(taken - given) > 10 + taken / 100:
             raise AssertionError(f"{kind}: {taken} and {given}")
 
-@script("""dtrace -qn 'dtmalloc:::malloc { @[probename] = sum(arg3); } dtmalloc:::free { @n[probename] = count(); }
-    callout_execute::: { @n[probename] = count(); } tick-2s { exit(0); }'""")
+@script("""
+cat >w.sh <<'EOF'
+./counted forks 50
+for i in 0 1 2 3 4 5 6 7 8 9; do for i in 0 1 2 3 4 5 6 7 8 9; do sleep 0.001; done; done
+EOF
+dtrace -qn 'dtmalloc:::malloc { @[probename] = sum(arg3); } dtmalloc:::free { @n[probename] = count(); }
+    callout_execute::: { @n[probename] = count(); }' -c 'sh w.sh'""")
 def memory_and_timers_of_the_kernel_are_told(output):
     n = counts(output)
     if not (n["malloc"] > 1000 and n["free"] > 10 and n["callout-start"] > 100):

@@ -18,13 +18,14 @@ def holds_of_a_mutex_are_counted(output):
     equal((mine[0][1:4], mine[0][6]), (["100%", "100%", "0.00"], "pipe_write"))
     contains(output.text, "Count indv cuml rcnt     nsec Lock                   Caller                  \n" + 79 * "-" + "\n")
 
-@script("lockstat -kW -e 1 -d 50000000 ./counted held 200")
+@script("lockstat -kW -e 1 -d 50000000 ./counted held 1000")
 def a_wait_is_as_long_as_the_lock_was_held(output):
     table = [row for row in rows(output, "Adaptive mutex block")[1] if row[6] == "pipe_write"]
     equal([row[0] for row in table], ["1"])
-    # Whoever was held back may be waked long after, on a machine among others.
-    if not 100e6 <= int(table[0][4]) <= 5e9:
-        raise AssertionError(table[0][4])
+    # On a busy machine the thread may begin to wait late, and may be woken late.
+    seconds = float(re.search(r"^Adaptive mutex block: \d+ events in ([0-9.]+) seconds", output.text, re.M)[1])
+    if not 100e6 <= int(table[0][4]) <= seconds * 1e9:
+        raise AssertionError(f"{table[0][4]} ns in {seconds} s")
 
 # The kernel may make threads of its own meanwhile.
 @script("""
@@ -39,26 +40,36 @@ def a_lock_is_watched_by_its_name(output):
     if len(taken) != 1 or not 20 <= taken[0] < after - before:
         raise AssertionError(f"{taken} of {after - before} processes")
 
-@script("lockstat -kH -P sleep 1")
+@script("lockstat -kHh -P sleep 1")
 def a_lock_that_the_scheduler_hands_over_is_not_held_for_long(output):
-    n, table = rows(output, "Spin lock hold")
-    for row in table:
-        # Of one or two holds the machine itself may have stood still in one.
-        if row[6].startswith("finish_task_switch") and int(row[0]) >= 10 and int(row[4]) > 4_000_000:
-            raise AssertionError(str(row))
+    # The machine may stand still during a few holds, so this looks at all of them, not at their average.
+    holds = re.split(r"^-{20,}$", output.text, flags=re.M)
+    holds = [part for part in holds if re.search(r"^ *\d+ +\d+% .* finish_task_switch", part, re.M)]
+    counts = {True: 0, False: 0} # by whether the hold was long
+    for ns, count in re.findall(r"^ *(\d+) \|@* +(\d+) ", "".join(holds), re.M):
+        counts[int(ns) >= 4_194_304] += int(count)
+    if counts[False] < 10 or counts[True] > counts[False] / 4:
+        raise AssertionError(f"{counts[True]} long holds, {counts[False]} others")
 
-@script("lockstat -s 4 -D 1 -e 0-1 ./counted waits 2000; lockstat -R -b -D 1 -e 0-1 -o out ./counted waits 500; cat out")
+# A distribution begins with the shortest wait and a stack with the caller, so the row of the caller may have
+# too few waits for a bar. The wait for the held mutex always happens, and one wait alone has a bar.
+@script("""
+echo './counted waits 2000; ./counted held 200' >w.sh
+lockstat -s 4 -e 0-1 sh w.sh; lockstat -R -b -D 1 -e 0-1 -o out sh w.sh; cat out""")
 def stacks_and_distributions_are_printed(output):
     contains(output.text, "      nsec ------ Time Distribution ------ count     Stack\n")
-    if not re.search(r"^ +\d+ \|@+ +\d+ +pipe_(read|write)\+0x", output.text, re.M):
-        raise AssertionError("no caller beside the distribution")
+    if not re.search(r"^ +\d+ \|@* +\d+ +pipe_(read|write)\+0x", output.text, re.M):
+        raise AssertionError("no caller next to a row of a distribution")
+    if not re.search(r"^ +\d+ \|@+ +\d+ ", output.text, re.M):
+        raise AssertionError("no row of a distribution has a bar")
     contains(output.text, "ops/s indv cuml rcnt Lock                   Caller")
 
 @script("lockstat -kIW -i 200 sleep 1; lockstat -gIW -i 200 sleep 1")
 def profiling_tells_where_processors_are(output):
     n, table = rows(output, "Profiling interrupt")
     rate = int(re.search(r"^Profiling interrupt: .* \((\d+) events/sec\)", output.text, re.M)[1])
-    if not 100 <= n <= 2000 or rate > 500:
+    # A busy machine misses interrupts, but no processor has more of them than requested.
+    if n < 20 or rate > 500:
         raise AssertionError(f"{n} interrupts, {rate} a second")
     contains(output.text, "Count genr cuml rcnt     nsec CPU+PIL")
     contains(output.text, "cpu_startup_entry")

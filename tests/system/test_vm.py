@@ -54,9 +54,9 @@ def what_goes_wrong_is_told_with_the_kernels_log(t):
     equal(done.returncode, 125)
     contains(done.stderr, "sysrq triggered crash")
     contains(done.stderr, "run: the machine failed: its kernel stopped")
-    done = in_vm(t, "--timeout", "15", "sleep", "1000")
+    done = in_vm(t, "--timeout", "5", "sleep", "1000")
     equal(done.returncode, 125)
-    contains(done.stderr, "it did not end in 15 seconds")
+    contains(done.stderr, "it did not end in 5 seconds")
     done = in_vm(t, "--file", "/nosuch/file", "true")
     contains(done.stderr, "/nosuch/file: there is no such file")
 
