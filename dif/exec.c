@@ -371,6 +371,15 @@ DT_FLOATS(X)
 #define DT_OP_IS_BRANCH(number)                                                \
 	((number) >= DIF_OP_BA && (number) <= DIF_OP_BLEU)
 
+/* Those whose time depends on the size of a string or of what they copy, and those
+ * that ask the host: pieces of work (work.c). */
+#define DT_OP_IS_WORK(number)                                                  \
+	((number) == DIF_OP_SCMP ||                                            \
+	 ((number) >= DIF_OP_LDGA && (number) <= DIF_OP_STTS) ||               \
+	 (number) == DIF_OP_CALL ||                                            \
+	 ((number) >= DIF_OP_LDGAA && (number) <= DIF_OP_COPYS) ||             \
+	 ((number) >= DIF_OP_LDGAAM && (number) <= DIF_OP_LDTSM))
+
 /*
  * Each instruction jumps to the next one's code itself, so that the processor
  * predicts what follows this one, not what follows any. The place in the text
@@ -417,6 +426,8 @@ next:
 op_##number:                                                                   \
 	if (DT_OP_IS_BRANCH(number) || !DT_OP_IS_SIMPLE(number))               \
 		m->pc = pc;                                                    \
+	if (DT_OP_IS_WORK(number))                                             \
+		dt_work(m);                                                    \
 	dt_op_##op(m, i);                                                      \
 	if (DT_OP_IS_BRANCH(number))                                           \
 		pc = m->pc;                                                    \

@@ -124,7 +124,9 @@ static void dt_run_actions(struct dt_mstate *m)
 
 	for (dt_u32 i = 0; i < c->n_actions && !m->skip; i++) {
 		m->action = i + 1;
-		dt_action_run(m, &a[i]);
+		dt_work(m);
+		if (DT_LIKELY(!m->fault))
+			dt_action_run(m, &a[i]);
 		if (DT_UNLIKELY(m->fault))
 			return;
 	}
@@ -181,6 +183,7 @@ static void dt_run_ecbs(struct dt_mstate *m, dt_u32 epid)
 		    (m->probe->flags & DT_PROBE_DTRACE))
 			dt_run_clause(m);
 		epid = dt_acquire32(&ecb->next);
+		dt_work(m);
 		if (epid && (m->exited || !dt_may_fire(m)))
 			break;
 	}
@@ -204,6 +207,8 @@ static void dt_mstate_init(struct dt_mstate *m, struct dt_host *host)
 	m->exited = 0;
 	m->lease_over = 0;
 	m->have_time = m->have_wall = 0;
+	m->n_work = 0;
+	m->measured_at = 0;
 }
 
 /* The probe's first ECB, 0: nothing is to run. */

@@ -37,6 +37,7 @@ static int dt_static_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 	const struct dt_var *vars = dt_at(m->base, a->vars.at);
 	dt_u32 n = dt_acquire32(&a->vars.n);
 
+	dt_work(m);
 	for (dt_u32 i = 0; i < n; i++) {
 		const struct dt_var *v = &vars[i];
 		dt_u64 start;

@@ -82,10 +82,13 @@ struct dt_mstate {
 	dt_u32 n_args;
 	dt_u32 action; /* from 1; 0 is the predicate */
 	dt_u32 in_error;   /* ERROR's clauses: 1, else 0 */
-	dt_u32 exited;	   /* exit() ran: no later clause of this firing */
+	dt_u32 exited;	   /* exit() ran, or the firing took too long: no later
+			      clause of this firing */
 	dt_u32 lease_over; /* the consumer is gone */
 	dt_u32 have_time, have_wall;
 	dt_u64 timestamp, walltime;
+	dt_u32 n_work;	    /* pieces of work of this firing */
+	dt_u64 measured_at; /* when its time was last measured; 0: never */
 
 	/* The record being built: null when the clause makes none. */
 	dt_u8 *record;
@@ -193,6 +196,20 @@ const dt_u8 *dt_string(struct dt_mstate *m, dt_u64 addr, dt_u64 *len);
 dt_u64 dt_new_string(struct dt_mstate *m, const void *from, dt_u64 len);
 /* Copies a string with its NUL into max bytes: bytes used, 0 and a fault. */
 dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
+
+/* --- work.c --- */
+#define DT_WORK_EACH 15
+void dt_work_measure(struct dt_mstate *m);
+/*
+ * Counts a piece of work: a clause, an action, an instruction that may take long.
+ * At every 16th the firing's time is measured. Beyond the host's budget the
+ * clause gets a fault, and the firing ends.
+ */
+DT_INLINE void dt_work(struct dt_mstate *m)
+{
+	if (DT_UNLIKELY(!(++m->n_work & DT_WORK_EACH)))
+		dt_work_measure(m);
+}
 
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);

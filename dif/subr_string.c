@@ -7,25 +7,14 @@
  * NUL after the slice. Results are new strings in scratch, except those of
  * strchr(), strrchr() and strstr(), which are addresses inside the argument.
  */
+#include "dif/find.h"
 #include "dif/subr.h"
-
-struct dt_slice {
-	const dt_u8 *s;
-	dt_u64 len;
-};
 
 /* 0, or -1 with a fault. */
 static int dt_slice_arg(struct dt_mstate *m, dt_u32 n, struct dt_slice *to)
 {
 	to->s = dt_string(m, dt_arg(m, n), &to->len);
 	return to->s && !m->fault ? 0 : -1;
-}
-
-/* Does b occur in a at position at? */
-static int dt_occurs(const struct dt_slice *a, dt_u64 at,
-		     const struct dt_slice *b)
-{
-	return b->len <= a->len - at && dt_same(a->s + at, b->s, b->len);
 }
 
 dt_u64 dt_subr_strlen(struct dt_mstate *m)
@@ -89,25 +78,32 @@ dt_u64 dt_subr_strrchr(struct dt_mstate *m)
 dt_u64 dt_subr_strstr(struct dt_mstate *m)
 {
 	struct dt_slice a, b;
+	dt_u64 at;
 
 	if (dt_slice_arg(m, 0, &a) != 0 || dt_slice_arg(m, 1, &b) != 0)
 		return 0;
 	if (!b.len)
 		return dt_arg(m, 0);
-	for (dt_u64 i = 0; i < a.len; i++) {
-		if (dt_occurs(&a, i, &b))
-			return dt_arg(m, 0) + i;
-	}
-	return 0;
+	at = dt_find(&a, &b, 0);
+	return at == DT_NOT_FOUND ? 0 : dt_arg(m, 0) + at;
 }
 
-static int dt_is_in(dt_u8 c, const struct dt_slice *set)
+/* A bit for each byte. */
+struct dt_byte_set {
+	dt_u64 words[4];
+};
+
+static void dt_set_make(struct dt_byte_set *set, const struct dt_slice *of)
 {
-	for (dt_u64 i = 0; i < set->len; i++) {
-		if (set->s[i] == c)
-			return 1;
-	}
-	return 0;
+	for (int i = 0; i < 4; i++)
+		set->words[i] = 0;
+	for (dt_u64 i = 0; i < of->len; i++)
+		set->words[of->s[i] >> 6] |= 1ull << (of->s[i] & 63);
+}
+
+static int dt_is_in(dt_u8 c, const struct dt_byte_set *set)
+{
+	return (int)(set->words[c >> 6] >> (c & 63) & 1);
 }
 
 /*
@@ -117,6 +113,7 @@ static int dt_is_in(dt_u8 c, const struct dt_slice *set)
 dt_u64 dt_subr_strtok(struct dt_mstate *m)
 {
 	struct dt_slice a, delims;
+	struct dt_byte_set set;
 	dt_u8 *rest = dt_at(m->base, dt_strtok_at(m));
 	dt_u32 at, end, len;
 
@@ -135,9 +132,10 @@ dt_u64 dt_subr_strtok(struct dt_mstate *m)
 	}
 	len = m->strtok_len == 0xffffffffu ? 0 : m->strtok_len;
 	at = m->strtok_pos;
-	while (at < len && dt_is_in(rest[at], &delims))
+	dt_set_make(&set, &delims);
+	while (at < len && dt_is_in(rest[at], &set))
 		at++;
-	for (end = at; end < len && !dt_is_in(rest[end], &delims);)
+	for (end = at; end < len && !dt_is_in(rest[end], &set);)
 		end++;
 	if (at == len) {
 		m->strtok_len = 0xffffffffu; /* at its end */
@@ -186,11 +184,7 @@ dt_u64 dt_subr_index(struct dt_mstate *m)
 		at = 0;
 	if (at > len)
 		return b.len ? (dt_u64)-1 : (dt_u64)len;
-	for (; at <= len; at++) {
-		if (dt_occurs(&a, (dt_u64)at, &b))
-			return (dt_u64)at;
-	}
-	return (dt_u64)-1;
+	return dt_find(&a, &b, (dt_u64)at);
 }
 
 dt_u64 dt_subr_rindex(struct dt_mstate *m)
@@ -206,11 +200,7 @@ dt_u64 dt_subr_rindex(struct dt_mstate *m)
 		return b.len ? (dt_u64)-1 : 0;
 	if (at > len)
 		at = len;
-	for (; at >= 0; at--) {
-		if (dt_occurs(&a, (dt_u64)at, &b))
-			return (dt_u64)at;
-	}
-	return (dt_u64)-1;
+	return dt_find_last(&a, &b, (dt_u64)at);
 }
 
 static dt_u64 dt_recase(struct dt_mstate *m, dt_u8 first, dt_u8 last)

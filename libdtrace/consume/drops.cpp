@@ -25,7 +25,8 @@ namespace {
     X(NOSHARD,        false, "drop", " (every buffer was busy)")               \
     X(LEASE,          false, "drop", " (the consumer stood still)")             \
     X(NMI,            false, "drop", " (an interrupt came into a probe)")       \
-    X(RETURN,         false, "drop", " (the return could not be awaited)")
+    X(RETURN,         false, "drop", " (the return could not be awaited)")     \
+    X(TIME,           false, "firing", " ended after 0.5 s, before the last clause")
 // clang-format on
 
 struct DropText {

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * One string in another, in a time that is linear in the length of both.
+ *
+ * A short needle is compared at each place. For a longer one that would take the
+ * product of the lengths: minutes for two strings of 64 KiB. It is found by the
+ * two-way algorithm (Crochemore and Perrin, "Two-way string-matching", 1991),
+ * which needs no memory. The needle is cut into a left and a right part at a
+ * critical position: a mismatch in the right part moves the needle behind it, a
+ * mismatch in the left part moves it by the needle's period, or by more than half
+ * its length if that has no short period.
+ *
+ * A search for the last place is a search for the first one with both strings
+ * reversed.
+ *
+ * Other threads may change the bytes meanwhile. Every step moves forward, and no
+ * index depends on a byte's value alone, so the search ends and stays inside.
+ */
+#include "dif/find.h"
+
+#include "dif/mem.h"
+
+#define DT_SHORT_NEEDLE 32
+
+/* A slice that is read from its first byte or, reversed, from its last one. */
+struct dt_reader {
+	const dt_u8 *s;
+	dt_u64 len;
+	int reversed;
+};
+
+DT_INLINE dt_u8 dt_byte(const struct dt_reader *r, dt_u64 i)
+{
+	return r->s[r->reversed ? r->len - 1 - i : i];
+}
+
+/*
+ * Returns where the greatest suffix begins, by the order of bytes (order 0) or
+ * by the reverse order (order 1), and the period of that suffix.
+ */
+static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
+				 dt_u64 *period)
+{
+	dt_u64 start = 0, next = 1, same = 0, p = 1;
+
+	while (next + same < b->len) {
+		dt_u8 x = dt_byte(b, start + same), y = dt_byte(b, next + same);
+
+		if (x == y) {
+			if (++same == p) {
+				next += p;
+				same = 0;
+			}
+		} else if ((y < x) != order) {
+			next += same + 1;
+			same = 0;
+			p = next - start;
+		} else {
+			start = next++;
+			same = 0;
+			p = 1;
+		}
+	}
+	*period = p;
+	return start;
+}
+
+/* Where the right part begins; *period is that of the right part. */
+static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
+{
+	dt_u64 p0, p1, at0 = dt_greatest_suffix(b, 0, &p0);
+	dt_u64 at1 = dt_greatest_suffix(b, 1, &p1);
+
+	*period = at0 > at1 ? p0 : p1;
+	return at0 > at1 ? at0 : at1;
+}
+
+/* Is the left part repeated one period later? Then the needle has that period. */
+static int dt_is_periodic(const struct dt_reader *b, dt_u64 cut, dt_u64 period)
+{
+	for (dt_u64 i = 0; i < cut; i++)
+		if (dt_byte(b, i) != dt_byte(b, i + period))
+			return 0;
+	return 1;
+}
+
+static dt_u64 dt_two_way(const struct dt_reader *a, const struct dt_reader *b)
+{
+	dt_u64 period, known = 0, at = 0, i;
+	dt_u64 cut = dt_critical(b, &period);
+	int periodic = dt_is_periodic(b, cut, period);
+
+	if (!periodic)
+		period = (cut > b->len - cut ? cut : b->len - cut) + 1;
+	while (at + b->len <= a->len) {
+		/* The first `known` bytes are those of the last comparison. */
+		i = cut > known ? cut : known;
+		while (i < b->len && dt_byte(b, i) == dt_byte(a, at + i))
+			i++;
+		if (i < b->len) {
+			at += i - cut + 1;
+			known = 0;
+			continue;
+		}
+		i = cut;
+		while (i > known && dt_byte(b, i - 1) == dt_byte(a, at + i - 1))
+			i--;
+		if (i <= known)
+			return at;
+		at += period;
+		known = periodic ? b->len - period : 0;
+	}
+	return DT_NOT_FOUND;
+}
+
+dt_u64 dt_find(const struct dt_slice *a, const struct dt_slice *b, dt_u64 from)
+{
+	struct dt_reader in = {a->s, a->len, 0};
+	struct dt_reader of = {b->s, b->len, 0};
+	dt_u64 at;
+
+	if (from > a->len || b->len > a->len - from)
+		return DT_NOT_FOUND;
+	if (b->len <= DT_SHORT_NEEDLE) {
+		for (at = from; at <= a->len - b->len; at++)
+			if (dt_same(a->s + at, b->s, b->len))
+				return at;
+		return DT_NOT_FOUND;
+	}
+	in.s += from;
+	in.len -= from;
+	at = dt_two_way(&in, &of);
+	return at == DT_NOT_FOUND ? at : from + at;
+}
+
+dt_u64 dt_find_last(const struct dt_slice *a, const struct dt_slice *b,
+		    dt_u64 from)
+{
+	struct dt_reader in = {a->s, 0, 1};
+	struct dt_reader of = {b->s, b->len, 1};
+	dt_u64 at;
+
+	if (b->len > a->len)
+		return DT_NOT_FOUND;
+	if (from > a->len - b->len)
+		from = a->len - b->len;
+	if (b->len <= DT_SHORT_NEEDLE) {
+		for (at = from + 1; at-- > 0;)
+			if (dt_same(a->s + at, b->s, b->len))
+				return at;
+		return DT_NOT_FOUND;
+	}
+	in.len = from + b->len;
+	at = dt_two_way(&in, &of);
+	return at == DT_NOT_FOUND ? at : in.len - b->len - at;
+}

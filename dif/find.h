@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+#ifndef DIF_FIND_H
+#define DIF_FIND_H
+
+#include "dif/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct dt_slice {
+	const dt_u8 *s;
+	dt_u64 len;
+};
+
+#define DT_NOT_FOUND ((dt_u64)-1)
+
+/* The first place of b in a at `from` or after it, or DT_NOT_FOUND. */
+dt_u64 dt_find(const struct dt_slice *a, const struct dt_slice *b, dt_u64 from);
+/* The last place of b in a at `from` or before it, or DT_NOT_FOUND. */
+dt_u64 dt_find_last(const struct dt_slice *a, const struct dt_slice *b,
+		    dt_u64 from);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

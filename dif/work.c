@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The time of one firing, for hosts that give it a budget.
+ *
+ * A firing runs with interrupts off in the kernel, and its program may have
+ * thousands of clauses. Its work is therefore counted in pieces: clauses,
+ * actions, and instructions that may take long. Each piece takes a time that is
+ * linear in the size of a string, or in the scratch space that it copies. The
+ * clock is read at every 16th piece, so a firing of less work never reads it.
+ *
+ * When the budget is used up, the clause ends, no later clause of the firing
+ * runs, and a drop of kind TIME is counted. So a firing takes the budget and the
+ * time of 32 pieces at most.
+ *
+ * A virtual machine may stand still in the middle of a firing. One measurement
+ * therefore adds at most DT_STEP_MAX_NS: a pause alone cannot use up the budget.
+ */
+#include "dif/mstate.h"
+
+#define DT_STEP_MAX_NS 100000000ull
+
+void dt_work_measure(struct dt_mstate *m)
+{
+	struct dt_host *host = m->host;
+	dt_u64 now, step;
+
+	if (!host->budget_ns || host->spent_ns > host->budget_ns)
+		return;
+	now = m->ops->timestamp(host);
+	step = m->measured_at ? now - m->measured_at : 0;
+	m->measured_at = now;
+	host->took_ns += step;
+	host->spent_ns += step < DT_STEP_MAX_NS ? step : DT_STEP_MAX_NS;
+	if (host->spent_ns <= host->budget_ns)
+		return;
+	dt_count(&m->session->drops[DTRACEDROP_TIME]);
+	m->exited = 1;
+	dt_fault(m, DT_FAULT_DROPPED, 0);
+}
