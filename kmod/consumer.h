@@ -42,6 +42,7 @@ struct dt_consumer {
 	struct list_head uprobes;
 	struct dt_unwind *unwind; /* null: nothing was told */
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
+	bool killed;	    /* deadman.c: nothing fires any more */
 	struct dt_consumer *replaced; /* the file's before it claimed this one, or null */
 };
 
@@ -123,6 +124,9 @@ void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /* Brings in memory of the process, where the probe may wait for that. False: it did not. */
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
+
+/* --- deadman.c: adds up the time of a firing on this CPU, and kills the consumer if that is too much --- */
+void dt_deadman(struct dt_consumer *c, u64 took_ns);
 
 /* Sets thread_key. */
 void dt_identify(struct dt_host *host);

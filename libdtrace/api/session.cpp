@@ -382,6 +382,10 @@ int dtrace_hdl::status()
     auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
     if (dt_has_exited(arena->base()))
         return DTRACE_STATUS_EXITED;
+    // Targets can write the word, but not in an arena of the kernel module.
+    if (header->own == 0 &&
+        __atomic_load_n(&session->activity, __ATOMIC_ACQUIRE) == DT_ACTIVITY_KILLED)
+        return fail(EDT_BRICKED);
     if (options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_FILL &&
         __atomic_load_n(&session->filled, __ATOMIC_ACQUIRE) != 0)
         return DTRACE_STATUS_FILLED;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Limits of the kernel module: pages that it does not wait for, memory, strings, chill(), registers of devices."""
+"""Limits of the kernel module: pages that it does not wait for, memory, strings, chill(), registers of devices,
+the time of a firing and of all firings."""
 import lzma, re
 
 from machines import *
@@ -83,6 +84,56 @@ def a_consumers_memory_is_bounded_and_that_of_its_control_group(output):
     for line in ("64k 0", "32m 1", "128k 0", "48m 1", "oom_kill 0"):
         equal(lines.count(line), 1, line + "\n" + output.text)
 
+# Prints a program with as many searches for a long string in a longer one as fit into a firing, and more.
+SEARCHES = """
+searches() {
+    echo 'BEGIN { s = "aaaaaaaa"; }'
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo 'BEGIN { s = strjoin(s, s); }'; done
+    echo 'BEGIN { t = strjoin(substr(s, 0, 16000), "b"); printf("begun\\n"); }'
+    echo "$1 { @ = count(); }"
+    yes "$1 { n += strstr(s, t) == NULL; n += strstr(s, t) == NULL; n += strstr(s, t) == NULL; n += strstr(s, t) == NULL; }" |
+        head -500
+    echo "$1 { printf(\\"ended\\\\n\\"); }"
+}
+"""
+
+@script(SEARCHES + """
+echo 0 >/sys/module/dtrace/parameters/deadman
+searches 'syscall::writev:entry /execname == "counted"/' >long.d
+dtrace -qx strsize=64k -s long.d -c './counted writevs 3'
+echo "status $?"
+echo 10 >/sys/module/dtrace/parameters/deadman
+""")
+def a_firing_that_takes_too_long_is_ended_and_counted(output):
+    ended = re.findall(r"(\d+) firings? ended after 0.5 s, before the last clause", output.text)
+    equal(sum(map(int, ended)), 3)
+    equal([line.strip() for line in output.lines() if "ended after" not in line], ["begun", "3", "status 0"])
+
+@script(SEARCHES + """
+echo 2 >/sys/module/dtrace/parameters/deadman
+searches 'syscall::read:entry /execname == "dd"/' >hot.d
+taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=100000000 & load=$!
+dtrace -qx strsize=64k -s hot.d
+echo "status $?"
+kill $load
+dtrace -qn 'syscall::writev:entry /execname == "counted"/ { @["later"] = count(); }' -c './counted writevs 50'
+echo 10 >/sys/module/dtrace/parameters/deadman
+""")
+def a_program_that_keeps_a_processor_is_ended_and_the_machine_goes_on(output):
+    contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
+    contains(" ".join(output.text.split()), "later 50")
+
+@script("""
+echo 1 >/sys/module/dtrace/parameters/deadman
+./counted waits 1000000 & load=$!
+dtrace -qn 'lockstat:::adaptive-*, fbt:vmlinux:vfs_*: { @[probename] = count(); } tick-3s { exit(0); }' >/dev/null
+echo "status $?"
+kill $load
+echo 10 >/sys/module/dtrace/parameters/deadman
+""")
+def a_program_of_many_short_firings_is_not_ended(output):
+    contains(output.text, "status 0")
+
 @script("dmesg")
 def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)
@@ -99,4 +150,4 @@ def fuse_module(t, kernel):
     return folder / "fuse.ko"
 
 if __name__ == "__main__":
-    main(in_machines(globals(), files=["kmod/held_pages", fuse_module]))
+    main(in_machines(globals(), files=["kmod/held_pages", "victims/counted", fuse_module]))
