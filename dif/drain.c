@@ -172,31 +172,25 @@ dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
 	return n;
 }
 
-dt_u64 dt_fill(const void *mem, dt_u32 no)
+dt_u64 dt_fill(const void *mem, dt_u32 no, enum dt_buffer_kind kind)
 {
 	const struct dt_arena *arena = mem;
 	const struct dt_shard *s;
-	dt_u64 used;
+	const struct dt_buffer *active;
+	dt_u64 used, size;
 
 	if (no >= arena->n_shards)
 		return 0;
 	s = dt_at(mem, arena->shards + no * arena->shard_bytes);
-	used = dt_once64(&s->principal[dt_once32(&s->active) & 1].used);
-	return used > arena->plan.principal_bytes ? arena->plan.principal_bytes
-						  : used;
-}
-
-dt_u64 dt_fill_agg(const void *mem, dt_u32 no)
-{
-	const struct dt_arena *arena = mem;
-	const struct dt_shard *s;
-	dt_u64 used;
-
-	if (no >= arena->n_shards)
-		return 0;
-	s = dt_at(mem, arena->shards + no * arena->shard_bytes);
-	used = dt_once64(&s->agg[dt_once32(&s->agg_active) & 1].used);
-	return used > arena->plan.agg_bytes ? arena->plan.agg_bytes : used;
+	if (kind == DT_BUFFER_PRINCIPAL) {
+		active = &s->principal[dt_once32(&s->active) & 1];
+		size = arena->plan.principal_bytes;
+	} else {
+		active = &s->agg[dt_once32(&s->agg_active) & 1];
+		size = arena->plan.agg_bytes;
+	}
+	used = dt_once64(&active->used);
+	return used < size ? used : size;
 }
 
 void dt_clean(void *mem, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner))

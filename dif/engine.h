@@ -147,10 +147,12 @@ dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 #define DT_COUNTERS_DONE (~0ull)
 dt_s64 dt_drain_counters(void *arena, dt_u32 set, dt_u64 *from, void *to,
 			 dt_u64 max);
-/* Bytes waiting in a shard's active principal buffer; a hint, no lock taken. */
-dt_u64 dt_fill(const void *arena, dt_u32 shard);
-/* Returns the same for the shard's aggregation buffer. */
-dt_u64 dt_fill_agg(const void *arena, dt_u32 shard);
+enum dt_buffer_kind {
+	DT_BUFFER_PRINCIPAL,
+	DT_BUFFER_AGGREGATION,
+};
+/* Bytes waiting in a shard's active buffer of a kind; a hint, no lock taken. */
+dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /* Moves parts of committed speculations, empties discarded ones, cleans dynamic
  * variables. Called by the consumer at cleanrate. */
 void dt_clean(void *arena, dt_u32 owner, dt_u64 now,

@@ -457,7 +457,7 @@ double Consumer::fullest() const
     const auto size = static_cast<double>(impl_->arena->plan.principal_bytes);
     std::uint64_t most = 0;
     for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
-        most = std::max(most, std::uint64_t{dt_fill(impl_->arena, shard)});
+        most = std::max(most, std::uint64_t{dt_fill(impl_->arena, shard, DT_BUFFER_PRINCIPAL)});
     return std::min(1.0, static_cast<double>(most) / size);
 }
 
@@ -470,7 +470,7 @@ bool Consumer::wants_snapshot() const
     const std::uint64_t mark = std::min(impl_->arena->plan.agg_bytes / 4,
                                         dt_u64{early_bytes});
     for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
-        if (dt_fill_agg(impl_->arena, shard) >= mark)
+        if (dt_fill(impl_->arena, shard, DT_BUFFER_AGGREGATION) >= mark)
             return true;
     return false;
 }

@@ -43,7 +43,7 @@ TEST(Buffer, SwitchDropsWhatDoesNotFitAndCountsIt)
     EXPECT_EQ(records[9].u64(), 9u);
     EXPECT_EQ(s.drops(DTRACEDROP_PRINCIPAL), 15u);
     s.fire("n", {77});
-    EXPECT_EQ(dt_fill(s.memory(), 0), 24u);
+    EXPECT_EQ(dt_fill(s.memory(), 0, DT_BUFFER_PRINCIPAL), 24u);
     records = s.records();
     ASSERT_EQ(records.size(), 1u);
     EXPECT_EQ(records[0].u64(), 77u);
@@ -126,7 +126,7 @@ TEST(Buffer, ScribbledOffsetsNeverLeaveTheBuffer)
                       240);
             EXPECT_LE(dt_drain_agg(s.memory(), 0, 1, copy.data(), copy.size(), nullptr),
                       65536);
-            EXPECT_LE(dt_fill(s.memory(), 0), 240u);
+            EXPECT_LE(dt_fill(s.memory(), 0, DT_BUFFER_PRINCIPAL), 240u);
         }
     }
 }

@@ -19,7 +19,7 @@ std::vector<unsigned> used_shards(Session& s)
 {
     std::vector<unsigned> used;
     for (unsigned n = 0; n < s.arena().n_shards; n++)
-        if (dt_fill(s.memory(), n) != 0)
+        if (dt_fill(s.memory(), n, DT_BUFFER_PRINCIPAL) != 0)
             used.push_back(n);
     return used;
 }
