@@ -94,15 +94,20 @@ def the_module_goes_under_load_as_soon_as_nobody_uses_it(output):
     equal(output.lines(), ["done"])
 
 # All functions of the kernel, while processes come and go, read, write, sleep and are interrupted.
+# Changing the text of all of them takes an emulated machine half a minute, so a short run does it on one kernel.
 EVERYTHING = """
+probes=PROBES
+echo 1 >/sys/module/dtrace/parameters/deadman
 dd if=/dev/zero of=/dev/null bs=64 count=100000000 2>/dev/null & load=$!
 (while :; do cat /proc/self/maps /proc/vmstat | sort | dd of=/tmp/sorted; sleep 0.01; done) >/dev/null 2>&1 & forks=$!
-dtrace -qn 'fbt::: { @[probename] = count(); } profile-97 { @["profile"] = count(); } tick-SECONDSs { exit(0); }'
+dtrace -qn "$probes"' { @[probename] = count(); } profile-97 { @["profile"] = count(); } tick-SECONDSs { exit(0); }'
 echo "status $?"
 kill $load $forks
+echo 10 >/sys/module/dtrace/parameters/deadman
 """
 
-@script(EVERYTHING.replace("SECONDS", "3"), long=EVERYTHING.replace("SECONDS", "60"), seconds=900)
+@script(EVERYTHING.replace("SECONDS", "3").replace("PROBES", "fbt:::; case $(uname -r) in 6.1.*) probes='fbt:vmlinux:[s-z]*:' ;; esac"),
+        long=EVERYTHING.replace("SECONDS", "60").replace("PROBES", "fbt:::"), seconds=900)
 def every_entry_and_every_return_at_once_is_survived(output):
     contains(output.text, "status 0")
     n = {name: int(count) for name, count in re.findall(r"^ +(entry|return) +(\d+)$", output.text, flags=re.M)}

@@ -28,20 +28,20 @@ def programs():
     return found
 
 def script_of(step):
-    lines = ["echo 1 >/sys/module/dtrace/parameters/destructive"]
-    for number, program in list(enumerate(PROGRAMS))[::step]:
+    lines = ["case $(uname -r) in 6.1.*) kernel=0 ;; *) kernel=1 ;; esac", "echo 1 >/sys/module/dtrace/parameters/destructive"]
+    for place, (number, program) in enumerate(list(enumerate(PROGRAMS))[::step]):
         wish = run_d.directives(program.read_text(errors="replace"))
         words = ["dtrace", *wish["flags"], "-x", "mechanism=uprobe", "-s", program.name, *wish["args"]]
         env = " ".join(f"{name}={shlex.quote(value)}" for name, value in wish["env"].items())
-        lines.append(f"cd /root/d/{program.parent.relative_to(ROOT / 'tests/d')}; "
+        lines.append(f"if [ $kernel = {place % 2 if step > 1 else '$kernel'} ]; then cd /root/d/{program.parent.relative_to(ROOT / 'tests/d')}; "
                      f"printf %s {shlex.quote(wish['stdin'])} | LC_ALL=C TZ=UTC {env} timeout 20 "
                      f"sh -c '\"$@\"; echo $? >/tmp/status' - {shlex.join(words)} 2>/tmp/err | cat >/tmp/out; "
-                     f"echo {number} $(cat /tmp/status) $(base64 -w0 /tmp/out | tr -d '\\n')/ $(base64 -w0 /tmp/err)/")
+                     f"echo {number} $(cat /tmp/status) $(base64 -w0 /tmp/out | tr -d '\\n')/ $(base64 -w0 /tmp/err)/; fi")
     return "\n".join(lines)
 
 PROGRAMS = programs()
 
-# Each takes the better part of a second; a long run has all of them.
+# Each takes the better part of a second. A short run has one of ten, half of them on each kernel; a long run has all.
 ONE_OF = 10
 
 @script(script_of(ONE_OF), long=script_of(1), seconds=600)
@@ -51,7 +51,8 @@ def programs_print_in_the_kernel_what_they_print_elsewhere(output):
     for line in output.lines():
         number, status, out, err = line.split()
         came[int(number)] = int(status), base64.b64decode(out[:-1] or b""), base64.b64decode(err[:-1] or b"")
-    if len(came) not in (len(PROGRAMS), len(PROGRAMS[::ONE_OF])):
+    n_short = len(PROGRAMS[::ONE_OF])
+    if len(came) not in (len(PROGRAMS), n_short // 2, n_short - n_short // 2):
         raise AssertionError(f"{len(came)} of {len(PROGRAMS)} programs ran")
     for number in came:
         program = PROGRAMS[number]

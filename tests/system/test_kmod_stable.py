@@ -14,9 +14,9 @@ def has(lines, *wanted):
             raise AssertionError(f"no {line!r}")
 
 @script("""
-for probe in proc:::signal-send sched:::enqueue io:::start tcp:::send tcp:::state-change udp:::receive ip:::send; do
-    dtrace -lvn $probe | sed -n 's/^\\t\\targs//p'
-done
+dtrace -lv $(for probe in proc:::signal-send sched:::enqueue io:::start tcp:::send tcp:::state-change udp:::receive ip:::send; do
+    echo "-n $probe"
+done) | sed -n 's/^\\t\\targs//p'
 dtrace -l -n proc:vmlinux::start -n io:::wait-start -n vfs:vop:vop_read:entry | awk '{ print $2, $3, $4, $5 }'
 dtrace -lvP vfs -P lockstat -P dtmalloc >all
 grep -c ' \\(vfs\\|lockstat\\|dtmalloc\\) ' all
