@@ -14,7 +14,7 @@ def tables_between_instructions_are_not_written_to(t):
         raise Skip("its machine code is x86-64's")
     command = t.victim("tables") + " 1000"
     want = subprocess.run(command.split(), capture_output=True, text=True).stdout
-    for flags in BOTH:
+    for flags in (*BOTH, ("-x", "mechanism=any")):
         for probes in (ALL.format("a.out"), "pid$target:a.out:sum*: ", "pid$target:a.out:sum_biased:return "):
             said, out = traced_command(t, probes + "{ @[probefunc, probename] = count(); }", command, flags)
             equal(said, want, f"{probes}{flags}")
@@ -22,6 +22,9 @@ def tables_between_instructions_are_not_written_to(t):
                 counts = rows(out)
                 for name in ("padded", "bare", "biased", "outside", "loaded", "prologue"):
                     equal(counts[f"sum_{name} entry"], 1000, f"{name} {flags}")
+                    # The table of sum_bare follows directly: jumps alone may leave that return out for want of room.
+                    if name == "bare" and flags == () and "sum_bare return" not in counts:
+                        continue
                     equal(counts[f"sum_{name} return"], 1000, f"{name} {flags}")
 
 def counts_in_runs(t, probes, want, flags=(), n_runs=1):
