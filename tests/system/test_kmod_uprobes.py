@@ -96,7 +96,7 @@ def stacks_without_frame_pointers_are_walked_by_tables(output):
 def a_handlers_stack_goes_on_with_what_it_has_interrupted(output):
     ours, _, _ = output.text.partition("== injected\n")
     stacks = re.findall(r"alarms`handled\s+alarms`on_alarm\+0x[0-9a-f]+\s+libc.so.6`\S+\s+"
-                        r"(?:alarms`(?:work|main)|libc.so.6`\w*nanosleep)\S*\s+(\d+)\n", ours)
+                        r"(?:alarms`(?:work|main)|libc.so.6`(?:\w*nanosleep|setitimer))\S*\s+(\d+)\n", ours)
     if sum(map(int, stacks)) < 5 or len(stacks) != ours.count("alarms`handled"):
         raise AssertionError(str(stacks))
 
