@@ -20,7 +20,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#define DT_MAX_DOF (4u << 20) /* a firing runs as long as its clauses are */
+#define DT_MAX_DOF (4u << 20) /* bytes; copied into memory of the kernel */
 #define DT_MAX_ELEMENTS (1u << 20)
 #define DT_MAX_NAMES (256u << 20)
 
