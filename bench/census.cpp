@@ -9,6 +9,7 @@
 // those of all returns too (what finding the returns themselves takes is told apart),
 // and to plan the entries' windows. Times are medians, in milliseconds. The promise:
 // 99.9 % of the entries, 99 % of the functions; 300 ms for all entries of node.
+// -v lists the refused sites.
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/module_extents.hpp"
 #include "libdtrace/symbols/elf_image.hpp"
@@ -121,7 +122,8 @@ private:
                              return_places_.end());
     }
 
-    // Where the kernel would load it: what a short jump can lead to depends on that.
+    // Plans at the address where the kernel would load the file, because the targets that a
+    // short jump can reach depend on it.
     dt::WindowPlan plan(std::vector<dt::PatchSite> sites)
     {
         constexpr std::uint64_t usual_place = 0x5555'5555'4000;
@@ -193,7 +195,8 @@ private:
         }
     }
 
-    // The sites of functions of which one was refused, each with its own plan.
+    // Prints each site that is refused even when it is planned alone, in functions of which a
+    // site was refused.
     void list_refused(const Sites& sites, const dt::WindowPlan& refused)
     {
         std::vector<bool> listed(functions_.size());

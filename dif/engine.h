@@ -151,7 +151,8 @@ enum dt_buffer_kind {
 	DT_BUFFER_PRINCIPAL,
 	DT_BUFFER_AGGREGATION,
 };
-/* Bytes waiting in a shard's active buffer of a kind; a hint, no lock taken. */
+/* Returns the bytes in a shard's active buffer of this kind. Takes no lock, so the
+ * number is a hint. */
 dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /* Moves parts of committed speculations, empties discarded ones, cleans dynamic
  * variables. Called by the consumer at cleanrate. */

@@ -371,8 +371,8 @@ DT_FLOATS(X)
 #define DT_OP_IS_BRANCH(number)                                                \
 	((number) >= DIF_OP_BA && (number) <= DIF_OP_BLEU)
 
-/* Those whose time depends on the size of a string or of what they copy, and those
- * that ask the host: pieces of work (work.c). */
+/* Instructions whose time depends on the size of a string or of a copy, and
+ * instructions that ask the host. Each is a piece of work (work.c). */
 #define DT_OP_IS_WORK(number)                                                  \
 	((number) == DIF_OP_SCMP ||                                            \
 	 ((number) >= DIF_OP_LDGA && (number) <= DIF_OP_STTS) ||               \

@@ -65,7 +65,7 @@ static dt_u64 dt_greatest_suffix(const struct dt_reader *b, int order,
 	return start;
 }
 
-/* Where the right part begins; *period is that of the right part. */
+/* Returns where the right part begins. Sets *period to the right part's period. */
 static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 {
 	dt_u64 p0, p1, at0 = dt_greatest_suffix(b, 0, &p0);

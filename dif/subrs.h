@@ -3,8 +3,9 @@
  * D's subroutines, one row each: name, DIF number, D prototype, where it can run.
  *
  * A prototype is "result(parameter, ..., [optional parameter])"; "@" is any type.
- * Numbers are FreeBSD's, up to 55 (random and ptinfo, which are not here). link_ntop() is
- * Oracle Linux', where its number 45 is that of FreeBSD's tolower(). Availability:
+ * Numbers up to 55 are FreeBSD's; its random and ptinfo are not in this table. link_ntop()
+ * comes from Oracle Linux. Its number there is 45, which is tolower() here, so it has 56.
+ * Availability:
  *   ANY     in every host
  *   WRITE   in every host; destructive, needs -w
  *   KERNEL  only a kernel can answer: refused by the compiler elsewhere

@@ -82,8 +82,8 @@ public:
     }
 
 private:
-    // Known code starts here, or it is not known whether; then what was known before
-    // goes on.
+    // Starts a run of known code if is_code. Otherwise nothing changes, and a run that has
+    // begun continues.
     void enter(TargetAddr here, bool is_code)
     {
         if (is_code && !known_) {
@@ -95,7 +95,7 @@ private:
             gap_ = at_ + text_.size();
     }
 
-    // What is known ends here.
+    // Ends the run of known code, if there is one.
     void leave_code(TargetAddr here)
     {
         if (known_)
@@ -292,8 +292,9 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
                        [this](TargetAddr at) { return code_.bytes.has(at); });
 }
 
-// Makes known what the tables of known jumps lead to, then what is left of functions that jump to places which
-// no table names, or into which pointers in data lead.
+// Adds to the known code, in two steps. First come the places that the tables of known jumps
+// lead to. Then come the remaining bytes of functions that have an indirect jump or a pointer
+// into their unknown part (take_rest()).
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)
 {
@@ -363,7 +364,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     forget_chance_targets(known);
 }
 
-// Data that was swept as code has branches that lead into the middle of instructions.
+// Removes branch targets inside known instructions, unless something else names them. They
+// come from data that was swept as code.
 void ExtentMap::forget_chance_targets(const KnownCode& known)
 {
     AddressSet inside = code_.bytes;
@@ -383,8 +385,9 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
     targets_.subtract(inside);
 }
 
-// All instructions of the function, unless one of the bytes that are left may be data:
-// they must all be instructions, and their branches must lead to instructions.
+// Adds all remaining instructions of the function to the known code. Adds none if one of the
+// remaining bytes may be data: all of them must decode, and their branches must lead to
+// instructions.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;

@@ -36,7 +36,8 @@
 // registers or memory the remaining instructions count as well, if the function has a
 // size or an FDE, all of its bytes decode, its branches lead to instructions, and no known
 // code loads from it.
-// An extent ends where the known code ends. A site outside of it gets no probe.
+// An extent ends where the known code ends. A site where is_code()
+// is false gets no probe, unless it is a static probe's.
 #pragma once
 
 #include "fasttrap/function.hpp"

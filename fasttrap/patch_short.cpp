@@ -10,12 +10,12 @@ namespace {
 constexpr std::uint64_t lowest_address = 1 << 16;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
 
-// Numbers of Window::way. A punned jump's own bytes are four at most, so that both parts
-// are below four.
+// Numbers of Window::way. A punned jump has at most four bytes of its own, so there are
+// fewer than four bytes before the head and fewer than four prefixes.
 constexpr std::uint8_t way_of_pair = 1;
-std::uint8_t way_of_pun(std::uint64_t n_before, std::size_t n_prefix)
+std::uint8_t way_of_pun(std::uint64_t before_bytes, std::size_t n_prefix)
 {
-    return static_cast<std::uint8_t>(2 + n_before * 4 + n_prefix);
+    return static_cast<std::uint8_t>(2 + before_bytes * 4 + n_prefix);
 }
 
 bool is_avoided(const PatchSite& site, std::uint8_t way)

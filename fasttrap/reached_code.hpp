@@ -9,7 +9,8 @@
 // expected to return. Padding after an instruction that does not go on is known when it
 // fills the complete gap up to other known code, and is a doubtful gap until then.
 //
-// Bytes that known code loads from by an address of its own are data, whatever leads there.
+// Bytes that known code reads or writes at an address in the instruction are data, even if
+// the flow of control reaches them. A place where a function starts is the only exception.
 #pragma once
 
 #include "fasttrap/address_set.hpp"
@@ -36,25 +37,29 @@ struct ReachedCode {
     void take(const Glance& seen, TargetAddr here);
     // The same without its bytes: where it leads, and what it reads.
     void take_places(const Glance& seen, TargetAddr here);
-    // Padding from begin on, and what is at the end is known code or not.
+    // Adds the padding in gap to the known code if at_code. Otherwise keeps it for
+    // settle_gaps().
     void end_gap(CodeRange gap, bool at_code);
     void join(ReachedCode&& other);
 
-    // Gaps become known whose end has become so.
+    // Adds each gap that is now followed by known code.
     void settle_gaps();
-    // What is loaded is no code, up to the next start of a function at most.
+    // Removes the bytes that known code reads or writes, up to the next start of a function.
+    // Keeps a place where a function starts.
     void remove_data(AddressSet& instructions, const AddressSet& functions);
     // places: ascending.
     static bool any_in(const std::vector<TargetAddr>& places, CodeRange range);
 };
 
-// Text from an address on: at most one instruction is looked at. Empty where it ends.
+// Returns the text from an address on, enough for one instruction. It is empty where the
+// text ends.
 using TextAt = std::function<std::span<const std::byte>(TargetAddr at)>;
-// Called for each instruction that was not in `instructions`, in which others had hidden it.
+// Called for each instruction that was not yet in `instructions`, for example because a
+// wrong decoding hid it.
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;
 
-// Takes everything that the flow of control reaches from members of code.entered in range,
-// as far as it stays in the set. Instructions that overlap it are removed.
+// Follows the flow of control from the members of code.entered in range, and adds all that
+// it reaches inside the range to the known code. Removes overlapping instructions.
 void follow(const Arch& arch, CodeRange range, const TextAt& text, ReachedCode& code,
             AddressSet& instructions, const FoundInstruction& found);
 

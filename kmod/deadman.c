@@ -2,13 +2,15 @@
 /*
  * The deadman: no consumer may keep a CPU in probes.
  *
- * A firing has a budget (dif/work.c), but a hot probe can fire again at once. So the long firings
- * of each CPU are added up: those that took more than DT_LONG_NS. Four fifths of all time are
- * subtracted. The rest grows only while long firings take more than that, and after 10 seconds of nothing else
- * (parameter `deadman`) it is a fifth of them. The consumer of the last firing is then killed: none
- * of its probes runs any more, and its dtrace ends with "Abort due to systemic unresponsiveness".
+ * A firing has a budget (dif/work.c), but a hot probe can fire again at once. Each CPU therefore
+ * adds up its long firings, which are those of at least DT_LONG_NS, and subtracts four fifths of
+ * all time that passes. The sum grows only while long firings take more than four fifths of the
+ * time. If they take all of it for 10 seconds (parameter `deadman`), the sum is 2 seconds, and the
+ * consumer of the last firing is killed: none of its probes runs any more, and its dtrace ends with
+ * "Abort due to systemic unresponsiveness".
  *
- * A pause of the machine counts in firings that used up their budget, which no pause alone can do.
+ * A pause of the machine counts only in a firing that used up its budget. A pause alone cannot use
+ * it up.
  *
  * Short firings are not measured. They leave the CPU its interrupts in between, and a program like
  * fbt::: { @ = count(); } may spend most of the time in them and still be useful. If they leave no time
@@ -24,7 +26,7 @@
 
 static unsigned int dt_deadman_s = 10;
 module_param_named(deadman, dt_deadman_s, uint, 0644);
-MODULE_PARM_DESC(deadman, "seconds that long firings may keep a CPU (10); 0: for ever");
+MODULE_PARM_DESC(deadman, "seconds that long firings may keep a CPU (default 10); 0 sets no limit");
 
 struct dt_long_firings {
 	u64 ended_ns; /* when the last one ended */

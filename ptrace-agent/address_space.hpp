@@ -69,7 +69,7 @@ public:
     std::vector<Firing> firings;
     Purpose purpose = fires;
     bool written = false;              // the breakpoint stands in the text
-    bool may_be_breakpoint = false;    // requested: it needs no jump (Site::breakpoint)
+    bool may_be_breakpoint = false;    // Site::breakpoint: if no jump is possible
     std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
     TargetAddr first, end, beyond;     // how far its surroundings may be moved
     TargetAddr loop_end; // PatchSite::loop_end

@@ -97,7 +97,7 @@ constexpr std::size_t operands_per_part = 2;
 // clang-format off
 #define DT_NEVER_PROBED(X)                                                             \
     X(no,            "")                                                               \
-    X(restartable,   "a stop would begin a restartable sequence anew, for ever")       \
+    X(restartable,   "each stop would begin the restartable sequence again, forever")  \
     X(no_known_code, "nothing that is known to be code leads there; it may be data")
 // clang-format on
 enum class NeverProbed : std::uint8_t {
@@ -105,7 +105,7 @@ enum class NeverProbed : std::uint8_t {
     DT_NEVER_PROBED(X)
 #undef X
 };
-// Empty for a value that is none, or that has no reason.
+// Returns the reason, or an empty text for `no` and for a value that is not in the table.
 std::string_view text_of(NeverProbed never);
 
 // One place where a probe fires. Several probes may name one address; they share a

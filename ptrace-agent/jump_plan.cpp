@@ -309,7 +309,8 @@ static bool has_area_near(const AddressSpace& space, TargetAddr at)
         });
 }
 
-// A window for each of them, or none.
+// Takes room for the trampoline of each window. Sites of a window that finds none are
+// refused.
 static void take_room(AddressSpace& space, Room& room,
                       const std::vector<Tracepoint*>& wanted,
                       std::vector<Window> windows, Meanwhile& meanwhile,
@@ -340,8 +341,8 @@ static void take_room(AddressSpace& space, Room& room,
     std::move(windows.begin(), windows.end(), std::back_inserter(result.windows));
 }
 
-// A site whose short window found no room, within what the windows leave that found some.
-// Every other site is taken for a breakpoint.
+// Returns a site whose short window found no room, limited to the bytes that the windows
+// with room leave free. All other sites are treated as breakpoints.
 static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
                              const JumpPlan& plan)
 {
@@ -371,8 +372,8 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
     return site;
 }
 
-// Takes the short windows out that found no room, and notes their ways as ones to avoid.
-// The sites that they had.
+// Removes the short windows that found no room, and marks their ways as ones to avoid.
+// Returns the sites that these windows had.
 static std::vector<PatchSite> drop_roomless(std::vector<PatchSite>& sites,
                                             JumpPlan& plan)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Sessions in the kernel: one probe or one value that only the module has, or the wish for
 // it (-x mechanism=uprobe), and all of the session fires there, BEGIN, END and the clock's
-// probes among it. The clock's probes alone make it one as well, if there are none in
-// processes.
+// probes included. The clock's probes (profile, tick) put a session there as well, if the
+// module is loaded and the program has no probes in processes. If it has some, profile does
+// so only without targets of -c and -p.
 //
 // The arena is the module's then; what is drained from it, and how, is the same. A process
 // could not write to the kernel's arena, and must not: probes in processes are uprobes
@@ -80,13 +81,13 @@ int dtrace_hdl::choose_host()
             }
     }
     in_processes |= awaits_statics();
-    // Only the kernel sees what runs on a CPU, with -c and -p as without them. But the clock's
-    // probes do not make uprobes of those in processes, which cost many times as much.
+    // Only the kernel sees all that runs on a CPU, with or without -c and -p. But a clock probe
+    // alone must not turn probes in processes into uprobes, which cost many times as much.
     const bool of_clock = in_processes ? profiles && !has_own_targets() : profiles || ticks;
     in_kernel = of_kernel || wanted || (of_clock && kernel);
     if (kernel && !in_kernel && profiles)
-        complain("profile-n samples the traced processes alone: their probes are planted "
-                 "without the kernel; -x mechanism=uprobe samples every CPU");
+        complain("profile-n samples only the traced processes, because this program does not "
+                 "run in the kernel module; -x mechanism=uprobe samples every CPU");
     if (!in_kernel)
         return 0;
     if (kernel)

@@ -81,8 +81,9 @@ static std::vector<std::uint32_t> named_probes(const dtrace_hdl& session)
             auto n = std::count_if(specs.begin(), specs.end(), is_named);
             if (n == 0)
                 continue;
-            // An alias may be what was written. Where a clause has wildcards as well, only
-            // the name that is shown tells which description it was.
+            // A description may name an alias of the function. If no description of the clause
+            // has a wildcard, all of its probes count. Otherwise a probe counts only if a
+            // description gives its id or the function's name as dtrace shows it.
             bool all = n == std::ssize(specs);
             for (std::uint32_t id : each.prog->matched[k]) {
                 auto fits = [&](const dt::ProbeSpec& spec) {

@@ -141,7 +141,7 @@ struct Ident {
     std::uint64_t agg_arg = 0;
     // Inline
     NodePtr inline_expr;
-    bool needs_kernel = false; // an inline: its expression does, which may be folded
+    bool needs_kernel = false; // of an inline: its expression does, even if folded
     std::vector<std::string> inline_parameters;
 };
 

@@ -53,7 +53,7 @@ private:
 
     // What is known of the clause being checked.
     Clause* clause_ = nullptr;
-    bool needs_kernel_ = false; // the declaration that is being checked names such a thing
+    bool needs_kernel_ = false; // the declaration being checked uses the kernel
     std::vector<ProbeMatch> matches_;
     struct Rules {
         bool commit = false, speculate = false, data = false;

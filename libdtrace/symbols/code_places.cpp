@@ -149,7 +149,7 @@ private:
         for (const Function& function : image_.functions().all())
             if (function.n_bytes != 0)
                 out_.sized.push_back({function.addr, function.n_bytes});
-        // The longer one of two that start together counts.
+        // If two ranges start at the same address, the longer one comes first.
         std::sort(out_.sized.begin(), out_.sized.end(),
                   [](const AddressRange& a, const AddressRange& b) {
                       return a.addr != b.addr ? a.addr < b.addr : a.n_bytes > b.n_bytes;

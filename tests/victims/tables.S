@@ -79,7 +79,7 @@ sum_\name:
 	finish prologue
 
 	/*
-	 * As -Os code: nothing is aligned. A function that is one ret, before one whose first
+	 * The code is laid out as -Os does it: nothing is aligned. A function that is one ret, before one whose first
 	 * block is shorter than a jump.
 	 */
 	.globl empty_hook, count_down, leave_early, left
@@ -104,7 +104,7 @@ count_down:
 	.cfi_endproc
 	.size count_down, . - count_down
 
-	/* jrcxz takes no jump in its place when it is a return. */
+	/* A return site at jrcxz cannot be replaced by a jump. */
 leave_early:
 	.cfi_startproc
 	mov %rdi, %rcx

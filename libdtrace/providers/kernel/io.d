@@ -39,7 +39,7 @@ typedef struct devinfo {
 	string dev_pathname;
 } devinfo_t;
 
-/* Operations that are odd write. A bio without a device stands for a wait of an unknown buffer. */
+/* Odd operations are writes. A bio without a device represents a wait for an unknown buffer. */
 translator bufinfo_t < struct bio *b > {
 	b_flags = b->bi_bdev == NULL ? 0 : (b->bi_opf & 1 ? B_WRITE : B_READ) | (b->bi_status ? B_ERROR : 0) |
 	    (b->bi_opf & 1 << __REQ_SYNC ? 0 : B_ASYNC);

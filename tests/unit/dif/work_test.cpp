@@ -32,7 +32,7 @@ TEST(Work, AFiringEndsWhenItsBudgetIsUsedUpAndThatIsCounted)
 {
     Session s;
     load_clauses(s, 200);
-    s.host.step = 5 * ms; // of each look at the clock, and each clause takes one
+    s.host.step = 5 * ms; // per reading of the clock; each clause reads it once
     s.host.host.budget_ns = 300 * ms;
     s.fire("n");
     const auto n = s.records().size();
