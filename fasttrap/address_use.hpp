@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a function does with an address of its own text that it takes (lea): it jumps there, so
+// Finds out how a function uses an address of its own text that it takes (lea): it jumps there, so
 // code is there, or it reads from there, so data is there.
 //
 // The known instructions of the function are read in the order of their addresses. An address

@@ -126,7 +126,7 @@ public:
     std::span<const CodeRange> doubtful() const { return doubtful_; }
 
 private:
-    // What the tables of a function lead to.
+    // The places that the tables of a function lead to.
     struct Tables {
         std::vector<TargetAddr> targets;
         bool explained = false; // one has an entry inside the function

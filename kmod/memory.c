@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What consumers may take of the kernel's memory, and the data that they pass in.
+ * Limits the kernel's memory that consumers take, and copies the data that they pass in.
  *
  * Memory that lives as long as a consumer is counted twice: in the control group of the process that
  * requests it (GFP_KERNEL_ACCOUNT), and here, because by default a control group has no limit. All

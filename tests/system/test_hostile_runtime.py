@@ -64,7 +64,7 @@ def a_process_that_rewrites_descriptor_numbers_in_a_target_gets_none_of_its_own_
         released(target.pid)
         equal(descriptors(target.pid), before, "the target's descriptors")
 
-# What a set-uid dtrace takes from its user
+# A set-uid dtrace takes little from its user
 
 EVIL = """#!/usr/bin/env python3
 import os, sys

@@ -253,14 +253,20 @@ TEST(Counters, OfALinearDistributionCarryItsParameters)
     EXPECT_EQ(entries[0].value, (std::vector<std::uint64_t>{arg, 0, 4, 0, 0, 0, 0, 0}));
 }
 
-TEST(Counters, ThatFitNoBufferComeByTheNextCalls)
+// Loads three clauses with one count() by arg0 each. Returns the error, or an empty text.
+static std::string load_three_counts(Session& s)
 {
-    Session s;
     DofBuilder dof;
     for (int i = 0; i < 3; i++)
         dof.clause("p:m:f:n").aggregate(DTRACEAGG_count, 1 + i, 0,
                                         builtin(DIF_VAR_arg0));
-    ASSERT_EQ(s.load(dof), "");
+    return s.load(dof);
+}
+
+TEST(Counters, ThatFitNoBufferComeByTheNextCalls)
+{
+    Session s;
+    ASSERT_EQ(load_three_counts(s), "");
     for (unsigned i = 0; i < 3; i++)
         words(s, 0, action(s, i))[0] = i + 1;
     std::vector<char> copy(2 * (sizeof(dt_aggent) + 8) + 4);
@@ -278,11 +284,7 @@ TEST(Counters, ThatFitNoBufferComeByTheNextCalls)
 TEST(Counters, ThatGrowWhileTheyAreDrainedAreEachReadOnce)
 {
     Session s;
-    DofBuilder dof;
-    for (int i = 0; i < 3; i++)
-        dof.clause("p:m:f:n").aggregate(DTRACEAGG_count, 1 + i, 0,
-                                        builtin(DIF_VAR_arg0));
-    ASSERT_EQ(s.load(dof), "");
+    ASSERT_EQ(load_three_counts(s), "");
     std::vector<char> copy(sizeof(dt_aggent) + 8);
     unsigned n_calls = 0;
     for (dt_u64 from = 0; from != DT_COUNTERS_DONE && n_calls < 10; n_calls++) {
