@@ -4,7 +4,7 @@ A test is a function whose name is a sentence; main() runs all of a file's tests
 order and adds a line for each to --results. A test that lacks a program raises Skip
 with what is missing.
 """
-import argparse, contextlib, inspect, os, pathlib, shutil, signal, subprocess, sys, tempfile, time, traceback
+import argparse, contextlib, inspect, os, pathlib, re, shutil, signal, subprocess, sys, tempfile, time, traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -78,6 +78,15 @@ def wait_until(true, seconds=20, what="condition"):
         if time.monotonic() > end:
             raise AssertionError(f"{what} did not come true in {seconds} s")
         time.sleep(0.02)
+
+def so_far(aggregation="@"):
+    """A clause that prints an aggregation without keys as it grows, for fired()."""
+    return f' tick-20ms {{ printa("so far %@d\\n", {aggregation}); }}'
+
+def fired(read, n=1):
+    """Waits until a program with so_far() has counted n firings; read() returns the next part of its output."""
+    wait_until(lambda: any(int(count) >= n for count in re.findall(r"\bso far (\d+)$", read(), re.M)),
+               seconds=60, what=f"{n} firings")
 
 def is_alive(pid):
     """Lives and is no zombie."""

@@ -11,9 +11,8 @@ def ended_by(t, *signals):
     """Traces a target, sends signals to dtrace, and returns status and output."""
     with Target(t) as target:
         dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
-                         'END { printf("END ran\\n"); }', "-p", str(target.pid))
-        tracing(dtrace, target.pid)
-        time.sleep(0.3) # until the target has called it
+                         'END { printf("END ran\\n"); printa(@); }' + so_far(), "-p", str(target.pid))
+        fired(dtrace.stdout.readline)
         for signum in signals:
             dtrace.send_signal(signum)
         began = time.monotonic()
@@ -84,19 +83,19 @@ def an_interrupt_that_comes_twice_at_once_is_one(t):
 
 def an_interrupt_without_a_target_runs_END(t):
     dtrace = t.start("-qn", 'BEGIN { printf("up\\n"); } END { printf("down\\n"); }')
-    time.sleep(0.5)
+    equal(dtrace.stdout.readline(), "up\n")
     dtrace.send_signal(signal.SIGINT)
     out, errors = dtrace.communicate(timeout=10)
-    equal((dtrace.returncode, out), (0, "up\ndown\n\n"), errors)
+    equal((dtrace.returncode, out), (0, "down\n\n"), errors)
 
 def an_interrupt_from_the_terminal_ends_command_and_trace(t):
     """The terminal sends it to the whole group: the command dies of it, and its counts
     are printed."""
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
-                     'END { printf("END ran\\n"); }', "-c", t.victim("waiter") + " 2",
+                     'END { printf("END ran\\n"); }' + so_far(), "-c", t.victim("waiter") + " 2",
                      stdin=subprocess.PIPE, start_new_session=True)
     pid = int(dtrace.stdout.readline().split()[1])
-    time.sleep(0.3)
+    fired(dtrace.stdout.readline)
     os.killpg(dtrace.pid, signal.SIGINT)
     out, errors = dtrace.communicate(timeout=20)
     equal(dtrace.returncode, 0, errors)
@@ -104,9 +103,9 @@ def an_interrupt_from_the_terminal_ends_command_and_trace(t):
     wait_until(lambda: not is_alive(pid), what="the command's end")
 
 def an_ignored_signal_stays_ignored(t):
-    dtrace = subprocess.Popen([t.dtrace, "-qn", "tick-1s { exit(6); }"],
-                              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    time.sleep(0.3)
+    dtrace = t.start("-qn", 'BEGIN { printf("up\\n"); } tick-1s { exit(6); }',
+                     preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    equal(dtrace.stdout.readline(), "up\n")
     dtrace.send_signal(signal.SIGHUP)
     equal(dtrace.wait(timeout=10), 6, "status")
 

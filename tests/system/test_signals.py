@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Signals, exceptions, jumps, the ends of targets and agents, while probed."""
-import os, pathlib, re, signal, time
+import os, pathlib, re, signal
 
 from harness import *
 from traced import *
@@ -97,9 +97,8 @@ def stop_and_continue_signals_work_while_probed(t):
 def a_killed_target_is_reported_with_its_signal(t):
     target = victim(t, "waiter", "4")
     ready(target)
-    dtrace = t.start("-n", "pid$target:a.out:work:entry { @ = count(); }", "-p", str(target.pid))
-    wait_until(lambda: tracer_of(target.pid) != 0, what="tracing")
-    time.sleep(0.5)
+    dtrace = t.start("-n", "pid$target:a.out:work:entry { @ = count(); }" + so_far(), "-p", str(target.pid))
+    fired(dtrace.stdout.readline)
     target.kill()
     target.wait()
     _, errors = dtrace.communicate(timeout=20)
@@ -124,9 +123,8 @@ def dtrace_ends_when_its_agent_is_killed(t):
     target = victim(t, "waiter", "2")
     ready(target)
     dtrace = t.start("-qn", "pid$target:a.out:work:entry { @ = count(); } "
-                     'END { printa("%@d calls\\n", @); }', "-p", str(target.pid))
-    wait_until(lambda: "/waiter+" in str(text_differs(target.pid)), what="tracing")
-    time.sleep(0.3)
+                     'END { printa("%@d calls\\n", @); }' + so_far(), "-p", str(target.pid))
+    fired(dtrace.stdout.readline)
     os.kill(tracer_of(target.pid), signal.SIGKILL)
     # Its breakpoints stay without their keeper, so the target may not have lived on.
     with held(target), held(dtrace):

@@ -41,9 +41,9 @@ def a_running_target_with_threads_is_traced_and_let_go(t):
     ready(target)
     traced = Traced(t, "pid$target:a.out:work:entry { @e = count(); } "
                     "pid$target:a.out:work:return { @r = count(); } "
-                    'END { printa("entries %@d\\n", @e); printa("returns %@d\\n", @r); }',
+                    'END { printa("entries %@d\\n", @e); printa("returns %@d\\n", @r); }' + so_far("@e"),
                     target.pid)
-    time.sleep(1)
+    fired(traced.began.read_text, 1000)
     out = traced.finish(signal.SIGINT)
     entries = int(re.search(r"entries (\d+)", out).group(1))
     returns = int(re.search(r"returns (\d+)", out).group(1))
@@ -59,8 +59,8 @@ def several_targets_are_traced_at_once(t):
         ready(target)
     program = " ".join(f"pid{target.pid}:a.out:work:entry {{ @[pid] = count(); }}"
                        for target in targets)
-    traced = Traced(t, program, *(target.pid for target in targets))
-    time.sleep(0.5)
+    traced = Traced(t, program + ' tick-20ms { printa("%d fired %@d\\n", @); } END { printa(@); }', *(target.pid for target in targets))
+    wait_until(lambda: all(f"{target.pid} fired" in traced.began.read_text() for target in targets), what="firings")
     counts = table(traced.finish(signal.SIGINT))
     equal(sorted(counts), sorted(str(target.pid) for target in targets), "pids")
     for target in targets:
@@ -84,9 +84,9 @@ def a_command_and_a_process_are_traced_together(t):
     target = victim(t, "waiter", "1")
     ready(target)
     done = t.start("-qn", 'pid$target:a.out:work:entry { @[execname] = count(); } '
-                   f"pid{target.pid}:a.out:work:entry {{ @[execname] = count(); }}",
+                   f"pid{target.pid}:a.out:work:entry {{ @[execname] = count(); @n = count(); }}" + so_far("@n"),
                    "-c", t.victim("spin") + " 500 1", "-p", str(target.pid))
-    time.sleep(1)
+    fired(done.stdout.readline)
     target.communicate(timeout=20)
     out, errors = done.communicate(timeout=20)
     equal(done.returncode, 0, errors)
