@@ -270,6 +270,8 @@ struct dtrace_hdl : dt::Events {
     void report_process(ps_prochandle* process, const std::string& text);
     void report_sites(ps_prochandle* process, const std::vector<dt::Site>& sites,
                       const std::vector<dt::Refusal>& refused, const dt::SiteWords& words);
+    bool is_new_place(const ps_prochandle& process, std::string_view remark,
+                      std::uint32_t id);
     void report_loops(ps_prochandle* process, const std::vector<dt::Site>& sites,
                       const std::vector<std::uint32_t>& looping);
 
@@ -282,6 +284,7 @@ struct dtrace_hdl : dt::Events {
     dt::KernelTypes kernel_types{processes.kernel()};
     dt::KernelLibraries kernel_libraries;
     dt::NewProcesses new_processes; // looked for when descriptions mean everybody's
+    std::set<std::string> remarks; // on places of functions, which is_new_place() reported
     std::set<pid_t> told_untraced; // of whom it was said that they are not traced
     // The users of processes that descriptions found only by their probes.
     std::optional<std::uint64_t> other_user; // the one besides dtrace's own

@@ -149,6 +149,24 @@ static std::vector<dt::SeenText> seen_text(const ps_prochandle& process)
 }
 
 // Once for each probe: a library may come and go all the time.
+// Returns whether a remark on the places of a probe is to be reported for this process. A
+// process that the user has not named, or that executed another program, repeats no remark
+// on a function of the same name in the same module: a shell loop would print it for each
+// process that it starts.
+bool dtrace_hdl::is_new_place(const ps_prochandle& process, std::string_view remark,
+                              std::uint32_t id)
+{
+    constexpr std::size_t max_remarks = 10'000; // module names are the targets' choice
+    const bool repeats = process.implied || process.execed;
+    if (remarks.size() >= max_remarks)
+        return !repeats;
+    const dt::ProbeInfo& probe = registry.at(id);
+    std::string key(remark);
+    for (std::string_view part : {probe.module, probe.function, probe.name})
+        key.append(part).append(1, ':');
+    return remarks.insert(std::move(key)).second || !repeats;
+}
+
 void dtrace_hdl::report_sites(ps_prochandle* process,
                               const std::vector<dt::Site>& sites,
                               const std::vector<dt::Refusal>& refused,
@@ -162,6 +180,8 @@ void dtrace_hdl::report_sites(ps_prochandle* process,
             process->told.count(sites[refusal.site].probe) != 0)
             continue;
         told.push_back(sites[refusal.site].probe);
+        if (!is_new_place(*process, words.before, sites[refusal.site].probe))
+            continue;
         if (++n > max_told)
             continue;
         const dt::ProbeInfo& probe = registry.at(sites[refusal.site].probe);
@@ -246,7 +266,7 @@ void dtrace_hdl::report_loops(ps_prochandle* process, const std::vector<dt::Site
     std::size_t n = 0;
     for (std::uint32_t i : looping) {
         if (i < sites.size() && process->told.insert(sites[i].probe).second &&
-            ++n <= max_named)
+            is_new_place(*process, "loops ", sites[i].probe) && ++n <= max_named)
             names.append(n == 1 ? "" : ", ")
                 .append(registry.at(sites[i].probe).function);
     }

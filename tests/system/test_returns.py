@@ -102,6 +102,16 @@ def a_turn_of_a_loop_that_begins_a_function_is_no_entry(t):
     contains(done.stderr, "entry probes that also fire when a loop goes back to the function's first instruction: "
                           "turns_with_a_call\n")
 
+def a_remark_on_a_function_is_made_once_for_all_programs_of_a_shell(t):
+    """It was printed for each process that the shell started."""
+    program = loop_heads(t)
+    done = good(t.run("-qZ", "-x", "follow=exec", "-n", 'pid$target:loop_heads:turns_with_a_call:entry { @ = count(); } '
+                      'END { printa("entries %@d\\n", @); }',
+                      "-c", f"/bin/sh -c '{program} 10 7; {program} 10 7; {program} 10 7; true'"))
+    equal(done.stdout.count("turns 140\n"), 3)
+    contains(done.stdout, "entries 210\n")
+    equal(done.stderr.count("first instruction: turns_with_a_call\n"), 1, done.stderr)
+
 def the_probe_of_the_first_instruction_fires_at_each_turn(t):
     """The entry probe beside it then does so as well."""
     program = loop_heads(t)
