@@ -7,6 +7,7 @@
 #include "kmod/consumer.h"
 
 #include "kmod/compat.h"
+#include "kmod/stable.h"
 #include "kmod/symbols.h"
 #include "kmod/unwind.h"
 
@@ -201,6 +202,7 @@ static int __init dt_begin(void)
 
 	if (error)
 		return error;
+	dt_stable_io_begin();
 	error = dt_tracepoints_begin();
 	if (error)
 		goto without_tracepoints;

@@ -60,8 +60,10 @@
 #define DTK_STABLE_IO(X) \
 	X("io", "done",             TRACEPOINT, "block_bio_complete", io_done) \
 	X("io", "start",            TRACEPOINT, "block_bio_queue",    io_start) \
+	X("io", "wait-done",        RETURNS,    "blk_io_schedule",    io_wait_direct) \
 	X("io", "wait-done",        RETURNS,    "io_schedule",        io_wait_unknown) \
 	X("io", "wait-done",        RETURNS,    "submit_bio_wait",    io_wait_done) \
+	X("io", "wait-start",       FUNCTION,   "blk_io_schedule",    io_wait_direct) \
 	X("io", "wait-start",       FUNCTION,   "io_schedule",        io_wait_unknown) \
 	X("io", "wait-start",       FUNCTION,   "submit_bio_wait",    io_start)
 
@@ -338,6 +340,9 @@ struct dt_place_of_stable {
 	const struct dt_stable *row;
 	u32 probe;
 };
+
+/* Looks for what the rows of io need. May wait. */
+void dt_stable_io_begin(void);
 
 /* Declares a dt_choose; each row has one. */
 #define X(provider, probe, how, source, choose) dt_choose dt_choose_##choose;

@@ -6,11 +6,17 @@
  * Of one that is done its iterator has walked to the end. The buffer is shown as it was, then:
  * a copy of the bio behind the arguments, its iterator put back by what its vectors say.
  *
- * io_schedule() is called to wait for a page, a buffer or a request, and does not get it: the
- * buffer of such a wait is a bio without a device. submit_bio_wait() does not call
- * io_schedule() but io_schedule_timeout(), so no wait fires twice.
+ * A thread waits in one of three functions, and each wait fires once:
+ *   submit_bio_wait()   for a bio that it is given
+ *   io_schedule()       for a page, a buffer or a request that it is not given: the probe shows
+ *                       a bio without a device
+ *   blk_io_schedule()   for direct input and output, also without a bio. It calls
+ *                       io_schedule() if hung tasks are not looked for, and that fires; otherwise
+ *                       io_schedule_timeout(), which submit_bio_wait() calls too
  */
 #include "kmod/stable.h"
+
+#include "kmod/symbols.h"
 
 #include <linux/bio.h>
 #include <linux/bvec.h>
@@ -53,6 +59,15 @@ static int dt_bio_done(const struct bio *bio, u64 *out)
 	return DT_BIO_ARGS;
 }
 
+/* Null if the kernel does not look for hung tasks. */
+static const unsigned long *dt_hung_task_timeout_s;
+
+void dt_stable_io_begin(void)
+{
+	dt_hung_task_timeout_s =
+	    (void *)dt_kernel_symbol("sysctl_hung_task_timeout_secs");
+}
+
 /* block_bio_queue(bio), submit_bio_wait(bio) */
 int dt_choose_io_start(const u64 *in, u64 *out)
 {
@@ -75,4 +90,12 @@ int dt_choose_io_wait_unknown(const u64 *in, u64 *out)
 {
 	memset(&out[DT_BIO_ARGS], 0, sizeof(struct bio));
 	return dt_bio((u64)&out[DT_BIO_ARGS], out);
+}
+
+/* blk_io_schedule() */
+int dt_choose_io_wait_direct(const u64 *in, u64 *out)
+{
+	if (!dt_hung_task_timeout_s || !READ_ONCE(*dt_hung_task_timeout_s))
+		return -1;
+	return dt_choose_io_wait_unknown(in, out);
 }

@@ -107,6 +107,26 @@ def a_thread_that_waits_for_a_page_waits_for_io(output):
     equal([row[:4] for row in rows(output) if row[0] == "<none>"], [("<none>", "<none>", "0", "0")])
 
 @script("""
+insmod loop.ko
+dd if=/dev/zero of=/tmp/image bs=65536 count=256 2>/dev/null
+losetup /dev/loop0 /tmp/image
+# A read of more than a bio can hold waits in blk_io_schedule(); seconds: of the search for hung tasks.
+for seconds in 120 0; do
+    echo $seconds >/proc/sys/kernel/hung_task_timeout_secs
+    dtrace -qn 'io:::wait-start /execname == "direct"/ { self->since = timestamp; @["'$seconds'", probename] = count(); }
+        io:::wait-done /self->since/ { @["'$seconds'", probename] = count(); self->since = 0; }
+        fbt::blk_io_schedule:entry /execname == "direct"/ { @["'$seconds'", "waits"] = count(); }' \\
+        -c './direct /dev/loop0 16777216'
+done
+losetup -d /dev/loop0; rm /tmp/image; rmmod loop
+""")
+def direct_input_waits_for_io_once(output):
+    n = {row[:2]: int(row[2]) for row in rows(output) if len(row) == 3}
+    for seconds in ("120", "0"):
+        waits = n.get((seconds, "waits"), 0)
+        equal((n.get((seconds, "wait-start"), 0), n.get((seconds, "wait-done"), 0), waits > 0), (waits, waits, True), seconds)
+
+@script("""
 dtrace -qn 'sched:::on-cpu { @["on-cpu", curlwpsinfo->pr_state == SONPROC ? "O" : "?"] = count(); }
     sched:::enqueue { @["queue", args[2]->cpu_id < 2 && args[2]->cpu_lgrp == 0 ? "here" : "?"] = count(); }
     sched:::wakeup /args[1]->pr_fname == "sleep"/ { @[args[0]->pr_clname, lltostr(args[0]->pr_pri)] = count(); }
@@ -312,6 +332,6 @@ def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":
-    main(in_machines(globals(), files=["victims/datagrams"],
+    main(in_machines(globals(), files=["victims/datagrams", "victims/direct"],
                      modules=["drivers/block/brd.ko", "drivers/block/loop.ko", "fs/ext4/ext4.ko", "fs/jbd2/jbd2.ko", "fs/mbcache.ko", "lib/crc16.ko",
                               "crypto/crc32c_generic.ko"]))
