@@ -93,8 +93,11 @@ void Agent::hear_bells(const std::shared_ptr<AddressSpace>& space)
     // Threads that send upcalls all the time must not block the agent.
     for (int i = 0; i < max_rings; ++i) {
         auto ring = space->runtime.bells.next();
-        if (!ring)
+        if (!ring) {
+            if (space->runtime.bells.tampered())
+                give_up(*space, "another process changed one of its descriptors");
             return;
+        }
         answer_ring(space, *ring);
     }
     Mailbox::ring_in_ms(1);

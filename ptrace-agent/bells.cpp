@@ -3,8 +3,10 @@
 
 #include "ptrace-agent/mailbox.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -29,6 +31,7 @@ Result<Ok> Bells::hang(Fd userfault, TargetAddr at)
 {
     fd_ = std::move(userfault);
     at_ = at;
+    tampered_ = false;
     uffdio_api api{};
     api.api = UFFD_API;
     api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | UFFD_FEATURE_THREAD_ID |
@@ -55,11 +58,41 @@ bool Bells::protect(std::uint32_t bell, bool on)
     return ioctl(fd_.get(), UFFDIO_WRITEPROTECT, &page) == 0;
 }
 
+void Bells::give_up()
+{
+    tampered_ = true;
+    protect(0, false);
+    protect(1, false);
+}
+
+// Reads without waiting. poll(2) reports an error if reads would block, but another
+// holder of the descriptor can change that, or take the message, before the read. Only
+// a blocking read can be interrupted.
+bool Bells::read_message(uffd_msg& message)
+{
+    constexpr int longest_read_ms = 50;
+    pollfd ready{fd_.get(), POLLIN, 0};
+    if (!fd_ || tampered_ || poll(&ready, 1, 0) <= 0)
+        return false;
+    ssize_t n = -1;
+    const bool blocks = (ready.revents & POLLIN) == 0;
+    if (!blocks) {
+        Mailbox::interrupt_every_ms(longest_read_ms);
+        errno = 0;
+        n = read(fd_.get(), &message, sizeof message);
+        const int error = errno;
+        Mailbox::interrupt_every_ms(0);
+        errno = error;
+    }
+    if (blocks || (n < 0 && errno == EINTR))
+        give_up();
+    return n == static_cast<ssize_t>(sizeof message);
+}
+
 std::optional<Ring> Bells::next()
 {
     uffd_msg message{};
-    while (fd_ && read(fd_.get(), &message, sizeof message) ==
-                      static_cast<ssize_t>(sizeof message)) {
+    while (read_message(message)) {
         std::uint64_t offset = message.arg.pagefault.address - at_.value;
         if (message.event != UFFD_EVENT_PAGEFAULT ||
             offset >= n_pages * DT_RT_BELL_BYTES)

@@ -79,16 +79,30 @@ void Mailbox::ring_in_ms(int ms)
     ring_again(ms);
 }
 
+// Only the thread that waits for signals takes the timer's (no_signals.hpp).
+static std::optional<timer_t> make_timer()
+{
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGALRM;
+    timer_t made;
+    return timer_create(CLOCK_MONOTONIC, &event, &made) == 0 ? std::optional(made)
+                                                             : std::nullopt;
+}
+
+void Mailbox::interrupt_every_ms(int ms)
+{
+    static const std::optional<timer_t> timer = make_timer();
+    if (!timer)
+        return;
+    itimerspec every{};
+    every.it_value.tv_nsec = every.it_interval.tv_nsec = ms * 1000000L;
+    timer_settime(*timer, 0, &every, nullptr);
+}
+
 void Mailbox::ring_at(std::uint64_t when_ns)
 {
-    static const std::optional<timer_t> timer = [] {
-        sigevent event{};
-        event.sigev_notify = SIGEV_SIGNAL;
-        event.sigev_signo = SIGALRM;
-        timer_t made;
-        return timer_create(CLOCK_MONOTONIC, &event, &made) == 0 ? std::optional(made)
-                                                                 : std::nullopt;
-    }();
+    static const std::optional<timer_t> timer = make_timer();
     if (!timer)
         return;
     itimerspec at{};

@@ -43,6 +43,10 @@ public:
     // Rings once at this monotonic time, ns; 0: not at all.
     static void ring_at(std::uint64_t when_ns);
 
+    // Interrupts the calling thread's blocking system calls every so many milliseconds;
+    // 0: no longer.
+    static void interrupt_every_ms(int ms);
+
     // Rings whenever there is something to read from this descriptor, until it is closed.
     static void ring_for(int fd);
 

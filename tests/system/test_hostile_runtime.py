@@ -64,6 +64,33 @@ def a_process_that_rewrites_descriptor_numbers_in_a_target_gets_none_of_its_own_
         released(target.pid)
         equal(descriptors(target.pid), before, "the target's descriptors")
 
+# Reads of what the target made must not block
+
+def a_target_that_makes_reads_of_its_descriptors_block_holds_up_no_other_target(t):
+    found = 0
+    for _ in range(20):
+        with held(nobodys(t, "unblocker")) as hostile, held(nobodys(t, "waiter", "1")) as innocent:
+            ready(hostile)
+            ready(innocent)
+            probes = f"pid{hostile.pid}:a.out:work:entry, pid{innocent.pid}:a.out:work:entry"
+            done = t.run("-qn", probes + " { @[pid, ustack(3), fds[0].fi_name] = count(); } "
+                         'tick-10ms { n++; } tick-10ms /n == 100/ { printf("ticked\\n"); exit(0); }',
+                         "-p", str(hostile.pid), "-p", str(innocent.pid), timeout=60)
+            contains(done.stdout, "ticked\n")
+            contains(done.stdout, f" {innocent.pid}\n")
+            for target in (hostile, innocent):
+                released(target.pid)
+            innocent.communicate(timeout=20)
+            equal(innocent.returncode, 0, "the innocent target's exit status")
+            # The hostile target is given up when a read would block.
+            if done.returncode != 0:
+                contains(done.stderr, f"process {hostile.pid} kept dtrace waiting")
+            found += numbers(hostile.communicate("\n", timeout=20)[0])[-1]
+        if found != 0 and not t.long:
+            return
+    if found == 0:
+        raise Skip("the hostile process found no userfaultfd in 20 runs")
+
 # A set-uid dtrace takes little from its user
 
 EVIL = """#!/usr/bin/env python3
