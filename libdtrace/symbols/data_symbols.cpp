@@ -18,7 +18,8 @@ std::optional<std::uint64_t> find_data_symbol(const ElfSections& file,
         for (std::uint64_t at = 0; auto symbol = read_at<Elf64_Sym>(*symbols, at);
              at += sizeof(Elf64_Sym)) {
             if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT ||
-                symbol->st_shndx == SHN_UNDEF || string_at(*names, symbol->st_name) != name)
+                symbol->st_shndx == SHN_UNDEF ||
+                string_at(*names, symbol->st_name, name.size()) != name)
                 continue;
             if (ELF64_ST_BIND(symbol->st_info) != STB_LOCAL)
                 return symbol->st_value;

@@ -15,6 +15,8 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace {
 
+constexpr std::size_t max_section_name_bytes = 4096;
+
 Error libelf_error(std::string_view doing)
 {
     const char* text = elf_errmsg(-1);
@@ -51,12 +53,14 @@ std::vector<std::byte> build_id_of(Bytes notes, std::uint64_t align)
 
 } // namespace
 
-std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset)
+std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset,
+                                          std::size_t max_bytes)
 {
     if (offset >= bytes.size())
         return std::nullopt;
     const char* start = reinterpret_cast<const char*>(bytes.data()) + offset;
-    const void* end = std::memchr(start, 0, bytes.size() - offset);
+    const void* end = std::memchr(
+        start, 0, std::min<std::uint64_t>(bytes.size() - offset, max_bytes + 1));
     if (!end)
         return std::nullopt;
     return std::string_view(
@@ -241,7 +245,8 @@ void ElfSections::read_section_headers()
     if (!names)
         return;
     for (ElfSection& section : sections_)
-        section.name = string_at(*names, section.header.sh_name).value_or("");
+        section.name =
+            string_at(*names, section.header.sh_name, max_section_name_bytes).value_or("");
 }
 
 const ElfSection* ElfSections::find(std::string_view name) const

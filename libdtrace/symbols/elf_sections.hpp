@@ -41,8 +41,12 @@ template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
     return value;
 }
 
-// The NUL-terminated string at an offset; nothing when it does not end in the bytes.
-std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset);
+// Returns the NUL-terminated string at an offset, or nothing if it does not end in the
+// bytes or has more than max_bytes. A table can give the same long string to each of
+// millions of entries, so that a search without a limit takes hours.
+constexpr std::size_t max_string_bytes = std::size_t{1} << 20;
+std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset,
+                                          std::size_t max_bytes = max_string_bytes);
 
 class ElfSections {
 public:

@@ -187,10 +187,18 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
             symbol->st_shndx == SHN_UNDEF || symbol->st_size == 0)
             continue;
         const ElfSegment* text = text_of(segments_, symbol->st_value);
-        auto name = string_at(table.strings, symbol->st_name);
-        if (!text || !name || name->empty() || name->front() == '@')
+        if (!text)
             continue;
-        name_bytes += name->size();
+        // The budget also covers names that are not taken, because they were searched.
+        auto name = string_at(table.strings, symbol->st_name);
+        name_bytes += name ? name->size()
+                           : std::min(table.strings.size() -
+                                          std::min<std::size_t>(symbol->st_name,
+                                                                table.strings.size()),
+                                      max_string_bytes);
+        if (name_bytes <= elf_limits::name_bytes &&
+            (!name || name->empty() || name->front() == '@'))
+            continue;
         if (++taken > elf_limits::functions || name_bytes > elf_limits::name_bytes) {
             notes_.push_back(what + ": too many symbols, the rest is left out");
             return;

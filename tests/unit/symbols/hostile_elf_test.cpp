@@ -116,6 +116,52 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
+// A string that is searched again for each symbol takes the product of both sizes.
+TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
+{
+    constexpr std::size_t n_symbols = 20000, name_bytes = 16 << 20;
+    for (const char first : {'a', '@'}) {
+        auto bytes = read_file(VICTIM);
+        Elf64_Ehdr header;
+        std::memcpy(&header, bytes.data(), sizeof header);
+        const std::size_t names_at = bytes.size();
+        bytes.resize(names_at + name_bytes, std::byte{'a'});
+        bytes[names_at] = std::byte{0};
+        bytes[names_at + 1] = static_cast<std::byte>(first);
+        bytes.back() = std::byte{0};
+        const std::size_t symbols_at = bytes.size();
+        Elf64_Sym symbol{1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, header.e_entry, 16};
+        bytes.resize(symbols_at + n_symbols * sizeof symbol);
+        for (std::size_t i = 1; i < n_symbols; i++)
+            std::memcpy(bytes.data() + symbols_at + i * sizeof symbol, &symbol,
+                        sizeof symbol);
+        auto section_at = [&](std::size_t i) {
+            return bytes.data() + header.e_shoff + i * sizeof(Elf64_Shdr);
+        };
+        auto move = [&](std::size_t i, std::size_t at, std::size_t n_bytes) {
+            Elf64_Shdr section;
+            std::memcpy(&section, section_at(i), sizeof section);
+            section.sh_offset = at;
+            section.sh_size = n_bytes;
+            std::memcpy(section_at(i), &section, sizeof section);
+        };
+        for (std::size_t i = 0; i < header.e_shnum; i++) {
+            Elf64_Shdr section;
+            std::memcpy(&section, section_at(i), sizeof section);
+            if (section.sh_type != SHT_SYMTAB)
+                continue;
+            move(i, symbols_at, n_symbols * sizeof symbol);
+            move(section.sh_link, names_at, name_bytes);
+        }
+        auto start = std::chrono::steady_clock::now();
+        auto image = ElfImage::from_bytes(std::move(bytes), "long names");
+        ASSERT_TRUE(image);
+        (*image)->functions();
+        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+        EXPECT_FALSE((*image)->notes().empty());
+    }
+}
+
 TEST(HostileElf, AFileCutShortAfterItWasOpenedGivesAnError)
 {
     Scratch scratch;
