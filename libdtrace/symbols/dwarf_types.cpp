@@ -11,8 +11,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <gelf.h>
+#include <unistd.h>
 
 namespace dt {
+
+constexpr std::size_t max_units = std::size_t{1} << 19; // large programs have a tenth
 
 // Languages whose functions take their arguments elsewhere than C's do.
 static bool has_own_convention(int language)
@@ -37,11 +40,23 @@ static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
     return size;
 }
 
+// Returns how much debug data is read: an eighth of the machine's memory, because up to
+// three copies of a section exist for a moment.
+static std::uint64_t most_debug_bytes()
+{
+    constexpr std::uint64_t most = std::uint64_t{4} << 30;
+    const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0)
+        return most;
+    return std::min(most, static_cast<std::uint64_t>(pages) *
+                              static_cast<std::uint64_t>(page) / 8);
+}
+
 // Checks the sizes that headers claim, because libdw and zlib allocate that much
-// memory.
+// memory: a section of zeros takes a thousandth of it in the file.
 static Result<Ok> check_debug_bytes(Elf* elf)
 {
-    constexpr std::uint64_t largest = std::uint64_t{4} << 30;
+    const std::uint64_t largest = most_debug_bytes();
     std::uint64_t n_bytes = 0;
     for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
         GElf_Shdr header;
@@ -55,7 +70,64 @@ static Result<Ok> check_debug_bytes(Elf* elf)
         if (header.sh_size <= largest)
             own = std::max(own, gnu_packed_bytes(section));
         if (own > largest || (n_bytes += own) > largest)
-            return Error{Code::limit, "debug data: more than 4 GiB of it"};
+            return Error{Code::limit,
+                         "debug data: more than " + std::to_string(largest >> 20) +
+                             " MiB of it, which is 4 GiB or an eighth of the memory"};
+    }
+    return Ok{};
+}
+
+// Returns the number of units in a section, which begin with their lengths. Stops at
+// max_units.
+static std::size_t count_units(const Elf_Data& data)
+{
+    constexpr std::uint32_t is_64_bit = 0xffffffff;
+    const char* bytes = static_cast<const char*>(data.d_buf);
+    std::size_t n_units = 0;
+    std::uint64_t left = data.d_size;
+    while (left > sizeof(std::uint32_t) && n_units <= max_units) {
+        std::uint32_t short_length = 0;
+        std::uint64_t length = 0, header = sizeof short_length;
+        std::memcpy(&short_length, bytes, sizeof short_length);
+        length = short_length;
+        if (short_length == is_64_bit) {
+            header += sizeof length;
+            if (left < header)
+                break;
+            std::memcpy(&length, bytes + sizeof short_length, sizeof length);
+        }
+        n_units++;
+        if (length > left - header)
+            break;
+        bytes += header + length;
+        left -= header + length;
+    }
+    return n_units;
+}
+
+// Checks the number of units, because libdw allocates a kilobyte for each: a hundred
+// times the size of the smallest one.
+static Result<Ok> check_debug_units(Elf* elf)
+{
+    std::size_t names = 0;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return Ok{};
+    std::size_t n_units = 0;
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS)
+            continue;
+        const char* text = elf_strptr(elf, names, header.sh_name);
+        const std::string_view name = text != nullptr ? text : "";
+        if (!name.starts_with(".debug_info") && !name.starts_with(".debug_types") &&
+            !name.starts_with(".zdebug_info") && !name.starts_with(".zdebug_types"))
+            continue;
+        Elf_Data* data = elf_rawdata(section, nullptr);
+        if (data != nullptr && data->d_buf != nullptr)
+            n_units += count_units(*data);
+        if (n_units > max_units)
+            return Error{Code::limit, "debug data: more than " +
+                                          std::to_string(max_units) + " units"};
     }
     return Ok{};
 }
@@ -72,6 +144,8 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
     if (auto small = check_debug_bytes(state->elf.get()); !small)
         return small.error();
     state->zero_ended = end_debug_sections_with_zero(state->elf.get());
+    if (auto few = check_debug_units(state->elf.get()); !few)
+        return few.error();
     state->dwarf.reset(dwarf_begin_elf(state->elf.get(), DWARF_C_READ, nullptr));
     if (!state->dwarf) {
         int number = dwarf_errno();

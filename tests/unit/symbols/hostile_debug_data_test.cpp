@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <elf.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/mman.h>
@@ -98,6 +99,27 @@ TEST_P(HostileDebugData, SectionsCutShortDoNotCrashTheReader)
                         &size, sizeof size);
             read_types(bytes);
         }
+}
+
+TEST(HostileDebugUnits, AreRefusedIfTheyAreAMillion)
+{
+    constexpr std::size_t n_units = 1 << 20;
+    const unsigned char unit[] = {8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, 1};
+    std::vector<std::byte> info;
+    info.reserve(n_units * sizeof unit);
+    for (std::size_t i = 0; i < n_units; i++)
+        for (unsigned char byte : unit)
+            info.push_back(std::byte{byte});
+    Scratch scratch;
+    const std::string units = scratch.path("units"), file = scratch.path("file.so");
+    write_file(units, info);
+    write_file(file, read_file(SHAPES ".gcc_5.so"));
+    ASSERT_TRUE(objcopy("--update-section .debug_info=" + units + " " + file));
+    Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(fd);
+    auto types = DwarfTypes::open(fd.get());
+    ASSERT_FALSE(types);
+    EXPECT_EQ(types.error().code, Code::limit);
 }
 
 INSTANTIATE_TEST_SUITE_P(Dwarf, HostileDebugData,
