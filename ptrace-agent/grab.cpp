@@ -50,6 +50,34 @@ Result<Ok> refuse_32_bit(pid_t pid, const std::string& name)
     return Ok{};
 }
 
+// Returns whether the kernel marked the program as one that gained rights (AT_SECURE).
+static bool is_marked_secure(pid_t pid)
+{
+    const std::string auxv = read_proc_file(pid, "auxv");
+    for (std::size_t at = 0; at + 2 * sizeof(std::uint64_t) <= auxv.size();
+         at += 2 * sizeof(std::uint64_t)) {
+        std::uint64_t pair[2];
+        std::memcpy(pair, auxv.data() + at, sizeof pair);
+        if (pair[0] == AT_SECURE)
+            return pair[1] != 0;
+    }
+    return false;
+}
+
+// Under a tracer without privileges such a program is marked, but gains nothing.
+Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name)
+{
+    const std::string status = read_proc_file(pid, "status");
+    auto differs = [&status](const char* field) {
+        return status_number(status, field, 0) != status_number(status, field, 1);
+    };
+    if (is_marked_secure(pid) && (geteuid() == 0 || differs("Uid") || differs("Gid")))
+        return Error{Code::permission,
+                     name + " gained rights when it was executed (set-user-ID or the "
+                            "like); to trace it, name its process by -p"};
+    return Ok{};
+}
+
 Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name)
 {
     if (has_shadow_stack(pid))

@@ -15,5 +15,9 @@ namespace dt::agent {
 // begins the sentence.
 Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name);
 Result<Ok> refuse_32_bit(pid_t pid, const std::string& name);
+// Refuses a program that gained rights when it was executed (set-user-ID, set-group-ID,
+// capabilities): the other targets, whose user may have executed it, share memory with
+// it, and could read what it records and change what its probes do.
+Result<Ok> refuse_gained_rights(pid_t pid, const std::string& name);
 
 } // namespace dt::agent

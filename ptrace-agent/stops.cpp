@@ -452,6 +452,10 @@ void Agent::handle_exec(Thread& thread)
     if (auto can_be = refuse_32_bit(process.pid, "what it runs now"); goes_on && !can_be) {
         tell_error(process.pid, can_be.error().text);
         goes_on = false;
+    } else if (auto may_be = refuse_gained_rights(process.pid, "what it runs now");
+               goes_on && !may_be) {
+        tell_error(process.pid, may_be.error().text);
+        goes_on = false;
     }
     const bool leaves = process.followed && !goes_on;
     const bool waits = goes_on && process.started;

@@ -64,6 +64,43 @@ def a_process_that_rewrites_descriptor_numbers_in_a_target_gets_none_of_its_own_
         released(target.pid)
         equal(descriptors(target.pid), before, "the target's descriptors")
 
+# Programs that gain rights do not get the memory of their user's other programs
+
+def a_set_uid_program_that_a_followed_target_executes_has_none_of_the_arena(t):
+    if os.geteuid() != 0:
+        raise Skip("only root may install a set-uid program")
+    need("gcc")
+    user = as_nobody()
+    t.scratch.chmod(0o755)
+    privileged, program = t.scratch / "gains", t.scratch / "executes"
+    source = """#include <stdio.h>
+                #include <string.h>
+                #include <unistd.h>
+                __attribute__((noinline)) int work(int n) { __asm__ volatile(""); return n + 1; }
+                int main(int argc, char **argv) {
+                    char line[512];
+                    int n = 0, mapped = 0;
+                    for (int i = 0; i < 100; i++) n = work(n);
+                    FILE *maps = fopen("/proc/self/maps", "r");
+                    while (maps && fgets(line, sizeof line, maps))
+                        mapped += strstr(line, "memfd:dtrace") != NULL;
+                    printf("user %d mapped %d\\n", (int)geteuid(), mapped);
+                    fflush(stdout);
+                    if (argc > 1) execl(argv[1], argv[1], (char *)0);
+                    return n != 100;
+                }"""
+    subprocess.run(["gcc", "-O1", "-xc", "-", "-o", str(program)], input=source, text=True, check=True)
+    for mode, seen in ((0o4755, 100), (0o755, 200)):
+        shutil.copy(program, privileged)
+        privileged.chmod(mode)
+        done = t.run("-Z", "-x", "follow=exec", "-qn", 'pid$target:a.out:work:entry { @ = count(); } END { printa("work %@d\\n", @); }',
+                     "-c", " ".join([*user, str(program), str(privileged)]), timeout=60)
+        lines = [line for line in done.stdout.splitlines() if line.startswith("user ")]
+        contains(done.stdout, f"work {seen}\n")
+        equal(len(lines), 2, done.stdout)
+        equal(lines[1].startswith("user 0 mapped 0"), seen == 100, lines[1])
+        equal("gained rights" in done.stderr, seen == 100, done.stderr)
+
 # Reads of what the target made must not block
 
 def a_target_that_makes_reads_of_its_descriptors_block_holds_up_no_other_target(t):
