@@ -35,13 +35,18 @@ double ms_since(Clock::time_point start)
 }
 
 struct Sites {
-    std::vector<dt::PatchSite> sites; // the number is the function's index
+    std::vector<dt::PatchSite>
+        sites; // the number is the index of the address's first site
+    std::vector<std::size_t> functions; // of each site
     void add(const dt::ExtentMap& extents, dt::TargetAddr at, std::size_t function)
     {
         dt::Extent extent = extents.extent(at);
-        sites.push_back({at, extent.first, extent.end,
-                         static_cast<std::uint32_t>(function),
-                         extents.extent(extent.end).end});
+        bool repeated = !sites.empty() && sites.back().at == at;
+        auto number =
+            repeated ? sites.back().site : static_cast<std::uint32_t>(sites.size());
+        sites.push_back(
+            {at, extent.first, extent.end, number, extents.extent(extent.end).end});
+        functions.push_back(function);
     }
 };
 
@@ -64,7 +69,7 @@ public:
         for (int i = 0; i < n_runs; i++) {
             auto start = Clock::now();
             extents_ = dt::map_extents(*image_);
-            entries_.sites.clear();
+            entries_ = {};
             if (extents_ == nullptr) {
                 std::printf("%s: no text that can be mapped\n", path.c_str());
                 return;
@@ -86,8 +91,22 @@ public:
         dt::WindowPlan entries = plan(entries_.sites);
         double plan_ms = ms_since(start);
         dt::WindowPlan returns = plan(returns_.sites);
+        for (std::size_t k = 0; k < functions_.size(); k++)
+            return_places_.push_back({dt::TargetAddr{functions_[k]->addr}, k});
+        std::sort(return_places_.begin(), return_places_.end());
+        Sites all;
+        for (const auto& [at, k] : return_places_)
+            all.add(*extents_, at, k);
+        dt::WindowPlan together = plan(all.sites);
 
         print(path, entries, returns);
+        std::printf("  entries and returns together: %zu of %zu not\n",
+                    together.refused.size(), all.sites.size());
+        if (list_) {
+            list_refused("entry", entries_, entries);
+            list_refused("return", returns_, returns);
+            list_refused("both", all, together);
+        }
         std::printf(
             "  extents of entries %.1f ms (%.1f to %.1f), of returns %.1f ms more "
             "(finding them %.0f ms), plan of entries %.1f ms\n",
@@ -166,10 +185,10 @@ private:
             entry_reasons[refused.reason]++;
         std::vector<bool> returning(functions_.size()), missing(functions_.size());
         for (const dt::PatchSite& site : returns_.sites)
-            returning[site.site] = true;
+            returning[returns_.functions[site.site]] = true;
         for (const dt::Refused& refused : returns.refused) {
             return_reasons[refused.reason]++;
-            missing[refused.site] = true;
+            missing[returns_.functions[refused.site]] = true;
         }
         auto n_returning = static_cast<std::size_t>(
             std::count(returning.begin(), returning.end(), true));
@@ -189,35 +208,27 @@ private:
             returns_.sites.size(), percent(n_returning - n_missing, n_returning),
             n_returning);
         print_reasons(return_reasons);
-        if (list_) {
-            list_refused(entries_, entries);
-            list_refused(returns_, returns);
-        }
     }
 
-    // Prints each site that is refused even when it is planned alone, in functions of which a
-    // site was refused.
-    void list_refused(const Sites& sites, const dt::WindowPlan& refused)
+    // Prints each refused site, how far the bytes around it may be moved, and whether it is
+    // refused even when it is planned alone.
+    void list_refused(const char* kind, const Sites& sites,
+                      const dt::WindowPlan& refused)
     {
-        std::vector<bool> listed(functions_.size());
-        for (const dt::Refused& one : refused.refused)
-            listed[one.site] = true;
-        for (const dt::PatchSite& site : sites.sites) {
-            if (!listed[site.site])
-                continue;
-            dt::WindowPlan alone = plan({site});
-            if (alone.refused.empty())
-                continue;
-            const dt::Function& f = *functions_[site.site];
+        for (const dt::Refused& one : refused.refused) {
+            const dt::PatchSite& site = sites.sites[one.site];
+            bool alone = !plan({site}).refused.empty();
+            const dt::Function& f = *functions_[sites.functions[one.site]];
             std::string_view name = image_->functions().names(f).front().text;
-            std::string_view reason = alone.refused.front().reason;
-            std::printf("    %.*s+%llx, %llx to %llx at %llx: %.*s\n",
-                        static_cast<int>(name.size()), name.data(),
+            std::printf("    %s %.*s+%llx at %llx, %llx to %llx to %llx%s: %.*s\n",
+                        kind, static_cast<int>(name.size()), name.data(),
                         static_cast<unsigned long long>(site.at.value - f.addr),
+                        static_cast<unsigned long long>(site.at.value),
                         static_cast<unsigned long long>(site.first.value),
                         static_cast<unsigned long long>(site.end.value),
-                        static_cast<unsigned long long>(site.at.value),
-                        static_cast<int>(reason.size()), reason.data());
+                        static_cast<unsigned long long>(site.beyond.value),
+                        alone ? ", alone" : "", static_cast<int>(one.reason.size()),
+                        one.reason.data());
         }
     }
 
