@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "fasttrap/address_use.hpp"
 
+#include <set>
+#include <utility>
+
 namespace dt {
 
 namespace {
@@ -28,6 +31,7 @@ public:
         if (insn.has_memory && !computes) {
             RegisterSet used = bit_of(insn.memory.base) | bit_of(insn.memory.index);
             is_read_ = is_read_ || (used & straight_) != 0;
+            take_stack_slot(insn);
         } else if (insn.flow == ControlFlow::jump_indirect) {
             is_jumped_to_ = is_jumped_to_ || (insn.reads & held_) != 0;
         }
@@ -54,10 +58,33 @@ private:
                insn.opcode == 0x8d;
     }
 
+    static bool is_store(const Instruction& insn) // mov %reg, memory
+    {
+        return insn.encoding == Encoding::legacy && insn.opcode_map == 0 &&
+               insn.opcode == 0x89;
+    }
+
+    // A compiler stores the address of a label in a slot of the stack and jumps through the
+    // slot when the function has a volatile or spilled variable for it.
+    void take_stack_slot(const Instruction& insn)
+    {
+        const MemoryOperand& memory = insn.memory;
+        bool on_stack = memory.base == Reg::rsp || memory.base == Reg::rbp;
+        if (!on_stack || memory.index != Reg::none)
+            return;
+        StackSlot slot{memory.base, memory.disp};
+        if (is_store(insn) && (insn.reads & held_ & ~bit_of(memory.base)) != 0)
+            slots_.insert(slot);
+        if (insn.flow == ControlFlow::jump_indirect)
+            is_jumped_to_ = is_jumped_to_ || slots_.count(slot) != 0;
+    }
+
     CodeRange block_;
     // Registers that hold an address made of one in the block: certainly, on the straight
     // line from where it was taken, and perhaps, by any way.
     RegisterSet straight_ = 0, held_ = 0;
+    using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
+    std::set<StackSlot> slots_;                     // hold such an address, perhaps
     bool is_read_ = false, is_jumped_to_ = false;
 };
 

@@ -3,7 +3,8 @@
 // code is there, or it reads from there, so data is there.
 //
 // The known instructions of the function are read in the order of their addresses. An address
-// is followed from register to register, not through memory.
+// is followed from register to register and into a slot of the stack that the function jumps
+// through, not through other memory.
 #pragma once
 
 #include "fasttrap/reached_code.hpp"

@@ -17,7 +17,8 @@
     X(short_padded) X(short_int3) X(short_bare) X(after_short_bare) X(ret_at_target)   \
     X(ret_behind_a_line) X(lock) X(constants) X(landing) X(unreached) X(transaction)   \
     X(restartable) X(table_in_text) X(biased_table) X(loads_its_text) X(before_loaded) \
-    X(hidden) X(named_by_chance) X(falls_into_jump) X(reads_a_named_place)
+    X(hidden) X(named_by_chance) X(falls_into_jump) X(reads_a_named_place) \
+    X(jumps_by_the_stack)
 #define PLACES(X)                                                                      \
     X(begin) X(end) X(label) X(hot_return_point) X(hot_ret) X(case_0) X(case_1)        \
     X(switch_ret) X(difference_base) X(difference_1) X(goto_0) X(goto_1)               \
@@ -26,7 +27,7 @@
     X(transaction_abort) X(sequence) X(sequence_end) X(words)  \
     X(table) X(tables_end) X(table_ret) X(text_table_ret) X(biased_ret)                \
     X(loaded_place) X(hidden_code) X(hidden_ret) X(arm_place) X(arm_ret)              \
-    X(named_data_place)
+    X(named_data_place) X(stack_arm_place)
 // clang-format on
 #define X(name) extern "C" const char ex_##name[];
 FUNCTIONS(X)
@@ -65,7 +66,9 @@ protected:
         known.functions.push_back({addr(ex_anywhere), addr(ex_call_through_memory)});
         known.functions.push_back(
             {addr(ex_falls_into_jump), addr(ex_reads_a_named_place)});
-        known.functions.push_back({addr(ex_reads_a_named_place), addr(ex_hidden)});
+        known.functions.push_back(
+            {addr(ex_reads_a_named_place), addr(ex_jumps_by_the_stack)});
+        known.functions.push_back({addr(ex_jumps_by_the_stack), addr(ex_hidden)});
         std::sort(known.starts.begin(), known.starts.end(),
                   [](const CodeStart& a, const CodeStart& b) { return a.at < b.at; });
         return known;
@@ -273,6 +276,11 @@ TEST_F(ExtentsTest, AnArmThatAJumpThroughARegisterLeadsToMayGoOnToKnownCode)
     ExtentMap mapped = map(known());
     EXPECT_TRUE(mapped.is_code(addr(ex_arm_place)));
     EXPECT_TRUE(mapped.is_code(addr(ex_arm_ret)));
+}
+
+TEST_F(ExtentsTest, AnArmThatAJumpThroughTheStackLeadsToMayGoOnToKnownCode)
+{
+    EXPECT_TRUE(map(known()).is_code(addr(ex_stack_arm_place)));
 }
 
 TEST_F(ExtentsTest, ANamedPlaceThatAnInstructionReadsIsNoArm)

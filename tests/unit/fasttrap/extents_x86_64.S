@@ -300,6 +300,19 @@ ex_named_data:
         end ex_reads_a_named_place
 
         .p2align 4, 0x90
+        function ex_jumps_by_the_stack          /* an arm that goes on to known code */
+        lea ex_stack_arm(%rip), %rdx
+        mov %rdx, -8(%rsp)
+        test %edi, %edi
+        je 1f
+        jmp *-8(%rsp)
+ex_stack_arm: place ex_stack_arm_place
+        add $5, %eax
+1:      add %eax, %eax
+        ret
+        end ex_jumps_by_the_stack
+
+        .p2align 4, 0x90
         function ex_hidden                      /* data before it takes its first bytes */
         test %edi, %edi
         jne 2f
