@@ -49,10 +49,11 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 
 	if (x->regs && user_mode(x->regs))
 		return; /* the kernel was not there */
+	/* Started with registers, the unwinder begins with the caller of their pc. */
+	if (x->regs && !dt_take(f, instruction_pointer(x->regs)))
+		return;
 	/* Kernels differ in whether that very sp is skipped; none has an odd one. */
-	if (x->regs)
-		first = (unsigned long *)(x->regs->sp - 1);
-	else if (x->frame)
+	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);
 	for (unwind_start(&state, current, x->regs, first);
 	     !unwind_done(&state); unwind_next_frame(&state)) {

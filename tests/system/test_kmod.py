@@ -124,6 +124,15 @@ def where_the_kernel_spends_its_time_is_sampled(output):
     if reads < 20 or sum(int(count) for _, count in stacks) > 20000:
         raise AssertionError(f"{reads} in vfs_read() of {stacks}")
 
+@script("""
+dd if=/dev/zero of=/dev/null bs=64k count=100000000 & load=$!
+dtrace -qn 'profile-197 /arg0 && execname == "dd"/ { printf("\\n%a is", arg0); stack(1); } tick-2s { exit(0); }'
+kill $load
+""")
+def the_stack_of_a_sample_begins_where_it_was_taken(output):
+    pairs = re.findall(r"^(vmlinux`\S+) is\s+(\S+)", output.text, re.M)
+    equal((len(pairs) > 20, [pair for pair in pairs if pair[0] != pair[1]]), (True, []))
+
 # What is written to a parameter is copied into memory of its length and one byte.
 @script("""
 echo "echo Y$(printf %0100d 0) >/sys/module/printk/parameters/time" >w.sh
