@@ -40,7 +40,7 @@
 #include "dif/types.h"
 
 #define DT_ARENA_MAGIC 0x414e455241545244ull /* "DRTARENA" */
-#define DT_ARENA_VERSION 8
+#define DT_ARENA_VERSION 9
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 

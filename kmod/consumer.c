@@ -37,6 +37,7 @@ struct dt_consumer *dt_consumer_make(void)
 	mutex_init(&c->lock);
 	INIT_LIST_HEAD(&c->tracepoints);
 	INIT_LIST_HEAD(&c->timers);
+	INIT_LIST_HEAD(&c->counters);
 	INIT_LIST_HEAD(&c->uprobes);
 	return c;
 }
@@ -52,6 +53,7 @@ void dt_consumer_free(struct dt_consumer *c)
 void dt_detach_all(struct dt_consumer *c)
 {
 	dt_timer_detach(c);
+	dt_cpc_detach(c);
 	dt_syscall_detach(c);
 	dt_tracepoint_detach(c);
 	dt_uprobe_detach(c);
@@ -231,6 +233,8 @@ static int dt_attach_one(struct dt_consumer *c, const struct dtk_site *site)
 	case DTK_PROFILE:
 	case DTK_TICK:
 		return dt_timer_attach(c, site);
+	case DTK_CPC:
+		return dt_cpc_attach(c, site);
 	case DTK_UPROBE:
 	case DTK_URETURN:
 	case DTK_USTATIC:

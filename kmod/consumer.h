@@ -7,6 +7,7 @@
  *            ── syscalls    two tracepoints, a table by number
  *            ── tracepoints one registration each
  *            ── timers      one hrtimer for each CPU, or one in all
+ *            ── counters    perf's, one for each CPU
  *            ── uprobes     one uprobe_consumer each
  *            ── unwind      tables for ustack()
  *
@@ -39,6 +40,8 @@ struct dt_consumer {
 	struct dt_syscalls *syscalls;
 	struct list_head tracepoints;
 	struct list_head timers;
+	struct list_head counters;
+	u32 n_counters;
 	struct list_head uprobes;
 	struct dt_unwind *unwind; /* null: nothing was told */
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
@@ -157,6 +160,10 @@ int dt_timers_begin(void);
 void dt_timers_end(void);
 int dt_timer_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_timer_detach(struct dt_consumer *c);
+int dt_cpc_begin(void);
+void dt_cpc_end(void);
+int dt_cpc_attach(struct dt_consumer *c, const struct dtk_site *site);
+void dt_cpc_detach(struct dt_consumer *c);
 int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_uprobe_detach(struct dt_consumer *c);
 /* None of them fires any more, and none is in a callback. */

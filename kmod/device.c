@@ -209,6 +209,9 @@ static int __init dt_begin(void)
 	error = dt_timers_begin();
 	if (error)
 		goto without_timers;
+	error = dt_cpc_begin();
+	if (error)
+		goto without_counters;
 	error = dt_fbt_begin();
 	if (error)
 		goto without_fbt;
@@ -221,6 +224,8 @@ static int __init dt_begin(void)
 without_device:
 	dt_fbt_end();
 without_fbt:
+	dt_cpc_end();
+without_counters:
 	dt_timers_end();
 without_timers:
 	dt_tracepoints_end();
@@ -234,6 +239,7 @@ static void __exit dt_end(void)
 	misc_deregister(&dt_device);
 	dt_anonymous_end();
 	dt_fbt_end();
+	dt_cpc_end();
 	dt_timers_end();
 	dt_tracepoints_end();
 	dt_returns_end();

@@ -35,7 +35,7 @@
 
 #define DTK_DEVICE "/dev/dtrace"
 /* Of what is below, of the rows of kmod/stable.h and of what the engine takes: one more with each change. */
-#define DTK_ABI 6
+#define DTK_ABI 8
 
 #define DTK_MAX_STRSIZE (64u << 10) /* the kernel's interrupts are off while a string is copied */
 
@@ -92,6 +92,7 @@ enum dtk_kind {
 	DTK_UPROBE,	/* where: address of a struct dtk_uprobe; so for these three */
 	DTK_URETURN,	/* at an instruction that leaves a function */
 	DTK_USTATIC,	/* its arguments are where operands say */
+	DTK_CPC,	/* where: the event's number; more: DT_CPC_MORE() of kmod/cpc.h */
 };
 
 /*

@@ -21,7 +21,7 @@ dtrace_hdl::dtrace_hdl()
                    [this](pid_t pid) { return processes.symbols_of(pid); }),
       usdt_provider(registry, probes,
                     [this](bool everybody) { return usdt_candidates(everybody); }),
-      fbt_provider(registry, processes.kernel()), sdt_provider(registry),
+      fbt_provider(registry, processes.kernel()), cpc_provider(registry), sdt_provider(registry),
       syscall_provider(registry), stable_places(processes.kernel()),
       stable_providers(dt::stable_providers(registry, stable_places)),
       providers{&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider}

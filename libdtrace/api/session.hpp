@@ -30,6 +30,7 @@
 #include "libdtrace/providers/kernel_libraries.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
 #include "libdtrace/providers/profile_provider.hpp"
+#include "libdtrace/providers/cpc_provider.hpp"
 #include "libdtrace/providers/sdt_provider.hpp"
 #include "libdtrace/providers/stable_provider.hpp"
 #include "libdtrace/providers/syscall_provider.hpp"
@@ -305,6 +306,7 @@ struct dtrace_hdl : dt::Events {
     dt::PidProvider pid_provider;
     dt::UsdtProvider usdt_provider;
     dt::FbtProvider fbt_provider;
+    dt::CpcProvider cpc_provider;
     dt::SdtProvider sdt_provider;
     dt::SyscallProvider syscall_provider;
     dt::StablePlaces stable_places;

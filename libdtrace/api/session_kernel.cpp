@@ -33,7 +33,7 @@ void dtrace_hdl::look_for_kernel()
         return;
     }
     kernel.emplace(std::move(*opened));
-    providers.insert(providers.end(), {&syscall_provider, &fbt_provider, &sdt_provider});
+    providers.insert(providers.end(), {&syscall_provider, &fbt_provider, &cpc_provider, &sdt_provider});
     for (const auto& provider : stable_providers)
         providers.push_back(provider.get());
 }
@@ -221,8 +221,11 @@ int dtrace_hdl::attach_in_kernel()
     return attach_in_kernel(sites, ids);
 }
 
-static std::string text_of_error(int error)
+static std::string text_of_error(const dtk_site& site)
 {
+    const int error = -site.error;
+    if (site.kind == DTK_CPC && error == EBUSY)
+        return "all counters of the processor are in use";
     if (error == EPERM)
         return "the kernel forbids it: tracing runs through that function";
     return std::strerror(error);
@@ -254,7 +257,7 @@ int dtrace_hdl::attach_in_kernel(std::vector<dt::KernelSite>& sites,
             const dt::ProbeInfo& probe = registry.at(wanted[i].probe);
             complain(std::string(probe.provider) + ":" + std::string(probe.module) + ":" +
                      std::string(probe.function) + ":" + std::string(probe.name) +
-                     " cannot be probed: " + text_of_error(-wanted[i].error));
+                     " cannot be probed: " + text_of_error(wanted[i]));
         }
         i = end;
     }

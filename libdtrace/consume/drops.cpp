@@ -26,7 +26,8 @@ namespace {
     X(LEASE,          false, "drop", " (the consumer stood still)")             \
     X(NMI,            false, "drop", " (an interrupt came into a probe)")       \
     X(RETURN,         false, "drop", " (the return could not be awaited)")     \
-    X(TIME,           false, "firing", " ended after 0.5 s, before the last clause")
+    X(TIME,           false, "firing", " ended after 0.5 s, before the last clause") \
+    X(THROTTLE,       false, "drop", " (the kernel stopped a counter of cpc until its next tick)")
 // clang-format on
 
 struct DropText {

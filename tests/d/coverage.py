@@ -59,6 +59,7 @@ EXEMPT = {
     "drop NMI": "needs an NMI in the midst of a probe of the kernel",
     "drop RETURN": "needs the kernel module; tests/system/test_kmod has it",
     "drop TIME": "needs the kernel module; tests/system/test_kmod_limits has it",
+    "drop THROTTLE": "needs the kernel module; tests/system/test_kmod_cpc has it",
     "drop NOSHARD": "needs more threads at once than there are shards",
     "drop LEASE": "needs a consumer that stands still for 30 s; tests/unit/dif has it",
     "fault LIBRARY": "its text is the consumer's: tst.setopt_fixed.d",

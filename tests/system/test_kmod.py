@@ -21,7 +21,7 @@ def examples():
 
 @script("".join(f"{example}; echo status $?\n" for example in examples()))
 def the_examples_of_the_readme_and_of_the_manual_page_compile(output):
-    equal(output.lines(), ["status 0"] * 6)
+    equal(output.lines(), ["status 0"] * 7)
 
 @script("""
 echo $(wc -l </sys/kernel/tracing/available_filter_functions) functions

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * cpc: counters of perf that fire a probe each time they overflow, one on each CPU.
+ *
+ *   CPU comes online ── dt_cpu_came() ── dt_came, a mask ── work ── a new counter there
+ *
+ * perf takes the counters of a CPU away when it goes offline, and does not put them back. A hotplug
+ * callback cannot make a software event, because perf takes the hotplug lock for that. The callback
+ * marks the CPU and queues work, which closes the dead counters of this CPU and opens new ones. The
+ * events between its coming and the work are not counted.
+ *
+ * perf calls dt_overflow() in any context, NMI included. dt_kfire() does not run a probe in a probe:
+ * if an NMI arrives in one, a drop is counted.
+ *
+ * perf stops a counter of the processor or a clock until the next tick if it overflows more often
+ * than kernel.perf_event_max_sample_rate permits. The number of firings that are lost is unknown, so
+ * each stop is counted as one drop. Other software events are not stopped.
+ *
+ * Counters are pinned: perf never shares a counter of the processor between events in turns, which
+ * would make the probe fire too rarely. The probe is refused if no counter is free.
+ *
+ * arg0 is the kernel's program counter if the overflow came in the kernel, arg1 the process' if it
+ * came there; the other one is 0.
+ *
+ * Lock order: the consumer's mutex, dt_counters_lock, perf's locks and the hotplug lock.
+ */
+#include "kmod/cpc.h"
+
+#include "kmod/consumer.h"
+
+#include <linux/capability.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include <asm/processor-flags.h>
+
+#define DT_MAX_COUNTERS 64 /* of a consumer */
+#define DT_STOPPED (~0ull) /* perf's MAX_INTERRUPTS, which no header has */
+
+struct dt_counter {
+	struct list_head list; /* of the consumer's */
+	struct list_head all;
+	struct dt_consumer *consumer;
+	struct perf_event_attr attr;
+	u32 probe;
+	struct perf_event *on_cpus[]; /* nr_cpu_ids; null where the CPU has none */
+};
+
+static DEFINE_MUTEX(dt_counters_lock); /* guards dt_counters and on_cpus of all */
+static LIST_HEAD(dt_counters);
+static struct cpumask dt_came; /* CPUs that have come online since the work ran */
+
+static void dt_overflow(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs)
+{
+	struct dt_counter *counter = event->overflow_handler_context;
+	struct dt_context x = {};
+	u64 args[2] = {};
+
+	args[user_mode(regs)] = instruction_pointer(regs);
+	/* perf sets ip and sp alone where nothing was interrupted, such as at a context switch. */
+	if (user_mode(regs) || regs->flags & X86_EFLAGS_FIXED)
+		x.regs = regs;
+	else
+		x.frame = kernel_stack_pointer(regs);
+	dt_kfire(counter->consumer, &x, counter->probe, args, 2);
+	if (unlikely(event->hw.interrupts == DT_STOPPED))
+		dt_lost(counter->consumer, DTRACEDROP_THROTTLE);
+}
+
+static void dt_close_on(struct dt_counter *counter, u32 cpu)
+{
+	if (counter->on_cpus[cpu])
+		perf_event_release_kernel(counter->on_cpus[cpu]);
+	counter->on_cpus[cpu] = NULL;
+}
+
+/* Returns -ENODEV if the CPU is not online, -EBUSY if all of its counters are taken. */
+static int dt_open_on(struct dt_counter *counter, u32 cpu)
+{
+	struct perf_event *event = perf_event_create_kernel_counter(&counter->attr, (int)cpu, NULL,
+								    dt_overflow, counter);
+
+	if (IS_ERR(event))
+		return (int)PTR_ERR(event);
+	counter->on_cpus[cpu] = event;
+	if (READ_ONCE(event->state) != PERF_EVENT_STATE_ERROR)
+		return 0;
+	dt_close_on(counter, cpu);
+	return -EBUSY;
+}
+
+/* No callback uses the counter after the caller has waited for RCU. */
+static void dt_close(struct dt_counter *counter)
+{
+	u32 cpu;
+
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+		dt_close_on(counter, cpu);
+}
+
+/* After an error dt_close() closes what was opened. */
+static int dt_open_all(struct dt_counter *counter)
+{
+	u32 cpu;
+	int error;
+
+	for_each_online_cpu(cpu) {
+		error = dt_open_on(counter, cpu);
+		/* A CPU that has just gone offline gets its counter when it comes back. */
+		if (error && (error != -ENODEV || cpu_online(cpu)))
+			return error;
+	}
+	return 0;
+}
+
+static void dt_open_where_cpus_came(struct work_struct *work)
+{
+	struct dt_counter *counter;
+	u32 cpu;
+	int error;
+
+	mutex_lock(&dt_counters_lock);
+	for_each_possible_cpu(cpu) {
+		if (!cpumask_test_and_clear_cpu(cpu, &dt_came))
+			continue;
+		list_for_each_entry(counter, &dt_counters, all) {
+			dt_close_on(counter, cpu);
+			error = dt_open_on(counter, cpu);
+			if (error && error != -ENODEV)
+				pr_warn("dtrace: CPU %u has come online without a counter of cpc: error %d\n",
+					cpu, error);
+		}
+	}
+	mutex_unlock(&dt_counters_lock);
+}
+
+static DECLARE_WORK(dt_came_work, dt_open_where_cpus_came);
+
+static int dt_cpu_came(unsigned int cpu)
+{
+	cpumask_set_cpu(cpu, &dt_came);
+	schedule_work(&dt_came_work);
+	return 0;
+}
+
+static int dt_cpc_state;
+
+int dt_cpc_begin(void)
+{
+	int state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "dtrace/cpc:online",
+					      dt_cpu_came, NULL);
+
+	dt_cpc_state = state;
+	return state < 0 ? state : 0;
+}
+
+void dt_cpc_end(void)
+{
+	cpuhp_remove_state_nocalls(dt_cpc_state);
+	cancel_work_sync(&dt_came_work);
+}
+
+static int dt_cpc_attr(const struct dtk_site *site, struct perf_event_attr *attr)
+{
+	u32 mode = DT_CPC_MODE_OF(site->more), type = DT_CPC_TYPE_OF(site->more);
+
+	if (type != DT_CPC_HARDWARE && type != DT_CPC_SOFTWARE && type != DT_CPC_CACHE &&
+	    type != DT_CPC_RAW)
+		return -EINVAL;
+	if (!mode || mode & ~(u32)(DT_CPC_USER | DT_CPC_KERNEL) ||
+	    DT_CPC_COUNT_OF(site->more) < dt_cpc_least(type, site->where))
+		return -EINVAL;
+	attr->type = type;
+	attr->size = sizeof(*attr);
+	attr->config = site->where;
+	attr->sample_period = DT_CPC_COUNT_OF(site->more);
+	attr->pinned = 1;
+	attr->exclude_user = !(mode & DT_CPC_USER);
+	attr->exclude_kernel = !(mode & DT_CPC_KERNEL);
+	attr->exclude_hv = attr->exclude_kernel;
+	return 0;
+}
+
+int dt_cpc_attach(struct dt_consumer *c, const struct dtk_site *site)
+{
+	struct dt_counter *counter;
+	int error;
+
+	if (!perfmon_capable())
+		return -EACCES;
+	if (c->n_counters >= DT_MAX_COUNTERS)
+		return -EUSERS;
+	counter = kzalloc(struct_size(counter, on_cpus, nr_cpu_ids), GFP_KERNEL_ACCOUNT);
+	if (!counter)
+		return -ENOMEM;
+	counter->consumer = c;
+	counter->probe = site->probe;
+	error = dt_cpc_attr(site, &counter->attr);
+	if (error) {
+		kfree(counter);
+		return error;
+	}
+	mutex_lock(&dt_counters_lock);
+	error = dt_open_all(counter);
+	if (error)
+		dt_close(counter);
+	else
+		list_add(&counter->all, &dt_counters);
+	mutex_unlock(&dt_counters_lock);
+	if (error) {
+		synchronize_rcu();
+		kfree(counter);
+		return error;
+	}
+	c->n_counters++;
+	list_add(&counter->list, &c->counters);
+	return 0;
+}
+
+void dt_cpc_detach(struct dt_consumer *c)
+{
+	struct dt_counter *counter, *next;
+
+	if (list_empty(&c->counters))
+		return;
+	mutex_lock(&dt_counters_lock);
+	list_for_each_entry(counter, &c->counters, list) {
+		list_del(&counter->all);
+		dt_close(counter);
+	}
+	mutex_unlock(&dt_counters_lock);
+	synchronize_rcu();
+	list_for_each_entry_safe(counter, next, &c->counters, list) {
+		list_del(&counter->list);
+		kfree(counter);
+	}
+	c->n_counters = 0;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The cpc provider: probes that fire each time one of perf's counters overflows.
+//
+//   cpc:::EVENT-MODE[-0xMASK]-COUNT      cpc:::PAPI_tot_cyc-all-1000000
+//
+// EVENT is a row of kmod/cpc.h, or rHEX for a raw event of the processor. MODE is user,
+// kernel or all. MASK goes above the low 8 bits of a raw event. Events contain dashes, so a
+// name is parsed from its end. A probe is made when a description names it; a description
+// with a pattern gets each event of this machine once, in mode all, with its default count,
+// but only if its provider is exactly cpc: ":::" makes no counters.
+#pragma once
+
+#include "libdtrace/providers/kernel_provider.hpp"
+
+#include <functional>
+#include <map>
+#include <string_view>
+
+namespace dt {
+
+struct CpcCounter {
+    std::uint32_t type = 0, mode = 0; // enum dt_cpc_type; DT_CPC_USER, DT_CPC_KERNEL
+    std::uint64_t config = 0, count = 0;
+};
+
+// The counter of a probe's name. The error says which part of the name is not valid.
+Result<CpcCounter> parse_cpc(std::string_view name);
+
+// Returns false if the kernel reports that this machine cannot count the event.
+bool has_cpc_event(const CpcCounter& counter);
+
+class CpcProvider : public KernelProvider {
+public:
+    using HasEvent = std::function<bool(const CpcCounter&)>;
+    explicit CpcProvider(Registry& registry, HasEvent has_event = has_cpc_event)
+        : registry_(registry), has_event_(std::move(has_event))
+    {
+    }
+    std::string name() const override { return "cpc"; }
+    ProviderAttributes attributes() const override;
+    Outcome provide(const ProbeSpec& spec) override;
+    std::vector<KernelSite> sites(const ProbeInfo& probe) override;
+
+private:
+    void list(const ProbeSpec& spec);
+
+    Registry& registry_;
+    HasEvent has_event_;
+};
+
+} // namespace dt
