@@ -12,7 +12,7 @@
 // -v lists the refused sites.
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/module_extents.hpp"
-#include "libdtrace/symbols/elf_image.hpp"
+#include "libdtrace/symbols/elf/elf_image.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -9,7 +9,7 @@
 // 6 MB, 50,000 take() within 10 ms.
 #include "fasttrap/extents.hpp"
 #include "fasttrap/patch.hpp"
-#include "libdtrace/symbols/elf_image.hpp"
+#include "libdtrace/symbols/elf/elf_image.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -9,7 +9,7 @@
 #include "libdtrace/api/ended_processes.hpp"
 #include "libdtrace/consume/symbolizer.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
-#include "libdtrace/symbols/kernel_symbols.hpp"
+#include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 #include "ptrace-agent/client.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/api/provider_sources.hpp"
 
-#include "libdtrace/compile/c_argument.hpp"
-#include "libdtrace/compile/definition_text.hpp"
+#include "libdtrace/compile/check/c_argument.hpp"
+#include "libdtrace/compile/check/definition_text.hpp"
 
 namespace dt {
 

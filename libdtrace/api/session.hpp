@@ -35,7 +35,7 @@
 #include "libdtrace/providers/stable_provider.hpp"
 #include "libdtrace/providers/syscall_provider.hpp"
 #include "libdtrace/providers/usdt_provider.hpp"
-#include "libdtrace/symbols/kernel_types.hpp"
+#include "libdtrace/symbols/kernel/kernel_types.hpp"
 
 #include <deque>
 #include <map>

@@ -5,7 +5,7 @@
 #include "libdtrace/api/debug.hpp"
 #include "libdtrace/api/libraries.hpp"
 #include "libdtrace/api/preprocess.hpp"
-#include "libdtrace/symbols/debug_folders.hpp"
+#include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 

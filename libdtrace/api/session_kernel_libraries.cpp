@@ -8,7 +8,7 @@
 #include "libdtrace/api/session.hpp"
 
 #include "libdtrace/api/debug.hpp"
-#include "libdtrace/compile/provider_definition.hpp"
+#include "libdtrace/compile/check/provider_definition.hpp"
 #include "libdtrace/providers/kernel_libraries.hpp"
 
 #include <algorithm>

@@ -11,13 +11,14 @@
 
 #include "libdtrace/compile/attributes.hpp"
 #include "libdtrace/compile/diagnostic.hpp"
-#include "libdtrace/compile/types.hpp"
+#include "libdtrace/compile/types/types.hpp"
 #include "libdtrace/compile/version.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dt {
@@ -64,7 +65,15 @@ enum class Op {
 #undef X
 };
 
+// Returns the operator as text: "+" for Add.
+std::string_view op_text(Op op);
+// Returns the assignment operator as text: "+=" for Add, "=" for None.
+std::string assign_text(Op op);
+
 enum class Scope { Global, Self, This };
+
+// Returns a variable's name as D programs write it: "self->x", "this->x" or "x".
+std::string scoped_name(Scope scope, const std::string& name);
 
 struct Ident;
 struct Node;

@@ -19,14 +19,12 @@ namespace dt {
 
 namespace {
 
-using Source = VariableRow::Source;
-
 // clang-format off
 constexpr VariableRow variable_rows[] = {
-#define X(name, number, type, source) {#name, number, type, Source::source, true},
+#define X(name, number, type, source) {#name, number, type, VariableRow::Source::source, true},
     DIF_VAR_ARRAYS(X)
 #undef X
-#define X(name, number, type, source) {#name, number, type, Source::source, false},
+#define X(name, number, type, source) {#name, number, type, VariableRow::Source::source, false},
     DIF_VAR_SCALARS(X)
 #undef X
 };

@@ -5,10 +5,10 @@
 // the checker learnt about older names (their types, keys, use) is put back.
 #include "libdtrace/compile/compiler.hpp"
 
-#include "libdtrace/compile/arguments.hpp"
-#include "libdtrace/compile/written_types.hpp"
+#include "libdtrace/compile/check/arguments.hpp"
+#include "libdtrace/compile/types/written_types.hpp"
 #include "libdtrace/compile/passes.hpp"
-#include "libdtrace/compile/tree_text.hpp"
+#include "libdtrace/compile/parse/tree_text.hpp"
 
 #include <utility>
 

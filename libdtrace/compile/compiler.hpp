@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 #include "libdtrace/compile/program.hpp"
-#include "libdtrace/symbols/debug_types.hpp"
+#include "libdtrace/symbols/debug/debug_types.hpp"
 
 #include <functional>
 #include <optional>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
-#include "libdtrace/compile/foreign_types.hpp"
-#include "libdtrace/compile/target_names.hpp"
+#include "libdtrace/compile/types/foreign_types.hpp"
+#include "libdtrace/compile/check/target_names.hpp"
 
 #include <map>
 #include <memory>

@@ -9,7 +9,7 @@
 // Bytes are the value's own copy; pointers in it are shown, never followed.
 #pragma once
 
-#include "libdtrace/compile/types.hpp"
+#include "libdtrace/compile/types/types.hpp"
 
 #include <cstddef>
 #include <cstdint>

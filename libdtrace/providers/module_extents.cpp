@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/providers/module_extents.hpp"
 
-#include "libdtrace/symbols/code_places.hpp"
+#include "libdtrace/symbols/elf/code_places.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "fasttrap/extents.hpp"
-#include "libdtrace/symbols/elf_image.hpp"
+#include "libdtrace/symbols/elf/elf_image.hpp"
 
 #include <atomic>
 #include <memory>

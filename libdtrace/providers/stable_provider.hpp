@@ -8,7 +8,7 @@
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
-#include "libdtrace/symbols/kernel_symbols.hpp"
+#include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
 #include <map>
 #include <memory>

@@ -14,10 +14,10 @@
 // definition that lies is told once, and the probe is as if there was none.
 #pragma once
 
-#include "libdtrace/compile/provider_definition.hpp"
+#include "libdtrace/compile/check/provider_definition.hpp"
 #include "libdtrace/providers/process_probes.hpp"
 #include "libdtrace/providers/provider.hpp"
-#include "libdtrace/symbols/static_probes.hpp"
+#include "libdtrace/symbols/elf/static_probes.hpp"
 
 #include <deque>
 #include <functional>

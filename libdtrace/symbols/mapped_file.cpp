@@ -13,7 +13,7 @@
 #include "libdtrace/symbols/mapped_file.hpp"
 
 #include "base/page_bytes.hpp"
-#include "libdtrace/symbols/elf_sections.hpp"
+#include "libdtrace/symbols/elf/elf_sections.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Inside of symbols/: the ELF image behind a mapping of another process.
 #pragma once
 
-#include "libdtrace/symbols/elf_image.hpp"
+#include "libdtrace/symbols/elf/elf_image.hpp"
 #include "libdtrace/symbols/process_maps.hpp"
 
 #include <memory>

@@ -4,8 +4,8 @@
 //   elf_fuzz -max_total_time=60 -rss_limit_mb=512 -timeout=2 CORPUS
 //
 // A corpus is any folder with a few small shared objects.
-#include "libdtrace/symbols/elf_image.hpp"
-#include "libdtrace/symbols/static_probes.hpp"
+#include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/elf/static_probes.hpp"
 
 #include <cstdlib>
 

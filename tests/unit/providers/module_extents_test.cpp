@@ -3,7 +3,7 @@
 #include "libdtrace/providers/module_extents.hpp"
 
 #include "libdtrace/providers/pid_provider.hpp"
-#include "libdtrace/symbols/code_places.hpp"
+#include "libdtrace/symbols/elf/code_places.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "libdtrace/symbols/mapped_files.hpp"
 
 #include "base/regular_file.hpp"
-#include "libdtrace/symbols/debug_folders.hpp"
+#include "libdtrace/symbols/debug/debug_folders.hpp"
 
 #include "scratch.hpp"
 

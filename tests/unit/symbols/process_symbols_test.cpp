@@ -2,7 +2,7 @@
 #include "libdtrace/symbols/process_symbols.hpp"
 
 #include "libdtrace/symbols/mapped_file.hpp"
-#include "libdtrace/symbols/static_probes.hpp"
+#include "libdtrace/symbols/elf/static_probes.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>

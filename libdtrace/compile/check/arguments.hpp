@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The arguments of a probe: names, types, places.
+#pragma once
+
+#include "libdtrace/compile/check/argument_places.hpp"
+#include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/compile/types/foreign_types.hpp"
+#include "libdtrace/compile/types/target_types.hpp"
+
+#include <string>
+#include <vector>
+
+namespace dt {
+
+struct Argument {
+    std::string name; // may be empty
+    const Type* type = nullptr;
+    ArgumentPlace place;
+    const Type* native = nullptr; // a translator makes it from that
+};
+
+std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
+                                   ForeignTypes& foreign);
+// At the entry its parameters; at a return the offset, and what it returns.
+std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
+                                   TypeTable& table);
+
+} // namespace dt

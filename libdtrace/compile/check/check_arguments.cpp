@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// args[n]: what the probe says of its argument, from argN or from the stack.
+//
+// Providers with types of their own say them with the probe; where it shows another type
+// than the program passes, args[n] stands for xlate <type> (argN). Those of a function's entry
+// and return come from its debug data (argument_places.hpp says where they are), and are
+// looked up for the functions of a clause that asks for them only. Those of a system call are
+// C's text (written_types.hpp).
+#include "libdtrace/compile/check/check_internal.hpp"
+
+#include "dif/vars.h"
+#include "libdtrace/compile/check/arguments.hpp"
+#include "libdtrace/compile/types/written_types.hpp"
+
+namespace dt {
+
+namespace {
+
+constexpr unsigned n_fetched = 10; // arg0 .. arg9
+
+// Null: it can be had.
+const char* why_not(ArgumentPlace place)
+{
+    using Kind = ArgumentPlace::Kind;
+    switch (place.kind) {
+    case Kind::Float:
+        return "it travels in a floating-point register";
+    case Kind::Registers:
+        return "it travels by value in registers";
+    case Kind::ByValue:
+        return "it is passed by value";
+    case Kind::Nowhere:
+        return "it has no bytes";
+    case Kind::Unknown:
+        return "how it is passed depends on the compiler";
+    case Kind::Stack:
+        return nullptr;
+    case Kind::Value:
+    case Kind::Address:
+        break;
+    }
+    return place.n < n_fetched ? nullptr : "it lies behind the ten of arg0 to arg9";
+}
+
+NodePtr name_node(std::string name, Place at)
+{
+    auto node = std::make_unique<Node>();
+    node->kind = NodeKind::Ident;
+    node->text = std::move(name);
+    node->at = at;
+    return node;
+}
+
+} // namespace
+
+std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
+                                   TypeTable& table)
+{
+    using At = ProbedFunction::At;
+    const bool in_kernel = probed.types->place() == DebugTypes::Place::Kernel;
+    const Type* result = types.type(*probed.types, probed.function.result);
+    if (probed.at == At::Return) {
+        std::vector<Argument> arguments{{"", table.uint64_type(), {}, nullptr}};
+        if (result->resolve()->kind != TypeKind::Void)
+            arguments.push_back({"", result, result_place(result), nullptr});
+        if (in_kernel && !result->is_scalar() && arguments.size() > 1)
+            arguments[1].place.kind = ArgumentPlace::Kind::ByValue;
+        return arguments;
+    }
+    std::vector<const Type*> parameters;
+    for (const DebugParameter& parameter : probed.function.parameters)
+        parameters.push_back(types.type(*probed.types, parameter.type));
+    std::vector<ArgumentPlace> places =
+        in_kernel ? kernel_argument_places(parameters, result)
+                  : argument_places(parameters, result);
+    std::vector<Argument> arguments;
+    for (std::size_t i = 0; i < parameters.size(); i++)
+        arguments.push_back(
+            {probed.function.parameters[i].name, parameters[i], places[i], nullptr});
+    return arguments;
+}
+
+std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
+                                   ForeignTypes& foreign)
+{
+    const TypeTable& table = types.table();
+    std::vector<Argument> arguments;
+    for (unsigned i = 0; i < said.written.size(); i++) {
+        const ArgumentTypes::Written& one = said.written[i];
+        arguments.push_back({one.name,
+                             written_type(one.type, said.written_in, types),
+                             {ArgumentPlace::Kind::Value, i},
+                             nullptr});
+    }
+    if (said.types != nullptr) {
+        for (unsigned i = 0; i < said.defined.size(); i++) {
+            const ArgumentTypes::Defined& one = said.defined[i];
+            const Type* type = foreign.type(one.type, said.types);
+            if (type->is_float()) // argN has a double's bits
+                type = table.lookup_original("double");
+            if (type->is_string()) // argN is where it is
+                type = table.lookup_original("char *");
+            const Type* native =
+                one.native != nullptr ? foreign.type(one.native, said.types) : nullptr;
+            arguments.push_back(
+                {one.name, type, {ArgumentPlace::Kind::Value, i}, native});
+        }
+        return arguments;
+    }
+    for (unsigned i = 0; i < said.names.size(); i++)
+        arguments.push_back({"",
+                             table.lookup(said.names[i]),
+                             {ArgumentPlace::Kind::Value, i},
+                             nullptr});
+    return arguments;
+}
+
+// Of all probes of the clause; those that differ are told at `at`.
+Argument Checker::find_argument(std::uint64_t n, Place at)
+{
+    const std::string name = "args[" + std::to_string(n) + "]";
+    std::optional<Argument> common;
+    std::string why_none;
+    bool any = false;
+    auto take = [&](const std::vector<Argument>& arguments) {
+        any = true;
+        if (n >= arguments.size())
+            fail(Tag::ARGS_IDX, at,
+                 "index " + std::to_string(n) +
+                     " is out of range for args[ ]: the probe has " +
+                     std::to_string(arguments.size()) +
+                     (arguments.size() == 1 ? " argument" : " arguments"));
+        const Argument& one = arguments[n];
+        if (common &&
+            !(same_type(common->type, one.type) && common->place == one.place &&
+              (common->native == nullptr) == (one.native == nullptr)))
+            fail(Tag::ARGS_MULTI, at,
+                 name + " is ambiguous: the probes of this clause have arguments of "
+                        "different types");
+        common = one;
+    };
+    auto no_type = [&](const std::string& why) {
+        fail(Tag::ARGS_TYPE, at,
+             name + " has no type: " + why + "; arg" + std::to_string(n) +
+                 " is its value as an integer");
+    };
+    for (const ProbeMatch& match : matches_) {
+        if (!match.args.empty()) {
+            std::vector<Argument> arguments;
+            for (unsigned i = 0; i < match.args.size(); i++)
+                arguments.push_back(
+                    {"", match.args[i], {ArgumentPlace::Kind::Value, i}, nullptr});
+            take(arguments);
+            continue;
+        }
+        for (std::uint32_t id : match.ids) {
+            if (!options_.probed_function)
+                break;
+            auto probed = options_.probed_function(id);
+            if (auto* why = std::get_if<std::string>(&probed)) {
+                if (why->empty())
+                    take({}); // a probe without arguments of any type
+                no_type(*why);
+            }
+            auto* said = std::get_if<ArgumentTypes>(&probed);
+            if (said != nullptr && !said->why_none.empty())
+                why_none = said->why_none;
+            else if (said != nullptr)
+                take(arguments_of(*said, context_.target.types(), context_.foreign));
+            else
+                take(arguments_of(std::get<ProbedFunction>(probed),
+                                  context_.target.types(), types_));
+        }
+    }
+    if (!any && !why_none.empty())
+        no_type(why_none);
+    if (!any && !matches_.empty())
+        take({});
+    if (!any)
+        fail(Tag::ARGS_NONE, at,
+             name + " has no type here: the probes of this clause are not known");
+    return *common;
+}
+
+// xlate <type> (argN)
+NodePtr Checker::translation_of(const Argument& argument, Place at)
+{
+    auto xlate = std::make_unique<Node>();
+    xlate->kind = NodeKind::Xlate;
+    xlate->at = at;
+    xlate->decl_type = argument.type;
+    xlate->left = make_cast(
+        argument.native, name_node("arg" + std::to_string(argument.place.n), at), at);
+    return xlate;
+}
+
+// Of args[n] whose value is a translation; nothing of any other expression.
+std::optional<Argument> Checker::translated_argument(const Node& node)
+{
+    if (node.kind != NodeKind::Index || node.left->kind != NodeKind::Ident ||
+        node.left->scope != Scope::Global || node.left->text != "args" ||
+        node.args.size() != 1)
+        return std::nullopt;
+    NodePtr n = clone(*node.args[0]);
+    expr(n);
+    if (!n->type->is_integer() || !n->is_constant ||
+        static_cast<std::int64_t>(n->value) < 0)
+        return std::nullopt;
+    Argument argument = find_argument(n->value, node.at);
+    if (argument.native == nullptr)
+        return std::nullopt;
+    return argument;
+}
+
+void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
+{
+    using Kind = ArgumentPlace::Kind;
+    Argument argument = find_argument(n, at);
+    const ArgumentPlace place = argument.place;
+    const Type* type = argument.type;
+    if (const char* why = why_not(place))
+        fail(Tag::ARGS_TYPE, at,
+             "args[" + std::to_string(n) + "], " + quoted(type) +
+                 ", cannot be had: " + why);
+    uses(weakest(facts_of("args").attributes, arguments_), "identifier args[ ]", at);
+    NodePtr value;
+    if (place.kind != Kind::Stack) {
+        value = name_node("arg" + std::to_string(place.n), at);
+    } else {
+        // Above the return address, which the stack pointer leads to.
+        value = std::make_unique<Node>();
+        value->kind = NodeKind::Binary;
+        value->op = Op::Add;
+        value->at = at;
+        value->left = std::make_unique<Node>();
+        value->left->kind = NodeKind::Index;
+        value->left->at = at;
+        value->left->left = name_node("uregs", at);
+        value->left->args.push_back(
+            make_integer(*find_ureg("R_SP"), types_.int_type(), at));
+        value->right =
+            make_integer(8 + 8 * std::uint64_t{place.n}, types_.int_type(), at);
+    }
+    if (argument.native != nullptr) {
+        slot = translation_of(argument, at);
+        n_vouched_++;
+        expr(slot);
+        n_vouched_--;
+        return;
+    }
+    const bool is_bits = place.kind == Kind::Value && type->is_float();
+    if (is_bits) {
+        slot = std::move(value); // of a double, as D has one in a register
+    } else if (place.kind == Kind::Value && type->is_scalar()) {
+        slot = make_cast(type, std::move(value), at);
+    } else {
+        // By value, or by reference: what is there is its address.
+        slot = std::make_unique<Node>();
+        slot->kind = NodeKind::Unary;
+        slot->op = Op::Deref;
+        slot->at = at;
+        slot->left = make_cast(types_.pointer_to(type, true), std::move(value), at);
+    }
+    n_vouched_++; // for what fetches it
+    expr(slot);
+    n_vouched_--;
+    if (is_bits)
+        slot->type = type;
+}
+
+} // namespace dt

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// The checker's one class. A node is checked through the NodePtr that owns it, because
+// checking may put another node in its place (a constant, an inline's expression).
+//
+//   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
+//   check_names.cpp    what a name means; inlines
+//   check_kernel.cpp   names of the kernel
+//   check_structures.cpp members of curpsinfo, curlwpsinfo, fds[n]
+//   check_arguments.cpp args[]
+//   check_expr.cpp     operators: types, folding
+//   check_float.cpp    what is computed with doubles
+//   check_convert.cpp  casts, stringof, ?:
+//   check_assign.cpp   assignments: what fixes a variable's type, what fits it
+//   check_memory.cpp   indexes, members, * and &, sizeof and offsetof
+//   check_xlate.cpp    translators
+//   check_stability.cpp attributes and versions of names
+//   check_calls.cpp    prototypes, subroutines
+//   check_actions.cpp  actions, each with its own rules
+//   check_aggs.cpp     aggregating statements
+//   printf_check.cpp   formats against arguments
+#pragma once
+
+#include "libdtrace/compile/builtins.hpp"
+#include "libdtrace/compile/check/check.hpp"
+#include "libdtrace/compile/check/conversions.hpp"
+#include "libdtrace/compile/check/prototypes.hpp"
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace dt {
+
+struct Argument;
+
+// Why a builtin is refused.
+inline constexpr const char* needs_module =
+    "only the kernel can tell it, and tracing the kernel needs the dtrace kernel module, "
+    "which is not loaded";
+
+class Checker {
+public:
+    Checker(Unit& unit, CompileContext& context);
+    void run();
+
+private:
+    Unit& unit_;
+    CompileContext& context_;
+    const CompileOptions& options_;
+    TypeTable& types_;
+    SymbolTable& symbols_;
+
+    // What is known of the clause being checked.
+    Clause* clause_ = nullptr;
+    bool needs_kernel_ = false; // the declaration being checked uses the kernel
+    std::vector<ProbeMatch> matches_;
+    struct Rules {
+        bool commit = false, speculate = false, data = false;
+    } rules_;
+    // How deep inlines, translators and the tree itself nest.
+    int depth_ = 0;
+    // Nodes that inlines and translators have put into the program so far.
+    std::size_t n_expanded_ = 0;
+    std::map<std::string_view, Prototype> prototypes_;
+    // The weakest of the names of the clause so far, and of what its probes say of args[].
+    Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
+    int n_vouched_ = 0; // inlines and the like around, which answer for what they name
+    std::set<std::string> hidden_; // declared for a later version
+
+    // check.cpp
+    void pragmas();
+    void declaration(Decl& decl);
+    void variable_declaration(Decl& decl);
+    void inline_declaration(Decl& decl);
+    void clause(Clause& clause);
+    void match_probes(Clause& clause);
+    void statement(Stmt& stmt);
+    void clause_rules(const Node& call);
+    void clause_rules_aggregation(const Node& node);
+    void predicate(NodePtr& slot);
+
+    // check_expr.cpp
+    void expr(NodePtr& slot);
+    void dispatch(NodePtr& slot);
+    void unary(NodePtr& slot);
+    void binary(NodePtr& slot);
+    void shift_or_bits(Node& node);
+    void add_or_sub(Node& node);
+    void comparison(Node& node);
+    void logical(Node& node);
+    void pre_or_post(Node& node);
+    void require_value(const Node& node);
+    void require_integer(const Node& node, std::string_view operation);
+    void require_scalar(const Node& node, std::string_view operation);
+    void condition(NodePtr& slot, std::string_view operation);
+    void fold(NodePtr& slot);
+    void wrap(NodePtr& slot);
+    void to_operand_type(NodePtr& slot, const Type* type);
+
+    // check_float.cpp
+    static bool any_float(const Node& left, const Node& right);
+    void to_double(NodePtr& slot, std::string_view operation);
+    void to_truth(NodePtr& slot, std::string_view operation);
+    void float_binary(NodePtr& slot, std::string_view operation);
+    void float_negation(NodePtr& slot);
+    void float_cast(NodePtr& slot, const Type* type);
+
+    // check_convert.cpp
+    void conditional(NodePtr& slot);
+    void cast(NodePtr& slot);
+    void cast_to(NodePtr& slot, const Type* type);
+    void stringof(Node& node);
+
+    // check_assign.cpp
+    void assign(NodePtr& slot);
+    void assign_target(NodePtr& slot, bool plain);
+    void fix_type(Ident& ident, const Node& value);
+    void check_alloca(const Node& target, const Node& value);
+    void mark_modified(const Node& target);
+
+    // check_memory.cpp
+    void index(NodePtr& slot);
+    void index_assoc(Node& node, bool fix_keys);
+    void index_builtin(NodePtr& slot);
+    void check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, bool fix,
+                    const std::string& name, std::string_view what);
+    void member(NodePtr& slot);
+    void address_of(Node& node);
+    void deref(Node& node);
+    void size_of(NodePtr& slot);
+    void offset_of(NodePtr& slot);
+
+    // check_names.cpp
+    void identifier(NodePtr& slot);
+    Ident* find_variable(Scope scope, const std::string& name);
+    Ident* make_variable(Scope scope, const std::string& name, IdentKind kind,
+                         const Type* type, Place at);
+    // The identifier of an assignment's left side, made when there is none.
+    Ident* target_variable(Node& name, IdentKind kind);
+    Ident* builtin(const VariableRow& row, Place at);
+    void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
+    void check_expansion(const Node& body, Place at);
+    void symbol(NodePtr& slot, bool address_only);
+    [[noreturn]] void undefined_variable(const Node& name);
+    std::string suggestion(std::string_view name,
+                           const std::vector<std::string_view>& more) const;
+
+    // check_kernel.cpp
+    void kernel_symbol(NodePtr& slot, bool address_only,
+                       const TargetNames::Variable& variable);
+    std::optional<std::int64_t> kernel_enumerator(std::string_view name);
+    const Type* kernel_type_of(std::string_view name);
+    void uses_kernel();
+
+    // check_structures.cpp
+    bool is_builtin_variable(std::string_view name) const;
+    bool is_own_name(const Node& node);
+    [[noreturn]] void no_address(const Node& name);
+    bool psinfo_member(NodePtr& slot);
+    void translate_current(Node& member);
+    bool fds_member(NodePtr& slot);
+
+    // check_arguments.cpp
+    Argument find_argument(std::uint64_t n, Place at);
+    void argument(NodePtr& slot, std::uint64_t n, Place at);
+
+    std::optional<Argument> translated_argument(const Node& node);
+    NodePtr translation_of(const Argument& argument, Place at);
+
+    // check_provider.cpp
+    void provider(Decl& decl);
+
+    // check_xlate.cpp
+    void translator(std::unique_ptr<Decl>& decl);
+    const Ident* translating_inline(const Node& node);
+    bool find_xlate(NodePtr& slot);
+    const Decl& find_translator(const Node& xlate);
+    NodePtr translated(const Decl& translator, const TranslatorMember& member,
+                       const Node& xlate);
+    void translation(NodePtr& slot, const Decl& translator, Place at);
+    bool xlate_member(NodePtr& slot);
+    void xlate(NodePtr& slot);
+    bool inline_translation(Ident& ident);
+
+    // check_stability.cpp
+    bool is_there(std::string_view name) const; // in this version
+    const VariableRow* find_variable_row(std::string_view name) const;
+    const SubroutineRow* find_subroutine_row(std::string_view name) const;
+    const ActionRow* find_action_row(std::string_view name) const;
+    const AggRow* find_agg_row(std::string_view name) const;
+    std::string version_hint(std::string_view name) const;
+    bool weakens(const Attributes& attributes);
+    void uses(const Ident& ident, Place at);
+    void uses(const Attributes& attributes, const std::string& what, Place at);
+    void describes(const ProbeSpec& spec);
+    void take_pragmas(Ident& ident);
+    bool is_hidden(const Decl& decl) const;
+    void declaration_pragmas();
+    void provider_pragma(const PragmaAttributes& pragma);
+    void translator_pragma(const char* pragma, Place at,
+                           const std::function<void(Decl&)>& apply);
+    void identifier_pragmas();
+    void identifier_pragma(const char* pragma, const std::string& name, Place at);
+
+    // check_calls.cpp
+    void call(NodePtr& slot);
+    void kernel_device_number(NodePtr& slot, NodePtr device);
+    Ident* resolve_function(Node& node);
+    void check_arguments(Node& node);
+    const Prototype& prototype_of(const Ident& function);
+    static constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+    void check_count(const Node& node, const std::string& name, std::size_t least,
+                     std::size_t most);
+    [[noreturn]] void bad_argument(const Node& node, std::size_t n,
+                                   std::string_view prototype);
+    void check_alloca_size(const Node& node);
+
+    // check_actions.cpp
+    void action(NodePtr& slot);
+    void action_trace(NodePtr& slot);
+    void action_tracemem(Node& node);
+    void action_printf(Node& node);
+    void action_printa(Node& node);
+    void action_freopen(Node& node);
+    void action_on_aggregation(Node& node);
+    void action_stack(Node& node);
+    void action_symbol(Node& node);
+    void action_plain(Node& node);
+    Ident* named_aggregation(Node& call, Node& argument, Tag not_one, Tag undefined);
+
+    // check_aggs.cpp
+    void aggregate_statement(Node& node);
+    void aggregate_keys(Node& node, Ident& ident, bool fix);
+    void agg_function(Node& node, Ident& aggregation);
+    std::uint64_t float_aggregation(Node& call, const Ident& aggregation,
+                                    bool is_distribution);
+    std::uint64_t lquantize(Node& call, const Ident& aggregation);
+    std::uint64_t llquantize(Node& call, const Ident& aggregation);
+
+    // printf_check.cpp
+    void check_printf(Node& call);
+    void check_printa(Node& call);
+};
+
+NodePtr clone(const Node& node);
+// A body that was written elsewhere, maybe in another text, is where it is expanded.
+void move_to(Node& body, Place at);
+std::size_t count_nodes(const Node& node);
+// Is there an assignment, ++ or -- in it?
+bool assigns(const Node& node);
+// Puts copies of the replacements where names stand alone.
+void substitute(NodePtr& slot, const std::vector<std::string>& names,
+                const std::vector<const Node*>& replacements);
+NodePtr make_double(double value, const Type* type, Place at);
+NodePtr make_integer(std::uint64_t value, const Type* type, Place at);
+NodePtr make_cast(const Type* type, NodePtr value, Place at); // to be checked
+
+// "NAME( )", as messages write it.
+std::string call_name(const Node& call);
+
+} // namespace dt

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// What the kernel has and what only the kernel can tell. A clause that names such a thing
+// is marked, so that nobody runs it elsewhere; types alone mark nothing.
+//
+// Pointers of the kernel's are plain ones: in the kernel a load through them is a load.
+#include "libdtrace/compile/check/check_internal.hpp"
+
+#include <algorithm>
+
+namespace dt {
+
+void Checker::uses_kernel()
+{
+    needs_kernel_ = true;
+    if (clause_ != nullptr)
+        clause_->needs_kernel = true;
+}
+
+// Of a builtin whose type the kernel's type data says; null: what its row says.
+const Type* Checker::kernel_type_of(std::string_view name)
+{
+    static constexpr std::pair<std::string_view, std::string_view> pointers[] = {
+        {"curthread", "task_struct"}};
+    for (auto [variable, tag] : pointers)
+        if (variable == name)
+            if (const Type* type =
+                    context_.target.kernel().type("", tag, TargetNames::Kind::Struct))
+                return types_.pointer_to(type);
+    return nullptr;
+}
+
+// Under its plain name if that is in capitals: variables mistyped are not to mean it.
+std::optional<std::int64_t> Checker::kernel_enumerator(std::string_view name)
+{
+    auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+    if (!options_.kernel_modules || std::any_of(name.begin(), name.end(), is_lower))
+        return std::nullopt;
+    return context_.target.kernel().enumerator("", name);
+}
+
+// A function's name is its address.
+void Checker::kernel_symbol(NodePtr& slot, bool address_only,
+                            const TargetNames::Variable& variable)
+{
+    const std::string text = slot->text;
+    const Place at = slot->at;
+    uses(Attributes{}, "symbol " + text, at); // the kernel promises nothing
+    uses_kernel();
+    const Type* type = variable.type;
+    if (variable.per_cpu && !address_only)
+        fail(Tag::SYM_NOTYPES, at,
+             "symbol " + text + " is one for each CPU; that of CPU n is *(" +
+                 type_text(types_.pointer_to(type)) + ")((uintptr_t)&" + text +
+                 " + `__per_cpu_offset[n])");
+    if (!type && !address_only && !variable.is_function)
+        fail(Tag::SYM_NOTYPES, at,
+             "symbol " + text +
+                 " has no type: the kernel's type data do not describe it; *(int *)&" +
+                 text + " reads it as an int");
+    NodePtr pointer = make_integer(
+        variable.addr, types_.pointer_to(type ? type : types_.void_type()), at);
+    if (address_only || variable.is_function) {
+        slot = std::move(pointer);
+        return;
+    }
+    slot = std::make_unique<Node>();
+    slot->kind = NodeKind::Unary;
+    slot->op = Op::Deref;
+    slot->at = at;
+    slot->left = std::move(pointer);
+    deref(*slot);
+}
+
+} // namespace dt

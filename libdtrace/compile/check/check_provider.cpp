@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Provider blocks: which argument of a probe is which, and that two of one name agree.
+//
+//   probe place(int i, int j) : (int j, int i);
+//
+// The second list is what the probe shows, as argN and as args[N]. An argument of it is the
+// native one of its name; without a name, the one at its place.
+#include "libdtrace/compile/check/check_internal.hpp"
+
+#include "libdtrace/compile/check/definition_text.hpp"
+
+#include <algorithm>
+
+namespace dt {
+
+namespace {
+
+constexpr std::size_t max_arguments = 29; // with the probe's own: GCC's asm takes 30
+
+std::string called(const std::string& provider, const ProviderProbe& probe)
+{
+    return provider + ":::" + probe.name;
+}
+
+void map_arguments(const std::string& provider, ProviderProbe& probe)
+{
+    probe.mapping.clear();
+    const auto& natives = probe.native_names;
+    for (std::size_t i = 0; i < probe.translated.size(); i++) {
+        const std::string& name = probe.translated_names[i];
+        auto found = std::find(natives.begin(), natives.end(), name);
+        std::size_t n = name.empty()             ? i
+                        : found != natives.end() ? std::size_t(found - natives.begin())
+                                                 : natives.size();
+        if (n >= natives.size())
+            fail(Tag::PROV_PRXLATOR, probe.at,
+                 called(provider, probe) + " passes no argument for " +
+                     (name.empty() ? "number " + std::to_string(i + 1) : name) +
+                     " of its translated arguments");
+        probe.mapping.push_back(static_cast<unsigned>(n));
+    }
+}
+
+} // namespace
+
+void Checker::provider(Decl& decl)
+{
+    for (ProviderProbe& probe : decl.probes) {
+        if (std::max(probe.native.size(), probe.translated.size()) > max_arguments)
+            fail(Tag::PROV_PRARGLEN, probe.at,
+                 called(decl.name, probe) + " has more than " +
+                     std::to_string(max_arguments) + " arguments");
+        map_arguments(decl.name, probe);
+    }
+    const std::string text = interface_text({decl.name, decl.at, decl.probes, {}});
+    auto [known, is_new] = symbols_.interfaces.try_emplace(decl.name, text);
+    if (!is_new && known->second != text)
+        fail(Tag::PROV_INCOMPAT, decl.at,
+             "provider " + decl.name + " was defined before with other probes");
+}
+
+} // namespace dt

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Stability: each name that a clause uses, and each description, makes it as weak as itself;
+// -x amin refuses what is below. And versions: names that came later than -x version are
+// not there.
+//
+// What #pragma D attributes says of an inline or a translator holds for all that it names:
+// whoever writes it answers for that. Without a pragma it is as weak as what it names.
+#include "libdtrace/compile/check/check_internal.hpp"
+
+#include <algorithm>
+
+namespace dt {
+
+namespace {
+
+constexpr std::string_view translators = "translator";
+
+bool is_above(Place a, Place b)
+{
+    return a.file == b.file && a.line_of_text() < b.line_of_text();
+}
+
+std::string description_text(const ProbeSpec& spec)
+{
+    if (spec.id != 0)
+        return std::to_string(spec.id);
+    return spec.provider + ":" + spec.module + ":" + spec.function + ":" + spec.name;
+}
+
+[[noreturn]] void too_weak(const Attributes& attributes, const std::string& what,
+                           Place at)
+{
+    fail(Tag::ATTR_MIN, at,
+         "attributes for " + what + " (" + attributes_text(attributes) +
+             ") are less than predefined minimum");
+}
+
+[[noreturn]] void unused(const char* pragma, const std::string& what, Place at)
+{
+    fail(Tag::PRAGMA_UNUSED, at,
+         std::string("unused #pragma D ") + pragma + ": " + what);
+}
+
+} // namespace
+
+bool Checker::is_there(std::string_view name) const
+{
+    return options_.version == latest_version ||
+           facts_of(name).since <= options_.version;
+}
+
+const VariableRow* Checker::find_variable_row(std::string_view name) const
+{
+    return is_there(name) ? dt::find_variable_row(name) : nullptr;
+}
+
+const SubroutineRow* Checker::find_subroutine_row(std::string_view name) const
+{
+    return is_there(name) ? dt::find_subroutine_row(name) : nullptr;
+}
+
+const ActionRow* Checker::find_action_row(std::string_view name) const
+{
+    return is_there(name) ? dt::find_action_row(name) : nullptr;
+}
+
+const AggRow* Checker::find_agg_row(std::string_view name) const
+{
+    return is_there(name) ? dt::find_agg_row(name) : nullptr;
+}
+
+std::string Checker::version_hint(std::string_view name) const
+{
+    if (is_there(name))
+        return "";
+    return "; D has it since version " + version_text(facts_of(name).since) +
+           ", and the option version is " + version_text(options_.version);
+}
+
+// Makes the clause as weak as that; true when it is refused.
+bool Checker::weakens(const Attributes& attributes)
+{
+    if (n_vouched_ > 0)
+        return false;
+    names_used_ = weakest(names_used_, attributes);
+    return clause_ && options_.amin && is_below(attributes, *options_.amin);
+}
+
+void Checker::uses(const Attributes& attributes, const std::string& what, Place at)
+{
+    if (weakens(attributes))
+        too_weak(attributes, what, at);
+}
+
+void Checker::uses(const Ident& ident, Place at)
+{
+    const char* sigil = ident.kind == IdentKind::Aggregation ? "@" : "";
+    if (weakens(ident.attributes))
+        too_weak(ident.attributes,
+                 "identifier " + (sigil + scoped_name(ident.scope, ident.name)), at);
+}
+
+// Of what a description matched.
+void Checker::describes(const ProbeSpec& spec)
+{
+    if (!options_.stability || spec.matched.empty())
+        return;
+    const ProbeStability found = options_.stability(spec.matched);
+    clause_->descriptions = weakest(clause_->descriptions, found.descriptions);
+    arguments_ = weakest(arguments_, found.arguments);
+    if (options_.amin && is_below(found.descriptions, *options_.amin))
+        too_weak(found.descriptions, "probe description " + description_text(spec),
+                 spec.at);
+}
+
+// What the program's pragmas say of a name that it makes, wherever they stand.
+void Checker::take_pragmas(Ident& ident)
+{
+    ident.program = symbols_.program;
+    if (ident.scope != Scope::Global)
+        return;
+    for (const PragmaAttributes& pragma : unit_.attributes)
+        if (pragma.part.empty() && pragma.name == ident.name) {
+            ident.attributes = pragma.attributes;
+            ident.attributed = true;
+        }
+    for (const PragmaBinding& pragma : unit_.bindings)
+        if (pragma.name == ident.name && pragma.version <= options_.version)
+            ident.since = pragma.version;
+}
+
+// Is the declaration one of a later version?
+bool Checker::is_hidden(const Decl& decl) const
+{
+    if (decl.kind == DeclKind::Translator)
+        return decl.since > options_.version;
+    return decl.scope == Scope::Global &&
+           std::any_of(unit_.bindings.begin(), unit_.bindings.end(),
+                       [&](const PragmaBinding& pragma) {
+                           return pragma.name == decl.name &&
+                                  pragma.version > options_.version;
+                       });
+}
+
+// Pragmas that speak of what has no name of its own, before what they speak of is used.
+void Checker::declaration_pragmas()
+{
+    for (const PragmaAttributes& pragma : unit_.attributes) {
+        if (!pragma.part.empty())
+            provider_pragma(pragma);
+        else if (pragma.name == translators)
+            translator_pragma("attributes", pragma.at,
+                              [&](Decl& decl) { decl.attributes = pragma.attributes; });
+    }
+    for (const PragmaBinding& pragma : unit_.bindings)
+        if (pragma.name == translators)
+            translator_pragma("binding", pragma.at,
+                              [&](Decl& decl) { decl.since = pragma.version; });
+    for (const auto& decl : unit_.decls)
+        if (decl->kind == DeclKind::Inline && is_hidden(*decl))
+            symbols_.inline_values.erase(decl->name);
+}
+
+void Checker::provider_pragma(const PragmaAttributes& pragma)
+{
+    for (const auto& decl : unit_.decls)
+        if (decl->kind == DeclKind::Provider && decl->name == pragma.name) {
+            symbols_.providers[pragma.name][pragma.part] = pragma.attributes;
+            return;
+        }
+    if (options_.dependency && options_.dependency("provider", pragma.name))
+        fail(Tag::PRAGMA_SCOPE, pragma.at,
+             "#pragma D attributes may not be applied to the provider " + pragma.name +
+                 ", which this program does not define");
+    unused("attributes", "no provider is named " + pragma.name, pragma.at);
+}
+
+// For the translators below it, up to the next such pragma.
+void Checker::translator_pragma(const char* pragma, Place at,
+                                const std::function<void(Decl&)>& apply)
+{
+    bool any = false;
+    for (const auto& decl : unit_.decls) {
+        if (decl->kind != DeclKind::Translator || !is_above(at, decl->at))
+            continue;
+        apply(*decl);
+        any = true;
+    }
+    if (!any)
+        unused(pragma, "no translator stands below it", at);
+}
+
+// At the end, because a pragma may stand before what it speaks of.
+void Checker::identifier_pragmas()
+{
+    for (const PragmaAttributes& pragma : unit_.attributes)
+        if (pragma.part.empty())
+            identifier_pragma("attributes", pragma.name, pragma.at);
+    for (const PragmaBinding& pragma : unit_.bindings)
+        identifier_pragma("binding", pragma.name, pragma.at);
+}
+
+void Checker::identifier_pragma(const char* pragma, const std::string& name, Place at)
+{
+    const std::string applied =
+        std::string("#pragma D ") + pragma + " may not be applied to " + name;
+    if (name == translators || hidden_.count(name) != 0)
+        return;
+    if (name.find('`') != std::string::npos)
+        fail(Tag::PRAGMA_SCOPE, at, applied + ", a name of another scope");
+    const Ident* ident = find_variable(Scope::Global, name);
+    auto found = symbols_.inlines.find(name);
+    if (found != symbols_.inlines.end())
+        ident = found->second.get();
+    if (ident && ident->program == symbols_.program)
+        return;
+    if (ident || is_builtin_variable(name) || find_subroutine_row(name) ||
+        find_action_row(name) || find_agg_row(name))
+        fail(Tag::PRAGMA_SCOPE, at, applied + ", which this program does not define");
+    unused(pragma, "nothing is named " + name, at);
+}
+
+} // namespace dt

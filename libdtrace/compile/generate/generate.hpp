@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// The code generator: typed trees to DIF, clauses to lists of actions.
+//
+//   generate.cpp          units and clauses: one CompiledClause each
+//   generate_actions.cpp  statements: actions and aggregations as entries of the list
+//   generate_expr.cpp     expressions: a value in a register
+//   generate_logic.cpp    comparisons, && || ^^ ! ?: by forward branches
+//   generate_memory.cpp   addresses, loads, stores, bit-fields, copies
+//   generate_assign.cpp   = op= ++ -- on every kind of lvalue
+//   generate_objects.cpp  structures in variables that have no memory yet
+//   generate_tuple.cpp    key parts and arguments; calls, associative arrays
+//   generate_facts.cpp    what is known of a subtree: registers needed, side effects
+//   generate_types.cpp    how D's types look to DIF
+//
+// Invariants
+//   - A value in a register is 64 bits. A value of an integer type that comes from a
+//     variable, memory, a cast or an assignment is what the type can hold, sign- or
+//     zero-extended ("canonical"); arithmetic may leave more, and whoever assigns narrows.
+//   - A by-reference value (string, struct, array) is its address.
+//   - The tuple is in use only between a flush and the instruction that takes it: what
+//     contains such an instruction itself is evaluated before the flush.
+//
+// Order of evaluation is C's: unspecified for most operators. It is left to right unless
+// the right operand needs more registers, and either no side has side effects or there
+// are too few registers for left to right.
+#pragma once
+
+#include "libdtrace/compile/generate/assembler.hpp"
+#include "libdtrace/compile/passes.hpp"
+#include "libdtrace/compile/generate/regalloc.hpp"
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace dt {
+
+// --- generate_types.cpp ---
+
+// A value that travels by its address: what D passes by reference, and floating-point
+// values that do not fit a register.
+bool travels_by_ref(const Type* type);
+// Integers, also enumerations (which are int).
+bool is_signed_integer(const Type* type);
+dif_type dif_type_of(const Type* type, bool userland);
+// 64-bit integer, as the consumer's own numbers travel.
+dif_type dif_type_word();
+// Of an expression whose value nobody looks at.
+dif_type dif_type_nothing();
+// Bytes from one element to the next of what a pointer or array type holds.
+std::uint64_t element_bytes(const Type* pointer);
+
+// --- one expression, one DIF object ---
+
+class ExprGenerator {
+public:
+    ExprGenerator(const CompileOptions& options, Place at);
+
+    // Code for the expression, returning its value as rtype.
+    static std::shared_ptr<Difo> generate(const CompileOptions& options,
+                                          const Node& node, dif_type rtype);
+    // An object that returns a constant.
+    static std::shared_ptr<Difo> constant(const CompileOptions& options, Place at,
+                                          std::uint64_t value);
+
+private:
+    struct Facts {
+        int registers = 1;        // needed at once, the result's included
+        bool uses_tuple = false;  // flushes the tuple
+        bool has_effects = false; // changes a variable or memory
+    };
+    struct ScopeOps {
+        dif_op load, store, load_assoc, store_assoc;
+        dif_op make, make_assoc; // as load, of objects that are stored to
+        std::uint8_t scope;
+    };
+
+    // generate_facts.cpp
+    const Facts& facts(const Node& node);
+    Facts compute_facts(const Node& node);
+    bool right_first(const Node& left, const Node& right);
+
+    // generate_expr.cpp
+    Register value(const Node& node);
+    Register value_of_ident(const Node& node);
+    Register value_in_memory(const Node& node);
+    Register value_of_element(const Node& node);
+    Register value_of_unary(const Node& node);
+    Register value_of_binary(const Node& node);
+    Register value_of_pointer_sum(const Node& node);
+    Register value_of_cast(const Node& node);
+    Register integer(std::uint64_t value, Place at);
+    void arithmetic(Op op, int left, int right, bool is_signed, Place at);
+    void scale(int reg, std::uint64_t by, Place at);
+    // value narrowed so that it is canonical in an integer type.
+    void narrow(int reg, const Type* to, Place at);
+    void extend_from(int reg, unsigned bits, bool is_signed, Place at);
+    bool is_canonical(const Node& node, const Type* to);
+    std::pair<Register, Register> operands(const Node& left, const Node& right);
+
+    // generate_float.cpp
+    void to_double(int reg, const Type* from);
+    void from_double(int reg, const Type* to, Place at);
+    void float_arithmetic(Op op, int left, int right, Place at);
+    Register float_comparison(Op op, Register left, Register right, Place at);
+    void negate_float(int reg, Place at);
+    void modify_float(Op op, int value, int right, const Node& lvalue);
+
+    // generate_logic.cpp
+    Register value_of_comparison(const Node& node);
+    Register value_of_logical(const Node& node);
+    Register value_of_logical_xor(const Node& node);
+    Register value_of_not(const Node& node);
+    Register value_of_cond(const Node& node);
+    void truth(int reg);
+    Register truth_by_branch(dif_op if_true, Register into);
+
+    // generate_memory.cpp
+    Register address(const Node& node, std::uint64_t distance = 0);
+    Register address_of_element(const Node& node);
+    // The value of a node that lies at an address: to = [from].
+    void load(int from, int to, const Node& node);
+    void store(int value, int to, const Node& lvalue);
+    void store_bits(int value, int to, const Node& lvalue);
+    void copy_object(int from, int to, const Node& lvalue, const Type* from_type);
+    void limit_to_string(int size, int from, Place at);
+    void add_offset(int reg, std::uint64_t by, Place at);
+
+    // generate_objects.cpp
+    static bool may_be_absent(const Node& node);
+    void will_store(const Node& part);
+    void decays(const Node& node);
+    void load_object(const Node& node, int into);
+
+    // generate_assign.cpp
+    using Kept = std::vector<Register>; // key parts already evaluated; empty: none
+    struct Lvalue {
+        const Node* node;
+        Register address; // when it lies in memory
+        Kept kept;        // when it is an element of an associative array
+    };
+    Lvalue open(const Node& node);
+    Register address_to_store(const Node& node);
+    Register fetch(const Lvalue& from);
+    void put(int value, const Lvalue& to, const Type* type);
+    Register value_of_assign(const Node& node);
+    Register value_of_step(const Node& node);
+    Register modify(const Node& node);
+    void narrow_to(int value, const Node& lvalue);
+    Register narrowed_value(const Node& right, const Type* to);
+    void store_variable(const Node& ident, int reg);
+
+    // generate_tuple.cpp
+    // as_types: of an array's keys; null: the parts' own.
+    void push_tuple(const std::vector<NodePtr>& parts,
+                    const std::vector<const Type*>* as_types, const Kept& kept,
+                    Place at);
+    void push(const Node& part, const Type* as_type, int reg);
+    Register value_of_call(const Node& node);
+    Register load_assoc(const Node& node, const Kept& kept);
+    void store_assoc(const Node& node, int reg, const Kept& kept);
+    Kept keep_effects(const std::vector<NodePtr>& parts);
+
+    static const ScopeOps& scope_ops(Scope scope);
+    void note(const Ident& ident, unsigned flags);
+
+    const CompileOptions& options_;
+    Assembler code_;
+    RegisterFile registers_;
+    std::unordered_map<const Node*, Facts> facts_;
+    std::unordered_set<const Node*> made_; // objects that are about to be stored to
+    int depth_ = 0;
+};
+
+bool is_assoc(const Node& node);
+// As a register holds a value of a floating-point type; null: double.
+std::uint64_t float_bits(double value, const Type* type);
+
+// --- clauses ---
+
+// The aggregations that a program uses, in order of first use.
+class UsedAggregations {
+public:
+    void add(const Ident& aggregation)
+    {
+        if (known_.insert(&aggregation).second)
+            all_.push_back(&aggregation);
+    }
+    const std::vector<const Ident*>& all() const { return all_; }
+
+private:
+    std::unordered_set<const Ident*> known_;
+    std::vector<const Ident*> all_;
+};
+
+// Lines of a program's text, found once.
+class SourceLines {
+public:
+    explicit SourceLines(std::string_view text);
+    // Without its text when the place is not of this program.
+    Source source(Place at) const;
+
+private:
+    static constexpr std::size_t max_source_line = 512; // bytes that are kept of one
+    std::vector<std::string_view> lines_;
+};
+
+// Statements of one clause become entries of its action list.
+class ActionGenerator {
+public:
+    ActionGenerator(const CompileContext& context, const SourceLines& lines,
+                    CompiledClause& clause, UsedAggregations& aggregations);
+
+    void statement(const Node& node);
+
+private:
+    // An entry without a value.
+    Action& add(std::uint32_t kind, const Node& node);
+    // An entry that records the value of an expression, as it is by its type ...
+    Action& add_value(std::uint32_t kind, const Node& node);
+    // ... or as the type given.
+    Action& add_value(std::uint32_t kind, const Node& node, dif_type as);
+    // An entry that tells the consumer which aggregation is meant.
+    void add_aggregation(std::uint32_t kind, const Node& node);
+    // The first entry of a run says how many there are.
+    Action& close_run(std::size_t first);
+
+    void action(const Node& node);
+    void values(const Node& node);
+    void printa(const Node& node);
+    void tracemem(const Node& node);
+    void library_action(const Node& node);
+    void stack_or_symbol(const Node& node);
+    void aggregate(const Node& node);
+    void key_part(const Node& node);
+
+    const CompileContext& context_;
+    const SourceLines& lines_;
+    CompiledClause& clause_;
+    UsedAggregations& aggregations_;
+};
+
+} // namespace dt

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Assignment, op=, ++ and --, the same way for every kind of lvalue:
+//
+//   open    evaluates once what says where it is: an address, keys with side effects
+//   fetch   its value                       put   stores a value
+//
+//   variable       ldgs/ldts/ldls           stgs/stts/stls
+//   element        keys, ldgaa/ldtaa        keys again, stgaa/sttaa
+//   memory         ld* from the address     st* (objects: copys, bit-fields: or-ed in)
+#include "libdtrace/compile/generate/generate.hpp"
+
+#include "libdtrace/compile/check/conversions.hpp"
+
+#include "dif/ops.h"
+#include "dif/vars.h"
+
+namespace dt {
+
+const ExprGenerator::ScopeOps& ExprGenerator::scope_ops(Scope scope)
+{
+    static constexpr ScopeOps global = {DIF_OP_LDGS,  DIF_OP_STGS, DIF_OP_LDGAA,
+                                        DIF_OP_STGAA, DIF_OP_LDGS, DIF_OP_LDGAAM,
+                                        DIFV_SCOPE_GLOBAL};
+    static constexpr ScopeOps thread = {DIF_OP_LDTS,  DIF_OP_STTS,  DIF_OP_LDTAA,
+                                        DIF_OP_STTAA, DIF_OP_LDTSM, DIF_OP_LDTAAM,
+                                        DIFV_SCOPE_THREAD};
+    // Clause-local associative arrays do not exist (D_ARR_LOCAL).
+    static constexpr ScopeOps local = {DIF_OP_LDLS, DIF_OP_STLS, DIF_OP_NOP,
+                                       DIF_OP_NOP,  DIF_OP_LDLS, DIF_OP_NOP,
+                                       DIFV_SCOPE_LOCAL};
+    switch (scope) {
+    case Scope::Self:
+        return thread;
+    case Scope::This:
+        return local;
+    default:
+        return global;
+    }
+}
+
+void ExprGenerator::note(const Ident& ident, unsigned flags)
+{
+    dif_varinfo info = {};
+    info.id = ident.id;
+    bool is_array = ident.kind == IdentKind::AssocArray ||
+                    (ident.kind == IdentKind::Builtin && ident.id < DIF_VAR_OTHER_MIN);
+    info.kind = is_array ? DIFV_KIND_ARRAY : DIFV_KIND_SCALAR;
+    info.scope = scope_ops(ident.scope).scope;
+    info.type = dif_type_of(ident.type, false);
+    code_.note_variable(info, ident.name, flags);
+}
+
+void ExprGenerator::store_variable(const Node& node, int reg)
+{
+    note(*node.ident, DIFV_F_MOD);
+    code_.emit_numbered(scope_ops(node.ident->scope).store, node.ident->id, reg);
+}
+
+Register ExprGenerator::address_to_store(const Node& node)
+{
+    will_store(node);
+    return address(node);
+}
+
+ExprGenerator::Lvalue ExprGenerator::open(const Node& node)
+{
+    Lvalue out{&node, {}, {}};
+    if (is_assoc(node))
+        out.kept = keep_effects(node.args);
+    else if (node.kind != NodeKind::Ident)
+        out.address = address_to_store(node);
+    return out;
+}
+
+Register ExprGenerator::fetch(const Lvalue& from)
+{
+    if (is_assoc(*from.node))
+        return load_assoc(*from.node, from.kept);
+    Register out = registers_.take(from.node->at);
+    if (from.node->kind == NodeKind::Ident)
+        load_object(*from.node, out);
+    else
+        load(from.address, out, *from.node);
+    return out;
+}
+
+// type: of the value, which for objects says how much of it may be read.
+void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
+{
+    if (is_assoc(*to.node))
+        store_assoc(*to.node, value, to.kept);
+    else if (to.node->kind == NodeKind::Ident && !to.address.held())
+        store_variable(*to.node, value);
+    else if (travels_by_ref(to.node->type))
+        copy_object(value, to.address, *to.node, type);
+    else
+        store(value, to.address, *to.node);
+}
+
+// char a[16]; a = "text": stgs would read sixteen bytes of the text. The thread's own
+// variables have no address before they are stored to, and go that way all the same.
+static bool is_array_given_string(const Node& assign)
+{
+    const Type* left = assign.left->type->resolve();
+    return left->kind == TypeKind::Array && left->is_string_compatible() &&
+           assign.left->ident->scope != Scope::Self &&
+           assign.right->type->resolve()->kind != TypeKind::Array;
+}
+
+Register ExprGenerator::value_of_assign(const Node& node)
+{
+    if (node.op != Op::None)
+        return modify(node);
+    const Node& left = *node.left;
+    bool in_memory =
+        left.kind == NodeKind::Ident ? is_array_given_string(node) : !is_assoc(left);
+    Lvalue to{&left, {}, {}};
+    if (left.type->is_pointer())
+        decays(*node.right);
+    // The address first only where that saves registers.
+    bool address_first = in_memory && right_first(*node.right, left);
+    if (address_first)
+        to.address = address_to_store(left);
+    Register value = narrowed_value(*node.right, left.type);
+    if (left.bitfield)
+        narrow_to(value, left);
+    if (in_memory && !address_first)
+        to.address = address_to_store(left);
+    put(value, to, node.right->type);
+    return value;
+}
+
+// A new value as the lvalue can hold it.
+void ExprGenerator::narrow_to(int value, const Node& lvalue)
+{
+    if (lvalue.bitfield)
+        extend_from(value, lvalue.bitfield_bits, is_signed_integer(lvalue.type),
+                    lvalue.at);
+    else
+        narrow(value, lvalue.type, lvalue.at);
+}
+
+Register ExprGenerator::modify(const Node& node)
+{
+    const Node& left = *node.left;
+    // The left side's value is read first where the right side may change it, as in
+    // x += x++, unless that takes too many registers.
+    const std::size_t held = 3 + (is_assoc(left) ? left.args.size() : 0);
+    const bool left_first =
+        facts(*node.right).has_effects &&
+        static_cast<std::size_t>(facts(*node.right).registers) + held <=
+            static_cast<std::size_t>(options_.n_registers);
+    Register right;
+    if (!left_first)
+        right = value(*node.right);
+    Lvalue to = open(left);
+    Register result = fetch(to);
+    if (left_first)
+        right = value(*node.right);
+    const Type* type = node.operand_type != nullptr ? node.operand_type : left.type;
+    if (type->is_float()) {
+        modify_float(node.op, result, right, left);
+        right.release();
+        if (left.bitfield)
+            narrow_to(result, left);
+        put(result, to, left.type);
+        return result;
+    }
+    bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
+    if (left.type->is_pointer())
+        scale(right, element_bytes(left.type), node.at);
+    // A negative value divided by an unsigned one is converted first, as in C.
+    if ((node.op == Op::Div || node.op == Op::Mod) && wraps_below_64(type) &&
+        is_signed_integer(left.type))
+        extend_from(result, 32, false, node.at);
+    arithmetic(node.op, result, right, is_signed, node.at);
+    right.release();
+    narrow_to(result, left);
+    put(result, to, left.type);
+    return result;
+}
+
+Register ExprGenerator::value_of_step(const Node& node)
+{
+    const Node& left = *node.left;
+    Lvalue to = open(left);
+    Register before = fetch(to);
+    if (left.type->is_float()) {
+        Register one = integer(float_bits(node.op == Op::Inc ? 1 : -1, nullptr), node.at);
+        Register after = registers_.take(node.at);
+        code_.emit(DIF_OP_MOV, before, after);
+        modify_float(Op::Add, after, one, left);
+        one.release();
+        put(after, to, left.type);
+        return node.kind == NodeKind::PreInc ? std::move(after) : std::move(before);
+    }
+    Register after = integer(node.value, node.at);
+    code_.emit(node.op == Op::Inc ? DIF_OP_ADD : DIF_OP_SUB, before, after, after);
+    narrow_to(after, left);
+    put(after, to, left.type);
+    return node.kind == NodeKind::PreInc ? std::move(after) : std::move(before);
+}
+
+} // namespace dt

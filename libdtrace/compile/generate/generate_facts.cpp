@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// What is known of a subtree before it is generated: the registers that it needs at once
+// (Sethi and Ullman's numbers), whether it flushes the tuple and whether it has effects.
+// Computed once per node. Also the place that bounds how deep expressions may nest, so
+// that no program text can exhaust the compiler's stack.
+#include "libdtrace/compile/generate/generate.hpp"
+
+#include "dif/subrs.h"
+
+#include <algorithm>
+
+namespace dt {
+
+namespace {
+
+constexpr int max_fact_depth = 2000;
+
+bool subroutine_has_effects(std::uint32_t number)
+{
+    switch (number) {
+    case DIF_SUBR_rand:
+    case DIF_SUBR_speculation:
+    case DIF_SUBR_copyout:
+    case DIF_SUBR_copyoutstr:
+    case DIF_SUBR_bcopy:
+    case DIF_SUBR_copyinto:
+    case DIF_SUBR_strtok:
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+const ExprGenerator::Facts& ExprGenerator::facts(const Node& node)
+{
+    if (auto known = facts_.find(&node); known != facts_.end())
+        return known->second;
+    if (++depth_ > max_fact_depth)
+        fail(Tag::CG_EXPR, node.at, "expression is nested too deeply");
+    Facts computed = compute_facts(node);
+    depth_--;
+    return facts_.emplace(&node, computed).first->second;
+}
+
+ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
+{
+    Facts out;
+    auto include = [&](const Node& part, int held) {
+        const Facts& of = facts(part);
+        out.registers = std::max(out.registers, of.registers + held);
+        out.uses_tuple |= of.uses_tuple;
+        out.has_effects |= of.has_effects;
+    };
+
+    if (node.kind == NodeKind::Binary && node.op != Op::Comma &&
+        node.op != Op::LogAnd && node.op != Op::LogOr) {
+        bool swapped = right_first(*node.left, *node.right);
+        include(swapped ? *node.right : *node.left, 0);
+        include(swapped ? *node.left : *node.right, 1);
+        return out;
+    }
+    if (node.cond)
+        include(*node.cond, 0);
+    if (node.left)
+        include(*node.left, node.kind == NodeKind::Assign ? 1 : 0);
+    if (node.right)
+        include(*node.right, 0);
+
+    // Parts before the last that flushes the tuple itself wait in registers.
+    std::size_t waiting = 0;
+    for (std::size_t i = 0; i < node.args.size(); i++)
+        if (facts(*node.args[i]).uses_tuple)
+            waiting = i + 1;
+    for (std::size_t i = 0; i < node.args.size(); i++)
+        include(*node.args[i], static_cast<int>(std::min(i, waiting)));
+
+    switch (node.kind) {
+    case NodeKind::Assign:
+    case NodeKind::PreInc:
+    case NodeKind::PostInc:
+        out.has_effects = true;
+        out.uses_tuple |= travels_by_ref(node.type); // strlen() of a string to copy
+        out.registers = std::max(out.registers, 4);
+        break;
+    case NodeKind::Call:
+        out.uses_tuple = true;
+        if (node.ident != nullptr)
+            out.has_effects |= subroutine_has_effects(node.ident->id);
+        break;
+    case NodeKind::Index:
+        out.uses_tuple |= is_assoc(node);
+        out.registers = std::max(out.registers, 2);
+        break;
+    default:
+        break;
+    }
+    if (node.bitfield || node.kind == NodeKind::Cast || node.kind == NodeKind::Member ||
+        node.kind == NodeKind::Arrow)
+        out.registers = std::max(out.registers, 2);
+    return out;
+}
+
+bool ExprGenerator::right_first(const Node& left, const Node& right)
+{
+    const Facts l = facts(left), r = facts(right);
+    if (r.registers <= l.registers)
+        return false;
+    bool has_effects = l.has_effects || r.has_effects;
+    return !has_effects || r.registers + 1 >= options_.n_registers;
+}
+
+} // namespace dt

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Memory: addresses of lvalues, loads by size and sign, stores, bit-fields, copies.
+#include "libdtrace/compile/generate/generate.hpp"
+
+#include "dif/ops.h"
+#include "dif/subrs.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dt {
+
+namespace {
+
+struct LoadOps {
+    std::uint64_t bytes;
+    dif_op as_signed, as_unsigned, user_signed, user_unsigned, store;
+};
+
+constexpr LoadOps load_table[] = {
+    {1, DIF_OP_LDSB, DIF_OP_LDUB, DIF_OP_ULDSB, DIF_OP_ULDUB, DIF_OP_STB},
+    {2, DIF_OP_LDSH, DIF_OP_LDUH, DIF_OP_ULDSH, DIF_OP_ULDUH, DIF_OP_STH},
+    {4, DIF_OP_LDSW, DIF_OP_LDUW, DIF_OP_ULDSW, DIF_OP_ULDUW, DIF_OP_STW},
+    {8, DIF_OP_LDX, DIF_OP_LDX, DIF_OP_ULDX, DIF_OP_ULDX, DIF_OP_STX},
+};
+
+const LoadOps& ops_for(const Node& node)
+{
+    std::uint64_t bytes =
+        node.bitfield ? node.bitfield_unit : node.type->resolve()->size;
+    for (const LoadOps& row : load_table)
+        if (row.bytes == bytes)
+            return row;
+    fail(Tag::CG_EXPR, node.at,
+         "cannot load or store a value of type " + type_text(node.type) + " at once");
+}
+
+} // namespace
+
+void ExprGenerator::add_offset(int reg, std::uint64_t by, Place at)
+{
+    if (by == 0)
+        return;
+    Register bytes = integer(by, at);
+    code_.emit(DIF_OP_ADD, reg, bytes, reg);
+}
+
+// Part of an object in memory, whose address is the object's and some bytes more.
+static bool is_part(const Node& node)
+{
+    bool deref = node.kind == NodeKind::Unary && node.op == Op::Deref;
+    bool element = node.kind == NodeKind::Index && !is_assoc(node);
+    return travels_by_ref(node.type) &&
+           (deref || element || node.kind == NodeKind::Member ||
+            node.kind == NodeKind::Arrow);
+}
+
+// The address of a node plus some bytes. Constant distances of nested parts add up here
+// and cost one addition at the end.
+Register ExprGenerator::address(const Node& node, std::uint64_t distance)
+{
+    bool constant_index = false;
+    switch (node.kind) {
+    case NodeKind::Member:
+    case NodeKind::Arrow:
+        distance += node.value;
+        break;
+    case NodeKind::Index:
+        constant_index = node.args[0]->kind == NodeKind::Integer;
+        if (is_assoc(node) || !constant_index) {
+            Register out = is_assoc(node) ? value(node) : address_of_element(node);
+            add_offset(out, distance, node.at);
+            return out;
+        }
+        distance += node.args[0]->value * element_bytes(node.left->type);
+        break;
+    case NodeKind::Unary:
+        if (node.op == Op::Deref)
+            break;
+        [[fallthrough]];
+    default: {
+        Register out = value(node); // of by-reference type: the value is the address
+        add_offset(out, distance, node.at);
+        return out;
+    }
+    }
+    if (is_part(*node.left))
+        return address(*node.left, distance);
+    Register out = value(*node.left);
+    add_offset(out, distance, node.at);
+    return out;
+}
+
+Register ExprGenerator::address_of_element(const Node& node)
+{
+    auto [base, position] = operands(*node.left, *node.args[0]);
+    scale(position, element_bytes(node.left->type), node.at);
+    code_.emit(DIF_OP_ADD, base, position, base);
+    return std::move(base);
+}
+
+void ExprGenerator::load(int from, int to, const Node& node)
+{
+    if (travels_by_ref(node.type)) {
+        if (from != to)
+            code_.emit(DIF_OP_MOV, from, to);
+        return;
+    }
+    const LoadOps& ops = ops_for(node);
+    bool is_signed = is_signed_integer(node.type);
+    dif_op plain = is_signed ? ops.as_signed : ops.as_unsigned;
+    dif_op user = is_signed ? ops.user_signed : ops.user_unsigned;
+    code_.emit(node.left->userland ? user : plain, from, to);
+    if (!node.bitfield)
+        return;
+    // The field's highest bit moves to bit 63, then its lowest to bit 0.
+    unsigned above = 64 - node.bitfield_offset - node.bitfield_bits;
+    if (above != 0) {
+        Register count = integer(above, node.at);
+        code_.emit(DIF_OP_SLL, to, count, to);
+    }
+    if (node.bitfield_bits < 64) {
+        Register count = integer(64 - node.bitfield_bits, node.at);
+        code_.emit(is_signed ? DIF_OP_SRA : DIF_OP_SRL, to, count, to);
+    }
+}
+
+void ExprGenerator::store(int value, int to, const Node& lvalue)
+{
+    if (lvalue.bitfield)
+        store_bits(value, to, lvalue);
+    else
+        code_.emit(ops_for(lvalue).store, value, to);
+}
+
+// unit = (unit & ~mask) | (value << offset & mask); the value stays as it is.
+void ExprGenerator::store_bits(int value, int to, const Node& lvalue)
+{
+    const LoadOps& ops = ops_for(lvalue);
+    std::uint64_t field =
+        lvalue.bitfield_bits >= 64 ? ~0ull : (1ull << lvalue.bitfield_bits) - 1;
+    Register unit = registers_.take(lvalue.at);
+    code_.emit(ops.as_unsigned, to, unit);
+    {
+        Register others = integer(~(field << lvalue.bitfield_offset), lvalue.at);
+        code_.emit(DIF_OP_AND, unit, others, unit);
+    }
+    Register bits = integer(field, lvalue.at);
+    code_.emit(DIF_OP_AND, value, bits, bits);
+    if (lvalue.bitfield_offset != 0) {
+        Register count = integer(lvalue.bitfield_offset, lvalue.at);
+        code_.emit(DIF_OP_SLL, bits, count, bits);
+    }
+    code_.emit(DIF_OP_OR, unit, bits, unit);
+    code_.emit(ops.store, unit, to);
+}
+
+// A by-reference value to memory. Of a string only what it holds is read, since the bytes
+// behind its NUL need not belong to anybody.
+void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
+                                const Type* from_type)
+{
+    std::uint64_t bytes = lvalue.type->resolve()->size;
+    if (travels_by_ref(from_type))
+        bytes = std::min(bytes, from_type->resolve()->size);
+    Register size = integer(bytes, lvalue.at);
+    if (from_type->is_string_compatible())
+        limit_to_string(size, from, lvalue.at);
+    code_.emit(DIF_OP_COPYS, from, size, to);
+}
+
+// size = min(size, strlen(from) + 1)
+void ExprGenerator::limit_to_string(int size, int from, Place at)
+{
+    Register length = registers_.take(at);
+    code_.emit(DIF_OP_FLUSHTS);
+    code_.emit(DIF_OP_PUSHTR, DIF_TYPE_STRING, DIF_REG_R0, from);
+    code_.emit_numbered(DIF_OP_CALL, DIF_SUBR_strlen, length);
+    add_offset(length, 1, at);
+    Assembler::Label end = code_.new_label();
+    code_.emit(DIF_OP_CMP, length, size);
+    code_.branch(DIF_OP_BGEU, end);
+    code_.emit(DIF_OP_MOV, length, size);
+    code_.place(end);
+}
+
+} // namespace dt

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// See parser.hpp: types of the kernel under their plain names.
+//
+// What the program declares goes first, even below: a struct that the text defines is the
+// text's. Kernels have typedefs such as `code` and `config`, which are good names for a
+// program's variables, too, and those need no declaration. So a name is a kernel's
+// typedef only where what follows it leaves no other reading:
+//
+//   config x   config *x;   (config *)   (config)x   sizeof (config)   offsetof(config, m)
+//
+// and only then is the kernel asked.
+#include "libdtrace/compile/builtins.hpp"
+#include "libdtrace/compile/parse/parser.hpp"
+
+#include <cctype>
+#include <functional>
+
+namespace dt {
+
+namespace {
+
+void skip_blanks(std::string_view& text)
+{
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+bool begins_name(std::string_view text)
+{
+    return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) != 0 ||
+                             text[0] == '_');
+}
+
+// What a cast may be of.
+bool begins_operand(std::string_view text)
+{
+    if (text.empty())
+        return false;
+    return begins_name(text) || std::isdigit(static_cast<unsigned char>(text[0])) != 0 ||
+           text[0] == '(' || text[0] == '$' || text[0] == '`' || text[0] == '~';
+}
+
+} // namespace
+
+// The text from behind the token on; nothing: it is not of the text (a macro's value).
+static std::string_view behind(std::string_view raw, std::string_view text)
+{
+    const std::less_equal<const char*> before;
+    if (!before(text.data(), raw.data()) ||
+        !before(raw.data() + raw.size(), text.data() + text.size()))
+        return {};
+    return text.substr(static_cast<std::size_t>(raw.data() - text.data()) + raw.size());
+}
+
+bool Parser::reads_as_type(std::string_view raw, TypePlace place) const
+{
+    std::string_view rest = behind(raw, context_.text);
+    skip_blanks(rest);
+    if (rest.empty())
+        return place == TypePlace::Certain; // the text is a type
+    const bool starred = rest[0] == '*';
+    switch (place) {
+    case TypePlace::Certain:
+        return true;
+    case TypePlace::Declaration:
+        return starred || begins_name(rest);
+    case TypePlace::Parenthesis:
+    case TypePlace::Sizeof:
+        break;
+    }
+    while (!rest.empty() && rest[0] == '*') {
+        rest.remove_prefix(1);
+        skip_blanks(rest);
+    }
+    if (!rest.starts_with(')'))
+        return false;
+    rest.remove_prefix(1);
+    skip_blanks(rest);
+    return starred || place == TypePlace::Sizeof || begins_operand(rest);
+}
+
+bool Parser::is_taken(const std::string& name) const
+{
+    const SymbolTable& symbols = context_.symbols;
+    return variables_.contains(name) ||
+           symbols.variables.contains({Scope::Global, name}) ||
+           symbols.inlines.contains(name) || find_variable_row(name) != nullptr ||
+           find_subroutine_row(name) != nullptr || find_action_row(name) != nullptr ||
+           find_agg_row(name) != nullptr;
+}
+
+const Type* Parser::kernel_typedef(std::string_view raw, TypePlace place) const
+{
+    if (!context_.options.kernel_modules || lexer_.in_c_header() || !begins_name(raw) ||
+        raw.find('`') != std::string_view::npos || !reads_as_type(raw, place) ||
+        is_taken(std::string(raw)))
+        return nullptr;
+    return context_.target.kernel().type("", raw, TargetNames::Kind::Ordinary);
+}
+
+// "struct NAME {" anywhere in the text.
+static bool defines_tag(std::string_view text, std::string_view keyword,
+                        std::string_view name)
+{
+    for (std::size_t at = text.find(keyword); at != std::string_view::npos;
+         at = text.find(keyword, at + 1)) {
+        std::string_view rest = text.substr(at + keyword.size());
+        skip_blanks(rest);
+        if (!rest.starts_with(name))
+            continue;
+        rest.remove_prefix(name.size());
+        skip_blanks(rest);
+        if (rest.starts_with('{'))
+            return true;
+    }
+    return false;
+}
+
+// The parser is at the tag. Null: it is the program's, or nobody's.
+const Type* Parser::kernel_tag(TypeKind kind, const std::string& keyword)
+{
+    const std::string& name = token_.text;
+    if (!context_.options.kernel_modules || token_.at.c_header ||
+        peek().kind == Tok::LBrace || peek().kind == Tok::Semicolon)
+        return nullptr;
+    const Type* own = context_.types.lookup(keyword + " " + name);
+    if (own != nullptr && (own->complete || open_types_.contains(own)))
+        return nullptr;
+    if (defines_tag(context_.text, keyword, name))
+        return nullptr;
+    auto tag = kind == TypeKind::Struct  ? TargetNames::Kind::Struct
+               : kind == TypeKind::Union ? TargetNames::Kind::Union
+                                         : TargetNames::Kind::Enum;
+    return context_.target.kernel().type("", name, tag);
+}
+
+} // namespace dt

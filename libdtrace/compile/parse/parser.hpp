@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// Tokens to a Unit, by recursive descent with one token of lookahead.
+//
+//   parser.cpp             program, clauses, probe descriptions, statements
+//   parser_blocks.cpp      inline, translator, provider
+//   parser_expression.cpp  expressions, by precedence climbing
+//   parser_constant.cpp    what array sizes and bit-fields may say
+//   declarations.cpp       specifiers, variables, typedefs
+//   declarations_tagged.cpp  struct, union, enum
+//   declarators.cpp        pointers, arrays, functions, keys; type names
+//   c_header.cpp           what C's headers have and D has not: attributes, bodies, asm
+//   c_typeof.cpp           the types of C's expressions
+//
+// Invariants
+//   - token_ is the next token, lexed in the mode of the place where it stands: whoever
+//     consumes the token before it says which mode that is (advance's argument).
+//   - Neither the depth of recursion nor the height of a tree passes max_depth, so that
+//     no later pass needs a check of its own: they may recurse over the tree.
+#pragma once
+
+#include "libdtrace/compile/parse/lexer.hpp"
+#include "libdtrace/compile/parse/macro.hpp"
+#include "libdtrace/compile/passes.hpp"
+#include "libdtrace/compile/parse/pragma.hpp"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace dt {
+
+class Parser {
+public:
+    static constexpr int max_depth = 1000;
+
+    explicit Parser(CompileContext& context);
+
+    Unit program();
+    const Type* only_type(); // of a text that is a type alone
+
+private:
+    enum class Storage { None, Typedef, Extern, Other };
+
+    // What __attribute__ and _Alignas say about types.
+    struct CAttributes {
+        bool packed = false;
+        std::uint32_t align = 0;        // bytes; 0: nothing was said
+        std::uint64_t vector_bytes = 0; // the same
+        std::string mode;               // "DI"
+
+        void add(const CAttributes& more);
+    };
+
+    // What stands before the declarators: "typedef unsigned", "self const struct foo".
+    struct Specifiers {
+        const Type* type = nullptr;
+        Storage storage = Storage::None;
+        Scope scope = Scope::Global;
+        bool declares_tag = false; // struct, union or enum with a name or enumerators
+        CAttributes attributes;
+        Place at;
+    };
+
+    // An integer constant: D's are 64 bits wide and signed, C's as wide as their types.
+    struct Constant {
+        std::int64_t value = 0;
+        bool is_unsigned = false;
+        int bits = 64;
+    };
+
+    // A member of a body that is not laid out yet.
+    struct MemberLine {
+        std::string name;
+        Place at;
+        const Type* type = nullptr;
+        std::optional<std::uint32_t> bits; // of a bit-field
+        CAttributes attributes;
+    };
+
+    struct Parameters {
+        std::vector<const Type*> types;
+        std::vector<std::string> names; // "" where none was given
+        bool varargs = false;
+    };
+
+    // One layer of a declarator; a declarator is a list of them, from the name outward.
+    struct Layer {
+        enum Kind { Pointer, Array, Function, Keys } kind = Pointer;
+        bool is_const = false, is_volatile = false, userland = false; // Pointer
+        bool sized = false;                                           // Array
+        std::uint64_t count = 0;
+        Parameters parameters; // Function, Keys
+        Place at;
+    };
+
+    struct Declarator {
+        std::string name;
+        Place at;
+        const Type* type = nullptr;
+        bool has_keys = false;
+        Parameters keys;
+        CAttributes attributes;
+    };
+
+    // Member: a name is needed, and most of D's own words are names.
+    enum class Names { Needed, Member, Optional, None };
+
+    struct Depth {
+        explicit Depth(Parser& parser) : parser_(parser) { parser.enter(); }
+        ~Depth() { --parser_.depth_; }
+        Depth(const Depth&) = delete;
+        Depth& operator=(const Depth&) = delete;
+        Parser& parser_;
+    };
+
+    // Tokens
+    void advance(Lexer::Mode mode = Lexer::Mode::Code);
+    Token lex(Lexer::Mode mode);
+    const Token& peek();
+    bool at(Tok kind) const { return token_.kind == kind; }
+    bool at(Key key) const { return token_.key == key; }
+    bool at(CWord word) const { return token_.c_word == word; }
+    bool accept(Tok kind);
+    void expect(Tok kind);
+    std::string take_name();
+    // D`foo is the program's own foo, not one of the target.
+    static constexpr std::string_view own_scope = "D`";
+
+    [[noreturn]] void syntax_error() const;
+    void enter();
+
+    // Program
+    void top();
+    void clause();
+    ProbeSpec probe_spec();
+    ProbeSpec describe(const Token& token);
+    void probe_id(ProbeSpec& spec) const;
+    std::vector<Stmt> block();
+    std::vector<Stmt> branch();
+    Stmt statement();
+    Stmt if_statement();
+    void add(std::unique_ptr<Decl> decl);
+
+    // Blocks
+    void inline_definition();
+    void translator();
+    void provider();
+    ProviderProbe provider_probe();
+    void provider_arguments(std::vector<const Type*>& types,
+                            std::vector<std::string>& names);
+
+    // Expressions
+    NodePtr make(NodeKind kind, Place at) const;
+    NodePtr fit(NodePtr node) const;
+    NodePtr unary_node(Op op, Place at, NodePtr operand) const;
+    NodePtr expression();
+    NodePtr assignment();
+    NodePtr conditional();
+    NodePtr binary(int lowest);
+    NodePtr unary();
+    NodePtr cast_or_parenthesis();
+    NodePtr size_of();
+    NodePtr string_of();
+    NodePtr offset_of();
+    NodePtr translate();
+    NodePtr postfix();
+    NodePtr primary();
+    NodePtr constant();
+    NodePtr scoped_variable(Scope scope);
+    NodePtr call(NodePtr callee);
+    std::vector<NodePtr> arguments(Tok close);
+    const Type* integer_type(const Token& token) const;
+
+    // Constant expressions: an integer, or nothing when the tree is not constant.
+    std::optional<Constant> evaluate(const Node& node) const;
+    std::optional<Constant> evaluate_name(const Node& node) const;
+    std::optional<Constant> evaluate_unary(const Node& node) const;
+    std::optional<Constant> evaluate_binary(const Node& node) const;
+    std::optional<std::int64_t> constant_expression();
+
+    // Headers of C
+    bool is_c_word_of_type(const Token& token) const;
+    bool c_specifier(Specifiers& into, struct SpecifierWords& words);
+    bool c_declaration();
+    void c_extras(CAttributes& into);
+    void attribute_list(CAttributes& into);
+    void attribute(CAttributes& into);
+    std::uint32_t alignment_operand();
+    NodePtr align_of();
+    void atomic_type(struct SpecifierWords& words);
+    const Type* typeof_operand();
+    const Type* expression_type(const Node& node) const;
+    const Type* with_attributes(const Type* type, const CAttributes& said, Place place);
+    const Type* complex_type(const Type* part);
+    const Type* vector_type(const Type* element, std::uint64_t bytes, Place place);
+    bool parameter_bracket(Layer& layer);
+    void skip_brackets(Lexer::Mode after = Lexer::Mode::Code);
+    void skip_initialiser();
+    void c_function(const Specifiers& base, Declarator declarator);
+
+    // Declarations
+    const Type* named_type(std::string_view name) const;
+    bool is_type_name(std::string_view name) const;
+    // kernel_type_names.cpp: where a name stands that may be a typedef of the kernel.
+    enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
+    bool reads_as_type(std::string_view raw, TypePlace place) const;
+    bool is_taken(const std::string& name) const;
+    const Type* kernel_typedef(std::string_view raw, TypePlace place) const;
+    const Type* kernel_tag(TypeKind kind, const std::string& keyword);
+    bool starts_type(const Token& token) const;
+    bool starts_declaration() const;
+    void declaration();
+    Specifiers specifiers(Names names = Names::Needed); // of what is declared
+    bool names_member();
+    bool is_implicit_int();
+    bool specifier(Specifiers& into, struct SpecifierWords& words);
+    bool storage_specifier(Specifiers& into);
+    const Type* finish_specifiers(const struct SpecifierWords& words);
+    const Type* tagged_type(Specifiers& into);
+    const Type* target_type(TypeKind kind, const std::string& keyword,
+                            const std::string& name);
+    void body(Type& into, CAttributes& attributes);
+    std::vector<MemberLine> struct_body(const Type& into);
+    void struct_member(const Type& into, std::vector<MemberLine>& lines);
+    void member_declarator(const Specifiers& base, const Type& into,
+                           std::vector<MemberLine>& lines);
+    void bit_field(MemberLine& line);
+    void lay_out(Type& into, std::vector<MemberLine>& lines,
+                 const CAttributes& attributes, std::uint32_t limit) const;
+    void enum_body(Type& into);
+    Constant enumerator(Type& into, Constant next);
+    void finish_enum(Type& into, const CAttributes& attributes, bool is_c) const;
+    void declare_one(const Specifiers& base);
+    void declare(const Specifiers& base, Declarator declarator);
+    void declare_typedef(const Declarator& declarator);
+    void declare_variable(const Specifiers& base, Declarator declarator);
+
+    // Declarators
+    Declarator declarator(const Specifiers& base, Names names);
+    void layers(std::vector<Layer>& into, Declarator& named, Names names);
+    void direct_layers(std::vector<Layer>& into, Declarator& named, Names names);
+    Layer pointer_layer();
+    Layer bracket_layer();
+    Layer parameter_layer();
+    Parameters parameters(Tok close);
+    const Type* apply(const Layer& layer, const Type* base);
+    const Type* of_own(const Type* type);
+    const Type* type_name();
+    const Type* whole_type(const Type* type, Place at, std::string_view what) const;
+
+    CompileContext& context_;
+    Unit unit_;
+    Macros macros_;
+    Pragmas pragmas_;
+    Lexer lexer_;
+    Token token_;
+    std::optional<Token> peeked_;
+    int depth_ = 0;
+    int n_type_names_ = 0; // that are being read: what stands there is a type
+    mutable std::string unknown_type_; // the last name with a backquote that is no type
+    int c_parameters_ = 0; // how many parameter lists of C's functions are open
+    bool in_probe_ = false; // among the arguments of a provider's probe
+    std::unordered_map<std::string, Constant> enumerators_;
+    std::unordered_map<std::string, const Type*> c_objects_; // functions, variables
+    std::unordered_set<std::string> variables_;
+    std::unordered_set<const Type*> open_types_; // whose bodies are being parsed
+};
+
+} // namespace dt

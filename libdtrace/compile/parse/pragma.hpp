@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Control lines: #pragma, #line, #error, #ident and cpp's `# 12 "file"`.
+//
+// #pragma D option takes effect before the program is parsed (scan_options), wherever it
+// stands; here it is only recorded. The others are recorded in the Unit; whether their
+// names exist is the checker's business.
+#pragma once
+
+#include "libdtrace/compile/parse/c_pack.hpp"
+#include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/compile/parse/lexer.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+class Pragmas {
+public:
+    // files: the session's names of them.
+    using Files = std::function<const std::string*(std::string_view)>;
+    Pragmas(const CompileOptions& options, Unit& unit, Files files)
+        : options_(options), unit_(unit), files_(std::move(files))
+    {
+    }
+
+    // One line without its '#'. Throws CompileError with the PRAG* tags.
+    void control(std::string_view line, Place at, Lexer& lexer);
+
+    const Packing& packing() const { return packing_; }
+
+private:
+    struct Words;
+
+    void set_line(Words& words, std::string_view number, Place at, Lexer& lexer);
+    void pragma(Words words, Place at, Lexer& lexer);
+    void d_pragma(Words words, Place at);
+    void option(Words& words, Place at);
+    void attributes(Words& words, Place at);
+    void binding(Words& words, Place at);
+    void depends_on(Words& words, Place at);
+
+    const CompileOptions& options_;
+    Unit& unit_;
+    Files files_;
+    Packing packing_;
+};
+
+} // namespace dt

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// D's types: C's types plus the ones only D has (string, stack, symaddr, dynamic).
+//
+// Types are immutable, owned by a TypeTable, and compared by identity after
+// resolve(); derived types (pointer to T, array of T) are interned, so equal
+// ones are the same object. Struct bodies are filled in once after creation, so that they can
+// refer to themselves.
+#pragma once
+
+#include "libdtrace/symbols/debug/passing.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+enum class TypeKind {
+    Void,
+    Integer,
+    Float,
+    Pointer,
+    Array,
+    Function,
+    Struct,
+    Union,
+    Enum,
+    Typedef,
+    Forward,  // a tag without a body yet
+    String,   // char[strsize], by reference
+    Stack,    // result of stack(), ustack()
+    SymAddr,  // sym(), mod(), func()
+    UsymAddr, // usym(), umod(), uaddr()
+    Dynamic, // <DYN>: type not known yet (aggregation result, array before first store)
+};
+
+struct Type;
+
+struct Member {
+    std::string name; // empty: anonymous struct or union
+    const Type* type = nullptr;
+    std::uint64_t offset_bits = 0;
+    std::uint32_t bitfield_bits = 0; // 0: not a bit-field
+};
+
+struct Enumerator {
+    std::string name;
+    std::int64_t value = 0;
+};
+
+struct Type {
+    TypeKind kind = TypeKind::Void;
+    std::string name; // "int", "foo" for struct foo, the typedef's name; may be empty
+    std::uint64_t size = 0;  // bytes
+    std::uint32_t align = 1; // bytes
+    std::uint32_t own_align = 0; // Typedef: one that it says instead of its base's
+    bool is_signed = false;  // Integer
+    bool is_char = false;    // Integer: char, signed char, unsigned char
+    bool is_bool = false;
+    bool is_const = false, is_volatile = false; // only on a Typedef-like wrapper
+    bool userland = false; // lives in the traced process: loads become user loads
+    const Type* base =
+        nullptr; // Pointer, Array: of what; Typedef: for what; Function: result
+    std::uint64_t count = 0;             // Array: elements; 0 with incomplete: flexible
+    std::vector<Member> members;         // Struct, Union
+    std::vector<Enumerator> enumerators; // Enum
+    std::vector<const Type*> parameters; // Function
+    bool varargs = false;
+    Passing passing = Passing::ByMembers;
+    bool complete = true; // Struct, Union, Enum: body seen; Array: size known
+    // Typedef: what resolve() gives, so that a long chain is walked once; null: not known.
+    const Type* resolved = nullptr;
+
+    // Through typedefs and qualifiers.
+    const Type* resolve() const;
+    std::uint32_t alignment() const; // of a member of this type
+    bool is_integer() const; // Integer or Enum after resolve()
+    bool is_float() const;
+    bool is_arithmetic() const;
+    bool is_pointer() const; // Pointer after resolve()
+    bool is_scalar() const;  // arithmetic or pointer
+    bool is_string() const;  // String after resolve()
+    // String, or array of or pointer to char: can take part in a string comparison.
+    bool is_string_compatible() const;
+    bool is_struct_or_union() const;
+    bool is_by_ref() const; // String, Array, Struct, Union, Stack, SymAddr, UsymAddr
+    // A member by name, through anonymous ones; offset_bits is from this type's start.
+    bool find_member(std::string_view name, Member& found) const;
+};
+
+// The same type, or nameless structs, unions and enums with the same parts: what a header
+// says again.
+bool is_same_type(const Type& one, const Type& other);
+// The same parts, whatever the names of the two are.
+bool has_same_body(const Type& one, const Type& other);
+
+class TypeTable {
+public:
+    // strsize: bytes of `string`. Holds the intrinsic types and predefined typedefs.
+    explicit TypeTable(std::uint64_t strsize = 256);
+    ~TypeTable();
+
+    const Type* void_type() const;
+    const Type* int_type() const;    // "int"
+    const Type* int64_type() const;  // "int64_t"
+    const Type* uint64_type() const; // "uint64_t"
+    const Type* string_type() const;
+    const Type* stack_type() const;
+    const Type* symaddr_type() const;
+    const Type* usymaddr_type() const;
+    const Type* dynamic_type() const;
+
+    const Type* pointer_to(const Type* base, bool userland = false);
+    const Type* array_of(const Type* base, std::uint64_t count, bool complete = true);
+    const Type* function_of(const Type* result, std::vector<const Type*> parameters,
+                            bool varargs);
+    const Type* qualified(const Type* base, bool is_const, bool is_volatile,
+                          bool userland);
+
+    // "unsigned int", "struct foo", "uint8_t", "size_t"; null when unknown.
+    const Type* lookup(std::string_view name) const;
+    // The same before any program's redeclare(): what builtins and subroutines mean.
+    const Type* lookup_original(std::string_view name) const;
+    // Makes or completes; the caller fills the body in. Null: name taken by another kind.
+    Type* declare(TypeKind kind, std::string_view name);
+    // What is predefined, or was declared before mark(), gives way: the name is that of
+    // another type, incomplete yet. Null: it was declared since.
+    Type* redeclare(TypeKind kind, std::string_view name);
+    bool is_fresh(const Type* type) const; // declared since mark()
+    Type* anonymous(TypeKind kind);
+
+    const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;
+    void add_enumerator_scope(const Type* enumeration);
+
+    // Bytes of `string`; #pragma D option strsize may change it before the first use.
+    void set_strsize(std::uint64_t strsize);
+
+    // What was declared or completed since mark() is forgotten by rollback(): a program
+    // that did not compile leaves no types. Types already handed out stay valid.
+    std::size_t mark();
+    void rollback(std::size_t mark);
+
+private:
+    const Type* find_text(std::string_view name, bool original) const;
+
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// As DTrace's messages name it: "int", "struct foo *", "string", "char [12]",
+// "dynamic variable".
+std::string type_text(const Type* type);
+// "char *name", "int (*f)(void)"; the type alone without a name.
+std::string declaration_text(const Type* type, std::string_view name);
+
+} // namespace dt

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Inside of symbols/: what a DwarfTypes keeps. dwarf_types.cpp opens it and finds functions,
+// debug_index.cpp names, debug_type.cpp reads types.
+#pragma once
+
+#include "base/fd.hpp"
+#include "libdtrace/symbols/debug/class_passing.hpp"
+#include "libdtrace/symbols/debug/debug_folders.hpp"
+#include "libdtrace/symbols/debug/dwarf_entry.hpp"
+#include "libdtrace/symbols/debug/dwarf_types.hpp"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <list>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace dt {
+
+constexpr int max_namespaces = 64; // one in another
+constexpr std::size_t max_debug_members = 1 << 16; // of a type or function
+
+struct DebugIndexKey {
+    // DebugTypes::Kind, or
+    static constexpr int variable = 8, enumerator = 9;
+    int kind = 0;
+    std::string_view name;
+    bool operator==(const DebugIndexKey&) const = default;
+};
+
+struct DebugIndexHash {
+    std::size_t operator()(const DebugIndexKey& key) const
+    {
+        return std::hash<std::string_view>()(key.name) * 31 +
+               static_cast<std::size_t>(key.kind);
+    }
+};
+
+struct DebugIndexed {
+    Dwarf_Die die{};
+    int depth = 0; // of namespaces
+};
+
+struct DwarfTypes::State {
+    struct End {
+        void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
+        void operator()(Elf* elf) const { elf_end(elf); }
+    };
+    Fd file;
+    std::list<std::vector<char>> zero_ended;
+    std::unique_ptr<Elf, End> elf;
+    // The file that .gnu_debugaltlink names. It outlives `dwarf`.
+    Fd alternate_file;
+    std::unique_ptr<Dwarf, End> alternate;
+    std::unique_ptr<Dwarf, End> dwarf;
+    std::string path; // of the file
+
+    std::vector<Dwarf_Die> entries; // by DebugRef - 1
+    std::unordered_map<const void*, DebugRef> refs;
+    ClassPassing class_passing;
+
+    bool indexed = false;
+    std::unordered_map<DebugIndexKey, DebugIndexed, DebugIndexHash> index;
+
+    // Where units have code, and what begins where in those that were asked for.
+    struct Range {
+        std::uint64_t begin = 0, end = 0;
+        Dwarf_Die unit{};
+    };
+    bool ranged = false;
+    std::vector<Range> ranges;
+    std::unordered_map<const void*, std::unordered_map<std::uint64_t, Dwarf_Die>>
+        functions;
+
+    DebugRef ref(const Dwarf_Die& die);
+    DebugRef type_of(Dwarf_Die* die);
+    // Visits all units. A split-off unit (.dwo) replaces its skeleton, if its file may
+    // be opened (debug_folders.hpp). Split-off type units are not found: libdw reads
+    // one section of a kind.
+    template <class F> void for_units(Dwarf* from, F visit) const;
+    void build_index();
+    void index_entries(Dwarf_Die* parent, bool cxx, int depth);
+    // The name leads to the entry, or to `what`.
+    void add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what = nullptr);
+    void build_ranges();
+    void collect_functions(Dwarf_Die* parent, int depth,
+                           std::unordered_map<std::uint64_t, Dwarf_Die>& into);
+
+    void fill_base(Dwarf_Die* die, DebugType& into);
+    void fill_members(Dwarf_Die* die, DebugType& into);
+    static void fill_vector(Dwarf_Die* die, DebugType& into);
+    void fill_enumerators(Dwarf_Die* die, DebugType& into);
+    void fill_function(Dwarf_Die* die, DebugType& into);
+    bool member(Dwarf_Die* die, DebugType& into);
+};
+
+template <class F> void DwarfTypes::State::for_units(Dwarf* from, F visit) const
+{
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die, split;
+    std::uint8_t type = 0;
+    // libdw opens the file of a split unit only when that unit is requested.
+    while (dwarf_get_units(from, unit, &unit, nullptr, &type, &die, nullptr) == 0) {
+        const bool elsewhere =
+            type == DW_UT_skeleton && may_follow_split_unit(path, &die) &&
+            dwarf_cu_info(unit, nullptr, nullptr, nullptr, &split, nullptr, nullptr,
+                          nullptr) == 0 &&
+            dwarf_tag(&split) != DW_TAG_invalid;
+        visit(elsewhere ? &split : &die);
+    }
+}
+
+} // namespace dt

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Inside of symbols/: the headers, segments and sections of one ELF file through libelf.
+//
+// libelf is opened for reading without mapping, so section data is read by pread() into
+// memory that the Elf handle owns; spans from data() live as long as this object.
+#pragma once
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "libdtrace/symbols/elf/elf_image.hpp"
+
+#include <array>
+#include <cstring>
+#include <gelf.h>
+#include <libelf.h>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+using Bytes = std::span<const std::byte>;
+
+struct ElfSection {
+    std::size_t index = 0;
+    std::string_view name;
+    GElf_Shdr header{};
+};
+
+// A T from untrusted bytes, nothing when it does not fit.
+template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
+{
+    if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
+        return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof(T));
+    return value;
+}
+
+// Returns the NUL-terminated string at an offset, or nothing if it does not end in the
+// bytes or has more than max_bytes. A table can give the same long string to each of
+// millions of entries, so that a search without a limit takes hours.
+constexpr std::size_t max_string_bytes = std::size_t{1} << 20;
+std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset,
+                                          std::size_t max_bytes = max_string_bytes);
+
+class ElfSections {
+public:
+    static Result<std::unique_ptr<ElfSections>> open(Fd fd);
+    static Result<std::unique_ptr<ElfSections>> open(std::vector<std::byte> bytes);
+
+    const GElf_Ehdr& header() const { return header_; }
+    std::span<const GElf_Phdr> program_headers() const { return program_headers_; }
+    std::span<const ElfSegment> segments() const { return segments_; }
+    std::span<const ElfSection> sections() const { return sections_; }
+    const ElfSection* find(std::string_view name) const;
+    const ElfSection* find(std::uint32_t type) const;
+
+    // What the file holds for a section, not decompressed. limit: larger than
+    // elf_limits::section_bytes. corrupt: not inside the file, or no bytes (NOBITS). Any
+    // thread.
+    Result<Bytes> data(const ElfSection& section) const;
+    Result<Bytes> data(std::size_t index) const;
+    // Bytes of the file itself; fewer when the file ends before.
+    Result<std::vector<std::byte>> read(std::uint64_t offset,
+                                        std::uint64_t n_bytes) const;
+    // The same into memory of the caller's: how many bytes. Any thread.
+    Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
+    // Where in the file the byte of a link-time address is.
+    std::optional<std::uint64_t> offset_of(std::uint64_t addr) const;
+    // From addr to the end of what the file loads there, at most max_bytes.
+    Result<std::vector<std::byte>> loaded(std::uint64_t addr,
+                                          std::uint64_t max_bytes) const;
+    std::vector<std::byte> build_id() const;
+    int fd() const { return fd_.get(); }
+
+private:
+    struct End {
+        void operator()(Elf* elf) const { elf_end(elf); }
+    };
+    ElfSections() = default;
+    Result<Ok> read_headers();
+    Result<Ok> check_counts();
+    Result<Ok> read_program_headers();
+    void read_section_headers();
+
+    Fd fd_;                        // the file, or
+    std::vector<std::byte> bytes_; // the bytes
+    mutable std::mutex reading_;   // of a section, which fills elf_
+    std::unique_ptr<Elf, End> elf_;
+    GElf_Ehdr header_{};
+    std::vector<GElf_Phdr> program_headers_;
+    std::vector<ElfSegment> segments_;
+    std::vector<ElfSection> sections_;
+};
+
+} // namespace dt

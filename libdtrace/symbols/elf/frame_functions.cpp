@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// Every FDE of .eh_frame covers one function, or one part of a split one: its first two
+// fields are start and length, in the encoding that the 'R' of its CIE's augmentation
+// names (DWARF exception header encoding, LSB "Linux Standard Base Core" 10.5). Behind
+// them, with an augmentation 'z', its own augmentation data: with 'L', the address of the
+// language's table for the function.
+#include "libdtrace/symbols/elf/frame_functions.hpp"
+
+#include "libdtrace/symbols/elf/split_off.hpp"
+
+#include <algorithm>
+#include <elfutils/libdw.h>
+#include <map>
+
+namespace dt {
+
+namespace {
+
+constexpr unsigned char pe_absptr = 0, pe_udata2 = 2, pe_udata4 = 3, pe_udata8 = 4;
+constexpr unsigned char pe_sdata2 = 10, pe_sdata4 = 11, pe_sdata8 = 12;
+constexpr unsigned char pe_format = 0x0f, pe_application = 0x70, pe_pcrel = 0x10;
+constexpr unsigned char pe_indirect = 0x80;
+constexpr unsigned char pe_omit = 0xff, pe_unknown = 0xff;
+
+struct Encodings {
+    unsigned char start = pe_absptr; // pe_unknown: the augmentation is not understood
+    unsigned char table = pe_omit;
+};
+
+// What the FDEs of one CIE have in common.
+struct Common {
+    Encodings encodings{pe_unknown, pe_omit};
+    bool has_data = false; // augmentation data, whose length comes first
+    std::int64_t data_factor = 1;
+    CanonicalFrame at_call;
+};
+
+Encodings encodings_of(const Dwarf_CIE& cie)
+{
+    constexpr Encodings unknown{pe_unknown, pe_omit};
+    std::string_view augmentation = cie.augmentation;
+    if (augmentation.empty())
+        return {};
+    if (augmentation[0] != 'z')
+        return unknown;
+    Encodings found;
+    std::size_t at = 0;
+    for (char c : augmentation.substr(1)) {
+        if (c == 'S' || c == 'B' || c == 'G')
+            continue; // signal frame, aarch64 marks: no data
+        if (at >= cie.augmentation_data_size)
+            return unknown;
+        unsigned char value = cie.augmentation_data[at++];
+        if (c == 'R')
+            found.start = value;
+        if (c == 'L')
+            found.table = value;
+        if (c == 'R' || c == 'L')
+            continue;
+        if (c != 'P')
+            return unknown;
+        switch (value & pe_format) { // the personality routine's pointer is passed over
+        case pe_udata2:
+        case pe_sdata2:
+            at += 2;
+            break;
+        case pe_udata4:
+        case pe_sdata4:
+            at += 4;
+            break;
+        case pe_absptr:
+        case pe_udata8:
+        case pe_sdata8:
+            at += 8;
+            break;
+        default:
+            return unknown;
+        }
+    }
+    return found;
+}
+
+struct Value {
+    std::uint64_t value;
+    std::size_t n_bytes;
+};
+
+std::optional<Value> read_encoded(Bytes bytes, std::size_t at, unsigned char format)
+{
+    auto widened = [&]<class T>(T) -> std::optional<Value> {
+        auto v = read_at<T>(bytes, at);
+        if (!v)
+            return std::nullopt;
+        return Value{static_cast<std::uint64_t>(std::int64_t(*v)), sizeof(T)};
+    };
+    switch (format) {
+    case pe_udata2:
+        return widened(std::uint16_t{});
+    case pe_sdata2:
+        return widened(std::int16_t{});
+    case pe_udata4:
+        return widened(std::uint32_t{});
+    case pe_sdata4:
+        return widened(std::int32_t{});
+    case pe_absptr:
+    case pe_udata8:
+    case pe_sdata8:
+        return widened(std::int64_t{});
+    default:
+        return std::nullopt;
+    }
+}
+
+class FrameReader {
+public:
+    FrameReader(const ElfSections& file, Bytes bytes, std::uint64_t addr)
+        : file_(file), bytes_(bytes), addr_(addr)
+    {
+        data_.d_buf = const_cast<std::byte*>(bytes.data()); // libdw only reads it
+        data_.d_type = ELF_T_BYTE;
+        data_.d_version = EV_CURRENT;
+        data_.d_size = bytes.size();
+        data_.d_align = 1;
+    }
+
+    std::vector<Frame> read()
+    {
+        std::vector<Frame> frames;
+        Dwarf_Off at = 0, next = 0;
+        Dwarf_CFI_Entry entry;
+        while (next_entry(at, next, entry)) {
+            if (!dwarf_cfi_cie_p(&entry))
+                if (auto frame = frame_of(entry.fde)) {
+                    frame->index = static_cast<std::uint32_t>(frames.size());
+                    frames.push_back(*frame);
+                }
+            if (next <= at || frames.size() >= elf_limits::functions)
+                break;
+            at = next;
+        }
+        return frames;
+    }
+
+private:
+    bool next_entry(Dwarf_Off at, Dwarf_Off& next, Dwarf_CFI_Entry& entry)
+    {
+        return at < bytes_.size() &&
+               dwarf_next_cfi(
+                   reinterpret_cast<const unsigned char*>(file_.header().e_ident),
+                   &data_, true, at, &next, &entry) == 0;
+    }
+
+    const Common& common_at(Dwarf_Off cie)
+    {
+        if (auto known = common_.find(cie); known != common_.end())
+            return known->second;
+        Dwarf_Off next = 0;
+        Dwarf_CFI_Entry entry;
+        Common& found = common_[cie];
+        if (next_entry(cie, next, entry) && dwarf_cfi_cie_p(&entry)) {
+            found.encodings = encodings_of(entry.cie);
+            found.has_data = entry.cie.augmentation[0] == 'z';
+            found.data_factor = entry.cie.data_alignment_factor;
+            found.at_call =
+                at_first_address({},
+                                 between(entry.cie.initial_instructions,
+                                         entry.cie.initial_instructions_end),
+                                 found.data_factor);
+        }
+        return found;
+    }
+
+    // What libdw points to, within bytes_.
+    Bytes between(const std::uint8_t* from, const std::uint8_t* to) const
+    {
+        const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
+        auto first = static_cast<std::size_t>(from - begin);
+        auto last = std::min(static_cast<std::size_t>(to - begin), bytes_.size());
+        return first < last ? bytes_.subspan(first, last - first) : Bytes{};
+    }
+
+    std::optional<Frame> frame_of(const Dwarf_FDE& fde)
+    {
+        const Common& common = common_at(fde.CIE_pointer);
+        const Encodings& encodings = common.encodings;
+        unsigned char encoding = encodings.start;
+        unsigned char application = encoding & pe_application;
+        if (encoding == pe_unknown || (application != 0 && application != pe_pcrel))
+            return std::nullopt;
+        auto at = static_cast<std::size_t>(
+            fde.start - reinterpret_cast<const std::uint8_t*>(bytes_.data()));
+        auto start = read_encoded(bytes_, at, encoding & pe_format);
+        if (!start)
+            return std::nullopt;
+        auto length = read_encoded(bytes_, at + start->n_bytes, encoding & pe_format);
+        if (!length || length->value == 0)
+            return std::nullopt;
+        std::uint64_t addr = start->value + (application == pe_pcrel ? addr_ + at : 0);
+        for (const ElfSegment& segment : file_.segments()) {
+            if (!segment.executable || !segment.contains(addr))
+                continue;
+            Frame frame;
+            frame.range = {
+                addr, std::min(length->value, segment.addr + segment.mem_bytes - addr)};
+            std::size_t behind = at + start->n_bytes + length->n_bytes;
+            frame.table = table_at(encodings.table, behind);
+            frame.split_off = frame_at_start(common, fde, behind) != common.at_call;
+            return frame;
+        }
+        return std::nullopt;
+    }
+
+    // at: behind the range.
+    CanonicalFrame frame_at_start(const Common& common, const Dwarf_FDE& fde,
+                                  std::size_t at) const
+    {
+        const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
+        if (common.has_data) { // its length, and so it is in one byte
+            if (at >= bytes_.size() || (bytes_[at] & std::byte{0x80}) != std::byte{0})
+                return common.at_call;
+            at += 1 + std::to_integer<std::size_t>(bytes_[at]);
+        }
+        return at_first_address(common.at_call,
+                                between(begin + std::min(at, bytes_.size()), fde.end),
+                                common.data_factor);
+    }
+
+    // at: of the augmentation data, which starts with its length.
+    std::uint64_t table_at(unsigned char encoding, std::size_t at) const
+    {
+        unsigned char application = encoding & pe_application;
+        if (encoding == pe_omit || (application != 0 && application != pe_pcrel) ||
+            (encoding & pe_indirect) != 0 || at >= bytes_.size())
+            return 0;
+        if (bytes_[at] == std::byte{0}) // and so it is in one byte
+            return 0;
+        auto value = read_encoded(bytes_, ++at, encoding & pe_format);
+        if (!value || value->value == 0)
+            return 0;
+        return value->value + (application == pe_pcrel ? addr_ + at : 0);
+    }
+
+    const ElfSections& file_;
+    Bytes bytes_;
+    std::uint64_t addr_; // link-time address of bytes_[0]
+    Elf_Data data_{};
+    std::map<Dwarf_Off, Common> common_;
+};
+
+} // namespace
+
+std::vector<Frame> read_frames(const ElfSections& file)
+{
+    const ElfSection* section = file.find(".eh_frame");
+    if (!section)
+        return {};
+    auto bytes = file.data(*section);
+    if (!bytes)
+        return {};
+    auto frames = FrameReader(file, *bytes, section->header.sh_addr).read();
+    std::sort(frames.begin(), frames.end(), [](const Frame& a, const Frame& b) {
+        return a.range.addr != b.range.addr ? a.range.addr < b.range.addr
+                                            : a.range.n_bytes > b.range.n_bytes;
+    });
+    frames.erase(std::unique(frames.begin(), frames.end(),
+                             [](const Frame& a, const Frame& b) {
+                                 return a.range.addr == b.range.addr;
+                             }),
+                 frames.end());
+    return frames;
+}
+
+std::vector<AddressRange> read_frame_functions(const ElfSections& file)
+{
+    std::vector<AddressRange> ranges;
+    for (const Frame& frame : read_frames(file))
+        ranges.push_back(frame.range);
+    return ranges;
+}
+
+} // namespace dt

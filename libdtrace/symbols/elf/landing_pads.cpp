@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The table is (Itanium C++ ABI, exception handling, as GCC and LLVM emit it)
+//
+//   encoding  [start of landing pads]      0xff: the function's start
+//   encoding  [offset of the type table]   0xff: none
+//   encoding  length of the call sites
+//   call site: start, length, landing pad, action    landing pad 0: none
+//
+// with offsets in the last encoding, lengths and actions in LEB128.
+#include "libdtrace/symbols/elf/landing_pads.hpp"
+
+namespace dt {
+
+namespace {
+
+constexpr unsigned pe_omit = 0xff, pe_uleb128 = 1, pe_udata2 = 2, pe_udata4 = 3,
+                   pe_udata8 = 4, pe_sleb128 = 9, pe_sdata2 = 10, pe_sdata4 = 11,
+                   pe_sdata8 = 12;
+
+// Reads on; when the bytes end, or an encoding is not known, everything is 0 and bad.
+class Reader {
+public:
+    Reader(Bytes bytes, std::size_t at) : bytes_(bytes), at_(at) {}
+    bool bad() const { return bad_; }
+    std::size_t at() const { return at_; }
+    void skip(std::size_t n) { at_ += n; }
+
+    std::uint64_t byte() { return fixed<std::uint8_t>(); }
+
+    std::uint64_t uleb128()
+    {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; shift < 64; shift += 7) {
+            std::uint64_t part = byte();
+            value |= (part & 0x7f) << shift;
+            if ((part & 0x80) == 0)
+                return value;
+        }
+        bad_ = true;
+        return 0;
+    }
+
+    std::uint64_t encoded(std::uint64_t encoding)
+    {
+        switch (encoding) {
+        case 0:
+        case pe_udata8:
+        case pe_sdata8:
+            return fixed<std::uint64_t>();
+        case pe_uleb128:
+        case pe_sleb128: // offsets are not negative, so that both read the same
+            return uleb128();
+        case pe_udata2:
+        case pe_sdata2:
+            return fixed<std::uint16_t>();
+        case pe_udata4:
+        case pe_sdata4:
+            return fixed<std::uint32_t>();
+        default:
+            bad_ = true;
+            return 0;
+        }
+    }
+
+private:
+    template <class T> std::uint64_t fixed()
+    {
+        auto value = read_at<T>(bytes_, at_);
+        bad_ |= !value;
+        at_ += sizeof(T);
+        return value.value_or(0);
+    }
+
+    Bytes bytes_;
+    std::size_t at_;
+    bool bad_ = false;
+};
+
+} // namespace
+
+void read_landing_pads(Bytes section, std::uint64_t addr, const Frame& frame,
+                       std::vector<std::uint64_t>& pads)
+{
+    if (frame.table - addr >= section.size())
+        return;
+    Reader in(section, frame.table - addr);
+    std::uint64_t start = frame.range.addr;
+    if (std::uint64_t encoding = in.byte(); encoding != pe_omit) {
+        std::uint64_t here = addr + in.at();
+        start = in.encoded(encoding & 0x0f);
+        if ((encoding & 0x70) == 0x10)
+            start += here;
+    }
+    if (in.byte() != pe_omit)
+        in.uleb128();
+    std::uint64_t encoding = in.byte();
+    std::uint64_t length = in.uleb128();
+    if (in.bad() || length > section.size() - std::min(in.at(), section.size()))
+        return;
+    for (std::size_t end = in.at() + length; in.at() < end;) {
+        in.encoded(encoding);
+        in.encoded(encoding);
+        std::uint64_t pad = in.encoded(encoding);
+        in.uleb128();
+        if (in.bad())
+            return;
+        if (pad != 0)
+            pads.push_back(start + pad);
+    }
+}
+
+} // namespace dt

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// /proc/kallsyms: "ffffffff81000000 T _text", or "... t ext4_init_fs\t[ext4]" of a module.
+// /proc/modules: "ext4 1138688 2 jbd2,mbcache, Live 0xffffffffc0a5b000".
+//
+// Lines that do not look like that are passed over.
+#include "libdtrace/symbols/kernel/kernel_symbols.hpp"
+
+#include "base/clock_ns.hpp"
+#include "base/fd.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+namespace dt {
+
+namespace {
+
+constexpr std::size_t max_text_bytes = std::size_t{1} << 28;
+
+Result<std::string> read_text(const std::string& path)
+{
+    Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return errno_error("open " + path);
+    std::string text;
+    // Each read() of /proc/kallsyms costs the kernel a walk to its place.
+    std::size_t used = 0;
+    text.resize(std::size_t{1} << 16);
+    for (;;) {
+        if (used == text.size())
+            text.resize(text.size() * 2);
+        ssize_t n = ::read(fd.get(), text.data() + used, text.size() - used);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno_error("read " + path);
+        if (n == 0)
+            break;
+        used += static_cast<std::size_t>(n);
+        if (used > max_text_bytes)
+            return Error{Code::limit, path + " is too long", 0};
+    }
+    text.resize(used);
+    return text;
+}
+
+// The next word of a line, taken off it.
+std::string_view take_word(std::string_view& line)
+{
+    constexpr std::string_view blanks = " \t";
+    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    std::string_view word = line.substr(0, line.find_first_of(blanks));
+    line.remove_prefix(word.size());
+    return word;
+}
+
+bool read_number(std::string_view word, int base, std::uint64_t& into)
+{
+    auto [end, error] =
+        std::from_chars(word.data(), word.data() + word.size(), into, base);
+    return error == std::errc{} && end == word.data() + word.size() && !word.empty();
+}
+
+template <class F> void each_line(std::string_view text, F visit)
+{
+    while (!text.empty()) {
+        std::size_t end = std::min(text.find('\n'), text.size());
+        visit(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
+
+} // namespace
+
+void KernelSymbols::refresh()
+{
+    loaded_ = false;
+}
+
+Result<Ok> KernelSymbols::load()
+{
+    if (loaded_)
+        return Ok{};
+    auto text = read_text(paths_.kallsyms);
+    if (!text)
+        return text.error().during("symbols of the kernel");
+    text_ = std::move(*text);
+    auto modules = read_text(paths_.modules); // none: a kernel without modules
+    modules_text_ = modules ? std::move(*modules) : "";
+    looked_ns_ = monotonic_ns();
+    parse();
+    loaded_ = true;
+    return Ok{};
+}
+
+bool KernelSymbols::reload_if_changed()
+{
+    constexpr std::uint64_t second_ns = 1'000'000'000;
+    const std::uint64_t now = monotonic_ns();
+    if (now - looked_ns_ < second_ns)
+        return false;
+    looked_ns_ = now;
+    auto modules = read_text(paths_.modules);
+    if ((modules ? *modules : "") == modules_text_)
+        return false;
+    refresh();
+    return bool(load());
+}
+
+void KernelSymbols::parse()
+{
+    entries_.clear();
+    ranges_.clear();
+    by_name_.clear();
+    module_names_.clear();
+    module_numbers_.clear();
+    module_number(proper);
+    entries_.reserve(text_.size() / 32);
+    each_line(text_, [this](std::string_view line) { parse_line(line); });
+    hidden_ = std::all_of(entries_.begin(), entries_.end(),
+                          [](const Entry& entry) { return entry.addr == 0; });
+    const auto n_data =
+        std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
+            return std::string_view("DdBbRr").find(entry.type) != std::string_view::npos;
+        });
+    // Some lie among functions all the same.
+    has_functions_only_ = static_cast<std::size_t>(n_data) < entries_.size() / 100 + 1;
+    auto lower = [](const Entry& a, const Entry& b) { return a.addr < b.addr; };
+    if (!std::is_sorted(entries_.begin(), entries_.end(), lower))
+        std::stable_sort(entries_.begin(), entries_.end(), lower);
+    parse_ranges();
+}
+
+bool KernelSymbols::parse_line(std::string_view line)
+{
+    Entry entry;
+    if (!read_number(take_word(line), 16, entry.addr))
+        return false;
+    std::string_view type = take_word(line), name = take_word(line),
+                     module = take_word(line);
+    if (type.size() != 1 || name.empty() || name.size() > UINT16_MAX)
+        return false;
+    entry.type = type[0];
+    entry.name = static_cast<std::uint32_t>(name.data() - text_.data());
+    entry.name_bytes = static_cast<std::uint16_t>(name.size());
+    if (module.size() > 2 && module.front() == '[' && module.back() == ']')
+        entry.module = module_number(module.substr(1, module.size() - 2));
+    entries_.push_back(entry);
+    return true;
+}
+
+std::uint16_t KernelSymbols::module_number(std::string_view name)
+{
+    auto known = module_numbers_.find(name);
+    if (known != module_numbers_.end())
+        return known->second;
+    if (module_names_.size() > UINT16_MAX)
+        return 0;
+    auto number = static_cast<std::uint16_t>(module_names_.size());
+    module_names_.emplace_back(name);
+    module_numbers_.emplace(name, number);
+    return number;
+}
+
+void KernelSymbols::parse_ranges()
+{
+    each_line(modules_text_, [this](std::string_view line) {
+        std::string_view name = take_word(line), size = take_word(line);
+        for (int i = 0; i < 3; i++) // users, names of users, state
+            take_word(line);
+        std::string_view addr = take_word(line);
+        Range range;
+        std::uint64_t n_bytes = 0;
+        if (name.empty() || !read_number(size, 10, n_bytes) || !addr.starts_with("0x"))
+            return;
+        if (!read_number(addr.substr(2), 16, range.begin))
+            return;
+        range.module = module_number(name); // also of one whose addresses are hidden
+        range.end = range.begin + std::min(n_bytes, UINT64_MAX - range.begin);
+        if (range.begin != 0)
+            ranges_.push_back(range);
+    });
+}
+
+bool KernelSymbols::lists_module(std::string_view name) const
+{
+    auto text = read_text(paths_.modules);
+    bool found = false;
+    if (text)
+        each_line(*text, [&](std::string_view line) {
+            found = found || take_word(line) == name;
+        });
+    return found;
+}
+
+// From the last to the first: a chain begins with the lowest address.
+void KernelSymbols::index_names()
+{
+    by_name_.reserve(entries_.size());
+    for (std::size_t i = entries_.size(); i-- > 0;) {
+        auto number = static_cast<std::uint32_t>(i);
+        auto [at, is_new] = by_name_.try_emplace(name_of(entries_[i]), number);
+        entries_[i].next = is_new ? none : std::exchange(at->second, number);
+    }
+}
+
+std::string KernelSymbols::why_hidden() const
+{
+    auto set = read_text(paths_.restriction);
+    const std::string value = set ? set->substr(0, set->find('\n')) : "";
+    return value == "2"
+               ? "the kernel hides its addresses from everybody: kernel.kptr_restrict is 2"
+               : "the kernel hides its addresses: seeing them takes root, or "
+                 "kernel.kptr_restrict=0 with kernel.perf_event_paranoid=1";
+}
+
+} // namespace dt

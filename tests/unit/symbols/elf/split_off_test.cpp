@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Parts of functions, told from functions without a symbol's help.
+#include "libdtrace/symbols/elf/split_off.hpp"
+
+#include "scratch.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <initializer_list>
+#include <set>
+
+using namespace dt;
+
+namespace {
+
+constexpr std::uint64_t rsp = 7, rbp = 6;
+constexpr std::int64_t data_factor = -8;
+const CanonicalFrame at_call{rsp, 8, false};
+
+CanonicalFrame first(std::initializer_list<unsigned> bytes,
+                     const CanonicalFrame& from = at_call)
+{
+    std::vector<std::byte> text;
+    for (unsigned b : bytes)
+        text.push_back(static_cast<std::byte>(b));
+    return at_first_address(from, text, data_factor);
+}
+
+TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
+{
+    EXPECT_EQ(first({0x0c, 7, 8, 0x90, 1}, {}), at_call); // def_cfa, offset: a CIE's
+    EXPECT_EQ(first({}), at_call);
+    EXPECT_EQ(first({0, 0, 0}), at_call);
+    // def_cfa_offset 48 and where a register was saved; 0x80 | 3: offset of rbx
+    EXPECT_EQ(first({0x0e, 48, 0x83, 6}), (CanonicalFrame{rsp, 48, false}));
+    EXPECT_EQ(first({0x83, 6, 0x0e, 0x80, 2}), (CanonicalFrame{rsp, 256, false}));
+    // def_cfa rbp 16; def_cfa_register rbp; def_cfa_offset_sf -2 * -8; def_cfa_sf
+    EXPECT_EQ(first({0x0c, 6, 16}), (CanonicalFrame{rbp, 16, false}));
+    EXPECT_EQ(first({0x0d, 6}), (CanonicalFrame{rbp, 8, false}));
+    EXPECT_EQ(first({0x13, 0x7e}), (CanonicalFrame{rsp, 16, false}));
+    EXPECT_EQ(first({0x12, 6, 0x7d}), (CanonicalFrame{rbp, 24, false}));
+    // An expression of three bytes, an operation behind it
+    EXPECT_TRUE(first({0x0f, 3, 0x76, 0x78, 6}).by_expression);
+    EXPECT_EQ(first({0x0f, 3, 0x76, 0x78, 6, 0x0c, 7, 8}), at_call);
+    // Other registers' rules are passed over with their operands.
+    EXPECT_EQ(first({0x05, 3,    2,    0x06, 3, 0x07, 16, 0x08, 3,  0x09, 3, 6,
+                     0x0a, 0xc3, 0x10, 3,    2, 0x77, 8,  0x2e, 16, 0x0e, 32}),
+              (CanonicalFrame{rsp, 32, false}));
+}
+
+TEST(SplitOff, LooksNoFurtherThanTheFirstAddress)
+{
+    EXPECT_EQ(first({0x41, 0x0e, 16}), at_call);    // advance_loc 1: a push
+    EXPECT_EQ(first({0x02, 1, 0x0e, 16}), at_call); // advance_loc1
+    EXPECT_EQ(first({0x3f, 0x0e, 16}), at_call);    // not known
+    EXPECT_EQ(first({0x0e, 16, 0x0b}), at_call);    // restore_state
+    EXPECT_EQ(first({0x0e, 0x80}).reg, rsp);        // cut short
+    EXPECT_EQ(first({0x0f, 0xff, 0xff, 0x7f}).by_expression, true);
+}
+
+// By name and without names the same functions, and the same parts.
+TEST(SplitOff, PartsOfAStrippedProgramAreThoseThatSymbolsName)
+{
+    Scratch scratch;
+    std::string file = scratch.path("stripped");
+    ASSERT_TRUE(objcopy("--strip-all " PARTS " " + file));
+    auto whole = ElfImage::open(PARTS), stripped = ElfImage::open(file);
+    ASSERT_TRUE(whole && stripped);
+    std::set<std::uint64_t> parts, found, functions;
+    for (const Function& function : (*whole)->functions().all()) {
+        if ((*whole)->functions().name(function).ends_with(".cold"))
+            parts.insert(function.addr);
+    }
+    if (parts.size() < 3)
+        GTEST_SKIP() << "lacks a compiler that splits functions";
+    for (const Function& function : (*stripped)->functions().all()) {
+        const FunctionName& name = (*stripped)->functions().names(function).front();
+        EXPECT_TRUE(name.from_frame || !name.split_off) << name.text;
+        if (name.from_frame && name.split_off)
+            found.insert(function.addr);
+        else
+            functions.insert(function.addr);
+    }
+    EXPECT_EQ(found, parts);
+    for (const char* name : {"with_a_frame", "without_a_frame", "returns_there",
+                             "report", "give_up", "main"}) {
+        const Function* function = (*whole)->functions().find(name);
+        ASSERT_TRUE(function) << name;
+        EXPECT_TRUE(functions.contains(function->addr)) << name;
+    }
+}
+
+} // namespace
