@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The same work by peers on the same victim, for bench/fast_path: Debian's bpftrace, perf,
-uftrace, LTTng-UST and callgrind. Each is timed as we are: its calls minus the bare calls.
+uftrace, LTTng-UST, callgrind, gdb, ltrace and strace. Each is timed as we are: its calls minus
+the bare calls. gdb, ltrace and strace stop the target for each event, so they are timed by the
+clock of the wall; the CPU time of the target would hide most of the cost.
 
 The kernel's uprobe has several prices: work() begins with an instruction that it must
 single-step, frame8() with `push %rbp`, which it emulates. Both are shown.
@@ -139,6 +141,43 @@ def callgrind(args, mode):
         traced = victim.run(mode, 5, 500000)
     return traced - bare_of(args, mode)
 
+def by_the_wall(victim, calls):
+    """ns from one call to the next, waits included."""
+    before, began = victim.calls, time.perf_counter()
+    victim.run("work", 1, calls)
+    return (time.perf_counter() - began) * 1e9 / (victim.calls - before)
+
+def gdb(args):
+    """A breakpoint whose commands only continue."""
+    need("gdb", root=False)
+    with Timed(args) as victim, tempfile.NamedTemporaryFile("w", suffix=".gdb") as script:
+        script.write("set pagination off\nbreak work\ncommands\nsilent\ncontinue\nend\ncontinue\n")
+        script.flush()
+        bare = victim.run("work")
+        # Killed, because an interrupt would stop the target, which ends next.
+        with running(["gdb", "-q", "-nx", "-batch", "-p", str(victim.pid), "-x", script.name],
+                     signal.SIGKILL) as tool:
+            while_on(victim, "work", bare, tool)
+            return by_the_wall(victim, 10000) - bare
+
+def ltrace(args):
+    """Each call of one function printed, to nowhere."""
+    need("ltrace", root=False)
+    with Timed(args, ["ltrace", "-o", "/dev/null", "-x", "work", "-L"]) as victim:
+        return by_the_wall(victim, 10000) - bare_of(args, "work")
+
+def strace():
+    """dd reads and writes a byte at a time: two system calls for each byte."""
+    need("strace", root=False)
+    def seconds(n, *under):
+        began = time.perf_counter()
+        subprocess.run([*under, "dd", "if=/dev/zero", "of=/dev/null", "bs=1", f"count={n}", "status=none"], check=True)
+        return time.perf_counter() - began
+    n = 20000
+    def for_bytes(*under):
+        return seconds(2 * n, *under) - seconds(n, *under)
+    return (for_bytes("strace", "-o", "/dev/null") - for_bytes()) / (2 * n) * 1e9
+
 @contextlib.contextmanager
 def lttng_session(event):
     """A session that overwrites its rings, which nobody reads; the environment for it."""
@@ -222,6 +261,9 @@ def peers(args):
     add(stack, "perf record -g, push %rbp", lambda: perf(args, "stack", "frame8", *record, "-g"))
     add(recorded, "ftrace into its ring, push %rbp", lambda: ftrace(args, "stack", "frame8"))
     add(count, "callgrind (the whole program)", lambda: callgrind(args, "work"))
+    add(count, "gdb breakpoint, wall time", lambda: gdb(args))
+    add(count, "ltrace -x (entry + return printed), wall time", lambda: ltrace(args))
+    add("a system call", "strace -o /dev/null, wall time", strace)
     add(latency, "uftrace -P (started under it; records only)", lambda: uftrace(args, "work", "work"))
     add(recorded, "LTTng-UST into its ring (compiled in)", lambda: lttng(args))
     return found

@@ -13,15 +13,21 @@ def probes_of_the_kernel_are_listed_by_their_four_names(output):
                            "syscall read entry ", "syscall read return ", "sdt sched sched_switch "])
 
 def examples():
-    """Those of README.md's section about the kernel, and of the manual page's, to be compiled."""
+    """The commands of README.md's section about the kernel, of the manual page's, and those of docs/ for root."""
     section = (ROOT / "README.md").read_text().partition("## The kernel, too\n")[2].partition("\n## ")[0]
     page = (ROOT / "cmd/dtrace/dtrace.1").read_text().partition(".SH KERNEL PROVIDERS\n")[2].partition("\n.SH ")[0]
-    lines = [line.strip() for line in (section + page.replace("\\-", "-")).splitlines()]
-    return [line.replace("dtrace", "dtrace -e", 1) for line in lines if line.startswith("dtrace -n")]
+    lines = [line.strip().removeprefix("# ") for line in (section + page.replace("\\-", "-")).splitlines()]
+    for document in sorted((ROOT / "docs").glob("*.md")):
+        lines += [line.removeprefix("    # ") for line in document.read_text().splitlines()
+                  if line.startswith("    # ")]
+    # 4711 stands for a process. Here it is the shell that runs the script.
+    return [line.replace("dtrace", "dtrace -e", 1).replace("-p 4711", "-p $$")
+            for line in lines if line.startswith("dtrace -n")]
 
-@script("".join(f"{example}; echo status $?\n" for example in examples()))
-def the_examples_of_the_readme_and_of_the_manual_page_compile(output):
-    equal(output.lines(), ["status 0"] * 7)
+@script("".join(f"{example}; echo status $?\n" for example in examples()), seconds=180)
+def the_examples_of_the_documents_compile(output):
+    equal(output.lines(), ["status 0"] * len(examples()))
+    equal(len(examples()) >= 14, True, f"{len(examples())} examples")
 
 @script("""
 echo $(wc -l </sys/kernel/tracing/available_filter_functions) functions

@@ -14,7 +14,7 @@ def commands(lines):
     """The dtrace commands that begin in lines, each up to the end of its quotes, as words."""
     lines = list(lines)
     while lines:
-        text = lines.pop(0).strip().removeprefix("# ")
+        text = lines.pop(0).strip().removeprefix("# ").removeprefix("$ ")
         if not text.startswith("dtrace "):
             continue
         while text.count("'") % 2 != 0:

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Runs the commands of README.md and docs/*.md as they are printed there.
+
+A command is a line of an indented block that begins with "$ ". It continues while a quote or a
+here-document is open. The lines up to the next command, or to the end of the block, are the
+output that the document shows. The tutorial shows the output of every command; in the others a
+command without output only has to end with status 0.
+
+All commands of a document run in one shell, in a folder that has usdt/ and build/release/ as the
+source tree has. The process 4711 of a document is a python3 that reads a file all the time. A
+command on it is interrupted after two seconds, as a reader would with ^C. Commands that begin
+with "# " need root and the kernel module; test_kmod compiles them.
+
+Output is compared in shape, because counts and times differ between runs and machines:
+  - numbers are equal to each other, and so are addresses;
+  - rows of a table, of a distribution or of a stack are one row each;
+  - at least half of the words that the document shows must be shown again;
+  - the middle of a distribution must be within a factor of 16 of that of the document.
+
+ACCEPT=1 in the environment writes the new output into the documents. Read the difference before
+you commit it."""
+import itertools, os, re, select, subprocess, sys
+
+from harness import *
+
+TREE = HERE.parent.parent
+PID = "4711"
+
+READER = """
+import time
+print("ready", flush=True)
+while True:
+    with open("/etc/hostname") as file:
+        file.read()
+    time.sleep(0.001)
+"""
+
+class Command:
+    """A command of a document; the lines [begin, end) of it are the output that it shows."""
+    def __init__(self, prompt, text, begin, end, shown):
+        self.prompt, self.text, self.begin, self.end = prompt, text, begin, end
+        self.shown = tidied("\n".join(shown))
+
+def tidied(text):
+    """The text without blanks at ends of lines and without more than one empty line in a row."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+def is_open(text):
+    """Whether a shell would read another line of this command."""
+    document = re.search(r"<<'(\w+)'$", text.split("\n")[0])
+    if document:
+        return text.split("\n")[-1] != document[1]
+    return text.count("'") % 2 != 0 or text.endswith("\\")
+
+def commands(path):
+    """The commands of a document, in order."""
+    lines = path.read_text().splitlines()
+    found = []
+    at = 0
+    while at < len(lines):
+        start = re.match(r"    ([$#]) (.*)", lines[at])
+        at += 1
+        if not start:
+            continue
+        prompt, text = start.groups()
+        while is_open(text):
+            text += "\n" + lines[at].removeprefix("    ")
+            at += 1
+        begin = at
+        while at < len(lines) and re.match(r"(    (?![$#] ).*)?$", lines[at]):
+            at += 1
+        end = at
+        while end > begin and not lines[end - 1].strip():
+            end -= 1
+        shown = [line.removeprefix("    ") for line in lines[begin:end]]
+        found.append(Command(prompt, text, begin, end, shown))
+    return found
+
+class Shell:
+    """A bash that runs one command after the other, and keeps variables and its folder."""
+    def __init__(self, folder):
+        self.output = folder / ".output"
+        self.process = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, bufsize=1, cwd=folder,
+                                        env={**os.environ, "LC_ALL": "C.UTF-8"})
+    def run(self, text, timeout=60):
+        """The status of a command, and what it wrote to both outputs."""
+        self.process.stdin.write(f"{{ {text}\n}} >{self.output} 2>&1 </dev/null\necho status $?\n")
+        self.process.stdin.flush()
+        if not select.select([self.process.stdout], [], [], timeout)[0]:
+            raise AssertionError(f"no end after {timeout} s: {text}")
+        status = self.process.stdout.readline().split()
+        return int(status[1]), tidied(self.output.read_text(errors="backslashreplace"))
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+DISTRIBUTION = re.compile(r"^ *(<?>?=? ?-?\d+) \|[@ ]*(\d+)$")
+
+def shape(text):
+    """The text with each run of similar lines as one, without numbers."""
+    kinds = []
+    for line in text.splitlines():
+        if DISTRIBUTION.match(line):
+            line = "a row of a distribution"
+        elif re.match(r"^ {8,}\S+(`\S+|0x[0-9a-f]+)$", line):
+            line = "a frame of a stack"
+        elif re.match(r"^ *[A-Za-z_.<][\w.>-]*( +-?\d+)+( ms)?$", line):
+            line = "a key and numbers"
+        elif re.match(r"^ +\S+ +\S+ +-?\d+$", line):
+            line = "two keys and a number"
+        else:
+            line = re.sub(r"0x[0-9a-f]+|\d+", "N", line)
+            line = re.sub(r"\s+", " ", line)
+        kinds.append(line)
+    return [kind for kind, _ in itertools.groupby(kinds)]
+
+def medians(text):
+    """The bucket with the median of each distribution."""
+    found = []
+    for is_one, rows in itertools.groupby(map(DISTRIBUTION.match, text.splitlines()), bool):
+        if not is_one:
+            continue
+        rows = [(int(re.sub(r"[<>= ]", "", row[1])), int(row[2])) for row in rows]
+        left = sum(count for _, count in rows) / 2
+        for bucket, count in rows:
+            left -= count
+            if left <= 0:
+                break
+        found.append(bucket)
+    return found
+
+def words(text):
+    return set(re.findall(r"[A-Za-z_]\w{2,}", text))
+
+def compare(got, shown):
+    """Why an output is not of the shape that the document shows; empty if it is."""
+    if shape(got) != shape(shown):
+        return "its shape differs"
+    if len(words(got) & words(shown)) * 2 < len(words(shown)):
+        return "most of its words differ"
+    for now, before in zip(medians(got), medians(shown)):
+        if max(abs(now), 1) > 16 * max(abs(before), 1) or max(abs(before), 1) > 16 * max(abs(now), 1):
+            return f"a distribution has its median in {now}, not {before}"
+    return ""
+
+def tree(t, name):
+    """A folder with what the documents use of a source tree that has been built."""
+    folder = t.scratch / name
+    (folder / "build").mkdir(parents=True)
+    (folder / "build/release").symlink_to(t.build)
+    (folder / "usdt").symlink_to(TREE / "usdt")
+    return folder
+
+def runs_as_printed(t, path, at_least, shows_all=False):
+    """Runs every command of a document. shows_all: the document shows the output of each."""
+    document = TREE / path
+    found = [command for command in commands(document) if command.prompt == "$"]
+    equal(len(found) >= at_least, True, f"{len(found)} commands in {path}")
+    folder = tree(t, path.replace("/", "-"))
+    failures, replaced = [], {}
+    reader = subprocess.Popen([sys.executable, "-c", READER], stdout=subprocess.PIPE, text=True)
+    with held(reader), Shell(folder) as shell:
+        reader.stdout.readline()
+        shell.run(f"PATH={t.build}/cmd/dtrace:$PATH")
+        for command in found:
+            text = command.text
+            if f"-p {PID}" in text:
+                text = "timeout --preserve-status -s INT 2 " + text.replace(f"-p {PID}", f"-p {reader.pid}")
+            status, got = shell.run(text)
+            got = re.sub(rf"\b{reader.pid}\b", PID, got)
+            why = f"its status is {status}" if status != 0 else ""
+            if command.shown or shows_all:
+                why = why or compare(got, command.shown)
+                replaced[command] = got
+            if why:
+                failures.append(f"{path}: {why}\n$ {command.text}\ngot\n{got}\nthe document shows\n{command.shown}\n")
+    if os.environ.get("ACCEPT"):
+        lines = document.read_text().splitlines()
+        for command, got in reversed(replaced.items()):
+            lines[command.begin:command.end] = [f"    {line}".rstrip() for line in got.splitlines()]
+        document.write_text("\n".join(lines) + "\n")
+    if failures:
+        raise AssertionError("\n".join(failures))
+
+def the_commands_of_the_readme_show_what_it_says(t):
+    runs_as_printed(t, "README.md", 6)
+
+def the_commands_of_the_tutorial_show_what_it_says(t):
+    need("redis-server", "redis-benchmark", "redis-cli", "gcc", "python3", "gdb")
+    try:
+        runs_as_printed(t, "docs/tutorial.md", 20, shows_all=True)
+    finally:
+        # A failure in the middle leaves the server and its load running.
+        for name in ("load.pid", "redis.pid"):
+            for file in t.scratch.glob(f"docs-tutorial.md/**/{name}"):
+                for pid in file.read_text().split():
+                    try:
+                        os.kill(int(pid), signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+
+def the_commands_for_users_of_other_tools_run(t):
+    need("gcc", "python3")
+    runs_as_printed(t, "docs/coming-from.md", 15)
+
+def links_between_the_documents_lead_somewhere(t):
+    for path in (TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))):
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+            equal((path.parent / link).exists(), True, f"{link}, a link of {path.name}")
+
+def a_changed_shape_or_a_changed_size_is_noticed(t):
+    """The comparison itself: what must be equal, and what must not."""
+    table = "  value  ------------- Distribution ------------- count\n"
+    def distribution(*rows):
+        return table + "\n".join(f"{bucket:9} |@@@@@{count:>12}" for bucket, count in rows)
+    fast, slow = distribution((32, 0), (64, 100), (128, 7)), distribution((2048, 0), (4096, 90))
+    equal(compare(fast, distribution((64, 0), (128, 3))), "", "the same but for noise")
+    equal(compare(fast, slow), "a distribution has its median in 64, not 4096")
+    equal(compare("  malloc   12\n  free    7", "  malloc   3"), "", "rows of a table")
+    equal(compare("  malloc   12", "  read   3"), "most of its words differ")
+    equal(compare("  malloc   12", "dtrace: 12 drops on CPU 0"), "its shape differs")
+    equal(compare("", "  malloc 3"), "its shape differs")
+
+TESTS = [
+    the_commands_of_the_readme_show_what_it_says, the_commands_of_the_tutorial_show_what_it_says,
+    the_commands_for_users_of_other_tools_run, links_between_the_documents_lead_somewhere,
+    a_changed_shape_or_a_changed_size_is_noticed,
+]
+
+if __name__ == "__main__":
+    main(TESTS)
