@@ -3,9 +3,10 @@
 
 #include "usdt/notes.hpp"
 
-#include <algorithm>
 #include <gelf.h>
+#include <set>
 #include <string_view>
+#include <utility>
 
 namespace dt::usdt {
 
@@ -34,12 +35,17 @@ void append_padded(std::string& to, std::string_view bytes)
 DefinitionNotes parse_definition_notes(std::span<const std::byte> section)
 {
     DefinitionNotes out;
-    auto read = [&out](std::string_view description) {
+    std::set<std::pair<std::string, std::string>> known;
+    auto read = [&](std::string_view description) {
         DefinitionNote note;
         std::string wrong = read_note(description, note);
-        if (wrong.empty() &&
-            std::find(out.notes.begin(), out.notes.end(), note) == out.notes.end())
-            out.notes.push_back(std::move(note));
+        if (!wrong.empty() || known.contains({note.provider, note.text}))
+            return wrong;
+        if (known.size() == max_definitions)
+            return "is one too many: " + std::to_string(max_definitions) +
+                   " different definitions are read";
+        known.emplace(note.provider, note.text);
+        out.notes.push_back(std::move(note));
         return wrong;
     };
     out.troubles = walk_notes(

@@ -27,6 +27,8 @@ struct DefinitionNote {
     bool operator==(const DefinitionNote&) const = default;
 };
 
+constexpr std::size_t max_definitions = 4096; // of one file
+
 struct DefinitionNotes {
     std::vector<DefinitionNote> notes;
     std::vector<std::string> troubles; // sentences, at most ten

@@ -52,7 +52,7 @@ std::string written(const Type* type)
     for (std::string_view word : {"userland ", "(anon)"})
         for (std::size_t at; (at = text.find(word)) != text.npos;)
             text.erase(at, word.size());
-    return text;
+    return printable(text, Escaping::Names);
 }
 
 void put_scalar_hex(std::string& out, std::uint64_t value)
@@ -101,7 +101,7 @@ void put_enum(std::string& out, const Type* type, Bytes bytes)
                              : static_cast<std::int64_t>(load_unsigned(bytes));
     for (const Enumerator& e : type->enumerators) {
         if (e.value == value) {
-            out.append(e.name);
+            append_printable(out, e.name, Escaping::Names);
             return;
         }
     }
@@ -127,7 +127,7 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
         if (!member.name.empty()) {
             if (out.back() != '*' && out.back() != ' ')
                 out.push_back(' ');
-            out.append(member.name);
+            append_printable(out, member.name, Escaping::Names);
             if (shows_bits(member))
                 out.append(" :").append(std::to_string(member.bitfield_bits));
             out.append(" =");

@@ -74,6 +74,24 @@ def lists_and_messages_are_escaped(t):
     has_no_controls(fault.stderr)
     contains(fault.stderr, f":{SHOWN}:entry): invalid address")
 
+TYPES = r"""
+enum colour_ESCAPE_e { GREEN_ESCAPE_n = 7 };
+struct type_ESCAPE_t { enum colour_ESCAPE_e member_ESCAPE_m; };
+__attribute__((noinline)) int look(struct type_ESCAPE_t *at) { __asm__ volatile(""); return at->member_ESCAPE_m; }
+int main(void) { struct type_ESCAPE_t one = {GREEN_ESCAPE_n}; return look(&one) != 7; }
+"""
+
+def names_of_types_are_escaped(t):
+    need("gcc")
+    out = t.scratch / "typed"
+    subprocess.run(["gcc", "-O1", "-g", "-xc", "-", "-o", str(out)], input=TYPES.encode(), check=True)
+    out.write_bytes(out.read_bytes().replace(b"ESCAPE", b"\x1b]0;x\x07"))
+    done = t.run("-qn", "pid$target:a.out:look:entry { print(*args[0]); }", "-c", str(out))
+    equal(done.returncode, 0, done.stderr)
+    has_no_controls(done.stdout)
+    for part in ("struct type_", "enum colour_", " member_", "= GREEN_"):
+        contains(done.stdout, part + r"\033]0;x\007_")
+
 STRING = 'pid$target:a.out:sym_*:entry { this->s = copyinstr(arg0); printf("[%s] %c", this->s, this->s[3]); }'
 
 def strings_are_escaped_on_a_terminal_and_nowhere_else(t):

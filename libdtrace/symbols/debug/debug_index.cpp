@@ -25,7 +25,7 @@ static bool names_its_tags(Dwarf_Die* unit)
 void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what)
 {
     std::string_view name = name_of(die);
-    if (name.empty())
+    if (name.empty() || !may_walk(name.size() / 64) || index.size() == max_debug_names)
         return;
     // What completes a declaration may stand outside of the namespace that it is of.
     DebugIndexed entry{what != nullptr ? *what : *die,
@@ -45,6 +45,8 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             if (cxx)
                 add(static_cast<int>(Kind::Ordinary), die, depth);
         };
+        if (!may_walk(1))
+            return false;
         switch (dwarf_tag(die)) {
         case DW_TAG_base_type:
         case DW_TAG_typedef:
@@ -68,7 +70,7 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             for_children(die, [&](Dwarf_Die* child) {
                 if (dwarf_tag(child) == DW_TAG_enumerator)
                     add(DebugIndexKey::enumerator, child, depth, die);
-                return true;
+                return may_walk(1);
             });
             break;
         case DW_TAG_variable: {

@@ -9,6 +9,7 @@
 #include "libdtrace/symbols/debug/dwarf_entry.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 
+#include <algorithm>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <list>
@@ -21,6 +22,15 @@ namespace dt {
 
 constexpr int max_namespaces = 64; // one in another
 constexpr std::size_t max_debug_members = 1 << 16; // of a type or function
+
+// Limits of what is walked and kept of one file. In forged data an entry can be reached in
+// as many ways as there are paths to it, and all units can share one long list of ranges.
+// Entries are walked twice at most: for names and for functions. With their attributes they
+// have more than four bytes.
+constexpr std::size_t least_debug_walks = std::size_t{1} << 24;
+constexpr std::size_t bytes_per_debug_walk = 2;
+constexpr std::size_t max_debug_names = std::size_t{1} << 24;
+constexpr std::size_t max_debug_ranges = std::size_t{1} << 22;
 
 struct DebugIndexKey {
     // DebugTypes::Kind, or
@@ -73,6 +83,15 @@ struct DwarfTypes::State {
     std::vector<Range> ranges;
     std::unordered_map<const void*, std::unordered_map<std::uint64_t, Dwarf_Die>>
         functions;
+
+    // The number of entries that may still be walked. A long name counts as several.
+    std::size_t walks_left = least_debug_walks;
+    // Counts entries. Returns false if no more may be walked.
+    bool may_walk(std::size_t n)
+    {
+        walks_left -= std::min(walks_left, n);
+        return walks_left != 0;
+    }
 
     DebugRef ref(const Dwarf_Die& die);
     DebugRef type_of(Dwarf_Die* die);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <gelf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dt {
@@ -53,8 +54,8 @@ static std::uint64_t most_debug_bytes()
 }
 
 // Checks the sizes that headers claim, because libdw and zlib allocate that much
-// memory: a section of zeros takes a thousandth of it in the file.
-static Result<Ok> check_debug_bytes(Elf* elf)
+// memory: a section of zeros takes a thousandth of it in the file. Returns their sum.
+static Result<std::uint64_t> check_debug_bytes(Elf* elf)
 {
     const std::uint64_t largest = most_debug_bytes();
     std::uint64_t n_bytes = 0;
@@ -74,7 +75,7 @@ static Result<Ok> check_debug_bytes(Elf* elf)
                          "debug data: more than " + std::to_string(largest >> 20) +
                              " MiB of it, which is 4 GiB or an eighth of the memory"};
     }
-    return Ok{};
+    return n_bytes;
 }
 
 // Returns the number of units in a section, which begin with their lengths. Stops at
@@ -141,8 +142,10 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
     elf_version(EV_CURRENT);
     state->elf.reset(elf_begin(state->file.get(), ELF_C_READ, nullptr));
     state->path = path_of(state->file);
-    if (auto small = check_debug_bytes(state->elf.get()); !small)
-        return small.error();
+    auto n_bytes = check_debug_bytes(state->elf.get());
+    if (!n_bytes)
+        return n_bytes.error();
+    state->walks_left += *n_bytes / bytes_per_debug_walk;
     state->zero_ended = end_debug_sections_with_zero(state->elf.get());
     if (auto few = check_debug_units(state->elf.get()); !few)
         return few.error();
@@ -169,6 +172,9 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
                              "-x debugdir",
                          0};
         dwarf_setalt(state->dwarf.get(), state->alternate.get());
+        if (struct stat is {}; ::fstat(state->alternate_file.get(), &is) == 0)
+            state->walks_left +=
+                static_cast<std::size_t>(is.st_size) / bytes_per_debug_walk;
     }
     return std::unique_ptr<DebugTypes>(new DwarfTypes(std::move(state)));
 }
@@ -200,6 +206,7 @@ void DwarfTypes::State::build_ranges()
     for_units(dwarf.get(), [this](Dwarf_Die* unit) {
         Dwarf_Addr base = 0, begin = 0, end = 0;
         for (std::ptrdiff_t at = 0;
+             ranges.size() < max_debug_ranges &&
              (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;)
             ranges.push_back({begin, end, *unit});
     });
@@ -212,6 +219,8 @@ void DwarfTypes::State::collect_functions(
 {
     for_children(parent, [&](Dwarf_Die* die) {
         Dwarf_Addr begin = 0;
+        if (!may_walk(1))
+            return false;
         switch (dwarf_tag(die)) {
         case DW_TAG_subprogram:
             if (dwarf_entrypc(die, &begin) == 0)

@@ -137,11 +137,15 @@ private:
         // Mostly all tables are in one section, one behind the other.
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
+        // Few functions share a table. If all functions claimed the same long one, it
+        // would be read, and its places kept, for each of them.
+        std::size_t left = bytes ? 2 * bytes->size() : 0;
         for (const Frame& frame : read_frames(file)) {
             framed.push_back(frame.range.addr);
             out_.sized.push_back(frame.range);
-            if (frame.table != 0 && section && bytes)
-                read_landing_pads(*bytes, section->header.sh_addr, frame, out_.labels);
+            if (frame.table != 0 && left != 0)
+                left -= std::min(left, read_landing_pads(*bytes, section->header.sh_addr,
+                                                         frame, out_.labels));
         }
         std::vector<std::uint64_t> named;
         for (const Function& function : image_.functions().all())

@@ -78,12 +78,13 @@ private:
 
 } // namespace
 
-void read_landing_pads(Bytes section, std::uint64_t addr, const Frame& frame,
-                       std::vector<std::uint64_t>& pads)
+std::size_t read_landing_pads(Bytes section, std::uint64_t addr, const Frame& frame,
+                              std::vector<std::uint64_t>& pads)
 {
     if (frame.table - addr >= section.size())
-        return;
-    Reader in(section, frame.table - addr);
+        return 0;
+    const std::size_t begin = frame.table - addr;
+    Reader in(section, begin);
     std::uint64_t start = frame.range.addr;
     if (std::uint64_t encoding = in.byte(); encoding != pe_omit) {
         std::uint64_t here = addr + in.at();
@@ -96,17 +97,18 @@ void read_landing_pads(Bytes section, std::uint64_t addr, const Frame& frame,
     std::uint64_t encoding = in.byte();
     std::uint64_t length = in.uleb128();
     if (in.bad() || length > section.size() - std::min(in.at(), section.size()))
-        return;
+        return in.at() - begin;
     for (std::size_t end = in.at() + length; in.at() < end;) {
         in.encoded(encoding);
         in.encoded(encoding);
         std::uint64_t pad = in.encoded(encoding);
         in.uleb128();
         if (in.bad())
-            return;
+            break;
         if (pad != 0)
             pads.push_back(start + pad);
     }
+    return in.at() - begin;
 }
 
 } // namespace dt

@@ -11,8 +11,8 @@ namespace dt {
 
 // section: the bytes that hold the frame's table, loaded at `addr`. Appends the landing
 // pads that lie in the function's range or in another part of it; a table that lies is
-// left where it begins to.
-void read_landing_pads(Bytes section, std::uint64_t addr, const Frame& frame,
-                       std::vector<std::uint64_t>& pads);
+// left where it begins to. Returns the number of bytes that were read.
+std::size_t read_landing_pads(Bytes section, std::uint64_t addr, const Frame& frame,
+                              std::vector<std::uint64_t>& pads);
 
 } // namespace dt

@@ -202,6 +202,11 @@ void find_split_off(const ElfSections& file, std::vector<Frame>& frames)
     for (const Pair& pair : pairs) {
         AddressRange range = pair.function->range;
         range.n_bytes = std::min(range.n_bytes, largest_function);
+        // Functions do not overlap, except in call frame information that is forged. If
+        // all functions claimed the same text, it would be searched for each of them.
+        const Frame* next = pair.function + 1;
+        if (next != frames.data() + frames.size())
+            range.n_bytes = std::min(range.n_bytes, next->range.addr - range.addr);
         pair.part->split_off =
             branches_to(text.of(range), range.addr, pair.part->range.addr);
     }

@@ -42,6 +42,16 @@ TEST(DefinitionNotes, TheSameTwiceIsOneAndAnotherStays)
     EXPECT_EQ(read.notes, (std::vector{one, other}));
 }
 
+TEST(DefinitionNotes, OfWhichThereAreTooManyAreLeftOut)
+{
+    std::string section;
+    for (std::size_t i = 0; i < 2 * max_definitions; i++)
+        section += definition_note({"shop", std::to_string(i)});
+    auto read = parse(section);
+    EXPECT_EQ(read.notes.size(), max_definitions);
+    EXPECT_EQ(read.troubles.size(), 10U);
+}
+
 TEST(DefinitionNotes, ThatCannotBeAreToldAndLeftOut)
 {
     std::string whole = definition_note({"shop", "provider shop { };"});
