@@ -8,7 +8,7 @@
 
 namespace {
 
-using Kind = dt::DebugTypes::Kind;
+using DebugKind = dt::DebugTypes::Kind;
 
 const dtrace_type_t* shown(const dt::Type* type)
 {
@@ -22,7 +22,7 @@ const dt::Type* type_of(const dtrace_type_t* type)
 
 // "struct foo **" as debug data has it: a name, and pointers to it.
 struct Wanted {
-    Kind kind = Kind::Ordinary;
+    DebugKind kind = DebugKind::Ordinary;
     std::string_view name;
     int n_pointers = 0;
 };

@@ -14,7 +14,7 @@ namespace dt {
 
 namespace {
 
-constexpr std::size_t jump_bytes = 5;
+constexpr std::size_t patch_bytes = 5;
 
 class Differences {
 public:
@@ -46,7 +46,7 @@ private:
     void add_byte(TargetAddr page, std::size_t i, const Page& now, const Page& then)
     {
         TargetAddr at = page + i;
-        if (all_.empty() || at < all_.back().at || at - all_.back().end() >= jump_bytes)
+        if (all_.empty() || at < all_.back().at || at - all_.back().end() >= patch_bytes)
             all_.push_back({at, {}, {}});
         Difference& last = all_.back();
         // The bytes between are alike; on the page before they are not at hand.

@@ -14,7 +14,7 @@ namespace dt {
 namespace {
 
 constexpr std::size_t short_bytes = 2;
-constexpr std::size_t int_bytes = 4;
+constexpr std::size_t format_int_bytes = 4;
 
 bool is_char_array(const Type* type)
 {
@@ -30,7 +30,7 @@ bool takes(FormatTakes what, const Type* type)
     case FormatTakes::UADDRESS:
         return address || r->kind == TypeKind::SymAddr || r->kind == TypeKind::UsymAddr;
     case FormatTakes::CHAR:
-        return r->is_integer() && r->size <= int_bytes;
+        return r->is_integer() && r->size <= format_int_bytes;
     case FormatTakes::SHORT:
         return r->is_integer() && r->size <= short_bytes;
     case FormatTakes::INT:
@@ -48,10 +48,10 @@ bool takes(FormatTakes what, const Type* type)
     case FormatTakes::STRING:
         return r->is_string() || is_char_array(r);
     case FormatTakes::WCHAR:
-        return r->is_integer() && r->size == int_bytes;
+        return r->is_integer() && r->size == format_int_bytes;
     case FormatTakes::WSTRING: {
         const Type* element = is_array(r) ? pointee(r)->resolve() : nullptr;
-        return element && element->is_integer() && element->size == int_bytes;
+        return element && element->is_integer() && element->size == format_int_bytes;
     }
     }
     return false;

@@ -3,7 +3,7 @@
 
 namespace dt {
 
-static constexpr int max_depth = 100; // of types in types
+static constexpr int max_foreign_depth = 100; // of types in types
 
 const Type* ForeignTypes::type(const Type* of,
                                const std::shared_ptr<const TypeTable>& owner)
@@ -36,7 +36,7 @@ const Type* ForeignTypes::declared(const std::string& name, const Type* of) cons
 
 const Type* ForeignTypes::make(const Type* of, int depth)
 {
-    if (depth > max_depth)
+    if (depth > max_foreign_depth)
         return types_.void_type();
     switch (of->kind) {
     case TypeKind::Integer:

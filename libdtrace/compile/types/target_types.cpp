@@ -8,7 +8,7 @@
 namespace dt {
 
 // Of types in types, which only data that lies exceeds.
-static constexpr int max_depth = 100;
+static constexpr int max_target_depth = 100;
 static constexpr std::uint32_t max_types = 1 << 10, max_parts = 1 << 18;
 static constexpr std::size_t max_dimensions = 32;
 
@@ -37,7 +37,7 @@ const Type* TargetTypes::type(DebugTypes& from, DebugRef ref)
 
 const Type* TargetTypes::make(DebugTypes& from, DebugRef ref, int depth)
 {
-    if (ref == 0 || depth > max_depth)
+    if (ref == 0 || depth > max_target_depth)
         return types_.void_type();
     if (auto [owner, its] = from.owner(ref); owner != &from)
         return make(*owner, its, depth);
@@ -108,7 +108,7 @@ bool TargetTypes::measure(const Type* type)
         Extent one = extent(part);
         all.height = std::max(all.height, one.height + 1);
         all.n_types += one.n_types;
-        if (all.height > max_depth || all.n_types > max_types)
+        if (all.height > max_target_depth || all.n_types > max_types)
             return false;
     }
     if (type->kind == TypeKind::Typedef && !type->name.empty())
@@ -237,7 +237,7 @@ void TargetTypes::complete(const Type* type)
 {
     if (bodies_.empty())
         return;
-    for (int depth = 0; type != nullptr && depth < max_depth; depth++) {
+    for (int depth = 0; type != nullptr && depth < max_target_depth; depth++) {
         bool leads_on = type->kind == TypeKind::Typedef ||
                         type->kind == TypeKind::Pointer ||
                         type->kind == TypeKind::Array;
@@ -257,7 +257,7 @@ bool TargetTypes::complete_value(const Type* type, int depth)
     auto found = bodies_.find(type);
     if (found == bodies_.end())
         return !filling_.contains(type);
-    if (depth > max_depth)
+    if (depth > max_target_depth)
         return false;
     Body body = found->second;
     bodies_.erase(found);

@@ -9,6 +9,7 @@
 #include "libdtrace/symbols/elf/split_off.hpp"
 
 #include <algorithm>
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <map>
 
@@ -16,20 +17,19 @@ namespace dt {
 
 namespace {
 
-constexpr unsigned char pe_absptr = 0, pe_udata2 = 2, pe_udata4 = 3, pe_udata8 = 4;
-constexpr unsigned char pe_sdata2 = 10, pe_sdata4 = 11, pe_sdata8 = 12;
-constexpr unsigned char pe_format = 0x0f, pe_application = 0x70, pe_pcrel = 0x10;
-constexpr unsigned char pe_indirect = 0x80;
-constexpr unsigned char pe_omit = 0xff, pe_unknown = 0xff;
+// The two parts of an encoding (DW_EH_PE_*): how the value is stored, and what is added to it.
+constexpr unsigned char pe_format = 0x0f, pe_application = 0x70;
+constexpr unsigned char pe_unknown = 0xff;
 
 struct Encodings {
-    unsigned char start = pe_absptr; // pe_unknown: the augmentation is not understood
-    unsigned char table = pe_omit;
+    unsigned char start =
+        DW_EH_PE_absptr; // pe_unknown: the augmentation is not understood
+    unsigned char table = DW_EH_PE_omit;
 };
 
 // What the FDEs of one CIE have in common.
 struct Common {
-    Encodings encodings{pe_unknown, pe_omit};
+    Encodings encodings{pe_unknown, DW_EH_PE_omit};
     bool has_data = false; // augmentation data, whose length comes first
     std::int64_t data_factor = 1;
     CanonicalFrame at_call;
@@ -37,7 +37,7 @@ struct Common {
 
 Encodings encodings_of(const Dwarf_CIE& cie)
 {
-    constexpr Encodings unknown{pe_unknown, pe_omit};
+    constexpr Encodings unknown{pe_unknown, DW_EH_PE_omit};
     std::string_view augmentation = cie.augmentation;
     if (augmentation.empty())
         return {};
@@ -60,17 +60,17 @@ Encodings encodings_of(const Dwarf_CIE& cie)
         if (c != 'P')
             return unknown;
         switch (value & pe_format) { // the personality routine's pointer is passed over
-        case pe_udata2:
-        case pe_sdata2:
+        case DW_EH_PE_udata2:
+        case DW_EH_PE_sdata2:
             at += 2;
             break;
-        case pe_udata4:
-        case pe_sdata4:
+        case DW_EH_PE_udata4:
+        case DW_EH_PE_sdata4:
             at += 4;
             break;
-        case pe_absptr:
-        case pe_udata8:
-        case pe_sdata8:
+        case DW_EH_PE_absptr:
+        case DW_EH_PE_udata8:
+        case DW_EH_PE_sdata8:
             at += 8;
             break;
         default:
@@ -94,17 +94,17 @@ std::optional<Value> read_encoded(Bytes bytes, std::size_t at, unsigned char for
         return Value{static_cast<std::uint64_t>(std::int64_t(*v)), sizeof(T)};
     };
     switch (format) {
-    case pe_udata2:
+    case DW_EH_PE_udata2:
         return widened(std::uint16_t{});
-    case pe_sdata2:
+    case DW_EH_PE_sdata2:
         return widened(std::int16_t{});
-    case pe_udata4:
+    case DW_EH_PE_udata4:
         return widened(std::uint32_t{});
-    case pe_sdata4:
+    case DW_EH_PE_sdata4:
         return widened(std::int32_t{});
-    case pe_absptr:
-    case pe_udata8:
-    case pe_sdata8:
+    case DW_EH_PE_absptr:
+    case DW_EH_PE_udata8:
+    case DW_EH_PE_sdata8:
         return widened(std::int64_t{});
     default:
         return std::nullopt;
@@ -185,7 +185,8 @@ private:
         const Encodings& encodings = common.encodings;
         unsigned char encoding = encodings.start;
         unsigned char application = encoding & pe_application;
-        if (encoding == pe_unknown || (application != 0 && application != pe_pcrel))
+        if (encoding == pe_unknown ||
+            (application != 0 && application != DW_EH_PE_pcrel))
             return std::nullopt;
         auto at = static_cast<std::size_t>(
             fde.start - reinterpret_cast<const std::uint8_t*>(bytes_.data()));
@@ -195,7 +196,8 @@ private:
         auto length = read_encoded(bytes_, at + start->n_bytes, encoding & pe_format);
         if (!length || length->value == 0)
             return std::nullopt;
-        std::uint64_t addr = start->value + (application == pe_pcrel ? addr_ + at : 0);
+        std::uint64_t addr =
+            start->value + (application == DW_EH_PE_pcrel ? addr_ + at : 0);
         for (const ElfSegment& segment : file_.segments()) {
             if (!segment.executable || !segment.contains(addr))
                 continue;
@@ -229,15 +231,16 @@ private:
     std::uint64_t table_at(unsigned char encoding, std::size_t at) const
     {
         unsigned char application = encoding & pe_application;
-        if (encoding == pe_omit || (application != 0 && application != pe_pcrel) ||
-            (encoding & pe_indirect) != 0 || at >= bytes_.size())
+        if (encoding == DW_EH_PE_omit ||
+            (application != 0 && application != DW_EH_PE_pcrel) ||
+            (encoding & DW_EH_PE_indirect) != 0 || at >= bytes_.size())
             return 0;
         if (bytes_[at] == std::byte{0}) // and so it is in one byte
             return 0;
         auto value = read_encoded(bytes_, ++at, encoding & pe_format);
         if (!value || value->value == 0)
             return 0;
-        return value->value + (application == pe_pcrel ? addr_ + at : 0);
+        return value->value + (application == DW_EH_PE_pcrel ? addr_ + at : 0);
     }
 
     const ElfSections& file_;

@@ -9,13 +9,11 @@
 // with offsets in the last encoding, lengths and actions in LEB128.
 #include "libdtrace/symbols/elf/landing_pads.hpp"
 
+#include <dwarf.h>
+
 namespace dt {
 
 namespace {
-
-constexpr unsigned pe_omit = 0xff, pe_uleb128 = 1, pe_udata2 = 2, pe_udata4 = 3,
-                   pe_udata8 = 4, pe_sleb128 = 9, pe_sdata2 = 10, pe_sdata4 = 11,
-                   pe_sdata8 = 12;
 
 // Reads on; when the bytes end, or an encoding is not known, everything is 0 and bad.
 class Reader {
@@ -44,17 +42,17 @@ public:
     {
         switch (encoding) {
         case 0:
-        case pe_udata8:
-        case pe_sdata8:
+        case DW_EH_PE_udata8:
+        case DW_EH_PE_sdata8:
             return fixed<std::uint64_t>();
-        case pe_uleb128:
-        case pe_sleb128: // offsets are not negative, so that both read the same
+        case DW_EH_PE_uleb128:
+        case DW_EH_PE_sleb128: // offsets are not negative, so that both read the same
             return uleb128();
-        case pe_udata2:
-        case pe_sdata2:
+        case DW_EH_PE_udata2:
+        case DW_EH_PE_sdata2:
             return fixed<std::uint16_t>();
-        case pe_udata4:
-        case pe_sdata4:
+        case DW_EH_PE_udata4:
+        case DW_EH_PE_sdata4:
             return fixed<std::uint32_t>();
         default:
             bad_ = true;
@@ -86,13 +84,13 @@ std::size_t read_landing_pads(Bytes section, std::uint64_t addr, const Frame& fr
     const std::size_t begin = frame.table - addr;
     Reader in(section, begin);
     std::uint64_t start = frame.range.addr;
-    if (std::uint64_t encoding = in.byte(); encoding != pe_omit) {
+    if (std::uint64_t encoding = in.byte(); encoding != DW_EH_PE_omit) {
         std::uint64_t here = addr + in.at();
         start = in.encoded(encoding & 0x0f);
         if ((encoding & 0x70) == 0x10)
             start += here;
     }
-    if (in.byte() != pe_omit)
+    if (in.byte() != DW_EH_PE_omit)
         in.uleb128();
     std::uint64_t encoding = in.byte();
     std::uint64_t length = in.uleb128();

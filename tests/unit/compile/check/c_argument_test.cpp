@@ -7,7 +7,7 @@ namespace dt {
 
 namespace {
 
-constexpr const char* declarations = R"(
+constexpr const char* argument_declarations = R"(
 enum state { NEW, SOLD };
 struct part { int weight; };
 typedef struct { int number; } order_t;
@@ -31,7 +31,7 @@ std::string in_c(Parsed& parsed, const char* type)
 
 TEST(CArgument, IsDeclaredWithWhatCAndCxxKnowWithoutTheProgramsHeaders)
 {
-    Parsed parsed(declarations);
+    Parsed parsed(argument_declarations);
     ASSERT_FALSE(parsed.error);
     const std::pair<const char*, const char*> types[] = {
         {"int", "int a"},

@@ -179,7 +179,7 @@ struct Shape {
     char name[16];
     const Shape* next;
 };
-const char declarations[] = "struct inner { short s; unsigned char c; };\n"
+const char run_declarations[] = "struct inner { short s; unsigned char c; };\n"
                             "struct shape { int i; unsigned int low : 3;\n"
                             "  unsigned int mid : 7; int high : 5;\n"
                             "  struct inner inner; long long ll; int array[4];\n"
@@ -190,7 +190,7 @@ Shape shape = {-5, 6, 100, -3, {-300, 200}, 1ll << 40, {1, -2, 3, -4}, "shape", 
 std::int64_t of_shape(const std::string& expression, const std::string& before = "")
 {
     Session session;
-    EXPECT_TRUE(session.load(std::string(declarations) +
+    EXPECT_TRUE(session.load(std::string(run_declarations) +
                              clause("this->p = (struct shape *)arg0; " + before +
                                     " trace((int64_t)(" + expression + "));")));
     session.fire({reinterpret_cast<dt_u64>(&shape), 2});

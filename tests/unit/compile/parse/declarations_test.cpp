@@ -3,16 +3,6 @@
 
 namespace dt {
 
-namespace {
-
-Tag tag_of(std::string_view text)
-{
-    Parsed parsed(text);
-    return parsed.error ? parsed.error->tag : Tag::UNKNOWN;
-}
-
-} // namespace
-
 TEST(Declaration, ReadsDeclaratorsInsideOut)
 {
     Parsed parsed("int a, *b, c[4], *d[4], (*e)[4], *(*f)(int, char *), **g, h[2][3];"

@@ -27,12 +27,6 @@ std::string statement(std::string_view text, std::vector<std::string> arguments 
     return parsed.error ? parsed.message() : shape(parsed.expr());
 }
 
-Tag tag_of(std::string_view text)
-{
-    Parsed parsed(text);
-    return parsed.error ? parsed.error->tag : Tag::UNKNOWN;
-}
-
 } // namespace
 
 TEST(Macro, ReadsArgumentsByTheirSpelling)

@@ -163,4 +163,11 @@ inline std::string shape_of(std::string_view expression)
     return parsed.error ? parsed.message() : shape(parsed.expr());
 }
 
+// Returns the tag that refuses the text, or UNKNOWN if it parses.
+inline Tag tag_of(std::string_view text)
+{
+    Parsed parsed(text);
+    return parsed.error ? parsed.error->tag : Tag::UNKNOWN;
+}
+
 } // namespace dt

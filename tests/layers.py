@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Reads every #include of the tree and checks that it points down. ALLOWED says which rooms a
+room may include besides itself; a test may include what the room under test may include."""
+import pathlib, re, subprocess, sys
+
+TREE = pathlib.Path(__file__).resolve().parent.parent
+BELOW_API = ["base", "dif", "fasttrap", "usdt", "ptrace-agent", "libdtrace/symbols", "libdtrace/compile",
+             "libdtrace/providers", "libdtrace/consume"]
+ALLOWED = {
+    "dif": [],
+    "base": [],
+    "kmod": ["dif"],
+    "fasttrap": ["base"],
+    "usdt": ["base"],
+    "ptrace-agent/runtime": ["dif"],
+    "ptrace-agent/native": ["dif", "base", "ptrace-agent/runtime"],
+    "ptrace-agent": ["dif", "base", "fasttrap", "ptrace-agent/native", "ptrace-agent/runtime"],
+    "libdtrace/symbols": ["base", "usdt"],
+    "libdtrace/compile/types": ["dif", "libdtrace/compile", "libdtrace/symbols"],
+    "libdtrace/compile/parse": ["libdtrace/compile", "libdtrace/compile/types"],
+    "libdtrace/compile/check": ["dif", "libdtrace/compile", "libdtrace/compile/types", "libdtrace/symbols"],
+    "libdtrace/compile/generate": ["dif", "libdtrace/compile", "libdtrace/compile/check"],
+    "libdtrace/compile": ["base", "dif", "libdtrace/symbols"],
+    "libdtrace/consume": ["base", "dif", "libdtrace/compile"],
+    "libdtrace/providers": ["base", "dif", "fasttrap", "usdt", "ptrace-agent", "ptrace-agent/runtime",
+                            "libdtrace/symbols", "libdtrace/compile"],
+    "libdtrace/api": BELOW_API,
+    "cmd": [],
+}
+# Tables that the kernel module and libdtrace share.
+SHARED_WITH_THE_MODULE = {"kmod/ioctl.h", "kmod/stable.h", "kmod/cpc.h", "kmod/packet.h"}
+# What programs outside may include, too.
+PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h"}
+# A unit test may include what the folder under test may include, and that folder with its rooms.
+TESTED = {"api": "libdtrace/api", "compile": "libdtrace/compile", "consume": "libdtrace/consume",
+          "providers": "libdtrace/providers", "symbols": "libdtrace/symbols", "runtime": "ptrace-agent/runtime",
+          "dif": "dif", "fasttrap": "fasttrap", "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
+# The tests of the runtime compile their D programs, and compare native code with the engine.
+FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
+# The top of compile/ runs the passes and hands out their tables.
+WHOLE = {"libdtrace/compile"}
+
+def room_of(path):
+    """The longest room of ALLOWED that path is in, or its first folder."""
+    folders = pathlib.PurePosixPath(path).parts[:-1]
+    for n in range(len(folders), 0, -1):
+        if "/".join(folders[:n]) in ALLOWED:
+            return "/".join(folders[:n])
+    return folders[0] if folders else ""
+
+def is_inside(room, other):
+    return room == other or room.startswith(other + "/")
+
+def may_include(room, included):
+    target = room_of(included)
+    if target == room or included in PUBLISHED:
+        return True
+    if included in SHARED_WITH_THE_MODULE:
+        return room in ("libdtrace/api", "libdtrace/providers")
+    if room in WHOLE and is_inside(target, room):
+        return True
+    below = ALLOWED[room]
+    # Outside of compile/ and symbols/, their rooms are one.
+    return target in below or any(target.startswith(whole + "/") and whole in below and not is_inside(room, whole)
+                                  for whole in ("libdtrace/compile", "libdtrace/symbols"))
+
+def main():
+    files = subprocess.run(["git", "ls-files"], cwd=TREE, capture_output=True, text=True, check=True).stdout.split()
+    wrong = n_includes = 0
+    for name in files:
+        room = room_of(name)
+        under_test = name.startswith("tests/unit/") and name.count("/") > 2
+        if under_test:
+            room = TESTED[name.split("/")[2]]
+        if not re.search(r"\.(c|h|S|cpp|hpp)$", name) or room not in ALLOWED:
+            continue
+        for number, line in enumerate((TREE / name).read_text().splitlines(), 1):
+            found = re.match(r'#include "([^"]+/[^"]+)"', line)
+            if not found or room_of(found[1]) not in ALLOWED:
+                continue
+            n_includes += 1
+            target = room_of(found[1])
+            if under_test and (is_inside(target, room) or target in FOR_TESTS.get(room, ())):
+                continue
+            if not may_include(room, found[1]):
+                wrong += 1
+                print(f"{name}:{number}: {room}/ may not include {found[1]}; ALLOWED in tests/layers.py lists "
+                      f"what it may include")
+    print(f"{n_includes} includes, {wrong} that point up")
+    return 1 if wrong or n_includes < 1000 else 0
+
+if __name__ == "__main__":
+    sys.exit(main())
