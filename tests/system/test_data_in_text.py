@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Text that holds data between its instructions: no probe changes a byte of it."""
-import ctypes, os, shutil, subprocess, sys
+import ctypes, os, re, shutil, subprocess, sys
 
 from faults import *
 from harness import *
@@ -126,6 +126,38 @@ def video_is_the_same_while_its_encoder_is_traced(t):
                                        timeout=900)
             equal(said, want, f"{module}: {command}")
             equal(int(out.split()[-1]) > 1000, True, f"probes of {module} fired: {out}")
+
+RC4_OPTIONS = """
+import ctypes
+library = ctypes.CDLL("libcrypto.so.3")
+options = library.RC4_options
+options.restype = ctypes.c_char_p
+for _ in range(10):
+    said = options()
+begin = ctypes.cast(options, ctypes.c_void_p).value
+print(said, ctypes.string_at(begin, 0xd0).split(b"rc4(8x,int)", 1)[1].split(b">")[0])
+"""
+
+def strings_after_a_function_of_libcrypto_are_not_written_to(t):
+    """Three answers of RC4_options and the authors' line follow its last ret, inside its symbol"""
+    if not loads("libcrypto.so.3"):
+        raise Skip("libcrypto.so.3 is not installed")
+    script = t.scratch / "options.py"
+    script.write_text(RC4_OPTIONS)
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if done.returncode != 0 or "CRYPTOGAMS" not in done.stdout:
+        raise Skip("this libcrypto keeps those strings elsewhere")
+    # All reached instructions fire by breakpoints; none is in the strings, which begin at offset 50.
+    done = t.run("-qZ", "-x", "mechanism=int3", "-n", "pid$target:libcrypto.so*:RC4_options: { @[probename] = count(); } "
+                 'END { printa("at %s %@d\\n", @); }', "-c", " ".join(command))
+    equal(done.returncode, 0, done.stderr)
+    contains(done.stdout, subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[0])
+    fired = dict(re.findall(r"^at (\w+) (\d+)$", done.stdout, re.M))
+    equal((fired["entry"], fired["return"], fired["0"]), ("10", "10", "10"), done.stdout)
+    equal([at for at in fired if at not in ("entry", "return") and int(at, 16) >= 0x50], [], "places in the strings")
+    said = t.run("-Zn", "pid$target:libcrypto.so*:RC4_options:50 { }", "-c", " ".join(command))
+    contains(said.stderr, "RC4_options+0x50: nothing that is known to be code leads there; it may be data")
 
 TESTS = tests_in(globals(), compare)
 

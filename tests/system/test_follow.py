@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """-x follow: forked children have the probes of their parents, and a command those of the
 programs that its own process executes."""
-import re, signal, subprocess, time
+import contextlib, os, pathlib, re, shutil, signal, subprocess, time
 
 from harness import *
 
@@ -63,6 +63,57 @@ def a_child_that_execs_is_let_go(t):
         done = followed(t, mechanism, t.victim("family") + " exec 30")
         equal(counts(done.stdout), {"entry 1": 10, "return 1": 10, "entry 0": 300,
                                     "return 0": 300}, mechanism)
+
+def sizes_of(pid):
+    """Resident bytes and descriptors of a process and of its children, by name."""
+    found = {}
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    for each in (pid, *map(int, children)):
+        status = pathlib.Path(f"/proc/{each}/status").read_text()
+        resident = re.search(r"VmRSS:\s+(\d+)", status)
+        if resident:
+            found[status.split()[1]] = (int(resident[1]) * 1024, len(os.listdir(f"/proc/{each}/fd")))
+    return found
+
+def watched(t, n, samples):
+    """A shell that executes true n times, all functions of libc probed; how large dtrace is meanwhile."""
+    shell = f"i=0; while [ $i -lt {n} ]; do {shutil.which('true')}; i=$((i+1)); done"
+    errors = open(t.scratch / "errors", "w+")
+    with held(subprocess.Popen([t.dtrace, "-qZ", "-x", "follow=exec", "-n",
+                                'pid$target:libc.so.6::entry { @n[execname] = count(); @last = max(id); }'
+                                'END { printa("of %s %@d\\n", @n); printa("ids to %@d\\n", @last); }',
+                                "-c", f"/bin/sh -c '{shell}'"], stdout=subprocess.PIPE, stderr=errors, text=True)) as dtrace:
+        end = time.monotonic() + 120 + n / 2
+        while dtrace.poll() is None:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                samples.append(sizes_of(dtrace.pid))
+            if time.monotonic() > end:
+                raise AssertionError(f"{n} execs took more than {120 + n / 2} s")
+            time.sleep(0.2)
+        out = dtrace.stdout.read()
+        errors.seek(0)
+        equal(dtrace.returncode, 0, errors.read())
+    return {name: int(count) for name, count in re.findall(r"^(of \S+|ids to) (\d+)$", out, re.M)}
+
+def a_session_survives_many_execs(t):
+    """Counts stay exact, ids of probes are used again, and neither memory nor descriptors grow. There are three
+    thousand probes in each of two processes a turn, and a session has room for a million."""
+    few = watched(t, 20, [])
+    n, samples = 5000 if t.long else 60, []
+    many = watched(t, n, samples)
+    equal(few["of true"] % 20, 0, "calls in 20 runs")
+    equal(many["of true"], few["of true"] // 20 * n, f"calls in {n} runs")
+    if few["ids to"] < 2000:
+        raise Skip("this libc has too few functions")
+    if many["ids to"] > 8 * few["ids to"]:
+        raise AssertionError(f"{n} execs took probes to id {many['ids to']}, 20 to {few['ids to']}")
+    if t.long:
+        settled, last = samples[len(samples) // 3: len(samples) // 2], samples[-len(samples) // 6:]
+        for name in ("dtrace", "ptrace-agent"):
+            for part, room in ((0, 8 << 20), (1, 8)):
+                before, after = (max(each[name][part] for each in some if name in each) for some in (settled, last))
+                if after > before + room:
+                    raise AssertionError(f"{name} grew from {before} to {after} {('bytes', 'descriptors')[part]}")
 
 def records_have_the_childs_ids_and_its_names(t):
     for mechanism in MECHANISMS:
@@ -171,6 +222,7 @@ main([
     forks_of_many_threads_are_followed,
     grandchildren_are_followed,
     a_child_that_execs_is_let_go,
+    a_session_survives_many_execs,
     records_have_the_childs_ids_and_its_names,
     the_exit_of_a_followed_child_is_told,
     a_daemon_is_followed_when_its_parents_have_ended,

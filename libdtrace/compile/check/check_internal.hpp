@@ -122,6 +122,7 @@ private:
     // check_memory.cpp
     void index(NodePtr& slot);
     void index_assoc(Node& node, bool fix_keys);
+    void check_string_bound(const Node& index, std::uint64_t literal_bytes);
     void index_builtin(NodePtr& slot);
     void check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, bool fix,
                     const std::string& name, std::string_view what);
@@ -157,6 +158,7 @@ private:
     bool is_builtin_variable(std::string_view name) const;
     bool is_own_name(const Node& node);
     [[noreturn]] void no_address(const Node& name);
+    bool is_string_of_current(const Node& node);
     bool psinfo_member(NodePtr& slot);
     void translate_current(Node& member);
     bool fds_member(NodePtr& slot);

@@ -5,6 +5,8 @@
 // how many keys it has and of what types; integers of any width fit an integer key.
 #include "libdtrace/compile/check/check_internal.hpp"
 
+#include <algorithm>
+
 #include "dif/vars.h"
 
 namespace dt {
@@ -130,6 +132,36 @@ void Checker::index_builtin(NodePtr& slot)
     node.type = node.left->type;
 }
 
+// Says whether an expression, as it was written, has the bounds of D's type string. A cast
+// and stringof read any memory as a string, and are the way to index beyond strsize.
+static bool names_a_string(const Node& written)
+{
+    switch (written.kind) {
+    case NodeKind::Ident:
+    case NodeKind::Member:
+    case NodeKind::Arrow:
+    case NodeKind::Index:
+    case NodeKind::Call:
+    case NodeKind::String:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Refuses a constant index beyond a string's bytes: strsize, or those of a longer literal.
+void Checker::check_string_bound(const Node& index, std::uint64_t literal_bytes)
+{
+    const std::uint64_t strsize = types_.string_type()->resolve()->size;
+    const std::uint64_t bytes = std::max(strsize, literal_bytes);
+    if (index.is_constant && index.type->is_integer() && index.value >= bytes)
+        fail(Tag::ARR_BOUNDS, index.at,
+             "index " + std::to_string(static_cast<std::int64_t>(index.value)) +
+                 " is out of the bounds of a string, which has " +
+                 std::to_string(bytes) +
+                 (bytes == strsize ? " bytes (strsize)" : " bytes"));
+}
+
 void Checker::index(NodePtr& slot)
 {
     Node& node = *slot;
@@ -159,6 +191,16 @@ void Checker::index(NodePtr& slot)
         }
     }
 
+    const bool is_bounded = names_a_string(base);
+    const std::uint64_t literal_bytes =
+        base.kind == NodeKind::String ? base.text.size() + 1 : 0;
+    bool index_is_checked = false;
+    // The bounds are known even if this session cannot tell the member's value.
+    if (node.args.size() == 1 && is_string_of_current(base)) {
+        expr(node.args[0]);
+        index_is_checked = true;
+        check_string_bound(*node.args[0], literal_bytes);
+    }
     expr(node.left);
     const Type* array = node.left->type;
     const Type* element = array->is_string() ? types_.lookup("char") : pointee(array);
@@ -174,7 +216,8 @@ void Checker::index(NodePtr& slot)
         fail(Tag::ARR_BADREF, node.at,
              "an array or a pointer has one index, an associative array has several: " +
                  key_count(node.args.size()) + " passed");
-    expr(node.args[0]);
+    if (!index_is_checked)
+        expr(node.args[0]);
     const Node& i = *node.args[0];
     require_integer(i, "operator [ ]");
     const Type* r = element->resolve();
@@ -189,13 +232,8 @@ void Checker::index(NodePtr& slot)
     const Type* bounds = array->resolve();
     bool bounded =
         bounds->kind == TypeKind::Array && bounds->complete && bounds->count != 0;
-    // A variable of type string has strsize bytes.
-    if (array->is_string() && node.left->kind == NodeKind::Ident && i.is_constant &&
-        i.value >= bounds->size)
-        fail(Tag::ARR_BOUNDS, i.at,
-             "index " + std::to_string(static_cast<std::int64_t>(i.value)) +
-                 " is out of the bounds of a string, which has " +
-                 std::to_string(bounds->size) + " bytes (strsize)");
+    if (array->is_string() && is_bounded)
+        check_string_bound(i, literal_bytes);
     if (bounded && i.is_constant && i.value >= bounds->count)
         fail(Tag::ARR_BOUNDS, i.at,
              "index " + std::to_string(static_cast<std::int64_t>(i.value)) +

@@ -54,6 +54,18 @@ void Checker::translate_current(Node& member)
     member.left = std::move(xlate);
 }
 
+// Says whether an expression is a member of curpsinfo or curlwpsinfo with the type string.
+bool Checker::is_string_of_current(const Node& node)
+{
+    if (node.kind != NodeKind::Arrow || !is_own_name(*node.left) ||
+        !find_psinfo_row(node.left->text, node.text))
+        return false;
+    const Type* whole = types_.lookup_original(
+        node.left->text == "curpsinfo" ? "psinfo_t" : "lwpsinfo_t");
+    Member found;
+    return whole->find_member(node.text, found) && found.type->is_string();
+}
+
 bool Checker::psinfo_member(NodePtr& slot)
 {
     const Node& base = *slot->left;

@@ -48,6 +48,8 @@ constexpr Wrong wrong_programs[] = {
     {"D_ARR_BADREF", "BEGIN { x = 1; trace(x[0]); }"},
     {"D_ARR_BOUNDS", "int x[4]; BEGIN { trace(x[4]); }"},
     {"D_ARR_BOUNDS", "int x[4]; BEGIN { x[-1] = 1; }"},
+    {"D_ARR_BOUNDS", "BEGIN { trace(curlwpsinfo->pr_name[256]); }"},
+    {"D_ARR_BOUNDS", "BEGIN { trace(\"abc\"[256]); }"},
     {"D_KEY_TYPE", "struct s { int a; }; struct s v; BEGIN { a[v] = 1; }"},
     {"D_PROTO_LEN", "BEGIN { a[1] = 1; a[1, 2] = 1; }"},
     {"D_PROTO_ARG", "BEGIN { a[1] = 1; a[\"x\"] = 1; }"},

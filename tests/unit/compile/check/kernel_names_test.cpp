@@ -208,6 +208,23 @@ TEST(KernelNames, WhatOnlyTheKernelTellsTakesItsModule)
     EXPECT_EQ(kernel.error("BEGIN { print(*curthread); @[stack(3)] = count(); }"), "");
 }
 
+TEST(KernelNames, ATranslatedStringIsIndexedWithinItsBounds)
+{
+    const std::string translator =
+        "translator lwpsinfo_t < struct task_struct *t > { pr_name = stringof(t->comm); "
+        "pr_lwpid = t->pid; }; ";
+    Kernel kernel;
+    kernel.options.kernel = true;
+    EXPECT_EQ(kernel.error(translator + "BEGIN { trace(curlwpsinfo->pr_name[255]); }"),
+              "");
+    EXPECT_TRUE(has(kernel.error("BEGIN { trace(curlwpsinfo->pr_name[256]); }"),
+                    "index 256 is out of the bounds of a string"));
+    EXPECT_TRUE(has(kernel.error("BEGIN { trace(xlate <lwpsinfo_t *> "
+                                 "(curthread)->pr_name[256]); }"),
+                    "index 256 is out of the bounds of a string"));
+    EXPECT_EQ(kernel.error("BEGIN { trace((stringof(curthread->comm))[256]); }"), "");
+}
+
 TEST(KernelNames, AnInlineThatIsAnAddressOfTheKernelTakesItsModule)
 {
     Kernel kernel;

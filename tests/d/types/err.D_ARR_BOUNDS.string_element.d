@@ -1,0 +1,11 @@
+/*
+ * A constant index into a string of an associative array is within strsize bytes.
+ */
+string names[int];
+
+BEGIN
+{
+	names[1] = "one";
+	trace(names[1][256]);
+	exit(0);
+}

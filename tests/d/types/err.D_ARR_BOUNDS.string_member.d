@@ -1,0 +1,14 @@
+/*
+ * A constant index into a string in a struct is within strsize bytes.
+ */
+struct named {
+	int id;
+	string name;
+};
+struct named *n;
+
+BEGIN
+{
+	trace(n->name[256]);
+	exit(0);
+}
