@@ -76,6 +76,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 	struct dt_shard *s;
 	dt_u32 active;
 	dt_s64 n;
+	dt_u32 spins = DT_WAIT_SPINS;
 	int stolen;
 
 	if (no >= arena->n_shards)
@@ -85,7 +86,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 	    !dt_once64(&s->principal[1].used) &&
 	    !dt_once64(&s->principal[0].wrapped))
 		return 0;
-	if (dt_shard_wait(mem, arena, no, owner, alive, &stolen) != 0)
+	if (dt_shard_wait(mem, arena, no, owner, alive, &spins, &stolen) != 0)
 		return -1;
 	active = dt_once32(&s->active) & 1;
 	if (policy == DT_BUFPOLICY_SWITCH) {
@@ -149,6 +150,7 @@ dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
 	dt_u32 active;
 	dt_u64 used;
 	dt_s64 n = 0;
+	dt_u32 spins = DT_WAIT_SPINS;
 	int stolen;
 
 	if (no >= arena->n_shards)
@@ -156,7 +158,7 @@ dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
 	s = dt_shard_at(mem, arena, no);
 	if (!dt_once64(&s->agg[0].used) && !dt_once64(&s->agg[1].used))
 		return 0;
-	if (dt_shard_wait(mem, arena, no, owner, alive, &stolen) != 0)
+	if (dt_shard_wait(mem, arena, no, owner, alive, &spins, &stolen) != 0)
 		return -1;
 	active = dt_once32(&s->agg_active) & 1;
 	dt_release32(&s->agg_active, active ^ 1);

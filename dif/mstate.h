@@ -356,10 +356,13 @@ DT_INLINE int dt_shard_take(struct dt_host *host)
 	}
 	return dt_shard_take_any(host);
 }
-/* One shard for the consumer: 0, or -1 after a bounded time. *stolen: its
- * holder died in it. */
+#define DT_WAIT_SPINS 100000
+/* One shard for the consumer: 0, or -1 after a bounded time. Each look after the
+ * first costs one of *spins, which several calls may share. *stolen: its holder
+ * died in it. */
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
-		  dt_u32 owner, int (*alive)(dt_u32 owner), int *stolen);
+		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
+		  int *stolen);
 DT_INLINE void dt_shard_leave(struct dt_shard *shard)
 {
 	dt_release32(&shard->lock, 0);

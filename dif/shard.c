@@ -13,8 +13,6 @@
  */
 #include "dif/mstate.h"
 
-#define DT_WAIT_SPINS 100000
-
 int dt_shard_take_any(struct dt_host *host)
 {
 	const struct dt_arena *arena = host->arena;
@@ -39,7 +37,8 @@ int dt_shard_take_any(struct dt_host *host)
 }
 
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
-		  dt_u32 owner, int (*alive)(dt_u32 owner), int *stolen)
+		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
+		  int *stolen)
 {
 	struct dt_shard *s = dt_shard_at(base, arena, no);
 	dt_u32 holder = 0;
@@ -49,6 +48,9 @@ int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		holder = dt_once32(&s->lock);
 		if (!holder && dt_cas32(&s->lock, 0, owner))
 			return 0;
+		if (!*spins)
+			break;
+		--*spins;
 		dt_pause();
 	}
 	if (holder && alive && !alive(holder) &&

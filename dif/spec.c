@@ -189,7 +189,7 @@ void dt_discard(struct dt_mstate *m, dt_u64 id)
 /* One ended speculation in one shard; 0 when the shard could not be had. */
 static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 			       dt_u32 no, dt_u32 owner, dt_u64 now,
-			       int (*alive)(dt_u32 owner))
+			       int (*alive)(dt_u32 owner), dt_u32 *spins)
 {
 	struct dt_shard *s = dt_shard_at(m->base, m->arena, no);
 	struct dt_buffer *b = dt_spec_buffer(m->base, m->arena, no, id);
@@ -198,7 +198,8 @@ static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 	if (!__atomic_load_n(&s->lock, __ATOMIC_SEQ_CST) &&
 	    !dt_once64(&b->used))
 		return 1;
-	if (dt_shard_wait(m->base, m->arena, no, owner, alive, &stolen) != 0)
+	if (dt_shard_wait(m->base, m->arena, no, owner, alive, spins, &stolen) !=
+	    0)
 		return 0;
 	m->shard = s;
 	m->shard_no = no;
@@ -215,6 +216,8 @@ void dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 		   dt_u64 now, int (*alive)(dt_u32 owner))
 {
 	struct dt_mstate m;
+	/* For all: a target can end each speculation and hold each shard. */
+	dt_u32 spins = 4 * DT_WAIT_SPINS;
 
 	m.base = base;
 	m.arena = arena;
@@ -230,7 +233,7 @@ void dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 			continue;
 		for (dt_u32 no = 0; no < arena->n_shards; no++)
 			all &= dt_spec_clean_shard(&m, id, state, no, owner,
-						   now, alive);
+						   now, alive, &spins);
 		if (all)
 			dt_cas32(word, old, DT_SPEC_INACTIVE);
 	}

@@ -243,6 +243,8 @@ int Tracing::list()
 int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
 {
     auto* self = static_cast<Tracing*>(arg);
+    if (n_interrupts > 1)
+        return DTRACE_CONSUME_ABORT; // the rest of the records may take long
     self->rows_ = self->text_; // the record may change it
     if (!self->rows_)
         return DTRACE_CONSUME_THIS;

@@ -191,6 +191,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
             (void)!dtp->consumer->snapshot();
         int status = dtp->status();
         if (status != DTRACE_STATUS_OKAY || now - began >= until ||
+            dtp->consumer->is_late() ||
             (drains && dtp->consumer->fullest() >= early_fill))
             return;
     }

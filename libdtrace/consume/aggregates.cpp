@@ -153,8 +153,9 @@ void Aggregates::zero(AggEntry& entry)
 
 void Aggregates::clear(std::uint32_t id)
 {
-    for (auto& [key, entry] : tables_[id])
-        zero(*entry);
+    if (auto table = tables_.find(id); table != tables_.end())
+        for (auto& [key, entry] : table->second)
+            zero(*entry);
 }
 
 void Aggregates::clear_all()
@@ -166,7 +167,10 @@ void Aggregates::clear_all()
 
 void Aggregates::trunc(std::uint32_t id)
 {
-    Table& table = tables_[id];
+    auto found = tables_.find(id);
+    if (found == tables_.end())
+        return;
+    Table& table = found->second;
     n_entries_ -= table.size();
     for (const auto& [key, entry] : table)
         n_bytes_ -= bytes_of_entry(*entry->agg);
@@ -184,8 +188,9 @@ void Aggregates::trunc(std::uint32_t id, std::int64_t n)
 
 void Aggregates::normalize(std::uint32_t id, std::uint64_t by)
 {
-    for (auto& [key, entry] : tables_[id])
-        entry->normal = by;
+    if (auto table = tables_.find(id); table != tables_.end())
+        for (auto& [key, entry] : table->second)
+            entry->normal = by;
 }
 
 namespace {

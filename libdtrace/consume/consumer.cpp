@@ -81,23 +81,26 @@ struct Consumer::Impl {
     // read or the round has enough. Returns true if every shard that was tried could be
     // read.
     Result<bool> collect(DrainKind kind, std::uint32_t& n_left);
-    // Returns how much a round may copy. More shards than there are CPUs can become
-    // full between two rounds only if a target forges that.
+    // Returns how many full buffers a round may copy. More shards than there are CPUs can
+    // become full between two rounds only if a target forges that.
+    std::uint64_t round_buffers() const
+    {
+        return std::uint64_t{arena->counters.n_cpus} + (n_shards - arena->n_shared) + 2;
+    }
     std::uint64_t round_bytes() const
     {
-        return (std::uint64_t{arena->counters.n_cpus} + (n_shards - arena->n_shared) + 2) *
-               arena->plan.principal_bytes;
+        return round_buffers() * arena->plan.principal_bytes;
     }
     dt_s64 take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                         std::uint64_t max);
-    Result<Ok> snapshot();
+    Result<Ok> snapshot(DrainKind kind);
     Result<Ok> snapshot_counters();
     void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes,
                            std::size_t place);
-    Result<Ok> run(const RoundRecord& record, std::span<const RoundRecord> later,
-                   Output& out, RecordSink& sink);
-    void set_flow(const RoundRecord& record, std::span<const RoundRecord> later,
-                  ProbeData& data);
+    Result<Ok> run(std::size_t index, Output& out, RecordSink& sink);
+    void set_flow(std::size_t index, ProbeData& data);
+    void link_records_of_cpus();
+    Result<Ok> run_records(bool final, std::size_t n, Output& out, RecordSink& sink);
     Result<Ok> drain_round(DrainKind kind, std::uint64_t began, std::uint32_t& n_left,
                            Output& out, RecordSink& sink);
     void distrust(std::uint32_t shard, const char* what);
@@ -116,14 +119,19 @@ struct Consumer::Impl {
     bool dropped_keys = false;
     std::vector<int> silent; // rounds in which it could not be had
     std::uint64_t watermark = 0;
-    std::uint32_t next_shard = 0;
-    std::uint64_t insists_until = 0; // in the last round
+    std::uint64_t delivered_until = 0; // the watermark of the last complete round
+    std::size_t n_due = 0;             // records that the last round had no time to run
+    std::uint32_t next_shard = 0, next_agg_shard = 0;
+    std::uint64_t insists_until = 0; // in the last drain
 
     struct CpuFlow {
         int indent = 0;
         std::uint32_t last_probe = 0;
     };
     std::unordered_map<std::uint32_t, CpuFlow> flows; // by CPU
+    // For each record of the round, the index of the next one of its CPU. Empty: not yet
+    // computed.
+    std::vector<std::uint32_t> next_on_cpu;
 };
 
 Consumer::Consumer(Config config) : impl_(std::make_unique<Impl>(std::move(config))) {}
@@ -168,11 +176,11 @@ void Consumer::Impl::drop_key(std::uint32_t shard)
             "fewer keys, or remove some with trunc()");
 }
 
-// How long the last round waits for whoever is in the midst of a probe: the machine may be
+// How long the last drain waits for whoever is in the midst of a probe: the machine may be
 // busy, and the agent may hold the thread for a moment.
 constexpr std::uint64_t last_patience_ns = 1'000'000'000;
 
-// The last round insists: what is not had now is lost, and has to be told.
+// The last drain insists: what is not had now is lost, and has to be told.
 dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                                     std::uint64_t max)
 {
@@ -198,7 +206,6 @@ Result<bool> Consumer::Impl::collect(DrainKind kind, std::uint32_t& n_left)
     const int n_buffers =
         arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
     bool complete = true;
-    insists_until = monotonic_ns() + last_patience_ns;
     const std::uint64_t enough = round_bytes();
     std::uint64_t copied = 0;
     for (; n_left > 0 && copied < enough; n_left--) {
@@ -281,41 +288,49 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     return Ok{};
 }
 
-Result<Ok> Consumer::Impl::snapshot()
+// Reads the aggregations of all shards once, or, except in the last drain, until the round
+// has enough; the next one continues there.
+Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
 {
     const std::uint64_t room_bytes = arena->plan.agg_bytes;
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
         return Error{Code::limit, "snapshot of aggregations: out of memory", ENOMEM};
-    for (std::uint32_t shard = 0; shard < n_shards; shard++) {
+    const std::uint64_t enough = round_buffers() * room_bytes;
+    std::uint64_t copied = 0;
+    for (std::uint32_t n_left = n_shards;
+         n_left > 0 && (copied < enough || kind == DrainKind::Final); n_left--) {
+        const std::uint32_t shard = next_agg_shard;
+        next_agg_shard = (next_agg_shard + 1) % n_shards;
         dt_s64 n = dt_drain_agg(config.arena, shard, config.owner, to, room_bytes,
                                 config.alive);
-        if (n > 0)
-            take_aggregations(shard,
-                              {to, std::min(static_cast<std::uint64_t>(n), room_bytes)},
-                              std::min(shard, arena->counters.n_cpus));
+        if (n <= 0)
+            continue;
+        const auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
+        copied += bytes;
+        take_aggregations(shard, {to, bytes}, std::min(shard, arena->counters.n_cpus));
     }
     return snapshot_counters();
 }
 
 Result<Ok> Consumer::snapshot()
 {
-    return impl_->snapshot();
+    return impl_->snapshot(DrainKind::Round);
 }
 
 // Several clauses of one firing indent once: entry looks at the record before it on its
 // CPU, return at the one after it.
-void Consumer::Impl::set_flow(const RoundRecord& record,
-                              std::span<const RoundRecord> later, ProbeData& data)
+void Consumer::Impl::set_flow(std::size_t index, ProbeData& data)
 {
-    CpuFlow& flow = flows[record.cpu];
+    const auto records = round.records();
+    CpuFlow& flow = flows[records[index].cpu];
     if (data.flow == Flow::Entry && flow.last_probe == data.probe->id)
         data.flow = Flow::None;
     if (data.flow == Flow::Return) {
-        auto next = std::find_if(later.begin(), later.end(), [&](const RoundRecord& r) {
-            return r.cpu == record.cpu;
-        });
-        if (next != later.end() && next->ecb->info.probe == data.probe)
+        if (next_on_cpu.empty())
+            link_records_of_cpus();
+        const std::uint32_t next = next_on_cpu[index];
+        if (next < records.size() && records[next].ecb->info.probe == data.probe)
             data.flow = Flow::None;
     }
     if (data.flow == Flow::None)
@@ -329,10 +344,24 @@ void Consumer::Impl::set_flow(const RoundRecord& record,
     flow.last_probe = data.probe->id;
 }
 
-Result<Ok> Consumer::Impl::run(const RoundRecord& record,
-                               std::span<const RoundRecord> later, Output& out,
-                               RecordSink& sink)
+// One pass for all records: a target can give each of them a CPU number of its own, so a
+// search from each record would take quadratic time.
+void Consumer::Impl::link_records_of_cpus()
 {
+    const auto records = round.records();
+    const auto none = static_cast<std::uint32_t>(records.size());
+    std::unordered_map<std::uint16_t, std::uint32_t> later;
+    next_on_cpu.resize(records.size());
+    for (std::uint32_t i = none; i-- > 0;) {
+        std::uint32_t& next = later.try_emplace(records[i].cpu, none).first->second;
+        next_on_cpu[i] = next;
+        next = i;
+    }
+}
+
+Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
+{
+    const RoundRecord& record = round.records()[index];
     EcbState& ecb = *record.ecb;
     auto bytes = round.bytes(record);
     if (record.flags & DT_REC_ERROR) {
@@ -353,7 +382,7 @@ Result<Ok> Consumer::Impl::run(const RoundRecord& record,
     data.prefix = ecb.prefix;
     data.record = bytes;
     if (runner.display.flowindent)
-        set_flow(record, later, data);
+        set_flow(index, data);
     return runner.run(ecb, data, out, sink);
 }
 
@@ -362,6 +391,10 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     const bool final = kind == DrainKind::Final;
     const std::uint64_t began = impl_->config.clock();
     std::uint32_t n_left = impl_->n_shards;
+    impl_->insists_until = monotonic_ns() + last_patience_ns;
+    if (final)
+        if (auto counted = impl_->snapshot(kind); !counted)
+            return counted;
     for (;;) {
         auto done = impl_->drain_round(kind, began, n_left, out, sink);
         if (!done || !final || n_left == 0)
@@ -378,7 +411,9 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     const bool final = kind == DrainKind::Final;
     // A ring keeps the newest records, fill the oldest until there is no more room: both
     // are read once, when all is over.
-    if (final || arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH) {
+    // Records that the last round had no time to run come first.
+    if (final || (n_due == 0 &&
+                  arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         auto complete = collect(kind, n_left);
         if (!complete)
             return complete.error();
@@ -386,24 +421,46 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
         if (*complete)
             watermark = began;
     }
-    if (auto counted = snapshot(); !counted)
-        return counted;
+    if (!final)
+        if (auto counted = snapshot(kind); !counted)
+            return counted;
     round.order();
     auto records = round.records();
     std::size_t n = records.size();
+    if (n_due != 0 && !final)
+        n = n_due;
     // Timestamps that a target forged can hold back no more than a round may copy.
-    if (!final && runner.display.temporal && round.held_bytes() <= 2 * round_bytes())
+    else if (!final && runner.display.temporal && round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
             std::partition_point(
                 records.begin(), records.end(),
                 [&](const RoundRecord& r) { return r.timestamp < watermark; }) -
             records.begin());
+    return run_records(final, n, out, sink);
+}
+
+// How long a round runs records before it leaves the rest to the next one. A record can take
+// long: for example, printa() prints all keys. Meanwhile the session does no other work.
+constexpr std::uint64_t longest_run_ns = 500'000'000;
+
+// Runs the first n records of the round, and keeps the others.
+Result<Ok> Consumer::Impl::run_records(bool final, std::size_t n, Output& out,
+                                       RecordSink& sink)
+{
+    constexpr std::size_t look_after = 8; // records
+    const std::uint64_t ends = monotonic_ns() + longest_run_ns;
     Result<Ok> result = Ok{};
     std::size_t done = 0;
+    next_on_cpu.clear();
     while (done < n && result) {
-        result = run(records[done], records.subspan(done + 1), out, sink);
+        result = run(done, out, sink);
         done++;
+        if (!final && done % look_after == 0 && monotonic_ns() >= ends)
+            break;
     }
+    n_due = result ? n - done : 0;
+    if (n_due == 0)
+        delivered_until = watermark;
     round.hold(done);
     auto committed = out.commit();
     return result ? committed : result;
@@ -411,7 +468,12 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
 
 std::uint64_t Consumer::consumed_until() const
 {
-    return impl_->watermark;
+    return impl_->delivered_until;
+}
+
+bool Consumer::is_late() const
+{
+    return impl_->n_due != 0;
 }
 
 void Consumer::rename_probe(std::uint32_t id)

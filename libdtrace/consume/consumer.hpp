@@ -68,6 +68,8 @@ public:
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
     // Aggregations alone.
     Result<Ok> snapshot();
+    // Returns whether the last round had no time to run all its records.
+    bool is_late() const;
     // Each record that was made before this time (of Config::clock) has been delivered.
     std::uint64_t consumed_until() const;
     // See EcbTable::rename().

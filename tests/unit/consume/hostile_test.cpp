@@ -5,9 +5,13 @@
 
 #include "dif/distribution.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <random>
 #include <thread>
 
@@ -173,4 +177,82 @@ TEST(Hostile, AThreadThatWritesWhileBuffersAreReadDoesNoHarm)
     stop = true;
     writer.join();
     s.drain(DrainKind::Final);
+}
+
+TEST(Hostile, ForgedNumbersOfAggregationsTakeNoMemory)
+{
+    Session s;
+    const std::uint32_t epid =
+        s.clause({{DTRACEACT_LIBACT, 8, nullptr, "", 1, DT_LIBACT_CLEAR}});
+    s.consumer().display().quiet = true;
+    std::uint64_t id = 1000;
+    auto forge = [&] {
+        for (int i = 0; i < 5000; i++)
+            s.record(epid, words(id++));
+        s.drain(DrainKind::Round);
+    };
+    forge();
+    const std::size_t before = mallinfo2().uordblks;
+    for (int round = 0; round < 10; round++)
+        forge();
+    EXPECT_LT(mallinfo2().uordblks, before + (1u << 20));
+}
+
+// Processor time of this thread.
+static std::uint64_t cpu_ns()
+{
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+TEST(Hostile, ReturnsOnForgedCpusTakeLinearTime)
+{
+    constexpr std::uint32_t n_shards = 16;
+    Session s(n_shards);
+    const std::uint32_t epid =
+        s.clause({{DTRACEACT_DIFEXPR, 0}}, "pid1", "a.out", "work", "return");
+    s.consumer().display().flowindent = true;
+    std::uint16_t cpu = 0;
+    for (std::uint32_t shard = 0; shard < n_shards; shard++)
+        for (int i = 0; i < 16000; i++)
+            s.record(epid, "", 1, shard, cpu++);
+    const std::uint64_t began = cpu_ns();
+    const std::string rows = s.drain(DrainKind::Final);
+    EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1 + 16000 * n_shards);
+    EXPECT_LT(cpu_ns() - began, 1'000'000'000u);
+}
+
+namespace {
+
+struct SlowSession : Session {
+    bool slow = true;
+    std::optional<std::string> setopt(std::string_view, std::string_view) override
+    {
+        if (slow)
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return std::nullopt;
+    }
+};
+
+} // namespace
+
+TEST(Hostile, RecordsThatTakeLongAreLeftToTheNextRound)
+{
+    SlowSession s;
+    const std::uint32_t epid =
+        s.clause({{DTRACEACT_LIBACT, 8, nullptr, "", 2, DT_LIBACT_SETOPT},
+                  {DTRACEACT_LIBACT, 8}});
+    s.consumer().display().quiet = true;
+    s.consumer().display().temporal = true;
+    for (int i = 0; i < 2000; i++)
+        s.record(epid, words(1, 1));
+    s.drain(DrainKind::Round);
+    EXPECT_TRUE(s.consumer().is_late());
+    EXPECT_LT(s.consumer().consumed_until(), s.now);
+    s.slow = false;
+    s.drain(DrainKind::Round);
+    EXPECT_FALSE(s.consumer().is_late());
+    EXPECT_EQ(s.consumer().consumed_until(), s.now);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Principal buffers under their three policies, speculations, dynamic variables.
+#include <ctime>
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"
@@ -244,6 +245,34 @@ TEST(Speculation, PartsOfOtherShardsAreMovedByClean)
     EXPECT_EQ(records[0].u64(), 8u);
     s.fire("new");
     EXPECT_EQ(s.records()[0].u64(), 1u);
+}
+
+// Processor time of this thread.
+static std::uint64_t cpu_ns()
+{
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(used.tv_nsec);
+}
+
+TEST(Speculation, CleaningWaitsOnlyAFewTimesForShardsThatStayInUse)
+{
+    DofBuilder dof;
+    Session s;
+    s.config.n_shards = 64;
+    s.config.options[DTRACEOPT_nspec] = 64;
+    dof.clause("p:m:f:new").trace(Difo().call(DIF_SUBR_speculation, 1).ret(1));
+    ASSERT_EQ(s.load(dof), "");
+    auto* session = static_cast<dt_session*>(dt_at(s.memory(), s.arena().session));
+    for (std::uint32_t id = 0; id < 64; id++)
+        session->spec_state[id] = DT_SPEC_COMMITTING;
+    for (std::uint32_t no = 0; no < 64; no++)
+        static_cast<dt_shard*>(dt_at(s.memory(), s.arena().shards + no * s.arena().shard_bytes))
+            ->lock = 7;
+    const std::uint64_t began = cpu_ns();
+    dt_clean(s.memory(), 1, 1, Session::all_live);
+    EXPECT_LT(cpu_ns() - began, 1'000'000'000u);
 }
 
 TEST(Speculation, RulesOfOrderAreKept)
