@@ -31,6 +31,7 @@
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/runtime_map.hpp"
 #include "ptrace-agent/statics.hpp"
+#include "ptrace-agent/wait_budget.hpp"
 
 #include <optional>
 #include <set>
@@ -89,6 +90,7 @@ public:
     pid_t owner() const { return owner_; }
     Rescue rescue; // restores the text after the agent's death
     bool given_up = false; // it kept the agent waiting (deadlines.cpp)
+    WaitBudget budget;     // for its threads
     // Its owner runs another program now, and this process lives on in here.
     void hand_over(pid_t to);
     bool let_fire(bool on); // in this process, not in its forked children

@@ -51,6 +51,7 @@ void run_agent(Fd socket)
 void Agent::run()
 {
     while (!mail_.closed()) {
+        ++turn_;
         if (!given_up_.empty()) {
             release_given_up();
         } else if (std::exchange(rang_in_wait_, false) || Mailbox::rang()) {

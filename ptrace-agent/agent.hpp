@@ -22,7 +22,7 @@
 //   meanwhile.hpp         what goes on while that takes long
 //   memory_ahead.cpp      what is done before it
 //   patience.cpp threads that wait for the client
-//   deadlines.cpp  targets that keep the agent waiting
+//   deadlines.cpp, wait_budget.hpp  targets that keep the agent waiting
 //   rescue.cpp, rescue_code.S  restore the text after the agent's death
 //   linker.cpp   the dynamic linker        profile.cpp, rotation.cpp   sampling
 //   unwind*.cpp  ustack()                  host*.cpp     what D programs ask
@@ -73,11 +73,13 @@ struct JumpWork {
     std::vector<Tracepoint*> served; // of the window that is being built
 };
 
+enum class Try { again, last }; // whether a thread that is late gets another try
+
 // All threads that share an address space stand still while this exists. Taken once at
 // a time. Destruction lets those go on that are not held otherwise.
 class StoppedWorld {
 public:
-    StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space);
+    StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space, Try which = Try::last);
     ~StoppedWorld();
     StoppedWorld(const StoppedWorld&) = delete;
     StoppedWorld& operator=(const StoppedWorld&) = delete;
@@ -85,10 +87,12 @@ public:
     AddressSpace& space() const { return *space_; }
     // One that can run a system call for us; null when there is none.
     Thread* any_thread() const;
+    bool in_time() const { return in_time_; } // no thread was late
 
 private:
     Agent& agent_;
     std::shared_ptr<AddressSpace> space_;
+    bool in_time_;
 };
 
 class Agent {
@@ -127,7 +131,7 @@ private:
     void finish_call(Thread& thread);
     pid_t guest_of(const Thread& thread);
     bool cannot_run(const Thread& thread);
-    void stop_all(AddressSpace& space);
+    bool stop_all(AddressSpace& space, Try which);
     void undo_stray(Thread& thread);
     void settle(Thread& thread); // a stopped thread's trap or step becomes final
     bool take_raised_signal(Thread& thread); // false: it ended
@@ -136,12 +140,12 @@ private:
 
     // deadlines.cpp
     enum class Waited { stopped, ended, late };
-    Waited wait_for_stop(pid_t tid, int& status);
+    Waited wait_for_stop(AddressSpace& space, pid_t tid, int& status);
     pid_t wait_for(pid_t tid, int& status, int flags = 0);
     void secure_hit(Thread& thread);
     bool client_has_exited();
-    bool is_overdue(pid_t tid, std::uint64_t since_ns);
-    bool is_overdue(const Thread& thread, std::uint64_t since_ns);
+    bool is_overdue(const AddressSpace& space, pid_t tid);
+    int look_in_ms(const AddressSpace& space);
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);
     void release_given_up();
@@ -294,11 +298,11 @@ private:
     void send_kept(Thread& thread);
     void ask_crowded();
     void deliver_kept(Thread& thread);
-    bool run_in_our_code(Thread& thread, int request);
+    bool run_in_our_code(Thread& thread, int request, Try which = Try::last);
     int take_kept(Thread& thread, int signal);
     bool run_to_program(Thread& thread, bool& ran);
-    bool run_out(Thread& thread); // for good; false: it ended
-    bool run_to_gate(Thread& thread);
+    bool run_out(Thread& thread, Try which); // for good; false: it ended
+    bool run_to_gate(Thread& thread, Try which = Try::last);
 
     // follow.cpp
     bool follow(const Process& parent, pid_t child, int status);
@@ -317,15 +321,16 @@ private:
 
     // release.cpp
     void release(std::shared_ptr<AddressSpace> space);
-    void remove_all(std::shared_ptr<AddressSpace> space);
-    void see_off();
+    bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
+    void see_off(std::uint64_t patience_ns);
     void see_off(const std::function<bool(const Thread&)>& whom, std::uint64_t ends);
-    void remove_runtime(StoppedWorld& world);
+    bool remove_runtime(StoppedWorld& world, Try which = Try::last);
     void forget_jumps(AddressSpace& space);
     void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody
     void let_go(Thread& thread, int signal);
     void tell_lost(const Thread& thread);
     void release_everything();
+    std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
     struct Sampling {
         ProfileTimer timer;
@@ -355,6 +360,7 @@ private:
     std::shared_ptr<AddressSpace> ended_;        // of the process that ended last
     // Owners of address spaces that were given up, and the reasons.
     std::deque<std::pair<pid_t, std::string>> given_up_;
+    std::uint64_t turn_ = 0;                     // of the loop (wait_budget.hpp)
     std::deque<pid_t> ready_;                    // stopped, to be handled
     Thread* last_ = nullptr;                     // of the last report
 };

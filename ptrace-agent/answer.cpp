@@ -52,7 +52,7 @@ bool Agent::stop_one(Thread& thread)
     int status = 0;
     if (!thread.interrupted)
         ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
-    Waited waited = wait_for_stop(thread.tid, status);
+    Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);
     if (waited == Waited::late) {
         thread.interrupted = true;
         give_up(*thread.process->space, "one of its threads did not stop within the deadline");

@@ -4,12 +4,16 @@
 //
 //   wait for a stop ── late ──> give_up(space) ── main loop ──> release, event `given_up`
 //
-// Every wait for one thread ends after stop_patience_ns. A thread that is late is in
+// The waits for the threads of one address space, in one turn of the agent's loop, share
+// a budget of stop_patience_ns (wait_budget.hpp). A thread that is late then is in
 // uninterruptible sleep, or runs code of ours that its process has changed. Its process
 // is given up: the text is restored, and the threads that are stopped are detached. The
 // late thread is detached at its next stop, or by the kernel when the agent exits. The
 // runtime stays mapped in such a process, because a thread may be in it, but it fires
 // nothing any more.
+//
+// When the consumer has exited, all targets are released, and their deadlines run at the
+// same time (release.cpp).
 //
 // A runnable thread that has no processor yet is not late: it gets more time on a busy
 // machine. If the consumer has exited it does not, because other targets wait for their
@@ -26,9 +30,7 @@
 
 namespace dt::agent {
 
-constexpr std::uint64_t stop_patience_ns = 2'000'000'000;
 constexpr std::uint64_t runnable_patience_ns = 10'000'000'000;
-constexpr std::uint64_t second_patience_ns = 200'000'000;
 
 // Reads mail during a wait. Returns whether the consumer has exited. The main loop
 // serves the mail afterwards.
@@ -42,20 +44,19 @@ bool Agent::client_has_exited()
     return mail_.closed();
 }
 
-bool Agent::is_overdue(pid_t tid, std::uint64_t since_ns)
+bool Agent::is_overdue(const AddressSpace& space, pid_t tid)
 {
-    const std::uint64_t waited = monotonic_ns() - since_ns;
-    return waited >= stop_patience_ns &&
-           (client_has_exited() || waited >= runnable_patience_ns ||
+    return space.budget.is_spent() &&
+           (space.given_up || client_has_exited() ||
+            space.budget.spent_ns() >= runnable_patience_ns ||
             thread_state(tid, tid) != 'R');
 }
 
-// A process that is given up gets only a short time, because it was waited for before.
-bool Agent::is_overdue(const Thread& thread, std::uint64_t since_ns)
+// Returns the time until a wait is to look again. Where nothing is left of the budget, a
+// stop that is due at once is still taken.
+int Agent::look_in_ms(const AddressSpace& space)
 {
-    if (thread.process->space->given_up)
-        return monotonic_ns() - since_ns >= second_patience_ns;
-    return is_overdue(thread.tid, since_ns);
+    return space.budget.is_spent() ? 1 : look_again_ms;
 }
 
 // Protects a thread at a breakpoint against the agent's death. Taking a report from the
@@ -105,23 +106,25 @@ pid_t Agent::wait_for(pid_t tid, int& status, int flags)
     return -1;
 }
 
-Agent::Waited Agent::wait_for_stop(pid_t tid, int& status)
+// Waits for a thread of the address space, or for a new child of one.
+Agent::Waited Agent::wait_for_stop(AddressSpace& space, pid_t tid, int& status)
 {
     if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
         status = early->second;
         early_stops_.erase(early);
         return Waited::stopped;
     }
-    const std::uint64_t since = monotonic_ns();
+    space.budget.begin_turn(turn_);
+    WaitBudget::Wait wait(space.budget);
     for (;;) {
-        Mailbox::ring_in_ms(look_again_ms);
+        Mailbox::ring_in_ms(look_in_ms(space));
         pid_t got = wait_for(tid, status);
         if (got == tid)
             return WIFSTOPPED(status) ? Waited::stopped : Waited::ended;
         if (got >= 0 || errno != EINTR)
             return Waited::ended;
         client_has_exited(); // clears the mail signal
-        if (is_overdue(tid, since))
+        if (is_overdue(space, tid))
             return Waited::late;
     }
 }
@@ -135,11 +138,13 @@ void Agent::leave_late(Thread& thread, const char* why)
     give_up(*thread.process->space, why);
 }
 
+// A process that was given up gets only a short time from then on.
 void Agent::give_up(AddressSpace& space, const char* why)
 {
     if (space.given_up)
         return;
     space.given_up = true;
+    space.budget.set_last(second_patience_ns);
     given_up_.emplace_back(space.owner(), why);
     Mailbox::ring_in_ms(1);
 }

@@ -181,8 +181,9 @@ void Agent::hold_after_exec(Thread& thread)
     const pid_t tid = thread.tid;
     int status = 0;
     ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-    Waited waited = resume_thread(PTRACE_CONT, tid, 0) ? wait_for_stop(tid, status)
-                                                       : Waited::ended;
+    Waited waited = resume_thread(PTRACE_CONT, tid, 0)
+                        ? wait_for_stop(*thread.process->space, tid, status)
+                        : Waited::ended;
     if (waited == Waited::late)
         return leave_late(thread, "its execve() did not end in time");
     if (waited == Waited::ended)

@@ -287,11 +287,12 @@ void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user
     bool masked = get_mask(tid, mask) && set_mask(tid, mask | asynchronous_signals);
     int status = 0;
     Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
-                        ? wait_for_stop(tid, status)
+                        ? wait_for_stop(*space, tid, status)
                         : Waited::ended;
     if (waited == Waited::late) { // it waits in a system call, which is restarted
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-        waited = wait_for_stop(tid, status);
+        space->budget.restart(second_patience_ns);
+        waited = wait_for_stop(*space, tid, status);
     }
     space->write_breakpoints({still});
     if (waited == Waited::late)

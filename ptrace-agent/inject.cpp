@@ -243,7 +243,7 @@ Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
         if (called)
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
         Waited waited = resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0)
-                            ? wait_for_stop(tid, status)
+                            ? wait_for_stop(*thread.process->space, tid, status)
                             : Waited::ended;
         if (waited == Waited::late)
             return late_call();
@@ -284,7 +284,7 @@ Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
     for (int round = 0; round < max_rounds; ++round) {
         int status = 0;
         Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
-                            ? wait_for_stop(tid, status)
+                            ? wait_for_stop(*thread.process->space, tid, status)
                             : Waited::ended;
         if (waited == Waited::late)
             return late_call();

@@ -293,6 +293,7 @@ Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& 
             if (mail_.closed())
                 return Error{Code::gone, "the consumer is gone"};
         }
+        ++turn_;
         if (!ready_.empty())
             handle_ready();
         else
@@ -322,7 +323,7 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
             return run_until(process, {user.rdi}, name);
         int status = 0;
         Waited waited = resume_thread(PTRACE_SINGLESTEP, pid, 0)
-                            ? wait_for_stop(pid, status)
+                            ? wait_for_stop(space, pid, status)
                             : Waited::ended;
         if (waited == Waited::late)
             return Error{Code::busy, name + ": it does not come to main()"};

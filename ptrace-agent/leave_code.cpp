@@ -31,10 +31,9 @@
 namespace dt::agent {
 
 constexpr int max_tries = 64; // then the others have a turn
-// The limit for one stretch of the way out, and for the complete way when each step
-// takes a stop.
-constexpr std::uint64_t way_out_ns = 2'000'000'000;
+// The limit for the complete way out of a thread in several turns of the agent's loop.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
+constexpr std::uint64_t stop_at_once_ns = 20'000'000; // for a thread that only loops
 constexpr std::size_t many_kept = 8;
 constexpr std::uint64_t red_zone = 128;
 constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
@@ -239,9 +238,9 @@ static bool to_moved(AddressSpace& space, user_regs_struct& user)
 }
 
 // Runs the thread until it stops by itself or waits at the gate. Returns false if it
-// has exited or is late. If this takes too long the target is given up, and the thread
-// is stopped wherever it is.
-bool Agent::run_in_our_code(Thread& thread, int request)
+// has exited or is late. If this takes too long the thread is stopped wherever it is, and
+// on the last try the target is given up.
+bool Agent::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
@@ -251,9 +250,11 @@ bool Agent::run_in_our_code(Thread& thread, int request)
     std::optional<Masked> masked;
     if (thread.kept.size() >= many_kept)
         masked.emplace(thread);
-    const std::uint64_t since = monotonic_ns();
+    space->budget.begin_turn(turn_);
+    WaitBudget::Wait wait(space->budget);
     if (thread.in_our_code_ns == 0)
-        thread.in_our_code_ns = since;
+        thread.in_our_code_ns = monotonic_ns();
+    const char* const stays = "a thread of it does not leave the probes' code";
     bool runs = resume_thread(request, tid, 0);
     bool interrupted = false;
     while (runs) {
@@ -264,30 +265,36 @@ bool Agent::run_in_our_code(Thread& thread, int request)
             thread.running_out = false;
             return true;
         }
-        Mailbox::ring_in_ms(look_again_ms);
+        Mailbox::ring_in_ms(look_in_ms(*space));
         pid_t got = wait_for(tid, status);
         if (got < 0 && errno == EINTR) {
             client_has_exited(); // clears the mail signal
-            const std::uint64_t now = monotonic_ns();
-            if (now - since < way_out_ns)
+            if (!space->budget.is_spent())
                 continue;
             // It is late: it loops, or sleeps in the kernel.
-            give_up(*space, "a thread of it does not leave the probes' code");
-            if (!interrupted)
+            if (which == Try::last)
+                give_up(*space, stays);
+            if (!interrupted) {
+                if (which == Try::again)
+                    space->budget.restart(stop_at_once_ns);
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-            interrupted = true;
-            if (now - since < 2 * way_out_ns)
+                interrupted = true;
                 continue;
+            }
             thread.running_out = false;
-            leave_late(thread, "a thread of it sleeps in the probes' code");
+            thread.interrupted = true;
+            if (which == Try::last)
+                leave_late(thread, "a thread of it sleeps in the probes' code");
             return false;
         }
         runs = got == tid && WIFSTOPPED(status);
         if (runs)
             break;
     }
-    if (runs && monotonic_ns() - thread.in_our_code_ns > all_ways_out_ns)
-        give_up(*space, "a thread of it does not leave the probes' code");
+    if (runs && which == Try::last &&
+        (space->budget.is_spent() ||
+         monotonic_ns() - thread.in_our_code_ns > all_ways_out_ns))
+        give_up(*space, stays);
     if (!runs) {
         drop_thread(thread, status);
         return false;
@@ -340,10 +347,10 @@ static bool emulate_moved(AddressSpace& space, const Thread& thread,
 }
 
 // With the gate shut.
-bool Agent::run_to_gate(Thread& thread)
+bool Agent::run_to_gate(Thread& thread, Try which)
 {
     bool has_gate = thread.process->space->runtime.bells.are_hung();
-    return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP);
+    return run_in_our_code(thread, has_gate ? PTRACE_CONT : PTRACE_SINGLESTEP, which);
 }
 
 // Nearer to the program, by running or by registers alone. false: it ended.
@@ -414,11 +421,14 @@ void Agent::deliver_kept(Thread& thread)
     go_on(thread);
 }
 
-// Back at the original text, in which no jump of ours is left; false: it ended. A fault
-// of a moved instruction stays as the thread's stop, already told as the program's.
-bool Agent::run_out(Thread& thread)
+// Back at the original text, in which no jump of ours is left; false: it ended, or does not
+// stop. A fault of a moved instruction stays as the thread's stop, already told as the
+// program's. The target is given up if our code faults by itself, because the program has
+// overwritten or unmapped it: then the thread never gets out.
+bool Agent::run_out(Thread& thread, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
+    WaitBudget::Wait wait(space->budget);
     bool in_group_stop = false;
     for (;;) {
         user_regs_struct user;
@@ -436,9 +446,9 @@ bool Agent::run_out(Thread& thread)
         }
         if (moved || found)
             return true; // its stack cannot be read: it stays where it is
-        if (space->given_up)
+        if (space->given_up || (which == Try::again && space->budget.is_spent()))
             break;
-        if (!run_to_gate(thread))
+        if (!run_to_gate(thread, which))
             return false;
         siginfo_t info;
         if (thread.event() != 0) {
@@ -450,9 +460,11 @@ bool Agent::run_out(Thread& thread)
             continue;
         if (!is_synchronous(info))
             keep(thread, info);
-        else if (!serve_runtime(thread, info, user) && info.si_signo != SIGTRAP &&
-                 show_as_program(thread, info, user))
+        else if (!serve_runtime(thread, info, user) && info.si_signo != SIGTRAP) {
+            if (!show_as_program(thread, info, user))
+                give_up(*space, "the probes' code in it was changed");
             break;
+        }
     }
     if (in_group_stop)
         ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr); // stops there again

@@ -279,8 +279,10 @@ void Agent::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
         do {
             Mailbox::ring_in_ms(1);
             collect(Wait::block);
-            while (!ready_.empty() && may_wait())
+            while (!ready_.empty() && may_wait()) {
+                ++turn_;
                 handle_ready();
+            }
             hear_alarms();
         } while (any_in_vfork() && may_wait());
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Letting a target go: every byte as it was, every thread untraced.
 //
+// When the consumer has exited, all targets are released in rounds. In each round a target
+// gets a slice of time, and one that needs more waits for the next round while its threads
+// run on. So targets that do not misbehave are released in the first round. After the first
+// round the others have stop_patience_ns together; then each is given up (deadlines.cpp).
+//
 // In the order that keeps it unharmed at each step: all threads stop; a thread with an
 // unreported hit is put back before the instruction; the originals are restored; the
 // slots are unmapped, when nobody is in one; the threads are detached, each with the
@@ -23,6 +28,9 @@ namespace dt::agent {
 
 constexpr std::uint64_t see_off_ns = 1'000'000'000;
 constexpr std::uint64_t last_call_ns = 100'000'000;
+// The slice of the first target that needs more than its slice; the n-th gets 1/n of it.
+constexpr std::uint64_t slice_ns = 100'000'000;
+constexpr std::uint64_t least_slice_ns = 10'000'000;
 
 // A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
 // thread is put back before the instruction.
@@ -85,16 +93,19 @@ void Agent::let_go(Thread& thread, int signal)
 }
 
 // The jumps out of the text, the threads out of our code, our code out of the memory.
-void Agent::remove_runtime(StoppedWorld& world)
+// Returns false if a thread needs another try.
+bool Agent::remove_runtime(StoppedWorld& world, Try which)
 {
     AddressSpace& space = world.space();
     RuntimeMap& runtime = space.runtime;
     if (runtime.image.value == 0)
-        return;
+        return true;
     space.let_fire(false);
     space.patches.take_out(space, space.patches.windows());
     bool all_out = true;
-    ShutGate gate(runtime);
+    bool any_late = false;
+    std::optional<ShutGate> gate(std::in_place, runtime);
+    std::optional<WaitBudget::Wait> wait(std::in_place, space.budget);
     for (Thread* thread : threads_in(space)) {
         user_regs_struct user;
         if (!thread->stopped) {
@@ -112,16 +123,24 @@ void Agent::remove_runtime(StoppedWorld& world)
             keep(*thread, info);
             pending = false;
         }
-        if (!run_out(*thread)) {
-            all_out = all_out && find_thread(tid) == nullptr;
+        bool out = false;
+        if (!run_out(*thread, which)) {
+            out = find_thread(tid) == nullptr;
         } else {
             thread->status = status; // what it had stopped for is still to be done
             thread->pending = pending;
-            all_out = all_out && get_regs(tid, user) && !in_our_code(space, {user.rip});
+            out = get_regs(tid, user) && !in_our_code(space, {user.rip});
         }
+        all_out = all_out && out;
+        any_late = any_late || !out;
     }
+    gate.reset();
+    wait.reset();
+    if (any_late && which == Try::again && !space.given_up)
+        return false;
     if (!all_out)
-        return; // somebody sleeps in there; it is inert
+        return true; // somebody sleeps in there; it is inert
+    space.budget.restart(stop_patience_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
         if (Thread* thread = world.any_thread())
             (void)inject(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
@@ -130,6 +149,7 @@ void Agent::remove_runtime(StoppedWorld& world)
     unmap(runtime.arena, runtime.arena_bytes);
     for (auto [at, bytes] : space.patches.areas)
         unmap(at, bytes);
+    return true;
 }
 
 // After remove_runtime(): the space can get another runtime.
@@ -147,8 +167,8 @@ void Agent::forget_jumps(AddressSpace& space)
 
 void Agent::release(std::shared_ptr<AddressSpace> space)
 {
-    remove_all(space);
-    see_off();
+    remove_all(space, Try::last);
+    see_off(space->given_up ? second_patience_ns : see_off_ns);
 }
 
 // Until then these are let go, or nearly all.
@@ -174,12 +194,12 @@ void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_
 
 // Waits for the threads that have signals to take before they are let go. One that does
 // not take them in time is let go without.
-void Agent::see_off()
+void Agent::see_off(std::uint64_t patience_ns)
 {
     auto takes_signals = [](const Thread& thread) {
         return thread.leaving && !thread.kept.empty();
     };
-    std::uint64_t ends = monotonic_ns() + see_off_ns;
+    std::uint64_t ends = monotonic_ns() + patience_ns;
     see_off(takes_signals, ends);
     std::vector<pid_t> late;
     for (auto& [tid, thread] : threads_) {
@@ -198,9 +218,13 @@ void Agent::see_off()
     see_off(is_late, ends + last_call_ns);
 }
 
-void Agent::remove_all(std::shared_ptr<AddressSpace> space)
+// Returns false if a thread needs another try: then the text is restored at most, and the
+// threads go on.
+bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
 {
-    StoppedWorld world(*this, space);
+    StoppedWorld world(*this, space, which);
+    if (which == Try::again && !world.in_time() && !space->given_up)
+        return false;
     for (Thread* thread : threads_in(*space)) {
         Process& process = *thread->process;
         if (std::exchange(process.is_target, false))
@@ -224,7 +248,8 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
     }
     space->restore_originals(breakpoints);
     space->statics.lower_all(*space);
-    remove_runtime(world);
+    if (!remove_runtime(world, which))
+        return false;
     // One that could not be stopped, in uninterruptible sleep, may stand in a slot.
     bool all_stopped = true;
     for (Thread* thread : threads_in(*space))
@@ -249,29 +274,51 @@ void Agent::remove_all(std::shared_ptr<AddressSpace> space)
     }
     // What is left of it is found by nobody, and waits for its vfork child.
     space->forget_all();
+    return true;
+}
+
+// Returns the memory of the processes that are not released yet.
+std::vector<std::shared_ptr<AddressSpace>> Agent::take_unreleased()
+{
+    std::set<std::shared_ptr<AddressSpace>> all;
+    for (auto& [pid, process] : processes_) {
+        process->is_target = false;
+        if (process->doomed)
+            continue;
+        if (process->created && !process->started) {
+            // It has done nothing that its user saw, and nobody will start it.
+            process->doomed = true;
+            ::kill(pid, SIGKILL);
+            continue;
+        }
+        all.insert(process->space);
+    }
+    return {all.begin(), all.end()};
 }
 
 void Agent::release_everything()
 {
-    for (;;) {
-        std::shared_ptr<AddressSpace> space;
-        for (auto& [pid, process] : processes_) {
-            process->is_target = false;
-            if (process->doomed)
-                continue;
-            if (process->created && !process->started) {
-                // It has done nothing that its user saw, and nobody will start it.
-                process->doomed = true;
-                ::kill(pid, SIGKILL);
-                continue;
-            }
-            space = process->space;
-            break;
+    std::uint64_t ends = 0; // of the rounds after the first
+    std::size_t n_late = 0;
+    auto is_released = [&](const std::shared_ptr<AddressSpace>& space) {
+        const bool last = ends != 0 && monotonic_ns() >= ends;
+        ++turn_;
+        space->budget.begin_turn(turn_);
+        if (!space->given_up)
+            space->budget.restart(std::max(slice_ns / (n_late + 1), least_slice_ns));
+        const bool done = remove_all(space, last ? Try::last : Try::again);
+        n_late += done ? 0 : 1;
+        return done;
+    };
+    for (auto spaces = take_unreleased(); !spaces.empty(); spaces = take_unreleased()) {
+        while (!spaces.empty()) {
+            n_late = 0;
+            std::erase_if(spaces, is_released);
+            if (ends == 0)
+                ends = monotonic_ns() + stop_patience_ns;
         }
-        if (space == nullptr)
-            return see_off();
-        remove_all(space);
     }
+    see_off(ends > monotonic_ns() ? see_off_ns : second_patience_ns);
 }
 
 Agent::Reply Agent::do_detach(Reader& in, const std::vector<Fd>&)

@@ -261,7 +261,7 @@ void Agent::handle_new_task(Thread& parent)
         if (parent.step.active) {
             // It starts in the parent's slot.
             int status = 0;
-            Waited waited = wait_for_stop(child, status);
+            Waited waited = wait_for_stop(*process.space, child, status);
             if (waited == Waited::ended)
                 return;
             if (waited == Waited::late)
@@ -286,7 +286,7 @@ void Agent::handle_new_task(Thread& parent)
 
     // Its hits are the parent's, until it execs or exits.
     int status = 0;
-    Waited waited = wait_for_stop(child, status);
+    Waited waited = wait_for_stop(*process.space, child, status);
     if (waited == Waited::ended)
         return;
     if (waited == Waited::late)
@@ -325,7 +325,7 @@ void Agent::adopt(Process& process, pid_t tid)
 void Agent::forked(Thread& parent, pid_t child)
 {
     int status = 0;
-    Waited waited = wait_for_stop(child, status);
+    Waited waited = wait_for_stop(*parent.process->space, child, status);
     if (waited == Waited::ended)
         return;
     user_regs_struct user;

@@ -106,7 +106,7 @@ bool Agent::deliver_trap(Thread& thread)
     TrapHandler entered{user.rip, 0};
     int status = 0;
     Waited waited = resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP)
-                        ? wait_for_stop(thread.tid, status)
+                        ? wait_for_stop(*thread.process->space, thread.tid, status)
                         : Waited::ended;
     if (waited == Waited::late) {
         leave_late(thread, "its handler of SIGTRAP did not begin in time");

@@ -15,7 +15,6 @@
 // uninterruptible sleep, a leader that ended before its threads.
 #include "ptrace-agent/agent.hpp"
 
-#include "base/clock_ns.hpp"
 #include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
@@ -123,9 +122,12 @@ void Agent::finish_call(Thread& thread)
     resume_thread(PTRACE_CONT, thread.tid, 0);
 }
 
-void Agent::stop_all(AddressSpace& space)
+// Returns whether no thread is late. With another try to come the process is not given up.
+bool Agent::stop_all(AddressSpace& space, Try which)
 {
-    const std::uint64_t since = monotonic_ns();
+    space.budget.begin_turn(turn_);
+    WaitBudget::Wait wait(space.budget);
+    bool in_time = true;
     for (;;) {
         bool all_stopped = true;
         bool new_tasks = false;
@@ -176,13 +178,15 @@ void Agent::stop_all(AddressSpace& space)
             if (thread->stopped || cannot_run(*thread))
                 continue;
             all_inert = false;
-            all_late = all_late && is_overdue(*thread, since);
+            all_late = all_late && is_overdue(space, thread->tid);
         }
         if (all_inert)
             break;
         if (all_late) {
             // They run no code of the program before the interrupt stops them.
-            give_up(space, "one of its threads did not stop within the deadline");
+            if (which == Try::last)
+                give_up(space, "one of its threads did not stop within the deadline");
+            in_time = false;
             break;
         }
     }
@@ -190,6 +194,7 @@ void Agent::stop_all(AddressSpace& space)
         if (thread->stopped)
             settle(*thread);
     }
+    return in_time;
 }
 
 // A signal that the kernel raised for an instruction of the thread, and will deliver before
@@ -223,7 +228,7 @@ bool Agent::take_raised_signal(Thread& thread)
         !resume_thread(PTRACE_CONT, thread.tid, 0))
         return true;
     int status = 0;
-    Waited waited = wait_for_stop(thread.tid, status);
+    Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);
     if (waited != Waited::stopped) {
         if (waited == Waited::late)
             leave_late(thread, "a signal of a thread of it did not arrive in time");
@@ -291,10 +296,9 @@ void Agent::release_all(AddressSpace& space)
     }
 }
 
-StoppedWorld::StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space)
-    : agent_(agent), space_(std::move(space))
+StoppedWorld::StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space, Try which)
+    : agent_(agent), space_(std::move(space)), in_time_(agent_.stop_all(*space_, which))
 {
-    agent_.stop_all(*space_);
 }
 
 StoppedWorld::~StoppedWorld()

@@ -40,6 +40,7 @@ struct ps_prochandle {
     bool alive = true;
     bool implied = false; // grabbed because a description named it
     bool watched = false; // its libraries, by the agent
+    bool cramped = false; // it gets breakpoints (dtrace_hdl::is_cramped)
     bool newcomer = false; // taken up because it began while descriptions mean everybody's
     pid_t followed = 0;   // its parent, of a child that is traced for that
     pid_t origin = 0;     // of a followed one: the first of its ancestors that was not

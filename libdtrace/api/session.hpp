@@ -220,6 +220,7 @@ struct dtrace_hdl : dt::Events {
     int make_arena();
     std::vector<pid_t> pids_of_targets() const;
     void touch_arena();
+    bool is_cramped(pid_t pid) const;
     int plant(ps_prochandle* process);
     void unplant(ps_prochandle* process);
     void report_notes(ps_prochandle* process); // of providers, since the last time

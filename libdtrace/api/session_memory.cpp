@@ -350,6 +350,17 @@ int dtrace_hdl::make_arena()
     return 0;
 }
 
+// Returns whether the control group of a process that becomes a target later has too little
+// memory for what its firings would be the first to touch. The arena was not sized for it.
+// Targets that were there when the arena was made have twice as much.
+bool dtrace_hdl::is_cramped(pid_t pid) const
+{
+    if (arena_is_charged_to_us || in_kernel || !arena)
+        return false;
+    const auto* header = static_cast<const dt_arena*>(arena->base());
+    return dt::control_group_left(pid) / 4 < header->shard_bytes * n_busy_shards();
+}
+
 // Touches the memory that firings write to, once it is known, before any target maps
 // it.
 void dtrace_hdl::touch_arena()

@@ -209,7 +209,13 @@ int dtrace_hdl::plant(ps_prochandle* process)
     // that a description could match.
     if (sites.empty() && (process->watched || !awaits_libraries(*process)))
         return 0;
-    process->watched = true;
+    if (!std::exchange(process->watched, true)) {
+        process->cramped = mechanism_of(options) == dt::Mechanism::automatic &&
+                           is_cramped(process->pid);
+        if (process->cramped)
+            report_process(process, "its control group has too little memory for dtrace's "
+                                    "buffers, so breakpoints are used, which are slower");
+    }
     const bool children = options.follow == "fork" || options.follow == "exec";
     const dt::Follow what = children           ? dt::Follow::all
                             : awaits_statics() ? dt::Follow::statics
@@ -225,8 +231,9 @@ int dtrace_hdl::plant(ps_prochandle* process)
     }
     if (in_kernel)
         return plant_by_kernel(*process, sites, statics);
-    auto planted = processes.agent()->plant(process->pid, sites, mechanism_of(options),
-                                            seen_text(*process), statics);
+    auto planted = processes.agent()->plant(
+        process->pid, sites, process->cramped ? dt::Mechanism::int3 : mechanism_of(options),
+        seen_text(*process), statics);
     if (!planted) {
         if (planted.error().code == dt::Code::gone)
             return 0; // its exit is reported as an event

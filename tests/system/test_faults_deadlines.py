@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Targets that keep the agent waiting: they are given up alone, within seconds."""
-import os, signal, subprocess, time
+import contextlib, os, signal, subprocess, time
 
 from faults import *
 from harness import *
@@ -72,11 +72,70 @@ def a_second_interrupt_ends_the_wait_for_the_release(t):
     _, took = attacked(t, b"c", b"circles\n", twice)
     equal(took < LIMIT_S, True, "took")
 
+# Several targets that misbehave at once (the victim says how)
+
+# The agent's limits: 2 s for a wait that began before the end, 2 s for all targets together, and
+# 1 s for signals that were kept. The machine may be busy: the targets keep it so.
+TOGETHER_S = 10
+
+class Attacker(Circler):
+    """The victim `attacker`: its threads call work() all the time."""
+    def __init__(self, t, attacks):
+        self.process = subprocess.Popen([t.victim("attacker"), attacks], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        bufsize=0)
+        self.lines = Line(self.process.stdout)
+        equal(self.lines.next(), b"ready\n", "the target")
+        self.pid = self.process.pid
+
+def attacked_by_all(t, attacks, end, flags=()):
+    """Targets that misbehave, and one before and one after them that do not."""
+    with contextlib.ExitStack() as ends:
+        first, *hostile, last = [ends.enter_context(Attacker(t, each)) for each in ("", *attacks, "")]
+        innocent = [first, last]
+        pids = [each.pid for each in (first, *hostile, last)]
+        program = " ".join(f"pid{pid}:a.out:work:entry {{ @[ustackdepth] = count(); }}" for pid in pids)
+        tracer = ends.enter_context(Tracer(t, program, *pids, flags=flags))
+        agent = tracer_of(first.pid)
+        for each in hostile:
+            each.attack(b"x", b"attacks\n")
+        time.sleep(0.3)
+        began = time.monotonic()
+        end(tracer.process)
+        for each in innocent:
+            wait_until(lambda: tracer_of(each.pid) == 0, TOGETHER_S, f"the release of another target than {attacks}")
+        tracer.process.communicate(timeout=LIMIT_S)
+        wait_until(lambda: not is_alive(agent), LIMIT_S, "the end of the agent")
+        took = time.monotonic() - began
+        if took > TOGETHER_S:
+            raise AssertionError(f"dtrace took {took:.1f} s to end under {attacks}")
+        for each in innocent:
+            equal(text_differs(each.pid), [], "changed text of another target")
+            equal(process_state(each.pid) in "RS", True, "another target runs")
+
+def under_all(t, *attacks):
+    for _ in range(6 if t.long else 1):
+        for end in (interrupt, lambda process: process.kill()):
+            attacked_by_all(t, attacks, end)
+
+def targets_that_unmap_what_dtrace_mapped_into_them_do_not_keep_it_waiting(t):
+    under_all(t, *"uuu")
+
+def targets_whose_threads_circle_in_the_probes_code_are_waited_for_at_the_same_time(t):
+    under_all(t, *"cccccc")
+
+def targets_that_attack_in_all_ways_are_given_up_at_the_same_time(t):
+    under_all(t, "cvtbs", "cutfx", "pvtb", "us")
+    for _ in range(6 if t.long else 1):
+        attacked_by_all(t, ("vtbs", "utfx", "pvtb"), interrupt, ("-x", "mechanism=int3"))
+
 TESTS = [a_thread_that_circles_in_the_probes_code_does_not_keep_detach_waiting,
          the_other_target_is_released_when_dtrace_is_killed_meanwhile,
          a_thread_that_waits_for_its_vfork_child_does_not_keep_detach_waiting,
          a_target_that_is_given_up_is_named_and_the_other_one_is_traced_on,
-         a_second_interrupt_ends_the_wait_for_the_release]
+         a_second_interrupt_ends_the_wait_for_the_release,
+         targets_that_unmap_what_dtrace_mapped_into_them_do_not_keep_it_waiting,
+         targets_whose_threads_circle_in_the_probes_code_are_waited_for_at_the_same_time,
+         targets_that_attack_in_all_ways_are_given_up_at_the_same_time]
 
 if __name__ == "__main__":
     main(TESTS)

@@ -129,6 +129,22 @@ def a_target_in_a_small_control_group_lives(t):
             equal((target.wait(timeout=20), target.stdout.read()), (0, "done\n"), errors)
             contains(errors, "buffer size lowered to ")
 
+def a_program_that_a_target_executes_in_a_small_control_group_lives(t):
+    need("gcc")
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", str(t.scratch / "later"), "-xc", "-"],
+                   input=SOURCE.replace("60000", "20000"), text=True, check=True)
+    with memory_group(24 << 20) as group:
+        records, script = t.scratch / "records.later", t.scratch / "later.sh"
+        script.write_text(f'#!/bin/sh\n(sh -c "echo \\$\\$ > {group}/cgroup.procs; exec {t.scratch}/later")\n'
+                          "echo status $?\n")
+        script.chmod(0o755)
+        done = t.run("-Z", "-x", "follow=exec", "-qn", "pid$target:later:work:entry { @[arg0, tid] = count(); "
+                     '@n = count(); trace(arg0); trace(timestamp); trace(execname); } END { printa("all %@d\\n", @n); }',
+                     "-o", str(records), "-c", str(script), stdin="x")
+        contains(done.stdout, "done\nstatus 0\n")
+        contains(done.stderr, "its control group has too little memory for dtrace's buffers")
+        contains(records.read_text(errors="replace"), "all 160000\n")
+
 MANY_KEYS = r"""
 #include <stdio.h>
 #include <unistd.h>
