@@ -267,10 +267,12 @@ static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
 	m->n_args = n_args;
 	if (!(m->generation & DT_LEASE_EACH))
 		dt_now(m);
-	if (!m->lease_over)
+	if (!m->lease_over) {
 		dt_run_ecbs(m, epid);
-	else
-		dt_count(&m->session->drops[DTRACEDROP_LEASE]);
+		return;
+	}
+	m->shard->fired--; /* the next firing looks at the lease, too */
+	dt_count(&m->session->drops[DTRACEDROP_LEASE]);
 }
 
 void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,

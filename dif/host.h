@@ -91,7 +91,6 @@ struct dt_host {
 	void *self;	   /* the host's own */
 	dt_u64 budget_ns;  /* what one firing may take (work.c); 0: any time */
 	dt_u64 spent_ns;   /* set to 0 by the host: how much of it was used */
-	dt_u64 took_ns;	   /* the same with all pauses of the machine */
 };
 
 #endif

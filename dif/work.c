@@ -29,7 +29,6 @@ void dt_work_measure(struct dt_mstate *m)
 	now = m->ops->timestamp(host);
 	step = m->measured_at ? now - m->measured_at : 0;
 	m->measured_at = now;
-	host->took_ns += step;
 	host->spent_ns += step < DT_STEP_MAX_NS ? step : DT_STEP_MAX_NS;
 	if (host->spent_ns <= host->budget_ns)
 		return;

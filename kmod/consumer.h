@@ -106,6 +106,7 @@ struct dt_context {
 	const struct dtk_operand *operands; /* all arguments, of regs; or null */
 	u32 n_operands;
 	u32 may_wait; /* for so many pages of the process */
+	u32 waited; /* fire.c's: it did */
 	struct dt_consumer *consumer; /* fire.c's */
 };
 
@@ -128,8 +129,15 @@ void dt_lost(struct dt_consumer *c, enum dif_drop why);
 /* Brings in memory of the process, where the probe may wait for that. False: it did not. */
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
-/* --- deadman.c: adds up the time of a firing on this CPU, and kills the consumer if that is too much --- */
-void dt_deadman(struct dt_consumer *c, u64 took_ns);
+/* --- deadman.c: with interrupts off --- */
+/* Returns the time if the firing that begins is measured, else 0. */
+u64 dt_deadman_begins(void);
+/*
+ * Adds up the time of a measured firing, and kills a consumer if its CPU has been in probes for too
+ * long. spent_ns is what the firing has used of its budget, DT_FIRING_MAX_NS.
+ */
+#define DT_FIRING_MAX_NS 500000000ull
+void dt_deadman_ends(struct dt_consumer *c, u64 begun_ns, u64 spent_ns);
 
 /* Sets thread_key. */
 void dt_identify(struct dt_host *host);

@@ -3,18 +3,34 @@
  * The deadman: no consumer may keep a CPU in probes.
  *
  * A firing has a budget (dif/work.c), but a hot probe can fire again at once. Each CPU therefore
- * adds up its long firings, which are those of at least DT_LONG_NS, and subtracts four fifths of
- * all time that passes. The sum grows only while long firings take more than four fifths of the
- * time. If they take all of it for 10 seconds (parameter `deadman`), the sum is 2 seconds, and the
- * consumer of the last firing is killed: none of its probes runs any more, and its dtrace ends with
- * "Abort due to systemic unresponsiveness".
+ * adds up the time of its firings, and subtracts a part of all time that passes:
  *
- * A pause of the machine counts only in a firing that used up its budget. A pause alone cannot use
- * it up.
+ *   firings                 subtracted   why
+ *   of 100 us and more      80 %         they delay interrupts, and a few of them are a whole tick
+ *   all                     97 %         they leave nearly nothing of the CPU
  *
- * Short firings are not measured. They leave the CPU its interrupts in between, and a program like
- * fbt::: { @ = count(); } may spend most of the time in them and still be useful. If they leave no time
- * to any process, then the consumer does not run either, and its lease ends.
+ * A sum grows only while these firings take a larger part of the time than this. The limit of a sum
+ * is what firings that take all of the time reach in 10 seconds (parameter `deadman`). Beyond it the
+ * consumer that has most of the time is killed: none of its probes runs any more, and its dtrace
+ * ends with "Abort due to systemic unresponsiveness".
+ *
+ * A program like fbt::: { @ = count(); } is not ended: its firings are short, and the functions
+ * and ftrace take their part of the time.
+ *
+ * Reading the clock can take longer than a short firing. Most firings are therefore not measured:
+ * after each measured one, a random number of firings is skipped, 15 on average, and the measured one
+ * counts as 16. When a firing of 100 us or more is found, it counts once, and for 16 times as long
+ * every firing is measured: if long firings keep the CPU, the next one comes much earlier. The time that
+ * reading the clock takes is subtracted.
+ *
+ * A virtual machine may be paused during a firing. Of one firing at most 100 ms count therefore, and the
+ * rest is not subtracted either. It is different if the firing has used up its budget, because a pause
+ * alone cannot do that.
+ *
+ * Two consumers may fire on a CPU in turns. While a sum grows, a majority vote finds the one
+ * to kill: each firing adds its time to the votes of its own consumer, or takes it from those of another one.
+ *
+ * All of it runs with interrupts off, one firing at a time on each CPU.
  */
 #include "kmod/consumer.h"
 
@@ -22,18 +38,31 @@
 #include <linux/percpu.h>
 #include <linux/timekeeping.h>
 
-#define DT_LONG_NS 10000000ull
+#define DT_LONG_NS 100000ll
+#define DT_COUNTED_MAX_NS 100000000ll
+#define DT_EACH 16 /* one in so many short firings is measured */
 
 static unsigned int dt_deadman_s = 10;
 module_param_named(deadman, dt_deadman_s, uint, 0644);
-MODULE_PARM_DESC(deadman, "seconds that long firings may keep a CPU (default 10); 0 sets no limit");
+MODULE_PARM_DESC(deadman, "seconds that firings may keep a CPU (default 10); 0 sets no limit");
 
-struct dt_long_firings {
-	u64 ended_ns; /* when the last one ended */
-	u64 level_ns; /* their time, less four fifths of all time; never negative */
+enum dt_firings { DT_FIRINGS_LONG, DT_FIRINGS_ALL, DT_N_FIRINGS };
+
+/* How much of the time they may take for ever. */
+static const u32 dt_percent[DT_N_FIRINGS] = {80, 97};
+
+struct dt_watch {
+	u64 last_ns; /* when time was last subtracted */
+	s64 sum_ns[DT_N_FIRINGS]; /* never negative */
+	const struct dt_consumer *most; /* the winner of the vote; never dereferenced */
+	s64 votes_ns;
+	u64 all_until_ns; /* until then every firing is measured */
+	u32 skip; /* so many firings are not measured from here */
+	u32 weight; /* of the next measured firing if it is short */
+	u32 random;
 };
 
-static DEFINE_PER_CPU(struct dt_long_firings, dt_long_firings);
+static DEFINE_PER_CPU(struct dt_watch, dt_watch);
 
 static void dt_kill(struct dt_consumer *c)
 {
@@ -44,20 +73,76 @@ static void dt_kill(struct dt_consumer *c)
 	smp_store_release(&session->activity, DT_ACTIVITY_KILLED);
 }
 
-void dt_deadman(struct dt_consumer *c, u64 took_ns)
+/* Chooses the next firing that is measured. */
+static void dt_choose_next(struct dt_watch *w, u64 now)
 {
-	u64 limit_ns = READ_ONCE(dt_deadman_s) * (u64)NSEC_PER_SEC / 5;
-	struct dt_long_firings *l = this_cpu_ptr(&dt_long_firings);
-	u64 now = ktime_get_mono_fast_ns(), drained;
+	if (now < w->all_until_ns) {
+		w->skip = 0;
+		w->weight = 1;
+		return;
+	}
+	w->random = w->random * 1664525 + 1013904223;
+	w->skip = (w->random >> 16) % (2 * DT_EACH - 1);
+	w->weight = DT_EACH;
+}
 
-	if (took_ns < DT_LONG_NS || !limit_ns)
+static void dt_vote(struct dt_watch *w, const struct dt_consumer *c, s64 counted_ns)
+{
+	if (!w->sum_ns[DT_FIRINGS_LONG] && !w->sum_ns[DT_FIRINGS_ALL])
+		w->votes_ns = 0;
+	if (w->most != c && w->votes_ns <= counted_ns) {
+		w->most = c;
+		w->votes_ns = counted_ns - w->votes_ns;
 		return;
-	drained = (now - l->ended_ns) / 5 * 4;
-	l->level_ns += took_ns;
-	l->level_ns = l->level_ns > drained ? l->level_ns - drained : 0;
-	l->ended_ns = now;
-	if (l->level_ns <= limit_ns)
+	}
+	w->votes_ns += w->most == c ? counted_ns : -counted_ns;
+}
+
+/* Returns whether the sum is beyond its limit. */
+static bool dt_add(struct dt_watch *w, enum dt_firings which, u64 passed_ns, s64 counted_ns)
+{
+	s64 limit_ns = READ_ONCE(dt_deadman_s) * (s64)NSEC_PER_SEC / 100 * (100 - dt_percent[which]);
+	s64 sum = w->sum_ns[which] + counted_ns - (s64)(passed_ns / 100 * dt_percent[which]);
+
+	w->sum_ns[which] = max(sum, 0ll);
+	return limit_ns && sum > limit_ns;
+}
+
+u64 dt_deadman_begins(void)
+{
+	struct dt_watch *w = this_cpu_ptr(&dt_watch);
+	u64 before, now;
+
+	if (likely(w->skip)) {
+		w->skip--;
+		return 0;
+	}
+	before = ktime_get_mono_fast_ns();
+	now = ktime_get_mono_fast_ns();
+	return now + (now - before);
+}
+
+void dt_deadman_ends(struct dt_consumer *c, u64 begun_ns, u64 spent_ns)
+{
+	struct dt_watch *w = this_cpu_ptr(&dt_watch);
+	u64 now = ktime_get_mono_fast_ns(), passed = now > w->last_ns ? now - w->last_ns : 0;
+	s64 took = (s64)(now - begun_ns), counted;
+	bool is_long = took >= DT_LONG_NS, beyond;
+
+	w->last_ns += passed;
+	if (spent_ns <= DT_FIRING_MAX_NS && took > DT_COUNTED_MAX_NS) {
+		passed -= min(passed, (u64)(took - DT_COUNTED_MAX_NS));
+		took = DT_COUNTED_MAX_NS;
+	}
+	counted = is_long ? took : took * w->weight;
+	if (is_long)
+		w->all_until_ns = now + DT_EACH * (u64)took;
+	dt_vote(w, c, max(counted, 0ll));
+	beyond = dt_add(w, DT_FIRINGS_LONG, passed, is_long ? counted : 0);
+	beyond |= dt_add(w, DT_FIRINGS_ALL, passed, counted);
+	dt_choose_next(w, now);
+	if (!beyond || w->most != c)
 		return;
-	l->level_ns = 0;
+	w->sum_ns[DT_FIRINGS_LONG] = w->sum_ns[DT_FIRINGS_ALL] = 0;
 	dt_kill(c);
 }

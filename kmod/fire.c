@@ -54,6 +54,7 @@ bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes)
 	if (!x->may_wait || addr >= TASK_SIZE_MAX || bytes > DT_MAX_BROUGHT_IN)
 		return false;
 	x->may_wait--;
+	x->waited = 1;
 	if (atomic_inc_return(&x->consumer->n_waiting) <= DT_MAX_WAITING) {
 		this_cpu_write(dt_firing, 0);
 		barrier();
@@ -92,29 +93,27 @@ void dt_firing_end(unsigned long flags)
 	raw_local_irq_restore(flags);
 }
 
-#define DT_FIRING_MAX_NS 500000000ull
-
 void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 		   u32 n_args)
 {
 	u32 cpu = raw_smp_processor_id();
+	u64 begun;
 
 	if (unlikely(READ_ONCE(c->killed)))
 		return;
 	x->consumer = c;
 	x->host.budget_ns = DT_FIRING_MAX_NS;
 	x->host.spent_ns = 0;
-	x->host.took_ns = 0;
 	x->host.ops = &dt_kernel_ops;
 	x->host.arena = c->arena;
 	x->host.cpu = cpu;
 	x->host.shard = cpu;
 	x->host.owner = DTK_OWNER_OF_CPU(cpu);
 	x->host.has_target = 1;
+	begun = dt_deadman_begins();
 	dt_fire(&x->host, probe, args, n_args);
-	if (unlikely(x->host.spent_ns))
-		dt_deadman(c, x->host.spent_ns > DT_FIRING_MAX_NS ? x->host.took_ns
-								  : x->host.spent_ns);
+	if (unlikely(begun) && !x->waited)
+		dt_deadman_ends(c, begun, x->host.spent_ns);
 }
 
 void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,

@@ -123,6 +123,40 @@ def a_program_that_keeps_a_processor_is_ended_and_the_machine_goes_on(output):
     contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
     contains(" ".join(output.text.split()), "later 50")
 
+# Prints a program whose firings take some milliseconds each here: too little for the budget of a firing.
+SHORTER = SEARCHES.replace("head -500", "head -1")
+
+@script(SHORTER + """
+echo 1 >/sys/module/dtrace/parameters/deadman
+searches 'syscall::read:entry /execname == "dd"/' >hot.d
+echo 'tick-40s { exit(0); }' >>hot.d
+taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=100000000 & load=$!
+dtrace -qn 'BEGIN { printf("watches\\n"); } syscall::read:entry /execname == "dd"/ { n++; }
+    END { printf("the other one %s\\n", n > 1000 ? "went on" : "ended"); }' >other & other=$!
+until grep -q watches other; do sleep 0.1; done
+dtrace -qx strsize=64k -s hot.d
+echo "status $?"
+kill -TERM $other
+wait $other
+cat other
+kill $load
+echo 10 >/sys/module/dtrace/parameters/deadman
+""", seconds=300)
+def a_program_of_firings_of_milliseconds_that_keeps_a_processor_is_ended_alone(output):
+    contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
+    contains(output.text, "the other one went on")
+
+# The kernel takes locks in each interrupt, so no interrupt ends, and no process runs. dtrace does not run either.
+@script(SHORTER + """
+searches 'fbt:vmlinux:*lock*:entry' >everywhere.d
+taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=100000000 & load=$!
+dtrace -qx strsize=64k -s everywhere.d
+echo "status $?"
+kill $load
+""", seconds=300)
+def a_program_that_leaves_no_time_to_any_process_is_ended(output):
+    contains(output.text, "dtrace: processing aborted: Abort due to systemic unresponsiveness\nstatus 1\n")
+
 @script("""
 echo 1 >/sys/module/dtrace/parameters/deadman
 ./counted waits 1000000 & load=$!
