@@ -46,6 +46,7 @@ struct Sites {
             repeated ? sites.back().site : static_cast<std::uint32_t>(sites.size());
         sites.push_back(
             {at, extent.first, extent.end, number, extents.extent(extent.end).end});
+        sites.back().further = extents.blocks_from(sites.back().beyond);
         functions.push_back(function);
     }
 };

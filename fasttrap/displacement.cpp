@@ -45,19 +45,47 @@ unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
     return mask;
 }
 
-unsigned starts_in_second(const Window& window)
+// The prefix or opcode at `at` of a jump behind the k-th.
+std::optional<std::byte> given_at(const Window& window, std::size_t k, TargetAddr at)
 {
-    return starts_in_jump(window, window.second_jump(), window.arch->jump_bytes);
+    for (std::size_t later = k + 1; later < window.n_jumps(); ++later) {
+        if (at == window.jump(later))
+            return jump_opcode;
+        if (at >= window.block(later) && at < window.jump(later))
+            return window.arch->jump_prefix;
+    }
+    return std::nullopt;
 }
 
-// The displacement of a pair's first jump: its own bytes, the second jump's prefixes and
-// opcode, and the first bytes of the second's displacement.
-void overlap_second_jump(const Window& window, Constraint& c)
+// The byte at `at` of the displacement of a jump before the k-th.
+std::optional<std::byte> placed_at(const Window& window, std::size_t k, TargetAddr at,
+                                   const Placement& so_far)
 {
-    unsigned n = own_jump_bytes(window) + window.n_second_prefix;
-    for (unsigned k = own_jump_bytes(window) - 1; k < 4 && k < n; ++k)
-        c.fix(k, k == n - 1 ? jump_opcode : window.arch->jump_prefix);
-    c.mask |= starts_in_second(window) << n & 15U;
+    for (std::size_t earlier = 0; earlier < k; ++earlier) {
+        std::uint64_t offset = at - window.jump(earlier) - 1;
+        if (offset >= 4)
+            continue;
+        TargetAddr to = earlier == 0 ? so_far.trampoline : so_far.stubs[earlier - 1];
+        std::uint64_t d = to - (window.jump(earlier) + window.arch->jump_bytes);
+        return static_cast<std::byte>(d >> 8 * offset);
+    }
+    return std::nullopt;
+}
+
+// Of the k-th jump of a pair or chain. Those before it have their places.
+void constrain_jump(const Window& window, std::size_t k, const Placement& so_far,
+                    Constraint& c)
+{
+    c.origin = window.jump(k) + window.arch->jump_bytes;
+    c.mask = starts_in_jump(window, window.jump(k), window.arch->jump_bytes);
+    for (unsigned i = 0; i < 4; ++i) {
+        TargetAddr at = window.jump(k) + 1 + i;
+        auto value = given_at(window, k, at);
+        if (!value)
+            value = placed_at(window, k, at, so_far);
+        if (value)
+            c.fix(i, *value);
+    }
 }
 
 void sort_by_distance(std::vector<Reach>& reaches)
@@ -85,7 +113,12 @@ std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d)
     return d;
 }
 
-Constraint constraint_of_stub(const Window& window, TargetAddr to)
+bool is_highest_given(const Window& window, std::size_t k)
+{
+    return given_at(window, k, window.jump(k) + 4).has_value();
+}
+
+Constraint constraint_of_stub(const Window& window, const Placement& so_far)
 {
     Constraint c;
     c.traps = &next_traps_of(*window.arch);
@@ -99,13 +132,8 @@ Constraint constraint_of_stub(const Window& window, TargetAddr to)
             c.fix(n - 1 + k, window.kept[k]);
         return c;
     }
-    c.origin = window.second_jump() + window.arch->jump_bytes;
-    c.mask = starts_in_second(window);
-    c.keep_in_reach(to);
-    std::uint64_t first = to - window.origin();
-    n += window.n_second_prefix;
-    for (unsigned k = n; k < 4; ++k)
-        c.fix(k - n, static_cast<std::byte>(first >> 8 * k));
+    constrain_jump(window, so_far.stubs.size() + 1, so_far, c);
+    c.keep_in_reach(so_far.trampoline);
     return c;
 }
 
@@ -120,8 +148,8 @@ Constraint constraint_of(const Window& window)
     c.to = farthest_jump - jump_slack;
     if (window.form == PatchForm::punned)
         c.mask = 0; // the stub's
-    if (window.form == PatchForm::pair)
-        overlap_second_jump(window, c);
+    if (!window.chained.empty())
+        constrain_jump(window, 0, {}, c);
     for (const WindowInsn& w : window.insns) {
         if (!w.insn.rip_relative)
             continue;

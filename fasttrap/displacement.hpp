@@ -5,7 +5,9 @@
 //
 // An instruction that starts k + 1 bytes into the jump wants byte k of d to be one that
 // traps. Bytes that are not the jump's own are fixed: those of a punned jump are kept
-// text; those of a pair's first jump are the second jump's opcode and displacement.
+// text; those of a pair's first jump are the second jump's opcode and displacement. The
+// jumps of a pair or chain get their places in order: what one leaves of the next one's
+// displacement is fixed by then.
 //
 // Legal values of d are found byte by byte from the highest (next_legal), so that a search
 // steps over whole ranges that cannot be. Of bytes that trap, d0 leaves places 13 bytes
@@ -17,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace dt {
 
@@ -66,7 +69,11 @@ std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 
 // Where the trampoline may stand: of a punned window anywhere near.
 Constraint constraint_of(const Window& window);
-// Where the stub may stand of a punned window, or of a pair whose trampoline is at `to`.
-Constraint constraint_of_stub(const Window& window, TargetAddr to);
+// Where the stub may stand of a punned window, or the next stub of a pair or chain, of which
+// the trampoline and the stubs before it have their places.
+Constraint constraint_of_stub(const Window& window, const Placement& so_far);
+// Whether the highest byte of the k-th jump's displacement is a prefix or opcode of a later
+// jump.
+bool is_highest_given(const Window& window, std::size_t k);
 
 } // namespace dt

@@ -489,6 +489,20 @@ bool ExtentMap::is_restartable(TargetAddr at) const
     return lies_in(sections_, at) || lies_in(sections_, instructions_.next(at + 1));
 }
 
+FurtherBlocks ExtentMap::blocks_from(TargetAddr at) const
+{
+    FurtherBlocks blocks{};
+    for (std::uint8_t& length : blocks) {
+        std::uint64_t n = extent(at).end - at;
+        length =
+            static_cast<std::uint8_t>(std::min<std::uint64_t>(n, 64)); // a window's
+        if (n == 0 || n > length)
+            break;
+        at = at + length;
+    }
+    return blocks;
+}
+
 Extent ExtentMap::extent(TargetAddr at) const
 {
     if (!instructions_.has(at) || lies_in(sections_, at))

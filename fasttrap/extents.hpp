@@ -41,6 +41,7 @@
 #pragma once
 
 #include "fasttrap/function.hpp"
+#include "fasttrap/further_blocks.hpp"
 #include "fasttrap/reached_code.hpp"
 
 #include <cstdint>
@@ -114,6 +115,8 @@ public:
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // O(1): at any instruction of the text.
     Extent extent(TargetAddr at) const;
+    // What begins at `at`, block by block.
+    FurtherBlocks blocks_from(TargetAddr at) const;
     // Returns the end of the last branch that leads back to the function's first
     // instruction, or 0 if there is none.
     TargetAddr loop_end(TargetAddr function) const;

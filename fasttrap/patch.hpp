@@ -22,22 +22,25 @@
 //           at:    ret              e9          jmp T
 //           at+1:  mov %rax,%rdi    e9 ...      jmp S     S: jmp T+9, where the mov's copy is
 //
+//   chain   a pair with more jumps, each over the first bytes of the next one. It serves
+//           where several short blocks follow each other, as -Os packs short functions.
+//
 //   punned  the jump's displacement ends in bytes of the instructions behind the window,
 //           which stay as they are: `kept`. The jump leads to a stub at one of few
 //           places; the trampoline is anywhere. Nobody may change what is kept, so it counts as
 //           the patch's: `original` and `text` hold it, alike.
 //
 // Where that leads out of user space, prefixes without a meaning stand before such a jump,
-// or before the second of a pair: other bytes are then the highest of its displacement. (A
-// pair of four own bytes would have the second jump's opcode there.)
+// or before the others of a pair or chain. Other bytes are then the highest of its
+// displacement. (A pair of four own bytes would have the second jump's opcode there.)
 //
 // Invariants
 //   - The first byte of every instruction of the window but the first is, while the jump
 //     stands, a byte that traps (int3, or an opcode that is undefined or privileged in
 //     64-bit mode). The jump's displacement is chosen for that, so it limits where the
 //     trampoline may stand. A stray jump there is caught, and goes on in the copy.
-//   - No known branch target lies inside a window behind its first byte, but the place
-//     of a pair's second jump.
+//   - No known branch target lies inside a window behind its first byte, but the places
+//     of the other jumps of a pair or chain.
 //   - No instruction of a window pushes an address of ours: a moved call pushes the
 //     original return address.
 //   - A window has no system call, and a call only as its last instruction: nobody's saved pc lies inside it.
@@ -47,6 +50,7 @@
 
 #include "base/result.hpp"
 #include "fasttrap/arch/arch.hpp"
+#include "fasttrap/further_blocks.hpp"
 
 #include <array>
 #include <functional>
@@ -61,6 +65,7 @@ namespace dt {
 // Where a probe wants to be, and how far the bytes around it may be moved: [first, end)
 // holds no branch target but first itself and `at` when at == first. first is the start of an instruction.
 // Nor does [end, beyond) behind `end`: that is what a pair may move. Not known: beyond is 0.
+// Behind that are more such blocks, which a chain may move.
 // Of the bytes behind `end`, n_steady are not patched and will not be, but by who takes
 // what stands here out before: what a punned jump may end in.
 struct PatchSite {
@@ -69,6 +74,7 @@ struct PatchSite {
     std::uint32_t site = 0; // what the head says; any number
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
+    FurtherBlocks further{};
     // For a function's entry that is also the head of a loop: the end of the last
     // branch that leads back to it from its own function. If the window contains all
     // such branches, their copies continue after the site's head. 0 if there are none,
@@ -76,12 +82,16 @@ struct PatchSite {
     TargetAddr loop_end;
     // Ways to make a short window that found no room: bits of Window::way.
     std::uint32_t avoid = 0;
+
+    // Forgets what is known of the bytes at and behind `to`, which is at or behind `end`.
+    void limit_behind(TargetAddr to);
 };
 
 // clang-format off
 #define DT_PATCH_FORMS(X)                                            \
     X(plain,  "a jump")                                              \
     X(pair,   "a jump, and one over the instructions behind it")     \
+    X(chain,  "a jump, and several over the instructions behind it") \
     X(punned, "a jump that ends in the instructions behind it")
 // clang-format on
 enum class PatchForm : std::uint8_t {
@@ -99,6 +109,15 @@ struct WindowInsn {
     bool led_past = false; // branches in the window to this instruction skip the head
 };
 
+// Of a pair or chain: a jump behind the first one.
+struct ChainedJump {
+    std::size_t insn = 0;      // the index of the instruction that it stands for
+    std::uint8_t n_prefix = 0; // before it
+    std::uint8_t n_gap = 0;    // padding before that instruction
+    std::array<std::byte, 4> gap{};
+};
+constexpr std::size_t max_jumps = 8; // of a window
+
 struct Window {
     const Arch* arch = &x86_64;
     std::vector<WindowInsn> insns;
@@ -106,20 +125,27 @@ struct Window {
     std::uint8_t padding = 0;
     std::array<std::byte, 15> padding_text{};
     PatchForm form = PatchForm::plain;
-    std::size_t second = 0; // of a pair: the index of the second jump's instruction
-    std::uint8_t n_gap = 0; // padding before that instruction
-    std::array<std::byte, 4> gap{};
+    std::vector<ChainedJump> chained; // ascending
     std::uint8_t n_kept = 0; // punned: of the bytes behind the window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // before the first jump
-    std::uint8_t n_second_prefix = 0;
     std::uint8_t way = 0; // below 32; not 0 in a short window
     // Bytes from one jump to the next, or of the jump's own.
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
     // What the first jump's displacement counts from.
     TargetAddr origin() const { return at() + n_prefix + arch->jump_bytes; }
-    TargetAddr second_jump() const { return insns[second].insn.at + n_second_prefix; }
+    std::size_t n_jumps() const { return 1 + chained.size(); }
+    // What the k-th jump stands for, and where its opcode is, behind its prefixes.
+    TargetAddr block(std::size_t k) const
+    {
+        return k == 0 ? at() : insns[chained[k - 1].insn].insn.at;
+    }
+    TargetAddr jump(std::size_t k) const
+    {
+        return block(k) + (k == 0 ? n_prefix : chained[k - 1].n_prefix);
+    }
+    bool is_chained(TargetAddr to) const; // a jump behind the first one stands there
     TargetAddr end() const { return insns.back().insn.next() + padding; }
 };
 
@@ -143,14 +169,38 @@ using ReadText =
 // A window reaches forward from its site: whole instructions, and behind a ret or jump
 // the padding (nops, int3) up to `end`; a caller that wants such padding used lets `end`
 // be the next function's start. Only where that is too short it begins before the site.
-// Where that is too short as well, it becomes a pair, or is punned.
+// Where that is too short as well, it becomes a pair or chain, or is punned.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
-// Where a window's trampoline is, and the stub that all but plain windows have.
+// Where the stubs of a window are: of a pair or chain one for each jump but the first, of
+// a punned window one.
+class Stubs {
+public:
+    Stubs() = default;
+    Stubs(TargetAddr only) { push_back(only); }
+    explicit Stubs(std::span<const TargetAddr> all)
+    {
+        for (TargetAddr each : all)
+            push_back(each);
+    }
+    void push_back(TargetAddr at) { at_[n_++] = at; }
+    void pop_back() { --n_; }
+    std::size_t size() const { return n_; }
+    bool empty() const { return n_ == 0; }
+    TargetAddr operator[](std::size_t i) const { return at_[i]; }
+    const TargetAddr* begin() const { return at_.data(); }
+    const TargetAddr* end() const { return at_.data() + n_; }
+
+private:
+    std::array<TargetAddr, max_jumps - 1> at_{};
+    std::size_t n_ = 0;
+};
+
+// Where a window's trampoline is, and the stubs that all but plain windows have.
 struct Placement {
     TargetAddr trampoline;
-    std::optional<TargetAddr> stub;
+    Stubs stubs;
 };
 constexpr std::size_t stub_bytes = 5;
 
@@ -183,9 +233,10 @@ private:
     template <class Find> std::optional<TargetAddr> in_areas(Find find);
     std::optional<TargetAddr> take_plain(const Window& window, std::size_t n_bytes,
                                          std::optional<TargetAddr> stub);
-    std::optional<Placement> take_pair(const Window& window, std::size_t n_bytes);
+    std::optional<Placement> take_chain(const Window& window, std::size_t n_bytes);
+    bool take_stubs(const Window& window, Placement& place, int& n_tries);
     std::optional<Placement> take_punned(const Window& window, std::size_t n_bytes);
-    std::optional<TargetAddr> take_stub(const Window& window, TargetAddr trampoline);
+    std::optional<TargetAddr> take_stub(const Window& window);
     Area* holding(TargetAddr at) const;
 
     using Areas = std::vector<std::unique_ptr<Area>>; // ascending
@@ -225,14 +276,18 @@ struct Patch {
     TargetAddr at;
     TargetAddr end; // of the window, without what it keeps
     TargetAddr trampoline;
-    std::optional<TargetAddr> stub;
     std::unique_ptr<std::byte[]> block;  // what the following lie in
+    std::span<const TargetAddr> stubs;   // as Placement has them
     std::span<const Moved> moved;        // in order
     std::span<const std::byte> original; // of the whole window and what it keeps
-    // The same length: the jump, then the original bytes behind it.
+    // The same length: the jumps, then the original bytes behind them.
     std::span<const std::byte> text;
     std::span<const std::byte> code;      // of the trampoline
-    std::span<const std::byte> stub_code; // empty when there is none
+    std::span<const std::byte> stub_code; // stub_bytes for each
+    std::span<const std::byte> code_of_stub(std::size_t i) const
+    {
+        return stub_code.subspan(i * stub_bytes, stub_bytes);
+    }
     PatchForm form = PatchForm::plain;
     bool leaves = false; // the code ends in a jump to the window's end
 };
@@ -252,8 +307,8 @@ private:
                                         const Instruction& branch) const;
     void put_original(const Window& window);
     void put_jump_over(const Window& window, std::size_t offset, TargetAddr to);
-    Result<Ok> put_first_jump(const Window& window, TargetAddr to);
-    void into_block(Patch& patch) const;
+    Result<Ok> put_jump_of(const Window& window, std::size_t k, TargetAddr to);
+    void into_block(const Stubs& stubs, Patch& patch) const;
 
     std::vector<Moved> moved_;
     std::vector<std::byte> original_, text_;

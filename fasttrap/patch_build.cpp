@@ -60,13 +60,13 @@ std::optional<PatchPlace> place_in_code(const Patch& patch, std::size_t i,
 }
 
 // The index in moved.
-std::size_t stub_leads_to(const Patch& patch)
+std::size_t stub_leads_to(const Patch& patch, std::size_t stub)
 {
     std::int32_t distance = 0;
-    std::memcpy(&distance, &patch.stub_code[stub_bytes - sizeof distance],
+    std::memcpy(&distance, &patch.code_of_stub(stub)[stub_bytes - sizeof distance],
                 sizeof distance);
-    TargetAddr to =
-        *patch.stub + stub_bytes + static_cast<std::uint64_t>(std::int64_t{distance});
+    TargetAddr to = patch.stubs[stub] + stub_bytes +
+                    static_cast<std::uint64_t>(std::int64_t{distance});
     std::size_t i = 0;
     while (i + 1 < patch.moved.size() && patch.moved[i].head != to)
         ++i;
@@ -77,7 +77,7 @@ std::size_t stub_leads_to(const Patch& patch)
 
 std::string_view text_of(PatchForm form)
 {
-    static constexpr std::array<std::string_view, 3> texts = {
+    static constexpr std::array<std::string_view, 4> texts = {
 #define X(form, text) text,
         DT_PATCH_FORMS(X)
 #undef X
@@ -89,13 +89,37 @@ std::size_t Window::own_bytes() const
 {
     switch (form) {
     case PatchForm::pair:
-        return insns[second].insn.at - at();
+    case PatchForm::chain:
+        return block(1) - at();
     case PatchForm::punned:
         return end() - at();
     case PatchForm::plain:
         break;
     }
     return arch->jump_bytes;
+}
+
+bool Window::is_chained(TargetAddr to) const
+{
+    for (std::size_t k = 1; k < n_jumps(); ++k)
+        if (block(k) == to)
+            return true;
+    return false;
+}
+
+void PatchSite::limit_behind(TargetAddr to)
+{
+    if (beyond >= to) {
+        beyond = to;
+        further = {};
+        return;
+    }
+    TargetAddr at = beyond;
+    for (std::uint8_t& length : further) {
+        length = static_cast<std::uint8_t>(
+            std::min<std::uint64_t>(length, at < to ? to - at : 0));
+        at = at + length;
+    }
 }
 
 std::size_t trampoline_bytes(const Window& window)
@@ -122,9 +146,12 @@ void PatchBuilder::put_original(const Window& window)
         original_.insert(original_.end(), bytes.begin(),
                          bytes.begin() + static_cast<std::ptrdiff_t>(n));
     };
+    auto jump = window.chained.begin();
     for (std::size_t i = 0; i < window.insns.size(); ++i) {
-        if (window.form == PatchForm::pair && i == window.second)
-            append(window.gap, window.n_gap);
+        if (jump != window.chained.end() && i == jump->insn) {
+            append(jump->gap, jump->n_gap);
+            ++jump;
+        }
         append(window.insns[i].insn.bytes, window.insns[i].insn.length);
     }
     append(window.padding_text, window.padding);
@@ -189,16 +216,22 @@ void PatchBuilder::put_jump_over(const Window& window, std::size_t offset,
               text_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-// Of its bytes own_bytes() are its own: the others must be there.
-Result<Ok> PatchBuilder::put_first_jump(const Window& window, TargetAddr to)
+// The jumps behind it are there already. Its bytes up to the next one are its own; the
+// others must be there.
+Result<Ok> PatchBuilder::put_jump_of(const Window& window, std::size_t k, TargetAddr to)
 {
-    std::size_t own = window.own_bytes();
+    std::size_t begin = window.block(k) - window.at();
+    std::size_t jump = window.jump(k) - window.at();
+    std::size_t own = k == 0                     ? window.own_bytes()
+                      : k + 1 < window.n_jumps() ? window.block(k + 1) - window.at()
+                                                 : jump + window.arch->jump_bytes;
     std::array<std::byte, 16> behind{};
     std::size_t n_behind = std::min(text_.size() - own, behind.size());
     auto first = text_.begin() + static_cast<std::ptrdiff_t>(own);
     std::copy_n(first, n_behind, behind.begin());
-    std::fill_n(text_.begin(), window.n_prefix, window.arch->jump_prefix);
-    put_jump_over(window, window.n_prefix, to);
+    std::fill_n(text_.begin() + static_cast<std::ptrdiff_t>(begin), jump - begin,
+                window.arch->jump_prefix);
+    put_jump_over(window, jump, to);
     if (!std::equal(behind.begin(),
                     behind.begin() + static_cast<std::ptrdiff_t>(n_behind), first))
         return Error{Code::invalid,
@@ -206,17 +239,21 @@ Result<Ok> PatchBuilder::put_first_jump(const Window& window, TargetAddr to)
     return Ok{};
 }
 
-void PatchBuilder::into_block(Patch& patch) const
+void PatchBuilder::into_block(const Stubs& stubs, Patch& patch) const
 {
     std::size_t n_moved = moved_.size() * sizeof(Moved);
     patch.block = std::make_unique_for_overwrite<std::byte[]>(
-        n_moved + original_.size() + text_.size() + code_.bytes.size() +
-        stub_code_.bytes.size());
+        n_moved + stubs.size() * sizeof(TargetAddr) + original_.size() + text_.size() +
+        code_.bytes.size() + stub_code_.bytes.size());
     std::byte* at = patch.block.get(); // as aligned as anything
     auto* moved = reinterpret_cast<Moved*>(at);
     std::uninitialized_copy(moved_.begin(), moved_.end(), moved);
     patch.moved = {moved, moved_.size()};
     at += n_moved;
+    auto* stub = reinterpret_cast<TargetAddr*>(at);
+    std::uninitialized_copy(stubs.begin(), stubs.end(), stub);
+    patch.stubs = {stub, stubs.size()};
+    at += stubs.size() * sizeof(TargetAddr);
     auto put = [&at](const std::vector<std::byte>& bytes) {
         std::span<const std::byte> there(at, bytes.size());
         at = std::copy(bytes.begin(), bytes.end(), at);
@@ -234,38 +271,41 @@ Result<Patch> PatchBuilder::build(const Window& window, const Placement& place,
     const Arch& arch = *window.arch;
     if (!is_within_2_gib(window.origin(), place.trampoline))
         return Error{Code::invalid, "the trampoline is out of the jump's reach"};
-    if ((window.form != PatchForm::plain) != place.stub.has_value())
+    std::size_t n_stubs = window.form == PatchForm::punned ? 1 : window.chained.size();
+    if (place.stubs.size() != n_stubs)
         return Error{Code::invalid, "the place is not one for this form of window"};
-    if (place.stub && !(is_within_2_gib(window.at(), *place.stub) &&
-                        is_within_2_gib(*place.stub, place.trampoline)))
-        return Error{Code::invalid, "the stub is out of the jumps' reach"};
+    for (TargetAddr stub : place.stubs)
+        if (!is_within_2_gib(window.at(), stub) ||
+            !is_within_2_gib(stub, place.trampoline))
+            return Error{Code::invalid, "the stub is out of the jumps' reach"};
     if (auto put = put_trampoline(window, place.trampoline, area); !put)
         return put.error();
     put_original(window);
     text_ = original_;
-    begin(stub_code_, place.stub.value_or(TargetAddr{}));
-    TargetAddr to = place.trampoline;
-    if (window.form == PatchForm::pair) {
-        // The second jump first: the first one's displacement ends in its bytes.
-        std::fill_n(text_.begin() + static_cast<std::ptrdiff_t>(window.own_bytes()),
-                    window.n_second_prefix, arch.jump_prefix);
-        put_jump_over(window, window.second_jump() - window.at(), *place.stub);
-        arch.put_jump(moved_[window.second].head, stub_code_);
-    } else if (window.form == PatchForm::punned) {
-        arch.put_jump(moved_.front().head, stub_code_);
-        to = *place.stub;
+    stub_code_.bytes.clear();
+    const bool punned = window.form == PatchForm::punned;
+    for (std::size_t i = 0; i < n_stubs; ++i) {
+        std::size_t insn = punned ? 0 : window.chained[i].insn;
+        stub_code_.at =
+            place.stubs[i] - i * stub_bytes; // of the first byte in the buffer
+        arch.put_jump(moved_[insn].head, stub_code_);
     }
-    if (auto put = put_first_jump(window, to); !put)
-        return put.error();
+    // The last one first: the displacement of each ends in bytes of those behind it.
+    for (std::size_t k = window.n_jumps(); k-- > 0;) {
+        TargetAddr to = k > 0    ? place.stubs[k - 1]
+                        : punned ? place.stubs[0]
+                                 : place.trampoline;
+        if (auto put = put_jump_of(window, k, to); !put)
+            return put.error();
+    }
     Patch patch;
     patch.arch = &arch;
     patch.at = window.at();
     patch.end = window.end();
     patch.trampoline = place.trampoline;
-    patch.stub = place.stub;
     patch.form = window.form;
     patch.leaves = falls_through(arch, window);
-    into_block(patch);
+    into_block(place.stubs, patch);
     return patch;
 }
 
@@ -283,9 +323,11 @@ std::optional<PatchPlace> place_of(const Patch& patch, TargetAddr pc)
         }
         return std::nullopt;
     }
-    if (patch.stub && pc == *patch.stub) {
-        std::size_t second = stub_leads_to(patch);
-        return make_place(PatchPlace::head, second, {patch.moved[second].from});
+    for (std::size_t i = 0; i < patch.stubs.size(); ++i) {
+        if (pc != patch.stubs[i])
+            continue;
+        std::size_t to = stub_leads_to(patch, i);
+        return make_place(PatchPlace::head, to, {patch.moved[to].from});
     }
     if (pc - patch.trampoline >= patch.code.size())
         return std::nullopt;

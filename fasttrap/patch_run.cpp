@@ -106,9 +106,9 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     bare.site = found->site;
     bare.led_past = std::exchange(found->led_past, false);
     found->site = site.site;
-    if (window.second != 0 &&
-        found - window.insns.begin() < static_cast<std::ptrdiff_t>(window.second))
-        ++window.second;
+    for (ChainedJump& jump : window.chained)
+        if (found - window.insns.begin() < static_cast<std::ptrdiff_t>(jump.insn))
+            ++jump.insn;
     window.insns.insert(found, bare);
     return {};
 }
@@ -118,9 +118,7 @@ bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {
         TargetAddr to = w.insn.target;
-        bool jump_stands =
-            window.second != 0 && to == window.insns[window.second].insn.at;
-        return to > window.at() && to < window.end() && !jump_stands;
+        return to > window.at() && to < window.end() && !window.is_chained(to);
     });
 }
 

@@ -7,8 +7,7 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t lowest_address = 1 << 16;
-constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
+constexpr std::uint64_t most_bytes_before = 64; // that are decoded before a site
 
 // Numbers of Window::way. A punned jump has at most four bytes of its own, so there are
 // fewer than four bytes before the head and fewer than four prefixes.
@@ -16,6 +15,11 @@ constexpr std::uint8_t way_of_pair = 1;
 std::uint8_t way_of_pun(std::uint64_t before_bytes, std::size_t n_prefix)
 {
     return static_cast<std::uint8_t>(2 + before_bytes * 4 + n_prefix);
+}
+
+std::uint8_t way_of_chain(ChainReach reach)
+{
+    return reach == ChainReach::open ? 18 : 19;
 }
 
 bool is_avoided(const PatchSite& site, std::uint8_t way)
@@ -29,27 +33,6 @@ TargetAddr last_byte_of(const Window& window)
     return window.end() + window.n_kept;
 }
 
-// Some place that the jump can lead to is an address of user space.
-bool is_reachable(const Window& window)
-{
-    TargetAddr origin = window.origin();
-    std::vector<Reach> pieces = reach_of(window);
-    return std::any_of(pieces.begin(), pieces.end(), [&](const Reach& piece) {
-        auto from = static_cast<std::int64_t>(origin.value) + piece.from;
-        auto to = static_cast<std::int64_t>(origin.value) + piece.to;
-        return to > static_cast<std::int64_t>(lowest_address) &&
-               from < static_cast<std::int64_t>(highest_address);
-    });
-}
-
-// No instruction begins in or behind that many prefixes at `at`, but there: a jump to it
-// would not be caught.
-bool may_prefix(const Window& window, TargetAddr at, std::size_t n)
-{
-    return std::none_of(window.insns.begin(), window.insns.end(),
-                        [&](const auto& w) { return w.insn.at - at - 1 < n; });
-}
-
 // Four own bytes: the highest byte of the first displacement would be the second jump's
 // opcode, and that leads 380 MB below.
 void lead_elsewhere(Window& window)
@@ -58,10 +41,10 @@ void lead_elsewhere(Window& window)
         window.n_prefix = may_prefix(window, window.at(), 2) ? 2 : 1;
         return;
     }
-    TargetAddr seam = window.insns[window.second].insn.at;
+    TargetAddr seam = window.block(1);
     bool has_room = window.end() - seam > window.arch->jump_bytes;
     if (!is_reachable(window) && has_room && may_prefix(window, seam, 1))
-        window.n_second_prefix = 1;
+        window.chained[0].n_prefix = 1;
 }
 
 } // namespace
@@ -134,7 +117,8 @@ std::string_view ShortWindows::place(const PatchSite& site, std::string_view rea
     TargetAddr end = run_.end(head);
     if (run_.insns.empty() || end - head >= arch_.jump_bytes || !is_free(head, end))
         return reason;
-    if (pair(site, head) || pun(site, head))
+    if (pair(site, head) || chain(site, head, ChainReach::open) || pun(site, head) ||
+        chain(site, head, ChainReach::far))
         return {};
     return reason;
 }
@@ -151,9 +135,11 @@ bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
     window.form = PatchForm::pair;
     window.way = way_of_pair;
     window.insns = run_.insns;
-    window.n_gap = run_.padding;
-    std::copy_n(run_.padding_text.begin(), run_.padding, window.gap.begin());
-    window.second = window.insns.size();
+    ChainedJump second;
+    second.n_gap = run_.padding;
+    std::copy_n(run_.padding_text.begin(), run_.padding, second.gap.begin());
+    second.insn = window.insns.size();
+    window.chained.push_back(second);
     Window* taken = around(seam).before;
     bool is_there = taken != nullptr && taken->at() == seam;
     if (is_there && taken->form != PatchForm::plain)
@@ -204,11 +190,75 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
     return true;
 }
 
+// The jump at head or before it, and as many as are needed until a block has room for one.
+// All windows that it reaches become part of it.
+bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reach)
+{
+    if (is_avoided(site, way_of_chain(reach)))
+        return false;
+    Window first;
+    run_.append_to(first);
+    for (std::size_t n_before = reach_back(site, head, first);; --n_before) {
+        std::vector<Window*> taken;
+        std::optional<Window> window;
+        auto chain = chain_from(second_, site, first.insns, first.end());
+        if (chain && absorb(*chain, taken))
+            window = chain->window(arch_, read_);
+        if (window && !leads_into_itself(*window) && choose_prefixes(*window, reach) &&
+            probe_all_in(*window)) {
+            for (const Window* each : taken)
+                remove(each);
+            window->way = way_of_chain(reach);
+            keep(std::move(*window), site, head);
+            return true;
+        }
+        if (n_before == 0)
+            return false;
+        first.insns.erase(first.insns.begin());
+    }
+}
+
+bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
+{
+    TargetAddr start = chain.starts.front();
+    Window* before = around(start).before;
+    if (before != nullptr && last_byte_of(*before) > start)
+        return false;
+    for (Window* next = around(start).behind; next != nullptr && next->at() < chain.end;
+         next = around(next->at()).behind) {
+        if (!chain.absorb(*next))
+            return false;
+        taken.push_back(next);
+    }
+    return true;
+}
+
+// Probes all sites that lie in the window: none of them may become a breakpoint.
+bool ShortWindows::probe_all_in(Window& window)
+{
+    auto site =
+        std::lower_bound(sites_.begin(), sites_.end(), window.at(),
+                         [](const PatchSite& s, TargetAddr a) { return s.at < a; });
+    for (; site != sites_.end() && site->at < window.end(); ++site)
+        if (site->at < site->first || site->at >= site->end ||
+            !probe_in(window, *site, site->at).empty())
+            return false;
+    return true;
+}
+
+void ShortWindows::remove(const Window* window)
+{
+    if (window >= plain_.data() && window < plain_.data() + plain_.size())
+        merged_[static_cast<std::size_t>(window - plain_.data())] = true;
+    else
+        short_.erase(window->at());
+}
+
 // run_ and, for as few kept bytes as can be, what may be moved before it: how many
 // instructions.
 std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head, Window& window)
 {
-    if (head - site.first > arch_.jump_bytes)
+    if (head - site.first > most_bytes_before)
         return 0;
     std::vector<WindowInsn> before;
     std::span<const std::byte> text = read_(site.first, head - site.first);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Windows with fewer than five bytes of their own: pairs and punned jumps.
+// Windows with fewer than five bytes of their own: pairs, chains and punned jumps.
 //
 // They come after all plain windows of a batch, whose bytes they respect: a pair takes
-// the plain window behind it in, or makes one there; a punned jump keeps only bytes that
+// the plain window behind it in, or makes one there; a chain takes in all windows that it
+// reaches, of whichever form; a punned jump keeps only bytes that
 // no window changes and where no site is, because that may become a breakpoint.
 #pragma once
 
+#include "fasttrap/patch_chain.hpp"
 #include "fasttrap/patch_run.hpp"
 
 #include <map>
@@ -32,6 +34,10 @@ private:
     bool is_free(TargetAddr from, TargetAddr to);
     bool pair(const PatchSite& site, TargetAddr head);
     bool behind_first(Window& window, TargetAddr limit);
+    bool chain(const PatchSite& site, TargetAddr head, ChainReach reach);
+    bool absorb(Chain& chain, std::vector<Window*>& taken);
+    bool probe_all_in(Window& window);
+    void remove(const Window* window);
     bool pun(const PatchSite& site, TargetAddr head);
     bool keep_behind(const PatchSite& site, Window& window);
     std::size_t reach_back(const PatchSite& site, TargetAddr head, Window& window);

@@ -235,24 +235,23 @@ std::optional<TargetAddr> TrampolineSpace::take_plain(const Window& window,
     return std::nullopt;
 }
 
-// The trampoline stands where the first jump can lead; what that leaves of the second
-// jump's displacement must lead to room for a stub.
-std::optional<Placement> TrampolineSpace::take_pair(const Window& window,
-                                                std::size_t n_bytes)
+// The trampoline stands where the first jump can lead; what that leaves of the other
+// jumps' displacements must lead to room for their stubs.
+std::optional<Placement> TrampolineSpace::take_chain(const Window& window,
+                                                     std::size_t n_bytes)
 {
     Constraint c = constraint_of(window);
-    std::optional<TargetAddr> stub;
+    Placement place;
     int n_tries = 0;
-    auto with_stub = [&](Area& area, Area::Pass pass) -> std::optional<TargetAddr> {
+    auto with_stubs = [&](Area& area, Area::Pass pass) -> std::optional<TargetAddr> {
         for (std::uint64_t from = 0; n_tries > 0; --n_tries) {
             auto at = area.search(c, n_bytes, from, area.bytes, pass);
             if (!at)
                 return std::nullopt;
             area.mark(*at, n_bytes, true);
-            TargetAddr to = area.start + *at;
-            stub = take_stub(window, to);
-            if (stub)
-                return to;
+            place = {area.start + *at, {}};
+            if (take_stubs(window, place, n_tries))
+                return place.trampoline;
             area.mark(*at, n_bytes, false);
             from = *at + 1;
         }
@@ -262,18 +261,42 @@ std::optional<Placement> TrampolineSpace::take_pair(const Window& window,
          {Area::Pass::used_pages, Area::Pass::roomy_pages, Area::Pass::everywhere}) {
         n_tries = max_tries;
         auto found = in_areas([&](Area& area) {
-            return area.bytes < n_bytes ? std::nullopt : with_stub(area, pass);
+            return area.bytes < n_bytes ? std::nullopt : with_stubs(area, pass);
         });
         if (found)
-            return Placement{*found, stub};
+            return place;
     }
     return std::nullopt;
+}
+
+// The stubs that place does not have yet. Each try of one costs one of n_tries.
+bool TrampolineSpace::take_stubs(const Window& window, Placement& place, int& n_tries)
+{
+    if (place.stubs.size() == window.chained.size())
+        return true;
+    Constraint c = constraint_of_stub(window, place);
+    for (const std::unique_ptr<Area>& area : areas_) {
+        for (std::uint64_t from = 0; n_tries > 0; --n_tries) {
+            auto at =
+                area->search(c, stub_bytes, from, area->bytes, Area::Pass::everywhere);
+            if (!at)
+                break;
+            area->mark(*at, stub_bytes, true);
+            place.stubs.push_back(area->start + *at);
+            if (take_stubs(window, place, n_tries))
+                return true;
+            place.stubs.pop_back();
+            area->mark(*at, stub_bytes, false);
+            from = *at + 1;
+        }
+    }
+    return false;
 }
 
 std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
                                                   std::size_t n_bytes)
 {
-    std::optional<TargetAddr> stub = take_stub(window, {});
+    std::optional<TargetAddr> stub = take_stub(window);
     if (!stub)
         return std::nullopt;
     std::optional<TargetAddr> to = take_plain(window, n_bytes, stub);
@@ -281,13 +304,13 @@ std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
         give_back(*stub, stub_bytes);
         return std::nullopt;
     }
-    return Placement{*to, stub};
+    return Placement{*to, *stub};
 }
 
-std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window,
-                                                     TargetAddr to)
+// Of a punned window.
+std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window)
 {
-    Constraint c = constraint_of_stub(window, to);
+    Constraint c = constraint_of_stub(window, {});
     auto take_in = [&](Area& area) -> std::optional<TargetAddr> {
         auto at = area.search(c, stub_bytes, 0, area.bytes, Area::Pass::everywhere);
         if (!at)
@@ -299,8 +322,6 @@ std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window,
         if (std::optional<TargetAddr> at = take_in(*area))
             return at;
     }
-    if (window.form != PatchForm::punned)
-        return std::nullopt;
     for (const Reach& reach : reach_of(window)) {
         TargetAddr from = c.origin + static_cast<std::uint64_t>(reach.from);
         TargetAddr end = c.origin + static_cast<std::uint64_t>(reach.to);
@@ -317,19 +338,19 @@ std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window,
 
 std::optional<Placement> TrampolineSpace::take(const Window& window, std::size_t n_bytes)
 {
-    if (window.form == PatchForm::pair)
-        return take_pair(window, n_bytes);
+    if (!window.chained.empty())
+        return take_chain(window, n_bytes);
     if (window.form == PatchForm::punned)
         return take_punned(window, n_bytes);
     std::optional<TargetAddr> at = take_plain(window, n_bytes, std::nullopt);
-    return at ? std::optional(Placement{*at, std::nullopt}) : std::nullopt;
+    return at ? std::optional(Placement{*at, {}}) : std::nullopt;
 }
 
 void TrampolineSpace::give_back(const Placement& place, std::size_t n_bytes)
 {
     give_back(place.trampoline, n_bytes);
-    if (place.stub)
-        give_back(*place.stub, stub_bytes);
+    for (TargetAddr stub : place.stubs)
+        give_back(stub, stub_bytes);
 }
 
 std::optional<TargetAddr> TrampolineSpace::area_of(TargetAddr at) const

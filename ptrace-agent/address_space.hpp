@@ -21,14 +21,15 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "ptrace-agent/rescue.hpp"
 #include "fasttrap/arch/arch.hpp"
+#include "fasttrap/further_blocks.hpp"
 #include "fasttrap/memory.hpp"
 #include "fasttrap/tracepoint_table.hpp"
 #include "ptrace-agent/client.hpp"
 #include "ptrace-agent/native_code.hpp"
 #include "ptrace-agent/patches.hpp"
 #include "ptrace-agent/proc_files.hpp"
+#include "ptrace-agent/rescue.hpp"
 #include "ptrace-agent/runtime_map.hpp"
 #include "ptrace-agent/statics.hpp"
 #include "ptrace-agent/wait_budget.hpp"
@@ -73,6 +74,7 @@ public:
     bool may_be_breakpoint = false;    // Site::breakpoint: if no jump is possible
     std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
     TargetAddr first, end, beyond;     // how far its surroundings may be moved
+    FurtherBlocks further{};
     TargetAddr loop_end; // PatchSite::loop_end
     bool led_past = false; // its jump makes branches back to here skip the head
     bool no_stack = false; // nothing may be written below the stack pointer: no jump

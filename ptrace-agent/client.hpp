@@ -30,6 +30,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
+#include "fasttrap/further_blocks.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <array>
@@ -125,6 +126,8 @@ struct Site {
     // How far the bytes around may be moved, as PatchSite has it. Both 0: not known;
     // both at: not at all.
     TargetAddr first, end, beyond;
+    FurtherBlocks further{};
+    std::array<std::uint8_t, 2> pad_at_end{};
 };
 
 // Executable memory as the client saw it (proc(5), maps) when it made sites of it.

@@ -46,8 +46,8 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
             });
         if (!firings.empty())
             all.sites.push_back({tp->insn, std::move(firings), tp->first, tp->end,
-                                 tp->beyond, tp->loop_end, tp->site.has_value(),
-                                 tp->may_be_breakpoint});
+                                 tp->beyond, tp->further, tp->loop_end,
+                                 tp->site.has_value(), tp->may_be_breakpoint});
     }
     all.statics = space.statics;
     auto add = [&all](TargetAddr at, std::uint64_t bytes) {
@@ -127,6 +127,7 @@ void Agent::begin_followed(Thread& newborn)
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
+        tp->further = site.further;
         tp->loop_end = site.loop_end;
         ++n_jumps;
     }

@@ -23,7 +23,8 @@ constexpr std::uint64_t common_text = 14 << 20;
 
 constexpr std::uint64_t stub_area_bytes = 4 * page_bytes; // at most, as TrampolineSpace
 constexpr std::size_t max_stub_areas = 4096;              // each is a mapping
-constexpr int max_rounds = 12; // ways to make a short window, of which some find no room
+constexpr int max_rounds =
+    14; // ways to make a short window, of which some find no room
 
 struct Gap {
     TargetAddr start, end;
@@ -241,19 +242,19 @@ static void limit_behind(AddressSpace& space,
                          PatchSite& site)
 {
     if (site.end != end) {
-        site.beyond = site.end;
+        site.limit_behind(site.end);
         site.n_steady = 0;
         return;
     }
     constexpr std::uint64_t n_looked_at = 64; // more than a window
-    site.beyond = std::min(std::max(site.beyond, end), end + n_looked_at);
+    site.beyond = std::max(site.beyond, end);
     TargetAddr first = end + n_looked_at;
     auto near = std::lower_bound(breakpoints.begin(), breakpoints.end(), end);
     if (near != breakpoints.end())
         first = std::min(first, *near);
     if (const Planted* other = space.patches.first_from(end))
         first = std::min(first, std::max(end, other->patch.at));
-    site.beyond = std::min(site.beyond, first);
+    site.limit_behind(first);
     site.n_steady = static_cast<std::uint8_t>(std::min<std::uint64_t>(4, first - end));
 }
 
@@ -274,6 +275,7 @@ static std::vector<PatchSite> patch_sites(AddressSpace& space,
         site.first = tp.first;
         site.end = tp.end;
         site.beyond = tp.beyond;
+        site.further = tp.further;
         site.site = static_cast<std::uint32_t>(i);
         // The probe of offset 0 must fire in each iteration.
         if (std::all_of(tp.firings.begin(), tp.firings.end(),
@@ -365,7 +367,7 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
         [](const PatchSite& other, TargetAddr at) { return other.at < at; });
     if (next != sites.end())
         free = std::min(free, next->at);
-    site.beyond = site.end == end ? std::min(site.beyond, free) : site.end;
+    site.limit_behind(site.end == end ? free : site.end);
     std::uint64_t n_free = site.end == end ? free - site.end : 0;
     site.n_steady = static_cast<std::uint8_t>(
         std::min<std::uint64_t>(site.n_steady, n_free));

@@ -88,8 +88,8 @@ std::vector<Planted*> Patches::prepare(AddressSpace& text,
     for (const auto& planted : all) {
         const Patch& patch = planted->patch;
         pieces.push_back({patch.trampoline, patch.code, planted.get()});
-        if (patch.stub)
-            pieces.push_back({*patch.stub, patch.stub_code, planted.get()});
+        for (std::size_t i = 0; i < patch.stubs.size(); ++i)
+            pieces.push_back({patch.stubs[i], patch.code_of_stub(i), planted.get()});
     }
     if (!std::is_sorted(pieces.begin(), pieces.end(), before))
         std::sort(pieces.begin(), pieces.end(), before);
@@ -308,7 +308,7 @@ std::vector<std::uint32_t> Patches::reclaim(TargetAddr but)
     for (auto each = kept; each != retired_.end(); ++each) {
         const std::unique_ptr<Planted>& planted = *each;
         const Patch& patch = planted->patch;
-        space_.give_back({patch.trampoline, patch.stub}, planted->n_room);
+        space_.give_back({patch.trampoline, Stubs(patch.stubs)}, planted->n_room);
         for (const Planted::Probed& probed : planted->probed)
             sites.push_back(probed.site);
         gone.push_back(planted.get());

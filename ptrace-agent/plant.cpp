@@ -75,6 +75,7 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         tp->first = site.first;
         tp->end = site.end;
         tp->beyond = site.beyond;
+        tp->further = site.further;
         tp->no_stack = site.no_stack != 0;
         if (site.kind == SiteKind::entry)
             tp->loop_end = {site.arg0};

@@ -44,7 +44,7 @@ struct Header {
 };
 constexpr std::uint32_t max_body_bytes = 1u << 30;
 
-static_assert(sizeof(Site) == 56 && std::is_trivially_copyable_v<Site>);
+static_assert(sizeof(Site) == 64 && std::is_trivially_copyable_v<Site>);
 static_assert(sizeof(ForgottenProbe) == 16 &&
               std::is_trivially_copyable_v<ForgottenProbe>);
 static_assert(sizeof(SeenText) == 40 && std::is_trivially_copyable_v<SeenText>);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "fasttrap/displaced.hpp"
+#include "fasttrap/further_blocks.hpp"
 #include "ptrace-agent/address_space.hpp"
 
 #include <csignal>
@@ -114,7 +115,9 @@ struct TrapAction {
 struct InheritedSite {
     Instruction insn;
     std::vector<Firing> firings;
-    TargetAddr first, end, beyond, loop_end;
+    TargetAddr first, end, beyond;
+    FurtherBlocks further{};
+    TargetAddr loop_end;
     bool jump = false;
     bool may_be_breakpoint = false;
 };

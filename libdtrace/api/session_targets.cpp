@@ -39,6 +39,7 @@ dt::Site dt::site_of(std::uint32_t probe, const ProbeSite& at)
     site.first = at.first;
     site.end = at.end;
     site.beyond = at.beyond;
+    site.further = at.further;
     site.never = at.restartable ? NeverProbed::restartable
                  : at.unknown   ? NeverProbed::no_known_code
                                 : NeverProbed::no;

@@ -4,6 +4,7 @@
 
 #include "base/hex_text.hpp"
 #include "base/page_bytes.hpp"
+#include "fasttrap/patch.hpp"
 #include "libdtrace/providers/text_differences.hpp"
 #include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/proc_files.hpp"
@@ -25,7 +26,7 @@ constexpr std::byte jump_prefix{0x67}; // that may stand before it
 constexpr std::size_t jump_bytes = 5;
 constexpr std::size_t max_prefixes = 3;
 constexpr std::uint64_t max_window_bytes = 64; // about what one patch can span
-constexpr std::uint64_t max_trampoline_bytes = 512;
+constexpr std::uint64_t max_trampoline_bytes = 2048;
 constexpr std::uint32_t owner_died = 0x40000000; // FUTEX_OWNER_DIED
 constexpr std::uint32_t owner_tid = 0x3fffffff;  // FUTEX_TID_MASK
 
@@ -232,17 +233,21 @@ private:
     void add_jump(TargetAddr at, TargetAddr jump)
     {
         TargetAddr to = *jump_at(jump);
-        std::size_t n_bytes = jump_bytes;
-        // The second jump of a pair overlaps the first, and leads by a stub into the same
-        // trampoline. A displacement may look like a jump.
+        std::size_t n_bytes = jump_bytes, n_jumps = 1;
+        // The next jump of a pair or chain overlaps the one before, and leads by a stub into
+        // the same trampoline. A displacement may look like a jump.
         // Behind four bytes of the first it has a prefix.
-        for (std::size_t i = 1; i <= jump_bytes; i++) {
-            if (i == jump_bytes && !begins_with_prefix(jump + i - 1))
+        for (std::size_t last = 0, i = 1;
+             n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
+            if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))
                 break;
             auto stub = jump_at(jump + i);
             auto on = stub ? jump_at(*stub) : std::nullopt;
-            if (on && *on > to && *on - to < max_trampoline_bytes)
-                n_bytes = i + jump_bytes;
+            if (!on || *on <= to || *on - to >= max_trampoline_bytes)
+                continue;
+            n_bytes = i + jump_bytes;
+            last = i;
+            ++n_jumps;
         }
         std::string text = "a jump to " + hex_text(to.value);
         if (auto on = jump_at(to)) { // a stub
@@ -250,7 +255,8 @@ private:
             text += ", and on to " + hex_text(to.value);
         }
         if (n_bytes > jump_bytes)
-            text = "two overlapping jumps, the first to" +
+            text = (n_jumps == 2 ? "two" : std::to_string(n_jumps)) +
+                   " overlapping jumps, the first to" +
                    text.substr(sizeof "a jump to" - 1);
         add(ProcessPatch::jump, at, jump - at + n_bytes, std::move(text));
         found_.patches.back().trampoline = to;

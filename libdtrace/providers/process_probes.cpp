@@ -147,7 +147,9 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
                            !extents->is_code({module->link_addr(site.at)});
             site.first = module->target_addr(extent.first.value);
             site.end = module->target_addr(extent.end.value);
-            site.beyond = module->target_addr(extents->extent(extent.end).end.value);
+            TargetAddr beyond = extents->extent(extent.end).end;
+            site.beyond = module->target_addr(beyond.value);
+            site.further = extents->blocks_from(beyond);
         }
     }
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/target_addr.hpp"
+#include "fasttrap/further_blocks.hpp"
 #include "libdtrace/providers/extent_maps.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 #include "ptrace-agent/client.hpp"
@@ -39,6 +40,7 @@ struct ProbeSite {
     // was called; both 0: not known.
     TargetAddr first, end;
     TargetAddr beyond;        // of what begins at `end`
+    FurtherBlocks further{};  // of what begins at `beyond`
     // For Entry: the end of the function's last branch that leads back to its first
     // instruction; 0 if there is none. Known together with the extents.
     TargetAddr loop_end;

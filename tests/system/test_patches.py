@@ -44,8 +44,60 @@ def a_process_that_nobody_traced_has_no_patches(t):
 def form_of(patch):
     """As -lv names it, from what --patches prints."""
     return ("a jump, and one over the instructions behind it" if patch.startswith("two ")
+            else "a jump, and several over the instructions behind it" if "overlapping jumps" in patch
             else "a jump that ends in the instructions behind it" if "and on to" in patch
             else "a jump")
+
+SHORT_BODIES = (
+    "return 0;", "return a;", "return a + %d;", "return p->v;", "return p->c;", "return ext(a + 3);",
+    "return ext(a) + 1;", "return p ? p->v : 0;", "while (a & 3) a++; return a;", "return a < p->v ? a : p->v;",
+    "switch (a) { case 1: return 3; case 2: return ext(4); } return a;", "g = a; return g;",
+    "if (!a) return 0; if (a == p->v) return 1; return ext(a);",
+    "for (; p; p = p->next) if (p->v == a) return 1; return 0;")
+
+def short_functions(n):
+    """C source of short functions in a fixed mixture, and of a main() that calls each once."""
+    state, lines = 1, []
+    for i in range(n):
+        state = (state * 1103515245 + 12345) % 2**31
+        body = SHORT_BODIES[(state >> 16) % len(SHORT_BODIES)]
+        lines.append(f"int f{i}(struct n* p, int a) {{ {body % (i % 97) if '%' in body else body} }}")
+    # Through pointers, so that no compiler leaves a call out.
+    table = "int (*volatile all[])(struct n*, int) = {" + ", ".join(f"f{i}" for i in range(n)) + "};"
+    calls = f"for (int i = 0; i < {n}; i++) sum = sum * 31 + all[i](&r, i % 11);"
+    return ("#include <stdio.h>\nstruct n { struct n* next; int v; char c; };\nint g;\n"
+            "__attribute__((noinline)) int ext(int a) { return a * 3; }\n" + "\n".join(lines) + "\n" + table +
+            "\nint main(void) { static struct n r = {0, 7, 1}; unsigned sum = 0;\n" + calls +
+            '\nprintf("%u\\n", sum); return 0; }\n')
+
+def nearly_all_places_in_packed_code_take_jumps(t):
+    # -Os does not align functions, so that jumps of short ones overlap.
+    n = 300
+    source = t.scratch / "short.c"
+    source.write_text(short_functions(n))
+    for compiler in ("gcc", "clang"):
+        need(compiler)
+        program = t.scratch / f"short-{compiler}"
+        # gcc would make jumps of two bytes of functions that are alike. Many of those in a row are a known gap.
+        more = ["-fno-ipa-icf"] if compiler == "gcc" else []
+        subprocess.run([compiler, "-Os", "-w", "-fno-inline", *more, "-fpie", "-pie", "-o", program, source],
+                       check=True)
+        alone = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+        probes = f"pid$target:{program.name}:f*:entry,pid$target:{program.name}:f*:return"
+        script = probes + " /probefunc != \"frame_dummy\"/ { @[probename] = count(); }"
+        done = t.run("-q", "-o", str(t.scratch / "counts"), "-n", script, "-c", str(program))
+        contains(done.stdout, alone.strip())
+        # The first ten refusals have lines of their own. Each is of one place, of some 680.
+        more = re.search(r"and (\d+) more places", done.stderr)
+        refused = done.stderr.count("cannot probe") + int(more[1] if more else 0)
+        if refused > 20:
+            raise AssertionError(f"{compiler}: {refused} places refused\n{done.stderr}")
+        counts = dict(re.findall(r"(entry|return) +(\d+)", (t.scratch / "counts").read_text()))
+        for kind in ("entry", "return"):
+            if not n - refused <= int(counts.get(kind, 0)) <= n:
+                raise AssertionError(f"{compiler}: {counts}, and {refused} places refused")
+        listed = t.run("-lvn", probes, "-c", str(program))
+        contains(listed.stdout, "a jump, and several over the instructions behind it")
 
 def a_listing_foretells_what_is_planted(t):
     # Entries and returns of libc in one description: no offset matches [er]*.
@@ -187,7 +239,8 @@ def the_help_names_it(t):
     contains(t.run("--help").stdout, "--patches      list what of dtrace's is in the text")
 
 TESTS = [
-    a_process_that_nobody_traced_has_no_patches, a_listing_foretells_what_is_planted,
+    a_process_that_nobody_traced_has_no_patches, nearly_all_places_in_packed_code_take_jumps,
+    a_listing_foretells_what_is_planted,
     a_listing_tells_breakpoints_and_why, a_listing_of_a_command_tells_the_mechanism,
     a_probe_of_dtrace_itself_has_no_mechanism, live_jumps_are_listed_with_their_function,
     jumps_of_a_killed_tracer_are_inert, breakpoints_are_live_while_somebody_traces,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 
 using namespace dt;
 using namespace dt::test;
@@ -70,21 +71,21 @@ TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
         EXPECT_EQ(copy_of(patch.original), bytes_of(first + "4889f8 4889f2"));
         EXPECT_EQ(patch.text.size(), patch.original.size());
         EXPECT_EQ(jump_at(patch.text, patch.at, window.n_prefix), patch.trampoline);
-        EXPECT_EQ(jump_at(patch.text, patch.at, n), *patch.stub);
-        const Moved& second = patch.moved[window.second];
+        EXPECT_EQ(jump_at(patch.text, patch.at, n), patch.stubs[0]);
+        const Moved& second = patch.moved[window.chained[0].insn];
         EXPECT_EQ(second.from, Text::at(n));
-        EXPECT_EQ(jump_at(patch.stub_code, *patch.stub, 0), second.head);
+        EXPECT_EQ(jump_at(patch.stub_code, patch.stubs[0], 0), second.head);
         for (const Moved& moved : patch.moved) {
             std::uint64_t offset = moved.from - patch.at;
             EXPECT_TRUE(offset == 0 || offset == n || offset >= n + 5 ||
                         x86_64.traps(patch.text[offset]))
                 << first << " " << offset;
         }
-        auto place = place_of(patch, *patch.stub);
+        auto place = place_of(patch, patch.stubs[0]);
         ASSERT_TRUE(place);
         EXPECT_EQ(place->kind, PatchPlace::head);
         EXPECT_EQ(place->on, Text::at(n));
-        EXPECT_FALSE(place_of(patch, *patch.stub + 1));
+        EXPECT_FALSE(place_of(patch, patch.stubs[0] + 1));
         place = place_of(patch, patch.trampoline + patch.code.size() - 5);
         ASSERT_TRUE(place);
         EXPECT_EQ(place->on, window.end());
@@ -115,7 +116,7 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
     const Window window =
         window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);
-    EXPECT_EQ(window.n_second_prefix, 1U);
+    EXPECT_EQ(window.chained[0].n_prefix, 1U);
     const Reach reach = only_reach_of(window);
     EXPECT_EQ(reach.from, 0x67000000);
     auto built = build(window, TargetAddr{0x67000000 + text_at}, 32 << 20);
@@ -123,8 +124,8 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
     const Patch& patch = built->patch;
     EXPECT_EQ(jump_at(patch.text, patch.at, 0), patch.trampoline);
     EXPECT_EQ(patch.text[4], std::byte{0x67});
-    EXPECT_EQ(jump_at(patch.text, patch.at, 5), *patch.stub);
-    EXPECT_EQ(jump_at(patch.stub_code, *patch.stub, 0), patch.moved[2].head);
+    EXPECT_EQ(jump_at(patch.text, patch.at, 5), patch.stubs[0]);
+    EXPECT_EQ(jump_at(patch.stub_code, patch.stubs[0], 0), patch.moved[2].head);
     EXPECT_TRUE(x86_64.traps(patch.text[1])); // the mov
     EXPECT_TRUE(x86_64.traps(patch.text[7])); // the second mov behind it
 }
@@ -150,7 +151,7 @@ TEST(PatchForms, APairTakesInTheWindowBehindIt)
     EXPECT_EQ(window.insns[1].site, 2U);
     auto built = build(window);
     ASSERT_TRUE(built);
-    EXPECT_EQ(jump_at(built->patch.stub_code, *built->patch.stub, 0),
+    EXPECT_EQ(jump_at(built->patch.stub_code, built->patch.stubs[0], 0),
               built->patch.moved[1].head);
 }
 
@@ -179,7 +180,159 @@ TEST(PatchForms, ACallsReturnAddressIsThePlaceOfASecondJump)
     // call *%rax | mov %rax,%rbx; pop %rbx; ret
     const Window window = window_of(Text("ffd0 4889c3 5b c3").site(0));
     EXPECT_EQ(window.form, PatchForm::pair);
-    EXPECT_EQ(window.insns[window.second].insn.at, Text::at(2));
+    EXPECT_EQ(window.insns[window.chained[0].insn].insn.at, Text::at(2));
+}
+
+// Every jump leads to the copy of what it stands for, and every other instruction that
+// begins in one traps.
+void check_chain(const Window& window, const Built& built)
+{
+    const Patch& patch = built.patch;
+    ASSERT_EQ(patch.stubs.size(), window.chained.size());
+    EXPECT_EQ(jump_at(patch.text, patch.at, window.n_prefix), patch.trampoline);
+    for (std::size_t k = 1; k < window.n_jumps(); ++k) {
+        TargetAddr stub = patch.stubs[k - 1];
+        EXPECT_EQ(jump_at(patch.text, patch.at, window.jump(k) - patch.at), stub);
+        const Moved& moved = patch.moved[window.chained[k - 1].insn];
+        EXPECT_EQ(moved.from, window.block(k));
+        EXPECT_EQ(jump_at(patch.code_of_stub(k - 1), stub, 0), moved.head);
+        auto place = place_of(patch, stub);
+        ASSERT_TRUE(place);
+        EXPECT_EQ(place->kind, PatchPlace::head);
+        EXPECT_EQ(place->on, window.block(k));
+        EXPECT_FALSE(place_of(patch, stub + 1));
+    }
+    TargetAddr end = window.jump(window.n_jumps() - 1) + 5;
+    for (const Moved& moved : patch.moved)
+        EXPECT_TRUE(moved.from == patch.at || window.is_chained(moved.from) ||
+                    moved.from >= end ||
+                    x86_64.traps(patch.text[moved.from - patch.at]))
+            << (moved.from - patch.at);
+}
+
+struct ChainRow {
+    std::string text; // blocks are divided by |
+    PatchForm form;
+    bool far = false; // the first jump leads 380 MB below, or 1.7 GB above
+};
+
+// The blocks' text, and a site at the first one that knows of all.
+Text text_of(const ChainRow& row, bool probe_all)
+{
+    std::string hex;
+    std::vector<std::uint64_t> ends;
+    std::uint64_t n = 0;
+    for (char c : row.text + "|") {
+        if (c == '|')
+            ends.push_back(n / 2);
+        else if (c != ' ')
+            ++n;
+        if (c != '|')
+            hex += c;
+    }
+    Text text(hex);
+    for (std::size_t i = 0; i + 1 < (probe_all ? ends.size() : 2); ++i) {
+        std::uint64_t first = i == 0 ? 0 : ends[i - 1];
+        text.site(first, static_cast<std::uint32_t>(i), first, ends[i])
+            .behind(ends[i + 1], 0)
+            .further({ends.begin() + static_cast<std::ptrdiff_t>(i) + 1, ends.end()});
+    }
+    return text;
+}
+
+TEST(PatchForms, AChainHasAJumpForEachBlock)
+{
+    for (const ChainRow& row :
+         {ChainRow{"c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain, true},
+          ChainRow{"c3|c3|4889f8 4889f2 c3", PatchForm::chain},
+          ChainRow{"c3|c3|c3|4889f8 4889f2 c3", PatchForm::chain},
+          ChainRow{"31c0c3|31c0c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain},
+          ChainRow{"5bc3|89f8c3|4889f8 4889f2 c3", PatchForm::chain},
+          ChainRow{"8b4708c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain},
+          // Padding between the blocks.
+          ChainRow{"c3 90|c3 6690|4889f8 4889f2 c3", PatchForm::chain}}) {
+        Window window = window_of(text_of(row, true));
+        EXPECT_EQ(window.form, row.form) << row.text;
+        EXPECT_EQ(window.insns[0].site, 0U) << row.text;
+        for (std::size_t k = 0; k + 1 < window.chained.size(); ++k)
+            EXPECT_TRUE(window.insns[window.chained[k].insn].site) << row.text;
+        std::vector<Reach> reach = reach_of(window);
+        ASSERT_FALSE(reach.empty()) << row.text;
+        auto built =
+            row.far ? build(window,
+                            window.origin() + static_cast<std::uint64_t>(reach[0].from),
+                            32 << 20)
+                    : build(window);
+        ASSERT_TRUE(built) << row.text;
+        check_chain(window, *built);
+        built->space.give_back(built->place, trampoline_bytes(window));
+        EXPECT_TRUE(built->space.take(window, trampoline_bytes(window)));
+    }
+}
+
+TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
+{
+    // The last block has a window of its own, and so does what follows in it.
+    Text text("c3 c3 4889f8 4889f2 31c0 c3");
+    const Window window = window_of(text.site(0, 1, 0, 1)
+                                        .behind(2, 0)
+                                        .further({2, 11})
+                                        .site(2, 2, 2, 11)
+                                        .site(10, 3, 2, 11));
+    EXPECT_EQ(window.form, PatchForm::chain);
+    std::vector<std::uint32_t> sites;
+    for (const WindowInsn& insn : window.insns)
+        if (insn.site)
+            sites.push_back(*insn.site);
+    EXPECT_EQ(sites, (std::vector<std::uint32_t>{1, 2, 3}));
+    auto built = build(window);
+    ASSERT_TRUE(built);
+    check_chain(window, *built);
+}
+
+TEST(PatchForms, AChainMovesNothingThatMayBecomeABreakpoint)
+{
+    // Nothing around the second ret may be moved: the first gets no chain over it.
+    Text text("c3 c3 4889f8 4889f2 c3");
+    EXPECT_EQ(text.site(0, 1, 0, 1)
+                  .behind(2, 0)
+                  .further({2, 9})
+                  .site(1, 2, 1, 1)
+                  .plan()
+                  .windows.size(),
+              0U);
+}
+
+TEST(PatchForms, AChainEndsWhereTheBlocksDo)
+{
+    EXPECT_EQ(Text("c3 c3 4889f8 4889f2 c3")
+                  .site(0, 1, 0, 1)
+                  .behind(2, 0)
+                  .plan()
+                  .refused.size(),
+              1U);
+    // A system call stays.
+    EXPECT_EQ(Text("c3 c3 0f05 4889f2 c3")
+                  .site(0, 1, 0, 1)
+                  .behind(2, 0)
+                  .further({2, 8})
+                  .plan()
+                  .refused.size(),
+              1U);
+}
+
+TEST(PatchForms, WhatIsKnownBehindASiteCanBeLimited)
+{
+    PatchSite site{Text::at(0), Text::at(0), Text::at(1)};
+    site.beyond = Text::at(3);
+    site.further = {2, 4, 1};
+    PatchSite cut = site;
+    cut.limit_behind(Text::at(6));
+    EXPECT_EQ(cut.beyond, Text::at(3));
+    EXPECT_EQ(cut.further, (FurtherBlocks{2, 1}));
+    cut.limit_behind(Text::at(2));
+    EXPECT_EQ(cut.beyond, Text::at(2));
+    EXPECT_EQ(cut.further, FurtherBlocks{});
 }
 
 TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
@@ -199,7 +352,7 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
     space.add_area(TargetAddr{exact.value & ~4095ULL}, 4096);
     auto place = space.take(window, trampoline_bytes(window));
     ASSERT_TRUE(place);
-    EXPECT_EQ(place->stub, exact);
+    EXPECT_EQ(place->stubs[0], exact);
     EXPECT_EQ(space.area_of(place->trampoline), TargetAddr{0x2000000});
     EXPECT_FALSE(space.take(window, trampoline_bytes(window))); // it is somebody's
     Result<Patch> patch = build_patch(window, *place, TargetAddr{0x2000000});
@@ -303,14 +456,17 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     // pop %rbp; ret; the bytes after them lead a punned jump to a place above the text
     Text text("5dc3 8d4006 4889f2 c3");
     text.site(0, 7, 0, 2).behind(9, 4);
-    Window pair = window_of(text);
-    EXPECT_EQ(pair.form, PatchForm::pair);
-    Window punned = window_of(text.avoiding(pair));
-    EXPECT_EQ(punned.form, PatchForm::punned);
-    EXPECT_NE(punned.way, pair.way);
-    WindowPlan none = text.avoiding(punned).plan();
-    ASSERT_EQ(none.refused.size(), 1U);
-    EXPECT_TRUE(none.windows.empty());
+    std::set<PatchForm> forms;
+    std::set<unsigned> ways;
+    WindowPlan plan = text.plan();
+    EXPECT_EQ(plan.windows.at(0).form, PatchForm::pair);
+    while (!plan.windows.empty()) {
+        forms.insert(plan.windows[0].form);
+        ASSERT_TRUE(ways.insert(plan.windows[0].way).second);
+        plan = text.avoiding(plan.windows[0]).plan();
+    }
+    EXPECT_EQ(forms, (std::set{PatchForm::pair, PatchForm::punned}));
+    EXPECT_EQ(plan.refused.size(), 1U);
 }
 
 // One after the other, also behind one that is refused.

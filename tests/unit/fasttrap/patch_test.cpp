@@ -192,7 +192,7 @@ TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
     // ud2, and padding: nothing behind it is reached
     Window window = window_of(Text("0f0b 6690 6690 55 c3").site(0, 3, 0, 6));
     EXPECT_EQ(shape(window), (Shape{0, 5, {0}}));
-    auto patch = build_patch(window, {area + 64, std::nullopt}, area);
+    auto patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch) << patch.error().text;
     EXPECT_FALSE(patch->leaves);
     EXPECT_EQ(part(*patch, patch->moved[0].to, 2), bytes_of("0f0b"));

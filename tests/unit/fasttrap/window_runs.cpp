@@ -5,6 +5,7 @@
 #include <cassert>
 #include <csignal>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <sys/mman.h>
 
@@ -47,7 +48,7 @@ namespace {
 
 // 0x06 and then 0x0f to 0x1f as the high bytes of a displacement from the sandbox's code.
 constexpr std::uint64_t area_at = 0x26200000;
-constexpr std::size_t area_bytes = 1 << 20;
+constexpr std::size_t area_bytes = 16 << 20; // as an agent maps
 
 // What the stub wrote, and the head: below the red zone.
 constexpr std::uint64_t below_bytes = 24;
@@ -112,9 +113,9 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
 std::vector<TargetAddr> WindowRuns::branch_targets(const Sequence& s)
 {
     std::vector<TargetAddr> out = {s.at};
-    bool some = differential_.pick(60);
+    bool some = dense_targets || differential_.pick(60);
     for (std::size_t i = 1; i < s.insns.size(); ++i) {
-        if (some && differential_.pick(40))
+        if (some && differential_.pick(dense_targets ? 70 : 40))
             out.push_back(s.insns[i].at);
     }
     out.push_back(s.at + s.text.size());
@@ -150,8 +151,9 @@ TargetAddr WindowRuns::entry_of(const Sequence& s)
         if (patch.form == PatchForm::plain || !differential_.pick(40))
             continue;
         TargetAddr entry = patch.end;
-        if (patch.form == PatchForm::pair) {
-            PatchPlace led = *place_of(patch, *patch.stub);
+        if (patch.form != PatchForm::punned) {
+            std::size_t stub = differential_.random()() % patch.stubs.size();
+            PatchPlace led = *place_of(patch, patch.stubs[stub]);
             entry = patch.moved[led.index].from;
         }
         if (entry < s.at + s.text.size())
@@ -175,6 +177,12 @@ bool WindowRuns::patch(Sequence& s)
         sites.push_back({at, *std::prev(end), *end, static_cast<std::uint32_t>(i)});
         if (end + 1 != targets.end() && differential_.pick(70))
             sites.back().beyond = *(end + 1);
+        std::size_t n_further = 0;
+        for (; sites.back().beyond.value != 0 && n_further < FurtherBlocks{}.size() &&
+               end + 2 + n_further < targets.end();
+             ++n_further)
+            sites.back().further[n_further] = static_cast<std::uint8_t>(
+                *(end + 2 + n_further) - *(end + 1 + n_further));
     }
     WindowPlan plan = plan_windows(x86_64, sites, [&](TargetAddr from, std::size_t n) {
         std::span<const std::byte> rest = std::span(s.text).subspan(from - s.at);
@@ -197,8 +205,10 @@ bool WindowRuns::patch(Sequence& s)
         Result<Patch> built = build_patch(window, *to, TargetAddr{area_at});
         assert(built && built->code.size() <= n);
         std::copy(built->code.begin(), built->code.end(), at(to->trampoline));
-        if (to->stub)
-            std::copy(built->stub_code.begin(), built->stub_code.end(), at(*to->stub));
+        for (std::size_t i = 0; i < to->stubs.size(); ++i) {
+            auto code = built->code_of_stub(i);
+            std::copy(code.begin(), code.end(), at(to->stubs[i]));
+        }
         for (const Moved& moved : built->moved) {
             if (!moved.site)
                 continue;
@@ -214,7 +224,8 @@ bool WindowRuns::patch(Sequence& s)
 void WindowRuns::give_back(Sequence& s)
 {
     for (std::size_t i = 0; i < s.patches.size(); ++i)
-        space_.give_back({s.patches[i].trampoline, s.patches[i].stub}, s.taken[i]);
+        space_.give_back({s.patches[i].trampoline, Stubs(s.patches[i].stubs)},
+                         s.taken[i]);
 }
 
 WindowRuns::Ended WindowRuns::fail(const Sequence& s, const std::string& what)
@@ -270,14 +281,14 @@ WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
             !std::equal(patch.text.begin() + (patch.end - patch.at), patch.text.end(),
                         patch.original.begin() + (patch.end - patch.at)))
             return fail(s, "a byte that is kept was changed");
-        TargetAddr second = patch.form == PatchForm::pair
-                                ? patch.moved[place_of(patch, *patch.stub)->index].from
-                                : patch.at;
+        std::set<TargetAddr> jumps{patch.at};
+        for (TargetAddr stub : patch.stubs)
+            jumps.insert(patch.moved[place_of(patch, stub)->index].from);
         std::uint64_t end =
-            std::min<std::uint64_t>(second - patch.at + 5, patch.text.size());
+            std::min<std::uint64_t>(*jumps.rbegin() - patch.at + 5, patch.text.size());
         for (const Moved& moved : patch.moved) {
             std::uint64_t offset = moved.from - patch.at;
-            if (offset > 0 && offset < end && moved.from != second &&
+            if (offset > 0 && offset < end && !jumps.contains(moved.from) &&
                 !x86_64.traps(patch.text[offset]))
                 return fail(s, "a byte of the jump does not trap");
         }

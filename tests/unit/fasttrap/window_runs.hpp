@@ -40,6 +40,7 @@ public:
     // The same, and out of the trampoline in the middle.
     Ended run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
                         std::size_t key);
+    bool dense_targets = false; // most instructions are branch targets
     const std::string& report() const { return report_; }
 
     std::map<ControlFlow, std::uint64_t> n_moved; // of windows that were run

@@ -108,6 +108,24 @@ protected:
         return out;
     }
 
+    // Instructions of one to three bytes, and a key of any kind, with more behind it.
+    std::vector<Bytes> short_sequence(std::size_t& key)
+    {
+        std::vector<Bytes> out;
+        for (std::size_t i = differential_.random()() % 5; i > 0;) {
+            Bytes bytes = simple(0);
+            if (bytes.size() > 3)
+                continue;
+            out.push_back(bytes);
+            --i;
+        }
+        std::size_t at = 0;
+        std::vector<Bytes> tail = random_sequence(at);
+        key = out.size() + at;
+        out.insert(out.end(), tail.begin(), tail.end());
+        return out;
+    }
+
     static constexpr std::uint16_t rsp_bit = 1U << static_cast<unsigned>(Reg::rsp);
     std::uint64_t seed_ = from_environment("FASTTRAP_SEED", 20240917);
     std::uint64_t n_cases_ = from_environment("FASTTRAP_CASES", 60000);
@@ -137,6 +155,22 @@ TEST_F(WindowTest, RandomSequencesDoTheSameInTrampolines)
     EXPECT_GT(n(PatchForm::punned), n_cases_ / 500);
     EXPECT_GT(runs_.n_prefixed, n_cases_ / 1000);
     EXPECT_GT(runs_.n_from_behind, n_cases_ / 100);
+}
+
+TEST_F(WindowTest, ShortBlocksDoTheSameInChains)
+{
+    runs_.dense_targets = true;
+    while (n(WindowRuns::same) < n_cases_ / 3) {
+        std::size_t key = 0;
+        std::vector<Bytes> sequence = short_sequence(key);
+        if (!add(differential_.pick(30) ? runs_.run_and_leave(sequence, key)
+                                        : runs_.run(sequence, key)))
+            break;
+    }
+    std::printf("%llu chains; %llu from behind a jump\n", n(PatchForm::chain),
+                static_cast<unsigned long long>(runs_.n_from_behind));
+    EXPECT_GT(n(PatchForm::chain), n_cases_ / 200);
+    EXPECT_GT(runs_.n_from_behind, n_cases_ / 200);
 }
 
 TEST_F(WindowTest, AThreadCanLeaveATrampolineAnywhere)

@@ -35,6 +35,14 @@ public:
         sites_.back().n_steady = n_steady;
         return *this;
     }
+    // The ends of more blocks. The first one is where the first of them begins.
+    Text& further(const std::vector<std::uint64_t>& ends)
+    {
+        for (std::size_t i = 1; i < ends.size(); ++i)
+            sites_.back().further[i - 1] =
+                static_cast<std::uint8_t>(ends[i] - ends[i - 1]);
+        return *this;
+    }
     // Makes the last site the head of a loop whose last branch back ends there.
     Text& loop(std::uint64_t end)
     {

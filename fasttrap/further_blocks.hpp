@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// What may be moved behind a site, beyond the next branch target.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace dt {
+
+// Lengths in bytes of consecutive runs of known code that each begin at a branch target and
+// hold no other. 0 ends them.
+using FurtherBlocks = std::array<std::uint8_t, 6>;
+
+} // namespace dt
