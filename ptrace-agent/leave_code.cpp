@@ -256,7 +256,7 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
         thread.in_our_code_ns = monotonic_ns();
     const char* const stays = "a thread of it does not leave the probes' code";
     bool runs = resume_thread(request, tid, 0);
-    bool interrupted = false;
+    std::uint64_t interrupted_ns = 0;
     while (runs) {
         hear_bells(space);
         if (find_thread(tid) != &thread)
@@ -274,13 +274,13 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
             // It is late: it loops, or sleeps in the kernel.
             if (which == Try::last)
                 give_up(*space, stays);
-            if (!interrupted) {
-                if (which == Try::again)
-                    space->budget.restart(stop_at_once_ns);
+            if (interrupted_ns == 0) {
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-                interrupted = true;
-                continue;
+                interrupted_ns = monotonic_ns();
             }
+            // The budget stays spent, so that the thread is not run again.
+            if (monotonic_ns() - interrupted_ns < stop_at_once_ns)
+                continue;
             thread.running_out = false;
             thread.interrupted = true;
             if (which == Try::last)

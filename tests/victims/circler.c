@@ -104,7 +104,7 @@ int main(void)
         poison();
         atomic_store(&paused, 0);
         usleep(10000);
-        for (long before = -1; before != n_calls; usleep(10000))
+        for (long before = -1; before != n_calls; usleep(100000))
             before = n_calls; // until it loops
         pthread_kill(caller, SIGUSR1);
         puts("circles");
