@@ -69,7 +69,7 @@ std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 
 // Where the trampoline may stand: of a punned window anywhere near.
 Constraint constraint_of(const Window& window);
-// Where the stub may stand of a punned window, or the next stub of a pair or chain, of which
+// Returns where the stub of a punned window may be, or the next stub of a pair or chain, of which
 // the trampoline and the stubs before it have their places.
 Constraint constraint_of_stub(const Window& window, const Placement& so_far);
 // Whether the highest byte of the k-th jump's displacement is a prefix or opcode of a later

@@ -115,7 +115,7 @@ public:
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // O(1): at any instruction of the text.
     Extent extent(TargetAddr at) const;
-    // What begins at `at`, block by block.
+    // The code that begins at `at`, block by block.
     FurtherBlocks blocks_from(TargetAddr at) const;
     // Returns the end of the last branch that leads back to the function's first
     // instruction, or 0 if there is none.

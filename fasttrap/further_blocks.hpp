@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What may be moved behind a site, beyond the next branch target.
+// The code after a site that may be moved, beyond the next branch target.
 #pragma once
 
 #include <array>

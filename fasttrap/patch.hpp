@@ -109,7 +109,7 @@ struct WindowInsn {
     bool led_past = false; // branches in the window to this instruction skip the head
 };
 
-// Of a pair or chain: a jump behind the first one.
+// A jump of a pair or chain after the first one.
 struct ChainedJump {
     std::size_t insn = 0;      // the index of the instruction that it stands for
     std::uint8_t n_prefix = 0; // before it
@@ -136,7 +136,7 @@ struct Window {
     // What the first jump's displacement counts from.
     TargetAddr origin() const { return at() + n_prefix + arch->jump_bytes; }
     std::size_t n_jumps() const { return 1 + chained.size(); }
-    // What the k-th jump stands for, and where its opcode is, behind its prefixes.
+    // The address that the k-th jump replaces, and that of its opcode, after its prefixes.
     TargetAddr block(std::size_t k) const
     {
         return k == 0 ? at() : insns[chained[k - 1].insn].insn.at;
@@ -169,11 +169,11 @@ using ReadText =
 // A window reaches forward from its site: whole instructions, and behind a ret or jump
 // the padding (nops, int3) up to `end`; a caller that wants such padding used lets `end`
 // be the next function's start. Only where that is too short it begins before the site.
-// Where that is too short as well, it becomes a pair or chain, or is punned.
+// If that is too short as well, it becomes a pair or chain, or is punned.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
-// Where the stubs of a window are: of a pair or chain one for each jump but the first, of
+// The places of a window's stubs: a pair or chain has one for each jump but the first, of
 // a punned window one.
 class Stubs {
 public:
@@ -197,7 +197,7 @@ private:
     std::size_t n_ = 0;
 };
 
-// Where a window's trampoline is, and the stubs that all but plain windows have.
+// The places of a window's trampoline, and of the stubs that all but plain windows have.
 struct Placement {
     TargetAddr trampoline;
     Stubs stubs;

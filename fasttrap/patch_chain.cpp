@@ -13,7 +13,7 @@ constexpr std::uint8_t most_prefixes = 2;
 constexpr std::uint64_t lowest_address = 1 << 16;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
 
-// Where the blocks end that may be moved.
+// The ends of the blocks that may be moved.
 std::vector<TargetAddr> block_ends(const PatchSite& site)
 {
     std::vector<TargetAddr> ends{site.end};
@@ -127,7 +127,7 @@ bool Chain::absorb(const Window& window)
     }
     auto first = at_or_behind(window.at());
     auto last = at_or_behind(window.end());
-    // What both have must be the same instructions.
+    // The instructions that both have must be the same.
     auto mine = first;
     for (const WindowInsn& w : window.insns) {
         if (w.led_past) // branches of other functions would skip the head as well

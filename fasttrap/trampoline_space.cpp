@@ -307,7 +307,7 @@ std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
     return Placement{*to, *stub};
 }
 
-// Of a punned window.
+// Takes the place of a punned window's stub, from which its trampoline can be reached.
 std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window)
 {
     Constraint c = constraint_of_stub(window, {});

@@ -178,7 +178,7 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     Clock clock;
     CodePlaces places = read_code_places(*image);
     EXPECT_LT(clock.seconds(), few_seconds);
-    // What the first function's table says is believed.
+    // The table of the first function is believed.
     EXPECT_TRUE(std::binary_search(places.labels.begin(), places.labels.end(),
                                    text_addr + 4096 + 1));
 }
