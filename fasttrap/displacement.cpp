@@ -72,7 +72,7 @@ std::optional<std::byte> placed_at(const Window& window, std::size_t k, TargetAd
     return std::nullopt;
 }
 
-// Plans the k-th jump of a pair or chain. The jumps before it have their places.
+// Narrows the place of what the k-th jump of a pair or chain leads to. The jumps before it have their places.
 void constrain_jump(const Window& window, std::size_t k, const Placement& so_far,
                     Constraint& c)
 {
