@@ -48,7 +48,7 @@ MODULE_PARM_DESC(deadman, "seconds that firings may keep a CPU (default 10); 0 s
 
 enum dt_firings { DT_FIRINGS_LONG, DT_FIRINGS_ALL, DT_N_FIRINGS };
 
-/* How much of the time they may take for ever. */
+/* The share of the time that they may always take. */
 static const u32 dt_percent[DT_N_FIRINGS] = {80, 97};
 
 struct dt_watch {

@@ -139,7 +139,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
     if (any_late && which == Try::again && !space.given_up)
         return false;
     if (!all_out)
-        return true; // somebody sleeps in there; it is inert
+        return true; // a thread sleeps in there; the code fires nothing
     space.budget.restart(stop_patience_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
         if (Thread* thread = world.any_thread())
@@ -286,7 +286,7 @@ std::vector<std::shared_ptr<AddressSpace>> Agent::take_unreleased()
         if (process->doomed)
             continue;
         if (process->created && !process->started) {
-            // It has done nothing that its user saw, and nobody will start it.
+            // It has not run yet, and no one will start it.
             process->doomed = true;
             ::kill(pid, SIGKILL);
             continue;
