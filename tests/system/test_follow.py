@@ -199,16 +199,18 @@ def a_program_that_runs_on_is_named_when_its_libraries_are_loaded(t):
     equal(dtrace.wait(timeout=60), 0, dtrace.stderr.read())
 
 def a_grabbed_process_that_executes_another_program_is_reported(t):
-    target = subprocess.Popen(["/bin/sh", "-c", "read line; exec /bin/cat"], stdin=subprocess.PIPE,
-                              stdout=subprocess.DEVNULL)
+    target = subprocess.Popen(["/bin/sh", "-c", "echo up; read line; exec /bin/cat"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    # The shell has loaded its libraries once it has written a line.
+    equal(target.stdout.readline(), b"up\n")
     dtrace = t.start("-qn", "BEGIN { trace(\"begun\\n\"); } pid$target:libc.so.6:write:entry { @ = count(); }",
                      "-p", str(target.pid))
     equal(dtrace.stdout.readline(), "begun\n")
-    target.stdin.write(b"line\nmore\n")
-    target.stdin.close()
+    output, _ = target.communicate(b"line\nmore\n", timeout=60)
+    equal(output, b"more\n")
     told = dtrace.stderr.readline()
     contains(told, "/cat, which is not traced (-x follow=exec traces it)\n")
-    equal((target.wait(timeout=60), dtrace.wait(timeout=60)), (0, 0), dtrace.stderr.read())
+    equal((target.returncode, dtrace.wait(timeout=60)), (0, 0), dtrace.stderr.read())
 
 main([
     a_command_is_traced_through_its_wrapper,
