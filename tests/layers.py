@@ -4,8 +4,8 @@ room may include besides itself; a test may include what the room under test may
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-BELOW_API = ["base", "dif", "fasttrap", "usdt", "ptrace-agent", "libdtrace/symbols", "libdtrace/compile",
-             "libdtrace/providers", "libdtrace/consume"]
+BELOW_SESSION = ["base", "dif", "fasttrap", "usdt", "ptrace-agent", "libdtrace/symbols", "libdtrace/compile",
+                 "libdtrace/providers", "libdtrace/consume"]
 ALLOWED = {
     "dif": [],
     "base": [],
@@ -24,13 +24,14 @@ ALLOWED = {
     "libdtrace/consume": ["base", "dif", "libdtrace/compile"],
     "libdtrace/providers": ["base", "dif", "fasttrap", "usdt", "ptrace-agent", "ptrace-agent/runtime",
                             "libdtrace/symbols", "libdtrace/compile"],
-    "libdtrace/api": BELOW_API,
+    "libdtrace/session": BELOW_SESSION,
+    "libdtrace/api": BELOW_SESSION + ["libdtrace/session"],
     "cmd": [],
 }
 # Tables that the kernel module and libdtrace share.
 SHARED_WITH_THE_MODULE = {"kmod/ioctl.h", "kmod/stable.h", "kmod/cpc.h", "kmod/packet.h"}
 # What programs outside may include, too.
-PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h"}
+PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
 # A unit test may include what the folder under test may include, and that folder with its rooms.
 TESTED = {"api": "libdtrace/api", "compile": "libdtrace/compile", "consume": "libdtrace/consume",
           "providers": "libdtrace/providers", "symbols": "libdtrace/symbols", "runtime": "ptrace-agent/runtime",
@@ -56,7 +57,7 @@ def may_include(room, included):
     if target == room or included in PUBLISHED:
         return True
     if included in SHARED_WITH_THE_MODULE:
-        return room in ("libdtrace/api", "libdtrace/providers")
+        return room in ("libdtrace/session", "libdtrace/providers")
     if room in WHOLE and is_inside(target, room):
         return True
     below = ALLOWED[room]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // C API: what programs with static probes are built with, dtrace -h and -G.
-#include "libdtrace/api/provider_names.hpp"
-#include "libdtrace/api/provider_sources.hpp"
-#include "libdtrace/api/session.hpp"
+#include "libdtrace/session/provider_names.hpp"
+#include "libdtrace/session/provider_sources.hpp"
+#include "libdtrace/session/session.hpp"
 
 #include "base/fd.hpp"
 #include "usdt/header.hpp"

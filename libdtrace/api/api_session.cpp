@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // C API: opening, options, processes.
-#include "libdtrace/api/debug.hpp"
-#include "libdtrace/api/session.hpp"
+#include "libdtrace/session/debug.hpp"
+#include "libdtrace/session/session.hpp"
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // C API: what stands, or would stand, in the text of processes.
-#include "libdtrace/api/session.hpp"
+#include "libdtrace/session/session.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 
 #include <algorithm>

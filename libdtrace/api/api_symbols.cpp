@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // C API: modules of a traced process, and its symbols by name and by address.
-#include "libdtrace/api/session.hpp"
+#include "libdtrace/session/session.hpp"
 
 #include <algorithm>
 #include <cstring>

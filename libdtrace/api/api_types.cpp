@@ -2,7 +2,7 @@
 // C API: types by name, of symbols, and what they are made of.
 //
 // A dtrace_type_t is a Type of the compiler's table under another name.
-#include "libdtrace/api/session.hpp"
+#include "libdtrace/session/session.hpp"
 
 #include <cstring>
 

@@ -3,7 +3,7 @@
 #include "base/printable.hpp"
 #include "dif/faults.h"
 #include "dif/subrs.h"
-#include "libdtrace/api/session.hpp"
+#include "libdtrace/session/session.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -107,7 +107,7 @@ def default_of(kind, value):
 
 def options():
     run_time = {row[0]: default_of(row[2], row[3]) for row in rows("dif/options.h", "DIF_OPTIONS")}
-    text = read("libdtrace/api/options.cpp")
+    text = read("libdtrace/session/options.cpp")
     others = []
     for table in ("flag_options", "text_options", "choice_options"):
         body = re.search(table + r"\[\] = \{(.*?)\n\};", text, re.S)[1]

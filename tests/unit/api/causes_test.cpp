@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Options for those who look for a cause, and what is kept of processes that are not
 // targets.
-#include "libdtrace/api/session.hpp"
+#include "libdtrace/session/session.hpp"
 
 #include "session.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/api/clock_line.hpp"
+#include "libdtrace/session/clock_line.hpp"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The grammar of -x, and that no option is taken without an effect.
-#include "libdtrace/api/options.hpp"
+#include "libdtrace/session/options.hpp"
 
 #include "libdtrace/api/include/dtrace.h"
 

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/new_processes.hpp"
+
+#include "libdtrace/session/processes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <new>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dt {
+
+namespace {
+
+// After its exec.
+constexpr std::array<std::uint64_t, 6> look_after_ns = {
+    0, 5'000'000, 20'000'000, 100'000'000, 500'000'000, 2'000'000'000};
+constexpr std::uint64_t read_every_ns = 100'000'000;
+constexpr int answer_ms = 50;
+constexpr int queue_bytes = 1 << 20;
+
+// None: the datagram is something else. An event lies at no multiple of its alignment.
+std::optional<proc_event> event_in(const char* data, std::size_t bytes)
+{
+    if (bytes < NLMSG_HDRLEN + sizeof(cn_msg) + sizeof(proc_event))
+        return std::nullopt;
+    cn_msg message{};
+    std::memcpy(&message, data + NLMSG_HDRLEN, sizeof message);
+    if (message.id.idx != CN_IDX_PROC || message.id.val != CN_VAL_PROC)
+        return std::nullopt;
+    proc_event event{};
+    std::memcpy(&event, data + NLMSG_HDRLEN + sizeof message, sizeof event);
+    return event;
+}
+
+} // namespace
+
+void NewProcesses::begin()
+{
+    if (std::exchange(began_, true))
+        return;
+    if (!listen())
+        read_proc(0, false);
+}
+
+// false: the kernel does not tell us. It answers whom it tells.
+bool NewProcesses::listen()
+{
+    Fd fd(::socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                   NETLINK_CONNECTOR));
+    sockaddr_nl address{};
+    address.nl_family = AF_NETLINK;
+    address.nl_groups = CN_IDX_PROC;
+    if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address),
+                      sizeof address) != 0)
+        return false;
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &queue_bytes, sizeof queue_bytes);
+    const auto wanted = PROC_CN_MCAST_LISTEN;
+    alignas(nlmsghdr) std::array<char, NLMSG_SPACE(sizeof(cn_msg) + sizeof wanted)> wish{};
+    auto* head = new (wish.data()) nlmsghdr{};
+    head->nlmsg_len = NLMSG_LENGTH(sizeof(cn_msg) + sizeof wanted);
+    head->nlmsg_type = NLMSG_DONE;
+    auto* message = new (wish.data() + NLMSG_HDRLEN) cn_msg{};
+    message->id = {CN_IDX_PROC, CN_VAL_PROC};
+    message->len = sizeof wanted;
+    std::memcpy(message->data, &wanted, sizeof wanted);
+    if (::send(fd.get(), wish.data(), head->nlmsg_len, 0) !=
+        static_cast<ssize_t>(head->nlmsg_len))
+        return false;
+    pollfd answer{fd.get(), POLLIN, 0};
+    if (::poll(&answer, 1, answer_ms) != 1)
+        return false;
+    alignas(nlmsghdr) char data[1024];
+    ssize_t n = ::recv(fd.get(), data, sizeof data, MSG_PEEK);
+    auto first = event_in(data, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (!first ||
+        (first->what == proc_event::PROC_EVENT_NONE && first->event_data.ack.err != 0))
+        return false;
+    events_ = std::move(fd);
+    return true;
+}
+
+void NewProcesses::hear(std::uint64_t now_ns)
+{
+    for (;;) {
+        alignas(nlmsghdr) char data[1024];
+        ssize_t n = ::recv(events_.get(), data, sizeof data, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == ENOBUFS) { // some were lost
+            read_proc(now_ns, true);
+            continue;
+        }
+        if (n <= 0)
+            return;
+        auto event = event_in(data, static_cast<std::size_t>(n));
+        if (event && event->what == proc_event::PROC_EVENT_EXEC)
+            looks_[event->event_data.exec.process_tgid] = {now_ns, 0};
+    }
+}
+
+void NewProcesses::read_proc(std::uint64_t now_ns, bool all_are_new)
+{
+    const bool first = known_.empty();
+    std::map<pid_t, Program> now;
+    for (pid_t pid : pids_in_proc()) {
+        struct stat file {};
+        Program program; // of another user's none is told
+        if (::stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &file) == 0)
+            program = {file.st_dev, file.st_ino};
+        auto before = known_.find(pid);
+        if (all_are_new ||
+            (!first && (before == known_.end() || before->second != program)))
+            looks_[pid] = {now_ns, 0};
+        now.emplace(pid, program);
+    }
+    if (!events_)
+        known_ = std::move(now);
+    read_at_ = now_ns;
+}
+
+std::vector<pid_t> NewProcesses::due(std::uint64_t now_ns)
+{
+    std::vector<pid_t> pids;
+    if (!began_)
+        return pids;
+    if (events_)
+        hear(now_ns);
+    else if (now_ns - read_at_ >= read_every_ns)
+        read_proc(now_ns, false);
+    for (auto at = looks_.begin(); at != looks_.end();) {
+        auto& [pid, looks] = *at;
+        const std::size_t n_before = looks.n_done;
+        while (looks.n_done < look_after_ns.size() &&
+               now_ns - looks.since >= look_after_ns[looks.n_done])
+            ++looks.n_done;
+        if (looks.n_done != n_before)
+            pids.push_back(pid);
+        at = looks.n_done == look_after_ns.size() ? looks_.erase(at) : std::next(at);
+    }
+    return pids;
+}
+
+} // namespace dt

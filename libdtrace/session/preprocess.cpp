@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/preprocess.hpp"
+
+#include "base/fd.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <spawn.h>
+#include <sstream>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace dt {
+
+// A script's `#!` is none of C's.
+static std::string without_interpreter(std::string_view text)
+{
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        std::size_t first = line.find_first_not_of(" \t");
+        if (first == line.npos || line.substr(first, 2) != "#!")
+            out += line;
+        text.remove_prefix(line.size());
+        if (!text.empty()) {
+            out += '\n';
+            text.remove_prefix(1);
+        }
+    }
+    return out;
+}
+
+// "6.1.0-18-amd64" -> "6_1_0_18_amd64"
+static std::string as_word(std::string text)
+{
+    for (char& c : text)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0)
+            c = '_';
+    return text;
+}
+
+static std::string hex(std::uint32_t n)
+{
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%08x", n);
+    return text;
+}
+
+// GCC predefines these without underscores; they are names of modules.
+constexpr std::array not_d = {"-Ulinux", "-Uunix"};
+
+static std::vector<std::string> arguments_of(const Preprocessor& by,
+                                             const std::string& name)
+{
+    utsname system{};
+    uname(&system);
+    // A program with more rights than its user, for example set-uid, runs the system's
+    // own preprocessor.
+    const bool privileged = ::getauxval(AT_SECURE) != 0;
+    std::vector<std::string> args{privileged ? "/usr/bin/cpp" : by.path,
+                                  "-D__SUNW_D=1",
+                                  "-D__SUNW_D_VERSION=" + hex(by.version),
+                                  std::string("-D__") + system.sysname,
+                                  std::string("-D__") + system.sysname + "_" +
+                                      as_word(system.release)};
+    args.insert(args.end(), not_d.begin(), not_d.end());
+    if (by.dialect == 'c')
+        args.emplace_back("-std=c11");
+    else if (by.dialect == 's')
+        args.emplace_back("-traditional-cpp");
+    if (by.list_headers)
+        args.emplace_back("-H");
+    // What a script includes by "name" lies beside it.
+    if (auto folder = std::filesystem::path(name).parent_path(); !folder.empty())
+        args.insert(args.end(), {"-iquote", folder.string()});
+    auto add = [&args](const char* flag, const std::vector<std::string>& values) {
+        for (const std::string& value : values)
+            args.push_back(flag + value);
+    };
+    add("-D", by.define);
+    add("-U", by.undef);
+    add("-I", by.incdir);
+    std::istringstream more(by.arguments);
+    for (std::string word; more >> word;)
+        args.push_back(word);
+    args.emplace_back("-");
+    return args;
+}
+
+static Result<Fd> file_of(std::string_view text)
+{
+    Fd file(memfd_create("dtrace-cpp", MFD_CLOEXEC));
+    if (!file)
+        return errno_error("memory for the preprocessor");
+    // A preprocessor that reopens /dev/stdin runs as our user. The default mode is
+    // 0777.
+    if (fchmod(file.get(), 0600) != 0)
+        return errno_error("permissions of the preprocessor's memory");
+    for (std::size_t done = 0; done < text.size();) {
+        ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return errno_error("text for the preprocessor");
+        done += static_cast<std::size_t>(n);
+    }
+    lseek(file.get(), 0, SEEK_SET);
+    return file;
+}
+
+static Result<std::string> text_in(const Fd& file)
+{
+    std::string text;
+    lseek(file.get(), 0, SEEK_SET);
+    char part[65536];
+    for (ssize_t n; (n = ::read(file.get(), part, sizeof part)) != 0;) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno_error("what the preprocessor wrote");
+        text.append(part, static_cast<std::size_t>(n));
+    }
+    return text;
+}
+
+// Runs the preprocessor. If this process has more rights than its user, the
+// preprocessor gets only the user's rights, because it opens files that the program and
+// its arguments name. Returns its exit status, as waitpid() reports it.
+static Result<int> run(std::vector<std::string> args, int in, int out)
+{
+    std::vector<char*> argv;
+    for (std::string& arg : args)
+        argv.push_back(arg.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    pid_t pid = 0;
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_RESETIDS);
+    int error =
+        posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0)
+        return Error{error == ENOENT ? Code::not_found : Code::io,
+                     "the preprocessor '" + args[0] + "' cannot be run: " +
+                         std::strerror(error) +
+                         (error == ENOENT ? " (Debian: apt install cpp; -x cpppath "
+                                            "names another)"
+                                          : "")};
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
+                               const std::string& name)
+{
+    // For its messages; a name that C would have to quote is not worth it.
+    bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) {
+        return c < ' ' || c == '"' || c == '\\';
+    });
+    const std::string marker =
+        "# 1 \"" + (!plain || name.empty() ? "<program>" : name) + "\"";
+    std::string first = marker + "\n";
+    // __STDC__ is 0 in the dialects a and t, 1 in c, and not defined in s. The preprocessor
+    // predefines it, and only a system header (3) may change that without a warning.
+    if (by.dialect == 'a' || by.dialect == 't')
+        first += "# 1 \"<stdc>\" 1 3\n#undef __STDC__\n#define __STDC__ 0\n" + marker +
+                 " 2\n";
+    auto in = file_of(first + without_interpreter(text));
+    if (!in)
+        return in.error();
+    auto out = file_of("");
+    if (!out)
+        return out.error();
+    auto status = run(arguments_of(by, name), in->get(), out->get());
+    if (!status)
+        return status.error();
+    if (*status != 0)
+        return Error{Code::invalid, "the preprocessor '" + by.path +
+                                        "' refuses the program"};
+    return text_in(*out);
+}
+
+} // namespace dt

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+// Grabbing, creating and naming.
+#include "libdtrace/session/processes.hpp"
+
+#include "base/hex_text.hpp"
+#include "libdtrace/session/debug.hpp"
+#include "libdtrace/providers/process_patches.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <unistd.h>
+
+namespace dt {
+
+// The agent says what it was doing, and so do those who call us: once is enough.
+static Error without(const std::string& doing, const Error& error)
+{
+    std::string prefix = doing + ": ";
+    bool doubled = error.text.compare(0, prefix.size(), prefix) == 0;
+    return Error{error.code, doubled ? error.text.substr(prefix.size()) : error.text,
+                 error.sys};
+}
+
+Result<Ok> Processes::ensure_agent()
+{
+    if (agent_)
+        return Ok{};
+    auto started = AgentClient::start();
+    if (!started)
+        return started.error();
+    agent_.emplace(std::move(*started));
+    return Ok{};
+}
+
+Result<ps_prochandle*> Processes::adopt(Target target)
+{
+    auto process = std::make_unique<ps_prochandle>();
+    process->pid = target.pid;
+    process->created = target.created;
+    auto seen = everybody_.extract(target.pid);
+    if (seen && seen.mapped()->refresh()) {
+        process->symbols = std::move(seen.mapped());
+    } else {
+        auto symbols = ProcessSymbols::open(target.pid, images_);
+        if (!symbols)
+            return symbols.error();
+        process->symbols = std::move(*symbols);
+    }
+    debug("process %d: %s, %zu modules", process->pid,
+          process->created ? "created" : "grabbed", process->symbols->modules().size());
+    processes_.push_back(std::move(process));
+    return processes_.back().get();
+}
+
+Result<ps_prochandle*> Processes::create(const std::vector<std::string>& argv,
+                                         const std::vector<EnvChange>& env,
+                                         EvalTime evaltime)
+{
+    if (auto agent = ensure_agent(); !agent)
+        return agent.error();
+    auto target = agent_->create(argv, env, evaltime);
+    if (!target)
+        return without(argv[0], without("start", target.error()));
+    return adopt(*target);
+}
+
+Result<ps_prochandle*> Processes::grab(pid_t pid)
+{
+    if (ps_prochandle* known = find(pid); known != nullptr && known->alive)
+        return known;
+    if (auto agent = ensure_agent(); !agent)
+        return agent.error();
+    auto target = agent_->grab(pid);
+    if (!target)
+        return without("grab process " + std::to_string(pid), target.error());
+    auto adopted = adopt(*target);
+    if (!adopted)
+        return adopted;
+    // Another tracer's jumps are no text to plan for, and were not taken out by it.
+    auto left = left_behind(*(*adopted)->symbols);
+    if (left && !left->empty()) {
+        if (auto put = agent_->put_back(pid, *left); !put)
+            return without("grab process " + std::to_string(pid), put.error());
+    }
+    return adopted;
+}
+
+Result<ProcessSymbols*> Processes::symbols_of(pid_t pid)
+{
+    ps_prochandle* process = find(pid);
+    if (process == nullptr) {
+        auto grabbed = grab(pid);
+        if (!grabbed)
+            return grabbed.error();
+        process = *grabbed;
+        process->implied = true;
+    }
+    return process->symbols.get();
+}
+
+bool Processes::is_ours(pid_t pid) const
+{
+    return pid == ::getpid() || (agent_ && pid == agent_->agent_pid());
+}
+
+std::unique_ptr<ProcessSymbols> Processes::glance_at(pid_t pid)
+{
+    if (is_ours(pid))
+        return nullptr;
+    auto opened = ProcessSymbols::open(pid, images_);
+    return opened ? std::move(*opened) : nullptr;
+}
+
+std::vector<pid_t> pids_in_proc()
+{
+    std::vector<pid_t> pids;
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at("/proc", failed), last;
+         !failed && at != last; at.increment(failed)) {
+        const std::string name = at->path().filename();
+        pid_t pid = 0;
+        auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (error == std::errc{} && end == name.data() + name.size())
+            pids.push_back(pid);
+    }
+    return pids;
+}
+
+std::vector<ProcessSymbols*> Processes::everybody()
+{
+    std::vector<ProcessSymbols*> all;
+    n_forbidden_ = 0;
+    for (pid_t pid : pids_in_proc()) {
+        if (is_ours(pid))
+            continue;
+        if (ps_prochandle* process = find(pid); process != nullptr && process->alive) {
+            if (process->symbols != nullptr)
+                all.push_back(process->symbols.get());
+            continue;
+        }
+        auto& known = everybody_[pid];
+        if (known != nullptr && known->refresh()) {
+            all.push_back(known.get());
+        } else if (auto opened = ProcessSymbols::open(pid, images_)) {
+            known = std::move(*opened);
+            all.push_back(known.get());
+        } else {
+            n_forbidden_ += opened.error().code == Code::permission ? 1 : 0;
+            everybody_.erase(pid);
+        }
+    }
+    return all;
+}
+
+Result<ProcessSymbols*> Processes::look_at(pid_t pid)
+{
+    auto& kept = visitor(pid);
+    auto opened = ProcessSymbols::open(pid, images_);
+    if (!opened)
+        return without("symbols of " + std::to_string(pid), opened.error());
+    kept = std::move(*opened);
+    return kept.get();
+}
+
+void Processes::release(ps_prochandle* process)
+{
+    debug("process %d: released", process->pid);
+    if (process->alive && agent_) {
+        // A target that died meanwhile needs nothing any more.
+        if (auto detached = agent_->detach(process->pid); !detached)
+            process->alive = false;
+    }
+    process->alive = false;
+}
+
+void Processes::follow(pid_t parent, pid_t child)
+{
+    auto process = std::make_unique<ps_prochandle>();
+    process->pid = child;
+    process->followed = parent;
+    const ps_prochandle* from = find(parent);
+    process->origin = from != nullptr && from->followed != 0 ? from->origin : parent;
+    process->implied = true;
+    if (auto symbols = ProcessSymbols::open(child, images_))
+        process->symbols = std::move(*symbols);
+    processes_.push_back(std::move(process));
+}
+
+int Processes::n_followed() const
+{
+    int n = 0;
+    for (const auto& process : processes_)
+        n += process->followed != 0 && process->alive ? 1 : 0;
+    return n;
+}
+
+ps_prochandle* Processes::find(pid_t pid)
+{
+    for (auto at = processes_.rbegin(); at != processes_.rend(); ++at)
+        if ((*at)->pid == pid)
+            return at->get();
+    return nullptr;
+}
+
+void Processes::bury()
+{
+    auto is_done = [](const auto& process) {
+        return !process->alive && (process->followed != 0 || process->newcomer);
+    };
+    bool traced = false;
+    for (auto& process : processes_) {
+        if (!is_done(process))
+            continue;
+        // One that ended before it was looked at had what its parent had.
+        const ProcessSymbols* parent =
+            process->followed != 0 ? traced_symbols(process->followed, traced) : nullptr;
+        const bool like_parent =
+            parent != nullptr && !process->execed &&
+            (process->symbols == nullptr || parent->has_modules_of(*process->symbols));
+        ended_.add(process->pid, like_parent ? process->followed : 0,
+                   like_parent ? nullptr : std::move(process->symbols));
+    }
+    std::erase_if(processes_, is_done);
+}
+
+ps_prochandle* Processes::first()
+{
+    return processes_.empty() || processes_[0]->implied ? nullptr : processes_[0].get();
+}
+
+// Of a process that is or was traced; null: it is none, or has no names.
+ProcessSymbols* Processes::traced_symbols(pid_t pid, bool& traced)
+{
+    // Pids come again: the ancestors of a process could go round in a circle.
+    constexpr int max_ancestors = 32;
+    traced = false;
+    for (int i = 0; i < max_ancestors; ++i) {
+        if (const ps_prochandle* process = find(pid)) {
+            traced = true;
+            if (process->symbols != nullptr || process->followed == 0)
+                return process->symbols.get();
+            pid = process->followed;
+        } else if (const EndedProcess* ended = ended_.find(pid)) {
+            traced = true;
+            if (ended->symbols != nullptr || ended->like == 0)
+                return ended->symbols.get();
+            pid = ended->like;
+        } else {
+            return nullptr;
+        }
+    }
+    return nullptr;
+}
+
+ProcessSymbols* Processes::known_symbols(std::uint64_t pid)
+{
+    auto id = static_cast<pid_t>(pid);
+    bool traced = false;
+    if (ProcessSymbols* symbols = traced_symbols(id, traced); traced)
+        return symbols;
+    const bool known = visitors_.count(id) != 0;
+    auto& kept = visitor(id);
+    if (!known)
+        if (auto opened = ProcessSymbols::open(id, images_))
+            kept = std::move(*opened);
+    return kept.get();
+}
+
+void Processes::keep_at_most(std::size_t n_visitors)
+{
+    max_visitors_ = n_visitors;
+    auto earlier = [](const auto& a, const auto& b) {
+        return a.second.used < b.second.used;
+    };
+    while (visitors_.size() > max_visitors_) {
+        auto oldest = std::min_element(visitors_.begin(), visitors_.end(), earlier);
+        debug("process %d: its symbols are let go", oldest->first);
+        visitors_.erase(oldest);
+    }
+}
+
+std::unique_ptr<ProcessSymbols>& Processes::visitor(pid_t pid)
+{
+    visitors_[pid].used = ++n_uses_;
+    keep_at_most(max_visitors_);
+    return visitors_[pid].symbols;
+}
+
+std::string Processes::uaddr(std::uint64_t pid, std::uint64_t addr)
+{
+    ProcessSymbols* symbols = known_symbols(pid);
+    return symbols != nullptr ? symbols->format_address({addr}) : hex_text(addr);
+}
+
+std::string Processes::usym(std::uint64_t pid, std::uint64_t addr)
+{
+    ProcessSymbols* symbols = known_symbols(pid);
+    return symbols != nullptr ? symbols->format_function({addr}) : hex_text(addr);
+}
+
+std::string Processes::umod(std::uint64_t pid, std::uint64_t addr)
+{
+    ProcessSymbols* symbols = known_symbols(pid);
+    return symbols != nullptr ? symbols->format_module({addr}) : hex_text(addr);
+}
+
+std::string Processes::kaddr(std::uint64_t addr)
+{
+    return kernel_.format_address(addr);
+}
+
+std::string Processes::ksym(std::uint64_t addr)
+{
+    return kernel_.format_symbol(addr);
+}
+
+std::string Processes::kmod(std::uint64_t addr)
+{
+    return kernel_.format_module(addr);
+}
+
+std::uint64_t Processes::target()
+{
+    ps_prochandle* process = first();
+    return process != nullptr ? static_cast<std::uint64_t>(process->pid) : 0;
+}
+
+} // namespace dt
