@@ -29,10 +29,11 @@ dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t&
 int walk(dtrace_hdl& session, dtrace_aggregate_f* func, void* arg, dt::AggOrder order,
          bool reverse)
 {
-    if (!session.consumer)
+    if (!session.state().consumer)
         return session.fail(EINVAL);
-    bool complete = session.consumer->aggregates().walk(
-        0, order, session.consumer->display(), reverse, [&](dt::AggEntry& entry) {
+    bool complete = session.state().consumer->aggregates().walk(
+        0, order, session.state().consumer->display(), reverse,
+        [&](dt::AggEntry& entry) {
             AggView view(session, entry);
             int said = func(&view.data, arg);
             return verdict_of(session, said, view.data, entry);
@@ -66,7 +67,7 @@ public:
                 std::find(columns_.begin(), before, columns_[i]) != before)
                 continue;
             auto verdict = verdict_of(session_, said, *shown_[i + 1], *columns_[i]);
-            if (!session_.consumer->aggregates().obey(*columns_[i], verdict))
+            if (!session_.state().consumer->aggregates().obey(*columns_[i], verdict))
                 return false;
         }
         return true;
@@ -86,7 +87,7 @@ private:
         entry.bytes.resize(agg.key_bytes);
         auto zero = dt::zero_value(agg.function, agg.arg, agg.value_bytes);
         entry.bytes.insert(entry.bytes.end(), zero.begin(), zero.end());
-        entry.places = session_.consumer->aggregates().zero_places(agg);
+        entry.places = session_.state().consumer->aggregates().zero_places(agg);
         return entry;
     }
 
@@ -104,9 +105,9 @@ extern "C" {
 
 int dtrace_aggregate_snap(dtrace_hdl_t* dtp)
 {
-    if (!dtp->consumer)
+    if (!dtp->state().consumer)
         return dtp->fail(EINVAL);
-    auto done = dtp->consumer->snapshot();
+    auto done = dtp->state().consumer->snapshot();
     return done ? 0 : dtp->fail(done.error());
 }
 
@@ -172,9 +173,9 @@ int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids
                                  int n_ids, dtrace_aggregate_walk_joined_f* func,
                                  void* arg)
 {
-    if (!dtp->consumer || n_ids < 1)
+    if (!dtp->state().consumer || n_ids < 1)
         return dtp->fail(EINVAL);
-    dt::Aggregates& aggregates = dtp->consumer->aggregates();
+    dt::Aggregates& aggregates = dtp->state().consumer->aggregates();
     std::vector<std::uint32_t> variables;
     std::vector<const dt::AggDesc*> descs;
     for (int i = 0; i < n_ids; i++) {
@@ -183,7 +184,8 @@ int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids
         if (descs.back() == nullptr || ids[i] != variables.back())
             return dtp->fail(EDT_BADAGGVAR);
     }
-    for (const auto& columns : aggregates.joined(variables, dtp->consumer->display()))
+    for (const auto& columns :
+         aggregates.joined(variables, dtp->state().consumer->display()))
         if (!Row(*dtp, columns, descs).show_to(func, arg))
             return -1;
     return 0;
@@ -191,12 +193,12 @@ int dtrace_aggregate_walk_joined(dtrace_hdl_t* dtp, const dtrace_aggvarid_t* ids
 
 int dtrace_aggregate_print(dtrace_hdl_t* dtp, FILE* fp, dtrace_aggregate_walk_f*)
 {
-    if (!dtp->consumer)
+    if (!dtp->state().consumer)
         return dtp->fail(EINVAL);
     dt::Output* out = dtp->output_to(fp);
     if (out == nullptr)
         return -1;
-    if (auto printed = dtp->consumer->print_aggregations(*out); !printed)
+    if (auto printed = dtp->state().consumer->print_aggregations(*out); !printed)
         return dtp->fail(printed.error());
     auto flushed = out->flush();
     return flushed ? 0 : dtp->fail(flushed.error());
@@ -204,8 +206,8 @@ int dtrace_aggregate_print(dtrace_hdl_t* dtp, FILE* fp, dtrace_aggregate_walk_f*
 
 void dtrace_aggregate_clear(dtrace_hdl_t* dtp)
 {
-    if (dtp->consumer)
-        dtp->consumer->aggregates().clear_all();
+    if (dtp->state().consumer)
+        dtp->state().consumer->aggregates().clear_all();
 }
 
 } // extern "C"

@@ -34,7 +34,7 @@ struct Printing {
     }
     dt::PrintContext context() const
     {
-        return {session.processes, session.consumer->display()};
+        return {session.state().processes, session.state().consumer->display()};
     }
     const dt::RecordDesc* own = nullptr; // the first one, of the clause
 };
@@ -79,7 +79,7 @@ std::optional<Printing> printing(dtrace_hdl& session, const void* format,
                                  const dtrace_recdesc_t* recs, uint_t n_recs,
                                  const void* buf, std::size_t len)
 {
-    if (!session.consumer || n_recs == 0) {
+    if (!session.state().consumer || n_recs == 0) {
         session.fail(EINVAL);
         return std::nullopt;
     }
@@ -223,7 +223,7 @@ int dtrace_fprinta(dtrace_hdl_t* dtp, FILE* fp, void* format,
             return dtp->fail(EDT_DMISMATCH);
         ids.push_back(static_cast<std::uint32_t>(
             dt::load_unsigned(to->bytes.subspan(desc.offset, desc.size))));
-        if (dt::AggDesc* agg = dtp->consumer->aggregates().find(ids.back()))
+        if (dt::AggDesc* agg = dtp->state().consumer->aggregates().find(ids.back()))
             agg->printed = true;
         if (to->own != nullptr && ids.size() == to->own->n_values)
             break;
@@ -233,8 +233,9 @@ int dtrace_fprinta(dtrace_hdl_t* dtp, FILE* fp, void* format,
     To out(*dtp, fp);
     if (!out)
         return -1;
-    auto printed = dt::print_joined(*out, to->context(), dtp->consumer->aggregates(),
-                                    ids, to->format, to->piece());
+    auto printed =
+        dt::print_joined(*out, to->context(), dtp->state().consumer->aggregates(), ids,
+                         to->format, to->piece());
     return out.end(printed, to->piece(), ids.size());
 }
 

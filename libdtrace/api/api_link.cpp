@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // C API: what programs with static probes are built with, dtrace -h and -G.
+#include "libdtrace/api/handle.hpp"
 #include "libdtrace/session/provider_names.hpp"
 #include "libdtrace/session/provider_sources.hpp"
-#include "libdtrace/session/session.hpp"
 
 #include "base/fd.hpp"
 #include "usdt/header.hpp"
@@ -30,7 +30,7 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
 {
     std::vector<ProviderSource> sources;
     dt::NamesInC names;
-    for (const auto& prog : session.programs) {
+    for (const auto& prog : session.state().programs) {
         if (only != nullptr && prog.get() != only)
             continue;
         for (const dt::ProviderBlock& block : prog->program->providers) {
@@ -38,7 +38,7 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
             if (std::any_of(sources.begin(), sources.end(), same))
                 continue; // the compiler saw that it is the same
             if (auto wrong = dt::wrong_name(block))
-                return as_error(*wrong, session.options.flags.errtags);
+                return as_error(*wrong, session.state().options.flags.errtags);
             auto source =
                 dt::provider_source(block, *prog->program->types, definitions, names);
             if (!source)
@@ -51,8 +51,8 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
 
 static dt::Definitions definitions_of(const dtrace_hdl& session, bool strip)
 {
-    return strip || session.options.flags.strip ? dt::Definitions::Left
-                                                : dt::Definitions::Carried;
+    return strip || session.state().options.flags.strip ? dt::Definitions::Left
+                                                        : dt::Definitions::Carried;
 }
 
 // A probe of these providers that an object has and no provider block.
@@ -118,8 +118,8 @@ int dtrace_program_header(dtrace_hdl_t* dtp, FILE* to, const char* source)
 int dtrace_program_link(dtrace_hdl_t* dtp, dtrace_prog_t* prog, uint_t dflags,
                         const char* file, int objc, char* const objv[])
 {
-    auto type = dtp->options.text.find("linktype");
-    if (type != dtp->options.text.end() && type->second == "dof")
+    auto type = dtp->state().options.text.find("linktype");
+    if (type != dtp->state().options.text.end() && type->second == "dof")
         return dtp->fail(EDT_BADOPTVAL,
                          "linktype=dof: probes are found by notes in ELF "
                          "files, and there is no DOF of them");

@@ -47,7 +47,7 @@ std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view t
                 return std::nullopt;
             result += argv[n];
         } else if (name == "target") {
-            result += std::to_string(session.processes.target());
+            result += std::to_string(session.state().processes.target());
         } else if (name == "pid") {
             result += std::to_string(::getpid());
         } else {
@@ -116,7 +116,7 @@ int dtrace_str2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* text
 int dtrace_provider_modules(dtrace_hdl_t* dtp, const char** names, int n_names)
 {
     int n = 0;
-    for (const dt::Provider* provider : dtp->providers) {
+    for (const dt::Provider* provider : dtp->state().providers.list()) {
         if (n < n_names)
             names[n] = dtp->keep(provider->name());
         n++;
@@ -126,9 +126,9 @@ int dtrace_provider_modules(dtrace_hdl_t* dtp, const char** names, int n_names)
 
 int dtrace_id2desc(dtrace_hdl_t* dtp, dtrace_id_t id, dtrace_probedesc_t* desc)
 {
-    if (!dtp->registry.has(id))
+    if (!dtp->state().registry.has(id))
         return dtp->fail(EDT_BADID);
-    copy_probe_name(*desc, dtp->registry.at(id));
+    copy_probe_name(*desc, dtp->state().registry.at(id));
     return 0;
 }
 
@@ -147,8 +147,8 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
 {
     std::vector<std::uint32_t> ids;
     if (pattern == nullptr) {
-        dtp->provide_all();
-        for (std::uint32_t id = 1; id <= dtp->registry.size(); id++)
+        dtp->state().providers.provide_all_of_kernel();
+        for (std::uint32_t id = 1; id <= dtp->state().registry.size(); id++)
             ids.push_back(id);
     } else {
         dt::ProbeSpec spec;
@@ -157,9 +157,9 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
         spec.function = pattern->dtpd_func;
         spec.name = pattern->dtpd_name;
         spec.id = pattern->dtpd_id;
-        dtp->pid_provider.zdefs = false; // say why there is none
-        dtp->pid_provider.plants = nullptr;
-        auto found = dtp->match(spec);
+        dtp->state().providers.pid.zdefs = false; // say why there is none
+        dtp->state().providers.pid.plants = nullptr;
+        auto found = dtp->session.compiler().matcher().match(spec);
         if (auto* diagnostic = std::get_if<dt::Diagnostic>(&found)) {
             return dtp->fail(EDT_NOPROBE, without(diagnostic->text, spec));
         } else {
@@ -173,7 +173,7 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
     int n_called = 0;
     for (std::uint32_t id : ids) {
         dtrace_probedesc_t desc{};
-        copy_probe_name(desc, dtp->registry.at(id));
+        copy_probe_name(desc, dtp->state().registry.at(id));
         n_called++;
         if (int stop = func(dtp, &desc, arg); stop != 0)
             return stop;
@@ -185,21 +185,22 @@ int dtrace_probe_info(dtrace_hdl_t* dtp, const dtrace_probedesc_t* probe,
                       dtrace_probeinfo_t* info)
 {
     std::memset(info, 0, sizeof *info);
-    if (!dtp->registry.has(probe->dtpd_id))
+    if (!dtp->state().registry.has(probe->dtpd_id))
         return dtp->fail(EDT_NOPROBE);
-    const dt::ProbeInfo& known = dtp->registry.at(probe->dtpd_id);
-    dt::ProviderAttributes parts = dtp->attributes_of_provider(known);
+    const dt::ProbeInfo& known = dtp->state().registry.at(probe->dtpd_id);
+    dt::ProviderAttributes parts =
+        dtp->session.compiler().attributes_of_provider(known);
     info->dtp_attr = attribute_of(dt::attributes_of(known, parts));
     info->dtp_arga = attribute_of(parts.args);
     dtp->argument_texts.clear();
     dtp->argument_words.clear();
-    auto probed = dtp->probed_function(probe->dtpd_id);
-    if (dtp->load_kernel_libraries(""))
-        probed = dtp->probed_function(probe->dtpd_id);
+    auto probed = dtp->names().probed_function(probe->dtpd_id);
+    if (dtp->session.compiler().load_kernel_libraries(""))
+        probed = dtp->names().probed_function(probe->dtpd_id);
     if (const auto* function = std::get_if<dt::ProbedFunction>(&probed))
-        dtp->argument_texts = dtp->the_compiler().argument_texts(*function);
+        dtp->argument_texts = dtp->compiler().argument_texts(*function);
     if (const auto* said = std::get_if<dt::ArgumentTypes>(&probed))
-        dtp->argument_texts = dtp->the_compiler().argument_texts(*said);
+        dtp->argument_texts = dtp->compiler().argument_texts(*said);
     for (std::string& text : dtp->argument_texts)
         dtp->argument_words.push_back(text.data());
     info->dtp_argt = dtp->argument_words.data();

@@ -37,7 +37,7 @@ dtrace_prog_t* dtrace_program_strcompile(dtrace_hdl_t* dtp, const char* text,
                                          dtrace_probespec_t spec, uint_t cflags,
                                          int argc, char* const argv[])
 {
-    return dtp->compile(text, "", spec, cflags, argc, argv, true);
+    return dtp->session.compiler().compile(text, "", spec, cflags, argc, argv, true);
 }
 
 dtrace_prog_t* dtrace_program_fcompile(dtrace_hdl_t* dtp, FILE* file, uint_t cflags,
@@ -48,8 +48,9 @@ dtrace_prog_t* dtrace_program_fcompile(dtrace_hdl_t* dtp, FILE* file, uint_t cfl
         dtp->fail(EDT_FIO);
         return nullptr;
     }
-    return dtp->compile(text, argc > 0 ? argv[0] : "", DTRACE_PROBESPEC_NAME, cflags,
-                        argc, argv, false);
+    return dtp->session.compiler().compile(text, argc > 0 ? argv[0] : "",
+                                           DTRACE_PROBESPEC_NAME, cflags, argc, argv,
+                                           false);
 }
 
 void dtrace_program_info(dtrace_hdl_t*, dtrace_prog_t* prog, dtrace_proginfo_t* info)
@@ -80,7 +81,7 @@ int dtrace_program_exec(dtrace_hdl_t* dtp, dtrace_prog_t* prog, dtrace_proginfo_
 {
     if (info != nullptr)
         dtrace_program_info(dtp, prog, info);
-    return dtp->exec(prog);
+    return dtp->session.exec(prog);
 }
 
 const char* dtrace_program_text(dtrace_hdl_t*, dtrace_prog_t* prog)

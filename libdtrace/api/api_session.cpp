@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // C API: opening, options, processes.
+#include "libdtrace/api/handle.hpp"
 #include "libdtrace/session/debug.hpp"
-#include "libdtrace/session/session.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -41,22 +41,22 @@ int dtrace_ctlfd(dtrace_hdl_t*)
 
 int dtrace_update(dtrace_hdl_t* dtp)
 {
-    for (const auto& process : dtp->processes.all())
+    for (const auto& process : dtp->state().processes.all())
         if (process->alive && process->symbols)
             // One that ended keeps what was known of it; its exit is told as an event.
             (void)process->symbols->refresh();
-    dtp->processes.kernel().refresh();
+    dtp->state().processes.kernel().refresh();
     return 0;
 }
 
 int dtrace_setopt(dtrace_hdl_t* dtp, const char* name, const char* value)
 {
-    return dtp->set_option(name, value);
+    return dtp->session.set_option(name, value);
 }
 
 int dtrace_getopt(dtrace_hdl_t* dtp, const char* name, dtrace_optval_t* value)
 {
-    auto found = dtp->options.get(name);
+    auto found = dtp->state().options.get(name);
     if (!found)
         return dtp->fail(EDT_BADOPTNAME);
     *value = static_cast<dtrace_optval_t>(*found);
@@ -73,21 +73,21 @@ ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
         words.emplace_back(path);
     words[0] = path;
     std::vector<dt::EnvChange> env;
-    for (const std::string& setting : dtp->options.setenv) {
+    for (const std::string& setting : dtp->state().options.setenv) {
         std::size_t equals = setting.find('=');
         env.push_back({setting.substr(0, equals),
                        equals == std::string::npos ? "" : setting.substr(equals + 1)});
     }
-    for (const std::string& name : dtp->options.unsetenv)
+    for (const std::string& name : dtp->state().options.unsetenv)
         env.push_back({name, std::nullopt});
     dt::EvalTime evaltime = dt::EvalTime::postinit;
-    if (dtp->options.evaltime == "exec")
+    if (dtp->state().options.evaltime == "exec")
         evaltime = dt::EvalTime::exec;
-    else if (dtp->options.evaltime == "preinit")
+    else if (dtp->state().options.evaltime == "preinit")
         evaltime = dt::EvalTime::preinit;
-    else if (dtp->options.evaltime == "main")
+    else if (dtp->state().options.evaltime == "main")
         evaltime = dt::EvalTime::main;
-    auto made = dtp->processes.create(words, env, evaltime);
+    auto made = dtp->state().processes.create(words, env, evaltime);
     if (!made) {
         dtp->fail(made.error());
         return nullptr;
@@ -99,7 +99,7 @@ ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
 
 ps_prochandle* dtrace_proc_grab(dtrace_hdl_t* dtp, pid_t pid, int)
 {
-    auto grabbed = dtp->processes.grab(pid);
+    auto grabbed = dtp->state().processes.grab(pid);
     if (!grabbed) {
         dtp->fail(grabbed.error());
         return nullptr;
@@ -112,13 +112,13 @@ void dtrace_proc_continue(dtrace_hdl_t* dtp, ps_prochandle* proc)
     if (!proc->alive)
         return;
     // A target that died meanwhile is told of by its exit.
-    if (auto resumed = dtp->processes.agent()->resume(proc->pid); !resumed)
+    if (auto resumed = dtp->state().processes.agent()->resume(proc->pid); !resumed)
         dtp->fail(resumed.error());
 }
 
 void dtrace_proc_release(dtrace_hdl_t* dtp, ps_prochandle* proc)
 {
-    dtp->processes.release(proc);
+    dtp->state().processes.release(proc);
 }
 
 int dtrace_proc_status(dtrace_hdl_t*, ps_prochandle* proc)
@@ -128,7 +128,7 @@ int dtrace_proc_status(dtrace_hdl_t*, ps_prochandle* proc)
 
 int dtrace_proc_followed(dtrace_hdl_t* dtp)
 {
-    return dtp->processes.n_followed();
+    return dtp->state().processes.n_followed();
 }
 
 pid_t dtrace_proc_getpid(dtrace_hdl_t*, ps_prochandle* proc)
@@ -138,15 +138,21 @@ pid_t dtrace_proc_getpid(dtrace_hdl_t*, ps_prochandle* proc)
 
 int dtrace_uaddr2str(dtrace_hdl_t* dtp, pid_t pid, uint64_t addr, char* to, size_t len)
 {
-    std::string text = dtp->processes.uaddr(static_cast<std::uint64_t>(pid), addr);
+    std::string text =
+        dtp->state().processes.uaddr(static_cast<std::uint64_t>(pid), addr);
     return std::snprintf(to, len, "%s", text.c_str());
 }
 
 int dtrace_addr2str(dtrace_hdl_t* dtp, uint64_t addr, char* to, int len)
 {
-    std::string text = dtp->processes.kaddr(addr);
+    std::string text = dtp->state().processes.kaddr(addr);
     return std::snprintf(to, len < 0 ? 0 : static_cast<std::size_t>(len), "%s",
                          text.c_str());
+}
+
+int dtrace_anon_save(dtrace_hdl_t* dtp, FILE* to)
+{
+    return dtp->session.save_anonymous(to);
 }
 
 } // extern "C"

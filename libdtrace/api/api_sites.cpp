@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT
 // C API: what stands, or would stand, in the text of processes.
-#include "libdtrace/session/session.hpp"
+#include "libdtrace/api/handle.hpp"
 #include "libdtrace/providers/process_patches.hpp"
+#include "libdtrace/session/sites.hpp"
 
 #include <algorithm>
 
 // All of a listing at once: sites that lie near each other share windows.
 int dtrace_hdl::plan_listed(pid_t pid)
 {
-    ps_prochandle* process = processes.find(pid);
-    dt::AgentClient* agent = processes.agent();
-    // Of everybody's processes names alone were looked at.
+    ps_prochandle* process = state().processes.find(pid);
+    dt::AgentClient* agent = state().processes.agent();
+    // Only the names of a process are known that is not traced.
     if (process == nullptr || process->symbols == nullptr || agent == nullptr)
         return fail(ESRCH, "not looked at; -p " + std::to_string(pid) + " does");
     std::vector<std::uint32_t> ids;
     for (std::uint32_t id : listed) {
-        const dt::ProcessProbe* probe = probes.probe(id);
+        const dt::ProcessProbe* probe = state().probes.probe(id);
         if (probe != nullptr && probe->pid == pid)
             ids.push_back(id);
     }
-    probes.find_extents(*process->symbols, ids);
+    state().probes.find_extents(*process->symbols, ids);
     std::vector<dt::Site> sites;
     for (std::uint32_t id : ids)
-        for (const dt::ProbeSite& at : probes.probe(id)->sites)
+        for (const dt::ProbeSite& at : state().probes.probe(id)->sites)
             sites.push_back(dt::site_of(id, at));
     for (dt::Site& site : sites)
-        site.breakpoint = options.mechanism == "any" ? 1 : 0;
-    auto planned = agent->plan(pid, sites, dt::mechanism_of(options));
+        site.breakpoint = state().options.mechanism == "any" ? 1 : 0;
+    auto planned = agent->plan(pid, sites, dt::mechanism_of(state().options));
     if (!planned)
         return fail(planned.error());
     for (std::uint32_t id : ids)
@@ -42,7 +43,7 @@ int dtrace_site_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* desc,
                      dtrace_site_f* func, void* arg)
 {
     std::uint32_t id = desc->dtpd_id;
-    const dt::ProcessProbe* probe = dtp->probes.probe(id);
+    const dt::ProcessProbe* probe = dtp->state().probes.probe(id);
     if (probe == nullptr)
         return 0;
     if (dtp->plans.count(id) == 0) {
@@ -76,7 +77,7 @@ static_assert(int{DTRACE_PATCH_JUMP} == int{dt::ProcessPatch::jump} &&
 int dtrace_patch_iter(dtrace_hdl_t* dtp, pid_t pid, dtrace_patch_f* func, void* arg,
                       dtrace_patchinfo_t* info)
 {
-    auto symbols = dtp->processes.look_at(pid);
+    auto symbols = dtp->state().processes.look_at(pid);
     if (!symbols)
         return dtp->fail(symbols.error());
     auto found = dt::find_patches(**symbols);

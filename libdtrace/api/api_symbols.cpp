@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // C API: modules of a traced process, and its symbols by name and by address.
-#include "libdtrace/session/session.hpp"
+#include "libdtrace/api/handle.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -20,7 +20,7 @@ std::vector<const dt::Module*> dtrace_hdl::modules_called(const char* object)
         scope = "a.out";
     else if (!any && !linker)
         scope = object;
-    Scope in = in_scope(scope);
+    dt::ProcessNames::Scope in = names().in_scope(scope);
     if (in.process == nullptr || !in.process->symbols)
         return none(in.why_not);
     const dt::ProcessSymbols& symbols = *in.process->symbols;
@@ -66,7 +66,7 @@ dtrace_objinfo_t info_of(dtrace_hdl& session, const dt::Module& module, int id)
     return info;
 }
 
-int id_of(const dtrace_hdl::Scope& in, const dt::Module* module)
+int id_of(const dt::ProcessNames::Scope& in, const dt::Module* module)
 {
     auto all = in.process->symbols->modules();
     return static_cast<int>(std::find(all.begin(), all.end(), module) - all.begin());
@@ -90,8 +90,7 @@ std::uint64_t variable_size(dtrace_hdl& session, const dt::Module& module,
 {
     auto types = module.image->debug_types();
     auto variable = types ? (*types)->find_variable(name) : std::nullopt;
-    return variable ? session.the_compiler().target_type(**types, variable->type)->size
-                    : 0;
+    return variable ? session.compiler().target_type(**types, variable->type)->size : 0;
 }
 
 bool find_in(dtrace_hdl& session, const dt::Module& module, std::string_view name,
@@ -122,10 +121,10 @@ void show_kernel(const dt::KernelSymbols::Symbol& found, Elf64_Sym& sym)
     sym.st_shndx = SHN_ABS;
 }
 
-int find_in_kernel(dtrace_hdl& session, const char* name, Elf64_Sym* sym,
+int find_kernel_symbol(dtrace_hdl& session, const char* name, Elf64_Sym* sym,
                    dtrace_syminfo_t* info)
 {
-    auto found = session.processes.kernel().find("", name);
+    auto found = session.state().processes.kernel().find("", name);
     if (!found)
         return session.fail(EDT_NOSYM, found.error().text);
     if (sym != nullptr) {
@@ -143,7 +142,7 @@ extern "C" {
 
 int dtrace_object_iter(dtrace_hdl_t* dtp, dtrace_obj_f* func, void* arg)
 {
-    auto in = dtp->in_scope("");
+    auto in = dtp->names().in_scope("");
     if (in.process == nullptr || !in.process->symbols)
         return dtp->fail(EDT_NOMOD, in.why_not);
     int id = 0;
@@ -165,7 +164,7 @@ int dtrace_object_info(dtrace_hdl_t* dtp, const char* object, dtrace_objinfo_t* 
         return -1;
     const bool named = object != DTRACE_OBJ_EXEC && object != DTRACE_OBJ_RTLD;
     *info = info_of(*dtp, *found.front(),
-                    id_of(dtp->in_scope(named ? object : ""), found.front()));
+                    id_of(dtp->names().in_scope(named ? object : ""), found.front()));
     return 0;
 }
 
@@ -173,7 +172,7 @@ int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* nam
                           Elf64_Sym* sym, dtrace_syminfo_t* info)
 {
     if (object == DTRACE_OBJ_KMODS)
-        return find_in_kernel(*dtp, name, sym, info);
+        return find_kernel_symbol(*dtp, name, sym, info);
     Elf64_Sym found{};
     auto modules = dtp->modules_called(object);
     if (modules.empty())
@@ -193,7 +192,7 @@ int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* nam
 int dtrace_lookup_by_addr(dtrace_hdl_t* dtp, Elf64_Addr addr, Elf64_Sym* sym,
                           dtrace_syminfo_t* info)
 {
-    auto in = dtp->in_scope("");
+    auto in = dtp->names().in_scope("");
     if (in.process == nullptr || !in.process->symbols)
         return dtp->fail(EDT_NOMOD, in.why_not);
     dt::Symbol found = in.process->symbols->lookup(dt::TargetAddr{addr});

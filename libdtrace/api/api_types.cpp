@@ -2,7 +2,7 @@
 // C API: types by name, of symbols, and what they are made of.
 //
 // A dtrace_type_t is a Type of the compiler's table under another name.
-#include "libdtrace/session/session.hpp"
+#include "libdtrace/api/handle.hpp"
 
 #include <cstring>
 
@@ -54,9 +54,9 @@ const dt::Type* find_in(dtrace_hdl& session, dt::DebugTypes& types,
     auto ref = types.find(wanted.kind, wanted.name);
     if (!ref)
         return nullptr;
-    const dt::Type* type = session.the_compiler().target_type(types, *ref);
+    const dt::Type* type = session.compiler().target_type(types, *ref);
     for (int i = 0; i < wanted.n_pointers; i++)
-        type = session.the_compiler().pointer_to(type);
+        type = session.compiler().pointer_to(type);
     return type;
 }
 
@@ -71,7 +71,8 @@ dt::DebugTypes* types_of(const dt::Module& module)
 int compile_type(dtrace_hdl& session, const std::string& text, int failed,
                  dtrace_typeinfo_t& info)
 {
-    auto named = session.the_compiler().type_named(text, session.compile_options(0));
+    auto named = session.compiler().type_named(
+        text, session.session.compiler().compile_options(0));
     if (auto* diagnostic = std::get_if<dt::Diagnostic>(&named))
         return session.fail(failed, diagnostic->text);
     info = {"D", shown(std::get<const dt::Type*>(named)), 0};
@@ -86,10 +87,9 @@ const dt::Type* type_of_symbol(dtrace_hdl& session, const dt::Module& module,
         return nullptr;
     if (const dt::Function* function = module.image->functions().find(name))
         if (auto described = types->function_at(function->addr))
-            return session.the_compiler().target_function(*types, *described);
+            return session.compiler().target_function(*types, *described);
     auto variable = types->find_variable(name);
-    return variable ? session.the_compiler().target_type(*types, variable->type)
-                    : nullptr;
+    return variable ? session.compiler().target_type(*types, variable->type) : nullptr;
 }
 
 int kind_of(dt::TypeKind kind)
@@ -194,7 +194,7 @@ int dtrace_type_info(dtrace_hdl_t* dtp, const dtrace_type_t* shown_type,
                      dtrace_typedesc_t* desc)
 {
     const dt::Type* type = type_of(shown_type);
-    dtp->the_compiler().complete(type);
+    dtp->compiler().complete(type);
     const bool forward = !type->complete && type->kind != dt::TypeKind::Array;
     *desc = {};
     desc->dtty_kind =
@@ -210,7 +210,7 @@ int dtrace_type_info(dtrace_hdl_t* dtp, const dtrace_type_t* shown_type,
 int dtrace_type_member_iter(dtrace_hdl_t* dtp, const dtrace_type_t* shown_type,
                             dtrace_member_f* func, void* arg)
 {
-    dtp->the_compiler().complete(type_of(shown_type));
+    dtp->compiler().complete(type_of(shown_type));
     const dt::Type* type = type_of(shown_type)->resolve();
     std::vector<dtrace_memberdesc_t> all;
     for (const dt::Member& member : type->members)

@@ -113,8 +113,8 @@ dt::Output* dtrace_hdl::output_to(FILE* file)
         out = std::move(made);
         out_file = file;
     }
-    if (consumer)
-        consumer->display().terminal = out->to_terminal();
+    if (state().consumer)
+        state().consumer->display().terminal = out->to_terminal();
     return out.get();
 }
 
@@ -125,11 +125,11 @@ int dtrace_hdl::consume(FILE* file, dtrace_consume_probe_f* probe_func,
     if (to == nullptr)
         return -1;
     CallbackSink sink(*this, probe_func, record_func, arg);
-    auto drained =
-        consumer->drain(final ? dt::DrainKind::Final : dt::DrainKind::Round, *to, sink);
+    auto drained = state().consumer->drain(
+        final ? dt::DrainKind::Final : dt::DrainKind::Round, *to, sink);
     if (!drained)
         return fail(drained.error());
-    if (!consumer->report_drops())
+    if (!state().consumer->report_drops())
         return fail(EDT_DROPABORT);
     if (auto flushed = to->flush(); !flushed)
         return fail(flushed.error());
@@ -142,7 +142,7 @@ void dtrace_wakeup(dtrace_hdl_t* dtp)
 {
     std::uint64_t one = 1;
     // A full counter wakes as well, so a failed write needs nothing.
-    if (::write(dtp->wake_fd, &one, sizeof one) < 0)
+    if (::write(dtp->wake.get(), &one, sizeof one) < 0)
         return;
 }
 
@@ -152,17 +152,17 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
     // One round drains records and aggregations, at the higher of the two rates.
     std::uint64_t until = UINT64_MAX;
     for (int rate : {DTRACEOPT_switchrate, DTRACEOPT_aggrate})
-        if (dtp->options.by_user(rate))
-            until = std::min(until, dtp->options.run_time(rate));
-    if (!dtp->options.by_user(DTRACEOPT_switchrate))
+        if (dtp->state().options.by_user(rate))
+            until = std::min(until, dtp->state().options.run_time(rate));
+    if (!dtp->state().options.by_user(DTRACEOPT_switchrate))
         until = std::min(until, idle_ns);
     const bool drains =
-        dtp->options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_SWITCH;
+        dtp->state().options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_SWITCH;
     for (;;) {
-        dt::AgentClient* agent = dtp->processes.agent();
-        pollfd fds[] = {{dtp->wake_fd, POLLIN, 0},
+        dt::AgentClient* agent = dtp->state().processes.agent();
+        pollfd fds[] = {{dtp->wake.get(), POLLIN, 0},
                         {agent != nullptr ? agent->fd() : -1, POLLIN, 0},
-                        {dtp->new_processes.fd(), POLLIN, 0}};
+                        {dtp->state().new_processes.fd(), POLLIN, 0}};
         timespec timeout{0, poll_ns};
         bool waiting_event = agent != nullptr && agent->has_event();
         int ready = waiting_event ? 1 : ::ppoll(fds, std::size(fds), &timeout, nullptr);
@@ -170,65 +170,65 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
             return; // a signal: the caller looks at its flags
         if (ready > 0) {
             std::uint64_t count = 0;
-            bool woken = ::read(dtp->wake_fd, &count, sizeof count) > 0;
+            bool woken = ::read(dtp->wake.get(), &count, sizeof count) > 0;
             std::size_t alive_before = 0, alive_after = 0;
-            for (const auto& process : dtp->processes.all())
+            for (const auto& process : dtp->state().processes.all())
                 alive_before += process->alive;
-            dtp->handle_agent_events();
-            for (const auto& process : dtp->processes.all())
+            dtp->session.targets().handle_events();
+            for (const auto& process : dtp->state().processes.all())
                 alive_after += process->alive;
             if (woken || alive_before != alive_after)
                 return;
         }
-        if (!dtp->active)
+        if (!dtp->state().active)
             return;
         std::uint64_t now = dt::monotonic_ns();
-        dtp->tend(now);
-        dtp->look_at_new_processes(now);
+        dtp->session.tend(now);
+        dtp->session.targets().look_at_new_processes(now);
         // It prints nothing, so the caller need not know. If it fails, the next round
         // fails as well and reports that.
-        if (dtp->consumer->wants_snapshot())
-            (void)!dtp->consumer->snapshot();
-        int status = dtp->status();
+        if (dtp->state().consumer->wants_snapshot())
+            (void)!dtp->state().consumer->snapshot();
+        int status = dtp->session.status();
         if (status != DTRACE_STATUS_OKAY || now - began >= until ||
-            dtp->consumer->is_late() ||
-            (drains && dtp->consumer->fullest() >= early_fill))
+            dtp->state().consumer->is_late() ||
+            (drains && dtp->state().consumer->fullest() >= early_fill))
             return;
     }
 }
 
 int dtrace_status(dtrace_hdl_t* dtp)
 {
-    int status = dtp->status();
+    int status = dtp->session.status();
     if ((status == DTRACE_STATUS_EXITED || status == DTRACE_STATUS_FILLED) &&
-        dtp->stop() != 0)
+        dtp->session.stop() != 0)
         return -1;
     return status;
 }
 
 int dtrace_exit_status(dtrace_hdl_t* dtp)
 {
-    return dtp->consumer ? dtp->consumer->exit_status().value_or(0) : 0;
+    return dtp->state().consumer ? dtp->state().consumer->exit_status().value_or(0) : 0;
 }
 
 int dtrace_consume(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_probe_f* pf,
                    dtrace_consume_rec_f* rf, void* arg)
 {
-    if (!dtp->active)
+    if (!dtp->state().active)
         return dtp->fail(EINVAL);
-    return dtp->consume(fp, pf, rf, arg, dtp->stopped);
+    return dtp->consume(fp, pf, rf, arg, dtp->state().stopped);
 }
 
 dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_probe_f* pf,
                                 dtrace_consume_rec_f* rf, void* arg)
 {
-    if (!dtp->active) {
+    if (!dtp->state().active) {
         dtp->fail(EINVAL);
         return DTRACE_WORKSTATUS_ERROR;
     }
-    dtp->handle_agent_events();
+    dtp->session.targets().handle_events();
     int status = dtrace_status(dtp);
-    if (status < 0 || dtp->consume(fp, pf, rf, arg, dtp->stopped) != 0)
+    if (status < 0 || dtp->consume(fp, pf, rf, arg, dtp->state().stopped) != 0)
         return DTRACE_WORKSTATUS_ERROR;
     return status == DTRACE_STATUS_OKAY ? DTRACE_WORKSTATUS_OKAY
                                         : DTRACE_WORKSTATUS_DONE;
@@ -236,12 +236,12 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_prob
 
 int dtrace_go(dtrace_hdl_t* dtp)
 {
-    return dtp->go();
+    return dtp->session.go();
 }
 
 int dtrace_stop(dtrace_hdl_t* dtp)
 {
-    return dtp->stop();
+    return dtp->session.stop();
 }
 
 int dtrace_handle_err(dtrace_hdl_t* dtp, dtrace_handle_err_f* func, void* arg)

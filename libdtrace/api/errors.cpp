@@ -3,7 +3,7 @@
 #include "base/printable.hpp"
 #include "dif/faults.h"
 #include "dif/subrs.h"
-#include "libdtrace/session/session.hpp"
+#include "libdtrace/api/handle.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -68,13 +68,14 @@ extern "C" {
 
 int dtrace_errno(dtrace_hdl_t* dtp)
 {
-    return dtp->error;
+    return dtp->state().error;
 }
 
 const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error)
 {
-    if (dtp != nullptr && error == dtp->error && !dtp->error_text.empty())
-        return dtp->error_text.c_str();
+    if (dtp != nullptr && error == dtp->state().error &&
+        !dtp->state().error_text.empty())
+        return dtp->state().error_text.c_str();
     for (const ErrorText& row : error_texts)
         if (row.number == error)
             return row.text;
@@ -85,7 +86,7 @@ const char* dtrace_errmsg(dtrace_hdl_t* dtp, int error)
 
 const char* dtrace_errquote(dtrace_hdl_t* dtp)
 {
-    return dtp->error_quote.c_str();
+    return dtp->state().error_quote.c_str();
 }
 
 size_t dtrace_printable(const char* text, int is_name, char* to, size_t size)

@@ -21,7 +21,8 @@ template <class Event> static bool put_line(dtrace_hdl& session, const Event& ev
 
 bool dtrace_hdl::writes_json() const
 {
-    return consumer && out && consumer->display().form == dt::OutputForm::json;
+    return state().consumer && out &&
+           state().consumer->display().form == dt::OutputForm::json;
 }
 
 bool dtrace_hdl::fault(const dt::FaultEvent& event)
@@ -67,16 +68,16 @@ std::optional<std::string> dtrace_hdl::setopt(std::string_view name,
                                               std::string_view value)
 {
     std::string option(name);
-    std::uint64_t before = options.get(name).value_or(DT_OPT_UNSET);
-    if (set_option(option.c_str(), std::string(value).c_str()) != 0)
-        return dtrace_errmsg(this, error);
+    std::uint64_t before = state().options.get(name).value_or(DT_OPT_UNSET);
+    if (session.set_option(option.c_str(), std::string(value).c_str()) != 0)
+        return dtrace_errmsg(this, state().error);
     if (on_setopt.func != nullptr) {
         dtrace_setoptdata_t data{};
         data.dtsda_handle = this;
         data.dtsda_option = option.c_str();
         data.dtsda_oldval = static_cast<dtrace_optval_t>(before);
-        data.dtsda_newval =
-            static_cast<dtrace_optval_t>(options.get(name).value_or(DT_OPT_UNSET));
+        data.dtsda_newval = static_cast<dtrace_optval_t>(
+            state().options.get(name).value_or(DT_OPT_UNSET));
         on_setopt.func(&data, on_setopt.arg);
     }
     return std::nullopt;
@@ -116,7 +117,8 @@ public:
     }
 
 private:
-    struct sigaction interrupt_ {}, quit_ {};
+    struct sigaction interrupt_ {
+    }, quit_{};
 };
 
 } // namespace
@@ -150,15 +152,11 @@ int dtrace_hdl::run_command(const std::string& command)
             return status;
         if (reaped < 0 && errno != EINTR)
             return -1;
-        handle_agent_events();
-        if (active && !stopped) {
-            tend(dt::monotonic_ns());
-            look_at_new_processes(dt::monotonic_ns());
-        }
-        dt::AgentClient* agent = processes.agent();
+        session.serve_targets();
+        dt::AgentClient* agent = state().processes.agent();
         pollfd fds[] = {{ended.get(), POLLIN, 0},
                         {agent != nullptr ? agent->fd() : -1, POLLIN, 0},
-                        {new_processes.fd(), POLLIN, 0}};
+                        {state().new_processes.fd(), POLLIN, 0}};
         if (agent == nullptr || !agent->has_event())
             (void)::ppoll(fds, std::size(fds), &look_again, nullptr);
     }
@@ -166,7 +164,11 @@ int dtrace_hdl::run_command(const std::string& command)
 
 void dtrace_hdl::complain(std::string_view text)
 {
-    std::string copy(text);
+    process(nullptr, std::string(text).c_str());
+}
+
+void dtrace_hdl::process(ps_prochandle* process, const char* text)
+{
     if (on_proc.func != nullptr)
-        on_proc.func(nullptr, copy.c_str(), on_proc.arg);
+        on_proc.func(process, text, on_proc.arg);
 }

@@ -94,7 +94,7 @@ AggView::AggView(dtrace_hdl& session, const dt::AggEntry& entry)
     data.dtada_desc = &desc_;
     data.dtada_data = reinterpret_cast<char*>(words_.data());
     data.dtada_size = 8 * words_.size();
-    if (const dt::EcbInfo* ecb = session.consumer->ecb(agg.epid)) {
+    if (const dt::EcbInfo* ecb = session.state().consumer->ecb(agg.epid)) {
         EcbView& view = view_of(session, *ecb);
         data.dtada_edesc = &view.edesc;
         data.dtada_pdesc = &view.probe;

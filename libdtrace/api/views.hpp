@@ -3,7 +3,7 @@
 // kept for the session: callbacks may keep pointers to them.
 #pragma once
 
-#include "libdtrace/session/session.hpp"
+#include "libdtrace/api/handle.hpp"
 
 #include <vector>
 

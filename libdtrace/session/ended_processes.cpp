@@ -33,7 +33,8 @@ const EndedProcess* EndedProcesses::find(pid_t pid) const
 EndedProcess* EndedProcesses::at(const Turn& turn)
 {
     auto known = by_pid_.find(turn.pid);
-    return known != by_pid_.end() && known->second.n == turn.n ? &known->second : nullptr;
+    return known != by_pid_.end() && known->second.n == turn.n ? &known->second
+                                                               : nullptr;
 }
 
 } // namespace dt

@@ -40,7 +40,8 @@ static Result<Library> read_library(const std::string& path)
 // Depth first; who is being visited and is met again closes a circle.
 class InOrder {
 public:
-    explicit InOrder(std::vector<Library> all) : all_(std::move(all)), seen_(all_.size())
+    explicit InOrder(std::vector<Library> all)
+        : all_(std::move(all)), seen_(all_.size())
     {
     }
 

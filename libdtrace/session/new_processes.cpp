@@ -62,12 +62,13 @@ bool NewProcesses::listen()
     sockaddr_nl address{};
     address.nl_family = AF_NETLINK;
     address.nl_groups = CN_IDX_PROC;
-    if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address),
-                      sizeof address) != 0)
+    if (!fd ||
+        ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
         return false;
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &queue_bytes, sizeof queue_bytes);
     const auto wanted = PROC_CN_MCAST_LISTEN;
-    alignas(nlmsghdr) std::array<char, NLMSG_SPACE(sizeof(cn_msg) + sizeof wanted)> wish{};
+    alignas(nlmsghdr) std::array<char, NLMSG_SPACE(sizeof(cn_msg) + sizeof wanted)>
+        wish{};
     auto* head = new (wish.data()) nlmsghdr{};
     head->nlmsg_len = NLMSG_LENGTH(sizeof(cn_msg) + sizeof wanted);
     head->nlmsg_type = NLMSG_DONE;

@@ -25,7 +25,10 @@ public:
     void begin();
     bool began() const { return began_; }
     bool polls() const { return began_ && !events_; } // /proc
-    int fd() const { return events_.get(); } // becomes readable; -1: when to ask is open
+    int fd() const
+    {
+        return events_.get();
+    } // becomes readable; -1: when to ask is open
 
     // Those to look at now, by the monotonic clock.
     std::vector<pid_t> due(std::uint64_t now_ns);

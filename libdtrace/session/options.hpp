@@ -78,8 +78,7 @@ public:
     int iregs = 8, tregs = 8, pgmax = 8;
     std::string evaltime = "postinit";
     std::string mechanism = "auto"; // how pid probes fire
-    std::string follow =
-        "command"; // what else is traced: see -x follow
+    std::string follow = "command"; // what else is traced: see -x follow
     std::string format = "text";    // of what is printed
     std::string trust = "user";     // whose processes may share memory with each other
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;

@@ -70,12 +70,10 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
     // A program with more rights than its user, for example set-uid, runs the system's
     // own preprocessor.
     const bool privileged = ::getauxval(AT_SECURE) != 0;
-    std::vector<std::string> args{privileged ? "/usr/bin/cpp" : by.path,
-                                  "-D__SUNW_D=1",
-                                  "-D__SUNW_D_VERSION=" + hex(by.version),
-                                  std::string("-D__") + system.sysname,
-                                  std::string("-D__") + system.sysname + "_" +
-                                      as_word(system.release)};
+    std::vector<std::string> args{
+        privileged ? "/usr/bin/cpp" : by.path, "-D__SUNW_D=1",
+        "-D__SUNW_D_VERSION=" + hex(by.version), std::string("-D__") + system.sysname,
+        std::string("-D__") + system.sysname + "_" + as_word(system.release)};
     args.insert(args.end(), not_d.begin(), not_d.end());
     if (by.dialect == 'c')
         args.emplace_back("-std=c11");
@@ -159,8 +157,8 @@ static Result<int> run(std::vector<std::string> args, int in, int out)
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
         return Error{error == ENOENT ? Code::not_found : Code::io,
-                     "the preprocessor '" + args[0] + "' cannot be run: " +
-                         std::strerror(error) +
+                     "the preprocessor '" + args[0] +
+                         "' cannot be run: " + std::strerror(error) +
                          (error == ENOENT ? " (Debian: apt install cpp; -x cpppath "
                                             "names another)"
                                           : "")};
@@ -195,8 +193,8 @@ Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
     if (!status)
         return status.error();
     if (*status != 0)
-        return Error{Code::invalid, "the preprocessor '" + by.path +
-                                        "' refuses the program"};
+        return Error{Code::invalid,
+                     "the preprocessor '" + by.path + "' refuses the program"};
     return text_in(*out);
 }
 

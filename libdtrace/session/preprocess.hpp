@@ -22,7 +22,7 @@ struct Preprocessor {
     std::vector<std::string> define, undef, incdir;
     std::string arguments;     // more, separated by blanks
     bool list_headers = false; // on stderr
-    char dialect = 'a';        // of -X: a and t GNU's C, c ISO C, s C before there was ISO's
+    char dialect = 'a'; // of -X: a and t GNU's C, c ISO C, s C before there was ISO's
     std::uint32_t version = language_version; // __SUNW_D_VERSION
 };
 

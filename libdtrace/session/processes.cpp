@@ -3,8 +3,8 @@
 #include "libdtrace/session/processes.hpp"
 
 #include "base/hex_text.hpp"
-#include "libdtrace/session/debug.hpp"
 #include "libdtrace/providers/process_patches.hpp"
+#include "libdtrace/session/debug.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -120,7 +120,8 @@ std::vector<pid_t> pids_in_proc()
          !failed && at != last; at.increment(failed)) {
         const std::string name = at->path().filename();
         pid_t pid = 0;
-        auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        auto [end, error] =
+            std::from_chars(name.data(), name.data() + name.size(), pid);
         if (error == std::errc{} && end == name.data() + name.size())
             pids.push_back(pid);
     }
@@ -213,8 +214,9 @@ void Processes::bury()
         if (!is_done(process))
             continue;
         // One that ended before it was looked at had what its parent had.
-        const ProcessSymbols* parent =
-            process->followed != 0 ? traced_symbols(process->followed, traced) : nullptr;
+        const ProcessSymbols* parent = process->followed != 0
+                                           ? traced_symbols(process->followed, traced)
+                                           : nullptr;
         const bool like_parent =
             parent != nullptr && !process->execed &&
             (process->symbols == nullptr || parent->has_modules_of(*process->symbols));

@@ -6,9 +6,9 @@
 // later) only what that needs (ended_processes.hpp).
 #pragma once
 
-#include "libdtrace/session/ended_processes.hpp"
 #include "libdtrace/consume/symbolizer.hpp"
 #include "libdtrace/providers/pid_provider.hpp"
+#include "libdtrace/session/ended_processes.hpp"
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
 #include "ptrace-agent/client.hpp"
@@ -40,12 +40,13 @@ struct ps_prochandle {
     bool alive = true;
     bool implied = false; // grabbed because a description named it
     bool watched = false; // its libraries, by the agent
-    bool cramped = false; // it gets breakpoints (dtrace_hdl::is_cramped)
-    bool newcomer = false; // taken up because it began while descriptions mean everybody's
-    pid_t followed = 0;   // its parent, of a child that is traced for that
-    pid_t origin = 0;     // of a followed one: the first of its ancestors that was not
-    bool execed = false;  // and by now it runs another program than that
-    int status = 0;       // of waitpid(2), once it has ended; -1: nobody holds it
+    bool cramped = false; // it gets breakpoints (ProcessBackend::choose_mechanism)
+    bool newcomer =
+        false;          // taken up because it began while descriptions mean everybody's
+    pid_t followed = 0; // its parent, of a child that is traced for that
+    pid_t origin = 0;   // of a followed one: the first of its ancestors that was not
+    bool execed = false;   // and by now it runs another program than that
+    int status = 0;        // of waitpid(2), once it has ended; -1: nobody holds it
     std::string unmatched; // the program it executed, if no probe matches there
     std::uint64_t executed_ns = 0;               // monotonic time of that exec
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
@@ -124,7 +125,8 @@ private:
         std::uint64_t used = 0;
     };
     std::map<pid_t, Visitor> visitors_;
-    std::map<pid_t, std::unique_ptr<ProcessSymbols>> everybody_; // but those in processes_
+    std::map<pid_t, std::unique_ptr<ProcessSymbols>>
+        everybody_; // but those in processes_
     int n_forbidden_ = 0;
     std::size_t max_visitors_ = 8; // pgmax
     std::uint64_t n_uses_ = 0;

@@ -1,444 +1,421 @@
 // SPDX-License-Identifier: MIT
-// From compiled programs to firing probes, and back to rest.
 #include "libdtrace/session/session.hpp"
 
+#include "base/clock_ns.hpp"
+#include "libdtrace/session/anonymous.hpp"
+#include "libdtrace/session/backends/arena_sizes.hpp"
+#include "libdtrace/session/backends/kernel_backend.hpp"
+#include "libdtrace/session/backends/local_host.hpp"
+#include "libdtrace/session/backends/memory_budget.hpp"
+#include "libdtrace/session/backends/process_backend.hpp"
 #include "libdtrace/session/debug.hpp"
-#include "libdtrace/session/memory_budget.hpp"
+#include "libdtrace/session/option_changes.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
+#include <optional>
+#include <sched.h>
+#include <span>
+#include <utility>
 
-static constexpr std::size_t many_sites = 10'000;
+namespace dt {
 
-dtrace_hdl::dtrace_hdl()
-    : dtrace_provider(registry), profile_provider(registry),
-      pid_provider(registry, probes,
-                   [this](pid_t pid) { return processes.symbols_of(pid); }),
-      usdt_provider(registry, probes,
-                    [this](bool everybody) { return usdt_candidates(everybody); }),
-      fbt_provider(registry, processes.kernel()), cpc_provider(registry), sdt_provider(registry),
-      syscall_provider(registry), stable_places(processes.kernel()),
-      stable_providers(dt::stable_providers(registry, stable_places)),
-      providers{&dtrace_provider, &profile_provider, &pid_provider, &usdt_provider}
+int Session::exec(dtrace_prog* prog)
 {
-    wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    look_for_kernel();
-}
-
-dtrace_hdl::~dtrace_hdl()
-{
-    clock.stop();
-    if (wake_fd >= 0)
-        ::close(wake_fd);
-}
-
-int dtrace_hdl::fail(int number, std::string text)
-{
-    error = number;
-    error_text = std::move(text);
-    dt::debug("error %d: %s", number, dtrace_errmsg(this, number));
-    return -1;
-}
-
-void dtrace_hdl::internal_error(const std::string& text) const
-{
-    dt::debug("internal error: %s", text.c_str());
-    if (!options.flags.core)
-        return;
-    std::fprintf(stderr, "libdtrace: internal error: %s\n", text.c_str());
-    std::abort();
-}
-
-int dtrace_hdl::fail(const dt::Error& cause)
-{
-    return fail(cause.sys != 0 ? cause.sys : EDT_ENABLING_ERR, cause.text);
-}
-
-int dtrace_hdl::exec(dtrace_prog* prog)
-{
-    if (active)
-        return fail(EDT_ACTIVE);
-    if (prog->program->needs_kernel && !has_kernel())
-        return fail(EDT_ENABLING_ERR,
-                    "the program reads the kernel's memory: " + why_no_kernel);
-    enabled.push_back({prog});
+    if (s_.active)
+        return s_.fail(EDT_ACTIVE);
+    if (prog->program->needs_kernel && !s_.kernel.has_value())
+        return s_.fail(EDT_ENABLING_ERR,
+                       "the program reads the kernel's memory: " + s_.why_no_kernel);
+    s_.enabled.push_back({prog});
     return 0;
 }
 
-// Why a clause whose record exceeds its buffer is refused.
+int Session::choose_backend()
+{
+    const bool wanted = s_.options.mechanism == "uprobe";
+    bool of_kernel = false, profiles = false, ticks = false, in_processes = false;
+    for (const Enabling& each : s_.enabled) {
+        of_kernel |= each.prog->program->needs_kernel;
+        // What a module to come may have (-Z).
+        for (const auto& clause : each.prog->program->clauses)
+            for (const ProbeSpec& spec : clause.probes)
+                of_kernel |= s_.kernel && is_kernel_provider(spec.provider);
+        for (const auto& ids : each.prog->matched)
+            for (std::uint32_t id : ids) {
+                const ProbeInfo& probe = s_.registry.at(id);
+                of_kernel |= s_.providers.of_kernel(id) != nullptr;
+                profiles |= probe.name.starts_with("profile-");
+                ticks |= probe.name.starts_with("tick-");
+                in_processes |= probe.owner == &s_.providers.pid ||
+                                probe.owner == &s_.providers.usdt;
+            }
+    }
+    in_processes |= s_.awaits_statics();
+    // Only the kernel sees all that runs on a CPU, with or without -c and -p. But a clock probe
+    // alone must not turn probes in processes into uprobes, which cost many times as much.
+    const bool of_clock =
+        in_processes ? profiles && !s_.has_own_targets() : profiles || ticks;
+    const bool fires_in_module = of_kernel || wanted || (of_clock && s_.kernel);
+    if (!fires_in_module) {
+        if (s_.kernel && profiles)
+            s_.complain(
+                "profile-n samples only the traced processes, because this program "
+                "does not run in the kernel module; -x mechanism=uprobe samples every "
+                "CPU");
+        backend_ = std::make_unique<ProcessBackend>(s_, reports_);
+        return 0;
+    }
+    if (!s_.kernel)
+        return s_.fail(ENXIO, (wanted ? "-x mechanism=uprobe needs the kernel: " : "") +
+                                  s_.why_no_kernel);
+    backend_ = std::make_unique<KernelBackend>(s_, reports_);
+    return 0;
+}
+
+// Returns the error for a clause whose record exceeds its buffer.
 static int too_large(const dtrace_prog& prog, std::size_t clause)
 {
     const auto& probes = prog.matched[clause];
     bool only_end =
         !probes.empty() && std::all_of(probes.begin(), probes.end(),
-                                       [](auto id) { return id == dt::probe_end; });
+                                       [](auto id) { return id == probe_end; });
     return only_end ? EDT_ENDTOOBIG : EDT_BUFTOOSMALL;
 }
 
-int dtrace_hdl::load(dt::Enabling& enabling)
+int Session::load(Enabling& enabling)
 {
     dtrace_prog* prog = enabling.prog;
-    auto dof = dt::write_dof(*prog->program, 0);
+    auto dof = write_dof(*prog->program, 0);
     dt_load_error refused{};
     dt_u32 first = 0, n_clauses = 0;
-    int loaded = in_kernel ? kernel->load(std::as_bytes(std::span(dof)), &first,
-                                          &n_clauses, &refused)
-                           : dt_load(arena->base(), dof.data(), dof.size(), &first,
-                                     &n_clauses, &refused);
+    const int loaded =
+        backend_->load(std::as_bytes(std::span(dof)), first, n_clauses, refused);
     if (loaded != 0) {
         if (refused.too_large != 0 && refused.too_large <= prog->matched.size())
-            return fail(too_large(*prog, refused.too_large - 1));
-        internal_error(std::string("our own DOF was refused: ") + refused.text);
-        return fail(EDT_DIFINVAL, std::string("DOF was refused: ") + refused.text +
-                                      " at " + std::to_string(refused.where));
+            return s_.fail(too_large(*prog, refused.too_large - 1));
+        s_.internal_error(std::string("our own DOF was refused: ") + refused.text);
+        return s_.fail(EDT_DIFINVAL, std::string("DOF was refused: ") + refused.text +
+                                         " at " + std::to_string(refused.where));
     }
     enabling.first_clause = first;
     enabling.loaded = true;
-    consumer->add_program(prog->program, first);
-    return 0;
-}
-
-int dtrace_hdl::add_new_probes()
-{
-    if (in_kernel)
-        return add_kernel_probes();
-    for (; n_probes_added < registry.size(); n_probes_added++) {
-        const dt::ProbeInfo& probe = registry.at(n_probes_added + 1);
-        if (dt_probe_add(arena->base(), probe.provider.data(), probe.module.data(),
-                         probe.function.data(), probe.name.data()) == 0)
-            return fail(ENOSPC, "the descriptions match " +
-                                    std::to_string(registry.size()) +
-                                    " probes; a session holds " +
-                                    std::to_string(n_probes_added));
-    }
+    s_.consumer->add_program(prog->program, first);
     return 0;
 }
 
 static bool is_destructive(const dtrace_prog& prog)
 {
-    return std::any_of(
-        prog.program->clauses.begin(), prog.program->clauses.end(),
-        [](const dt::CompiledClause& clause) { return clause.destructive; });
+    return std::any_of(prog.program->clauses.begin(), prog.program->clauses.end(),
+                       [](const CompiledClause& clause) { return clause.destructive; });
 }
 
-int dtrace_hdl::go()
+int Session::go()
 {
-    if (active)
-        return fail(EDT_ACTIVE);
-    for (const dt::Enabling& each : enabled)
-        if (is_destructive(*each.prog) && !options.is_set(DTRACEOPT_destructive))
-            return fail(EDT_DESTRUCTIVE);
+    if (s_.active)
+        return s_.fail(EDT_ACTIVE);
+    for (const Enabling& each : s_.enabled)
+        if (is_destructive(*each.prog) && !s_.options.is_set(DTRACEOPT_destructive))
+            return s_.fail(EDT_DESTRUCTIVE);
     if (start() == 0)
         return 0;
     back_out();
     return -1;
 }
 
-int dtrace_hdl::start()
+// Chooses a backend, makes the arena with all enabled probes, and plants them.
+int Session::prepare()
 {
-    if (options.is_set(DTRACEOPT_grabanon))
-        return claim_anonymous();
-    if (choose_host() != 0 || fit_options() != 0 || make_arena() != 0)
+    if (choose_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0 ||
+        backend_->make_arena() != 0)
         return -1;
-    grab_found();
-    if (give_arena() != 0)
+    targets_.grab_found();
+    if (s_.processes.agent() != nullptr && backend_->prepare_agent() != 0)
         return -1;
+    compiler_.forget_foreseen();
     make_consumer();
 
-    for (dt::Enabling& each : enabled)
+    for (Enabling& each : s_.enabled)
         if (load(each) != 0)
             return -1;
-    if (check_sizes() != 0 || add_new_probes() != 0)
+    if (check_sizes() != 0 || backend_->add_probes() != 0)
         return -1;
-    for (const dt::Enabling& each : enabled)
+    for (const Enabling& each : s_.enabled)
         if (enable(each) != 0)
             return -1;
-    touch_arena();
+    backend_->touch_arena();
 
-    for (const auto& process : processes.all()) {
-        if (process->alive && plant(process.get()) != 0)
+    for (const auto& process : s_.processes.all())
+        if (process->alive && targets_.plant(*process) != 0)
             return -1;
-    }
-    if (in_kernel && attach_in_kernel() != 0)
-        return -1;
-
-    dt::debug("go: %zu programs, %u probes, an arena of %zu KiB", enabled.size(),
-              n_probes_added, std::size_t{arena->total_bytes() >> 10});
-    active = true;
-    dt_activity_advance(arena->base(), DT_ACTIVITY_INACTIVE, DT_ACTIVITY_WARMUP);
-    tend(dt::monotonic_ns());
-    if (new_processes.polls() && !has_own_targets() && awaits_statics())
-        complain("new processes are looked for ten times a second, and those that live "
-                 "shorter are missed: without CAP_NET_ADMIN the kernel does not tell of them");
-    fire(dt::probe_begin);
-    dt_activity_advance(arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
-    return start_clock();
+    return backend_->attach();
 }
 
-void dtrace_hdl::make_consumer()
+int Session::start()
 {
-    host = std::make_unique<dt::LocalHost>(arena->base());
-    dt::Consumer::Config config;
-    config.arena = arena->base();
-    config.symbols = &processes;
-    config.events = this;
-    config.owner = host->owner();
-    config.alive = dt::thread_alive;
-    config.per_cpu = options.flags.aggpercpu;
-    config.max_aggregated_bytes = dt::largest_aggregated_bytes();
-    consumer = std::make_unique<dt::Consumer>(config);
+    if (s_.options.is_set(DTRACEOPT_grabanon))
+        return claim_anonymous();
+    if (prepare() != 0)
+        return -1;
+    debug("go: %zu programs, %u probes, an arena of %zu KiB", s_.enabled.size(),
+          s_.n_probes_added, std::size_t{s_.arena->total_bytes() >> 10});
+    s_.active = true;
+    dt_activity_advance(s_.arena->base(), DT_ACTIVITY_INACTIVE, DT_ACTIVITY_WARMUP);
+    tend(monotonic_ns());
+    if (s_.new_processes.polls() && !s_.has_own_targets() && s_.awaits_statics())
+        s_.complain(
+            "new processes are looked for ten times a second, and those that live "
+            "shorter are missed: without CAP_NET_ADMIN the kernel does not tell of "
+            "them");
+    fire(probe_begin);
+    dt_activity_advance(s_.arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);
+    return backend_->start_clock();
+}
+
+void Session::make_consumer()
+{
+    Consumer::Config config;
+    config.arena = s_.arena->base();
+    config.symbols = &s_.processes;
+    config.events = &s_.listener;
+    config.owner = backend_->owner();
+    config.alive = thread_alive;
+    config.per_cpu = s_.options.flags.aggpercpu;
+    config.max_aggregated_bytes = largest_aggregated_bytes();
+    s_.consumer = std::make_unique<Consumer>(config);
     apply_display();
 }
 
-// To the agent, which prepares for what is to be planted while we go on.
-int dtrace_hdl::give_arena()
+// Refuses programs whose records do not fit their buffers: nothing would be recorded.
+int Session::check_sizes()
 {
-    dt::AgentClient* agent = processes.agent();
-    if (agent == nullptr)
-        return 0;
-    if (in_kernel) {
-        foresee_planting();
-        agent_has_arena = true; // all that it will have
-        return 0;
-    }
-    auto set =
-        agent->set_arena(arena->program_fd(), arena->program_bytes(), arena->data_fd(),
-                         arena->private_at() - arena->program_bytes(),
-                         arena->private_fd(), arena->total_bytes() - arena->private_at());
-    if (!set)
-        return fail(set.error());
-    agent_has_arena = true;
-    std::size_t n_sites = 0;
-    for (const auto& process : processes.all()) {
-        process->unplanted = probes.of_process(process->pid);
-        n_sites += process->unplanted.size();
-    }
-    expect(n_sites, 1);
-    n_foreseen = 0;
-    return 0;
-}
-
-void dtrace_hdl::expect(std::size_t n_sites, unsigned n_threads)
-{
-    if (dt::AgentClient* agent = processes.agent();
-        agent != nullptr && n_sites >= many_sites)
-        agent->expect(n_sites, n_threads);
-}
-
-// Records must fit their buffers, or nothing would ever be recorded.
-int dtrace_hdl::check_sizes()
-{
-    auto* header = static_cast<dt_arena*>(arena->base());
-    auto* clauses = static_cast<dt_clause*>(dt_at(arena->base(), header->clauses.at));
+    auto* header = static_cast<dt_arena*>(s_.arena->base());
+    auto* clauses =
+        static_cast<dt_clause*>(dt_at(s_.arena->base(), header->clauses.at));
     std::uint64_t bufsize = header->options[DTRACEOPT_bufsize];
-    for (const dt::Enabling& each : enabled) {
+    for (const Enabling& each : s_.enabled) {
         for (std::size_t k = 0; k < each.prog->program->clauses.size(); k++) {
             if (each.prog->matched[k].empty())
                 continue;
             const dt_clause& clause = clauses[each.first_clause + k];
             if (clause.rec_bytes > bufsize)
-                return fail(too_large(*each.prog, k));
+                return s_.fail(too_large(*each.prog, k));
         }
     }
     return 0;
 }
 
-int dtrace_hdl::enable(const dt::Enabling& enabling)
+int Session::enable(const Enabling& enabling)
 {
     const auto& matched = enabling.prog->matched;
     for (std::size_t k = 0; k < matched.size(); k++)
-        if (enable(matched[k], enabling.first_clause + k) != 0)
+        if (backend_->enable(matched[k], enabling.first_clause + k) != 0)
             return -1;
     return 0;
 }
 
-int dtrace_hdl::enable(std::span<const std::uint32_t> ids, std::size_t clause)
-{
-    if (in_kernel)
-        return enable_in_kernel(ids, clause);
-    for (std::uint32_t id : ids) {
-        if (dt_ecb_add(arena->base(), id, static_cast<dt_u32>(clause)) == 0)
-            return fail(ENOSPC, "too many pairs of a probe and a clause");
-        registry.at(id).enabled = true;
+namespace {
+
+// Runs the calling thread on one CPU. Does nothing if that CPU is not available.
+class OnCpu {
+public:
+    explicit OnCpu(std::uint64_t cpu)
+    {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        if (cpu >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof before_, &before_) != 0)
+            return;
+        CPU_SET(cpu, &one);
+        moved_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
     }
-    return 0;
+    ~OnCpu()
+    {
+        if (moved_)
+            ::sched_setaffinity(0, sizeof before_, &before_);
+    }
+    OnCpu(const OnCpu&) = delete;
+    OnCpu& operator=(const OnCpu&) = delete;
+
+private:
+    cpu_set_t before_{};
+    bool moved_ = false;
+};
+
+} // namespace
+
+// Fires BEGIN or END, on the CPU of -x cpu if that is given.
+void Session::fire(std::uint32_t probe)
+{
+    std::optional<OnCpu> on_cpu;
+    if (std::uint64_t cpu = s_.options.run_time(DTRACEOPT_cpu); cpu != DT_OPT_UNSET)
+        on_cpu.emplace(cpu);
+    backend_->fire(probe);
 }
 
-// profile-n means all CPUs. Where it samples less, that is said.
-void dtrace_hdl::report_sampled()
+// Undoes a start() that failed, so that go() may be called again.
+void Session::back_out()
 {
-    for (const auto& [id, timer] : profile_provider.timers()) {
-        if (!timer.per_cpu || !registry.at(id).enabled || has_own_targets())
-            continue;
-        const auto n = std::count_if(
-            processes.all().begin(), processes.all().end(),
-            [](const auto& process) { return process->alive; });
-        const std::string what =
-            processes.agent() == nullptr ? "only dtrace itself is"
-            : n == 1                     ? "only the process that is traced is"
-                                         : "only the " + std::to_string(n) +
-                                       " processes that are traced are";
-        complain(std::string(registry.at(id).name) + ": " + what +
-                 " sampled; sampling the complete system needs the kernel module, sampling a "
-                 "process needs -p or -c");
-        return;
-    }
-}
-
-int dtrace_hdl::start_clock()
-{
-    if (in_kernel)
-        return start_kernel_clock();
-    std::vector<dt::Timer> timers;
-    std::vector<dt::ProfileTimer> sampled; // by the agent, in the targets
-    for (const auto& [id, timer] : profile_provider.timers()) {
-        if (!registry.at(id).enabled)
-            continue;
-        if (timer.per_cpu && processes.agent() != nullptr)
-            sampled.push_back({timer.probe, 0, timer.interval_ns});
-        else
-            timers.push_back(timer);
-    }
-    report_sampled();
-    if (!sampled.empty())
-        if (auto set = processes.agent()->profile(sampled); !set)
-            return fail(set.error());
-    // The clock's thread is a host of its own.
-    auto started = clock.start(std::move(timers), [this](const dt::Timer& timer) {
-        thread_local std::unique_ptr<dt::LocalHost> clock_host;
-        thread_local void* clock_arena = nullptr;
-        if (clock_arena != arena->base()) {
-            clock_arena = arena->base();
-            clock_host = std::make_unique<dt::LocalHost>(clock_arena);
-        }
-        auto pc = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
-        long times = timer.per_cpu ? ::sysconf(_SC_NPROCESSORS_ONLN) : 1;
-        for (long i = 0; i < times; i++)
-            clock_host->fire(timer.probe, 0, pc);
-    });
-    return started ? 0 : fail(started.error());
-}
-
-void dtrace_hdl::back_out()
-{
-    clock.stop();
-    if (dt::AgentClient* agent = processes.agent()) {
+    if (backend_ && s_.arena) {
+        backend_->stop_clock();
         // A target or an agent that died needs nothing undone.
-        (void)!agent->profile({});
-        for (const auto& process : processes.all())
-            if (process->alive)
-                unplant(process.get());
+        if (s_.processes.agent() != nullptr)
+            for (const auto& process : s_.processes.all())
+                if (process->alive)
+                    backend_->unplant(*process);
     }
-    active = stopped = agent_has_arena = false;
-    consumer.reset();
-    host.reset();
-    arena.reset();
-    look_for_kernel(); // its arena cannot be made anew
-    views.clear();
-    n_probes_added = 0;
-    for (std::uint32_t id = 1; registry.has(id); id++)
-        registry.at(id).enabled = false;
-    for (dt::Enabling& each : enabled)
+    s_.active = s_.stopped = false;
+    s_.consumer.reset();
+    backend_.reset();
+    s_.arena.reset();
+    s_.open_kernel();
+    s_.listener.probes_renamed();
+    s_.n_probes_added = 0;
+    for (std::uint32_t id = 1; s_.registry.has(id); id++)
+        s_.registry.at(id).enabled = false;
+    for (Enabling& each : s_.enabled)
         each.loaded = false;
 }
 
-int dtrace_hdl::stop()
+int Session::stop()
 {
-    if (!active || stopped)
+    if (!s_.active || s_.stopped)
         return 0;
-    stopped = true;
-    dt::debug("stop");
-    clock.stop();
-    report_unmatched(UINT64_MAX);
-    if (dt::AgentClient* agent = processes.agent())
-        if (auto ended = agent->profile({}); !ended)
-            complain(ended.error().text);
-    void* base = arena->base();
+    s_.stopped = true;
+    debug("stop");
+    backend_->stop_clock();
+    targets_.report_unmatched(UINT64_MAX);
+    void* base = s_.arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
-    // What was committed and stands in other shards yet is part of the output.
+    // What was committed and is still in other shards is part of the output.
     auto clean = [this, base] {
-        dt_clean(base, host->owner(), dt::monotonic_ns(), dt::thread_alive);
+        dt_clean(base, backend_->owner(), monotonic_ns(), thread_alive);
     };
     clean();
-    fire(dt::probe_end);
+    fire(probe_end);
     clean();
     dt_activity_advance(base, DT_ACTIVITY_COOLDOWN, DT_ACTIVITY_STOPPED);
     return 0;
 }
 
-int dtrace_hdl::status()
+int Session::status()
 {
-    if (!active)
+    if (!s_.active)
         return DTRACE_STATUS_NONE;
-    if (stopped)
+    if (s_.stopped)
         return DTRACE_STATUS_STOPPED;
-    auto* header = static_cast<dt_arena*>(arena->base());
-    auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
-    if (dt_has_exited(arena->base()))
+    auto* header = static_cast<dt_arena*>(s_.arena->base());
+    auto* session = static_cast<dt_session*>(dt_at(s_.arena->base(), header->session));
+    if (dt_has_exited(s_.arena->base()))
         return DTRACE_STATUS_EXITED;
     // Targets can write the word, but not in an arena of the kernel module.
     if (header->own == 0 &&
         __atomic_load_n(&session->activity, __ATOMIC_ACQUIRE) == DT_ACTIVITY_KILLED)
-        return fail(EDT_BRICKED);
-    if (options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_FILL &&
+        return s_.fail(EDT_BRICKED);
+    if (s_.options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_FILL &&
         __atomic_load_n(&session->filled, __ATOMIC_ACQUIRE) != 0)
         return DTRACE_STATUS_FILLED;
     return DTRACE_STATUS_OKAY;
 }
 
-void dtrace_hdl::apply_display()
+void Session::apply_display()
 {
-    dt::Display& display = consumer->display();
-    display.quiet = options.is_set(DTRACEOPT_quiet);
-    display.flowindent = options.is_set(DTRACEOPT_flowindent);
-    display.rawbytes = options.is_set(DTRACEOPT_rawbytes);
-    display.temporal = options.is_set(DTRACEOPT_temporal);
-    display.droptags = options.flags.droptags;
-    display.form = options.format == "json"     ? dt::OutputForm::json
-                   : options.format == "folded" ? dt::OutputForm::folded
-                                                : dt::OutputForm::text;
-    display.aggsortkey = options.is_set(DTRACEOPT_aggsortkey);
-    display.aggsortrev = options.is_set(DTRACEOPT_aggsortrev);
-    auto encoding = options.text.find("encoding");
-    display.encoding = encoding != options.text.end() && encoding->second == "utf8"
-                           ? dt::DrawnIn::utf8
-                           : dt::DrawnIn::ascii;
-    display.agghist = options.is_set(DTRACEOPT_agghist);
-    display.aggpack = options.is_set(DTRACEOPT_aggpack);
-    display.aggzoom = options.is_set(DTRACEOPT_aggzoom);
-    display.stackindent = options.run_time(DTRACEOPT_stackindent);
-    if (options.is_set(DTRACEOPT_aggsortpos))
-        display.aggsortpos = options.run_time(DTRACEOPT_aggsortpos);
-    if (options.is_set(DTRACEOPT_aggsortkeypos))
-        display.aggsortkeypos = options.run_time(DTRACEOPT_aggsortkeypos);
+    Display& display = s_.consumer->display();
+    display.quiet = s_.options.is_set(DTRACEOPT_quiet);
+    display.flowindent = s_.options.is_set(DTRACEOPT_flowindent);
+    display.rawbytes = s_.options.is_set(DTRACEOPT_rawbytes);
+    display.temporal = s_.options.is_set(DTRACEOPT_temporal);
+    display.droptags = s_.options.flags.droptags;
+    display.form = s_.options.format == "json"     ? OutputForm::json
+                   : s_.options.format == "folded" ? OutputForm::folded
+                                                   : OutputForm::text;
+    display.aggsortkey = s_.options.is_set(DTRACEOPT_aggsortkey);
+    display.aggsortrev = s_.options.is_set(DTRACEOPT_aggsortrev);
+    auto encoding = s_.options.text.find("encoding");
+    display.encoding = encoding != s_.options.text.end() && encoding->second == "utf8"
+                           ? DrawnIn::utf8
+                           : DrawnIn::ascii;
+    display.agghist = s_.options.is_set(DTRACEOPT_agghist);
+    display.aggpack = s_.options.is_set(DTRACEOPT_aggpack);
+    display.aggzoom = s_.options.is_set(DTRACEOPT_aggzoom);
+    display.stackindent = s_.options.run_time(DTRACEOPT_stackindent);
+    if (s_.options.is_set(DTRACEOPT_aggsortpos))
+        display.aggsortpos = s_.options.run_time(DTRACEOPT_aggsortpos);
+    if (s_.options.is_set(DTRACEOPT_aggsortkeypos))
+        display.aggsortkeypos = s_.options.run_time(DTRACEOPT_aggsortkeypos);
 }
 
-// The chores of a live consumer: the lease that keeps probes firing, the clock line, and
-// the cleaning of dynamic variables and speculations.
-void dtrace_hdl::tend(std::uint64_t now)
+void Session::tend(std::uint64_t now)
 {
     constexpr std::uint64_t lease_ns = 30'000'000'000, longest_ns = 10'000'000'000;
     const std::uint64_t renew_ns =
-        std::min(options.run_time(DTRACEOPT_statusrate), longest_ns);
-    auto* header = static_cast<dt_arena*>(arena->base());
-    auto* session = static_cast<dt_session*>(dt_at(arena->base(), header->session));
-    clock_line.tend(session->clock, now);
-    look_at_modules(now);
-    report_unmatched(now);
-    if (now - lease_renewed_at >= renew_ns) {
+        std::min(s_.options.run_time(DTRACEOPT_statusrate), longest_ns);
+    auto* header = static_cast<dt_arena*>(s_.arena->base());
+    auto* session = static_cast<dt_session*>(dt_at(s_.arena->base(), header->session));
+    clock_line_.tend(session->clock, now);
+    targets_.report_unmatched(now);
+    if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
-        lease_renewed_at = now;
+        lease_renewed_at_ = now;
     }
-    if (now - cleaned_at >= options.run_time(DTRACEOPT_cleanrate)) {
-        dt_clean(arena->base(), host->owner(), now, dt::thread_alive);
-        cleaned_at = now;
+    if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {
+        dt_clean(s_.arena->base(), backend_->owner(), now, thread_alive);
+        cleaned_at_ = now;
     }
-    if (kernel_unwind)
-        kernel_unwind->look(now); // may take longer than all the others
+    backend_->tend(now);
 }
+
+int Session::set_option(const char* name, const char* value)
+{
+    if (change_option(s_, name, value) != 0)
+        return -1;
+    if (s_.consumer)
+        apply_display();
+    return 0;
+}
+
+int Session::save_anonymous(FILE* to)
+{
+    if (s_.active)
+        return s_.fail(EDT_ACTIVE);
+    if (!s_.kernel)
+        return s_.fail(ENXIO, s_.why_no_kernel);
+    if (choose_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0)
+        return -1;
+    const int saved = dt::save_anonymous(s_, to);
+    backend_.reset();
+    return saved;
+}
+
+int Session::claim_anonymous()
+{
+    if (!s_.enabled.empty())
+        return s_.fail(EDT_ISANON);
+    if (!s_.kernel)
+        return s_.fail(ENXIO, s_.why_no_kernel);
+    auto claimed = s_.kernel->claim();
+    if (!claimed)
+        return claimed.error().code == Code::not_found ? s_.fail(EDT_NOANON)
+                                                       : s_.fail(claimed.error());
+    auto backend = std::make_unique<KernelBackend>(s_, reports_);
+    backend->use(std::move(claimed->arena));
+    backend_ = std::move(backend);
+    make_consumer();
+    if (restore_anonymous(s_, compiler_, claimed->file) != 0)
+        return -1;
+    s_.n_probes_added = static_cast<std::uint32_t>(s_.registry.size());
+    s_.active = true;
+    tend(monotonic_ns());
+    return 0;
+}
+
+void Session::serve_targets()
+{
+    targets_.handle_events();
+    if (!s_.active || s_.stopped)
+        return;
+    const std::uint64_t now = monotonic_ns();
+    tend(now);
+    targets_.look_at_new_processes(now);
+}
+
+} // namespace dt

@@ -57,13 +57,13 @@ std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& ty
                                    TypeTable& table)
 {
     using At = ProbedFunction::At;
-    const bool in_kernel = probed.types->place() == DebugTypes::Place::Kernel;
+    const bool of_kernel = probed.types->place() == DebugTypes::Place::Kernel;
     const Type* result = types.type(*probed.types, probed.function.result);
     if (probed.at == At::Return) {
         std::vector<Argument> arguments{{"", table.uint64_type(), {}, nullptr}};
         if (result->resolve()->kind != TypeKind::Void)
             arguments.push_back({"", result, result_place(result), nullptr});
-        if (in_kernel && !result->is_scalar() && arguments.size() > 1)
+        if (of_kernel && !result->is_scalar() && arguments.size() > 1)
             arguments[1].place.kind = ArgumentPlace::Kind::ByValue;
         return arguments;
     }
@@ -71,7 +71,7 @@ std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& ty
     for (const DebugParameter& parameter : probed.function.parameters)
         parameters.push_back(types.type(*probed.types, parameter.type));
     std::vector<ArgumentPlace> places =
-        in_kernel ? kernel_argument_places(parameters, result)
+        of_kernel ? kernel_argument_places(parameters, result)
                   : argument_places(parameters, result);
     std::vector<Argument> arguments;
     for (std::size_t i = 0; i < parameters.size(); i++)

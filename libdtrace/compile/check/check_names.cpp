@@ -189,7 +189,7 @@ void Checker::symbol(NodePtr& slot, bool address_only)
         fail(Tag::IDENT_UNDEF, at,
              "failed to resolve " + text + ": Unknown symbol name" +
                  context_.target.why_no_variable(text));
-    if (variable->in_kernel)
+    if (variable->of_kernel)
         return kernel_symbol(slot, address_only, *variable);
     uses(Attributes{}, "symbol " + text, at); // the target promises nothing
     const Type* type = variable->type;

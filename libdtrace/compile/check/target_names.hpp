@@ -40,7 +40,7 @@ public:
     struct Variable {
         const Type* type = nullptr; // null: only its address is known
         std::uint64_t addr = 0;
-        bool in_kernel = false;
+        bool of_kernel = false;
         bool is_function = false, per_cpu = false; // as KernelNames says
     };
     // A function, too.

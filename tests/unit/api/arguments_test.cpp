@@ -58,12 +58,13 @@ TEST(Arguments, FlagsCombineAndTheLastTakesAValue)
 
 TEST(Arguments, FlagsOfThePreprocessorAreOptions)
 {
-    Arguments args = parse({"-CH", "-DA=1", "-U", "B", "-Idir", "-Xs", "-Llib", "-s", "x"});
+    Arguments args =
+        parse({"-CH", "-DA=1", "-U", "B", "-Idir", "-Xs", "-Llib", "-s", "x"});
     EXPECT_EQ(args.wrong, "");
     EXPECT_EQ(args.cflags & DTRACE_C_CPP, unsigned{DTRACE_C_CPP});
     std::vector<std::pair<std::string, std::string>> expected{
-        {"cpphdrs", ""}, {"define", "A=1"}, {"undef", "B"},
-        {"incdir", "dir"}, {"stdc", "s"}, {"libdir", "lib"}};
+        {"cpphdrs", ""},   {"define", "A=1"}, {"undef", "B"},
+        {"incdir", "dir"}, {"stdc", "s"},     {"libdir", "lib"}};
     EXPECT_EQ(args.options, expected);
 }
 

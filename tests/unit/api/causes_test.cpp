@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Options for those who look for a cause, and what is kept of processes that are not
 // targets.
-#include "libdtrace/session/session.hpp"
+#include "libdtrace/api/handle.hpp"
 
 #include "session.hpp"
 
@@ -18,15 +18,15 @@ namespace {
 
 TEST(Core, AnInternalErrorEndsTheProcessWhenAsked)
 {
-    Session session = open_session();
-    session->internal_error("told to nobody");
+    SessionHandle session = open_session();
+    session->state().internal_error("told to nobody");
     EXPECT_EXIT(
         {
             // The dump itself is not wanted here.
             rlimit none{};
             ::setrlimit(RLIMIT_CORE, &none);
             dtrace_setopt(session.get(), "core", "");
-            session->internal_error("it cannot be");
+            session->state().internal_error("it cannot be");
         },
         testing::KilledBySignal(SIGABRT), "libdtrace: internal error: it cannot be");
 }
@@ -37,7 +37,7 @@ TEST(Core, IsPermittedAsLargeAsItMayBe)
     ASSERT_EQ(::getrlimit(RLIMIT_CORE, &before), 0);
     rlimit none{0, before.rlim_max};
     ::setrlimit(RLIMIT_CORE, &none);
-    Session session = open_session();
+    SessionHandle session = open_session();
     EXPECT_EQ(dtrace_setopt(session.get(), "core", ""), 0);
     ::getrlimit(RLIMIT_CORE, &after);
     EXPECT_EQ(after.rlim_cur, before.rlim_max);
@@ -46,7 +46,7 @@ TEST(Core, IsPermittedAsLargeAsItMayBe)
 
 TEST(Debug, IsOneSwitchOfTheProcess)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     EXPECT_EQ(_dtrace_debug, 0);
     testing::internal::CaptureStderr();
     dtrace_setopt(session.get(), "debug", "");
@@ -62,7 +62,7 @@ TEST(Debug, IsOneSwitchOfTheProcess)
 
     ::setenv("DTRACE_DEBUG", "1", 1);
     testing::internal::CaptureStderr();
-    Session second = open_session();
+    SessionHandle second = open_session();
     EXPECT_NE(testing::internal::GetCapturedStderr().find(": open: "),
               std::string::npos);
     EXPECT_EQ(_dtrace_debug, 1);
@@ -105,7 +105,7 @@ private:
 
 TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     ASSERT_EQ(dtrace_setopt(session.get(), "pgmax", "2"), 0);
     Child children[3];
     auto name_in = [&](const Child& child) {
@@ -116,11 +116,11 @@ TEST(Pgmax, IsHowManyProcessesThatAreNotTargetsHaveTheirSymbolsKept)
     };
     for (const Child& child : children)
         EXPECT_NE(name_in(child).find("name_in_this_program"), std::string::npos);
-    EXPECT_EQ(session->processes.n_visitors(), 2u);
+    EXPECT_EQ(session->state().processes.n_visitors(), 2u);
     EXPECT_NE(name_in(children[0]).find("name_in_this_program"), std::string::npos);
-    EXPECT_EQ(session->processes.n_visitors(), 2u);
+    EXPECT_EQ(session->state().processes.n_visitors(), 2u);
     ASSERT_EQ(dtrace_setopt(session.get(), "pgmax", "1"), 0);
-    EXPECT_EQ(session->processes.n_visitors(), 1u);
+    EXPECT_EQ(session->state().processes.n_visitors(), 1u);
     EXPECT_EQ(dtrace_setopt(session.get(), "pgmax", "0"), -1);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/session/clock_line.hpp"
+#include "libdtrace/session/backends/clock_line.hpp"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -41,7 +41,8 @@ struct FakeSource : ClockSource {
 TEST(ClockFacts, SayThatTheCounterIsTheClockWheneverTheKernelsClockIsBasedOnIt)
 {
     EXPECT_TRUE(counter_is_clock({"tsc"}));
-    for (const char* name : {"kvm-clock", "hyperv_clocksource_tsc_page", "xen", "new"}) {
+    for (const char* name :
+         {"kvm-clock", "hyperv_clocksource_tsc_page", "xen", "new"}) {
         EXPECT_TRUE(counter_is_clock({name, true, false, false})) << name;
         EXPECT_FALSE(counter_is_clock({name, false, false, false})) << name;
     }

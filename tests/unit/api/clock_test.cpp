@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The thread behind tick.
-#include "libdtrace/session/clock.hpp"
+#include "libdtrace/session/backends/clock.hpp"
 
 #include <gtest/gtest.h>
 

@@ -19,7 +19,7 @@ std::string text_of(const dtrace_probedesc_t& desc)
 
 TEST(Descriptions, AreReadFromTheRightAndWrittenWhole)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_probedesc_t desc{};
     auto read = [&](dtrace_probespec_t spec, const char* text) {
         int done = dtrace_str2desc(session.get(), spec, text, &desc);
@@ -47,7 +47,7 @@ TEST(Descriptions, AreReadFromTheRightAndWrittenWhole)
 
 TEST(Descriptions, OfAnIdAreThoseOfItsProbe)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_probedesc_t begin{}, none{};
     ASSERT_EQ(dtrace_id2desc(session.get(), 1, &begin), 0);
     EXPECT_STREQ(begin.dtpd_provider, "dtrace");
@@ -68,7 +68,7 @@ TEST(Descriptions, OfAnIdAreThoseOfItsProbe)
 
 TEST(Descriptions, OfFaultsAndSubroutinesAreTheirNames)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     EXPECT_STREQ(dtrace_faultstr(session.get(), DTRACEFLT_DIVZERO), "divide-by-zero");
     EXPECT_STREQ(dtrace_faultstr(session.get(), 9999), "unknown fault");
     EXPECT_STREQ(dtrace_subrstr(session.get(), DIF_SUBR_strlen), "strlen");
@@ -77,7 +77,7 @@ TEST(Descriptions, OfFaultsAndSubroutinesAreTheirNames)
 
 TEST(Dof, OfAProgramSaysItsOwnSize)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_prog_t* prog = compile(session, "BEGIN { exit(0); }");
     void* dof = dtrace_dof_create(session.get(), prog, 0);
     ASSERT_NE(dof, nullptr);
@@ -88,7 +88,7 @@ TEST(Dof, OfAProgramSaysItsOwnSize)
 
 TEST(Consume, IsAStepOfWorkAndAggregationsAreClearedForGood)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     std::string text;
     take_text(session, text);
     EXPECT_EQ(dtrace_consume(session.get(), nullptr, nullptr, nullptr, nullptr), -1);

@@ -39,7 +39,7 @@ int on_record(const dtrace_probedata_t* data, const dtrace_recdesc_t* record, vo
     return DTRACE_CONSUME_NEXT;
 }
 
-Printed printed(const Session& session, const char* program, const Print& print)
+Printed printed(const SessionHandle& session, const char* program, const Print& print)
 {
     Printed result;
     char* text = nullptr;
@@ -82,7 +82,7 @@ TEST(Formats, ARecordIsPrintedByItsOwnFormatOrByOneOfTheCaller)
                                                          : 1;
         };
     };
-    Session session = open_session();
+    SessionHandle session = open_session();
     Printed own = printed(session, program, only_printf(by(dtrace_fprintf, nullptr)));
     EXPECT_EQ(own.text, "-1 one|");
     EXPECT_EQ(own.used, (std::vector{2, 1}));
@@ -96,7 +96,7 @@ TEST(Formats, ARecordIsPrintedByItsOwnFormatOrByOneOfTheCaller)
 
 TEST(Formats, ThatAskForMoreThanThereIsAreRefused)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     void* format = dtrace_printf_create(session.get(), "%d %d %d");
     int error = 0;
     Printed none =
@@ -121,7 +121,7 @@ TEST(Formats, ThatAskForMoreThanThereIsAreRefused)
 
 TEST(Formats, AggregationsArePrintedByTheIdsOfTheirRecords)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     void* format = dtrace_printa_create(session.get(), "%s=%@d/%@d;");
     Printed both = printed(
         session,
@@ -142,7 +142,7 @@ TEST(Formats, CommandsRunAndFilesAreReopened)
     char path[] = "/tmp/api-formats-XXXXXX";
     int fd = ::mkstemp(path);
     FILE* file = ::fdopen(fd, "w");
-    Session session = open_session();
+    SessionHandle session = open_session();
     void* command = dtrace_printf_create(session.get(),
                                          ("echo %d >> " + std::string(path)).c_str());
     void* away = dtrace_printf_create(session.get(), "/dev/null");
@@ -178,7 +178,7 @@ TEST(Formats, CommandsRunAndFilesAreReopened)
 
 TEST(Formats, ValuesArePrintedByTheNameOfTheirType)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     std::string text;
     take_text(session, text);
     const int number = 42;
@@ -193,7 +193,7 @@ TEST(Formats, ValuesArePrintedByTheNameOfTheirType)
 
 TEST(Json, CallbacksAndHandlersAreCalledAndWhatTheySkipIsNotPrinted)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_setopt(session.get(), "format", "json");
     static int n_probes, n_errors, n_ends;
     n_probes = n_errors = n_ends = 0;
@@ -248,7 +248,7 @@ TEST(Json, CallbacksAndHandlersAreCalledAndWhatTheySkipIsNotPrinted)
 TEST(PerCpu, ValuesAddUpToTheWhole)
 {
     for (bool kept : {true, false}) {
-        Session session = open_session();
+        SessionHandle session = open_session();
         if (kept)
             dtrace_setopt(session.get(), "aggpercpu", "");
         dtrace_program_exec(

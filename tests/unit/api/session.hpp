@@ -12,22 +12,22 @@
 struct CloseSession {
     void operator()(dtrace_hdl_t* session) const { dtrace_close(session); }
 };
-using Session = std::unique_ptr<dtrace_hdl_t, CloseSession>;
+using SessionHandle = std::unique_ptr<dtrace_hdl_t, CloseSession>;
 
-inline Session open_session()
+inline SessionHandle open_session()
 {
     int error = 0;
-    Session session(dtrace_open(DTRACE_VERSION, 0, &error));
+    SessionHandle session(dtrace_open(DTRACE_VERSION, 0, &error));
     EXPECT_NE(session, nullptr) << error;
     return session;
 }
 
-inline std::string error_of(const Session& session)
+inline std::string error_of(const SessionHandle& session)
 {
     return dtrace_errmsg(session.get(), dtrace_errno(session.get()));
 }
 
-inline dtrace_prog_t* compile(const Session& session, const char* text)
+inline dtrace_prog_t* compile(const SessionHandle& session, const char* text)
 {
     dtrace_prog_t* prog = dtrace_program_strcompile(
         session.get(), text, DTRACE_PROBESPEC_NAME, 0, 0, nullptr);
@@ -35,7 +35,7 @@ inline dtrace_prog_t* compile(const Session& session, const char* text)
     return prog;
 }
 
-inline void take_text(const Session& session, std::string& text)
+inline void take_text(const SessionHandle& session, std::string& text)
 {
     dtrace_handle_buffered(
         session.get(),
@@ -47,7 +47,8 @@ inline void take_text(const Session& session, std::string& text)
 }
 
 // Rounds of sleep and work until `done` or DTRACE_WORKSTATUS_DONE.
-template <class Done> dtrace_workstatus_t work_until(const Session& session, Done done)
+template <class Done>
+dtrace_workstatus_t work_until(const SessionHandle& session, Done done)
 {
     dtrace_workstatus_t status = DTRACE_WORKSTATUS_OKAY;
     for (int i = 0; status == DTRACE_WORKSTATUS_OKAY && i < 1000 && !done(); i++) {
@@ -58,7 +59,7 @@ template <class Done> dtrace_workstatus_t work_until(const Session& session, Don
 }
 
 // Until exit(): all that was printed.
-inline std::string run(const Session& session)
+inline std::string run(const SessionHandle& session)
 {
     std::string text;
     take_text(session, text);

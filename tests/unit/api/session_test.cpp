@@ -9,7 +9,7 @@ namespace {
 
 TEST(Session, AGoThatFailedLeavesItAsBeforeAndMayBeRepeated)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_prog_t* prog =
         compile(session, "BEGIN { printf(\"%s\\n\", \"up\"); exit(0); }");
     ASSERT_EQ(dtrace_program_exec(session.get(), prog, nullptr), 0);
@@ -24,7 +24,7 @@ TEST(Session, AGoThatFailedLeavesItAsBeforeAndMayBeRepeated)
 
 TEST(Session, AProgramThatIsExecutedTwiceFiresTwice)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_prog_t* prog = compile(session, "BEGIN { printf(\"up\\n\"); }");
     ASSERT_EQ(dtrace_program_exec(session.get(), prog, nullptr), 0);
     ASSERT_EQ(dtrace_program_exec(session.get(), prog, nullptr), 0);
@@ -36,7 +36,7 @@ TEST(Session, AProgramThatIsExecutedTwiceFiresTwice)
 
 TEST(Session, TwoLiveInOneProcessWithoutKnowingOfEachOther)
 {
-    Session first = open_session(), second = open_session();
+    SessionHandle first = open_session(), second = open_session();
     dtrace_program_exec(first.get(),
                         compile(first, "int n; tick-1ms { n++; }"
                                        "tick-1ms /n == 20/ { exit(1); }"
@@ -63,7 +63,7 @@ TEST(Session, TwoLiveInOneProcessWithoutKnowingOfEachOther)
 
 TEST(Session, AFillBufferIsReadWhenItIsFullAndNothingIsLost)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_setopt(session.get(), "bufpolicy", "fill");
     dtrace_setopt(session.get(), "bufsize", "2k");
     // END speaks although the buffer is full. 30 s would be far more than 2k.
@@ -83,7 +83,7 @@ TEST(Session, AFillBufferIsReadWhenItIsFullAndNothingIsLost)
 
 TEST(Session, BuffersThatDoNotFitAreHalvedOrRefusedAsBufresizeSays)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_program_exec(session.get(), compile(session, "BEGIN { exit(0); }"), nullptr);
     dtrace_setopt(session.get(), "bufsize", "100t");
     dtrace_setopt(session.get(), "bufresize", "manual");
@@ -99,7 +99,7 @@ TEST(Session, BuffersThatDoNotFitAreHalvedOrRefusedAsBufresizeSays)
 
 TEST(Session, StatementsOfAProgramAreItsDescriptions)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_prog_t* prog = compile(session, "BEGIN, dtrace:::END {} tick-3s /1/ {}");
     std::string names;
     EXPECT_EQ(

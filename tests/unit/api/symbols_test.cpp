@@ -10,7 +10,7 @@
 namespace {
 
 struct Symbols : testing::Test {
-    Session session = open_session();
+    SessionHandle session = open_session();
     ps_prochandle* process = nullptr;
 
     void SetUp() override
@@ -234,7 +234,7 @@ TEST_F(Symbols, AreReadAgainWhenAskedTo)
 
 TEST(SymbolsOfNoTarget, AreRefusedByName)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     dtrace_objinfo_t info{};
     EXPECT_EQ(dtrace_object_info(session.get(), DTRACE_OBJ_EXEC, &info), -1);
     EXPECT_EQ(error_of(session), "there is no target: -p or -c names one");
@@ -249,7 +249,7 @@ TEST(SymbolsOfNoTarget, AreRefusedByName)
 
 TEST(Names, OfProvidersAndAttributes)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     const char* names[8] = {};
     int n = dtrace_provider_modules(session.get(), names, 8);
     ASSERT_GE(n, 3);

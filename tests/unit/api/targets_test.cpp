@@ -19,7 +19,7 @@
 
 namespace {
 
-ps_prochandle* create(const Session& session, std::vector<std::string> words)
+ps_prochandle* create(const SessionHandle& session, std::vector<std::string> words)
 {
     std::vector<char*> argv;
     for (std::string& word : words)
@@ -118,7 +118,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
     // UBSan probes memory through a pipe of its own and takes its failure for bad memory.
     GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
 #endif
-    Session session = open_session();
+    SessionHandle session = open_session();
     ps_prochandle* process = create(session, {spin, "50", "1"});
     ASSERT_NE(process, nullptr);
     pid_t pid = dtrace_proc_getpid(session.get(), process);
@@ -160,7 +160,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
 
 TEST(Targets, ASecondTracerIsRefusedAndToldWhoWasFirst)
 {
-    Session first = open_session(), second = open_session();
+    SessionHandle first = open_session(), second = open_session();
     ps_prochandle* process = create(first, {spin, "10", "1"});
     ASSERT_NE(process, nullptr);
     pid_t pid = dtrace_proc_getpid(first.get(), process);
@@ -179,7 +179,7 @@ TEST(Targets, ASecondTracerIsRefusedAndToldWhoWasFirst)
 
 TEST(Targets, WhenTheAgentDiesTheTargetsAreReportedAndENDStillFires)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     // Nothing is planted: the target outlives its tracer.
     ps_prochandle* process = create(session, {spin, "1", "1"});
     ASSERT_NE(process, nullptr);
@@ -208,7 +208,7 @@ TEST(Targets, WhenTheAgentDiesTheTargetsAreReportedAndENDStillFires)
 
 TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
 {
-    Session session = open_session();
+    SessionHandle session = open_session();
     int input[2];
     ASSERT_EQ(::pipe(input), 0);
     pid_t pid = ::fork();

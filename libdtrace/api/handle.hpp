@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// What a dtrace_hdl_t is: a session, the caller's handlers, and what the C API has handed out
+// to the caller, which lives as long as the handle.
+#pragma once
+
+#include "libdtrace/api/include/dtrace.h"
+#include "libdtrace/consume/output.hpp"
+#include "libdtrace/session/session.hpp"
+
+#include <sys/eventfd.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+// A handler of the C API with its argument.
+template <class F> struct Handler {
+    F* func = nullptr;
+    void* arg = nullptr;
+};
+
+} // namespace dt
+
+struct dtrace_hdl : dt::Listener {
+    dt::Session session{*this};
+    dt::Compiler& compiler() { return session.compiler().compiler(); }
+    dt::ProcessNames& names() { return session.compiler().names(); }
+    dt::SessionState& state() { return session.state(); }
+    const dt::SessionState& state() const { return session.state(); }
+    int fail(int number, std::string text = "")
+    {
+        return state().fail(number, std::move(text));
+    }
+    int fail(const dt::Error& error) { return state().fail(error); }
+
+    // consume.cpp
+    dt::Output* output_to(FILE* file);
+    // Returns null after fail() if there is neither a file nor a buffered handler.
+    std::unique_ptr<dt::Output> make_output(FILE* file);
+    int consume(FILE* file, dtrace_consume_probe_f* probe_func,
+                dtrace_consume_rec_f* record_func, void* arg, bool final);
+
+    // events.cpp: dt::Listener
+    bool fault(const dt::FaultEvent& event) override;
+    bool drop(const dt::DropEvent& event) override;
+    std::optional<std::string> setopt(std::string_view name,
+                                      std::string_view value) override;
+    int run_command(const std::string& command) override;
+    void complain(std::string_view text) override;
+    void process(ps_prochandle* process, const char* text) override;
+    void probes_renamed() override { views.clear(); }
+    bool writes_json() const;
+
+    // api_symbols.cpp: returns the modules of an object's name. Empty after fail().
+    std::vector<const dt::Module*> modules_called(const char* object);
+    // api_sites.cpp
+    int plan_listed(pid_t pid);
+    // Returns the text of a name that is kept for the caller.
+    const char* keep(std::string name)
+    {
+        return kept.insert(std::move(name)).first->c_str();
+    }
+
+    // Makes dtrace_sleep() return.
+    dt::Fd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    dt::Handler<dtrace_handle_err_f> on_err;
+    dt::Handler<dtrace_handle_drop_f> on_drop;
+    dt::Handler<dtrace_handle_proc_f> on_proc;
+    dt::Handler<dtrace_handle_buffered_f> on_buffered;
+    dt::Handler<dtrace_handle_setopt_f> on_setopt;
+
+    std::unique_ptr<dt::Output> out; // of the last dtrace_work()
+    FILE* out_file = nullptr;
+    std::map<FILE*, std::unique_ptr<dt::Output>> reopened; // by dtrace_freopen()
+    std::vector<std::unique_ptr<dt::Format>> formats;      // of the printf family
+    // Descriptions and records as the C API shows them, made when first needed.
+    std::map<std::uint32_t, std::shared_ptr<struct EcbView>> views;
+
+    std::vector<std::string> argument_texts; // of the last dtrace_probe_info()
+    std::vector<char*> argument_words;
+    std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
+    std::map<std::uint32_t, std::vector<dt::SitePlan>>
+        plans;                            // of the listed probes' sites
+    std::vector<std::string> patch_notes; // of the last dtrace_patch_iter()
+    std::vector<const char*> patch_note_texts;
+    std::set<std::string> kept;
+};

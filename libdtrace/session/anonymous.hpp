@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The anonymous enabling: saved by one session, enabled by the kernel module when it is
+// loaded (kmod/anonymous.c), claimed by another session.
+//
+//   save    programs as DOF, probes, places by name, and the source
+//   claim   the arena, with what was recorded; the source is compiled again, because records
+//           are read with their programs. The same DOF must come out.
+//
+// Functions that return int return 0, or -1 after SessionState::fail().
+#pragma once
+
+#include "libdtrace/session/program_compiler.hpp"
+#include "libdtrace/session/session_state.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <span>
+
+namespace dt {
+
+// Writes the executed programs, for the module's parameter `anonymous`.
+int save_anonymous(SessionState& state, FILE* to);
+// Sets the options and compiles the programs of a claimed enabling (struct dtk_anonymous). The
+// state has its arena and consumer.
+int restore_anonymous(SessionState& state, ProgramCompiler& compiler,
+                      std::span<const std::byte> from);
+
+} // namespace dt

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+// How much memory a session takes: its arena, and the sizes that options ask for.
+//
+// The arena is sparse: only what is written takes memory. It is as large as the programs can
+// use: for example, without aggregations there are no aggregation buffers.
+//
+// All buffers can become full at the same time, so that memory must be available at the
+// start. With bufresize auto the largest sizes are halved until they fit; with manual
+// the session is refused. A size above the engine's maximum counts as one that does not
+// fit. The arena must also fit into the limits: the size of files (RLIMIT_FSIZE),
+// because its parts are files in memory, and the address space of this process and of
+// the targets (RLIMIT_AS).
+//
+// If a target is in a control group with little memory left, no target pays for pages
+// of the arena: the arena is made small, and this process touches all of it first.
+#include "libdtrace/session/backends/arena_sizes.hpp"
+
+#include "dif/actions.h"
+#include "dif/vars.h"
+#include "libdtrace/session/backends/memory_budget.hpp"
+#include "libdtrace/session/debug.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <unistd.h>
+
+namespace dt {
+
+namespace {
+
+// One each for BEGIN and END, for tick and profile, for the agent, and for draining.
+constexpr dt_u32 n_private = 4;
+
+dt_u32 n_shards()
+{
+    // A thread of a target that is preempted while it fires keeps its shard, and as many
+    // as there are can be. One that nobody needs is address space and a page.
+    long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
+    return static_cast<dt_u32>(
+        std::clamp(4 * cpus, 128L, long{DT_MAX_SHARDS - n_private}));
+}
+
+} // namespace
+
+std::uint64_t n_busy_shards()
+{
+    long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
+    return static_cast<std::uint64_t>(std::clamp(cpus + 2, 4L, long{DT_MAX_SHARDS}));
+}
+
+namespace {
+
+// The amounts that the programs of a session can make use of.
+struct Needs {
+    std::size_t n_clauses = 0, n_descriptions = 0, n_difos = 0, n_matched = 0;
+    std::size_t dof_bytes = 0, local_bytes = 0;
+    bool aggregates = false, speculates = false;
+
+    void add(const Difo* difo)
+    {
+        if (difo == nullptr)
+            return;
+        n_difos++;
+        for (const dif_varinfo& variable : difo->vars)
+            if (variable.scope == DIFV_SCOPE_LOCAL)
+                local_bytes += 16 + variable.type.size;
+    }
+    void add(const Enabling& enabling)
+    {
+        const Program& program = *enabling.prog->program;
+        dof_bytes += write_dof(program, 0).size();
+        for (const CompiledClause& clause : program.clauses) {
+            n_clauses++;
+            n_descriptions += clause.probes.size();
+            add(clause.predicate.get());
+            for (const Action& action : clause.actions) {
+                add(action.difo.get());
+                aggregates = aggregates || DTRACEACT_ISAGG(action.kind);
+                speculates = speculates || action.kind == DTRACEACT_SPECULATE;
+            }
+        }
+        for (const auto& ids : enabling.prog->matched)
+            n_matched += ids.size();
+    }
+};
+
+constexpr std::uint64_t name_bytes = 256; // of a probe, in the heap
+
+dt_arena_config arena_config(const Options& options, const Needs& needs)
+{
+    dt_arena_config config{};
+    config.has_float = 1;
+    for (int i = 0; i < DTRACEOPT_N; i++)
+        config.options[i] = options.run_time_values()[static_cast<std::size_t>(i)];
+    constexpr std::uint64_t unused = 4096;
+    if (!needs.aggregates)
+        config.options[DTRACEOPT_aggsize] = unused;
+    if (!needs.speculates)
+        config.options[DTRACEOPT_specsize] = unused;
+    config.n_shards = n_shards();
+    config.n_private = n_private;
+    config.n_cpus = static_cast<dt_u32>(::sysconf(_SC_NPROCESSORS_CONF));
+    // Libraries and programs that are loaded later have probes, too.
+    config.max_probes = 1u << 20;
+    config.max_ecbs = static_cast<dt_u32>(
+        std::clamp<std::size_t>(4 * needs.n_matched, 1u << 21, 1u << 26));
+    // The engine has 16 DIFOs and 4 descriptions for each.
+    config.max_clauses = static_cast<dt_u32>(
+        std::max({needs.n_clauses, needs.n_difos / 16, needs.n_descriptions / 4}) + 64);
+    config.max_vars = 1u << 16;
+    config.heap_bytes =
+        (1 << 20) + 4 * needs.dof_bytes + config.max_probes * name_bytes;
+    config.globals_bytes = 64ull << 20;
+    config.locals_bytes =
+        std::clamp<std::uint64_t>(2 * needs.local_bytes, 64 << 10, 1 << 20);
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    config.walltime = static_cast<dt_u64>(now.tv_sec) * 1'000'000'000 +
+                      static_cast<dt_u64>(now.tv_nsec);
+    return config;
+}
+
+// A size whose buffers exist `copies` times; the engine lays out at most `limit`.
+struct Sized {
+    int option;
+    std::uint64_t limit, copies;
+    std::uint64_t value;
+
+    std::uint64_t total() const
+    {
+        return value > UINT64_MAX / copies ? UINT64_MAX : value * copies;
+    }
+};
+
+constexpr std::uint64_t smallest_halved = 64 << 10;
+
+} // namespace
+
+int fit_options(SessionState& state, std::uint64_t default_aggsize)
+{
+    std::uint64_t cpu = state.options.run_time(DTRACEOPT_cpu);
+    if (cpu != DT_OPT_UNSET &&
+        cpu >= static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)))
+        return state.fail(EDT_BADOPTVAL, "there is no CPU " + std::to_string(cpu));
+
+    const std::uint64_t shards = n_busy_shards();
+    const std::uint64_t specs =
+        std::max<std::uint64_t>(state.options.run_time(DTRACEOPT_nspec), 1);
+    Sized sizes[] = {{DTRACEOPT_bufsize, 1ull << 32, 2 * shards, 0},
+                     {DTRACEOPT_aggsize, 1ull << 31, 2 * shards, 0},
+                     {DTRACEOPT_specsize, 1ull << 32, specs * shards, 0},
+                     {DTRACEOPT_dynvarsize, 1ull << 31, 1, 0}};
+    if (default_aggsize != 0 && !state.options.by_user(DTRACEOPT_aggsize))
+        state.options.adjust(DTRACEOPT_aggsize, default_aggsize);
+    for (Sized& size : sizes)
+        size.value = state.options.run_time(size.option);
+    const std::uint64_t available = available_bytes();
+    for (;;) {
+        Sized* largest = nullptr;
+        std::uint64_t total = 0;
+        bool fits = true;
+        for (Sized& size : sizes) {
+            fits = fits && size.value <= size.limit;
+            total += std::min(size.total(), UINT64_MAX - total);
+            if (largest == nullptr || size.total() > largest->total() ||
+                (size.value > size.limit && largest->value <= largest->limit))
+                largest = &size;
+        }
+        if (fits && (available == 0 || total <= available))
+            break;
+        if (state.options.run_time(DTRACEOPT_bufresize) == DT_BUFRESIZE_MANUAL)
+            return state.fail(ENOMEM,
+                              "the buffers would take " + std::to_string(total >> 20) +
+                                  " MiB, of which " + std::to_string(available >> 20) +
+                                  " MiB are available");
+        if (largest->value <= smallest_halved)
+            return state.fail(ENOMEM, "there is no memory for buffers of 64 KiB");
+        largest->value /= 2;
+    }
+    for (const Sized& size : sizes)
+        state.options.adjust(size.option, size.value);
+
+    constexpr std::uint64_t slowest_ns = 60'000'000'000, fastest_ns = 200'000;
+    state.options.adjust(DTRACEOPT_cleanrate,
+                         std::clamp(state.options.run_time(DTRACEOPT_cleanrate),
+                                    fastest_ns, slowest_ns));
+    return 0;
+}
+
+namespace {
+
+struct Layout {
+    std::uint64_t program = 0, data = 0;
+};
+
+Layout layout_of(const dt_arena_config& config)
+{
+    dt_u64 program = 0, total = 0;
+    dt_arena_layout(&config, &program, &total);
+    return {program, total - program};
+}
+
+// How much memory the arena may take.
+struct Room {
+    std::uint64_t file = no_limit;    // for each part
+    std::uint64_t address = no_limit; // for all parts
+    std::uint64_t touched = no_limit; // for the data part, if we touch it first
+};
+
+// Returns the first limit that the layout exceeds, as text, or "" if it fits.
+std::string excess(const Layout& layout, const dt_arena_config& config,
+                   const Room& room)
+{
+    auto mib = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+    const std::uint64_t larger = std::max(layout.program, layout.data);
+    if (larger > room.file)
+        return "a file in memory of " + mib(larger) + ", and files may have " +
+               mib(room.file) + " (ulimit -f)";
+    if (layout.program + layout.data > room.address)
+        return mib(layout.program + layout.data) + " of addresses, of which " +
+               mib(room.address) + " may be taken here or in a target (ulimit -v)";
+    if (room.touched != no_limit && layout.data - config.globals_bytes > room.touched)
+        return mib(layout.data - config.globals_bytes) + " of memory, of which " +
+               mib(room.touched) + " may be taken (control groups, free memory)";
+    return {};
+}
+
+// Makes the arena smaller by one step: first the buffers, down to half a megabyte; then
+// shards, of which few are needed in the common case; then both, as far as possible.
+// Returns false when no step is left.
+bool shrink(dt_arena_config& config, bool only_program)
+{
+    if (only_program) {
+        constexpr dt_u32 fewest = 16384;
+        if (config.max_probes <= fewest)
+            return false;
+        const std::uint64_t rest = config.heap_bytes - config.max_probes * name_bytes;
+        config.max_probes /= 2;
+        config.max_ecbs = std::max(config.max_ecbs / 2, fewest);
+        config.heap_bytes = rest + config.max_probes * name_bytes;
+        return true;
+    }
+    struct Stage {
+        std::uint64_t smallest_buffer;
+        dt_u32 fewest_shards;
+    };
+    for (Stage stage : {Stage{512 << 10, 32}, Stage{smallest_halved, 4}}) {
+        dt_u64* largest = &config.options[DTRACEOPT_bufsize];
+        for (int option : {DTRACEOPT_aggsize, DTRACEOPT_specsize})
+            if (config.options[option] > *largest)
+                largest = &config.options[option];
+        if (*largest > stage.smallest_buffer) {
+            *largest /= 2;
+            return true;
+        }
+        if (config.n_shards > stage.fewest_shards) {
+            config.n_shards = std::max(config.n_shards / 2, stage.fewest_shards);
+            return true;
+        }
+        constexpr std::uint64_t few_globals = 4 << 20;
+        if (config.globals_bytes > few_globals) {
+            config.globals_bytes = few_globals;
+            return true;
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+static std::uint64_t smallest_arena_bytes(dt_arena_config config)
+{
+    while (shrink(config, true) || shrink(config, false))
+        ;
+    const Layout layout = layout_of(config);
+    return layout.program + layout.data;
+}
+
+// Returns processes that are targets, or that the programs' descriptions found.
+static std::set<pid_t> pids_of_targets(const SessionState& state)
+{
+    std::set<pid_t> pids = state.found_by_probes();
+    for (const auto& process : state.processes.all())
+        if (process->alive)
+            pids.insert(process->pid);
+    return pids;
+}
+
+int make_shared_arena(SessionState& state, bool& charged_to_us)
+{
+    Needs needs;
+    for (const Enabling& each : state.enabled)
+        needs.add(each);
+    dt_arena_config config = arena_config(state.options, needs);
+    Layout layout = layout_of(config);
+
+    Room room;
+    room.file = file_size_limit();
+    std::uint64_t group = no_limit;
+    room.address = address_space_left(0) / 2;
+    const std::uint64_t smallest = smallest_arena_bytes(config);
+    for (pid_t pid : pids_of_targets(state)) {
+        // A target that cannot map even the smallest arena gets breakpoints.
+        const std::uint64_t left = address_space_left(pid) / 2;
+        if (left >= smallest)
+            room.address = std::min(room.address, left);
+        group = std::min(group, control_group_left(pid));
+    }
+    // The group has enough memory if it has eight times what the busy shards can take.
+    const std::uint64_t busy = layout.data / config.n_shards * n_busy_shards();
+    charged_to_us = group / 8 < busy;
+    if (charged_to_us) {
+        constexpr std::uint64_t most = 128 << 20;
+        room.touched = std::min(most, control_group_left(0) / 4);
+        if (std::uint64_t available = available_bytes(); available != 0)
+            room.touched = std::min(room.touched, available / 8);
+        debug("targets may take %llu KiB more memory: the arena is made small",
+              static_cast<unsigned long long>(group >> 10));
+    }
+    for (std::string why; !(why = excess(layout, config, room)).empty();
+         layout = layout_of(config)) {
+        const int error =
+            std::max(layout.program, layout.data) > room.file ? EFBIG : ENOMEM;
+        if (state.options.run_time(DTRACEOPT_bufresize) == DT_BUFRESIZE_MANUAL)
+            return state.fail(error, "the buffers need " + why);
+        const bool only_program =
+            layout.program > room.file || (layout.program > layout.data &&
+                                           why.find("addresses") != std::string::npos);
+        if (!shrink(config, only_program) && !shrink(config, !only_program)) {
+            if (error == ENOMEM && room.touched != no_limit)
+                break; // the arena cannot be made smaller
+            return state.fail(error, "the smallest buffers need " + why);
+        }
+    }
+    for (int option : {DTRACEOPT_bufsize, DTRACEOPT_aggsize, DTRACEOPT_specsize})
+        if (config.options[option] < state.options.run_time(option) &&
+            (option != DTRACEOPT_aggsize || needs.aggregates) &&
+            (option != DTRACEOPT_specsize || needs.speculates))
+            state.options.adjust(option, config.options[option]);
+
+    auto made = ArenaMemory::create(config);
+    if (!made)
+        return state.fail(made.error());
+    state.arena.emplace(std::move(*made));
+    return 0;
+}
+
+} // namespace dt

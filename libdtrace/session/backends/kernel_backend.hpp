@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Probes that fire in the kernel module. One probe or one value that only the module has, or
+// the wish for it (-x mechanism=uprobe), and all of the session fires there, BEGIN, END and
+// the clock's probes included.
+//
+// The arena is the module's; what is drained from it, and how, is the same as elsewhere. A
+// process could not write to the kernel's arena, and must not: probes in processes are
+// uprobes (uprobes.hpp).
+#pragma once
+
+#include "libdtrace/session/backends/backend.hpp"
+#include "libdtrace/session/backends/kernel_unwind.hpp"
+#include "libdtrace/session/site_reports.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+// Returns the sizes of the module's arena for the executed programs.
+dt_arena_config kernel_arena_config(const SessionState& state);
+
+class KernelBackend : public Backend {
+public:
+    // The state has a device, whose arena is not made yet.
+    KernelBackend(SessionState& state, SiteReports& reports)
+        : Backend(state), reports_(reports)
+    {
+    }
+
+    int make_arena() override;
+    // Uses an arena that the device has already: of an anonymous enabling that was claimed.
+    void use(ArenaMemory arena);
+    int prepare_agent() override;
+    bool agent_is_prepared() const override { return true; }
+    int load(std::span<const std::byte> dof, dt_u32& first_clause, dt_u32& n_clauses,
+             dt_load_error& refused) override;
+    int add_probes() override;
+    int enable(std::span<const std::uint32_t> ids, std::size_t clause) override;
+    int plant(ps_prochandle& process, const std::vector<Site>& sites,
+              const StaticTable& statics) override;
+    void unplant(ps_prochandle& process) override;
+    int attach() override;
+    void fire(std::uint32_t probe) override;
+    int start_clock() override;
+    void tend(std::uint64_t now_ns) override;
+    std::uint32_t owner() const override;
+    bool targets_share_memory() const override { return false; }
+    bool can_rename_probes() const override { return false; }
+
+private:
+    bool walks_user_stacks() const;
+    int attach_sites(std::vector<KernelSite>& sites,
+                     const std::vector<std::uint32_t>& ids);
+    void look_at_modules(std::uint64_t now_ns);
+    int match_new_modules();
+
+    SiteReports& reports_;
+    std::optional<KernelUnwind> unwind_;
+    std::uint32_t first_unattached_ =
+        1;                // the first probe that attach() has not looked at
+    std::string modules_; // of the kernel, loaded at the last look
+    std::uint64_t modules_looked_at_ = 0; // monotonic ns
+};
+
+} // namespace dt

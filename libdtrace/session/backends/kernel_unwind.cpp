@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/backends/kernel_unwind.hpp"
+
+#include "base/clock_ns.hpp"
+#include "libdtrace/session/debug.hpp"
+#include "ptrace-agent/unwind_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+static_assert(int{DTK_UNWIND_OUTERMOST} == int{DT_RT_FROM_NONE} &&
+              int{DTK_UNWIND_RSP} == int{DT_RT_FROM_RSP} &&
+              int{DTK_UNWIND_RBP} == int{DT_RT_FROM_RBP} &&
+              int{DTK_UNWIND_AT_RBP} == int{DT_RT_FROM_AT_RBP} &&
+              int{DTK_UNWIND_CFA} == int{DT_RT_FROM_CFA});
+
+namespace dt {
+
+static dtk_unwind_rule rule_of(const agent::UnwindRow& row)
+{
+    dtk_unwind_rule rule{};
+    rule.at = static_cast<dt_u32>(row.offset);
+    rule.from =
+        row.kind == agent::UnwindRow::signal ? DTK_UNWIND_SIGNAL : DTK_UNWIND_NONE;
+    if (row.kind != agent::UnwindRow::rule || row.how.from > DT_RT_FROM_CFA)
+        return rule;
+    rule.cfa = row.how.cfa;
+    rule.rbp = row.how.rbp;
+    rule.from = row.how.from;
+    rule.rbp_from = row.how.rbp_from;
+    return rule;
+}
+
+// Offsets of 4 GiB and more have none.
+static std::vector<dtk_unwind_rule> rules_of(Fd file)
+{
+    std::vector<dtk_unwind_rule> rules;
+    for (const agent::UnwindRow& row : agent::unwind_rows(std::move(file))) {
+        if (row.offset >> 32 != 0 || (!rules.empty() && row.offset < rules.back().at))
+            break;
+        if (!rules.empty() && row.offset == rules.back().at)
+            rules.pop_back(); // a part of the file that ends where the next begins
+        rules.push_back(rule_of(row));
+    }
+    return rules;
+}
+
+std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& text)
+{
+    auto version = files.version(text);
+    if (!version)
+        return 0;
+    auto [known, is_new] = tables_.try_emplace(*version, 0);
+    if (!is_new)
+        return known->second;
+    Fd file = files.take(text);
+    if (!file) { // the process may have ended meanwhile; another one has the file, too
+        tables_.erase(known);
+        return 0;
+    }
+    auto rules = rules_of(std::move(file));
+    if (rules.empty())
+        return 0;
+    auto given = device_.add_table(rules);
+    debug("%s: %zu rules of the stack%s%s", text.path.c_str(), rules.size(),
+          given ? "" : ": ", given ? "" : given.error().text.c_str());
+    if (given)
+        return known->second = *given;
+    if (given.error().sys == EINTR || given.error().sys == ENOMEM)
+        tables_.erase(known); // there will be another time
+    return 0;
+}
+
+void KernelUnwind::know(pid_t pid)
+{
+    auto mapped = ProcessMaps::read(pid);
+    if (!mapped)
+        return; // it is gone
+    const MappedFiles files(pid);
+    std::vector<dtk_unwind_map> maps;
+    for (const Mapping& each : mapped->all())
+        if (each.executable &&
+            each.begin.value >> 63 == 0) // the kernel's page is no text of its
+            maps.push_back({each.begin.value, each.end.value, each.offset,
+                            each.is_file() ? table_of(files, each) : 0, 0});
+    if (auto given = device_.set_maps(pid, maps); !given)
+        debug("process %d: its stacks are walked by frame pointers: %s", pid,
+              given.error().text.c_str());
+}
+
+void KernelUnwind::look(std::uint64_t now_ns)
+{
+    constexpr std::uint64_t every_ns = 50'000'000, at_most_ns = 200'000'000;
+    if (now_ns - looked_at_ < every_ns)
+        return;
+    looked_at_ = now_ns;
+    std::array<std::uint32_t, 64> met{};
+    auto n = device_.strangers(met);
+    for (std::size_t i = 0; n && i < *n; i++)
+        if (std::find(strangers_.begin(), strangers_.end(), pid_t(met[i])) ==
+            strangers_.end())
+            strangers_.push_back(static_cast<pid_t>(met[i]));
+    while (!strangers_.empty() && monotonic_ns() - now_ns < at_most_ns) {
+        know(strangers_.front());
+        strangers_.pop_front();
+    }
+}
+
+} // namespace dt

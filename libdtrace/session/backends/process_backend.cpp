@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/backends/process_backend.hpp"
+
+#include "libdtrace/session/backends/arena_sizes.hpp"
+#include "libdtrace/session/backends/memory_budget.hpp"
+#include "libdtrace/session/debug.hpp"
+#include "libdtrace/session/sites.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <unistd.h>
+#include <utility>
+
+namespace dt {
+
+// The default where probes fire in processes. 100,000 keys of two words fit, and buffers are
+// taken at a fill mark that is far below it.
+static constexpr std::uint64_t aggsize_of_processes = 6 << 20;
+
+ProcessBackend::~ProcessBackend()
+{
+    clock_.stop();
+}
+
+std::uint64_t ProcessBackend::default_aggsize() const
+{
+    return aggsize_of_processes;
+}
+
+bool ProcessBackend::can_rename_probes() const
+{
+    return s_.options.run_time(DTRACEOPT_bufpolicy) == DT_BUFPOLICY_SWITCH;
+}
+
+int ProcessBackend::make_arena()
+{
+    if (make_shared_arena(s_, arena_is_charged_to_us_) != 0)
+        return -1;
+    host_ = std::make_unique<LocalHost>(s_.arena->base());
+    return 0;
+}
+
+// To the agent, which prepares for what is to be planted while we go on.
+int ProcessBackend::prepare_agent()
+{
+    AgentClient* agent = s_.processes.agent();
+    if (agent == nullptr)
+        return 0;
+    auto set = agent->set_arena(
+        s_.arena->program_fd(), s_.arena->program_bytes(), s_.arena->data_fd(),
+        s_.arena->private_at() - s_.arena->program_bytes(), s_.arena->private_fd(),
+        s_.arena->total_bytes() - s_.arena->private_at());
+    if (!set)
+        return s_.fail(set.error());
+    agent_is_prepared_ = true;
+    std::size_t n_sites = 0;
+    for (const auto& process : s_.processes.all()) {
+        process->unplanted = s_.probes.of_process(process->pid);
+        n_sites += process->unplanted.size();
+    }
+    if (n_sites >= many_sites)
+        agent->expect(n_sites, 1);
+    return 0;
+}
+
+int ProcessBackend::load(std::span<const std::byte> dof, dt_u32& first_clause,
+                         dt_u32& n_clauses, dt_load_error& refused)
+{
+    return dt_load(s_.arena->base(), dof.data(), dof.size(), &first_clause, &n_clauses,
+                   &refused);
+}
+
+int ProcessBackend::add_probes()
+{
+    for (; s_.n_probes_added < s_.registry.size(); s_.n_probes_added++) {
+        const ProbeInfo& probe = s_.registry.at(s_.n_probes_added + 1);
+        if (dt_probe_add(s_.arena->base(), probe.provider.data(), probe.module.data(),
+                         probe.function.data(), probe.name.data()) == 0)
+            return s_.fail(ENOSPC, "the descriptions match " +
+                                       std::to_string(s_.registry.size()) +
+                                       " probes; a session holds " +
+                                       std::to_string(s_.n_probes_added));
+    }
+    return 0;
+}
+
+int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t clause)
+{
+    for (std::uint32_t id : ids) {
+        if (dt_ecb_add(s_.arena->base(), id, static_cast<dt_u32>(clause)) == 0)
+            return s_.fail(ENOSPC, "too many pairs of a probe and a clause");
+        s_.registry.at(id).enabled = true;
+    }
+    return 0;
+}
+
+// Touches the memory that firings write to, once it is known, before any target maps
+// it.
+void ProcessBackend::touch_arena()
+{
+    if (!arena_is_charged_to_us_)
+        return;
+    const auto* header = static_cast<const dt_arena*>(s_.arena->base());
+    s_.arena->touch(header->session,
+                    header->globals + header->globals_used - header->session);
+    s_.arena->touch(header->dynvars, header->dynvars_bytes);
+    s_.arena->touch(header->shards, header->n_shards * header->shard_bytes);
+    for (dt_u64 set = 0; set < header->counters.n_sets; set++)
+        s_.arena->touch(header->counters.sets + (set << DT_COUNTERS_SHIFT),
+                        header->counters.used);
+}
+
+// Returns whether the control group of a process that becomes a target later has too little
+// memory for what its firings would be the first to touch. The arena was not sized for it.
+// Targets that were there when the arena was made have twice as much.
+bool ProcessBackend::is_cramped(pid_t pid) const
+{
+    if (arena_is_charged_to_us_)
+        return false;
+    const auto* header = static_cast<const dt_arena*>(s_.arena->base());
+    return control_group_left(pid) / 4 < header->shard_bytes * n_busy_shards();
+}
+
+void ProcessBackend::choose_mechanism(ps_prochandle& process)
+{
+    process.cramped =
+        mechanism_of(s_.options) == Mechanism::automatic && is_cramped(process.pid);
+    if (process.cramped)
+        s_.report(&process,
+                  "its control group has too little memory for dtrace's buffers, "
+                  "so breakpoints are used, which are slower");
+}
+
+int ProcessBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
+                          const StaticTable& statics)
+{
+    auto planted = s_.processes.agent()->plant(
+        process.pid, sites,
+        process.cramped ? Mechanism::int3 : mechanism_of(s_.options),
+        seen_text(process), statics);
+    if (!planted) {
+        if (planted.error().code == Code::gone)
+            return 0; // its exit is reported as an event
+        return s_.fail(planted.error());
+    }
+    debug("process %d: %zu places to fire at, %u planted, %zu refused, %zu gone",
+          process.pid, sites.size(), planted->n_planted, planted->refused.size(),
+          planted->gone.size());
+    if (debugging())
+        for (const Refusal& refusal : planted->refused)
+            if (refusal.site < sites.size())
+                debug("process %d: nothing planted at 0x%llx: %s", process.pid,
+                      static_cast<unsigned long long>(sites[refusal.site].at.value),
+                      refusal.reason.c_str());
+    auto gone = planted->gone.begin();
+    for (std::uint32_t i = 0; i < sites.size(); i++) {
+        if (gone != planted->gone.end() && *gone == i) {
+            ++gone;
+            process.unplanted.push_back(sites[i].probe);
+        } else {
+            s_.probes.probe(sites[i].probe)->set_planted(sites[i].at, true);
+        }
+    }
+    reports_.report_sites(process, sites, planted->refused, not_probed);
+    reports_.report_sites(process, sites, planted->breakpoints, by_breakpoint);
+    reports_.report_loops(process, sites, planted->fired_by_loops);
+    return 0;
+}
+
+void ProcessBackend::unplant(ps_prochandle& process)
+{
+    std::vector<Site> sites;
+    for (std::uint32_t id : s_.probes.of_process(process.pid)) {
+        for (ProbeSite& at : s_.probes.probe(id)->sites)
+            if (std::exchange(at.planted, false))
+                sites.push_back(site_of(id, at));
+    }
+    if (auto removed = s_.processes.agent()->remove(process.pid, sites);
+        !removed && removed.error().code != Code::gone)
+        s_.report(&process, removed.error().text);
+}
+
+void ProcessBackend::fire(std::uint32_t probe)
+{
+    host_->fire(probe);
+}
+
+// profile-n means all CPUs. Where it samples less, that is said.
+void ProcessBackend::report_sampled()
+{
+    for (const auto& [id, timer] : s_.providers.profile.timers()) {
+        if (!timer.per_cpu || !s_.registry.at(id).enabled || s_.has_own_targets())
+            continue;
+        const auto n =
+            std::count_if(s_.processes.all().begin(), s_.processes.all().end(),
+                          [](const auto& process) { return process->alive; });
+        const std::string what =
+            s_.processes.agent() == nullptr ? "only dtrace itself is"
+            : n == 1
+                ? "only the process that is traced is"
+                : "only the " + std::to_string(n) + " processes that are traced are";
+        s_.complain(std::string(s_.registry.at(id).name) + ": " + what +
+                    " sampled; sampling the complete system needs the kernel module, "
+                    "sampling a "
+                    "process needs -p or -c");
+        return;
+    }
+}
+
+int ProcessBackend::start_clock()
+{
+    std::vector<Timer> timers;
+    std::vector<ProfileTimer> sampled; // by the agent, in the targets
+    for (const auto& [id, timer] : s_.providers.profile.timers()) {
+        if (!s_.registry.at(id).enabled)
+            continue;
+        if (timer.per_cpu && s_.processes.agent() != nullptr)
+            sampled.push_back({timer.probe, 0, timer.interval_ns});
+        else
+            timers.push_back(timer);
+    }
+    report_sampled();
+    if (!sampled.empty())
+        if (auto set = s_.processes.agent()->profile(sampled); !set)
+            return s_.fail(set.error());
+    // The clock's thread is a host of its own.
+    auto started = clock_.start(std::move(timers), [this](const Timer& timer) {
+        thread_local std::unique_ptr<LocalHost> clock_host;
+        thread_local void* clock_arena = nullptr;
+        if (clock_arena != s_.arena->base()) {
+            clock_arena = s_.arena->base();
+            clock_host = std::make_unique<LocalHost>(clock_arena);
+        }
+        auto pc = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
+        long times = timer.per_cpu ? ::sysconf(_SC_NPROCESSORS_ONLN) : 1;
+        for (long i = 0; i < times; i++)
+            clock_host->fire(timer.probe, 0, pc);
+    });
+    return started ? 0 : s_.fail(started.error());
+}
+
+void ProcessBackend::stop_clock()
+{
+    clock_.stop();
+    if (AgentClient* agent = s_.processes.agent())
+        if (auto ended = agent->profile({}); !ended && ended.error().code != Code::gone)
+            s_.complain(ended.error().text);
+}
+
+} // namespace dt

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/backends/uprobes.hpp"
+
+#include "ptrace-agent/statics.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+namespace dt {
+
+static_assert(sizeof(dtk_operand) == sizeof(dt_rt_operand) &&
+              offsetof(dtk_operand, form) == offsetof(dt_rt_operand, form) &&
+              offsetof(dtk_operand, flags) == offsetof(dt_rt_operand, flags) &&
+              offsetof(dtk_operand, reg) == offsetof(dt_rt_operand, reg) &&
+              offsetof(dtk_operand, segment) == offsetof(dt_rt_operand, segment) &&
+              int{DTK_OPERAND_CONST} == int{DT_RT_OPERAND_CONST} &&
+              int{DTK_OPERAND_GENERAL} == int{DT_RT_OPERAND_GENERAL} &&
+              int{DTK_OPERAND_VECTOR} == int{DT_RT_OPERAND_VECTOR} &&
+              int{DTK_OPERAND_MEMORY} == int{DT_RT_OPERAND_MEMORY} &&
+              DTK_OPERAND_NO_REG == DT_RT_NO_REG &&
+              DTK_OPERAND_SIGNED == DT_RT_OPERAND_SIGNED &&
+              DTK_OPERAND_FLOAT == DT_RT_OPERAND_FLOAT &&
+              DTK_OPERAND_HIGH_BYTE == DT_RT_OPERAND_HIGH_BYTE);
+
+namespace {
+
+constexpr int linux_enotsupp = 524; // of the kernel, which libc does not know
+
+// Returns 1 + the condition of a conditional jump. Returns 0 for other instructions, and
+// nothing for jumps that depend on the count register.
+std::optional<std::uint32_t> condition_of(std::span<const std::byte> text)
+{
+    auto at = [&](std::size_t i) {
+        return i < text.size() ? std::to_integer<unsigned>(text[i]) : 0u;
+    };
+    std::size_t i = 0;
+    while (at(i) == 0x2e || at(i) == 0x3e || at(i) == 0xf2) // hints, bnd
+        i++;
+    if ((at(i) & 0xf0) == 0x70)
+        return 1 + (at(i) & 15);
+    if (at(i) == 0x0f && (at(i + 1) & 0xf0) == 0x80)
+        return 1 + (at(i + 1) & 15);
+    if (at(i) >= 0xe0 && at(i) <= 0xe3)
+        return std::nullopt;
+    return 0;
+}
+
+} // namespace
+
+std::string uprobe_error_text(int error)
+{
+    if (error == linux_enotsupp)
+        return "the kernel cannot step over its instruction";
+    if (error == EIO)
+        return "its file has no readable text there";
+    if (error == EILSEQ)
+        return "no instruction begins there";
+    if (error == EPERM)
+        return "a breakpoint in the text of a file requires CAP_SYS_ADMIN";
+    return std::strerror(error);
+}
+
+dt_u32 uprobe_kind(SiteKind kind)
+{
+    return kind == SiteKind::ret            ? DTK_URETURN
+           : kind == SiteKind::jump_out     ? DTK_URETURN
+           : kind == SiteKind::static_probe ? DTK_USTATIC
+                                            : DTK_UPROBE;
+}
+
+Uprobes::Uprobes(const ps_prochandle& process, const StaticTable& statics,
+                 bool children)
+    : process_(process), statics_(statics), children_(children), files_(process.pid)
+{
+}
+
+std::string Uprobes::add(const Site& site)
+{
+    const Mapping* mapping = process_.symbols->maps().at(site.at);
+    if (site.never != NeverProbed::no)
+        return std::string(text_of(site.never));
+    if (mapping == nullptr || !mapping->is_file())
+        return "it lies in no file";
+    dtk_uprobe request{};
+    request.fd = files_.open(*mapping);
+    if (request.fd < 0)
+        return "its file cannot be opened";
+    request.pid = process_.pid;
+    request.offset = mapping->offset + (site.at - mapping->begin);
+    const Symbol symbol = process_.symbols->lookup(site.at);
+    if (symbol.function != nullptr && symbol.offset <= DTK_INSIDE_MAX &&
+        symbol.offset <= request.offset)
+        request.inside = static_cast<dt_u32>(symbol.offset);
+    request.flags = children_ ? DTK_UPROBE_CHILDREN : 0;
+    std::string why = site.kind == SiteKind::static_probe
+                          ? fill_static(site, *mapping, request)
+                      : site.kind == SiteKind::jump_out ? fill_jump(site, request)
+                                                        : fill(site, request);
+    if (why.empty())
+        requests_.push_back(request);
+    return why;
+}
+
+std::string Uprobes::fill(const Site& site, dtk_uprobe& request) const
+{
+    const bool leaves = site.kind == SiteKind::ret;
+    if (leaves || site.kind == SiteKind::entry ||
+        (site.kind == SiteKind::offset && is_entry(site.at)))
+        request.flags |= DTK_UPROBE_AT_CALL;
+    if (!leaves)
+        return "";
+    request.arg0 = site.arg0;
+    auto when = condition_of(text_at(site.at));
+    if (!when)
+        return "the function is left there by a loop instruction";
+    request.when = *when;
+    return "";
+}
+
+std::string Uprobes::fill_jump(const Site& site, dtk_uprobe& request) const
+{
+    if (site.arg0 >= statics_.sites.size())
+        return "nothing tells where its indirect jump leads";
+    const StaticFacts& facts = statics_.sites[site.arg0];
+    if (facts.n_operands > DTK_OPERANDS_MAX)
+        return "its function has more than 31 parts";
+    auto operands =
+        std::span(statics_.operands).subspan(facts.first_operand, facts.n_operands);
+    request.flags |= DTK_UPROBE_AT_CALL;
+    request.arg0 = agent::offset_of_jump(operands, site.at);
+    request.operands = reinterpret_cast<dt_u64>(operands.data());
+    request.n_operands = facts.n_operands;
+    return "";
+}
+
+std::string Uprobes::fill_static(const Site& site, const Mapping& text,
+                                 dtk_uprobe& request) const
+{
+    if (site.arg0 >= statics_.sites.size())
+        return "";
+    request.flags |= DTK_UPROBE_CHILDREN;
+    const StaticFacts& facts = statics_.sites[site.arg0];
+    request.operands =
+        reinterpret_cast<dt_u64>(statics_.operands.data() + facts.first_operand);
+    request.n_operands = std::min<std::uint32_t>(facts.n_operands, DTK_OPERANDS_MAX);
+    if (facts.semaphore.value == 0)
+        return "";
+    const Mapping* data = process_.symbols->maps().at(facts.semaphore);
+    if (data == nullptr || data->file != text.file)
+        return "its semaphore lies in no file";
+    request.semaphore = data->offset + (facts.semaphore - data->begin);
+    return "";
+}
+
+bool Uprobes::is_entry(TargetAddr at) const
+{
+    Symbol symbol = process_.symbols->lookup(at);
+    return symbol.function != nullptr && symbol.offset == 0;
+}
+
+std::span<const std::byte> Uprobes::text_at(TargetAddr at) const
+{
+    constexpr std::size_t longest = 8;
+    const Module* module = process_.symbols->module_at(at);
+    if (module == nullptr || module->image == nullptr)
+        return {};
+    for (std::size_t n = longest; n > 0; n--)
+        if (auto bytes = module->image->bytes(module->link_addr(at), n))
+            return *bytes;
+    return {};
+}
+
+} // namespace dt

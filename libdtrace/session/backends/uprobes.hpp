@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Probes in processes that the kernel fires: sites become uprobes (kmod/uprobe.c).
+//
+//   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE, with the process' pid
+//
+// Nothing is put into the target: the agent holds it and watches its libraries. A uprobe
+// belongs to a file and to the program that runs. A library that is unloaded and loaded again
+// has it again, wherever it is mapped then, and it is not requested twice. Exec and exit end
+// it.
+//
+// The kernel calls the handlers of one place in the reverse of the order in which they came,
+// so the last site is requested first.
+#pragma once
+
+#include "kmod/ioctl.h"
+#include "libdtrace/session/processes.hpp"
+#include "libdtrace/symbols/mapped_files.hpp"
+#include "ptrace-agent/client.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dt {
+
+// The requests for the uprobes of one process.
+class Uprobes {
+public:
+    // children: the uprobes also fire in children of the process.
+    Uprobes(const ps_prochandle& process, const StaticTable& statics, bool children);
+
+    // Adds the request for a site. Returns why there can be none; empty: it was added.
+    std::string add(const Site& site);
+    // The requests point into this object and into the table of statics.
+    const std::vector<dtk_uprobe>& requests() const { return requests_; }
+
+private:
+    std::string fill(const Site& site, dtk_uprobe& request) const;
+    // Passes the parts of the function to the module, which compares the jump's
+    // destination with them.
+    std::string fill_jump(const Site& site, dtk_uprobe& request) const;
+    std::string fill_static(const Site& site, const Mapping& text,
+                            dtk_uprobe& request) const;
+    bool is_entry(TargetAddr at) const;
+    std::span<const std::byte> text_at(TargetAddr at) const;
+
+    const ps_prochandle& process_;
+    const StaticTable& statics_;
+    bool children_;
+    MappedFiles files_;
+    std::vector<dtk_uprobe> requests_;
+};
+
+// Returns enum dtk_kind of a site.
+dt_u32 uprobe_kind(SiteKind kind);
+// Returns why the module refused a uprobe. error is a positive errno.
+std::string uprobe_error_text(int error);
+
+} // namespace dt

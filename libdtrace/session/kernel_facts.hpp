@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What the compiler asks about the kernel: its names, and the functions, tracepoints and
+// system calls that probes are in. The answers need no kernel module: they come from
+// /proc/kallsyms and BTF. What a program then reads of the kernel only the kernel module can.
+//
+// The stable providers' arguments are written in D libraries. These take longer to compile
+// than most programs, so they are compiled when the first program needs them: the compiler
+// refuses it, because it uses a word of theirs or the arguments of such a probe. Then they
+// are compiled, and the program again. Sessions without the kernel module have none of them.
+#pragma once
+
+#include "libdtrace/session/session_state.hpp"
+#include "libdtrace/symbols/kernel/kernel_types.hpp"
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dt {
+
+struct KernelLibrary;
+
+class KernelFacts {
+public:
+    // The text says why the arguments are not known.
+    using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
+    using CompileLibrary = std::function<std::variant<Program, Diagnostic>(
+        std::string_view text, const std::string& name)>;
+
+    explicit KernelFacts(SessionState& state) : s_(state) {}
+
+    // Answers the compiler's questions about the kernel.
+    void add_to(CompileOptions& options);
+    // Returns where a probe of a kernel provider is.
+    Probed probed(const ProbeInfo& probe);
+    // Returns whether the kernel has a member, such as "task_struct.comm".
+    bool has_member(std::string_view name);
+    bool has_symbol(std::string_view name)
+    {
+        return bool(s_.processes.kernel().find("", name));
+    }
+    // Compiles the libraries that a refused program needs. Returns false if there are no
+    // more.
+    bool load_libraries(std::string_view refused, const CompileLibrary& compile);
+    bool has_tried(std::string_view library) const { return tried_.contains(library); }
+
+private:
+    // The module may be empty.
+    Probed function(std::string_view module, std::string_view function,
+                    ProbedFunction::At at);
+    Probed tracepoint(std::string_view module, std::string_view name);
+    Probed system_call(const ProbeInfo& probe);
+    Probed arguments(const ProbeInfo& probe); // of a stable provider
+    void load_library(const KernelLibrary& library, const CompileLibrary& compile);
+
+    SessionState& s_;
+    KernelTypes types_{s_.processes.kernel()};
+    std::set<std::string> wanted_; // providers whose arguments were asked for
+    std::set<std::string, std::less<>> tried_; // names of libraries
+    std::string why_not_;                      // a library does not compile
+    std::vector<ProviderBlock> providers_;     // of the libraries
+    std::shared_ptr<const TypeTable> argument_types_;
+};
+
+} // namespace dt

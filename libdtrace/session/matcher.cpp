@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/matcher.hpp"
+
+#include "libdtrace/symbols/glob.hpp"
+#include "libdtrace/symbols/suggest.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <unistd.h>
+
+namespace dt {
+
+static std::string key_of(const ProbeSpec& spec)
+{
+    return spec.provider + ":" + spec.module + ":" + spec.function + ":" + spec.name +
+           "#" + std::to_string(spec.id);
+}
+
+std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
+{
+    ProbeMatch match;
+    if (spec.id != 0) {
+        if (!s_.registry.has(spec.id))
+            return Diagnostic{Tag::PDESC_INVAL, spec.at,
+                              "invalid probe identifier " + std::to_string(spec.id) +
+                                  ": Unknown probe identifier",
+                              ""};
+        match.ids.push_back(spec.id);
+        return match;
+    }
+    auto known = matches_.find(key_of(spec));
+    if (known != matches_.end())
+        return known->second;
+
+    bool mine = false;
+    for (Provider* provider : s_.providers.list()) {
+        Provider::Outcome outcome = provider->provide(spec);
+        if (outcome.refused)
+            return *outcome.refused;
+        if (!outcome.mine)
+            continue;
+        mine = true;
+        const std::vector<std::uint32_t>& ids = outcome.provided.ids;
+        match.ids.insert(match.ids.end(), ids.begin(), ids.end());
+        match.retained = match.retained || outcome.provided.retained;
+        // p*d4711 matches the provider pid4711, and may also match static probes.
+        if (provider != &s_.providers.pid || !is_glob(spec.provider))
+            break;
+    }
+    if (mine && is_glob(spec.provider))
+        sort_ids(match.ids);
+    if (!mine)
+        match.ids =
+            s_.registry.match(spec.provider, spec.module, spec.function, spec.name);
+    if (match.ids.empty() && !match.retained) {
+        std::string why = why_not_in_process(spec);
+        if (why.empty())
+            why = hint_for(spec) + looked_at(spec);
+        return Diagnostic{Tag::PDESC_ZERO, spec.at,
+                          "probe description " + spec.provider + ":" + spec.module +
+                              ":" + spec.function + ":" + spec.name +
+                              " does not match any probes" + why,
+                          ""};
+    }
+    matches_[key_of(spec)] = match;
+    return match;
+}
+
+// Returns why a description such as app4711::: matches nothing, if this process may not
+// look at process 4711.
+std::string Matcher::why_not_in_process(const ProbeSpec& spec)
+{
+    std::size_t digits = spec.provider.find_last_not_of("0123456789") + 1;
+    pid_t pid = 0;
+    const char* end = spec.provider.data() + spec.provider.size();
+    if (digits == 0 || !s_.providers.may_be_static(spec) ||
+        std::from_chars(spec.provider.data() + digits, end, pid).ptr != end)
+        return "";
+    auto looked = s_.processes.look_at(pid);
+    if (looked || looked.error().code != Code::permission)
+        return "";
+    return "; process " + std::to_string(pid) +
+           " may not be looked at: that takes its user, or root";
+}
+
+// Returns what descriptions of the kernel's providers lack.
+std::string Matcher::kernel_hint(const ProbeSpec& spec)
+{
+    if (!s_.kernel)
+        return "; the " + spec.provider +
+               " provider needs the kernel: " + s_.why_no_kernel;
+    if (spec.provider == "fbt")
+        return s_.providers.fbt.hint(spec);
+    return spec.provider == "sdt" ? s_.providers.sdt.hint() : "";
+}
+
+std::string Matcher::hint_for(const ProbeSpec& spec)
+{
+    if (is_kernel_provider(spec.provider))
+        return kernel_hint(spec);
+    if (std::string hint = s_.providers.usdt.hint(spec); !hint.empty())
+        return hint;
+    Suggestions near(spec.name);
+    for (std::uint32_t id = 1; id <= s_.registry.size(); id++)
+        if (spec.provider.empty() || s_.registry.at(id).provider == spec.provider)
+            near.consider(s_.registry.at(id).name);
+    auto nearest = near.nearest(1);
+    if (!spec.name.empty() && !nearest.empty() && nearest[0] != spec.name)
+        return did_you_mean(nearest);
+    return "";
+}
+
+// Returns in which processes static probes were looked for, if the session has none itself.
+std::string Matcher::looked_at(const ProbeSpec& spec)
+{
+    const bool is_pattern = spec.provider.find_last_of("*?[") != std::string::npos;
+    if (!s_.providers.may_be_static(spec) ||
+        spec.provider.find_first_not_of('*') == std::string::npos ||
+        !s_.usdt_candidates(false).empty())
+        return "";
+    auto processes_text = [](std::size_t n) {
+        return std::to_string(n) + (n == 1 ? " process" : " processes");
+    };
+    const auto all = s_.processes.everybody();
+    auto has_program = [](const ProcessSymbols* p) { return !p->modules().empty(); };
+    const auto n =
+        static_cast<std::size_t>(std::count_if(all.begin(), all.end(), has_program));
+    std::string hidden;
+    if (int n_hidden = s_.processes.n_forbidden(); n_hidden != 0)
+        hidden = processes_text(static_cast<std::size_t>(n_hidden)) +
+                 " may not be: that takes their user, or root";
+    if (!is_pattern) // any name at all, mistyped
+        return hidden.empty() || ::geteuid() == 0
+                   ? ""
+                   : "; of the processes that run now, " + hidden;
+    std::string text = "; " + processes_text(n) + " that run now were looked at";
+    if (!hidden.empty())
+        text += ", " + hidden;
+    return text + "; name others with -p or -c";
+}
+
+} // namespace dt

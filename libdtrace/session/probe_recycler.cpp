@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/probe_recycler.hpp"
+
+#include "base/clock_ns.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dt {
+
+// Retires the probes of a process that exits or executes another program, once no
+// process can fire them any more.
+void ProbeRecycler::end_program(ps_prochandle& process)
+{
+    std::shared_ptr<ProgramProbes> probes = std::move(process.program_probes);
+    process.program_probes.reset();
+    if (probes == nullptr)
+        return;
+    // A child that only forked has sites by the ids of its parent, and none of its own.
+    for (std::uint32_t id : s_.probes.of_process(process.pid))
+        if (s_.registry.at(id).owner == &s_.providers.pid)
+            probes->ids.push_back(id);
+    if (probes.use_count() == 1 && !probes->ids.empty())
+        retired_.push_back({std::move(probes), monotonic_ns()});
+}
+
+void ProbeRecycler::recycle()
+{
+    while (!retired_.empty() &&
+           retired_.front().since_ns < s_.consumer->consumed_until()) {
+        ProgramProbes& probes = *retired_.front().probes;
+        sort_ids(probes.ids);
+        // The process may have the same functions in the program that it runs now.
+        const std::string provider = "pid" + std::to_string(probes.pid);
+        std::erase_if(probes.ids, [&](std::uint32_t id) {
+            const ProcessProbe* probe = s_.probes.probe(id);
+            return s_.registry.at(id).provider != provider || probe == nullptr ||
+                   !probe->sites.empty();
+        });
+        s_.registry.recycle(probes.kin, probes.ids);
+        retired_.pop_front();
+    }
+}
+
+int ProbeRecycler::rename()
+{
+    std::uint32_t like = 0;
+    for (std::uint32_t id : s_.registry.take_renamed()) {
+        if (dt_probe_rename(s_.arena->base(), id, s_.registry.at(id).provider.data(),
+                            like) != 0)
+            return s_.fail(ENOSPC, "the names of too many processes' probes");
+        s_.consumer->rename_probe(id);
+        like = id;
+    }
+    if (like != 0)
+        s_.listener.probes_renamed();
+    return 0;
+}
+
+} // namespace dt

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Probes of programs that have ended, used again for programs that are executed later. Without
+// that, a session that follows execs runs out of probes.
+//
+//   a program ends ──▶ retired, until its records were read ──▶ waiting in the registry
+//   ──▶ renamed for a process that executes the same program
+#pragma once
+
+#include "libdtrace/session/session_state.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+namespace dt {
+
+class ProbeRecycler {
+public:
+    explicit ProbeRecycler(SessionState& state) : s_(state) {}
+
+    // Retires the probes of a process that exits or executes another program, once no
+    // process can fire them any more.
+    void end_program(ps_prochandle& process);
+    // Gives the registry the retired probes whose records have been read.
+    void recycle();
+    // Renames in the arena the probes that the registry has used again. Returns 0, or -1 after
+    // SessionState::fail().
+    int rename();
+
+private:
+    // Probes that no process fires any more, whose records may still be in buffers.
+    struct Retired {
+        std::shared_ptr<ProgramProbes> probes;
+        std::uint64_t since_ns = 0;
+    };
+
+    SessionState& s_;
+    std::deque<Retired> retired_;
+};
+
+} // namespace dt

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// What the compiler asks about the traced processes: names with a backquote, and the
+// functions that probes are in.
+#pragma once
+
+#include "libdtrace/session/kernel_facts.hpp"
+#include "libdtrace/session/session_state.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dt {
+
+class ProcessNames {
+public:
+    ProcessNames(SessionState& state, KernelFacts& kernel) : s_(state), kernel_(kernel)
+    {
+    }
+
+    struct Scope {
+        ps_prochandle* process = nullptr;
+        std::string_view module;
+        std::string why_not; // why there is no process
+    };
+    // Returns what the text before a name's backquote means: "pid42`libc.so.6", "a.out",
+    // "pid42", "".
+    Scope in_scope(std::string_view scope);
+    // Returns the address of a function or variable. Returns nothing if it is not known.
+    std::optional<std::uint64_t> symbol_address(std::string_view scope,
+                                                std::string_view symbol);
+    // Returns the modules of a scope; a text says why there are none.
+    std::variant<std::vector<TargetModule>, std::string>
+    modules_of(std::string_view scope);
+    // Returns the function that a probe is in, of a process or of the kernel.
+    KernelFacts::Probed probed_function(std::uint32_t id);
+
+private:
+    SessionState& s_;
+    KernelFacts& kernel_;
+};
+
+} // namespace dt

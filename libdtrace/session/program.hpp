@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// A compiled program of a session, and one execution of it.
+#pragma once
+
+#include "libdtrace/api/include/dtrace.h"
+#include "libdtrace/compile/compiler.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct dtrace_prog {
+    std::shared_ptr<const dt::Program> program;
+    // For each clause, the probes that its descriptions matched when it was compiled, in the
+    // order of the descriptions.
+    std::vector<std::vector<std::uint32_t>> matched;
+    // The text that it was compiled from. An anonymous enabling is compiled again when it is
+    // claimed.
+    struct Source {
+        std::string text, name;
+        dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;
+        uint_t cflags = 0;
+        bool is_string = false;
+        std::vector<std::string> arguments;
+    } source;
+};
+
+namespace dt {
+
+// A program that was executed. A program that is executed twice fires twice.
+struct Enabling {
+    dtrace_prog* prog = nullptr;
+    std::uint32_t first_clause = 0; // in the arena
+    bool loaded = false;
+};
+
+} // namespace dt

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Compiles text to programs of a session: preprocessor, D libraries, options of the compiler,
+// and answers to its questions about probes, targets and the kernel.
+#pragma once
+
+#include "libdtrace/session/kernel_facts.hpp"
+#include "libdtrace/session/matcher.hpp"
+#include "libdtrace/session/process_names.hpp"
+#include "libdtrace/session/session_state.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+class ProgramCompiler {
+public:
+    explicit ProgramCompiler(SessionState& state) : s_(state) {}
+
+    // Compiles a program of the C API. The state owns it. Returns null after
+    // SessionState::fail(). An empty source name is text of the command line.
+    dtrace_prog* compile(std::string_view text, const std::string& source_name,
+                         dtrace_probespec_t spec, uint_t cflags, int argc,
+                         char* const argv[], bool string_program);
+    Compiler& compiler(); // made when first needed
+    CompileOptions compile_options(uint_t cflags);
+    // Compiles D libraries of stable providers that a refused program needs. Returns false
+    // if there are no more.
+    bool load_kernel_libraries(std::string_view refused);
+    // Forgets how many sites the agent has prepared for.
+    void forget_foreseen() { n_foreseen_ = 0; }
+
+    // Returns how stable a probe's parts are: as its provider says, or as a pragma sets it.
+    ProviderAttributes attributes_of_provider(const ProbeInfo& probe);
+    ProbeStability stability_of(std::span<const std::uint32_t> ids);
+
+    Matcher& matcher() { return matcher_; }
+    ProcessNames& names() { return names_; }
+
+private:
+    int load_libraries(uint_t cflags);
+    void foresee(std::size_t n_sites, unsigned n_threads);
+
+    SessionState& s_;
+    Matcher matcher_{s_};
+    KernelFacts kernel_{s_};
+    ProcessNames names_{s_, kernel_};
+    std::unique_ptr<Compiler> compiler_;
+    std::vector<std::string> libraries_, library_folders_; // compiled, by name
+    std::size_t n_foreseen_ = 0; // most sites of a description, as the agent knows
+};
+
+} // namespace dt

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/provider_set.hpp"
+
+#include "libdtrace/session/processes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dt {
+
+ProviderSet::ProviderSet(Processes& processes, Candidates candidates)
+    : dtrace(registry), profile(registry),
+      pid(registry, probes,
+          [&processes](pid_t pid) { return processes.symbols_of(pid); }),
+      usdt(registry, probes, std::move(candidates)), fbt(registry, processes.kernel()),
+      cpc(registry), sdt(registry), syscall(registry),
+      stable_places_(processes.kernel()),
+      stable_(stable_providers(registry, stable_places_))
+{
+    set_kernel_usable(false);
+}
+
+void ProviderSet::set_kernel_usable(bool usable)
+{
+    list_ = {&dtrace, &profile, &pid, &usdt};
+    if (!usable)
+        return;
+    list_.insert(list_.end(), {&syscall, &fbt, &cpc, &sdt});
+    for (const auto& provider : stable_)
+        list_.push_back(provider.get());
+}
+
+void ProviderSet::provide_all_of_kernel()
+{
+    const ProbeSpec any;
+    for (Provider* provider : list_)
+        if (dynamic_cast<KernelProvider*>(provider) != nullptr)
+            provider->provide(any);
+}
+
+KernelProvider* ProviderSet::of_kernel(std::uint32_t probe) const
+{
+    return dynamic_cast<KernelProvider*>(registry.at(probe).owner);
+}
+
+bool ProviderSet::has(std::string_view name) const
+{
+    return std::any_of(list_.begin(), list_.end(),
+                       [name](const Provider* each) { return each->name() == name; });
+}
+
+bool ProviderSet::may_be_static(const ProbeSpec& spec) const
+{
+    return UsdtProvider::may_mean(spec) && !has(spec.provider);
+}
+
+} // namespace dt

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// All providers of a session, with the registry of their probes.
+//
+// Descriptions are offered to the providers in the order of list(). Providers whose probes
+// fire in the kernel are in the list only while the kernel module can be used.
+#pragma once
+
+#include "libdtrace/providers/cpc_provider.hpp"
+#include "libdtrace/providers/dtrace_provider.hpp"
+#include "libdtrace/providers/fbt_provider.hpp"
+#include "libdtrace/providers/kernel_provider.hpp"
+#include "libdtrace/providers/pid_provider.hpp"
+#include "libdtrace/providers/profile_provider.hpp"
+#include "libdtrace/providers/sdt_provider.hpp"
+#include "libdtrace/providers/stable_provider.hpp"
+#include "libdtrace/providers/syscall_provider.hpp"
+#include "libdtrace/providers/usdt_provider.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace dt {
+
+class Processes;
+
+class ProviderSet {
+public:
+    // Returns the processes that static probes are looked for in. If the argument is true
+    // and the session has no targets, these are all processes of the machine.
+    using Candidates = std::function<std::vector<ProcessSymbols*>(bool everybody)>;
+    ProviderSet(Processes& processes, Candidates candidates);
+
+    std::span<Provider* const> list() const { return list_; }
+    void set_kernel_usable(bool usable);
+    // Makes all probes that the kernel has.
+    void provide_all_of_kernel();
+    // Returns the provider of a probe that fires in the kernel, and null for other probes.
+    KernelProvider* of_kernel(std::uint32_t probe) const;
+    // Returns whether a provider of the list has this name.
+    bool has(std::string_view name) const;
+    // Returns whether static probes may appear for a description, in any process.
+    bool may_be_static(const ProbeSpec& spec) const;
+
+    Registry registry;
+    ProcessProbes probes;
+    DtraceProvider dtrace;
+    ProfileProvider profile;
+    PidProvider pid;
+    UsdtProvider usdt;
+    FbtProvider fbt;
+    CpcProvider cpc;
+    SdtProvider sdt;
+    SyscallProvider syscall;
+
+private:
+    StablePlaces stable_places_;
+    std::vector<std::unique_ptr<StableProvider>> stable_;
+    std::vector<Provider*> list_;
+};
+
+} // namespace dt

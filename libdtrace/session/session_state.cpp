@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/session_state.hpp"
+
+#include "libdtrace/session/debug.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace dt {
+
+SessionState::SessionState(Listener& to)
+    : listener(to), providers(processes, [this](bool everybody) {
+          return usdt_candidates(everybody);
+      })
+{
+    open_kernel();
+}
+
+int SessionState::fail(int number, std::string text)
+{
+    error = number;
+    error_text = std::move(text);
+    debug("error %d: %s", number, error_text.c_str());
+    return -1;
+}
+
+int SessionState::fail(const Error& cause)
+{
+    return fail(cause.sys != 0 ? cause.sys : EDT_ENABLING_ERR, cause.text);
+}
+
+void SessionState::internal_error(const std::string& text) const
+{
+    debug("internal error: %s", text.c_str());
+    if (!options.flags.core)
+        return;
+    std::fprintf(stderr, "libdtrace: internal error: %s\n", text.c_str());
+    std::abort();
+}
+
+void SessionState::open_kernel()
+{
+    kernel.reset();
+    auto opened = KernelDevice::open();
+    if (opened)
+        kernel.emplace(std::move(*opened));
+    else
+        why_no_kernel = opened.error().text;
+    providers.set_kernel_usable(kernel.has_value());
+}
+
+bool SessionState::has_own_targets() const
+{
+    return std::any_of(processes.all().begin(), processes.all().end(),
+                       [](const auto& process) { return !process->implied; });
+}
+
+std::vector<ProcessSymbols*> SessionState::usdt_candidates(bool everybody)
+{
+    std::vector<ProcessSymbols*> all;
+    for (const auto& process : processes.all())
+        if (process->alive && !process->implied && process->symbols != nullptr)
+            all.push_back(process->symbols.get());
+    if (!all.empty() || !everybody)
+        return all;
+    // Watching begins before the list is read, so that no process is missed between.
+    new_processes.begin();
+    return processes.everybody();
+}
+
+std::string SessionState::pid_provider_of(const ps_prochandle& process) const
+{
+    const bool like_origin = process.followed != 0 && process.execed;
+    const pid_t pid = like_origin ? process.origin : process.pid;
+    return "pid" + std::to_string(pid);
+}
+
+bool SessionState::awaits_libraries(const ps_prochandle& process) const
+{
+    const std::string provider = pid_provider_of(process);
+    return is_any_enabled([&](const ProbeSpec& spec) {
+        return spec.provider == provider || providers.may_be_static(spec);
+    });
+}
+
+bool SessionState::awaits_statics() const
+{
+    return is_any_enabled(
+        [this](const ProbeSpec& spec) { return providers.may_be_static(spec); });
+}
+
+std::set<pid_t> SessionState::found_by_probes() const
+{
+    std::set<pid_t> pids;
+    for (const Enabling& each : enabled)
+        for (const auto& ids : each.prog->matched)
+            for (std::uint32_t id : ids)
+                if (const ProcessProbe* probe = probes.probe(id))
+                    pids.insert(probe->pid);
+    return pids;
+}
+
+} // namespace dt

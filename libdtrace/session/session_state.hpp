@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// What the parts of a session share: options, probes, targets, the executed programs, and,
+// while it traces, the arena and its consumer.
+//
+//   Session ──owns──▶ SessionState, CompilerEnvironment, Targets, Backend
+//                     the last three hold a reference to the state, and change it
+//
+// Everything is used by the caller's thread only.
+#pragma once
+
+#include "libdtrace/consume/consumer.hpp"
+#include "libdtrace/session/backends/arena_memory.hpp"
+#include "libdtrace/session/backends/kernel_device.hpp"
+#include "libdtrace/session/new_processes.hpp"
+#include "libdtrace/session/options.hpp"
+#include "libdtrace/session/processes.hpp"
+#include "libdtrace/session/program.hpp"
+#include "libdtrace/session/provider_set.hpp"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// The agent prepares in advance if so many sites, or more, are to be planted.
+constexpr std::size_t many_sites = 10'000;
+
+// The program that uses the session: the C API's handlers.
+class Listener : public Events {
+public:
+    // Reports that a process ended, or what the text says of it. The process may be null, and
+    // so may the text.
+    virtual void process(ps_prochandle* process, const char* text) = 0;
+    // Names of probes have changed, so what was derived from them is out of date.
+    virtual void probes_renamed() = 0;
+};
+
+struct SessionState {
+    explicit SessionState(Listener& to);
+
+    // Keeps an error of the C API (EDT_*, or errno) with its text, and returns -1. If the
+    // text is empty, dtrace_errmsg() gives the number's own text.
+    int fail(int number, std::string text = "");
+    int fail(const Error& cause);
+    // Reports a condition that only a defect of this library causes. With -x core the
+    // process ends here and leaves a core file.
+    void internal_error(const std::string& text) const;
+    void complain(std::string_view text) { listener.complain(text); }
+    void report(ps_prochandle* process, const std::string& text)
+    {
+        listener.process(process, text.c_str());
+    }
+
+    // Opens the kernel module's device again. A device has one arena in its life.
+    void open_kernel();
+    // Returns whether the user named processes, by -p or -c.
+    bool has_own_targets() const;
+    // Returns the processes that static probes are looked for in: the session's, and if it
+    // has none and the argument is true, all of the machine.
+    std::vector<ProcessSymbols*> usdt_candidates(bool everybody);
+    // Returns the name that descriptions use for the pid provider of a process. If a child
+    // was followed into another program, they name the process that it came from.
+    std::string pid_provider_of(const ps_prochandle& process) const;
+    // Returns whether an enabled description may match probes of libraries that this process
+    // loads later.
+    bool awaits_libraries(const ps_prochandle& process) const;
+    // Returns whether an enabled description may match static probes of any process.
+    bool awaits_statics() const;
+    // Returns whether an enabled description satisfies the condition.
+    template <class Condition> bool is_any_enabled(Condition condition) const
+    {
+        for (const Enabling& each : enabled)
+            for (const auto& clause : each.prog->program->clauses)
+                for (const ProbeSpec& spec : clause.probes)
+                    if (condition(spec))
+                        return true;
+        return false;
+    }
+    // Returns processes whose probes enabled descriptions matched, ascending.
+    std::set<pid_t> found_by_probes() const;
+
+    Listener& listener;
+    int error = 0;
+    std::string error_text;  // of the last error; empty: the number's own text
+    std::string error_quote; // source line and caret of the last compile error
+    Options options;
+    Processes processes;
+    NewProcesses new_processes; // watched if descriptions mean all processes
+    ProviderSet providers;
+    Registry& registry = providers.registry;
+    ProcessProbes& probes = providers.probes;
+    std::vector<std::unique_ptr<dtrace_prog>> programs;
+    std::vector<Enabling> enabled; // in the order of exec()
+    // The kernel module's device, if there is one that this process may use.
+    std::optional<KernelDevice> kernel;
+    std::string why_no_kernel;
+
+    std::optional<ArenaMemory> arena;
+    std::uint32_t n_probes_added = 0; // of the registry, in the arena
+    std::unique_ptr<Consumer> consumer;
+    bool active = false, stopped = false;
+};
+
+} // namespace dt

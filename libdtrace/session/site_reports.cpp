@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/site_reports.hpp"
+
+#include <utility>
+
+namespace dt {
+
+const SiteWords not_probed{"cannot probe ", "", " more places that cannot be probed"};
+const SiteWords by_breakpoint{"", " fires by a breakpoint, some 20 us a hit",
+                              " more places that fire by a breakpoint"};
+
+// Returns whether a remark on the places of a probe is to be reported for this process. A
+// process that the user has not named, or that executed another program, repeats no remark
+// on a function of the same name in the same module: a shell loop would print it for each
+// process that it starts.
+bool SiteReports::is_new_place(const ps_prochandle& process, std::string_view remark,
+                               std::uint32_t id)
+{
+    constexpr std::size_t max_remarks = 10'000; // module names are the targets' choice
+    const bool repeats = process.implied || process.execed;
+    if (remarks_.size() >= max_remarks)
+        return !repeats;
+    const ProbeInfo& probe = s_.registry.at(id);
+    std::string key(remark);
+    for (std::string_view part : {probe.module, probe.function, probe.name})
+        key.append(part).append(1, ':');
+    return remarks_.insert(std::move(key)).second || !repeats;
+}
+
+void SiteReports::report_sites(ps_prochandle& process, const std::vector<Site>& sites,
+                               const std::vector<Refusal>& refused,
+                               const SiteWords& words)
+{
+    constexpr std::size_t max_told = 10;
+    std::size_t n = 0;
+    std::vector<std::uint32_t> told;
+    for (const Refusal& refusal : refused) {
+        if (refusal.site >= sites.size() ||
+            process.told.count(sites[refusal.site].probe) != 0)
+            continue;
+        told.push_back(sites[refusal.site].probe);
+        if (!is_new_place(process, words.before, sites[refusal.site].probe))
+            continue;
+        if (++n > max_told)
+            continue;
+        const ProbeInfo& probe = s_.registry.at(sites[refusal.site].probe);
+        std::string name;
+        for (std::string_view part :
+             {probe.provider, probe.module, probe.function, probe.name})
+            name.append(name.empty() ? "" : ":").append(part);
+        s_.report(&process,
+                  words.before + name + " at " +
+                      s_.processes.uaddr(static_cast<std::uint64_t>(process.pid),
+                                         sites[refusal.site].at.value) +
+                      words.after + ": " + refusal.reason);
+    }
+    if (n > max_told)
+        s_.report(&process, "and " + std::to_string(n - max_told) + words.more);
+    process.told.insert(told.begin(), told.end());
+}
+
+// Reports the first functions by name, and the number of the others.
+void SiteReports::report_loops(ps_prochandle& process, const std::vector<Site>& sites,
+                               const std::vector<std::uint32_t>& looping)
+{
+    constexpr std::size_t max_named = 5;
+    std::string names;
+    std::size_t n = 0;
+    for (std::uint32_t i : looping) {
+        if (i < sites.size() && process.told.insert(sites[i].probe).second &&
+            is_new_place(process, "loops ", sites[i].probe) && ++n <= max_named)
+            names.append(n == 1 ? "" : ", ")
+                .append(s_.registry.at(sites[i].probe).function);
+    }
+    if (n > max_named)
+        names += " and " + std::to_string(n - max_named) + " more";
+    if (n != 0)
+        s_.report(&process, "entry probes that also fire when a loop goes back to the "
+                            "function's first instruction: " +
+                                names);
+}
+
+} // namespace dt

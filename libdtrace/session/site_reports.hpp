@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Remarks on places of functions: those that cannot be probed, that fire by a breakpoint, or
+// whose entry probe also fires in a loop. Each is reported once for each probe, although
+// libraries may be loaded and unloaded all the time.
+#pragma once
+
+#include "libdtrace/session/session_state.hpp"
+#include "ptrace-agent/client.hpp"
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dt {
+
+// The words of a report: the text before and after a site's name, and the text after the
+// number of further sites when the list is long.
+struct SiteWords {
+    std::string before, after, more;
+};
+extern const SiteWords not_probed, by_breakpoint;
+
+class SiteReports {
+public:
+    explicit SiteReports(SessionState& state) : s_(state) {}
+
+    // Reports the first refused sites with the reason, and the number of the others.
+    void report_sites(ps_prochandle& process, const std::vector<Site>& sites,
+                      const std::vector<Refusal>& refused, const SiteWords& words);
+    // Reports the first functions by name, and the number of the others. looping holds
+    // indexes of sites.
+    void report_loops(ps_prochandle& process, const std::vector<Site>& sites,
+                      const std::vector<std::uint32_t>& looping);
+
+private:
+    bool is_new_place(const ps_prochandle& process, std::string_view remark,
+                      std::uint32_t id);
+
+    SessionState& s_;
+    std::set<std::string> remarks_; // that is_new_place() returned true for
+};
+
+} // namespace dt

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/sites.hpp"
+
+#include "libdtrace/symbols/glob.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace dt {
+
+Site site_of(std::uint32_t probe, const ProbeSite& at)
+{
+    Site site;
+    site.at = at.at;
+    site.probe = probe;
+    site.kind = at.kind == ProbeSiteKind::Entry    ? SiteKind::entry
+                : at.kind == ProbeSiteKind::Return ? SiteKind::ret
+                : at.kind == ProbeSiteKind::Static ? SiteKind::static_probe
+                                                   : SiteKind::offset;
+    site.arg0 = static_cast<std::uint64_t>(at.offset);
+    if (at.kind == ProbeSiteKind::Entry)
+        site.arg0 = at.loop_end.value;
+    site.first = at.first;
+    site.end = at.end;
+    site.beyond = at.beyond;
+    site.further = at.further;
+    site.never = at.restartable ? NeverProbed::restartable
+                 : at.unknown   ? NeverProbed::no_known_code
+                                : NeverProbed::no;
+    site.no_stack = at.no_stack ? 1 : 0;
+    return site;
+}
+
+Mechanism mechanism_of(const Options& options)
+{
+    if (options.mechanism == "uprobe")
+        return Mechanism::uprobe;
+    if (options.mechanism == "int3")
+        return Mechanism::int3;
+    return options.mechanism == "jump" ? Mechanism::jump : Mechanism::automatic;
+}
+
+// Returns the index of the new entry.
+static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
+{
+    table.sites.push_back({from.semaphore,
+                           static_cast<std::uint32_t>(table.operands.size()),
+                           static_cast<std::uint32_t>(from.operands.size())});
+    table.operands.insert(table.operands.end(), from.operands.begin(),
+                          from.operands.end());
+    return table.sites.size() - 1;
+}
+
+// Probes whose function an enabled description names without a wildcard; ascending.
+static std::vector<std::uint32_t> named_probes(const SessionState& state)
+{
+    std::vector<std::uint32_t> named;
+    for (const Enabling& each : state.enabled) {
+        const auto& clauses = each.prog->program->clauses;
+        for (std::size_t k = 0; k < each.prog->matched.size(); k++) {
+            const auto& specs = clauses[k].probes;
+            auto is_named = [](const ProbeSpec& spec) {
+                return spec.id != 0 ||
+                       (!spec.function.empty() && !is_glob(spec.function));
+            };
+            auto n = std::count_if(specs.begin(), specs.end(), is_named);
+            if (n == 0)
+                continue;
+            // A description may name an alias of the function. If no description of the clause
+            // has a wildcard, all of its probes count. Otherwise a probe counts only if a
+            // description gives its id or the function's name as dtrace shows it.
+            bool all = n == std::ssize(specs);
+            for (std::uint32_t id : each.prog->matched[k]) {
+                auto fits = [&](const ProbeSpec& spec) {
+                    return is_named(spec) &&
+                           (spec.id == id ||
+                            spec.function == state.registry.at(id).function);
+                };
+                if (all || std::any_of(specs.begin(), specs.end(), fits))
+                    named.push_back(id);
+            }
+        }
+    }
+    sort_ids(named);
+    return named;
+}
+
+std::vector<Site> missing_sites(SessionState& state, ps_prochandle& process,
+                                StaticTable& statics)
+{
+    std::vector<std::uint32_t> ids = std::exchange(process.unplanted, {});
+    sort_ids(ids);
+    std::erase_if(ids,
+                  [&](std::uint32_t id) { return !state.registry.at(id).enabled; });
+    if (process.symbols != nullptr)
+        state.probes.find_extents(*process.symbols, ids);
+    std::vector<Site> sites;
+    sites.reserve(ids.size()); // most probes have one
+    const bool any = state.options.mechanism == "any";
+    const std::vector<std::uint32_t> named =
+        any ? std::vector<std::uint32_t>() : named_probes(state);
+    for (std::uint32_t id : ids) {
+        const ProcessProbe* probe = state.probes.probe(id);
+        const bool breakpoint =
+            any || std::binary_search(named.begin(), named.end(), id);
+        for (const ProbeSite& at : probe->sites) {
+            if (at.planted)
+                continue;
+            sites.push_back(site_of(id, at));
+            sites.back().breakpoint = breakpoint ? 1 : 0;
+            if (at.arguments == nullptr)
+                continue;
+            sites.back().arg0 = add_static(statics, *at.arguments);
+            if (at.kind == ProbeSiteKind::Return)
+                sites.back().kind = SiteKind::jump_out;
+        }
+    }
+    return sites;
+}
+
+std::vector<SeenText> seen_text(const ps_prochandle& process)
+{
+    std::vector<SeenText> seen;
+    if (process.symbols == nullptr)
+        return seen;
+    for (const Mapping& m : process.symbols->maps().all()) {
+        if (m.executable)
+            seen.push_back(
+                {m.begin, m.end, m.offset, m.file.major, m.file.minor, m.file.inode});
+    }
+    return seen;
+}
+
+} // namespace dt

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Enabled descriptions over what comes later: libraries that a target loads, the program
+// that it executes, processes that begin where descriptions mean all processes.
+//
+// What a description matched when it was compiled is in its program (dtrace_prog::matched);
+// what it matches from then on goes from here into the arena at once.
+#include "libdtrace/session/targets.hpp"
+
+#include "base/clock_ns.hpp"
+#include "libdtrace/session/debug.hpp"
+#include "libdtrace/symbols/demangle.hpp"
+#include "ptrace-agent/proc_files.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace dt {
+
+// After dlopen or dlclose.
+void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten)
+{
+    ps_prochandle* process = s_.processes.find(pid);
+    if (process == nullptr || !process->alive || process->symbols == nullptr)
+        return;
+    for (const ForgottenProbe& each : forgotten) {
+        ProcessProbe* probe = s_.probes.probe(each.probe);
+        if (probe == nullptr || probe->pid != pid)
+            continue;
+        probe->set_planted(each.at, false);
+        process->unplanted.push_back(each.probe);
+    }
+    if (!process->symbols->refresh())
+        return;
+    if (rematch(*process) != 0)
+        s_.complain(s_.error_text);
+}
+
+// Reports a command's program that has no probes. Called when the program had time to load
+// its libraries, and when it ends.
+void Targets::report_unmatched(ps_prochandle& process)
+{
+    if (process.unmatched.empty())
+        return;
+    s_.report(&process, "process " + std::to_string(process.pid) + " executed " +
+                            printable_name(std::exchange(process.unmatched, {})) +
+                            ", where no probe matches");
+}
+
+void Targets::report_unmatched(std::uint64_t now_ns)
+{
+    constexpr std::uint64_t time_to_load_ns = 2'000'000'000;
+    for (const auto& process : s_.processes.all())
+        if (!process->unmatched.empty() &&
+            now_ns - process->executed_ns >= time_to_load_ns)
+            report_unmatched(*process);
+}
+
+// Notes which program a target now runs, if it is a target that the user named.
+void Targets::note_program(ps_prochandle& process, bool goes_on)
+{
+    report_unmatched(process); // the program before this one
+    if (process.followed != 0 || process.implied || s_.options.follow == "none" ||
+        !s_.active || s_.stopped || !s_.awaits_libraries(process))
+        return;
+    std::string program = agent::read_proc_link(process.pid, "exe");
+    if (program.empty())
+        return; // it has ended, which an event reports
+    if (!goes_on) {
+        s_.report(&process, "process " + std::to_string(process.pid) + " executed " +
+                                printable_name(program) +
+                                ", which is not traced (-x follow=exec traces it)");
+        return;
+    }
+    process.unmatched = std::move(program);
+    process.executed_ns = monotonic_ns();
+}
+
+// Updates a process after exec. goes_on: it is also traced in its new program (-x
+// follow).
+void Targets::program_changed(ps_prochandle& process, bool goes_on)
+{
+    // Where everybody is meant it is a process that begins: it is looked at like any other.
+    const bool begins = !goes_on && process.implied && !s_.has_own_targets();
+    if (begins && process.followed == 0) {
+        s_.processes.release(&process);
+        process.newcomer = true;
+    }
+    if (begins || (process.followed != 0 && !goes_on)) {
+        process.alive = false; // the agent let it go
+        forget_sites(process.pid);
+        if (begins)
+            s_.new_processes.look_again(process.pid, monotonic_ns());
+        return;
+    }
+    forget_sites(process.pid);
+    process.execed = true;
+    process.watched = false;
+    process.unplanted.clear();
+    process.uprobes.clear();
+    process.told.clear();
+    note_program(process, goes_on);
+    // That fails when it has ended since; its exited event is on the way, and is what says
+    // so.
+    if (process.symbols == nullptr || !process.symbols->refresh() || !goes_on ||
+        !s_.active || s_.stopped)
+        return;
+    if (rematch(process) != 0 || plant(process) != 0)
+        s_.complain(s_.error_text);
+}
+
+// All descriptions over the modules of one process that were not there before. A
+// description that several clauses have is one.
+int Targets::rematch(ps_prochandle& process)
+{
+    s_.probes.drop_gone(*process.symbols);
+    // Probes are recycled only for programs that were executed under follow=exec. A
+    // program that the command line named keeps its probes.
+    const bool recycles =
+        backend().can_rename_probes() && s_.options.follow == "exec" && process.execed;
+    const std::string kin = recycles ? s_.pid_provider_of(process) : "";
+    if (recycles && process.program_probes == nullptr)
+        process.program_probes =
+            std::make_shared<ProgramProbes>(ProgramProbes{process.pid, kin, {}});
+    s_.registry.begin_kin(kin);
+    struct EndKin {
+        Registry& registry;
+        ~EndKin() { registry.begin_kin(""); }
+    } end_kin{s_.registry};
+    s_.providers.pid.plants = [](std::size_t, unsigned) {};
+    const std::string provider = s_.pid_provider_of(process);
+    using Names = std::tuple<std::string, std::string, std::string, std::string>;
+    std::map<Names, std::vector<std::uint32_t>> matched;
+    auto matches_of = [&](const ProbeSpec& spec) -> const auto&
+    {
+        auto [known, first] = matched.try_emplace(
+            Names{spec.provider, spec.module, spec.function, spec.name});
+        std::vector<std::uint32_t>& ids = known->second;
+        if (!first)
+            return ids;
+        if (spec.provider == provider) {
+            ProbeSpec its = spec;
+            its.provider = "pid" + std::to_string(process.pid);
+            auto outcome = s_.providers.pid.provide_new(its);
+            if (!outcome.refused)
+                ids = std::move(outcome.provided.ids);
+        } else if (s_.providers.may_be_static(spec)) {
+            ids = s_.providers.usdt.provide_in(spec, *process.symbols);
+        }
+        process.unplanted.insert(process.unplanted.end(), ids.begin(), ids.end());
+        return ids;
+    };
+    for (const Enabling& each : s_.enabled) {
+        const auto& clauses = each.prog->program->clauses;
+        for (std::size_t k = 0; k < clauses.size(); k++) {
+            for (const ProbeSpec& spec : clauses[k].probes) {
+                const std::vector<std::uint32_t>& ids = matches_of(spec);
+                if (backend().add_probes() != 0 || recycler_.rename() != 0)
+                    return -1;
+                if (each.loaded && backend().enable(ids, each.first_clause + k) != 0)
+                    return -1;
+            }
+        }
+    }
+    if (!process.unplanted.empty())
+        process.unmatched.clear();
+    return 0;
+}
+
+void Targets::look_at_new_processes(std::uint64_t now)
+{
+    if (!s_.active || s_.stopped)
+        return;
+    for (pid_t pid : s_.new_processes.due(now)) {
+        const ps_prochandle* known = s_.processes.find(pid);
+        if (s_.has_own_targets() || (known != nullptr && known->alive))
+            continue;
+        auto symbols = s_.processes.glance_at(pid);
+        if (symbols == nullptr)
+            s_.new_processes.forget(pid);
+        else if (s_.is_any_enabled([&](const ProbeSpec& spec) {
+                     return s_.providers.may_be_static(spec) &&
+                            s_.providers.usdt.has_any(spec, *symbols);
+                 }))
+            take_up(pid);
+    }
+}
+
+void Targets::take_up(pid_t pid)
+{
+    if (!admits(pid))
+        return users_.report_left_out();
+    auto grabbed = s_.processes.grab(pid);
+    if (!grabbed) {
+        debug("process %d: new, but %s", pid, grabbed.error().text.c_str());
+        report_untraced(pid, grabbed.error());
+        return;
+    }
+    ps_prochandle& process = **grabbed;
+    process.implied = process.newcomer = true;
+    if ((!backend().agent_is_prepared() && backend().prepare_agent() != 0) ||
+        rematch(process) != 0 || plant(process) != 0)
+        s_.complain(s_.error_text);
+}
+
+} // namespace dt

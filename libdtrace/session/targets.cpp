@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/targets.hpp"
+
+#include "base/clock_ns.hpp"
+#include "libdtrace/providers/process_patches.hpp"
+#include "libdtrace/session/debug.hpp"
+#include "libdtrace/session/sites.hpp"
+#include "libdtrace/symbols/demangle.hpp"
+#include "ptrace-agent/proc_files.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace dt {
+
+static constexpr std::uint64_t max_handling_ns = 100'000'000;
+
+int Targets::plant(ps_prochandle& process)
+{
+    StaticTable statics;
+    std::vector<Site> sites = missing_sites(s_, process, statics);
+    // The agent watches libraries from the first call on, also when nothing is there yet
+    // that a description could match.
+    if (sites.empty() && (process.watched || !s_.awaits_libraries(process)))
+        return 0;
+    if (!std::exchange(process.watched, true))
+        backend().choose_mechanism(process);
+    const bool children = s_.options.follow == "fork" || s_.options.follow == "exec";
+    const Follow what = children              ? Follow::all
+                        : s_.awaits_statics() ? Follow::statics
+                                              : Follow::none;
+    const FollowExec exec = s_.options.follow == "exec" ? FollowExec::all
+                            : process.created && s_.options.follow != "none"
+                                ? FollowExec::itself
+                                : FollowExec::none;
+    if (what != Follow::none || exec != FollowExec::none) {
+        auto followed = s_.processes.agent()->follow(process.pid, what, exec);
+        if (!followed && followed.error().code != Code::gone)
+            return s_.fail(followed.error());
+    }
+    if (backend().plant(process, sites, statics) != 0)
+        return -1;
+    report_notes(process);
+    return 0;
+}
+
+void Targets::report_notes(ps_prochandle& process)
+{
+    for (const std::string& note : s_.providers.pid.take_notes())
+        s_.report(&process, note);
+    for (const std::string& note : s_.providers.usdt.take_notes())
+        s_.report(&process, note);
+}
+
+bool Targets::admits(pid_t pid)
+{
+    return !backend().targets_share_memory() || users_.admits(pid);
+}
+
+// Makes targets of the processes that descriptions found only by their probes. Reports a
+// process that cannot be traced, and goes on with the others.
+void Targets::grab_found()
+{
+    for (pid_t pid : s_.found_by_probes()) {
+        if (s_.processes.find(pid) != nullptr || !admits(pid))
+            continue;
+        auto grabbed = s_.processes.grab(pid);
+        if (grabbed)
+            (*grabbed)->implied = true;
+        else
+            report_untraced(pid, grabbed.error());
+    }
+    users_.report_left_out();
+}
+
+// Reports once that a process cannot be traced, unless it has ended.
+void Targets::report_untraced(pid_t pid, const Error& why)
+{
+    if (why.code == Code::gone || why.code == Code::not_found ||
+        !told_untraced_.insert(pid).second)
+        return;
+    std::string name = agent::read_proc_file(pid, "comm", 64);
+    name = printable_name(name.substr(0, name.find('\n')));
+    s_.complain("process " + std::to_string(pid) +
+                (name.empty() ? "" : " (" + name + ")") +
+                " is not traced: " + why.text);
+}
+
+void Targets::forget_sites(pid_t pid)
+{
+    if (ps_prochandle* process = s_.processes.find(pid))
+        recycler_.end_program(*process);
+    s_.providers.pid.forget(pid);
+    s_.probes.forget(pid);
+}
+
+void Targets::resume_changed(const AgentEvent& event)
+{
+    auto resumed =
+        s_.processes.agent()->resume_after_library_change(event.pid, event.status);
+    if (!resumed && resumed.error().code != Code::gone)
+        s_.complain(resumed.error().text);
+}
+
+// Returns how many threads block SIGTRAP. After the agent's death the target restores
+// its text at the first breakpoint that a thread runs into. If that thread blocks
+// SIGTRAP, the target ends instead.
+static std::size_t n_blocking_traps(pid_t pid)
+{
+    using namespace agent;
+    const std::vector<pid_t> threads = threads_of(pid);
+    return static_cast<std::size_t>(
+        std::count_if(threads.begin(), threads.end(), [pid](pid_t tid) {
+            const auto mask = status_number(thread_status(pid, tid), "SigBlk", 0, 16);
+            return (mask >> (SIGTRAP - 1) & 1) != 0;
+        }));
+}
+
+void Targets::report_threads_in_danger(const ps_prochandle& process)
+{
+    const std::size_t n = n_blocking_traps(process.pid);
+    if (n != 0)
+        s_.complain(
+            std::to_string(n) + " threads of process " + std::to_string(process.pid) +
+            " block SIGTRAP: a breakpoint that one of them hits before any other "
+            "thread does ends the process");
+}
+
+static const char* event_text(AgentEvent::Kind kind)
+{
+    switch (kind) {
+    case AgentEvent::exited:
+        return "ended";
+    case AgentEvent::execed:
+        return "runs another program";
+    case AgentEvent::libraries_changed:
+        return "its libraries changed";
+    case AgentEvent::forked:
+        return "forked";
+    case AgentEvent::given_up:
+        return "is not traced any more";
+    case AgentEvent::agent_error:
+        return "the agent reports an error";
+    case AgentEvent::agent_gone:
+        return "the agent is gone";
+    }
+    return "";
+}
+
+// A program that loads libraries all the time makes events faster than they are handled:
+// what is left waits until records were drained.
+void Targets::handle_events()
+{
+    AgentClient* agent = s_.processes.agent();
+    if (agent == nullptr)
+        return;
+    s_.processes.bury();
+    if (s_.active)
+        recycler_.recycle();
+    for (std::uint64_t began = monotonic_ns();
+         monotonic_ns() - began < max_handling_ns;) {
+        auto next = agent->next_event();
+        if (!next) {
+            s_.complain(next.error().text);
+            return;
+        }
+        if (!*next)
+            return;
+        const AgentEvent& event = **next;
+        ps_prochandle* process = s_.processes.find(event.pid);
+        debug("process %d: %s", event.pid, event_text(event.kind));
+        switch (event.kind) {
+        case AgentEvent::exited:
+            if (process == nullptr || !process->alive)
+                break;
+            process->alive = false;
+            process->status = event.status;
+            report_unmatched(*process);
+            forget_sites(event.pid);
+            s_.listener.process(process, nullptr);
+            break;
+        case AgentEvent::execed:
+            if (process != nullptr)
+                program_changed(*process, event.status != 0);
+            if (event.status != 0)
+                resume_changed(event);
+            break;
+        case AgentEvent::libraries_changed: {
+            if (s_.active && !s_.stopped) {
+                libraries_changed(event.pid, event.forgotten);
+                if (process != nullptr && plant(*process) != 0)
+                    s_.complain(s_.error_text);
+            } else if (process != nullptr && process->symbols != nullptr) {
+                (void)process->symbols->refresh();
+            }
+            resume_changed(event);
+            break;
+        }
+        case AgentEvent::forked:
+            if (event.status == 0)
+                break;
+            s_.processes.follow(event.pid, event.child);
+            s_.probes.inherit(event.pid, event.child);
+            if (ps_prochandle* child = s_.processes.find(event.child);
+                child != nullptr && process != nullptr)
+                child->program_probes = process->program_probes;
+            break;
+        case AgentEvent::given_up:
+            s_.report(process, event.text);
+            if (process == nullptr || !std::exchange(process->alive, false))
+                break;
+            process->status = -1;
+            forget_sites(event.pid);
+            s_.listener.process(process, nullptr);
+            break;
+        case AgentEvent::agent_error:
+            s_.report(process, event.text);
+            break;
+        case AgentEvent::agent_gone:
+            s_.complain("the process that holds the targets died: " + event.text);
+            // They may live on, but as far as we are concerned all have ended.
+            for (const auto& other : s_.processes.all()) {
+                if (!std::exchange(other->alive, false))
+                    continue;
+                other->status = -1;
+                if (mechanism_of(s_.options) == Mechanism::int3)
+                    report_threads_in_danger(*other);
+                lower_semaphores(other->pid);
+                forget_sites(other->pid);
+                s_.listener.process(other.get(), nullptr);
+            }
+            return;
+        }
+    }
+}
+
+} // namespace dt

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "libdtrace/session/user_limit.hpp"
+
+#include "ptrace-agent/proc_files.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace dt {
+
+bool UserLimit::admits(pid_t pid)
+{
+    if (s_.options.trust == "all")
+        return true;
+    const std::string status = agent::read_proc_file(pid, "status");
+    if (status.empty())
+        return true; // it has exited; grabbing it will report that
+    const std::uint64_t ours = ::geteuid();
+    for (int n = 0; n < 4; n++) { // real, effective, saved, of the file system
+        const std::uint64_t user = agent::status_number(status, "Uid", n);
+        if (user == ours)
+            continue;
+        if (!other_user_)
+            other_user_ = user;
+        if (user == *other_user_)
+            continue;
+        left_out_.insert(pid);
+        left_out_users_.insert(user);
+        return false;
+    }
+    return true;
+}
+
+// Reports processes that were left out, once for each user.
+void UserLimit::report_left_out()
+{
+    if (std::includes(told_users_.begin(), told_users_.end(), left_out_users_.begin(),
+                      left_out_users_.end()))
+        return;
+    told_users_ = left_out_users_;
+    auto counted = [](std::size_t n, const char* one, const char* several) {
+        return std::to_string(n) + " " + (n == 1 ? one : several);
+    };
+    s_.complain(
+        counted(left_out_.size(), "process", "processes") + " of " +
+        counted(left_out_users_.size(), "further user is", "further users are") +
+        " left out: all targets share memory, and those of user " +
+        std::to_string(*other_user_) +
+        " are traced. Name processes by -p, or trace all users by -x trust=all");
+}
+
+} // namespace dt

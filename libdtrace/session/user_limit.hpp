@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Which processes may become targets, by their users. All targets of a session write to one
+// memory, so one of them can spoil the records of another. If descriptions find processes
+// only by their probes, processes of dtrace's user and of one other user become targets;
+// those of further users only with -x trust=all.
+#pragma once
+
+#include "libdtrace/session/session_state.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+
+namespace dt {
+
+class UserLimit {
+public:
+    explicit UserLimit(SessionState& state) : s_(state) {}
+
+    // Returns whether a process may become a target. If not, it counts as left out.
+    bool admits(pid_t pid);
+    // Reports processes that were left out, once for each user.
+    void report_left_out();
+
+private:
+    SessionState& s_;
+    std::optional<std::uint64_t> other_user_; // the one besides dtrace's own
+    std::set<std::uint64_t> left_out_users_, told_users_;
+    std::set<pid_t> left_out_;
+};
+
+} // namespace dt
