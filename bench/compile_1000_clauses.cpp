@@ -49,10 +49,15 @@ std::string script(int n_clauses)
     return text;
 }
 
+struct Environment : dt::Environment {
+    std::optional<std::uint64_t> macro_value(std::string_view) override { return 1234; }
+};
+
 double compile_ms(const std::string& text)
 {
     dt::CompileOptions options;
-    options.macro_value = [](std::string_view) { return std::uint64_t{1234}; };
+    Environment environment;
+    options.environment = &environment;
     auto start = std::chrono::steady_clock::now();
     dt::Compiler compiler;
     auto result = compiler.compile(text, options);

@@ -6,13 +6,19 @@
 #include "libdtrace/compile/compiler.hpp"
 
 #include "libdtrace/compile/check/arguments.hpp"
-#include "libdtrace/compile/types/written_types.hpp"
-#include "libdtrace/compile/passes.hpp"
 #include "libdtrace/compile/parse/tree_text.hpp"
+#include "libdtrace/compile/passes.hpp"
+#include "libdtrace/compile/types/written_types.hpp"
 
 #include <utility>
 
 namespace dt {
+
+Environment& no_environment()
+{
+    static Environment none;
+    return none;
+}
 
 namespace {
 
@@ -287,8 +293,7 @@ void Compiler::complete(const Type* type)
 std::vector<std::string> Compiler::argument_texts(const ProbedFunction& probed)
 {
     std::vector<std::string> texts;
-    for (const Argument& one :
-         arguments_of(probed, impl_->target_types, *impl_->types))
+    for (const Argument& one : arguments_of(probed, impl_->target_types, *impl_->types))
         texts.push_back(declaration_text(one.type, one.name));
     return texts;
 }

@@ -8,10 +8,9 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "libdtrace/compile/environment.hpp"
 #include "libdtrace/compile/program.hpp"
-#include "libdtrace/symbols/debug/debug_types.hpp"
 
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,64 +22,6 @@ namespace dt {
 
 // Which field the rightmost piece of a short description names (-P -m -f -n).
 enum class SpecField { Provider, Module, Function, Name };
-
-// What matching a description gave: ids of probes, made on the way where the provider
-// makes them on demand.
-struct ProbeMatch {
-    std::vector<std::uint32_t> ids;
-    bool retained = false; // may match later (a library not loaded yet)
-    // Types of args[] where the provider has some and all matched probes agree.
-    std::vector<const Type*> args;
-};
-
-// A module of the traced process, as a name with a backquote means it.
-struct TargetModule {
-    std::string name;
-    std::uint64_t bias = 0;      // of its link-time addresses
-    DebugTypes* types = nullptr; // null: it has no debug data
-};
-
-// A symbol of the kernel, and the module that has it.
-struct KernelSymbol {
-    std::string module;
-    std::uint64_t addr = 0, n_bytes = 0;
-    bool is_function = false;
-};
-
-// Of a probe that says itself of which types its arguments are: arg0 is the first.
-struct ArgumentTypes {
-    std::vector<std::string> names; // of types that D has
-    // What the provider's definition says of all of them, if there is one.
-    struct Defined {
-        std::string name;
-        const Type* type = nullptr;   // of the definition's table
-        const Type* native = nullptr; // it is translated from that; null: it is that
-        unsigned n = 0;               // which of those that the program passes
-    };
-    std::vector<Defined> defined;
-    std::shared_ptr<const TypeTable> types; // of the definition; null: there is none
-    // Of a system call, as C writes them.
-    struct Written {
-        std::string name, type; // "vec", "const struct iovec *"
-        bool operator==(const Written&) const = default;
-    };
-    std::vector<Written> written;
-    DebugTypes* written_in = nullptr; // their names are of these; null: of D's alone
-    // Nobody knows those of this probe, and others may have them; empty: they are known.
-    std::string why_none;
-};
-
-// The function that a probe is in, as its debug data describes it.
-struct ProbedFunction {
-    enum class At { Entry, Return } at = At::Entry;
-    DebugTypes* types = nullptr;
-    DebugFunction function;
-};
-
-// How stable the descriptions of some probes are, and what they say of their arguments.
-struct ProbeStability {
-    Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
-};
 
 struct CompileOptions {
     std::uint64_t strsize = 256;
@@ -99,44 +40,14 @@ struct CompileOptions {
     std::optional<Attributes> amin;      // what is less stable is refused
     std::string source_name;             // script path; empty for command line text
     std::vector<std::string> macro_args; // [0] is $0
-    // Values of $target, $pid ...; called by name without the $; nothing: no such name.
-    std::function<std::optional<std::uint64_t>(std::string_view)> macro_value;
-    // Sets an option from #pragma D option; a text is the reason of a refusal.
-    std::function<std::optional<std::string>(std::string_view, std::string_view)>
-        set_option;
+    // Answers the compiler's questions, for as long as it compiles.
+    Environment* environment = &no_environment();
     // Default frames for ustack() and jstack(), string bytes of jstack().
     std::uint32_t ustackframes = 20, jstackframes = 50, jstackstrsize = 512;
     std::uint32_t stackframes = 20;
     std::uint32_t maxframes = UINT32_MAX; // of any of them, whatever a program asks
-    // Is this module, provider or library there, or this member (tag.name) of a struct of
-    // the kernel's, or this symbol of it? For #pragma D depends_on; null: yes.
-    std::function<bool(std::string_view kind, std::string_view name)> dependency;
-    // Matches one description; null: every description matches (unit tests).
-    std::function<std::variant<ProbeMatch, Diagnostic>(const ProbeSpec&)> match;
-    // Of the probes that a description matched; null: as stable as can be.
-    std::function<ProbeStability(std::span<const std::uint32_t>)> stability;
-    // Value of a symbol of the target: "a.out`counter"; nothing: unknown.
-    std::function<std::optional<std::uint64_t>(std::string_view object,
-                                               std::string_view symbol)>
-        symbol;
-    // What a scope such as "a.out", "pid42`libc.so.6" or "" means; a text says why nothing.
-    std::function<std::variant<std::vector<TargetModule>, std::string>(
-        std::string_view scope)>
-        modules;
     // The session has the kernel module: what only the kernel can tell is allowed.
     bool kernel = false;
-    // Names of the kernel, which need no kernel module; null: there are none. A scope is
-    // the name of a module, "" the kernel proper, "*" all of them.
-    std::function<bool(std::string_view scope)> is_kernel_module;
-    std::function<Result<std::vector<TargetModule>>(std::string_view scope)>
-        kernel_modules;
-    // The module may be empty: any.
-    std::function<Result<KernelSymbol>(std::string_view module, std::string_view symbol)>
-        kernel_symbol;
-    // For args[]; a text says why its arguments are not known.
-    std::function<std::variant<ProbedFunction, ArgumentTypes, std::string>(
-        std::uint32_t probe)>
-        probed_function;
 };
 
 class Compiler {

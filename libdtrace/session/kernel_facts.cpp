@@ -12,10 +12,9 @@ namespace dt {
 
 using Probed = KernelFacts::Probed;
 
-static Result<std::vector<TargetModule>> modules_in(KernelTypes& types,
-                                                    std::string_view scope)
+Result<std::vector<TargetModule>> KernelFacts::modules(std::string_view scope)
 {
-    auto found = types.modules(scope);
+    auto found = types_.modules(scope);
     if (!found)
         return found.error();
     std::vector<TargetModule> modules;
@@ -27,23 +26,13 @@ static Result<std::vector<TargetModule>> modules_in(KernelTypes& types,
     return modules;
 }
 
-void KernelFacts::add_to(CompileOptions& to)
+Result<KernelSymbol> KernelFacts::symbol(std::string_view module, std::string_view name)
 {
-    to.kernel = s_.kernel.has_value();
-    to.is_kernel_module = [this](std::string_view scope) {
-        return types_.is_module(scope);
-    };
-    to.kernel_modules = [this](std::string_view scope) {
-        return modules_in(types_, scope);
-    };
-    to.kernel_symbol = [this](std::string_view module,
-                              std::string_view name) -> Result<KernelSymbol> {
-        auto found = s_.processes.kernel().find(module, name);
-        if (!found)
-            return found.error();
-        return KernelSymbol{std::string(found->module), found->addr, found->n_bytes,
-                            found->is_function};
-    };
+    auto found = s_.processes.kernel().find(module, name);
+    if (!found)
+        return found.error();
+    return KernelSymbol{std::string(found->module), found->addr, found->n_bytes,
+                        found->is_function};
 }
 
 static Probed probed_in(Result<KernelTypes::Function> found, ProbedFunction::At at)

@@ -33,8 +33,10 @@ public:
 
     explicit KernelFacts(SessionState& state) : s_(state) {}
 
-    // Answers the compiler's questions about the kernel.
-    void add_to(CompileOptions& options);
+    // These answer the compiler (Environment).
+    bool is_module(std::string_view scope) { return types_.is_module(scope); }
+    Result<std::vector<TargetModule>> modules(std::string_view scope);
+    Result<KernelSymbol> symbol(std::string_view module, std::string_view name);
     // Returns where a probe of a kernel provider is.
     Probed probed(const ProbeInfo& probe);
     // Returns whether the kernel has a member, such as "task_struct.comm".

@@ -12,12 +12,11 @@
 
 namespace dt {
 
-static std::optional<std::uint64_t> macro_value(SessionState& session,
-                                                std::string_view name)
+std::optional<std::uint64_t> ProgramCompiler::macro_value(std::string_view name)
 {
     auto number = [](auto n) { return static_cast<std::uint64_t>(n); };
     if (name == "target")
-        return session.processes.target();
+        return s_.processes.target();
     if (name == "pid")
         return number(::getpid());
     if (name == "ppid")
@@ -48,7 +47,85 @@ static bool is_past(std::string_view option)
     return std::find(std::begin(before), std::end(before), option) != std::end(before);
 }
 
-// Those of the session, for a program or a library.
+std::optional<std::string> ProgramCompiler::set_option(std::string_view name,
+                                                       std::string_view value)
+{
+    if (is_past(name))
+        return "it comes too late in a program: -x " + std::string(name) +
+               " on the command line";
+    auto refused = change_option(s_, name, value);
+    if (refused == Options::Refused::none)
+        return std::nullopt;
+    return refusal_text(refused, name);
+}
+
+bool ProgramCompiler::has_provider(std::string_view name)
+{
+    if (s_.providers.has(name))
+        return true;
+    for (std::uint32_t id = 1; s_.registry.has(id); id++)
+        if (s_.registry.at(id).provider == name)
+            return true;
+    return false;
+}
+
+bool ProgramCompiler::has_dependency(std::string_view kind, std::string_view name)
+{
+    if (kind == "member")
+        return kernel_.has_member(name);
+    if (kind == "symbol")
+        return kernel_.has_symbol(name);
+    if (kind == "library")
+        return kernel_.has_tried(name) ||
+               std::find(libraries_.begin(), libraries_.end(), name) !=
+                   libraries_.end();
+    if (kind == "provider")
+        return has_provider(name);
+    for (std::uint32_t id = 1; s_.registry.has(id); id++)
+        if (kind == "module" && s_.registry.at(id).module == name)
+            return true;
+    return false;
+}
+
+std::optional<Environment::Match> ProgramCompiler::match(const ProbeSpec& spec)
+{
+    return matcher_.match(spec);
+}
+
+std::optional<Environment::Probed> ProgramCompiler::probed_function(std::uint32_t id)
+{
+    return names_.probed_function(id);
+}
+
+std::optional<std::uint64_t> ProgramCompiler::symbol(std::string_view object,
+                                                     std::string_view name)
+{
+    return names_.symbol_address(object, name);
+}
+
+Environment::Modules ProgramCompiler::modules(std::string_view scope)
+{
+    return names_.modules_of(scope);
+}
+
+bool ProgramCompiler::is_kernel_module(std::string_view scope)
+{
+    return kernel_.is_module(scope);
+}
+
+Result<std::vector<TargetModule>>
+ProgramCompiler::kernel_modules(std::string_view scope)
+{
+    return kernel_.modules(scope);
+}
+
+Result<KernelSymbol> ProgramCompiler::kernel_symbol(std::string_view module,
+                                                    std::string_view name)
+{
+    return kernel_.symbol(module, name);
+}
+
+// Returns the session's options, for a program or a library.
 CompileOptions ProgramCompiler::compile_options(uint_t cflags)
 {
     CompileOptions to;
@@ -73,46 +150,8 @@ CompileOptions ProgramCompiler::compile_options(uint_t cflags)
     if (s_.options.is_set(DTRACEOPT_maxframes))
         to.maxframes =
             static_cast<std::uint32_t>(s_.options.run_time(DTRACEOPT_maxframes));
-    to.macro_value = [this](std::string_view name) { return macro_value(s_, name); };
-    to.set_option = [this](std::string_view name,
-                           std::string_view value) -> std::optional<std::string> {
-        if (is_past(name))
-            return "it comes too late in a program: -x " + std::string(name) +
-                   " on the command line";
-        auto refused = change_option(s_, name, value);
-        if (refused == Options::Refused::none)
-            return std::nullopt;
-        return refusal_text(refused, name);
-    };
-    to.dependency = [this](std::string_view kind, std::string_view name) {
-        if (kind == "member")
-            return kernel_.has_member(name);
-        if (kind == "symbol")
-            return kernel_.has_symbol(name);
-        if (kind == "library")
-            return kernel_.has_tried(name) ||
-                   std::find(libraries_.begin(), libraries_.end(), name) !=
-                       libraries_.end();
-        if (kind == "provider" && s_.providers.has(name))
-            return true;
-        for (std::uint32_t id = 1; s_.registry.has(id); id++)
-            if ((kind == "provider" && s_.registry.at(id).provider == name) ||
-                (kind == "module" && s_.registry.at(id).module == name))
-                return true;
-        return false;
-    };
-    to.match = [this](const ProbeSpec& probe) { return matcher_.match(probe); };
-    to.stability = [this](std::span<const std::uint32_t> ids) {
-        return stability_of(ids);
-    };
-    to.symbol = [this](std::string_view scope, std::string_view symbol) {
-        return names_.symbol_address(scope, symbol);
-    };
-    to.modules = [this](std::string_view scope) { return names_.modules_of(scope); };
-    kernel_.add_to(to);
-    to.probed_function = [this](std::uint32_t id) {
-        return names_.probed_function(id);
-    };
+    to.environment = this;
+    to.kernel = s_.kernel.has_value();
     return to;
 }
 
@@ -321,7 +360,7 @@ ProviderAttributes ProgramCompiler::attributes_of_provider(const ProbeInfo& prob
     return parts;
 }
 
-ProbeStability ProgramCompiler::stability_of(std::span<const std::uint32_t> ids)
+ProbeStability ProgramCompiler::stability(std::span<const std::uint32_t> ids)
 {
     ProbeStability weak;
     const ProbeInfo* before = nullptr; // mostly one like the next

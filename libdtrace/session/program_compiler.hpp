@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compiles text to programs of a session: preprocessor, D libraries, options of the compiler,
-// and answers to its questions about probes, targets and the kernel.
+// and the answers to its questions about probes, targets and the kernel.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"
@@ -16,7 +16,7 @@
 
 namespace dt {
 
-class ProgramCompiler {
+class ProgramCompiler : private Environment {
 public:
     explicit ProgramCompiler(SessionState& state) : s_(state) {}
 
@@ -35,12 +35,27 @@ public:
 
     // Returns how stable a probe's parts are: as its provider says, or as a pragma sets it.
     ProviderAttributes attributes_of_provider(const ProbeInfo& probe);
-    ProbeStability stability_of(std::span<const std::uint32_t> ids);
 
     Matcher& matcher() { return matcher_; }
     ProcessNames& names() { return names_; }
 
 private:
+    std::optional<std::uint64_t> macro_value(std::string_view name) override;
+    std::optional<std::string> set_option(std::string_view name,
+                                          std::string_view value) override;
+    bool has_dependency(std::string_view kind, std::string_view name) override;
+    bool has_provider(std::string_view name) override;
+    std::optional<Match> match(const ProbeSpec& spec) override;
+    ProbeStability stability(std::span<const std::uint32_t> ids) override;
+    std::optional<Probed> probed_function(std::uint32_t id) override;
+    std::optional<std::uint64_t> symbol(std::string_view object,
+                                        std::string_view name) override;
+    Modules modules(std::string_view scope) override;
+    bool is_kernel_module(std::string_view scope) override;
+    Result<std::vector<TargetModule>> kernel_modules(std::string_view scope) override;
+    Result<KernelSymbol> kernel_symbol(std::string_view module,
+                                       std::string_view name) override;
+
     int load_libraries(uint_t cflags);
     void foresee(std::size_t n_sites, unsigned n_threads);
 

@@ -55,11 +55,13 @@ std::vector<std::vector<std::byte>> good_programs()
     dt::Compiler compiler;
     dt::CompileOptions options;
     options.kernel = true;
-    options.match = [](const dt::ProbeSpec&) {
-        dt::ProbeMatch match;
-        match.ids = {1};
-        return match;
-    };
+    struct OneProbe : dt::Environment {
+        std::optional<Match> match(const dt::ProbeSpec&) override
+        {
+            return dt::ProbeMatch{{1}, false, {}};
+        }
+    } one_probe;
+    options.environment = &one_probe;
     std::vector<std::vector<std::byte>> programs;
     for (const char* text : texts) {
         auto compiled = compiler.compile(text, options);

@@ -45,10 +45,8 @@ void Checker::run()
 
 void Checker::pragmas()
 {
-    if (!options_.set_option)
-        return;
     for (const PragmaOption& option : unit_.options) {
-        auto refused = options_.set_option(option.name, option.value);
+        auto refused = options_.environment->set_option(option.name, option.value);
         if (refused)
             fail(Tag::PRAGMA_OPTSET, option.at,
                  "failed to set option '" + option.name + "' to '" + option.value +
@@ -159,17 +157,17 @@ void Checker::variable_declaration(Decl& decl)
 void Checker::match_probes(Clause& clause)
 {
     matches_.clear();
-    if (!options_.match)
-        return;
     for (ProbeSpec& spec : clause.probes) {
-        auto outcome = options_.match(spec);
-        if (auto* match = std::get_if<ProbeMatch>(&outcome)) {
+        auto outcome = options_.environment->match(spec);
+        if (!outcome)
+            return;
+        if (auto* match = std::get_if<ProbeMatch>(&*outcome)) {
             spec.matched = match->ids;
             describes(spec);
             matches_.push_back(std::move(*match));
             continue;
         }
-        Diagnostic& refusal = std::get<Diagnostic>(outcome);
+        Diagnostic& refusal = std::get<Diagnostic>(*outcome);
         if (options_.zdefs && refusal.tag == Tag::PDESC_ZERO)
             continue;
         fail(refusal.tag, spec.at, refusal.text);

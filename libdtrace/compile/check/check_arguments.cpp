@@ -154,21 +154,21 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
             continue;
         }
         for (std::uint32_t id : match.ids) {
-            if (!options_.probed_function)
+            auto probed = options_.environment->probed_function(id);
+            if (!probed)
                 break;
-            auto probed = options_.probed_function(id);
-            if (auto* why = std::get_if<std::string>(&probed)) {
+            if (auto* why = std::get_if<std::string>(&*probed)) {
                 if (why->empty())
                     take({}); // a probe without arguments of any type
                 no_type(*why);
             }
-            auto* said = std::get_if<ArgumentTypes>(&probed);
+            auto* said = std::get_if<ArgumentTypes>(&*probed);
             if (said != nullptr && !said->why_none.empty())
                 why_none = said->why_none;
             else if (said != nullptr)
                 take(arguments_of(*said, context_.target.types(), context_.foreign));
             else
-                take(arguments_of(std::get<ProbedFunction>(probed),
+                take(arguments_of(std::get<ProbedFunction>(*probed),
                                   context_.target.types(), types_));
         }
     }

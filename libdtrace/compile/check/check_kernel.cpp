@@ -33,7 +33,7 @@ const Type* Checker::kernel_type_of(std::string_view name)
 std::optional<std::int64_t> Checker::kernel_enumerator(std::string_view name)
 {
     auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
-    if (!options_.kernel_modules || std::any_of(name.begin(), name.end(), is_lower))
+    if (std::any_of(name.begin(), name.end(), is_lower))
         return std::nullopt;
     return context_.target.kernel().enumerator("", name);
 }

@@ -103,9 +103,9 @@ void Checker::uses(const Ident& ident, Place at)
 // Of what a description matched.
 void Checker::describes(const ProbeSpec& spec)
 {
-    if (!options_.stability || spec.matched.empty())
+    if (spec.matched.empty())
         return;
-    const ProbeStability found = options_.stability(spec.matched);
+    const ProbeStability found = options_.environment->stability(spec.matched);
     clause_->descriptions = weakest(clause_->descriptions, found.descriptions);
     arguments_ = weakest(arguments_, found.arguments);
     if (options_.amin && is_below(found.descriptions, *options_.amin))
@@ -168,7 +168,7 @@ void Checker::provider_pragma(const PragmaAttributes& pragma)
             symbols_.providers[pragma.name][pragma.part] = pragma.attributes;
             return;
         }
-    if (options_.dependency && options_.dependency("provider", pragma.name))
+    if (options_.environment->has_provider(pragma.name))
         fail(Tag::PRAGMA_SCOPE, pragma.at,
              "#pragma D attributes may not be applied to the provider " + pragma.name +
                  ", which this program does not define");

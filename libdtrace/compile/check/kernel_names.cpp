@@ -13,21 +13,16 @@ static constexpr std::string_view all_modules = "*";
 
 bool KernelNames::is_scope(std::string_view scope) const
 {
-    return !scope.empty() && options_.is_kernel_module &&
-           options_.is_kernel_module(scope);
+    return !scope.empty() && options_.environment->is_kernel_module(scope);
 }
 
 const Result<std::vector<TargetModule>>& KernelNames::modules(std::string_view scope)
 {
     auto known = modules_.find(scope);
-    if (known == modules_.end()) {
-        const Error none{Code::unsupported, "names of the kernel are not known here", 0};
+    if (known == modules_.end())
         known = modules_
-                    .emplace(scope, options_.kernel_modules
-                                        ? options_.kernel_modules(scope)
-                                        : Result<std::vector<TargetModule>>(none))
+                    .emplace(scope, options_.environment->kernel_modules(scope))
                     .first;
-    }
     return known->second;
 }
 
@@ -98,9 +93,7 @@ std::optional<std::int64_t> KernelNames::enumerator(std::string_view scope,
 Result<KernelNames::Variable> KernelNames::variable(std::string_view scope,
                                                     std::string_view name)
 {
-    if (!options_.kernel_symbol)
-        return Error{Code::unsupported, "names of the kernel are not known here", 0};
-    auto symbol = options_.kernel_symbol(scope, name);
+    auto symbol = options_.environment->kernel_symbol(scope, name);
     if (!symbol)
         return symbol.error();
     Variable variable;

@@ -18,8 +18,7 @@ TargetNames::modules(std::string_view scope)
     auto known = modules_.find(scope);
     if (known == modules_.end())
         known = modules_
-                    .emplace(scope, options_.modules ? options_.modules(scope)
-                                                     : std::string("there is no target"))
+                    .emplace(scope, options_.environment->modules(scope))
                     .first;
     return known->second;
 }
@@ -121,8 +120,8 @@ std::optional<TargetNames::Variable> TargetNames::process_variable(const Name& n
         return variable && variable->addr ? std::optional(*variable->addr + in.bias)
                                           : std::nullopt;
     });
-    if (!placed && options_.symbol)
-        placed = options_.symbol(name.scope, name.name);
+    if (!placed)
+        placed = options_.environment->symbol(name.scope, name.name);
     if (!placed)
         return std::nullopt;
     known.addr = *placed;

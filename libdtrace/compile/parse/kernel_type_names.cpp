@@ -26,8 +26,8 @@ void skip_blanks(std::string_view& text)
 
 bool begins_name(std::string_view text)
 {
-    return !text.empty() && (std::isalpha(static_cast<unsigned char>(text[0])) != 0 ||
-                             text[0] == '_');
+    return !text.empty() &&
+           (std::isalpha(static_cast<unsigned char>(text[0])) != 0 || text[0] == '_');
 }
 
 // What a cast may be of.
@@ -35,8 +35,9 @@ bool begins_operand(std::string_view text)
 {
     if (text.empty())
         return false;
-    return begins_name(text) || std::isdigit(static_cast<unsigned char>(text[0])) != 0 ||
-           text[0] == '(' || text[0] == '$' || text[0] == '`' || text[0] == '~';
+    return begins_name(text) ||
+           std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text[0] == '(' ||
+           text[0] == '$' || text[0] == '`' || text[0] == '~';
 }
 
 } // namespace
@@ -90,7 +91,7 @@ bool Parser::is_taken(const std::string& name) const
 
 const Type* Parser::kernel_typedef(std::string_view raw, TypePlace place) const
 {
-    if (!context_.options.kernel_modules || lexer_.in_c_header() || !begins_name(raw) ||
+    if (lexer_.in_c_header() || !begins_name(raw) ||
         raw.find('`') != std::string_view::npos || !reads_as_type(raw, place) ||
         is_taken(std::string(raw)))
         return nullptr;
@@ -119,8 +120,8 @@ static bool defines_tag(std::string_view text, std::string_view keyword,
 const Type* Parser::kernel_tag(TypeKind kind, const std::string& keyword)
 {
     const std::string& name = token_.text;
-    if (!context_.options.kernel_modules || token_.at.c_header ||
-        peek().kind == Tok::LBrace || peek().kind == Tok::Semicolon)
+    if (token_.at.c_header || peek().kind == Tok::LBrace ||
+        peek().kind == Tok::Semicolon)
         return nullptr;
     const Type* own = context_.types.lookup(keyword + " " + name);
     if (own != nullptr && (own->complete || open_types_.contains(own)))

@@ -44,9 +44,7 @@ Macros::Name Macros::scan(std::string_view text)
 bool Macros::find(const Name& name, std::string& value)
 {
     if (!name.is_argument) {
-        if (!options_.macro_value)
-            return false;
-        auto number = options_.macro_value(name.name);
+        auto number = options_.environment->macro_value(name.name);
         if (number)
             value = std::to_string(*number);
         return number.has_value();

@@ -194,13 +194,11 @@ void Pragmas::option(Words& words, Place at)
         malformed("option", at, "name[=value]");
     expect_end(words.empty(), "option", at);
     PragmaOption option = split_option(word, at);
-    if (options_.set_option) {
-        if (auto reason = options_.set_option(option.name, option.value))
-            fail(Tag::PRAGMA_OPTSET, at,
-                 "failed to set option '" + option.name +
-                     (option.value.empty() ? "'" : "' to '" + option.value + "'") +
-                     ": " + *reason);
-    }
+    if (auto reason = options_.environment->set_option(option.name, option.value))
+        fail(Tag::PRAGMA_OPTSET, at,
+             "failed to set option '" + option.name +
+                 (option.value.empty() ? "'" : "' to '" + option.value + "'") + ": " +
+                 *reason);
     unit_.options.push_back(std::move(option));
 }
 
@@ -260,7 +258,7 @@ void Pragmas::depends_on(Words& words, Place at)
     if (pragma.name.empty())
         malformed("depends_on", at, "a name");
     expect_end(words.empty(), "depends_on", at);
-    if (options_.dependency && !options_.dependency(pragma.kind, pragma.name))
+    if (!options_.environment->has_dependency(pragma.kind, pragma.name))
         fail(Tag::PRAGMA_DEPEND, at,
              "program requires " + pragma.kind + " " + pragma.name);
     unit_.dependencies.push_back(std::move(pragma));

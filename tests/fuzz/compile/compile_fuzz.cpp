@@ -10,6 +10,19 @@
 
 #include <cstdlib>
 
+namespace {
+
+struct Environment : dt::Environment {
+    std::optional<std::uint64_t> macro_value(std::string_view name) override
+    {
+        if (name == "target" || name == "pid")
+            return 42;
+        return std::nullopt;
+    }
+};
+
+} // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     if (size == 0)
@@ -19,11 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.string_program = (data[0] & 1) != 0;
     options.defaultargs = (data[0] & 2) != 0;
     options.macro_args = {"fuzz", "1", "name"};
-    options.macro_value = [](std::string_view name) -> std::optional<std::uint64_t> {
-        if (name == "target" || name == "pid")
-            return 42;
-        return std::nullopt;
-    };
+    Environment environment;
+    options.environment = &environment;
 
     dt::Compiler compiler;
     auto result = compiler.compile(text, options);

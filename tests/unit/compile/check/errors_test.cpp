@@ -330,7 +330,7 @@ TEST(CheckErrorTexts, OperandsAreNamedByType)
 TEST(CheckErrorTexts, RefusedOptionsQuoteTheReason)
 {
     Checked checked;
-    checked.options.set_option = [](std::string_view name, std::string_view) {
+    checked.environment.on_set_option = [](std::string_view name, std::string_view) {
         return name == "quiet" ? std::nullopt
                                : std::optional<std::string>("Invalid option name");
     };
@@ -343,7 +343,7 @@ TEST(CheckErrorTexts, RefusedOptionsQuoteTheReason)
 TEST(CheckProbes, RefusalsOfTheMatcherStandAtTheDescription)
 {
     Checked checked;
-    checked.options.match =
+    checked.environment.on_match =
         [](const ProbeSpec& spec) -> std::variant<ProbeMatch, Diagnostic> {
         return Diagnostic{Tag::PDESC_ZERO, {}, "no " + spec.text, ""};
     };
@@ -358,7 +358,7 @@ TEST(CheckProbes, RefusalsOfTheMatcherStandAtTheDescription)
 TEST(CheckProbes, ProbesWithDifferentArgumentsMakeArgsAmbiguous)
 {
     Checked checked;
-    checked.options.match =
+    checked.environment.on_match =
         [&](const ProbeSpec& spec) -> std::variant<ProbeMatch, Diagnostic> {
         ProbeMatch match;
         match.args.push_back(spec.name == "x" ? checked.types.int_type()
@@ -372,11 +372,11 @@ TEST(CheckProbes, ProbesWithDifferentArgumentsMakeArgsAmbiguous)
 TEST(CheckProbes, PidProbesWithoutTypesPointToArgN)
 {
     Checked checked;
-    checked.options.match =
+    checked.environment.on_match =
         [](const ProbeSpec&) -> std::variant<ProbeMatch, Diagnostic> {
         return ProbeMatch{{1}};
     };
-    checked.options.probed_function =
+    checked.environment.on_probed_function =
         [](std::uint32_t) -> std::variant<ProbedFunction, ArgumentTypes, std::string> {
         return "nobody knows it";
     };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Names of a small kernel in D programs: types, variables, what marks a program.
+#include "tests/unit/compile/given_environment.hpp"
 #include "tests/unit/symbols/debug/btf_data.hpp"
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
@@ -17,13 +18,14 @@ struct Kernel {
         auto opened = BtfTypes::from(SmallKernel().bytes());
         EXPECT_TRUE(opened);
         types = std::move(*opened);
-        options.is_kernel_module = [](std::string_view name) { return name == "vmlinux"; };
-        options.kernel_modules = [this](std::string_view) {
+        options.environment = &environment;
+        environment.on_is_kernel_module = [](std::string_view name) { return name == "vmlinux"; };
+        environment.on_kernel_modules = [this](std::string_view) {
             n_asked++;
             return Result<std::vector<TargetModule>>(
                 std::vector<TargetModule>{{"vmlinux", 0, types.get()}});
         };
-        options.kernel_symbol = [this](std::string_view,
+        environment.on_kernel_symbol = [this](std::string_view,
                                        std::string_view name) -> Result<KernelSymbol> {
             const std::map<std::string_view, KernelSymbol> all = {
                 {"jiffies", {"vmlinux", 0xffffffff82000000, 8, false}},
@@ -38,13 +40,13 @@ struct Kernel {
                              "the kernel has no symbol " + std::string(name), 0};
             return found->second;
         };
-        options.probed_function = [this](std::uint32_t id) {
+        environment.on_probed_function = [this](std::uint32_t id) {
             return std::variant<ProbedFunction, ArgumentTypes, std::string>(
                 ProbedFunction{id == 1 ? ProbedFunction::At::Entry
                                        : ProbedFunction::At::Return,
                                types.get(), *types->function_named("wake")});
         };
-        options.match =
+        environment.on_match =
             [](const ProbeSpec& spec) -> std::variant<ProbeMatch, Diagnostic> {
             return ProbeMatch{{spec.name == "entry" ? 1u : 2u}, false, {}};
         };
@@ -68,6 +70,7 @@ struct Kernel {
 
     std::unique_ptr<BtfTypes> types;
     Compiler compiler;
+    GivenEnvironment environment;
     CompileOptions options;
     Program program;
     int n_asked = 0;
@@ -266,7 +269,7 @@ TEST(KernelNames, ArgumentsOfASystemCallAreOfTheKernelsTypesInTheMemoryOfTheProc
                     {"data", "const void *const"},
                     {"pid", "const kpid_t"}};
     said.written_in = of_programs->get();
-    kernel.options.probed_function = [&](std::uint32_t) { return said; };
+    kernel.environment.on_probed_function = [&](std::uint32_t) { return said; };
     EXPECT_EQ(kernel.compiler.argument_texts(said),
               (std::vector<std::string>{
                   "unsigned int fd", "userland const struct task_struct *task",

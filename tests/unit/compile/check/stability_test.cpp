@@ -89,12 +89,12 @@ TEST(CheckStability, WhatIsBelowTheMinimumIsRefusedWhereItStands)
 TEST(CheckStability, ADescriptionIsJudgedByWhatItMatches)
 {
     Checked checked;
-    checked.options.match = [](const ProbeSpec&) {
+    checked.environment.on_match = [](const ProbeSpec&) {
         ProbeMatch match;
         match.ids = {7};
         return match;
     };
-    checked.options.stability = [](std::span<const std::uint32_t> ids) {
+    checked.environment.on_stability = [](std::span<const std::uint32_t> ids) {
         EXPECT_EQ(ids.front(), 7u);
         ProbeStability found;
         found.descriptions.data = Stability::Unstable;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "libdtrace/compile/passes.hpp"
+#include "tests/unit/compile/given_environment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 namespace dt {
 
 struct Checked {
+    GivenEnvironment environment;
     CompileOptions options;
     TypeTable types;
     TargetTypes target_types{types};
@@ -25,6 +27,7 @@ struct Checked {
     Checked& run(std::string_view text)
     {
         error.reset();
+        options.environment = &environment;
         CompileContext context{options, types, symbols, TargetNames(options, target_types), foreign_types,
                                text};
         try {

@@ -296,7 +296,7 @@ TEST(CheckTypes, ArgsAreArgNWithTheTypesOfTheProbe)
 {
     Checked checked;
     const Type* text = checked.types.pointer_to(checked.types.lookup("char"), true);
-    checked.options.match =
+    checked.environment.on_match =
         [&](const ProbeSpec&) -> std::variant<ProbeMatch, Diagnostic> {
         return ProbeMatch{{7, 8}, false, {text, checked.types.int_type()}};
     };
@@ -317,7 +317,7 @@ TEST(CheckTypes, ArgsAreArgNWithTheTypesOfTheProbe)
 TEST(CheckTypes, AddressOfASymbolIsAUserlandPointer)
 {
     Checked checked;
-    checked.options.symbol = [](std::string_view object, std::string_view symbol) {
+    checked.environment.on_symbol = [](std::string_view object, std::string_view symbol) {
         bool known = object == "a.out" && symbol == "counter";
         return known ? std::optional<std::uint64_t>(0x4010) : std::nullopt;
     };

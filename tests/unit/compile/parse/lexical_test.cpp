@@ -8,10 +8,10 @@ namespace {
 
 Parsed with_arguments(std::string_view text, std::vector<std::string> arguments)
 {
-    return Parsed(text, [&](CompileOptions& options) {
-        options.macro_args.insert(options.macro_args.end(), arguments.begin(),
-                                  arguments.end());
-        options.macro_value =
+    return Parsed(text, [&](Parsed& parsed) {
+        parsed.options.macro_args.insert(parsed.options.macro_args.end(),
+                                         arguments.begin(), arguments.end());
+        parsed.environment.on_macro_value =
             [](std::string_view name) -> std::optional<std::uint64_t> {
             if (name == "target")
                 return 4711;
@@ -129,7 +129,7 @@ TEST(ControlLine, IsRefusedByName)
     EXPECT_EQ(Parsed("#error stop here\n").message(), "#error: stop here");
 
     Parsed refused;
-    refused.options.set_option = [](std::string_view, std::string_view) {
+    refused.environment.on_set_option = [](std::string_view, std::string_view) {
         return std::optional<std::string>("Invalid option name");
     };
     refused.run("#pragma D option nosuch=1\nBEGIN {}");
@@ -138,7 +138,7 @@ TEST(ControlLine, IsRefusedByName)
               "failed to set option 'nosuch' to '1': Invalid option name");
 
     Parsed missing;
-    missing.options.dependency = [](std::string_view, std::string_view) {
+    missing.environment.on_dependency = [](std::string_view, std::string_view) {
         return false;
     };
     missing.run("#pragma D depends_on provider nosuch\nBEGIN {}");

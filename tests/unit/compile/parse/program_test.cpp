@@ -7,9 +7,9 @@ namespace {
 
 Parsed command_line(std::string_view text, SpecField field = SpecField::Name)
 {
-    return Parsed(text, [field](CompileOptions& options) {
-        options.string_program = true;
-        options.field = field;
+    return Parsed(text, [field](Parsed& parsed) {
+        parsed.options.string_program = true;
+        parsed.options.field = field;
     });
 }
 

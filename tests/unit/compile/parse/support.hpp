@@ -4,6 +4,7 @@
 
 #include "libdtrace/compile/check/conversions.hpp"
 #include "libdtrace/compile/passes.hpp"
+#include "tests/unit/compile/given_environment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@ inline void PrintTo(Tag tag, std::ostream* out)
 }
 
 struct Parsed {
+    GivenEnvironment environment;
     CompileOptions options;
     TypeTable types;
     TargetTypes target_types{types};
@@ -30,7 +32,7 @@ struct Parsed {
     explicit Parsed(std::string_view text) : Parsed() { run(text); }
     template <class Setup> Parsed(std::string_view text, Setup setup) : Parsed()
     {
-        setup(options);
+        setup(*this);
         run(text);
     }
 
@@ -38,6 +40,7 @@ struct Parsed {
     Parsed& run(std::string_view text)
     {
         error.reset();
+        options.environment = &environment;
         unit = {};
         apply_options(scan_options(text), options);
         CompileContext context{options, types, symbols, TargetNames(options, target_types), foreign_types,

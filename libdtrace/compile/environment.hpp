@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// What a program is compiled for: the questions that the compiler asks about the session, its
+// probes and targets, and the kernel.
+//
+// The defaults are those of a compiler without a session, as tests use it: no option is
+// refused, and no probe, no target and no kernel is known.
+#pragma once
+
+#include "base/result.hpp"
+#include "libdtrace/compile/program.hpp"
+#include "libdtrace/symbols/debug/debug_types.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace dt {
+
+// What matching a description gave: ids of probes, made on the way where the provider
+// makes them on demand.
+struct ProbeMatch {
+    std::vector<std::uint32_t> ids;
+    bool retained = false; // may match later (a library not loaded yet)
+    // Types of args[] where the provider has some and all matched probes agree.
+    std::vector<const Type*> args;
+};
+
+// A module of the traced process, as a name with a backquote means it.
+struct TargetModule {
+    std::string name;
+    std::uint64_t bias = 0;      // of its link-time addresses
+    DebugTypes* types = nullptr; // null: it has no debug data
+};
+
+// A symbol of the kernel, and the module that has it.
+struct KernelSymbol {
+    std::string module;
+    std::uint64_t addr = 0, n_bytes = 0;
+    bool is_function = false;
+};
+
+// Of a probe that says itself of which types its arguments are: arg0 is the first.
+struct ArgumentTypes {
+    std::vector<std::string> names; // of types that D has
+    // What the provider's definition says of all of them, if there is one.
+    struct Defined {
+        std::string name;
+        const Type* type = nullptr;   // of the definition's table
+        const Type* native = nullptr; // it is translated from that; null: it is that
+        unsigned n = 0;               // which of those that the program passes
+    };
+    std::vector<Defined> defined;
+    std::shared_ptr<const TypeTable> types; // of the definition; null: there is none
+    // Of a system call, as C writes them.
+    struct Written {
+        std::string name, type; // "vec", "const struct iovec *"
+        bool operator==(const Written&) const = default;
+    };
+    std::vector<Written> written;
+    DebugTypes* written_in = nullptr; // their names are of these; null: of D's alone
+    // Nobody knows those of this probe, and others may have them; empty: they are known.
+    std::string why_none;
+};
+
+// The function that a probe is in, as its debug data describes it.
+struct ProbedFunction {
+    enum class At { Entry, Return } at = At::Entry;
+    DebugTypes* types = nullptr;
+    DebugFunction function;
+};
+
+// How stable the descriptions of some probes are, and what they say of their arguments.
+struct ProbeStability {
+    Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
+};
+
+class Environment {
+public:
+    virtual ~Environment() = default;
+
+    // Returns the value of a macro variable, by its name without the $. Returns nothing if
+    // there is no such variable.
+    virtual std::optional<std::uint64_t> macro_value(std::string_view) { return {}; }
+    // Sets an option from #pragma D option. Returns why it is refused.
+    virtual std::optional<std::string> set_option(std::string_view, std::string_view)
+    {
+        return {};
+    }
+    // Returns whether a module, provider, library, member (tag.name) of a struct of the
+    // kernel, or symbol of the kernel exists, for #pragma D depends_on.
+    virtual bool has_dependency(std::string_view, std::string_view) { return true; }
+    // Returns whether a provider of the session has this name.
+    virtual bool has_provider(std::string_view) { return false; }
+
+    // Matches a description. Returns nothing if no probes are known.
+    using Match = std::variant<ProbeMatch, Diagnostic>;
+    virtual std::optional<Match> match(const ProbeSpec&) { return {}; }
+    // Returns how stable the probes are that a description matched.
+    virtual ProbeStability stability(std::span<const std::uint32_t>) { return {}; }
+    // Returns what args[] of a probe is; a text says why its arguments are not known. Returns
+    // nothing if no probes are known.
+    using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
+    virtual std::optional<Probed> probed_function(std::uint32_t) { return {}; }
+
+    // Returns the value of a symbol of a target, such as "a.out`counter".
+    virtual std::optional<std::uint64_t> symbol(std::string_view, std::string_view)
+    {
+        return {};
+    }
+    // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or "" means; a text
+    // says why there are none.
+    using Modules = std::variant<std::vector<TargetModule>, std::string>;
+    virtual Modules modules(std::string_view) { return "there is no target"; }
+
+    // Names of the kernel need no kernel module. A scope is the name of a module, "" the kernel
+    // proper, "*" all of them.
+    virtual bool is_kernel_module(std::string_view) { return false; }
+    virtual Result<std::vector<TargetModule>> kernel_modules(std::string_view)
+    {
+        return no_kernel();
+    }
+    // The module may be empty, which means any.
+    virtual Result<KernelSymbol> kernel_symbol(std::string_view, std::string_view)
+    {
+        return no_kernel();
+    }
+
+private:
+    static Error no_kernel()
+    {
+        return {Code::unsupported, "names of the kernel are not known here", 0};
+    }
+};
+
+// Returns the environment of a compiler without a session.
+Environment& no_environment();
+
+} // namespace dt
