@@ -7,6 +7,21 @@
 #include <cstdlib>
 #include <cstring>
 
+static dt::EvalTime evaltime_of(dt::EvalTimeOption option)
+{
+    switch (option) {
+    case dt::EvalTimeOption::exec:
+        return dt::EvalTime::exec;
+    case dt::EvalTimeOption::preinit:
+        return dt::EvalTime::preinit;
+    case dt::EvalTimeOption::postinit:
+        return dt::EvalTime::postinit;
+    case dt::EvalTimeOption::main:
+        return dt::EvalTime::main;
+    }
+    return dt::EvalTime::postinit;
+}
+
 extern "C" {
 
 dtrace_hdl_t* dtrace_open(int version, int flags, int* error)
@@ -80,14 +95,8 @@ ps_prochandle* dtrace_proc_create(dtrace_hdl_t* dtp, const char* path,
     }
     for (const std::string& name : dtp->state().options.unsetenv)
         env.push_back({name, std::nullopt});
-    dt::EvalTime evaltime = dt::EvalTime::postinit;
-    if (dtp->state().options.evaltime == "exec")
-        evaltime = dt::EvalTime::exec;
-    else if (dtp->state().options.evaltime == "preinit")
-        evaltime = dt::EvalTime::preinit;
-    else if (dtp->state().options.evaltime == "main")
-        evaltime = dt::EvalTime::main;
-    auto made = dtp->state().processes.create(words, env, evaltime);
+    auto made = dtp->state().processes.create(
+        words, env, evaltime_of(dtp->state().options.evaltime));
     if (!made) {
         dtp->fail(made.error());
         return nullptr;

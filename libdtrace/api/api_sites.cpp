@@ -26,7 +26,7 @@ int dtrace_hdl::plan_listed(pid_t pid)
         for (const dt::ProbeSite& at : state().probes.probe(id)->sites)
             sites.push_back(dt::site_of(id, at));
     for (dt::Site& site : sites)
-        site.breakpoint = state().options.mechanism == "any" ? 1 : 0;
+        site.breakpoint = state().options.mechanism == dt::MechanismOption::any ? 1 : 0;
     auto planned = agent->plan(pid, sites, dt::mechanism_of(state().options));
     if (!planned)
         return fail(planned.error());

@@ -122,7 +122,7 @@ void show_kernel(const dt::KernelSymbols::Symbol& found, Elf64_Sym& sym)
 }
 
 int find_kernel_symbol(dtrace_hdl& session, const char* name, Elf64_Sym* sym,
-                   dtrace_syminfo_t* info)
+                       dtrace_syminfo_t* info)
 {
     auto found = session.state().processes.kernel().find("", name);
     if (!found)

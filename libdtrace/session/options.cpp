@@ -98,37 +98,36 @@ std::string lower(std::string_view text)
 // Words that are members of Options.
 struct ChoiceOption {
     std::string_view name;
-    std::string Options::*field;
-    std::string_view allowed;
+    std::string_view allowed; // the words of the enumerators, in their order
+    void (*set)(Options&, int enumerator);
+    int (*get)(const Options&);
 };
+#define CHOICE(name, allowed)                                                          \
+    {                                                                                  \
+#name, allowed,                                                                \
+            [](Options& to, int n) { to.name = static_cast<decltype(to.name)>(n); },   \
+            [](const Options& from) { return static_cast<int>(from.name); }       \
+    }
 constexpr ChoiceOption choice_options[] = {
-    {"evaltime", &Options::evaltime, "exec|preinit|postinit|main"},
-    {"mechanism", &Options::mechanism, "auto|any|jump|int3|uprobe"},
-    {"follow", &Options::follow, "none|fork|exec|command"},
-    {"trust", &Options::trust, "user|all"},
-    {"format", &Options::format, "text|json|folded"},
+    CHOICE(evaltime, "exec|preinit|postinit|main"),
+    CHOICE(mechanism, "auto|any|jump|int3|uprobe"),
+    CHOICE(follow, "none|fork|exec|command"),
+    CHOICE(trust, "user|all"),
+    CHOICE(format, "text|json|folded"),
 };
+#undef CHOICE
 
-// Among the choices, from 1.
-std::uint64_t number_of(std::string_view choices, std::string_view value)
+// Returns the place of a word among the choices, from 0. Returns nothing if it is none of
+// them.
+std::optional<int> place_of(std::string_view choices, std::string_view value)
 {
-    std::uint64_t n = 1;
-    for (std::size_t bar; choices.substr(0, bar = choices.find('|')) != value &&
-                          bar != std::string_view::npos;
-         ++n)
-        choices.remove_prefix(bar + 1);
-    return n;
-}
-
-bool allowed(std::string_view choices, std::string_view value)
-{
-    while (!choices.empty()) {
-        std::size_t bar = choices.find('|');
+    for (int n = 0; !choices.empty(); n++) {
+        const std::size_t bar = choices.find('|');
         if (choices.substr(0, bar) == value)
-            return true;
+            return n;
         choices = bar == std::string_view::npos ? "" : choices.substr(bar + 1);
     }
-    return false;
+    return std::nullopt;
 }
 
 std::optional<std::uint64_t> parse_count(std::string_view text)
@@ -279,18 +278,18 @@ Options::Refused Options::set(std::string_view name, std::string_view value,
         auto on = parse_boolean(value);
         if (!on)
             return Refused::value;
-        if (*on && allowed(unsupported, name))
+        if (*on && place_of(unsupported, name))
             return Refused::unsupported;
         flags.*option.flag = *on == option.value;
         return Refused::none;
     }
-    if (allowed(unsupported, name))
+    if (place_of(unsupported, name))
         return Refused::unsupported;
     for (const TextOption& option : text_options) {
         if (option.name != name)
             continue;
         if (value.empty() ||
-            (!option.allowed.empty() && !allowed(option.allowed, value)))
+            (!option.allowed.empty() && !place_of(option.allowed, value)))
             return Refused::value;
         if (Refused refused = check_language(name, value); refused != Refused::none)
             return refused;
@@ -300,9 +299,10 @@ Options::Refused Options::set(std::string_view name, std::string_view value,
     for (const ChoiceOption& option : choice_options) {
         if (option.name != name)
             continue;
-        if (!allowed(option.allowed, value))
+        const std::optional<int> enumerator = place_of(option.allowed, value);
+        if (!enumerator)
             return Refused::value;
-        this->*option.field = value;
+        option.set(*this, *enumerator);
         return Refused::none;
     }
     struct Count {
@@ -358,7 +358,7 @@ std::optional<std::uint64_t> Options::get(std::string_view name) const
         return pgmax;
     for (const ChoiceOption& option : choice_options)
         if (option.name == name)
-            return number_of(option.allowed, this->*option.field);
+            return static_cast<std::uint64_t>(option.get(*this)) + 1;
     return std::nullopt;
 }
 

@@ -32,6 +32,14 @@ struct CompileFlags {
          unodefs = false;
 };
 
+// Values of options that are one word of several. The enumerators are in the order of the
+// words in choice_options (options.cpp); the manual page explains them.
+enum class EvalTimeOption { exec, preinit, postinit, main };       // -x evaltime
+enum class MechanismOption { automatic, any, jump, int3, uprobe }; // -x mechanism
+enum class FollowOption { none, fork, exec, command };             // -x follow
+enum class TrustOption { user, all };                              // -x trust
+enum class FormatOption { text, json, folded };                    // -x format
+
 class Options {
 public:
     Options();
@@ -76,11 +84,11 @@ public:
 
     CompileFlags flags;
     int iregs = 8, tregs = 8, pgmax = 8;
-    std::string evaltime = "postinit";
-    std::string mechanism = "auto"; // how pid probes fire
-    std::string follow = "command"; // what else is traced: see -x follow
-    std::string format = "text";    // of what is printed
-    std::string trust = "user";     // whose processes may share memory with each other
+    EvalTimeOption evaltime = EvalTimeOption::postinit;
+    MechanismOption mechanism = MechanismOption::automatic;
+    FollowOption follow = FollowOption::command;
+    FormatOption format = FormatOption::text;
+    TrustOption trust = TrustOption::user;
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
     std::map<std::string, std::string, std::less<>> text; // the rest, by name
 

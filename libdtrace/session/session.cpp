@@ -32,7 +32,7 @@ int Session::exec(dtrace_prog* prog)
 
 int Session::choose_backend()
 {
-    const bool wanted = s_.options.mechanism == "uprobe";
+    const bool wanted = s_.options.mechanism == MechanismOption::uprobe;
     bool of_kernel = false, profiles = false, ticks = false, in_processes = false;
     for (const Enabling& each : s_.enabled) {
         of_kernel |= each.prog->program->needs_kernel;
@@ -325,9 +325,9 @@ void Session::apply_display()
     display.rawbytes = s_.options.is_set(DTRACEOPT_rawbytes);
     display.temporal = s_.options.is_set(DTRACEOPT_temporal);
     display.droptags = s_.options.flags.droptags;
-    display.form = s_.options.format == "json"     ? OutputForm::json
-                   : s_.options.format == "folded" ? OutputForm::folded
-                                                   : OutputForm::text;
+    display.form = s_.options.format == FormatOption::json     ? OutputForm::json
+                   : s_.options.format == FormatOption::folded ? OutputForm::folded
+                                                               : OutputForm::text;
     display.aggsortkey = s_.options.is_set(DTRACEOPT_aggsortkey);
     display.aggsortrev = s_.options.is_set(DTRACEOPT_aggsortrev);
     auto encoding = s_.options.text.find("encoding");

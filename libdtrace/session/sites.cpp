@@ -33,11 +33,18 @@ Site site_of(std::uint32_t probe, const ProbeSite& at)
 
 Mechanism mechanism_of(const Options& options)
 {
-    if (options.mechanism == "uprobe")
+    switch (options.mechanism) {
+    case MechanismOption::uprobe:
         return Mechanism::uprobe;
-    if (options.mechanism == "int3")
+    case MechanismOption::int3:
         return Mechanism::int3;
-    return options.mechanism == "jump" ? Mechanism::jump : Mechanism::automatic;
+    case MechanismOption::jump:
+        return Mechanism::jump;
+    case MechanismOption::automatic:
+    case MechanismOption::any:
+        break;
+    }
+    return Mechanism::automatic;
 }
 
 // Returns the index of the new entry.
@@ -96,7 +103,7 @@ std::vector<Site> missing_sites(SessionState& state, ps_prochandle& process,
         state.probes.find_extents(*process.symbols, ids);
     std::vector<Site> sites;
     sites.reserve(ids.size()); // most probes have one
-    const bool any = state.options.mechanism == "any";
+    const bool any = state.options.mechanism == MechanismOption::any;
     const std::vector<std::uint32_t> named =
         any ? std::vector<std::uint32_t>() : named_probes(state);
     for (std::uint32_t id : ids) {

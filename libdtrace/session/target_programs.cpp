@@ -61,8 +61,9 @@ void Targets::report_unmatched(std::uint64_t now_ns)
 void Targets::note_program(ps_prochandle& process, bool goes_on)
 {
     report_unmatched(process); // the program before this one
-    if (process.followed != 0 || process.implied || s_.options.follow == "none" ||
-        !s_.active || s_.stopped || !s_.awaits_libraries(process))
+    if (process.followed != 0 || process.implied ||
+        s_.options.follow == FollowOption::none || !s_.active || s_.stopped ||
+        !s_.awaits_libraries(process))
         return;
     std::string program = agent::read_proc_link(process.pid, "exe");
     if (program.empty())
@@ -117,8 +118,8 @@ int Targets::rematch(ps_prochandle& process)
     s_.probes.drop_gone(*process.symbols);
     // Probes are recycled only for programs that were executed under follow=exec. A
     // program that the command line named keeps its probes.
-    const bool recycles =
-        backend().can_rename_probes() && s_.options.follow == "exec" && process.execed;
+    const bool recycles = backend().can_rename_probes() &&
+                          s_.options.follow == FollowOption::exec && process.execed;
     const std::string kin = recycles ? s_.pid_provider_of(process) : "";
     if (recycles && process.program_probes == nullptr)
         process.program_probes =

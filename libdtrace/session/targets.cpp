@@ -26,12 +26,13 @@ int Targets::plant(ps_prochandle& process)
         return 0;
     if (!std::exchange(process.watched, true))
         backend().choose_mechanism(process);
-    const bool children = s_.options.follow == "fork" || s_.options.follow == "exec";
+    const bool children = s_.options.follow == FollowOption::fork ||
+                          s_.options.follow == FollowOption::exec;
     const Follow what = children              ? Follow::all
                         : s_.awaits_statics() ? Follow::statics
                                               : Follow::none;
-    const FollowExec exec = s_.options.follow == "exec" ? FollowExec::all
-                            : process.created && s_.options.follow != "none"
+    const FollowExec exec = s_.options.follow == FollowOption::exec ? FollowExec::all
+                            : process.created && s_.options.follow != FollowOption::none
                                 ? FollowExec::itself
                                 : FollowExec::none;
     if (what != Follow::none || exec != FollowExec::none) {

@@ -10,7 +10,7 @@ namespace dt {
 
 bool UserLimit::admits(pid_t pid)
 {
-    if (s_.options.trust == "all")
+    if (s_.options.trust == TrustOption::all)
         return true;
     const std::string status = agent::read_proc_file(pid, "status");
     if (status.empty())

@@ -320,7 +320,8 @@ int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
     if (walks_user_stacks())
         unwind_->know(process.pid);
     Uprobes uprobes(process, statics,
-                    s_.options.follow == "fork" || s_.options.follow == "exec");
+                    s_.options.follow == FollowOption::fork ||
+                        s_.options.follow == FollowOption::exec);
     std::vector<Refusal> refused;
     std::vector<std::uint32_t> of; // of each request: its site
     for (std::size_t left = sites.size(); left > 0; left--) {
