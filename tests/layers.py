@@ -33,9 +33,10 @@ SHARED_WITH_THE_MODULE = {"kmod/ioctl.h", "kmod/stable.h", "kmod/cpc.h", "kmod/p
 # What programs outside may include, too.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
 # A unit test may include what the folder under test may include, and that folder with its rooms.
-TESTED = {"api": "libdtrace/api", "compile": "libdtrace/compile", "consume": "libdtrace/consume",
-          "providers": "libdtrace/providers", "symbols": "libdtrace/symbols", "runtime": "ptrace-agent/runtime",
-          "dif": "dif", "fasttrap": "fasttrap", "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
+TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
+          "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
+          "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap", "ptrace-agent": "ptrace-agent",
+          "usdt": "usdt"}
 # The tests of the runtime compile their D programs, and compare native code with the engine.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
 # The top of compile/ runs the passes and hands out their tables.
