@@ -61,9 +61,6 @@ dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
 /* Lays the arena out in zeroed memory of dt_arena_layout()'s size. */
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
-/* Does [mem, mem+bytes) hold an arena that this engine can use? 0 or -1. */
-int dt_arena_check(const void *mem, dt_u64 bytes);
-
 /**
  * dt_load - verify a DOF image and add its clauses
  * @first_clause, @n_clauses: what was added; enablings likewise in the tables

@@ -179,7 +179,6 @@ void dt_detach_all(struct dt_consumer *c);
 
 /* --- fbt_return.c --- */
 struct ftrace_regs;
-int dt_returns_prepare(void);
 void dt_returns_end(void);
 int dt_returns_join(struct dt_consumer *c);
 void dt_returns_leave(struct dt_consumer *c);

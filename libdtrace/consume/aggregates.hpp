@@ -143,7 +143,6 @@ public:
     std::size_t size() const { return n_entries_; }
 
     // The number an entry sorts by (distributions: the weighted sum).
-    static int compare_values(const AggEntry& a, const AggEntry& b);
     static int compare_keys(const AggEntry& a, const AggEntry& b,
                             std::size_t first_part);
 

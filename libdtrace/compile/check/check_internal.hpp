@@ -227,7 +227,6 @@ private:
     void action_freopen(Node& node);
     void action_on_aggregation(Node& node);
     void action_stack(Node& node);
-    void action_symbol(Node& node);
     void action_plain(Node& node);
     Ident* named_aggregation(Node& call, Node& argument, Tag not_one, Tag undefined);
 

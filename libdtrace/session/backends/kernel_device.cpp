@@ -13,11 +13,6 @@
 
 namespace dt {
 
-bool kernel_device_exists()
-{
-    return ::access(DTK_DEVICE, F_OK) == 0;
-}
-
 static std::string first_line(const char* path)
 {
     std::ifstream file(path);

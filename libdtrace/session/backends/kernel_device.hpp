@@ -59,7 +59,4 @@ private:
     dtk_info info_{};
 };
 
-// Is there a module to open? Says nothing about whether one may.
-bool kernel_device_exists();
-
 } // namespace dt

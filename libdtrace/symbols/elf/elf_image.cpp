@@ -129,11 +129,6 @@ ElfKind ElfImage::kind() const
     return state_->kind;
 }
 
-bool ElfImage::statically_linked() const
-{
-    return state_->interpreter.empty() && state_->kind != ElfKind::shared_object;
-}
-
 std::uint64_t ElfImage::entry() const
 {
     return state_->file->header().e_entry;
@@ -147,17 +142,6 @@ const std::string& ElfImage::interpreter() const
 std::span<const std::byte> ElfImage::build_id() const
 {
     return state_->build_id;
-}
-
-std::string ElfImage::build_id_hex() const
-{
-    constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (std::byte b : state_->build_id) {
-        text += digits[std::to_integer<unsigned>(b) >> 4];
-        text += digits[std::to_integer<unsigned>(b) & 15];
-    }
-    return text;
 }
 
 std::span<const ElfSegment> ElfImage::segments() const

@@ -79,12 +79,9 @@ public:
     const std::string& path() const;
     std::uint16_t machine() const; // EM_X86_64, EM_AARCH64, ...
     ElfKind kind() const;
-    // No interpreter and not a shared object: libc is inside, or there is none.
-    bool statically_linked() const;
     std::uint64_t entry() const;
     const std::string& interpreter() const; // PT_INTERP, empty when there is none
     std::span<const std::byte> build_id() const;
-    std::string build_id_hex() const;
     std::span<const ElfSegment> segments() const; // PT_LOAD, in the order of addresses
     bool has_symtab() const;                      // false: stripped
     bool has_section_headers() const;

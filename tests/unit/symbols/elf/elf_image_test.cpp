@@ -38,27 +38,23 @@ TEST(ElfImage, TellsWhatAProgramIs)
 {
     auto image = opened(VICTIM);
     EXPECT_EQ(image->kind(), ElfKind::pie);
-    EXPECT_FALSE(image->statically_linked());
     EXPECT_TRUE(image->has_symtab());
     EXPECT_TRUE(image->has_section_headers());
     EXPECT_NE(image->interpreter().find("ld-linux"), std::string::npos);
     EXPECT_TRUE(image->text_segment(image->entry()));
     EXPECT_TRUE(image->section(".plt"));
-    EXPECT_EQ(image->build_id_hex().size(), 2 * image->build_id().size());
+    EXPECT_FALSE(image->build_id().empty());
 }
 
 TEST(ElfImage, TellsStaticProgramsFromLibraries)
 {
     auto fixed = opened(STATIC_VICTIM), pie = opened(STATIC_PIE_VICTIM);
     EXPECT_EQ(fixed->kind(), ElfKind::executable);
-    EXPECT_TRUE(fixed->statically_linked());
     EXPECT_EQ(pie->kind(), ElfKind::pie);
-    EXPECT_TRUE(pie->statically_linked());
     EXPECT_TRUE(has(*fixed, "small_function"));
     EXPECT_TRUE(has(*pie, "small_function"));
     auto libc = opened(libc_path());
     EXPECT_EQ(libc->kind(), ElfKind::shared_object);
-    EXPECT_FALSE(libc->statically_linked());
 }
 
 TEST(ElfImage, HoldsEveryAliasOfAFunction)
@@ -103,7 +99,12 @@ TEST(ElfImage, ReadsLibcWithItsAliasesVersionsAndIndirectFunctions)
 TEST(ElfImage, FindsTheDebugFileByBuildId)
 {
     auto libc = opened(libc_path());
-    std::string hex = libc->build_id_hex();
+    std::string hex;
+    for (std::byte byte : libc->build_id()) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(byte));
+        hex += digits;
+    }
     std::string expected =
         "/usr/lib/debug/.build-id/" + hex.substr(0, 2) + "/" + hex.substr(2) + ".debug";
     if (!fs::exists(expected))
