@@ -22,7 +22,7 @@
 //   meanwhile.hpp         what goes on while that takes long
 //   memory_ahead.cpp      what is done before it
 //   patience.cpp threads that wait for the client
-//   deadlines.cpp, wait_budget.hpp  targets that keep the agent waiting
+//   deadlines.cpp, wait_budget.hpp, late_call.cpp  targets that keep the agent waiting
 //   rescue.cpp, rescue_code.S  restore the text after the agent's death
 //   linker.cpp   the dynamic linker        profile.cpp, rotation.cpp   sampling
 //   unwind*.cpp  ustack()                  host*.cpp     what D programs ask
@@ -149,7 +149,12 @@ private:
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);
     void release_given_up();
+
+    // late_call.cpp
     bool is_stub_in_use(const AddressSpace& space);
+    bool end_late_call(Thread& thread);
+    void recall(Thread& thread);
+    void await_late_calls(std::uint64_t patience_ns);
 
     // stops.cpp
     void pass_signals(); // those of the program, to threads that stand in it

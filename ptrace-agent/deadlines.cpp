@@ -25,7 +25,6 @@
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 namespace dt::agent {
@@ -176,15 +175,6 @@ void Agent::release_given_up()
                      "; its probes were removed, and it continues untraced";
         send_event(std::move(event));
     }
-}
-
-// Returns whether a thread must still return from an injected system call, through the
-// stub.
-bool Agent::is_stub_in_use(const AddressSpace& space)
-{
-    auto threads = threads_in(space);
-    return std::any_of(threads.begin(), threads.end(),
-                       [](const Thread* thread) { return thread->late_call.has_value(); });
 }
 
 } // namespace dt::agent

@@ -260,7 +260,8 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
             (void)inject(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
     }
     space->slot_pages.clear();
-    if (!is_stub_in_use(*space))
+    const TargetAddr stub_in_use = is_stub_in_use(*space) ? space->stub : TargetAddr{};
+    if (stub_in_use.value == 0)
         space->remove_stub(); // before a thread is released
     for (Thread* thread : threads_in(*space)) {
         thread->held = false;
@@ -274,6 +275,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     }
     // What is left of it is found by nobody, and waits for its vfork child.
     space->forget_all();
+    space->stub = stub_in_use; // until the late call has returned
     return true;
 }
 
@@ -319,6 +321,7 @@ void Agent::release_everything()
         }
     }
     see_off(ends > monotonic_ns() ? see_off_ns : second_patience_ns);
+    await_late_calls(stop_patience_ns);
 }
 
 Agent::Reply Agent::do_detach(Reader& in, const std::vector<Fd>&)
