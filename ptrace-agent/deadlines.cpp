@@ -30,6 +30,7 @@
 namespace dt::agent {
 
 constexpr std::uint64_t runnable_patience_ns = 10'000'000'000;
+constexpr std::uint64_t alone_patience_ns = 10'000'000'000;
 
 // Reads mail during a wait. Returns whether the consumer has exited. The main loop
 // serves the mail afterwards.
@@ -49,6 +50,16 @@ bool Agent::is_overdue(const AddressSpace& space, pid_t tid)
            (space.given_up || client_has_exited() ||
             space.budget.spent_ns() >= runnable_patience_ns ||
             thread_state(tid, tid) != 'R');
+}
+
+// Returns how long an execve(2) of this process may take. The kernel reads the program
+// meanwhile, and a slow file system is no attack: while no other target waits it gets more
+// time. If other targets wait, it gets as much as a thread gets for any stop; then the
+// process is not attached to, or the command is not started, and its user can try again.
+std::uint64_t Agent::exec_patience_ns(pid_t of) const
+{
+    const std::size_t n_own = processes_.count(of);
+    return processes_.size() > n_own ? stop_patience_ns : alone_patience_ns;
 }
 
 // Returns the time until a wait is to look again. Where nothing is left of the budget, a

@@ -33,8 +33,8 @@ bool Agent::is_stub_in_use(const AddressSpace& space)
                        [](const Thread* thread) { return thread->late_call.has_value(); });
 }
 
-// Puts a late thread that has stopped back to where it was before the call. Returns false
-// if the thread runs on to another stop, because this one is in the middle of the call.
+// Puts a late thread that has stopped back to where it was before the call, and removes the
+// stub. Returns false if the thread runs on to another stop, because this one is in the middle of the call.
 bool Agent::end_late_call(Thread& thread)
 {
     const auto call = std::exchange(thread.late_call, std::nullopt);
@@ -42,6 +42,8 @@ bool Agent::end_late_call(Thread& thread)
         return true;
     set_mask(thread.tid, call->mask);
     set_regs(thread.tid, resumed(call->regs));
+    if (!is_stub_in_use(*thread.process->space))
+        thread.process->space->remove_stub();
     siginfo_t info;
     const bool of_the_call =
         thread.event() == 0 &&
@@ -92,8 +94,11 @@ void Agent::recall(Thread& thread)
 // back. The targets themselves run meanwhile.
 void Agent::await_late_calls(std::uint64_t patience_ns)
 {
-    see_off([](const Thread& thread) { return thread.late_call.has_value(); },
-            monotonic_ns() + patience_ns);
+    auto is_left = [](const Thread& thread) {
+        return thread.leaving &&
+               (thread.late_call.has_value() || (thread.stopped && thread.pending));
+    };
+    see_off(is_left, monotonic_ns() + patience_ns);
 }
 
 } // namespace dt::agent

@@ -31,6 +31,7 @@ constexpr std::uint64_t last_call_ns = 100'000'000;
 // The slice of the first target that needs more than its slice; the n-th gets 1/n of it.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
+constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
 
 // A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
 // thread is put back before the instruction.
@@ -140,7 +141,8 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
         return false;
     if (!all_out)
         return true; // a thread sleeps in there; the code fires nothing
-    space.budget.restart(stop_patience_ns);
+    const std::uint64_t limit_ns = unmap_limit_ns();
+    space.budget.restart(limit_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
         if (Thread* thread = world.any_thread())
             (void)inject(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
@@ -149,7 +151,16 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
     unmap(runtime.arena, runtime.arena_bytes);
     for (auto [at, bytes] : space.patches.areas)
         unmap(at, bytes);
+    if (space.budget.spent_ns() > limit_ns / 4)
+        ++n_slow_unmaps_;
     return true;
+}
+
+// Returns the time for all calls that unmap the runtime of one target. When the consumer
+// has exited other targets wait meanwhile, and the n-th target that is slow gets 1/n of it.
+std::uint64_t Agent::unmap_limit_ns() const
+{
+    return mail_.closed() ? all_unmaps_ns / (n_slow_unmaps_ + 1) : stop_patience_ns;
 }
 
 // After remove_runtime(): the space can get another runtime.
@@ -300,6 +311,7 @@ std::vector<std::shared_ptr<AddressSpace>> Agent::take_unreleased()
 
 void Agent::release_everything()
 {
+    n_slow_unmaps_ = 0;
     std::uint64_t ends = 0; // of the rounds after the first
     std::size_t n_late = 0;
     auto is_released = [&](const std::shared_ptr<AddressSpace>& space) {

@@ -65,8 +65,6 @@ void Agent::handle_stop(Thread& thread)
         if (event == PTRACE_EVENT_EXEC)
             begin_program(thread); // the others ended
         leave_copy(thread);
-        if (!is_stub_in_use(*thread.process->space))
-            thread.process->space->remove_stub();
         return let_go(thread, signal_at_leave(thread));
     }
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||

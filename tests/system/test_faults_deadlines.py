@@ -7,6 +7,8 @@ from harness import *
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
+# A thread that circles is given up after 2 s; one that is merely slow, after 10 s.
+CIRCLES_S = 8
 # At the end: 2 s for a wait that began before, 2 s for all targets together, 1 s for signals
 # that were kept, and 2 s for system calls that did not return. The targets themselves keep
 # the machine busy.
@@ -60,7 +62,7 @@ def a_target_that_is_given_up_is_named_and_the_other_one_is_traced_on(t):
     with Circler(t) as hostile, Circler(t) as innocent, \
          Tracer(t, PROGRAM + " tick-10hz { @ticks = count(); }", hostile.pid, innocent.pid) as tracer:
         hostile.attack(b"c", b"circles\n")
-        wait_until(lambda: tracer_of(hostile.pid) == 0, LIMIT_S, "the release of the one that misbehaves")
+        wait_until(lambda: tracer_of(hostile.pid) == 0, CIRCLES_S, "the release of the one that misbehaves")
         equal(tracer_of(innocent.pid) != 0, True, "the other one is traced")
         interrupt(tracer.process)
         _, errors = tracer.process.communicate(timeout=LIMIT_S)
@@ -127,6 +129,72 @@ def a_frozen_target_gets_back_each_byte_of_its_text(t):
                 equal(text_differs(target.pid), [], "changed text of the target")
                 equal(process_state(target.pid) in "RS", True, "the target runs")
 
+def frozen_targets_are_released_in_the_time_of_one(t):
+    with contextlib.ExitStack() as ends:
+        targets = [ends.enter_context(Circler(t)) for _ in range(6)]
+        freezes = [ends.enter_context(freezer(each.pid)) for each in targets]
+        program = " ".join(PROGRAM.replace("$target", str(each.pid)) for each in targets)
+        tracer = ends.enter_context(Tracer(t, program, *(each.pid for each in targets)))
+        agent = tracer_of(targets[0].pid)
+        for freeze in freezes:
+            freeze(True)
+        began = time.monotonic()
+        interrupt(tracer.process)
+        tracer.process.communicate(timeout=LIMIT_S)
+        wait_until(lambda: not is_alive(agent), LIMIT_S, "the end of the agent")
+        took = time.monotonic() - began
+        if took > TOGETHER_S:
+            raise AssertionError(f"the release of {len(targets)} frozen targets took {took:.1f} s")
+        for each in targets:
+            equal(text_differs(each.pid), [], "changed text of a frozen target")
+
+# Targets that are hard to attach to
+
+class Stalled(Holder):
+    """The victim `stalled`: it stays in execve(2)."""
+    def __init__(self, t):
+        self.process = subprocess.Popen([t.victim("stalled")], stdout=subprocess.PIPE, bufsize=0)
+        if Line(self.process.stdout).next() != b"ready\n":
+            raise Skip("no userfaultfd can be had here")
+        self.pid = self.process.pid
+        wait_until(lambda: pathlib.Path(f"/proc/{self.pid}/syscall").read_text().startswith("59 "), what="an execve(2)")
+
+def a_target_that_stays_in_execve_does_not_keep_another_one_waiting(t):
+    with Stalled(t) as stalled, Circler(t) as innocent:
+        began = time.monotonic()
+        done = t.run("-q", "-n", f"pid{innocent.pid}:a.out:work:entry {{ exit(0); }}",
+                     "-p", str(innocent.pid), "-p", str(stalled.pid), timeout=LIMIT_S)
+        took = time.monotonic() - began
+        if not any(part in done.stderr for part in ("kept dtrace waiting", "it has been starting a program for 2 s")):
+            raise AssertionError(done.stderr)
+        if took > CIRCLES_S:
+            raise AssertionError(f"dtrace took {took:.1f} s to refuse it")
+        equal(tracer_of(innocent.pid), 0, "TracerPid of the other target")
+
+def untraced_threads(pid):
+    """Threads of a traced process that are not traced."""
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            status = pathlib.Path(f"/proc/{pid}/task/{tid}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if "TracerPid:\t0\n" in status and not any(f"State:\t{end}" in status for end in "XZ"):
+            found.append(tid)
+    return found
+
+def no_thread_escapes_by_creating_its_successor(t):
+    for _ in range(100 if t.long else 12):
+        process = subprocess.Popen([t.victim("chains"), "64"], stdout=subprocess.PIPE, bufsize=0)
+        with held(process):
+            equal(Line(process.stdout).next(), b"ready\n", "the target")
+            with Tracer(t, PROGRAM, process.pid) as tracer:
+                for _ in range(5):
+                    equal(untraced_threads(process.pid), [], "untraced threads")
+                equal(tracer.process.poll(), None, "dtrace runs")
+                interrupt(tracer.process)
+                tracer.process.communicate(timeout=LIMIT_S)
+
 # Several targets that misbehave at once (the victim says how)
 
 class Attacker(Circler):
@@ -185,6 +253,9 @@ TESTS = [a_thread_that_circles_in_the_probes_code_does_not_keep_detach_waiting,
          a_target_that_is_given_up_is_named_and_the_other_one_is_traced_on,
          a_second_interrupt_ends_the_wait_for_the_release,
          a_frozen_target_gets_back_each_byte_of_its_text,
+         frozen_targets_are_released_in_the_time_of_one,
+         a_target_that_stays_in_execve_does_not_keep_another_one_waiting,
+         no_thread_escapes_by_creating_its_successor,
          targets_that_unmap_what_dtrace_mapped_into_them_do_not_keep_it_waiting,
          targets_whose_threads_circle_in_the_probes_code_are_waited_for_at_the_same_time,
          targets_that_attack_in_all_ways_are_given_up_at_the_same_time]
