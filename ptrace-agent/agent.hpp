@@ -22,7 +22,7 @@
 //   meanwhile.hpp         what goes on while that takes long
 //   memory_ahead.cpp      what is done before it
 //   patience.cpp threads that wait for the client
-//   deadlines.cpp, wait_budget.hpp  targets that keep the agent waiting
+//   deadlines.cpp, wait_budget.hpp, late_call.cpp  targets that keep the agent waiting
 //   rescue.cpp, rescue_code.S  restore the text after the agent's death
 //   linker.cpp   the dynamic linker        profile.cpp, rotation.cpp   sampling
 //   unwind*.cpp  ustack()                  host*.cpp     what D programs ask
@@ -146,10 +146,16 @@ private:
     bool client_has_exited();
     bool is_overdue(const AddressSpace& space, pid_t tid);
     int look_in_ms(const AddressSpace& space);
+    std::uint64_t exec_patience_ns(pid_t of) const;
     void leave_late(Thread& thread, const char* why);
     void give_up(AddressSpace& space, const char* why);
     void release_given_up();
+
+    // late_call.cpp
     bool is_stub_in_use(const AddressSpace& space);
+    bool end_late_call(Thread& thread);
+    void recall(Thread& thread);
+    void await_late_calls(std::uint64_t patience_ns);
 
     // stops.cpp
     void pass_signals(); // those of the program, to threads that stand in it
@@ -202,7 +208,8 @@ private:
     std::string injection_refusal(Thread& thread);
 
     // grab.cpp, launch.cpp
-    Result<Ok> seize_all(Process& process);
+    Result<Ok> seize_all(Process& process, std::uint64_t& ends);
+    bool has_missed_thread(const Process& process);
     Result<Ok> run_to(Process& process, EvalTime evaltime, const std::string& name);
     Result<Ok> run_until(Process& process, TargetAddr at, const std::string& name);
     Result<Ok> step_to_main(Process& process, const std::string& name);
@@ -327,6 +334,7 @@ private:
     bool remove_runtime(StoppedWorld& world, Try which = Try::last);
     void forget_jumps(AddressSpace& space);
     void undo_hit(Thread& thread, bool all); // or of tracepoints that serve nobody
+    std::uint64_t unmap_limit_ns() const;
     void let_go(Thread& thread, int signal);
     void tell_lost(const Thread& thread);
     void release_everything();
@@ -360,6 +368,7 @@ private:
     std::shared_ptr<AddressSpace> ended_;        // of the process that ended last
     // Owners of address spaces that were given up, and the reasons.
     std::deque<std::pair<pid_t, std::string>> given_up_;
+    std::size_t n_slow_unmaps_ = 0; // since the consumer exited
     std::uint64_t turn_ = 0;                     // of the loop (wait_budget.hpp)
     std::deque<pid_t> ready_;                    // stopped, to be handled
     Thread* last_ = nullptr;                     // of the last report

@@ -22,18 +22,24 @@ constexpr std::int64_t first_restart = -512, restart_block = -516;
 constexpr std::uint64_t nr_restart_syscall = 219;
 constexpr std::uint64_t syscall_bytes = 2;
 
-CallBlock block_for(const user_regs_struct& r, std::uint64_t mask)
+user_regs_struct resumed(user_regs_struct before)
 {
-    CallBlock block{mask,  r.r15, r.r14, r.r13,    r.r12, r.rbp, r.rbx,
-                    r.r11, r.r10, r.r9,  r.r8,     r.rax, r.rcx, r.rdx,
-                    r.rsi, r.rdi, r.rip, r.eflags, r.rsp};
-    auto result = static_cast<std::int64_t>(r.rax);
-    bool in_call = static_cast<std::int64_t>(r.orig_rax) >= 0;
+    auto result = static_cast<std::int64_t>(before.rax);
+    bool in_call = static_cast<std::int64_t>(before.orig_rax) >= 0;
     if (in_call && result <= first_restart && result >= restart_block) {
-        block.rax = result == restart_block ? nr_restart_syscall : r.orig_rax;
-        block.rip -= syscall_bytes;
+        before.rax = result == restart_block ? nr_restart_syscall : before.orig_rax;
+        before.rip -= syscall_bytes;
     }
-    return block;
+    before.orig_rax = ~0ull;
+    return before;
+}
+
+CallBlock block_for(const user_regs_struct& before, std::uint64_t mask)
+{
+    const user_regs_struct r = resumed(before);
+    return {mask,  r.r15, r.r14, r.r13,    r.r12, r.rbp, r.rbx,
+            r.r11, r.r10, r.r9,  r.r8,     r.rax, r.rcx, r.rdx,
+            r.rsi, r.rdi, r.rip, r.eflags, r.rsp};
 }
 
 } // namespace dt::agent

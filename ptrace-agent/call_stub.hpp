@@ -25,8 +25,10 @@ struct CallBlock {
 std::span<const std::byte> call_stub(); // empty: none for this machine
 TargetAddr block_of(TargetAddr stub);
 
-// How a thread with these registers goes on by itself. A system call that it was
-// interrupted in is made again.
+// Returns the registers with which a thread continues from `before` without the kernel's
+// help: a system call that was interrupted is made again by the program's own instruction.
+user_regs_struct resumed(user_regs_struct before);
+// The same as a block of the stub, with the signal mask.
 CallBlock block_for(const user_regs_struct& before, std::uint64_t mask);
 
 } // namespace dt::agent

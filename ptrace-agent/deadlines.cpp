@@ -25,12 +25,12 @@
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 namespace dt::agent {
 
 constexpr std::uint64_t runnable_patience_ns = 10'000'000'000;
+constexpr std::uint64_t alone_patience_ns = 10'000'000'000;
 
 // Reads mail during a wait. Returns whether the consumer has exited. The main loop
 // serves the mail afterwards.
@@ -50,6 +50,16 @@ bool Agent::is_overdue(const AddressSpace& space, pid_t tid)
            (space.given_up || client_has_exited() ||
             space.budget.spent_ns() >= runnable_patience_ns ||
             thread_state(tid, tid) != 'R');
+}
+
+// Returns how long an execve(2) of this process may take. The kernel reads the program
+// meanwhile, and a slow file system is no attack: while no other target waits it gets more
+// time. If other targets wait, it gets as much as a thread gets for any stop; then the
+// process is not attached to, or the command is not started, and its user can try again.
+std::uint64_t Agent::exec_patience_ns(pid_t of) const
+{
+    const std::size_t n_own = processes_.count(of);
+    return processes_.size() > n_own ? stop_patience_ns : alone_patience_ns;
 }
 
 // Returns the time until a wait is to look again. Where nothing is left of the budget, a
@@ -176,15 +186,6 @@ void Agent::release_given_up()
                      "; its probes were removed, and it continues untraced";
         send_event(std::move(event));
     }
-}
-
-// Returns whether a thread must still return from an injected system call, through the
-// stub.
-bool Agent::is_stub_in_use(const AddressSpace& space)
-{
-    auto threads = threads_in(space);
-    return std::any_of(threads.begin(), threads.end(),
-                       [](const Thread* thread) { return thread->late_call.has_value(); });
 }
 
 } // namespace dt::agent

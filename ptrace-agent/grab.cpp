@@ -9,12 +9,13 @@
 
 #include "ptrace-agent/grab.hpp"
 
+#include "base/clock_ns.hpp"
 #include "base/regular_file.hpp"
 #include "ptrace-agent/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <elf.h>
@@ -137,8 +138,6 @@ static Error explain_refusal(pid_t pid, int error)
     return denied(std::strerror(error));
 }
 
-constexpr std::chrono::seconds max_exec_time{10};
-
 static bool is_kernel_thread(pid_t pid)
 {
     constexpr unsigned long pf_kthread = 0x00200000; // include/linux/sched.h
@@ -174,7 +173,13 @@ static Result<Ok> check_grabbable(pid_t pid)
     return refuse_shadow_stack(pid, name_of(pid));
 }
 
-Result<Ok> Agent::seize_all(Process& process)
+// A thread that ended before it could be seized may have created another one, so the last
+// pass is one in which all threads are seized already. The first pass has no deadline: it
+// takes long only if there are many threads, or on a busy machine. The others are short
+// unless the process creates threads all the time.
+//
+// ends: the deadline (monotonic ns); 0: it is set after the first pass.
+Result<Ok> Agent::seize_all(Process& process, std::uint64_t& ends)
 {
     const pid_t pid = process.pid;
     for (bool found_new = true; found_new;) {
@@ -182,15 +187,20 @@ Result<Ok> Agent::seize_all(Process& process)
         for (pid_t tid : threads_of(process.pid)) {
             if (process.threads.count(tid) != 0 || early_stops_.count(tid) != 0)
                 continue;
+            if (ends != 0 && monotonic_ns() >= ends)
+                return Error{Code::busy, "it creates threads faster than they can be "
+                                         "seized; nothing in it was changed"};
             if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) == 0) {
                 add_thread(process, tid).fresh = false;
                 found_new = true;
                 continue;
             }
             int error = errno;
-            if (error == ESRCH || thread_state(process.pid, tid) == 'Z' ||
-                thread_state(process.pid, tid) == '\0')
-                continue; // ended, or a leader that its threads outlive
+            const char state = thread_state(process.pid, tid);
+            if (error == ESRCH || state == 'Z' || state == '\0') {
+                found_new = found_new || tid != pid; // its threads may outlive the leader
+                continue;
+            }
             // A thread made by a seized one is ours already.
             std::string status = thread_status(process.pid, tid);
             if (status_number(status, "TracerPid") ==
@@ -202,10 +212,28 @@ Result<Ok> Agent::seize_all(Process& process)
         }
         if (processes_.count(pid) == 0) // and so is `process`
             return Error{Code::not_found, "it ended meanwhile"};
+        if (ends == 0)
+            ends = monotonic_ns() + stop_patience_ns;
     }
     if (process.threads.empty())
         return Error{Code::not_found, "no such process", ESRCH};
     return Ok{};
+}
+
+// A thread that is seized in the middle of clone(2) may still create one that is not traced.
+// When all threads have stopped none is in the middle of it any more. Returns whether a
+// thread is left that is not traced. The kernel ends a listing early if a thread of it exits
+// meanwhile, so the number of threads is compared as well.
+bool Agent::has_missed_thread(const Process& process)
+{
+    const std::vector<pid_t> all = threads_of(process.pid);
+    const std::uint64_t n = status_number(read_proc_file(process.pid, "status"), "Threads");
+    return n > all.size() || std::any_of(all.begin(), all.end(), [&](pid_t tid) {
+        return tid != process.pid && process.threads.count(tid) == 0 &&
+               early_stops_.count(tid) == 0 &&
+               status_number(thread_status(process.pid, tid), "TracerPid") !=
+                   static_cast<std::uint64_t>(getpid());
+    });
 }
 
 // Ended and waited for: its pid is free, or another's.
@@ -252,13 +280,14 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         return ok.error().during(doing);
     Process& process = add_process(pid, std::make_shared<AddressSpace>(pid, table_));
     process.is_target = true;
-    auto seized = seize_all(process);
+    std::uint64_t seize_ends = 0;
+    auto seized = seize_all(process, seize_ends);
     if (seized) // from now on the kernel tells of an exec
         process.space->reopen();
     if (seized && has_ended(asked_for))
         seized =
             Error{Code::not_found, "it ended, and another process has its pid now"};
-    if (!seized) {
+    auto refused = [&]() -> Reply {
         auto left = processes_.find(pid);
         if (left != processes_.end() && left->second->threads.empty())
             processes_.erase(left);
@@ -267,24 +296,36 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
             release(left->second->space);
         }
         return seized.error().during(doing);
-    }
+    };
+    if (!seized)
+        return refused();
     std::shared_ptr<AddressSpace> space;
     std::optional<StoppedWorld> stopped;
-    auto patience = std::chrono::steady_clock::now() + max_exec_time;
+    auto seize_missed = [&] {
+        if (processes_.count(pid) == 0 || !has_missed_thread(process))
+            return false;
+        seized = seize_all(process, seize_ends);
+        return true;
+    };
+    const std::uint64_t patience_ns = exec_patience_ns(pid);
+    const std::uint64_t ends = monotonic_ns() + patience_ns;
     do {
         stopped.reset();
         if (processes_.count(pid) == 0)
             return Error{Code::not_found, doing + ": it ended meanwhile"};
-        if (std::chrono::steady_clock::now() > patience) {
+        if (!seized)
+            return refused();
+        if (monotonic_ns() > ends || client_has_exited()) {
             process.is_target = false;
             release(space);
             return Error{Code::busy, doing + ": it has been starting a program for " +
-                                         std::to_string(max_exec_time.count()) +
-                                         " s, and the kernel is not done"};
+                                         std::to_string(patience_ns / 1'000'000'000) +
+                                         " s, and the kernel is not done; nothing in it "
+                                         "was changed, try again"};
         }
         space = process.space;
         stopped.emplace(*this, space);
-    } while (await_exec(*space));
+    } while (await_exec(*space) || seize_missed());
     if (processes_.count(pid) == 0)
         return Error{Code::not_found, doing + ": it ended meanwhile"};
     StoppedWorld& world = *stopped;

@@ -160,6 +160,8 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
 {
     AddressSpace& space = *thread.process->space;
     pid_t tid = thread.tid;
+    if (is_stub_in_use(space))
+        return Error{Code::gone, "a system call of it has not returned yet"};
     if (auto found = find_syscall_insn(space, thread); !found)
         return found.error();
     if (std::string why = injection_refusal(thread); !why.empty())
@@ -203,7 +205,7 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
         thread.late_call = Thread::LateCall{before, mask};
         if (resent)
             keep(thread, info);
-        leave_late(thread, "a system call of it did not return in time");
+        recall(thread);
         return Error{Code::gone, result.error().text};
     }
     // In this order: while it stands in the stub, that puts back both if we die.

@@ -109,6 +109,7 @@ struct Started {
 // Forks, seizes and waits for the exec, until is_late() reports that it takes too long.
 // The child is stopped immediately after the exec.
 static Result<Started> start_command(const Command& command,
+                                     std::uint64_t patience_ns,
                                      const std::function<bool()>& is_late)
 {
     int go[2], failed[2];
@@ -147,8 +148,9 @@ static Result<Started> start_command(const Command& command,
                 continue;
             kill_and_reap(pid);
             return Error{Code::busy, command.argv[0] +
-                                         ": the kernel has been busy with its exec for "
-                                         "10 s; is its file system reachable?"};
+                                         ": the kernel has been busy with its exec for " +
+                                         std::to_string(patience_ns / 1'000'000'000) +
+                                         " s; is its file system reachable?"};
         }
         if (got != pid || !WIFSTOPPED(status)) {
             int error = 0;
@@ -168,8 +170,6 @@ static Result<Started> start_command(const Command& command,
         resume_thread(PTRACE_CONT, pid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
     }
 }
-
-constexpr std::uint64_t max_start_ns = 10'000'000'000;
 
 Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
 {
@@ -191,9 +191,10 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
         return Error{Code::invalid, "start a command: the request is cut short"};
     const std::string& name = command.argv[0];
 
+    const std::uint64_t patience_ns = exec_patience_ns(0);
     const std::uint64_t since = monotonic_ns();
-    auto started = start_command(command, [&] {
-        return client_has_exited() || monotonic_ns() - since > max_start_ns;
+    auto started = start_command(command, patience_ns, [&] {
+        return client_has_exited() || monotonic_ns() - since > patience_ns;
     });
     if (!started)
         return started.error().during("start");

@@ -31,8 +31,11 @@
 namespace dt::agent {
 
 constexpr int max_tries = 64; // then the others have a turn
-// The limit for the complete way out of a thread in several turns of the agent's loop.
+// The limits for the complete way out of a thread in several turns of the agent's loop. A
+// thread that was run so often and is not out circles. One that was not may wait for a slow
+// disk or a processor: it gets more time, and delays only its own signals.
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
+constexpr std::uint32_t many_runs = 4096;
 constexpr std::uint64_t stop_at_once_ns = 20'000'000; // for a thread that only loops
 constexpr std::size_t many_kept = 8;
 constexpr std::uint64_t red_zone = 128;
@@ -252,8 +255,11 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
         masked.emplace(thread);
     space->budget.begin_turn(turn_);
     WaitBudget::Wait wait(space->budget);
-    if (thread.in_our_code_ns == 0)
+    if (thread.in_our_code_ns == 0) {
         thread.in_our_code_ns = monotonic_ns();
+        thread.n_runs_out = 0;
+    }
+    ++thread.n_runs_out;
     const char* const stays = "a thread of it does not leave the probes' code";
     bool runs = resume_thread(request, tid, 0);
     std::uint64_t interrupted_ns = 0;
@@ -293,7 +299,8 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
     }
     if (runs && which == Try::last &&
         (space->budget.is_spent() ||
-         monotonic_ns() - thread.in_our_code_ns > all_ways_out_ns))
+         monotonic_ns() - thread.in_our_code_ns >
+             (thread.n_runs_out < many_runs ? all_ways_out_ns : stop_patience_ns)))
         give_up(*space, stays);
     if (!runs) {
         drop_thread(thread, status);

@@ -31,6 +31,7 @@ constexpr std::uint64_t last_call_ns = 100'000'000;
 // The slice of the first target that needs more than its slice; the n-th gets 1/n of it.
 constexpr std::uint64_t slice_ns = 100'000'000;
 constexpr std::uint64_t least_slice_ns = 10'000'000;
+constexpr std::uint64_t all_unmaps_ns = 1'000'000'000;
 
 // A hit that nobody handled yet, of a breakpoint that goes away, never happened: the
 // thread is put back before the instruction.
@@ -140,7 +141,8 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
         return false;
     if (!all_out)
         return true; // a thread sleeps in there; the code fires nothing
-    space.budget.restart(stop_patience_ns);
+    const std::uint64_t limit_ns = unmap_limit_ns();
+    space.budget.restart(limit_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
         if (Thread* thread = world.any_thread())
             (void)inject(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
@@ -149,7 +151,16 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
     unmap(runtime.arena, runtime.arena_bytes);
     for (auto [at, bytes] : space.patches.areas)
         unmap(at, bytes);
+    if (space.budget.spent_ns() > limit_ns / 4)
+        ++n_slow_unmaps_;
     return true;
+}
+
+// Returns the time for all calls that unmap the runtime of one target. When the consumer
+// has exited other targets wait meanwhile, and the n-th target that is slow gets 1/n of it.
+std::uint64_t Agent::unmap_limit_ns() const
+{
+    return mail_.closed() ? all_unmaps_ns / (n_slow_unmaps_ + 1) : stop_patience_ns;
 }
 
 // After remove_runtime(): the space can get another runtime.
@@ -260,7 +271,8 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
             (void)inject(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
     }
     space->slot_pages.clear();
-    if (!is_stub_in_use(*space))
+    const TargetAddr stub_in_use = is_stub_in_use(*space) ? space->stub : TargetAddr{};
+    if (stub_in_use.value == 0)
         space->remove_stub(); // before a thread is released
     for (Thread* thread : threads_in(*space)) {
         thread->held = false;
@@ -274,6 +286,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     }
     // What is left of it is found by nobody, and waits for its vfork child.
     space->forget_all();
+    space->stub = stub_in_use; // until the late call has returned
     return true;
 }
 
@@ -298,6 +311,7 @@ std::vector<std::shared_ptr<AddressSpace>> Agent::take_unreleased()
 
 void Agent::release_everything()
 {
+    n_slow_unmaps_ = 0;
     std::uint64_t ends = 0; // of the rounds after the first
     std::size_t n_late = 0;
     auto is_released = [&](const std::shared_ptr<AddressSpace>& space) {
@@ -319,6 +333,7 @@ void Agent::release_everything()
         }
     }
     see_off(ends > monotonic_ns() ? see_off_ns : second_patience_ns);
+    await_late_calls(stop_patience_ns);
 }
 
 Agent::Reply Agent::do_detach(Reader& in, const std::vector<Fd>&)

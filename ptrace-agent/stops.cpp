@@ -23,18 +23,13 @@ constexpr std::uint64_t crowded_wait_ns = 20'000'000;
 constexpr const char* late_child = "a child of it did not begin in time";
 
 // Returns the signal that a thread gets when it is detached from this stop. A late
-// thread may be in an injected call, a step or a breakpoint that was removed: its
-// registers are restored, and a trap of ours is discarded.
+// thread may be in a step or a breakpoint that was removed: its registers are restored, and
+// a trap of ours is discarded.
 static int signal_at_leave(Thread& thread)
 {
     if (thread.event() != 0)
         return 0;
     const int signal = thread.signal();
-    if (auto call = std::exchange(thread.late_call, std::nullopt)) {
-        set_mask(thread.tid, call->mask);
-        set_regs(thread.tid, call->regs);
-        return (signal & ~0x80) == SIGTRAP ? 0 : signal;
-    }
     siginfo_t info;
     user_regs_struct user;
     std::byte text{};

@@ -81,6 +81,7 @@ struct Thread {
     std::optional<LateCall> late_call;
     bool late = false; // it kept the agent waiting, and is detached at its next stop
     std::uint64_t in_our_code_ns = 0; // monotonic; when its way out began
+    std::uint32_t n_runs_out = 0;     // of it, since then
     // The address of the hit at which it stopped with the pc put back already, or 0.
     TargetAddr hit_at;
     bool newborn = false;         // a followed child that has run nothing yet

@@ -69,6 +69,8 @@ void Agent::note_stop(pid_t tid, int status)
     thread->stopped = true;
     thread->pending = true;
     thread->status = status;
+    if (thread->late_call && !end_late_call(*thread))
+        return;
     if (!take_raised_signal(*thread))
         return;
     if (thread->is_interrupt() && !thread->listening) // which SIGCONT ended

@@ -7,8 +7,11 @@ from harness import *
 
 PROGRAM = "pid$target:a.out:work:entry { @ = count(); }"
 LIMIT_S = 25 # the agent's own limits are 2 s and 10 s; the machine may be busy
-# At the end: 2 s for a wait that began before, 2 s for all targets together, and 1 s for
-# signals that were kept. The targets themselves keep the machine busy.
+# A thread that circles is given up after 2 s; one that is merely slow, after 10 s.
+CIRCLES_S = 8
+# At the end: 2 s for a wait that began before, 2 s for all targets together, 1 s for signals
+# that were kept, and 2 s for system calls that did not return. The targets themselves keep
+# the machine busy.
 TOGETHER_S = 10
 
 class Circler(Holder):
@@ -59,7 +62,7 @@ def a_target_that_is_given_up_is_named_and_the_other_one_is_traced_on(t):
     with Circler(t) as hostile, Circler(t) as innocent, \
          Tracer(t, PROGRAM + " tick-10hz { @ticks = count(); }", hostile.pid, innocent.pid) as tracer:
         hostile.attack(b"c", b"circles\n")
-        wait_until(lambda: tracer_of(hostile.pid) == 0, LIMIT_S, "the release of the one that misbehaves")
+        wait_until(lambda: tracer_of(hostile.pid) == 0, CIRCLES_S, "the release of the one that misbehaves")
         equal(tracer_of(innocent.pid) != 0, True, "the other one is traced")
         interrupt(tracer.process)
         _, errors = tracer.process.communicate(timeout=LIMIT_S)
@@ -75,10 +78,124 @@ def a_second_interrupt_ends_the_wait_for_the_release(t):
     _, took = attacked(t, b"c", b"circles\n", twice)
     equal(took < LIMIT_S, True, "took")
 
-# Several targets that misbehave at once (the victim says how)
+# A frozen control group (docker pause) stops a thread in the middle of a system call that the
+# agent makes in it.
 
-# The agent's stub is in the last bytes of a mapping, after the text (ptrace-agent/call_stub.S).
-STUB_BYTES = 512
+@contextlib.contextmanager
+def freezer(pid):
+    """Moves the process into a control group of its own; yields a function that freezes and thaws it."""
+    for mount in (line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()):
+        group = pathlib.Path(mount[1]) / f"dtrace-test-{pid}"
+        if mount[2] != "cgroup2":
+            continue
+        try:
+            group.mkdir()
+            break
+        except OSError:
+            continue
+    else:
+        raise Skip("no control group of version 2 can be made here")
+    def freeze(on):
+        (group / "cgroup.freeze").write_text("1" if on else "0")
+        wait_until(lambda: f"frozen {int(on)}" in (group / "cgroup.events").read_text(), what="a change of the freezer")
+    try:
+        if not (group / "cgroup.freeze").exists():
+            raise Skip("control groups cannot be frozen here")
+        (group / "cgroup.procs").write_text(str(pid))
+        yield freeze
+    finally:
+        if (group / "cgroup.freeze").exists():
+            freeze(False)
+        try: # the process moves on, so that the group can be removed
+            (group.parent / "cgroup.procs").write_text(str(pid))
+        except OSError:
+            pass
+        group.rmdir()
+
+def a_frozen_target_gets_back_each_byte_of_its_text(t):
+    for flags in BOTH:
+        for end in (interrupt, lambda process: process.kill()):
+            with Circler(t) as target, freezer(target.pid) as freeze, \
+                 Tracer(t, PROGRAM, target.pid, flags=flags) as tracer:
+                agent = tracer_of(target.pid)
+                freeze(True)
+                end(tracer.process)
+                tracer.process.communicate(timeout=LIMIT_S)
+                wait_until(lambda: not is_alive(agent), TOGETHER_S, "the end of the agent")
+                equal(tracer_of(target.pid), 0, "TracerPid")
+                equal(text_differs(target.pid), [], "changed text of the frozen target")
+                freeze(False)
+                time.sleep(0.1)
+                equal(text_differs(target.pid), [], "changed text of the target")
+                equal(process_state(target.pid) in "RS", True, "the target runs")
+
+def frozen_targets_are_released_in_the_time_of_one(t):
+    with contextlib.ExitStack() as ends:
+        targets = [ends.enter_context(Circler(t)) for _ in range(6)]
+        freezes = [ends.enter_context(freezer(each.pid)) for each in targets]
+        program = " ".join(PROGRAM.replace("$target", str(each.pid)) for each in targets)
+        tracer = ends.enter_context(Tracer(t, program, *(each.pid for each in targets)))
+        agent = tracer_of(targets[0].pid)
+        for freeze in freezes:
+            freeze(True)
+        began = time.monotonic()
+        interrupt(tracer.process)
+        tracer.process.communicate(timeout=LIMIT_S)
+        wait_until(lambda: not is_alive(agent), LIMIT_S, "the end of the agent")
+        took = time.monotonic() - began
+        if took > TOGETHER_S:
+            raise AssertionError(f"the release of {len(targets)} frozen targets took {took:.1f} s")
+        for each in targets:
+            equal(text_differs(each.pid), [], "changed text of a frozen target")
+
+# Targets that are hard to attach to
+
+class Stalled(Holder):
+    """The victim `stalled`: it stays in execve(2)."""
+    def __init__(self, t):
+        self.process = subprocess.Popen([t.victim("stalled")], stdout=subprocess.PIPE, bufsize=0)
+        if Line(self.process.stdout).next() != b"ready\n":
+            raise Skip("no userfaultfd can be had here")
+        self.pid = self.process.pid
+        wait_until(lambda: pathlib.Path(f"/proc/{self.pid}/syscall").read_text().startswith("59 "), what="an execve(2)")
+
+def a_target_that_stays_in_execve_does_not_keep_another_one_waiting(t):
+    with Stalled(t) as stalled, Circler(t) as innocent:
+        began = time.monotonic()
+        done = t.run("-q", "-n", f"pid{innocent.pid}:a.out:work:entry {{ exit(0); }}",
+                     "-p", str(innocent.pid), "-p", str(stalled.pid), timeout=LIMIT_S)
+        took = time.monotonic() - began
+        if not any(part in done.stderr for part in ("kept dtrace waiting", "it has been starting a program for 2 s")):
+            raise AssertionError(done.stderr)
+        if took > CIRCLES_S:
+            raise AssertionError(f"dtrace took {took:.1f} s to refuse it")
+        equal(tracer_of(innocent.pid), 0, "TracerPid of the other target")
+
+def untraced_threads(pid):
+    """Threads of a traced process that are not traced."""
+    found = []
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        try:
+            status = pathlib.Path(f"/proc/{pid}/task/{tid}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if "TracerPid:\t0\n" in status and not any(f"State:\t{end}" in status for end in "XZ"):
+            found.append(tid)
+    return found
+
+def no_thread_escapes_by_creating_its_successor(t):
+    for _ in range(100 if t.long else 12):
+        process = subprocess.Popen([t.victim("chains"), "64"], stdout=subprocess.PIPE, bufsize=0)
+        with held(process):
+            equal(Line(process.stdout).next(), b"ready\n", "the target")
+            with Tracer(t, PROGRAM, process.pid) as tracer:
+                for _ in range(5):
+                    equal(untraced_threads(process.pid), [], "untraced threads")
+                equal(tracer.process.poll(), None, "dtrace runs")
+                interrupt(tracer.process)
+                tracer.process.communicate(timeout=LIMIT_S)
+
+# Several targets that misbehave at once (the victim says how)
 
 class Attacker(Circler):
     """The victim `attacker`: its threads call work() all the time."""
@@ -111,20 +228,8 @@ def attacked_by_all(t, attacks, end, flags=()):
         if took > TOGETHER_S:
             raise AssertionError(f"dtrace took {took:.1f} s to end under {attacks}")
         for each in innocent:
-            equal(program_differs(each.pid), [], "changed text of another target")
+            equal(text_differs(each.pid), [], "changed text of another target")
             equal(process_state(each.pid) in "RS", True, "another target runs")
-
-def program_differs(pid):
-    """Changed bytes of the program's text. If a thread had no processor for so long that a system call which the agent
-    made in it was late, it still returns through the agent's stub. The stub is in the padding after the text."""
-    return [place for place in text_differs(pid) if not is_in_padding(pid, place)]
-
-def is_in_padding(pid, place):
-    path, _, offset = place.rpartition("+")
-    padding_begins = [int(fields[2], 16) + int(fields[0].split("-")[1], 16) - int(fields[0].split("-")[0], 16) - STUB_BYTES
-                      for fields in (line.split(None, 5) for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines())
-                      if len(fields) == 6 and fields[5] == path and "x" in fields[1]]
-    return any(begin <= int(offset, 16) < begin + STUB_BYTES for begin in padding_begins)
 
 def under_all(t, *attacks):
     for _ in range(6 if t.long else 1):
@@ -147,6 +252,10 @@ TESTS = [a_thread_that_circles_in_the_probes_code_does_not_keep_detach_waiting,
          a_thread_that_waits_for_its_vfork_child_does_not_keep_detach_waiting,
          a_target_that_is_given_up_is_named_and_the_other_one_is_traced_on,
          a_second_interrupt_ends_the_wait_for_the_release,
+         a_frozen_target_gets_back_each_byte_of_its_text,
+         frozen_targets_are_released_in_the_time_of_one,
+         a_target_that_stays_in_execve_does_not_keep_another_one_waiting,
+         no_thread_escapes_by_creating_its_successor,
          targets_that_unmap_what_dtrace_mapped_into_them_do_not_keep_it_waiting,
          targets_whose_threads_circle_in_the_probes_code_are_waited_for_at_the_same_time,
          targets_that_attack_in_all_ways_are_given_up_at_the_same_time]

@@ -146,3 +146,15 @@ TEST(CallStub, ThatADeadAgentLeftIsTheNextOnes)
     EXPECT_LT(stubs_of_dead_agents(victim.pid(), false).size(), n_left);
     EXPECT_EQ(victim.finish(), 0);
 }
+
+TEST(CallStub, ResumesAnInterruptedCallWithoutTheKernel)
+{
+    user_regs_struct before{};
+    before.orig_rax = SYS_read;
+    before.rax = static_cast<unsigned long long>(-512); // ERESTARTSYS
+    before.rip = 0x1002;
+    const user_regs_struct after = agent::resumed(before);
+    EXPECT_EQ(after.rip, 0x1000u);
+    EXPECT_EQ(after.rax, static_cast<unsigned long long>(SYS_read));
+    EXPECT_EQ(after.orig_rax, ~0ull); // or the kernel would restart it once more
+}
