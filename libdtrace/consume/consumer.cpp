@@ -481,11 +481,14 @@ void Consumer::rename_probe(std::uint32_t id)
     impl_->ecbs.rename(id);
 }
 
-bool Consumer::report_drops()
+bool Consumer::report_drops(DrainKind kind)
 {
     return !impl_->config.events ||
            impl_->drops.report(impl_->arena, impl_->runner.display.droptags,
-                               *impl_->config.events);
+                               *impl_->config.events, impl_->config.clock(),
+                               kind == DrainKind::Final
+                                   ? DropCounts::When::Now
+                                   : DropCounts::When::OncePerSecond);
 }
 
 Result<Ok> Consumer::print_aggregations(Output& out, bool all)
