@@ -287,8 +287,13 @@ int Session::stop()
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
     // What was committed and is still in other shards is part of the output.
-    auto clean = [this, base] {
-        dt_clean(base, backend_->owner(), monotonic_ns(), thread_alive);
+    // A target can add to it meanwhile, so the time is limited.
+    constexpr std::uint64_t longest_ns = 1'000'000'000;
+    const std::uint64_t until = monotonic_ns() + longest_ns;
+    auto clean = [this, base, until] {
+        while (dt_clean(base, backend_->owner(), monotonic_ns(), thread_alive) != 0 &&
+               monotonic_ns() < until)
+            continue;
     };
     clean();
     fire(probe_end);

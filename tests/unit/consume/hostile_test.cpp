@@ -398,3 +398,23 @@ TEST(Hostile, JsonEscapesControlsThatATerminalObeys)
     EXPECT_NE(text.find("\"\\u001b[\\u007f|\\u009b|\\u0080|\u00a0|\u00e4\""), std::string::npos)
         << text;
 }
+
+TEST(Hostile, ShardsThatStayLockedDelayRoundsOnlyALittle)
+{
+    constexpr std::uint32_t n_shards = 64;
+    Session s(n_shards);
+    const std::uint32_t epid = s.printf("x", {});
+    s.consumer().display().quiet = true;
+    s.consumer();
+    for (std::uint32_t shard = 0; shard < n_shards; shard++) {
+        s.record(epid, "", 1, shard);
+        if (shard != 0)
+            s.shard(shard)->lock = 1;
+    }
+    std::string text;
+    const std::uint64_t began = cpu_ns();
+    for (int round = 0; round < 20; round++)
+        text += s.drain(DrainKind::Round);
+    EXPECT_LT(cpu_ns() - began, 1'000'000'000u);
+    EXPECT_EQ(text, "x");
+}
