@@ -283,6 +283,7 @@ int Session::stop()
     debug("stop");
     backend_->stop_clock();
     targets_.report_unmatched(UINT64_MAX);
+    targets_.report_cuts();
     void* base = s_.arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
@@ -361,6 +362,7 @@ void Session::tend(std::uint64_t now)
     if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
+        targets_.report_cuts(); // files are also read when an address gets its name
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {
         dt_clean(s_.arena->base(), backend_->owner(), now, thread_alive);
