@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/targets.hpp"
 
-#include "base/printable.hpp"
 #include "base/clock_ns.hpp"
+#include "base/printable.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/sites.hpp"
