@@ -68,7 +68,7 @@ static void dt_buffer_empty(struct dt_buffer *b)
 }
 
 dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
-			  dt_u64 max, int (*alive)(dt_u32 owner))
+			  dt_u64 max, int (*alive)(dt_u32 owner), dt_u32 *spins)
 {
 	const struct dt_arena *arena = mem;
 	dt_u64 size = arena->plan.principal_bytes;
@@ -76,7 +76,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 	struct dt_shard *s;
 	dt_u32 active;
 	dt_s64 n;
-	dt_u32 spins = DT_WAIT_SPINS;
+	dt_u32 most_spins = DT_WAIT_SPINS;
 	int stolen;
 
 	if (no >= arena->n_shards)
@@ -86,7 +86,8 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 	    !dt_once64(&s->principal[1].used) &&
 	    !dt_once64(&s->principal[0].wrapped))
 		return 0;
-	if (dt_shard_wait(mem, arena, no, owner, alive, &spins, &stolen) != 0)
+	if (dt_shard_wait(mem, arena, no, owner, alive,
+			  spins ? spins : &most_spins, &stolen) != 0)
 		return -1;
 	active = dt_once32(&s->active) & 1;
 	if (policy == DT_BUFPOLICY_SWITCH) {
@@ -141,7 +142,7 @@ static dt_s64 dt_copy_agg(const dt_u8 *data, dt_u64 start, dt_u64 used,
 }
 
 dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
-		    int (*alive)(dt_u32 owner))
+		    int (*alive)(dt_u32 owner), dt_u32 *spins)
 {
 	const struct dt_arena *arena = mem;
 	const struct dt_shard_plan *plan = &arena->plan;
@@ -150,7 +151,7 @@ dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
 	dt_u32 active;
 	dt_u64 used;
 	dt_s64 n = 0;
-	dt_u32 spins = DT_WAIT_SPINS;
+	dt_u32 most_spins = DT_WAIT_SPINS;
 	int stolen;
 
 	if (no >= arena->n_shards)
@@ -158,7 +159,8 @@ dt_s64 dt_drain_agg(void *mem, dt_u32 no, dt_u32 owner, void *to, dt_u64 max,
 	s = dt_shard_at(mem, arena, no);
 	if (!dt_once64(&s->agg[0].used) && !dt_once64(&s->agg[1].used))
 		return 0;
-	if (dt_shard_wait(mem, arena, no, owner, alive, &spins, &stolen) != 0)
+	if (dt_shard_wait(mem, arena, no, owner, alive,
+			  spins ? spins : &most_spins, &stolen) != 0)
 		return -1;
 	active = dt_once32(&s->agg_active) & 1;
 	dt_release32(&s->agg_active, active ^ 1);
@@ -195,7 +197,7 @@ dt_u64 dt_fill(const void *mem, dt_u32 no, enum dt_buffer_kind kind)
 	return used < size ? used : size;
 }
 
-void dt_clean(void *mem, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner))
+int dt_clean(void *mem, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner))
 {
 	const struct dt_arena *arena = mem;
 
@@ -206,6 +208,6 @@ void dt_clean(void *mem, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner))
 		if (holder && holder != owner && !alive(holder))
 			dt_cas32(&s->lock, holder, 0);
 	}
-	dt_spec_clean(mem, arena, owner, now, alive);
 	dt_dynvar_clean(mem, arena, alive);
+	return dt_spec_clean(mem, arena, owner, now, alive);
 }

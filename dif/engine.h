@@ -121,20 +121,25 @@ int dt_has_exited(void *arena);
 
 /* --- the consumer's side; may wait for a shard a bounded time --- */
 
+/* Looks at a shard's lock before the consumer gives up: some milliseconds. */
+#define DT_WAIT_SPINS 100000
 /*
  * dt_drain_principal - swap a shard's principal buffers and copy the records
  * out
  * @to: at least the buffer size (option bufsize) bytes
+ * @spins: how often to look at the shard's lock, at most DT_WAIT_SPINS times;
+ *         what was not needed is left. Null: DT_WAIT_SPINS times
  *
  * Returns bytes copied (complete records, in time order), 0 when there are
  * none, or -1 when the shard could not be had; then try again later. A shard
  * whose owner thread died is freed (@alive says whether a thread id lives).
  */
 dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
-			  dt_u64 max, int (*alive)(dt_u32 owner));
+			  dt_u64 max, int (*alive)(dt_u32 owner),
+			  dt_u32 *spins);
 /* The same for aggregations; the copy is a sequence of struct dt_aggent. */
 dt_s64 dt_drain_agg(void *arena, dt_u32 shard, dt_u32 owner, void *to,
-		    dt_u64 max, int (*alive)(dt_u32 owner));
+		    dt_u64 max, int (*alive)(dt_u32 owner), dt_u32 *spins);
 /*
  * Does the same for one set of counters, 0 to arena->counters.n_cpus: copies
  * the amounts that were added to them since. No lock is taken. *from is 0 at
@@ -151,10 +156,12 @@ enum dt_buffer_kind {
 /* Returns the bytes in a shard's active buffer of this kind. Takes no lock, so the
  * number is a hint. */
 dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
-/* Moves parts of committed speculations, empties discarded ones, cleans dynamic
- * variables. Called by the consumer at cleanrate. */
-void dt_clean(void *arena, dt_u32 owner, dt_u64 now,
-	      int (*alive)(dt_u32 owner));
+/*
+ * Moves parts of committed speculations, empties discarded ones, cleans dynamic
+ * variables. Called by the consumer at cleanrate. Returns 1 if it moved as much
+ * as one call may, so that parts may be left for the next.
+ */
+int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 
 /* --- disassembly, for dtrace -S and tests --- */
 

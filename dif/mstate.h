@@ -306,7 +306,7 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id);
 void dt_commit(struct dt_mstate *m, dt_u64 id);
 void dt_discard(struct dt_mstate *m, dt_u64 id);
 int dt_spec_active(struct dt_mstate *m, dt_u32 id);
-void dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
+int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 		   dt_u64 now, int (*alive)(dt_u32 owner));
 
 /* --- buffer.c --- */
@@ -356,7 +356,6 @@ DT_INLINE int dt_shard_take(struct dt_host *host)
 	}
 	return dt_shard_take_any(host);
 }
-#define DT_WAIT_SPINS 100000
 /* One shard for the consumer: 0, or -1 after a bounded time. Each look after the
  * first costs one of *spins, which several calls may share. *stolen: its holder
  * died in it. */

@@ -18,6 +18,11 @@
  */
 #include "dif/mstate.h"
 
+/* What one cleaning moves at most, apart from the last buffer. */
+#define DT_SPEC_CLEAN_BYTES (8ull << 20)
+/* Cleanings less than a millisecond apart may begin at the same one. */
+#define DT_SPEC_TURN_SHIFT 20
+
 static dt_u32 *dt_spec_word(struct dt_mstate *m, dt_u64 id)
 {
 	return &m->session->spec_state[id - 1];
@@ -109,8 +114,8 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id)
 }
 
 /* Moves one shard's part to its principal buffer; what has no room there is
- * counted. */
-static void dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
+ * counted. Returns how many bytes were read. */
+static dt_u64 dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
 {
 	dt_u64 size = m->arena->plan.spec_bytes, at = 0;
 	struct dt_buffer *b =
@@ -142,6 +147,7 @@ static void dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
 		at += bytes;
 	}
 	dt_release64(&b->used, 0);
+	return at;
 }
 
 static void dt_spec_empty(struct dt_mstate *m, dt_u32 id)
@@ -189,7 +195,8 @@ void dt_discard(struct dt_mstate *m, dt_u64 id)
 /* One ended speculation in one shard; 0 when the shard could not be had. */
 static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 			       dt_u32 no, dt_u32 owner, dt_u64 now,
-			       int (*alive)(dt_u32 owner), dt_u32 *spins)
+			       int (*alive)(dt_u32 owner), dt_u32 *spins,
+			       dt_u64 *bytes)
 {
 	struct dt_shard *s = dt_shard_at(m->base, m->arena, no);
 	struct dt_buffer *b = dt_spec_buffer(m->base, m->arena, no, id);
@@ -204,26 +211,37 @@ static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 	m->shard = s;
 	m->shard_no = no;
 	m->shard_at = m->arena->shards + no * m->arena->shard_bytes;
-	if (state == DT_SPEC_COMMITTING)
-		dt_spec_move(m, id, now);
-	else
+	if (state == DT_SPEC_COMMITTING) {
+		dt_u64 moved = dt_spec_move(m, id, now);
+
+		*bytes -= moved < *bytes ? moved : *bytes;
+	} else {
 		dt_spec_empty(m, id);
+	}
 	dt_shard_leave(s);
 	return 1;
 }
 
-void dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
-		   dt_u64 now, int (*alive)(dt_u32 owner))
+int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
+		  dt_u64 now, int (*alive)(dt_u32 owner))
 {
 	struct dt_mstate m;
-	/* For all: a target can end each speculation and hold each shard. */
+	/*
+	 * For all: a target can end each speculation, hold each shard, and fill
+	 * each buffer again as soon as it was moved. What is left over is moved
+	 * next time; the beginning changes, so that each gets its turn.
+	 */
 	dt_u32 spins = 4 * DT_WAIT_SPINS;
+	dt_u64 bytes = DT_SPEC_CLEAN_BYTES;
+	dt_u32 n_specs = arena->plan.n_specs, n_shards = arena->n_shards;
+	dt_u32 turn = (dt_u32)(now >> DT_SPEC_TURN_SHIFT);
 
 	m.base = base;
 	m.arena = arena;
 	m.session = dt_at(base, arena->session);
 	m.activity = &m.session->activity;
-	for (dt_u32 id = 1; id <= arena->plan.n_specs; id++) {
+	for (dt_u32 i = 0; i < n_specs && bytes; i++) {
+		dt_u32 id = 1 + (turn + i) % n_specs;
 		dt_u32 *word = &m.session->spec_state[id - 1];
 		dt_u32 old = __atomic_load_n(word, __ATOMIC_SEQ_CST);
 		dt_u32 state = DT_SPEC_STATE(old);
@@ -231,10 +249,13 @@ void dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 
 		if (state != DT_SPEC_COMMITTING && state != DT_SPEC_DISCARDING)
 			continue;
-		for (dt_u32 no = 0; no < arena->n_shards; no++)
-			all &= dt_spec_clean_shard(&m, id, state, no, owner,
-						   now, alive, &spins);
+		for (dt_u32 j = 0; j < n_shards; j++)
+			all &= bytes && dt_spec_clean_shard(
+					    &m, id, state,
+					    (turn + j) % n_shards, owner, now,
+					    alive, &spins, &bytes);
 		if (all)
 			dt_cas32(word, old, DT_SPEC_INACTIVE);
 	}
+	return !bytes;
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/call_frames.hpp"
 
+#include "ptrace-agent/frame_reader.hpp"
+
 #include <algorithm>
 #include <array>
 #include <dwarf.h>
 #include <gelf.h>
 #include <limits>
-#include <span>
+#include <string_view>
 #include <sys/stat.h>
 
 namespace dt::agent {
-
-// System V AMD64 ABI, figure 3.36.
-enum DwarfRegister { dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };
 
 // A value that an expression comes to: a base plus a number, or the word there.
 struct Term {
@@ -26,16 +25,14 @@ struct Term {
 class Evaluation {
 public:
     explicit Evaluation(TargetAddr at) : at_(at) {}
-    std::optional<Term> run(std::span<const Dwarf_Op> ops)
+    std::optional<Term> run(FrameBytes expression)
     {
-        for (const Dwarf_Op& op : ops) {
-            if (!step(op))
+        FrameReader in(expression);
+        while (!in.at_end())
+            if (!step(in) || in.bad())
                 return std::nullopt;
-        }
         return n_ == 0 ? std::nullopt : std::optional(stack_[n_ - 1]);
     }
-
-private:
     bool push(Term term)
     {
         if (n_ == stack_.size())
@@ -56,6 +53,12 @@ private:
             return false;
         }
     }
+    std::optional<Term> top() const
+    {
+        return n_ == 0 ? std::nullopt : std::optional(stack_[n_ - 1]);
+    }
+
+private:
     bool binary(unsigned atom)
     {
         if (n_ < 2)
@@ -81,23 +84,24 @@ private:
             return false;
         return true;
     }
-    bool step(const Dwarf_Op& op)
+    bool step(FrameReader& in)
     {
-        unsigned atom = op.atom;
-        auto first = static_cast<std::int64_t>(op.number);
+        const unsigned atom = in.byte();
         if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
-            return push_register(atom - DW_OP_breg0, first);
+            return push_register(atom - DW_OP_breg0, in.sleb());
         if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
             return push({Term::number, static_cast<std::int64_t>(atom - DW_OP_lit0)});
         switch (atom) {
-        case DW_OP_bregx:
-            return push_register(op.number, static_cast<std::int64_t>(op.number2));
+        case DW_OP_bregx: {
+            const std::uint64_t reg = in.uleb();
+            return push_register(reg, in.sleb());
+        }
         case DW_OP_call_frame_cfa:
             return push({Term::cfa, 0});
         case DW_OP_plus_uconst:
             if (n_ == 0 || stack_[n_ - 1].word_at)
                 return false;
-            stack_[n_ - 1].value += first;
+            stack_[n_ - 1].value += in.uleb_as_signed();
             return true;
         case DW_OP_deref:
             if (n_ == 0 || stack_[n_ - 1].word_at)
@@ -124,33 +128,28 @@ template <class T> static bool fits(std::int64_t value)
            value <= std::numeric_limits<T>::max();
 }
 
-// Where a register of the caller is.
-struct Saved {
-    enum How : std::uint8_t { same, undefined, somewhere } how = same;
-    Term at;
-};
-static std::optional<Saved> saved(Dwarf_Frame* frame, int number, TargetAddr pc)
+// Returns where the caller's value of a register is, or nothing if it is not in memory at
+// a place that a rule can say.
+static std::optional<Term> place_of(const RegisterRule& rule, TargetAddr pc)
 {
-    Dwarf_Op own[3];
-    Dwarf_Op* ops = nullptr;
-    std::size_t n = 0;
-    if (dwarf_frame_register(frame, number, own, &ops, &n) != 0)
+    if (rule.how == RegisterRule::offset)
+        return Term{Term::cfa, rule.offset_from_cfa};
+    if (rule.how != RegisterRule::expression)
         return std::nullopt;
-    if (n == 0)
-        return Saved{ops == nullptr ? Saved::same : Saved::undefined, {}};
-    auto at = Evaluation(pc).run({ops, n});
-    if (!at || at->word_at)
-        return std::nullopt;
-    return Saved{Saved::somewhere, *at};
+    Evaluation evaluation(pc);
+    evaluation.push({Term::cfa, 0});
+    auto at = evaluation.run(rule.by);
+    return at && !at->word_at ? at : std::nullopt;
 }
 
-static bool set_cfa(dt_rt_rule& rule, Dwarf_Frame* frame, TargetAddr pc)
+static bool set_cfa(dt_rt_rule& rule, const FrameRow& row, TargetAddr pc)
 {
-    Dwarf_Op* ops = nullptr;
-    std::size_t n = 0;
-    if (dwarf_frame_cfa(frame, &ops, &n) != 0 || n == 0)
-        return false;
-    auto cfa = Evaluation(pc).run({ops, n});
+    Evaluation evaluation(pc);
+    std::optional<Term> cfa;
+    if (!row.cfa_by.empty())
+        cfa = evaluation.run(row.cfa_by);
+    else if (row.has_cfa && evaluation.push_register(row.cfa_register, row.cfa_offset))
+        cfa = evaluation.top();
     if (!cfa || !fits<std::int32_t>(cfa->value))
         return false;
     rule.cfa = static_cast<dt_s32>(cfa->value);
@@ -163,57 +162,43 @@ static bool set_cfa(dt_rt_rule& rule, Dwarf_Frame* frame, TargetAddr pc)
     return true;
 }
 
-static bool set_rbp(dt_rt_rule& rule, Dwarf_Frame* frame, TargetAddr pc)
+static bool is_unchanged(const RegisterRule& rule)
 {
-    auto rbp = saved(frame, dwarf_rbp, pc);
-    if (!rbp || rbp->how == Saved::undefined)
-        return false;
+    return rule.how == RegisterRule::same || rule.how == RegisterRule::unspecified;
+}
+
+static bool set_rbp(dt_rt_rule& rule, const FrameRow& row, TargetAddr pc)
+{
     rule.rbp_from = DT_RT_FROM_NONE;
-    if (rbp->how == Saved::same)
+    if (is_unchanged(row.rbp))
         return true;
-    if (!fits<std::int16_t>(rbp->at.value))
+    auto rbp = place_of(row.rbp, pc);
+    if (!rbp || !fits<std::int16_t>(rbp->value))
         return false;
-    rule.rbp = static_cast<dt_s16>(rbp->at.value);
-    if (rbp->at.base == Term::cfa)
+    rule.rbp = static_cast<dt_s16>(rbp->value);
+    if (rbp->base == Term::cfa)
         rule.rbp_from = DT_RT_FROM_CFA;
-    else if (rbp->at.base == Term::rbp)
+    else if (rbp->base == Term::rbp)
         rule.rbp_from = DT_RT_FROM_RBP;
     else
         return false;
     return true;
 }
 
-std::optional<dt_rt_rule> rule_of(Dwarf_Frame* frame, TargetAddr at)
+std::optional<dt_rt_rule> rule_of(const FrameRow& row, TargetAddr at)
 {
     dt_rt_rule rule{};
     rule.at = at.value;
-    bool signal = false;
-    Dwarf_Addr begin = 0, end = 0;
-    if (dwarf_frame_info(frame, &begin, &end, &signal) != dwarf_rip || signal)
+    if (row.is_of_signal || is_unchanged(row.rip))
         return std::nullopt;
-    auto back = saved(frame, dwarf_rip, at);
-    if (!back || back->how == Saved::same)
-        return std::nullopt;
-    if (back->how == Saved::undefined)
+    if (row.rip.how == RegisterRule::undefined)
         return rule; // DT_RT_FROM_NONE
     constexpr std::int64_t under = -8;
-    if (back->at.base != Term::cfa || back->at.value != under ||
-        !set_cfa(rule, frame, at) || !set_rbp(rule, frame, at))
+    auto back = place_of(row.rip, at);
+    if (!back || back->base != Term::cfa || back->value != under ||
+        !set_cfa(rule, row, at) || !set_rbp(rule, row, at))
         return std::nullopt;
     return rule;
-}
-
-bool is_of_signal(Dwarf_Frame* frame)
-{
-    bool signal = false;
-    return dwarf_frame_info(frame, nullptr, nullptr, &signal) >= 0 && signal;
-}
-
-bool is_computed(Dwarf_Frame* frame)
-{
-    Dwarf_Op* ops = nullptr;
-    std::size_t n = 0;
-    return dwarf_frame_cfa(frame, &ops, &n) == 0 && n > 1;
 }
 
 CallFrames::CallFrames(Fd file) : fd_(std::move(file))
@@ -228,14 +213,85 @@ CallFrames::CallFrames(Fd file) : fd_(std::move(file))
     if (elf_ == nullptr)
         return;
     find_text();
-    cfi_ = dwarf_getcfi_elf(elf_);
+    if (auto section = find_section())
+        table_.emplace(section->bytes, section->addr);
+    else if (auto loaded = find_loaded())
+        table_.emplace(loaded->bytes, loaded->addr);
 }
 
 CallFrames::~CallFrames()
 {
-    if (cfi_ != nullptr)
-        dwarf_cfi_end(cfi_);
     elf_end(elf_);
+}
+
+static FrameBytes bytes_of(const Elf_Data* data)
+{
+    if (data == nullptr || data->d_buf == nullptr)
+        return {};
+    return {static_cast<const std::uint8_t*>(data->d_buf), data->d_size};
+}
+
+std::optional<CallFrames::Frames> CallFrames::find_section()
+{
+    std::size_t names = 0;
+    if (elf_getshdrstrndx(elf_, &names) != 0)
+        return std::nullopt;
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS ||
+            (header.sh_flags & SHF_COMPRESSED) != 0)
+            continue;
+        const char* name = elf_strptr(elf_, names, header.sh_name);
+        if (name == nullptr || std::string_view(name) != ".eh_frame")
+            continue;
+        if (header.sh_size > CallFrameTable::max_bytes)
+            return std::nullopt;
+        return Frames{bytes_of(elf_rawdata(section, nullptr)), header.sh_addr};
+    }
+    return std::nullopt;
+}
+
+// Without section headers, .eh_frame_hdr says where the section is: a version, three
+// encodings, and its address. It ends with the file, or where its entries do.
+std::optional<CallFrames::Frames> CallFrames::find_loaded()
+{
+    std::size_t n = 0;
+    if (elf_getphdrnum(elf_, &n) != 0)
+        return std::nullopt;
+    std::optional<std::uint64_t> at;
+    for (std::size_t i = 0; i < n && !at; ++i) {
+        GElf_Phdr part;
+        constexpr std::size_t address_at = 4, most = address_at + sizeof(std::uint64_t);
+        if (gelf_getphdr(elf_, static_cast<int>(i), &part) == nullptr ||
+            part.p_type != PT_GNU_EH_FRAME || part.p_filesz < most)
+            continue;
+        FrameReader in(bytes_of(elf_getdata_rawchunk(
+            elf_, static_cast<std::int64_t>(part.p_offset), most, ELF_T_BYTE)));
+        const bool is_known = in.byte() == 1;
+        const std::uint8_t encoding = in.byte();
+        in.skip(2);
+        at = read_frame_address(in, encoding, part.p_vaddr + address_at);
+        if (!is_known || !at)
+            return std::nullopt;
+    }
+    for (std::size_t i = 0; at && i < n; ++i) {
+        GElf_Phdr part;
+        if (gelf_getphdr(elf_, static_cast<int>(i), &part) == nullptr ||
+            part.p_type != PT_LOAD || *at < part.p_vaddr ||
+            *at - part.p_vaddr >= part.p_filesz)
+            continue;
+        const std::uint64_t offset = part.p_offset + (*at - part.p_vaddr);
+        if (offset < part.p_offset || offset >= file_bytes_)
+            return std::nullopt;
+        const std::uint64_t n_bytes =
+            std::min({part.p_filesz - (*at - part.p_vaddr), file_bytes_ - offset,
+                      CallFrameTable::max_bytes});
+        return Frames{bytes_of(elf_getdata_rawchunk(elf_,
+                                                    static_cast<std::int64_t>(offset),
+                                                    n_bytes, ELF_T_BYTE)),
+                      *at};
+    }
+    return std::nullopt;
 }
 
 // Finds the text in the file. Program headers can claim anything, so text ends where
@@ -266,7 +322,7 @@ void CallFrames::find_text()
 
 std::optional<std::uint64_t> CallFrames::address_of(std::uint64_t offset) const
 {
-    if (cfi_ == nullptr)
+    if (!table_)
         return std::nullopt;
     for (const Part& part : text_) {
         if (offset >= part.offset && offset - part.offset < part.end - part.begin)
@@ -275,11 +331,9 @@ std::optional<std::uint64_t> CallFrames::address_of(std::uint64_t offset) const
     return std::nullopt;
 }
 
-FrameHandle CallFrames::frame_at(std::uint64_t address) const
+const FrameRow* CallFrames::frame_at(std::uint64_t address)
 {
-    Dwarf_Frame* frame = nullptr;
-    return FrameHandle(dwarf_cfi_addrframe(cfi_, address, &frame) == 0 ? frame
-                                                                       : nullptr);
+    return table_ ? table_->row_at(address) : nullptr;
 }
 
 } // namespace dt::agent

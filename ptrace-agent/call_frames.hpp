@@ -5,25 +5,18 @@
 
 #include "base/fd.hpp"
 #include "base/target_addr.hpp"
+#include "ptrace-agent/call_frame_table.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
-#include <cstdlib>
-#include <elfutils/libdw.h>
-#include <memory>
+#include <libelf.h>
 #include <optional>
 #include <vector>
 
 namespace dt::agent {
 
-struct FreeFrame {
-    void operator()(Dwarf_Frame* frame) const { std::free(frame); }
-};
-using FrameHandle = std::unique_ptr<Dwarf_Frame, FreeFrame>;
-
 class CallFrames {
 public:
-    // A larger file counts as one without call frame information. If a file has no
-    // section headers, libdw reads everything after its beginning.
+    // A larger file counts as one without call frame information.
     static constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 30;
 
     explicit CallFrames(Fd file); // a regular one
@@ -31,10 +24,12 @@ public:
     CallFrames(const CallFrames&) = delete;
     CallFrames& operator=(const CallFrames&) = delete;
 
-    bool are_there() const { return cfi_ != nullptr; }
+    bool are_there() const { return table_.has_value(); }
     // Of what is at this offset of the file: its address in the file's own terms.
     std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
-    FrameHandle frame_at(std::uint64_t address) const; // null: it says nothing there
+    // Returns the row at an address, valid until the next call, or null if the file says
+    // nothing there.
+    const FrameRow* frame_at(std::uint64_t address);
 
     // A range of text that is in the file: its addresses, and the file offset of the
     // first one. No two parts share bytes of the file.
@@ -44,19 +39,27 @@ public:
     const std::vector<Part>& text() const { return text_; }
 
 private:
+    struct Frames {
+        FrameBytes bytes;
+        std::uint64_t addr = 0;
+    };
     void find_text();
+    std::optional<Frames> find_section();
+    std::optional<Frames> find_loaded();
 
     Fd fd_;
     std::uint64_t file_bytes_ = 0;
     std::vector<Part> text_;
     Elf* elf_ = nullptr;
-    Dwarf_CFI* cfi_ = nullptr;
+    std::optional<CallFrameTable> table_; // of bytes that elf_ keeps
 };
 
-// at: the address that the rule is to have. Nothing: no rule says it.
-std::optional<dt_rt_rule> rule_of(Dwarf_Frame* frame, TargetAddr at);
-bool is_of_signal(Dwarf_Frame* frame);
-// Does it say something else at each address, though it is one frame?
-bool is_computed(Dwarf_Frame* frame);
+// Returns the rule for an address of the row, or nothing if no rule can say the same.
+std::optional<dt_rt_rule> rule_of(const FrameRow& row, TargetAddr at);
+// Returns whether the row says something else at each address.
+inline bool is_computed(const FrameRow& row)
+{
+    return !row.cfa_by.empty();
+}
 
 } // namespace dt::agent

@@ -23,7 +23,7 @@
 namespace dt::agent {
 
 constexpr std::size_t slot_page_bytes = 16384;
-constexpr int max_rounds = 64; // stops that have other reasons, at most
+constexpr int max_other_stops = 64; // stops that have other reasons, at most
 
 static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
                                                  const Mapping& mapping)
@@ -239,7 +239,7 @@ Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
            seize_options | PTRACE_O_TRACESYSGOOD |
                (thread.under_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0));
     int n_syscall_stops = 0;
-    for (int round = 0; round < max_rounds; ++round) {
+    for (int round = 0; round < max_other_stops; ++round) {
         bool called = n_syscall_stops == 2;
         int status = 0;
         if (called)
@@ -283,7 +283,7 @@ Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
 {
     pid_t tid = thread.tid;
     Error ended{Code::gone, "it ended"};
-    for (int round = 0; round < max_rounds; ++round) {
+    for (int round = 0; round < max_other_stops; ++round) {
         int status = 0;
         Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
                             ? wait_for_stop(*thread.process->space, tid, status)

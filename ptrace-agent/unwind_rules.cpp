@@ -55,8 +55,8 @@ std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
                          text->inode, text->path},
                         CallFrames::max_file_bytes));
     auto address = object->address_of(at - text->start + text->offset);
-    FrameHandle frame = address ? object->frame_at(*address) : nullptr;
-    return frame == nullptr ? guess : rule_of(frame.get(), at);
+    const FrameRow* frame = address ? object->frame_at(*address) : nullptr;
+    return frame == nullptr ? guess : rule_of(*frame, at);
 }
 
 } // namespace dt::agent

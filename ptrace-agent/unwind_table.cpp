@@ -13,14 +13,14 @@ static bool says_the_same(const UnwindRow& a, const UnwindRow& b)
     return a.kind == b.kind && std::memcmp(&a.how, &b.how, sizeof a.how) == 0;
 }
 
-static UnwindRow row_of(Dwarf_Frame* frame, std::uint64_t address)
+static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
 {
     UnwindRow row;
     if (frame == nullptr)
         return row;
-    if (is_of_signal(frame)) {
+    if (frame->is_of_signal) {
         row.kind = UnwindRow::signal;
-    } else if (auto rule = rule_of(frame, {address})) {
+    } else if (auto rule = rule_of(*frame, {address})) {
         row.kind = UnwindRow::rule;
         row.how = *rule;
         row.how.at = 0;
@@ -30,17 +30,13 @@ static UnwindRow row_of(Dwarf_Frame* frame, std::uint64_t address)
 
 // How far it is to where something else may be said. Text that has been silent for long
 // (of Go, say) is not asked about each byte.
-static std::uint64_t step_from(Dwarf_Frame* frame, std::uint64_t address,
+static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
                                std::uint64_t silent)
 {
     constexpr std::uint64_t long_ago = 65536, alignment = 16;
-    Dwarf_Addr begin = 0, end = 0;
     if (frame == nullptr)
         return silent < long_ago ? 1 : alignment - address % alignment;
-    if (is_computed(frame) || dwarf_frame_info(frame, &begin, &end, nullptr) < 0 ||
-        end <= address)
-        return 1;
-    return end - address;
+    return is_computed(*frame) ? 1 : frame->end - address;
 }
 
 // Bounds the cost of a file that has another rule at each byte, or none in a gigabyte
@@ -58,12 +54,12 @@ std::vector<UnwindRow> unwind_rows(Fd file)
         std::uint64_t silent = 0;
         std::uint64_t at = part.begin;
         while (at < part.end && rows.size() < max_rows && ++n_lookups < max_lookups) {
-            FrameHandle frame = frames.frame_at(at);
-            UnwindRow row = row_of(frame.get(), at);
+            const FrameRow* frame = frames.frame_at(at);
+            UnwindRow row = row_of(frame, at);
             row.offset = part.offset + (at - part.begin);
             if (at == part.begin || !says_the_same(row, rows.back()))
                 rows.push_back(row);
-            std::uint64_t step = step_from(frame.get(), at, silent);
+            std::uint64_t step = step_from(frame, at, silent);
             silent = frame == nullptr ? silent + step : 0;
             at += std::min(step, part.end - at);
         }

@@ -36,20 +36,24 @@ DefinitionNotes parse_definition_notes(std::span<const std::byte> section)
 {
     DefinitionNotes out;
     std::set<std::pair<std::string, std::string>> known;
+    std::size_t n_left_out = 0;
     auto read = [&](std::string_view description) {
         DefinitionNote note;
         std::string wrong = read_note(description, note);
         if (!wrong.empty() || known.contains({note.provider, note.text}))
             return wrong;
-        if (known.size() == max_definitions)
-            return "is one too many: " + std::to_string(max_definitions) +
-                   " different definitions are read";
+        if (known.size() == max_definitions) {
+            n_left_out++;
+            return wrong;
+        }
         known.emplace(note.provider, note.text);
         out.notes.push_back(std::move(note));
         return wrong;
     };
-    out.troubles = walk_notes(
-        section, {definition_section, definition_owner, definition_type}, read);
+    const NoteKind kind{definition_section, definition_owner, definition_type};
+    out.troubles = walk_notes(section, kind, read);
+    if (n_left_out != 0)
+        out.troubles.push_back(left_out(kind, n_left_out, max_definitions));
     return out;
 }
 

@@ -31,7 +31,7 @@ constexpr std::size_t max_definitions = 4096; // of one file
 
 struct DefinitionNotes {
     std::vector<DefinitionNote> notes;
-    std::vector<std::string> troubles; // sentences, at most ten
+    std::vector<std::string> troubles; // sentences, at most eleven
 };
 
 // section: of a little-endian 64-bit file.

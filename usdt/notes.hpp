@@ -27,6 +27,9 @@ using NoteReader = std::function<std::string(std::string_view description)>;
 std::vector<std::string> walk_notes(std::span<const std::byte> section,
                                     const NoteKind& kind, const NoteReader& read);
 
+// Returns a sentence about the notes after the first n_read ones.
+std::string left_out(const NoteKind& kind, std::size_t n_left_out, std::size_t n_read);
+
 // Whether a note's name can be that of a provider or a probe.
 bool is_note_name(std::string_view name);
 

@@ -40,7 +40,12 @@ std::string read_note(std::string_view left, ProbeNote& note)
 ProbeNotes parse_probe_notes(std::span<const std::byte> section)
 {
     ProbeNotes out;
-    auto read = [&out](std::string_view description) {
+    std::size_t n_left_out = 0;
+    auto read = [&](std::string_view description) {
+        if (out.notes.size() == max_probe_notes) {
+            n_left_out++;
+            return std::string();
+        }
         ProbeNote note;
         std::string wrong = read_note(description, note);
         if (wrong.empty())
@@ -48,6 +53,8 @@ ProbeNotes parse_probe_notes(std::span<const std::byte> section)
         return wrong;
     };
     out.troubles = walk_notes(section, stapsdt, read);
+    if (n_left_out != 0)
+        out.troubles.push_back(left_out(stapsdt, n_left_out, max_probe_notes));
     return out;
 }
 

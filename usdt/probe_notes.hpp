@@ -32,9 +32,12 @@ struct ProbeNote {
     std::string arguments; // operands.hpp
 };
 
+// The most notes of one file that are read. Large programs have some thousands.
+constexpr std::size_t max_probe_notes = std::size_t{1} << 16;
+
 struct ProbeNotes {
     std::vector<ProbeNote> notes;
-    std::vector<std::string> troubles; // sentences about what was left out, at most ten
+    std::vector<std::string> troubles; // sentences about what was left out, at most eleven
 };
 
 // section: of a little-endian 64-bit file.

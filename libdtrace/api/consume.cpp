@@ -125,11 +125,11 @@ int dtrace_hdl::consume(FILE* file, dtrace_consume_probe_f* probe_func,
     if (to == nullptr)
         return -1;
     CallbackSink sink(*this, probe_func, record_func, arg);
-    auto drained = state().consumer->drain(
-        final ? dt::DrainKind::Final : dt::DrainKind::Round, *to, sink);
+    const dt::DrainKind kind = final ? dt::DrainKind::Final : dt::DrainKind::Round;
+    auto drained = state().consumer->drain(kind, *to, sink);
     if (!drained)
         return fail(drained.error());
-    if (!state().consumer->report_drops())
+    if (!state().consumer->report_drops(kind))
         return fail(EDT_DROPABORT);
     if (auto flushed = to->flush(); !flushed)
         return fail(flushed.error());

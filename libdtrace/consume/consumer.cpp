@@ -31,6 +31,9 @@ namespace {
 // the other shards' records back.
 constexpr int patience_rounds = 5;
 
+// How often a drain looks at locks of shards in all, and at each of them at least.
+constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
+
 int thread_lives(dt_u32 owner)
 {
     return kill(static_cast<pid_t>(owner), 0) == 0 || errno == EPERM;
@@ -60,6 +63,7 @@ struct Consumer::Impl {
         if (config.per_cpu)
             runner.aggregates.keep_places(arena->counters.n_cpus + 1);
         silent.resize(n_shards);
+        read_at.resize(n_shards);
         Display& display = runner.display;
 #define X(name) display.name = option(arena, DTRACEOPT_##name, 0) != 0;
         X(quiet)
@@ -78,9 +82,15 @@ struct Consumer::Impl {
     }
 
     // Copies records out of the shards, starting at next_shard, until all shards were
-    // read or the round has enough. Returns true if every shard that was tried could be
-    // read.
-    Result<bool> collect(DrainKind kind, std::uint32_t& n_left);
+    // read or the round has enough. `began` is when the round did.
+    Result<Ok> collect(DrainKind kind, std::uint64_t began, std::uint32_t& n_left);
+    // Returns the time up to which all records were copied, without the shards that were
+    // locked for patience_rounds.
+    std::uint64_t read_until() const;
+    // Returns how often to look at a locked shard. Targets can keep locks locked, so the
+    // shards of a round share a budget, and a shard that stays locked gets less and less.
+    dt_u32 spins_for(std::uint32_t shard) const;
+    void spend_spins(dt_u32 given, dt_u32 left);
     // Returns how many full buffers a round may copy. More shards than there are CPUs can
     // become full between two rounds only if a target forges that.
     std::uint64_t round_buffers() const
@@ -117,7 +127,9 @@ struct Consumer::Impl {
     std::uint32_t n_shards = 0;
     std::vector<bool> liars; // already reported
     bool dropped_keys = false;
-    std::vector<int> silent; // rounds in which it could not be had
+    std::vector<int> silent; // rounds in a row in which the shard was locked
+    std::vector<std::uint64_t> read_at; // when the last round began that read the shard
+    dt_u32 spins_left = 0;              // of the drain's budget
     std::uint64_t watermark = 0;
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
     std::size_t n_due = 0;             // records that the last round had no time to run
@@ -185,8 +197,11 @@ dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::by
                                     std::uint64_t max)
 {
     for (;;) {
+        const dt_u32 given = spins_for(shard);
+        dt_u32 spins = given;
         dt_s64 n = dt_drain_principal(config.arena, shard, config.owner, to, max,
-                                      config.alive);
+                                      config.alive, &spins);
+        spend_spins(given, spins);
         if (n >= 0)
             return n;
         if (kind != DrainKind::Final || monotonic_ns() >= insists_until)
@@ -199,13 +214,35 @@ dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::by
     return -1;
 }
 
-Result<bool> Consumer::Impl::collect(DrainKind kind, std::uint32_t& n_left)
+dt_u32 Consumer::Impl::spins_for(std::uint32_t shard) const
+{
+    constexpr int most_halvings = 6;
+    return std::max(least_spins,
+                    std::min<dt_u32>(DT_WAIT_SPINS >> std::min(silent[shard], most_halvings),
+                                     spins_left));
+}
+
+void Consumer::Impl::spend_spins(dt_u32 given, dt_u32 left)
+{
+    spins_left -= std::min(spins_left, given - left);
+}
+
+std::uint64_t Consumer::Impl::read_until() const
+{
+    std::uint64_t until = ~std::uint64_t{0};
+    for (std::uint32_t shard = 0; shard < n_shards; shard++)
+        if (silent[shard] <= patience_rounds)
+            until = std::min(until, read_at[shard]);
+    return until;
+}
+
+Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
+                                   std::uint32_t& n_left)
 {
     const std::uint64_t room_bytes = arena->plan.principal_bytes;
     // A full fill buffer is followed by a second one, with what END recorded.
     const int n_buffers =
         arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
-    bool complete = true;
     const std::uint64_t enough = round_bytes();
     std::uint64_t copied = 0;
     for (; n_left > 0 && copied < enough; n_left--) {
@@ -217,17 +254,18 @@ Result<bool> Consumer::Impl::collect(DrainKind kind, std::uint32_t& n_left)
                 return Error{Code::limit, "drain buffers: out of memory", ENOMEM};
             dt_s64 n = take_records(kind, shard, to, room_bytes);
             if (n < 0) {
-                complete &= ++silent[shard] > patience_rounds;
+                silent[shard] = std::min(silent[shard] + 1, patience_rounds + 1);
                 break;
             }
             silent[shard] = 0;
+            read_at[shard] = began;
             auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
             copied += bytes;
             if (bytes > 0 && !round.collect(bytes, shard, ecbs, config.clock()))
                 distrust(shard, "holds a record that no clause makes");
         }
     }
-    return complete;
+    return Ok{};
 }
 
 void Consumer::Impl::take_aggregations(std::uint32_t shard,
@@ -302,8 +340,11 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
          n_left > 0 && (copied < enough || kind == DrainKind::Final); n_left--) {
         const std::uint32_t shard = next_agg_shard;
         next_agg_shard = (next_agg_shard + 1) % n_shards;
+        const dt_u32 given = spins_for(shard);
+        dt_u32 spins = given;
         dt_s64 n = dt_drain_agg(config.arena, shard, config.owner, to, room_bytes,
-                                config.alive);
+                                config.alive, &spins);
+        spend_spins(given, spins);
         if (n <= 0)
             continue;
         const auto bytes = std::min(static_cast<std::uint64_t>(n), room_bytes);
@@ -315,6 +356,7 @@ Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
 
 Result<Ok> Consumer::snapshot()
 {
+    impl_->spins_left = drain_spins;
     return impl_->snapshot(DrainKind::Round);
 }
 
@@ -392,6 +434,7 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     const std::uint64_t began = impl_->config.clock();
     std::uint32_t n_left = impl_->n_shards;
     impl_->insists_until = monotonic_ns() + last_patience_ns;
+    impl_->spins_left = drain_spins;
     if (final)
         if (auto counted = impl_->snapshot(kind); !counted)
             return counted;
@@ -414,12 +457,11 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     // Records that the last round had no time to run come first.
     if (final || (n_due == 0 &&
                   arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
-        auto complete = collect(kind, n_left);
-        if (!complete)
-            return complete.error();
-        // A shard that could not be had may still bring records older than `began`.
-        if (*complete)
-            watermark = began;
+        if (auto collected = collect(kind, began, n_left); !collected)
+            return collected;
+        // A locked shard may still bring records that are older than `began`. If no shard
+        // is waited for, all records that there are may be delivered.
+        watermark = std::max(watermark, std::min(began, read_until()));
     }
     if (!final)
         if (auto counted = snapshot(kind); !counted)
@@ -481,11 +523,14 @@ void Consumer::rename_probe(std::uint32_t id)
     impl_->ecbs.rename(id);
 }
 
-bool Consumer::report_drops()
+bool Consumer::report_drops(DrainKind kind)
 {
     return !impl_->config.events ||
            impl_->drops.report(impl_->arena, impl_->runner.display.droptags,
-                               *impl_->config.events);
+                               *impl_->config.events, impl_->config.clock(),
+                               kind == DrainKind::Final
+                                   ? DropCounts::When::Now
+                                   : DropCounts::When::OncePerSecond);
 }
 
 Result<Ok> Consumer::print_aggregations(Output& out, bool all)

@@ -74,9 +74,9 @@ public:
     std::uint64_t consumed_until() const;
     // See EcbTable::rename().
     void rename_probe(std::uint32_t id);
-    // What was lost since the last report, per shard and kind. False: a handler said
-    // no.
-    bool report_drops();
+    // Reports what was lost since the last report, per shard and kind. After a round it
+    // does so at most once a second. Returns false if a handler ended the consumption.
+    bool report_drops(DrainKind kind = DrainKind::Final);
     // The final dump: every aggregation that printa() has not shown; `all` shows those
     // too.
     Result<Ok> print_aggregations(Output& out, bool all = false);

@@ -57,6 +57,13 @@ std::uint64_t read_count(const dt_u64& count)
     return __atomic_load_n(&count, __ATOMIC_RELAXED);
 }
 
+// Forged counts can come to more than 64 bits.
+void add(std::uint64_t& to, std::uint64_t more)
+{
+    if (__builtin_add_overflow(to, more, &to))
+        to = ~std::uint64_t{0};
+}
+
 std::uint64_t advance(std::uint64_t& known, std::uint64_t now)
 {
     std::uint64_t lost = now > known ? now - known : 0;
@@ -71,7 +78,7 @@ std::string_view drop_name(std::uint32_t kind)
     return kind < DTRACEDROP_N ? texts[kind].name : "";
 }
 
-std::string drop_text(std::uint32_t kind, std::uint64_t count, std::uint32_t cpu,
+std::string drop_text(std::uint32_t kind, std::uint64_t count, std::string_view where,
                       bool tags)
 {
     if (kind >= DTRACEDROP_N)
@@ -82,7 +89,7 @@ std::string drop_text(std::uint32_t kind, std::uint64_t count, std::uint32_t cpu
         text = std::string("[DTRACEDROP_") + row.name + "] ";
     text += std::to_string(count) + " " + row.before + (count == 1 ? "" : "s");
     if (row.by_cpu)
-        text += " on CPU " + std::to_string(cpu);
+        text += " on " + std::string(where);
     for (char c : std::string_view(row.after)) {
         if (c != '*')
             text.push_back(c);
@@ -94,52 +101,92 @@ std::string drop_text(std::uint32_t kind, std::uint64_t count, std::uint32_t cpu
 
 void DropCounts::lose_aggregated(std::uint32_t shard)
 {
-    if (not_kept_.size() <= shard)
-        not_kept_.resize(shard + 1);
-    not_kept_[shard]++;
+    if (shards_.size() <= shard)
+        shards_.resize(shard + 1);
+    add(shards_[shard].lost[DTRACEDROP_AGGREGATION], 1);
 }
 
-bool DropCounts::report(const dt_arena* arena, bool tags, Events& events)
+void DropCounts::read(const dt_arena* arena)
 {
-    auto tell = [&](std::uint32_t kind, std::uint64_t lost, std::uint32_t shard) {
-        if (lost == 0)
-            return true;
-        totals_[kind] += lost;
-        DropEvent event;
-        event.kind = kind;
-        if (texts[kind].by_cpu)
-            event.cpu = shard;
-        event.count = lost;
-        event.total = totals_[kind];
-        event.text = drop_text(kind, lost, shard, tags);
-        return events.drop(event);
-    };
     const std::uint32_t n_shards =
         std::min<std::uint32_t>(arena->n_shards, DT_MAX_SHARDS);
     shards_.resize(n_shards);
-    not_kept_.resize(n_shards);
     const auto* session = static_cast<const dt_session*>(dt_at(arena, arena->session));
-    Counts lost{}; // of kinds that are not counted by CPU
     for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++)
-        lost[kind] = advance(session_[kind], read_count(session->drops[kind]));
+        add(texts[kind].by_cpu && n_shards > 0 ? shards_[0].lost[kind] : lost_[kind],
+            advance(session_[kind], read_count(session->drops[kind])));
     for (std::uint32_t i = 0; i < n_shards; i++) {
         const auto* shard = static_cast<const dt_shard*>(
             dt_at(arena, arena->shards + i * arena->shard_bytes));
-        for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++) {
-            std::uint64_t here =
-                advance(shards_[i][kind], read_count(shard->drops[kind]));
-            if (!texts[kind].by_cpu)
-                lost[kind] += here;
-            else if (!tell(kind, here + (kind == DTRACEDROP_AGGREGATION
-                                             ? std::exchange(not_kept_[i], 0)
-                                             : 0),
-                           i))
-                return false;
-        }
+        for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++)
+            add(texts[kind].by_cpu ? shards_[i].lost[kind] : lost_[kind],
+                advance(shards_[i].known[kind], read_count(shard->drops[kind])));
     }
-    for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++)
-        if (!tell(kind, lost[kind], 0))
+}
+
+bool DropCounts::tell(const DropEvent& event, Events& events)
+{
+    if (event.count == 0)
+        return true;
+    DropEvent told = event;
+    add(totals_[event.kind], event.count);
+    told.total = totals_[event.kind];
+    return events.drop(told);
+}
+
+bool DropCounts::tell_by_cpu(std::uint32_t kind, bool tags, Events& events)
+{
+    constexpr std::uint32_t most_lines = 16;
+    std::uint32_t n_lines = 0, n_others = 0;
+    DropEvent others;
+    others.kind = kind;
+    for (std::uint32_t i = 0; i < shards_.size(); i++) {
+        const std::uint64_t lost = std::exchange(shards_[i].lost[kind], 0);
+        if (lost == 0)
+            continue;
+        if (n_lines == most_lines) {
+            add(others.count, lost);
+            n_others++;
+            continue;
+        }
+        n_lines++;
+        DropEvent event;
+        event.kind = kind;
+        event.cpu = i;
+        event.count = lost;
+        event.text = drop_text(kind, lost, "CPU " + std::to_string(i), tags);
+        if (!tell(event, events))
             return false;
+    }
+    others.text = drop_text(kind, others.count,
+                            std::to_string(n_others) +
+                                (n_others == 1 ? " more CPU" : " more CPUs"),
+                            tags);
+    return tell(others, events);
+}
+
+bool DropCounts::report(const dt_arena* arena, bool tags, Events& events,
+                        std::uint64_t now, When when)
+{
+    constexpr std::uint64_t interval_ns = 1'000'000'000;
+    read(arena);
+    if (when == When::OncePerSecond && now < next_report_)
+        return true;
+    const Counts before = totals_;
+    for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++) {
+        if (texts[kind].by_cpu && !tell_by_cpu(kind, tags, events))
+            return false;
+        if (texts[kind].by_cpu)
+            continue;
+        DropEvent event;
+        event.kind = kind;
+        event.count = std::exchange(lost_[kind], 0);
+        event.text = drop_text(kind, event.count, "", tags);
+        if (!tell(event, events))
+            return false;
+    }
+    if (totals_ != before)
+        next_report_ = now + interval_ns;
     return true;
 }
 

@@ -93,6 +93,15 @@ static bool is_consumed(const dt_action& action)
     }
 }
 
+// Returns whether the action changes what the consumer keeps, prints or does, or where
+// its output goes.
+static bool acts_on_consumer(std::uint32_t kind)
+{
+    return kind == DTRACEACT_LIBACT || kind == DTRACEACT_PRINTA ||
+           kind == DTRACEACT_SYSTEM || kind == DTRACEACT_FREOPEN ||
+           kind == DTRACEACT_EXIT;
+}
+
 static RecordDesc describe_part(const dt_action& action, const Action& compiled)
 {
     RecordDesc desc;
@@ -145,6 +154,9 @@ void EcbTable::describe(EcbState& state, const dt_clause& clause,
             continue;
         RecordDesc desc = describe_part(actions[i], known.clause->actions[i]);
         desc.n_values = std::clamp(actions[i].ntuple, 1u, clause.n_actions - i);
+        if (desc.size != 0 && acts_on_consumer(desc.action) && desc.compiled->difo)
+            if (auto value = constant_of(*desc.compiled->difo))
+                state.constants.push_back({desc.offset, desc.size, std::move(*value)});
         info.records.push_back(desc);
     }
     state.plans.resize(info.records.size());

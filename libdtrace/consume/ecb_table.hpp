@@ -12,6 +12,7 @@
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
+#include "libdtrace/consume/constants.hpp"
 #include "libdtrace/consume/format_plan.hpp"
 #include "libdtrace/consume/record.hpp"
 
@@ -33,6 +34,9 @@ struct EcbState {
     bool own = false;       // fires in the consumer and the agent, never in a target
     Flow flow = Flow::None; // by the probe's name alone
     std::string_view prefix;
+    // Values of actions that change the consumer or its output. A record without them is
+    // forged.
+    std::vector<RecordedConstant> constants;
     // Of the first record of each printf, system and freopen; else null.
     std::vector<std::unique_ptr<FormatPlan>> plans;
     // By index of the aggregating action in the clause.

@@ -56,7 +56,9 @@ bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
         std::size_t size = !ecb                          ? 0
                            : header.flags & DT_REC_ERROR ? error_bytes
                                                          : ecb->info.record_bytes;
-        if (size < sizeof header || size > bytes - at) {
+        if (size < sizeof header || size > bytes - at ||
+            ((header.flags & DT_REC_ERROR) == 0 &&
+             !holds_constants({copy + at, size}, ecb->constants))) {
             honest = false;
             break;
         }

@@ -7,6 +7,7 @@
 #include "libdtrace/consume/numbers.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace dt {
@@ -14,10 +15,39 @@ namespace dt {
 using Json = nlohmann::ordered_json;
 using Bytes = std::span<const std::byte>;
 
+// Returns an object's text. Strings of targets need not be UTF-8, so bytes that are not are
+// replaced. JSON allows DEL and the C1 controls in strings, but a terminal takes U+009B for
+// the start of a sequence, so they are escaped like the other controls.
+static std::string json_text(const Json& object)
+{
+    const std::string text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    constexpr char del = 0x7f, c1 = '\xc2'; // the first of a C1 control's two bytes
+    constexpr char controls[] = {del, c1, '\0'};
+    std::string out;
+    std::size_t done = 0;
+    auto escape = [&](std::size_t at, unsigned control, std::size_t n_bytes) {
+        char escaped[8];
+        std::snprintf(escaped, sizeof escaped, "\\u%04x", control);
+        out.append(text, done, at - done).append(escaped);
+        done = at + n_bytes;
+    };
+    for (std::size_t at = 0; (at = text.find_first_of(controls, at)) != text.npos;) {
+        const auto second =
+            static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : 0);
+        if (text[at] == del)
+            escape(at, 0x7f, 1);
+        else if (text[at] == c1 && second >= 0x80 && second < 0xa0)
+            escape(at, second, 2);
+        at++;
+    }
+    if (done == 0)
+        return text;
+    return out.append(text, done, text.npos);
+}
+
 static void put_line(std::string& out, const Json& object)
 {
-    // What a target's strings hold need not be UTF-8.
-    out += object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out += json_text(object);
     out.push_back('\n');
 }
 
@@ -145,8 +175,7 @@ static void add_to(FoldedLine& line, const PrintContext& context,
     }
     Json value = any_json(context, desc, bytes);
     line.add(value.is_string() ? value.get<std::string>()
-                               : value.dump(-1, ' ', false,
-                                            Json::error_handler_t::replace));
+                               : json_text(value));
 }
 
 StructuredRecord::StructuredRecord(const ProbeData& data, const PrintContext& context)

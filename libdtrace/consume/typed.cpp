@@ -42,7 +42,9 @@ constexpr std::size_t indent_columns = 4;
 
 using Bytes = std::span<const std::byte>;
 
-void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth);
+// `end` is the size of `out` at which the rest is left out.
+void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth,
+                  std::size_t end);
 
 // As its author declared it: where a pointer leads is the tracer's business. What has no
 // name is "struct " with its blank.
@@ -116,13 +118,18 @@ bool shows_bits(const Member& member)
             member.bitfield_bits != member.type->resolve()->size * 8);
 }
 
-void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
+void put_members(std::string& out, const Type* type, Bytes bytes, int depth,
+                 std::size_t end)
 {
     out.append("{\n");
     std::string margin(indent_columns * static_cast<std::size_t>(depth + 1), ' ');
     for (const Member& member : type->members) {
         if (!member.type)
             continue;
+        if (out.size() >= end) {
+            out.append(margin).append(typed_rest).push_back('\n');
+            break;
+        }
         out.append(margin).append(written(member.type));
         if (!member.name.empty()) {
             if (out.back() != '*' && out.back() != ' ')
@@ -141,7 +148,7 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth)
             put_value_of(
                 out, member.type,
                 cut(bytes, member.offset_bits / 8, member.type->resolve()->size),
-                depth + 1);
+                depth + 1, end);
         out.push_back('\n');
     }
     out.append(indent_columns * static_cast<std::size_t>(depth), ' ').push_back('}');
@@ -155,7 +162,8 @@ void put_text(std::string& out, Bytes bytes, int depth)
     out.append(depth == 0 ? "\"" : "\" ]");
 }
 
-void put_array(std::string& out, const Type* type, Bytes bytes, int depth)
+void put_array(std::string& out, const Type* type, Bytes bytes, int depth,
+               std::size_t end)
 {
     const Type* element = type->base->resolve();
     if (element->is_char && element->is_signed && is_text(bytes)) {
@@ -173,11 +181,16 @@ void put_array(std::string& out, const Type* type, Bytes bytes, int depth)
         for (std::uint64_t at = 0; at + element->size <= bytes.size();
              at += element->size) {
             out.append(separator);
-            if (structs) {
+            if (structs)
                 new_line(depth + 1);
-                out.append(written(type->base)).push_back(' ');
+            if (out.size() >= end) {
+                out.append(typed_rest);
+                break;
             }
-            put_value_of(out, type->base, bytes.subspan(at, element->size), depth + 1);
+            if (structs)
+                out.append(written(type->base)).push_back(' ');
+            put_value_of(out, type->base, bytes.subspan(at, element->size), depth + 1,
+                         end);
             separator = ", ";
         }
     }
@@ -186,7 +199,8 @@ void put_array(std::string& out, const Type* type, Bytes bytes, int depth)
     out.append(structs ? "]" : " ]");
 }
 
-void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
+void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth,
+                  std::size_t end)
 {
     type = type->resolve();
     if (bytes.empty() || depth > max_type_depth) {
@@ -196,10 +210,10 @@ void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth)
     switch (type->kind) {
     case TypeKind::Struct:
     case TypeKind::Union:
-        put_members(out, type, bytes, depth);
+        put_members(out, type, bytes, depth, end);
         return;
     case TypeKind::Array:
-        put_array(out, type, bytes, depth);
+        put_array(out, type, bytes, depth, end);
         return;
     case TypeKind::String:
         put_text(out, bytes, depth);
@@ -248,7 +262,7 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
         return;
     }
     out.append(written(type)).push_back(' ');
-    put_value_of(out, type, bytes, 0);
+    put_value_of(out, type, bytes, 0, out.size() + max_typed_text);
     if (!type->is_struct_or_union())
         out.push_back('\n'); // a closing brace is left to the program's own newline
 }

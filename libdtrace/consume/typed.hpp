@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace dt {
 
@@ -28,6 +29,12 @@ std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t o
 std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
                                      std::uint64_t offset_bits, std::uint32_t n_bits);
 
+// The most text of one value, and the sign that the rest is left out. Members of a union
+// share their bytes, so a type of a few bytes could print gigabytes.
+constexpr std::size_t max_typed_text = std::size_t{1} << 20;
+constexpr std::string_view typed_rest = "...";
+
+// Writes `typed_rest` where the text is cut.
 void put_typed(std::string& out, const Type* type, std::span<const std::byte> bytes);
 
 } // namespace dt

@@ -5,15 +5,55 @@
 #include "libdtrace/consume/structured.hpp"
 #include "libdtrace/consume/typed.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
 
 namespace dt {
 
 using Json = nlohmann::ordered_json;
 using Bytes = std::span<const std::byte>;
 
-static Json value_json(const Type* type, Bytes bytes, int depth);
+namespace {
+
+// The limit of max_typed_text, spent while the value is built.
+class Budget {
+public:
+    // Each value costs this and the length of its text and its name.
+    static constexpr std::size_t value_bytes = 8;
+    void spend(std::size_t n_bytes) { left_ -= std::min(left_, n_bytes); }
+    bool any() const { return left_ != 0; }
+
+private:
+    std::size_t left_ = max_typed_text;
+};
+
+// A JSON object in the order of its members. The library searches all members for each new
+// name, so that a type with many of them takes quadratic time.
+class Object {
+public:
+    // The last one of several values with one name stays.
+    void set(const std::string& name, Json value)
+    {
+        auto [at, is_new] = places_.emplace(name, list_.size());
+        if (is_new)
+            list_.emplace_back(name, std::move(value));
+        else
+            list_.begin()[static_cast<std::ptrdiff_t>(at->second)].second =
+                std::move(value);
+    }
+    Json take() && { return Json(std::move(list_)); }
+
+private:
+    Json::object_t list_;
+    std::unordered_map<std::string, std::size_t> places_;
+};
+
+} // namespace
+
+static Json value_json(const Type* type, Bytes bytes, int depth, Budget& budget);
 
 Json bytes_json(Bytes bytes)
 {
@@ -51,12 +91,17 @@ static Json bitfield_json(const Member& member, Bytes bytes)
     return type->is_signed ? Json(by_sign) : Json(*bits);
 }
 
-static Json members_json(const Type* type, Bytes bytes, int depth)
+static Json members_json(const Type* type, Bytes bytes, int depth, Budget& budget)
 {
-    Json object = Json::object();
+    Object object;
     for (const Member& member : type->members) {
         if (!member.type)
             continue;
+        if (!budget.any()) {
+            object.set(std::string(typed_rest), true);
+            break;
+        }
+        budget.spend(Budget::value_bytes + member.name.size());
         Json value;
         if (member.bitfield_bits != 0) {
             value = bitfield_json(member, bytes);
@@ -64,27 +109,41 @@ static Json members_json(const Type* type, Bytes bytes, int depth)
             value = value_json(
                 member.type,
                 cut(bytes, member.offset_bits / 8, member.type->resolve()->size),
-                depth + 1);
+                depth + 1, budget);
         }
         if (!member.name.empty())
-            object[member.name] = std::move(value);
+            object.set(member.name, std::move(value));
         else if (value.is_object()) // an anonymous member's members
-            object.update(value);
+            for (auto& [name, inner] : value.get_ref<Json::object_t&>())
+                object.set(name, std::move(inner));
     }
-    return object;
+    return std::move(object).take();
 }
 
-static Json array_json(const Type* type, Bytes bytes, int depth)
+static Json text_json(Bytes bytes, Budget& budget)
+{
+    std::string text(load_string(bytes));
+    budget.spend(text.size());
+    return text;
+}
+
+static Json array_json(const Type* type, Bytes bytes, int depth, Budget& budget)
 {
     const Type* element = type->base->resolve();
     if (element->is_char &&
         (bytes.empty() || bytes.front() == std::byte{0} || looks_like_text(bytes)))
-        return std::string(load_string(bytes));
+        return text_json(bytes, budget);
     Json array = Json::array();
     for (std::uint64_t at = 0; element->size != 0 && at + element->size <= bytes.size();
-         at += element->size)
+         at += element->size) {
+        if (!budget.any()) {
+            array.push_back(typed_rest);
+            break;
+        }
+        budget.spend(Budget::value_bytes);
         array.push_back(
-            value_json(type->base, bytes.subspan(at, element->size), depth + 1));
+            value_json(type->base, bytes.subspan(at, element->size), depth + 1, budget));
+    }
     return array;
 }
 
@@ -110,7 +169,7 @@ Json double_json(double value)
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-static Json value_json(const Type* type, Bytes bytes, int depth)
+static Json value_json(const Type* type, Bytes bytes, int depth, Budget& budget)
 {
     type = type->resolve();
     if (bytes.empty() || depth > max_type_depth)
@@ -118,11 +177,11 @@ static Json value_json(const Type* type, Bytes bytes, int depth)
     switch (type->kind) {
     case TypeKind::Struct:
     case TypeKind::Union:
-        return members_json(type, bytes, depth);
+        return members_json(type, bytes, depth, budget);
     case TypeKind::Array:
-        return array_json(type, bytes, depth);
+        return array_json(type, bytes, depth, budget);
     case TypeKind::String:
-        return std::string(load_string(bytes));
+        return text_json(bytes, budget);
     case TypeKind::Float:
         return float_json(bytes);
     case TypeKind::Enum:
@@ -144,7 +203,8 @@ static Json value_json(const Type* type, Bytes bytes, int depth)
 
 Json typed_json(const Type* type, Bytes bytes)
 {
-    return type != nullptr ? value_json(type, bytes, 0) : bytes_json(bytes);
+    Budget budget;
+    return type != nullptr ? value_json(type, bytes, 0, budget) : bytes_json(bytes);
 }
 
 } // namespace dt

@@ -404,6 +404,14 @@ ArgumentTypes UsdtProvider::argument_types(const ProbeInfo& probe) const
 
 std::vector<std::string> UsdtProvider::take_notes()
 {
+    // A file can have thousands of probes with operands that cannot be read.
+    constexpr std::size_t most = 100;
+    if (notes_.size() > most) {
+        const std::size_t n_more = notes_.size() - most;
+        notes_.resize(most);
+        notes_.push_back(std::to_string(n_more) +
+                         " more messages about static probes are left out");
+    }
     return std::exchange(notes_, {});
 }
 

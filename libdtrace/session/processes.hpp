@@ -95,6 +95,8 @@ public:
     }
     AgentClient* agent() { return agent_ ? &*agent_ : nullptr; }
     Result<Ok> ensure_agent();
+    // Returns sentences about files of targets of which not everything is read.
+    std::vector<std::string> take_cuts() { return images_.take_cuts(); }
 
     // Symbolizer
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;

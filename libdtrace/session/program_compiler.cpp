@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/program_compiler.hpp"
 
+#include "base/printable.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/libraries.hpp"
 #include "libdtrace/session/option_changes.hpp"
@@ -329,8 +330,14 @@ dtrace_prog* ProgramCompiler::compile(std::string_view text,
             s_.internal_error(text_of(*diagnostic, true, false));
         s_.error_quote =
             diagnostic->source.empty() ? quote_source(text, diagnostic->at) : "";
-        s_.fail(EDT_COMPILER,
-                text_of(*diagnostic, s_.options.flags.errtags, string_program));
+        std::string why =
+            text_of(*diagnostic, s_.options.flags.errtags, string_program);
+        // A function or a type can be unknown because a table of its file is too large.
+        constexpr std::size_t most = 3;
+        const std::vector<std::string> cuts = s_.processes.take_cuts();
+        for (std::size_t i = 0; i < std::min(most, cuts.size()); i++)
+            why += "; " + printable(cuts[i], Escaping::Names);
+        s_.fail(EDT_COMPILER, std::move(why));
         return nullptr;
     }
     auto prog = std::make_unique<dtrace_prog>();

@@ -283,12 +283,18 @@ int Session::stop()
     debug("stop");
     backend_->stop_clock();
     targets_.report_unmatched(UINT64_MAX);
+    targets_.report_cuts();
     void* base = s_.arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
     // What was committed and is still in other shards is part of the output.
-    auto clean = [this, base] {
-        dt_clean(base, backend_->owner(), monotonic_ns(), thread_alive);
+    // A target can add to it meanwhile, so the time is limited.
+    constexpr std::uint64_t longest_ns = 1'000'000'000;
+    const std::uint64_t until = monotonic_ns() + longest_ns;
+    auto clean = [this, base, until] {
+        while (dt_clean(base, backend_->owner(), monotonic_ns(), thread_alive) != 0 &&
+               monotonic_ns() < until)
+            continue;
     };
     clean();
     fire(probe_end);
@@ -356,6 +362,7 @@ void Session::tend(std::uint64_t now)
     if (now - lease_renewed_at_ >= renew_ns) {
         __atomic_store_n(&session->lease_until, now + lease_ns, __ATOMIC_RELEASE);
         lease_renewed_at_ = now;
+        targets_.report_cuts(); // files are also read when an address gets its name
     }
     if (now - cleaned_at_ >= s_.options.run_time(DTRACEOPT_cleanrate)) {
         dt_clean(s_.arena->base(), backend_->owner(), now, thread_alive);

@@ -2,6 +2,7 @@
 #include "libdtrace/session/targets.hpp"
 
 #include "base/clock_ns.hpp"
+#include "base/printable.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/sites.hpp"
@@ -52,6 +53,16 @@ void Targets::report_notes(ps_prochandle& process)
         s_.report(&process, note);
     for (const std::string& note : s_.providers.usdt.take_notes())
         s_.report(&process, note);
+    report_cuts();
+}
+
+void Targets::report_cuts()
+{
+    // Each process can map many such files.
+    constexpr std::size_t most = 100;
+    for (const std::string& cut : s_.processes.take_cuts())
+        if (n_cuts_reported_++ < most)
+            s_.complain(printable(cut, Escaping::Names));
 }
 
 bool Targets::admits(pid_t pid)

@@ -39,6 +39,8 @@ public:
     // Reports programs that were executed and in which no probe matches, if they had time to
     // load their libraries.
     void report_unmatched(std::uint64_t now_ns);
+    // Reports what is not read of files of targets because tables are too large.
+    void report_cuts();
 
 private:
     Backend& backend() { return *backend_; }
@@ -59,6 +61,7 @@ private:
     const std::unique_ptr<Backend>& backend_;
     UserLimit users_;
     ProbeRecycler recycler_;
+    std::size_t n_cuts_reported_ = 0;
     std::set<pid_t> told_untraced_; // processes that report_untraced() has reported
 };
 

@@ -91,6 +91,15 @@ Result<std::shared_ptr<ElfImage>> ImageCache::open(Fd fd, const std::string& pat
     return image;
 }
 
+std::vector<std::string> ImageCache::take_cuts()
+{
+    std::vector<std::string> all;
+    for (auto& [key, image] : images_)
+        for (std::string& cut : image->take_cuts())
+            all.push_back(std::move(cut));
+    return all;
+}
+
 bool Module::is_called(std::string_view what) const
 {
     return what == name || what == path ||

@@ -39,6 +39,8 @@ class ImageCache {
 public:
     Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path,
                                            const std::string& root);
+    // Returns the sentences of ElfImage::take_cuts() for all images.
+    std::vector<std::string> take_cuts();
 
 private:
     // st_dev, st_ino, st_size, st_mtim: a file rewritten in place is a new image.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Static probes where they are hard: sites that others have too, operands and files that our
 header does not make, many of them, and semaphores that libraries and dead tracers leave."""
-import os, pathlib, random, re, signal, subprocess, time
+import os, pathlib, random, re, signal, struct, subprocess, time
 
 from harness import *
 from test_deaths import agent_of
@@ -84,6 +84,39 @@ def a_note_that_points_into_our_nop_of_ten_bytes_does_no_harm(t):
         contains(done.stderr, "is not at a nop, and is left out")
 
 MANY = 2000
+
+MANY_NOTES = r"""
+__asm__(".pushsection .note.stapsdt,\"\",@note\n"
+        ".rept 70000\n.long 8, 35, 3\n.asciz \"stapsdt\"\n.quad place, 0, 0\n"
+        ".asciz \"app\"\n.asciz \"query\"\n.asciz \"\"\n.balign 4\n.endr\n.popsection");
+int main(void) { __asm__ volatile("place: nop; nop"); return 0; }
+"""
+
+def with_notes(t, n):
+    source = t.scratch / f"notes{n}.c"
+    source.write_text(MANY_NOTES.replace("N_NOTES", str(n)))
+    return pathlib.Path(compiled(t, "gcc", "-no-pie", source=source))
+
+def notes_beyond_the_limit_are_reported(t):
+    program = with_notes(t, 70000)
+    done = good(t.run("-qn", 'app$target:::query { printf("fired"); }', "-c", str(program)))
+    contains(done.stderr, ".note.stapsdt has more than 65536 notes: 4464 of them are left out")
+    equal(done.stdout.strip(), "fired")
+
+def a_section_beyond_the_limit_is_named_where_nothing_matches(t):
+    program = with_notes(t, 1)
+    file = bytearray(program.read_bytes())
+    headers, = struct.unpack_from("<Q", file, 40)
+    n, names = struct.unpack_from("<HH", file, 60)
+    text, = struct.unpack_from("<Q", file, headers + 64 * names + 24)
+    for at in range(headers, headers + 64 * n, 64):
+        name, = struct.unpack_from("<I", file, at)
+        if file[text + name:].startswith(b".note.stapsdt\0"):
+            struct.pack_into("<Q", file, at + 32, 400 << 20)
+    program.write_bytes(file)
+    done = t.run("-qn", "app$target:::query { }", "-c", str(program))
+    equal(done.returncode, 1, done.stderr)
+    contains(done.stderr, "section .note.stapsdt has 400 MiB, more than the 384 MiB that are read")
 
 def two_thousand_probes_of_one_file_fire_once_each(t):
     source = t.scratch / "many.c"

@@ -25,8 +25,12 @@ static bool names_its_tags(Dwarf_Die* unit)
 void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what)
 {
     std::string_view name = name_of(die);
-    if (name.empty() || !may_walk(name.size() / 64) || index.size() == max_debug_names)
+    if (name.empty() || !may_walk(name.size() / 64))
         return;
+    if (index.size() == max_debug_names) {
+        names_left_out += !index.contains({kind, name});
+        return;
+    }
     // What completes a declaration may stand outside of the namespace that it is of.
     DebugIndexed entry{what != nullptr ? *what : *die,
                   depth + dwarf_hasattr(die, DW_AT_specification)};

@@ -139,7 +139,7 @@ bool DwarfTypes::State::member(Dwarf_Die* die, DebugType& into)
         member.offset_bits += unit_bytes * 8 - *from_the_left - *bits;
     }
     into.members.push_back(std::move(member));
-    return into.members.size() < max_debug_members;
+    return may_add_to(into.members.size());
 }
 
 void DwarfTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
@@ -189,7 +189,7 @@ void DwarfTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
             into.enumerators.emplace_back(
                 name_of(child),
                 into.is_signed ? value : static_cast<std::int64_t>(word));
-        return into.enumerators.size() < max_debug_members;
+        return may_add_to(into.enumerators.size());
     });
 }
 
@@ -201,7 +201,7 @@ void DwarfTypes::State::fill_function(Dwarf_Die* die, DebugType& into)
             into.parameters.push_back(type_of(child));
         if (dwarf_tag(child) == DW_TAG_unspecified_parameters)
             into.varargs = true;
-        return into.parameters.size() < max_debug_members;
+        return may_add_to(into.parameters.size());
     });
 }
 

@@ -127,6 +127,9 @@ public:
     virtual std::optional<std::int64_t> find_enumerator(std::string_view name) = 0;
     // What begins at a link-time address.
     virtual std::optional<DebugFunction> function_at(std::uint64_t addr) = 0;
+    // Returns sentences about tables that are larger than what is read of a file, each
+    // sentence once.
+    virtual std::vector<std::string> take_cuts() { return {}; }
     virtual DebugType type(DebugRef ref) = 0;
     // Whose entry it is, and which: data of one file may go on in another's.
     virtual std::pair<DebugTypes*, DebugRef> owner(DebugRef ref) { return {this, ref}; }

@@ -84,6 +84,16 @@ struct DwarfTypes::State {
     std::unordered_map<const void*, std::unordered_map<std::uint64_t, Dwarf_Die>>
         functions;
 
+    // What the limits left out and take_cuts() has not reported.
+    std::size_t names_left_out = 0;
+    bool ranges_left_out = false, list_left_out = false, walks_end_reported = false;
+    // Returns whether a list of a type or function may have more than n parts.
+    bool may_add_to(std::size_t n)
+    {
+        list_left_out |= n >= max_debug_members;
+        return n < max_debug_members;
+    }
+
     // The number of entries that may still be walked. A long name counts as several.
     std::size_t walks_left = least_debug_walks;
     // Counts entries. Returns false if no more may be walked.

@@ -13,6 +13,7 @@
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dt {
 
@@ -179,6 +180,29 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
     return std::unique_ptr<DebugTypes>(new DwarfTypes(std::move(state)));
 }
 
+std::vector<std::string> DwarfTypes::take_cuts()
+{
+    State& state = *state_;
+    std::vector<std::string> cuts;
+    auto more_than = [](std::size_t n) { return "more than " + std::to_string(n) + " "; };
+    if (const std::size_t n = std::exchange(state.names_left_out, 0); n != 0)
+        cuts.push_back("the debug data has " + more_than(max_debug_names) +
+                       "names of types and variables: " + std::to_string(n) +
+                       " of them are left out");
+    if (std::exchange(state.ranges_left_out, false))
+        cuts.push_back("the debug data has " + more_than(max_debug_ranges) +
+                       "ranges of addresses: the types of arguments of functions in the "
+                       "others are unknown");
+    if (std::exchange(state.list_left_out, false))
+        cuts.push_back("the debug data has a type or function with " +
+                       more_than(max_debug_members) +
+                       "members or parameters: the others are left out");
+    if (state.walks_left == 0 && !std::exchange(state.walks_end_reported, true))
+        cuts.push_back("the debug data refers to more entries than it has bytes for, so "
+                       "it is corrupt: names after that are left out");
+    return cuts;
+}
+
 DwarfTypes::DwarfTypes(std::unique_ptr<State> state) : state_(std::move(state)) {}
 DwarfTypes::~DwarfTypes() = default;
 
@@ -206,9 +230,11 @@ void DwarfTypes::State::build_ranges()
     for_units(dwarf.get(), [this](Dwarf_Die* unit) {
         Dwarf_Addr base = 0, begin = 0, end = 0;
         for (std::ptrdiff_t at = 0;
-             ranges.size() < max_debug_ranges &&
-             (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;)
-            ranges.push_back({begin, end, *unit});
+             !ranges_left_out && (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;) {
+            ranges_left_out = ranges.size() == max_debug_ranges;
+            if (!ranges_left_out)
+                ranges.push_back({begin, end, *unit});
+        }
     });
     std::stable_sort(ranges.begin(), ranges.end(),
                      [](const Range& a, const Range& b) { return a.begin < b.begin; });
@@ -270,7 +296,7 @@ std::optional<DebugFunction> DwarfTypes::function_at(std::uint64_t addr)
                 {std::string(name_of(child)), state.type_of(child)});
         if (dwarf_tag(child) == DW_TAG_unspecified_parameters)
             function.varargs = true;
-        return function.parameters.size() < max_debug_members;
+        return state.may_add_to(function.parameters.size());
     });
     return function;
 }

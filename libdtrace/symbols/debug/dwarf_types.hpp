@@ -26,6 +26,7 @@ public:
     std::optional<DebugFunction> function_at(std::uint64_t addr) override;
     DebugType type(DebugRef ref) override;
     std::vector<std::string_view> names(Kind kind) override;
+    std::vector<std::string> take_cuts() override;
 
 private:
     struct State;

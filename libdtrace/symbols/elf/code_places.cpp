@@ -106,8 +106,12 @@ private:
             auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
             if (!bytes)
                 continue; // functions() has noted it
-            std::size_t n =
-                std::min(bytes->size() / sizeof(Elf64_Sym), elf_limits::functions);
+            const std::size_t n_all = bytes->size() / sizeof(Elf64_Sym);
+            const std::size_t n = std::min(n_all, elf_limits::symbols);
+            if (n < n_all)
+                file.add_cut(std::string(section->name) + " has more than " +
+                             std::to_string(n) + " symbols: " + std::to_string(n_all - n) +
+                             " of them are left out");
             for (std::size_t i = 1; i < n; i++) {
                 Elf64_Sym symbol;
                 std::memcpy(&symbol, bytes->data() + i * sizeof symbol, sizeof symbol);

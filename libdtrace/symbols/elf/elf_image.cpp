@@ -165,6 +165,27 @@ const std::vector<std::string>& ElfImage::notes() const
     return state_->notes;
 }
 
+std::vector<std::string> ElfImage::take_cuts()
+{
+    State& state = *state_;
+    std::vector<std::string> cuts;
+    auto add = [&](const std::string& where, std::vector<std::string> more) {
+        for (std::string& cut : more)
+            cuts.push_back(where + ": " + std::move(cut));
+    };
+    if (state.collector) // they begin with the file
+        for (std::string& cut : std::exchange(state.collector->cuts(), {}))
+            cuts.push_back(std::move(cut));
+    add(state.path, state.file->take_cuts());
+    if (state.debug.elf)
+        add(state.debug.path, state.debug.elf->take_cuts());
+    if (state.debugdata)
+        add(state.path + " .gnu_debugdata", state.debugdata->take_cuts());
+    if (state.debug_types && *state.debug_types)
+        add(state.path, (**state.debug_types)->take_cuts());
+    return cuts;
+}
+
 const std::string& ElfImage::debug_file() const
 {
     return state_->debug.path;

@@ -49,12 +49,14 @@ enum class ElfKind {
 // What one file may make us allocate; a file that asks for more is refused or cut
 // short.
 namespace elf_limits {
-constexpr std::uint64_t section_bytes = std::uint64_t{128} << 20;
+// Chrome with its symbols has some 2 million functions, and 300 MB of their names.
+constexpr std::uint64_t section_bytes = std::uint64_t{384} << 20;
 constexpr std::uint64_t unpacked_debugdata_bytes = std::uint64_t{64} << 20;
 constexpr std::size_t segments = 256;
 constexpr std::size_t sections = 1 << 18;
-constexpr std::size_t functions = std::size_t{2} << 20;    // of one symbol table
-constexpr std::size_t name_bytes = std::size_t{256} << 20; // of one symbol table
+constexpr std::size_t functions = std::size_t{4} << 20;    // of one symbol table
+constexpr std::size_t name_bytes = std::size_t{512} << 20; // of one symbol table
+constexpr std::size_t symbols = std::size_t{8} << 20;      // of any kind, of one table
 } // namespace elf_limits
 
 class DebugTypes;
@@ -91,6 +93,9 @@ public:
     // empty table.
     const FunctionTable& functions();
     const std::vector<std::string>& notes() const;
+    // Returns sentences about tables that are larger than what is read of a file, each
+    // sentence once.
+    std::vector<std::string> take_cuts();
     // The debug file that functions() took names from, empty when none was found.
     const std::string& debug_file() const;
 

@@ -2,6 +2,9 @@
 // Opening an ELF file: identity first, then counts against limits, then libelf's tables.
 #include "libdtrace/symbols/elf/elf_sections.hpp"
 
+#include "base/printable.hpp"
+
+#include <utility>
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -274,9 +277,13 @@ Result<Bytes> ElfSections::data(std::size_t index) const
 
 Result<Bytes> ElfSections::data(const ElfSection& section) const
 {
-    if (section.header.sh_size > elf_limits::section_bytes)
-        return Error{Code::limit,
-                     "section " + std::string(section.name) + " is too large"};
+    if (section.header.sh_size > elf_limits::section_bytes) {
+        const std::string name = printable(section.name, Escaping::Names);
+        add_cut("section " + name + " has " + std::to_string(section.header.sh_size >> 20) +
+                " MiB, more than the " + std::to_string(elf_limits::section_bytes >> 20) +
+                " MiB that are read, and is left out");
+        return Error{Code::limit, "section " + name + " is too large"};
+    }
     if (section.header.sh_type == SHT_NOBITS ||
         (section.header.sh_flags & SHF_COMPRESSED))
         return Error{Code::corrupt,
@@ -287,6 +294,22 @@ Result<Bytes> ElfSections::data(const ElfSection& section) const
     if (!data || (!data->d_buf && data->d_size != 0))
         return libelf_error("section " + std::string(section.name));
     return Bytes(static_cast<const std::byte*>(data->d_buf), data->d_size);
+}
+
+void ElfSections::add_cut(std::string cut) const
+{
+    constexpr std::size_t most = 16;
+    std::lock_guard lock(cutting_);
+    if (cuts_.size() < most && std::find(cuts_.begin(), cuts_.end(), cut) == cuts_.end())
+        cuts_.push_back(std::move(cut));
+}
+
+std::vector<std::string> ElfSections::take_cuts() const
+{
+    std::lock_guard lock(cutting_);
+    const auto first = cuts_.begin() + static_cast<std::ptrdiff_t>(
+                                           std::exchange(n_cuts_taken_, cuts_.size()));
+    return {first, cuts_.end()};
 }
 
 std::optional<std::uint64_t> ElfSections::offset_of(std::uint64_t addr) const

@@ -78,6 +78,11 @@ public:
     std::vector<std::byte> build_id() const;
     int fd() const { return fd_.get(); }
 
+    // Notes that a table of the file is larger than what is read of it. Any thread.
+    void add_cut(std::string cut) const;
+    // Returns the sentences of add_cut(), each one once.
+    std::vector<std::string> take_cuts() const;
+
 private:
     struct End {
         void operator()(Elf* elf) const { elf_end(elf); }
@@ -91,6 +96,9 @@ private:
     Fd fd_;                        // the file, or
     std::vector<std::byte> bytes_; // the bytes
     mutable std::mutex reading_;   // of a section, which fills elf_
+    mutable std::mutex cutting_;
+    mutable std::vector<std::string> cuts_; // all of them
+    mutable std::size_t n_cuts_taken_ = 0;
     std::unique_ptr<Elf, End> elf_;
     GElf_Ehdr header_{};
     std::vector<GElf_Phdr> program_headers_;

@@ -134,9 +134,18 @@ public:
                     frame->index = static_cast<std::uint32_t>(frames.size());
                     frames.push_back(*frame);
                 }
-            if (next <= at || frames.size() >= elf_limits::functions)
+            if (next <= at)
                 break;
             at = next;
+            if (frames.size() >= elf_limits::functions) {
+                file_.add_cut(".eh_frame has more than " +
+                              std::to_string(elf_limits::functions) +
+                              " functions: those in its last " +
+                              std::to_string(bytes_.size() - std::min<std::size_t>(
+                                                                 at, bytes_.size())) +
+                              " bytes are left out");
+                break;
+            }
         }
         return frames;
     }

@@ -200,7 +200,12 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
             (!name || name->empty() || name->front() == '@'))
             continue;
         if (++taken > elf_limits::functions || name_bytes > elf_limits::name_bytes) {
-            notes_.push_back(what + ": too many symbols, the rest is left out");
+            cuts_.push_back(what + ": more than " + std::to_string(taken - 1) +
+                            " functions or " +
+                            std::to_string(elf_limits::name_bytes >> 20) +
+                            " MiB of their names: up to " + std::to_string(count - i) +
+                            " functions are left out");
+            notes_.push_back(cuts_.back());
             return;
         }
         FunctionName entry;

@@ -27,6 +27,7 @@ public:
 
     std::vector<FunctionSymbol> take() { return std::move(symbols_); }
     std::vector<std::string>& notes() { return notes_; }
+    std::vector<std::string>& cuts() { return cuts_; } // those notes that name a limit
 
 private:
     struct Table {
@@ -41,6 +42,7 @@ private:
     std::span<const ElfSegment> segments_;
     std::vector<FunctionSymbol> symbols_;
     std::deque<std::vector<std::byte>> kept_;
+    std::vector<std::string> cuts_;
     std::vector<std::string> notes_;
 };
 

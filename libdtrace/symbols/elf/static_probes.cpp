@@ -111,8 +111,14 @@ public:
     }
     void tell(const std::string& trouble)
     {
-        if (out_.troubles.size() < 10)
+        constexpr std::size_t most = 10;
+        if (n_told_++ < most)
             out_.troubles.push_back(trouble);
+    }
+    // Troubles of which the reader of the notes has limited the number.
+    void tell_all(const std::vector<std::string>& troubles)
+    {
+        out_.troubles.insert(out_.troubles.end(), troubles.begin(), troubles.end());
     }
     void define(std::string provider, std::string text)
     {
@@ -140,6 +146,7 @@ private:
     ElfImage& image_;
     std::map<Names, std::vector<StaticSite>> by_names_;
     StaticProbes out_;
+    std::size_t n_told_ = 0;
 };
 
 } // namespace
@@ -154,8 +161,7 @@ static void read_definitions(const ElfSections& file, Reading& reading)
         return reading.tell(std::string(usdt::definition_section) +
                             " cannot be read: " + bytes.error().text);
     usdt::DefinitionNotes found = usdt::parse_definition_notes(*bytes);
-    for (const std::string& trouble : found.troubles)
-        reading.tell(trouble);
+    reading.tell_all(found.troubles);
     for (usdt::DefinitionNote& note : found.notes)
         reading.define(std::move(note.provider), std::move(note.text));
 }
@@ -175,8 +181,7 @@ StaticProbes read_static_probes(ElfImage& image)
     }
     read_definitions(*file, reading);
     usdt::ProbeNotes notes = usdt::parse_probe_notes(*bytes);
-    for (const std::string& trouble : notes.troubles)
-        reading.tell(trouble);
+    reading.tell_all(notes.troubles);
     auto base = image.section(".stapsdt.base");
     for (const usdt::ProbeNote& note : notes.notes)
         if (note.at != 0) // lld dropped the code, not the note

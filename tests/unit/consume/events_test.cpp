@@ -75,23 +75,51 @@ TEST(Drops, AreTheDifferencesSinceTheLastReport)
               (std::vector<std::string>{"[DTRACEDROP_PRINCIPAL] 2 drops on CPU 0"}));
 }
 
+TEST(Drops, OfRoundsAreSummedForASecond)
+{
+    Session s;
+    s.consumer();
+    std::uint64_t& lost = s.shard(0)->drops[DTRACEDROP_PRINCIPAL];
+    for (int round = 0; round < 30; round++) {
+        lost += 7;
+        EXPECT_TRUE(s.consumer().report_drops(DrainKind::Round));
+        s.now += 100'000'000;
+    }
+    EXPECT_EQ(s.drops,
+              (std::vector<std::string>{"7 drops on CPU 0", "70 drops on CPU 0",
+                                        "70 drops on CPU 0"}));
+    EXPECT_TRUE(s.consumer().report_drops(DrainKind::Final));
+    EXPECT_EQ(s.drops.back(), "63 drops on CPU 0");
+}
+
+TEST(Drops, OfManyCpusShareALine)
+{
+    Session s(64);
+    s.consumer();
+    for (std::uint32_t i = 0; i < 64; i++)
+        s.shard(i)->drops[DTRACEDROP_PRINCIPAL] = 10;
+    EXPECT_TRUE(s.consumer().report_drops());
+    EXPECT_EQ(s.drops.size(), 17u);
+    EXPECT_EQ(s.drops.back(), "480 drops on 48 more CPUs");
+}
+
 TEST(Drops, HaveATextForEveryKind)
 {
-    EXPECT_EQ(drop_text(DTRACEDROP_DYNRINSE, 1, 0, false),
+    EXPECT_EQ(drop_text(DTRACEDROP_DYNRINSE, 1, "", false),
               "1 dynamic variable drop with non-empty rinsing list");
-    EXPECT_EQ(drop_text(DTRACEDROP_DYNDIRTY, 2, 0, false),
+    EXPECT_EQ(drop_text(DTRACEDROP_DYNDIRTY, 2, "", false),
               "2 dynamic variable drops with non-empty dirty list");
-    EXPECT_EQ(drop_text(DTRACEDROP_SPEC, 2, 0, false), "2 speculative drops");
-    EXPECT_EQ(drop_text(DTRACEDROP_SPECUNAVAIL, 1, 0, false),
+    EXPECT_EQ(drop_text(DTRACEDROP_SPEC, 2, "", false), "2 speculative drops");
+    EXPECT_EQ(drop_text(DTRACEDROP_SPECUNAVAIL, 1, "", false),
               "1 failed speculation (no speculative buffer available)");
-    EXPECT_EQ(drop_text(DTRACEDROP_SPECBUSY, 1, 0, false),
+    EXPECT_EQ(drop_text(DTRACEDROP_SPECBUSY, 1, "", false),
               "1 failed speculation (available buffer still busy)");
-    EXPECT_EQ(drop_text(DTRACEDROP_SPECBUSY, 2, 0, false),
+    EXPECT_EQ(drop_text(DTRACEDROP_SPECBUSY, 2, "", false),
               "2 failed speculations (available buffers still busy)");
-    EXPECT_EQ(drop_text(DTRACEDROP_DBLERROR, 2, 0, false),
+    EXPECT_EQ(drop_text(DTRACEDROP_DBLERROR, 2, "", false),
               "2 errors in ERROR probe enabling");
     for (std::uint32_t kind = 0; kind < DTRACEDROP_N; kind++)
-        EXPECT_NE(drop_text(kind, 1, 0, true).find("[DTRACEDROP_"), std::string::npos);
+        EXPECT_NE(drop_text(kind, 1, "", true).find("[DTRACEDROP_"), std::string::npos);
 }
 
 TEST(Exit, TheLastStatusWins)

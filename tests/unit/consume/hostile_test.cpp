@@ -3,6 +3,8 @@
 // round, reads inside its buffers, and says that it was lied to.
 #include "session.hpp"
 
+#include "libdtrace/consume/typed.hpp"
+
 #include "dif/distribution.h"
 
 #include <algorithm>
@@ -263,4 +265,156 @@ TEST(Hostile, RecordsThatTakeLongAreLeftToTheNextRound)
     s.drain(DrainKind::Round);
     EXPECT_FALSE(s.consumer().is_late());
     EXPECT_EQ(s.consumer().consumed_until(), s.now);
+}
+
+namespace {
+
+// @victim with id 1, that a clause of the consumer's user feeds, and @own with id 2.
+struct TwoAggregations : Session {
+    static constexpr std::uint64_t victim = 1, own = 2;
+    TwoAggregations()
+    {
+        for (std::uint64_t id : {victim, own}) {
+            Entry count{DTRACEAGG_count, 0};
+            count.ntuple = 0;
+            count.uarg = id;
+            aggregate(clause({count}), "", words(5), 1);
+        }
+    }
+    Entry names_own(std::uint32_t kind, std::uint32_t n_values, std::uint64_t act = 0)
+    {
+        Entry entry{kind, 8, nullptr, "", n_values, act};
+        entry.constant = own;
+        return entry;
+    }
+    std::size_t n_of(std::uint32_t id)
+    {
+        return consumer().aggregates().entries(id, AggOrder::Key, Display{}).size();
+    }
+};
+
+} // namespace
+
+TEST(Hostile, ARecordCannotNameAnotherAggregationThanItsClause)
+{
+    for (const std::uint64_t forged : {TwoAggregations::victim, TwoAggregations::own}) {
+        TwoAggregations s;
+        const std::uint32_t epid =
+            s.clause({s.names_own(DTRACEACT_LIBACT, 1, DT_LIBACT_TRUNC)});
+        s.drain(DrainKind::Round);
+        s.record(epid, words(forged));
+        s.drain(DrainKind::Round);
+        EXPECT_EQ(s.n_of(TwoAggregations::victim), 1u);
+        const bool is_honest = forged == TwoAggregations::own;
+        EXPECT_EQ(s.n_of(TwoAggregations::own), is_honest ? 0u : 1u);
+        EXPECT_EQ(s.complaints.size(), is_honest ? 0u : 1u);
+    }
+}
+
+TEST(Hostile, PrintaPrintsOnlyTheAggregationOfItsClause)
+{
+    TwoAggregations s;
+    const std::uint32_t epid = s.clause({s.names_own(DTRACEACT_PRINTA, 1)});
+    s.consumer().display().quiet = true;
+    s.record(epid, words(TwoAggregations::victim));
+    EXPECT_EQ(s.drain(), "");
+    EXPECT_EQ(s.complaints.size(), 1u);
+}
+
+TEST(Hostile, SetoptSetsOnlyTheOptionOfItsClause)
+{
+    for (const std::string value : {"1s", "1ns"}) {
+        Session s;
+        Entry name{DTRACEACT_LIBACT, 16, nullptr, "", 2, DT_LIBACT_SETOPT};
+        name.constant = "switchrate";
+        Entry to{DTRACEACT_LIBACT, 16};
+        to.constant = "1s";
+        const std::uint32_t epid = s.clause({name, to});
+        s.record(epid, field("switchrate", 16) + field(value, 16));
+        s.drain();
+        EXPECT_EQ(s.options_set.size(), value == "1s" ? 1u : 0u);
+    }
+}
+
+TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
+{
+    for (const std::string word : {"true", "false"}) {
+        Session s;
+        Entry command{DTRACEACT_SYSTEM, 5, s.types.string_type(), "%s"};
+        command.constant = "truest"; // cut to its place
+        const std::uint32_t epid = s.clause({command});
+        s.record(epid, field(word, 5));
+        s.drain();
+        EXPECT_EQ(s.complaints.size(), word == "true" ? 0u : 1u);
+    }
+}
+
+// Members of a union share their bytes: a few bytes print as often as there are members.
+TEST(Hostile, PrintOfAUnionWithManyArraysIsCut)
+{
+    for (const OutputForm form : {OutputForm::text, OutputForm::json}) {
+        Session s;
+        const Type* array = s.types.array_of(s.types.lookup("int"), 1024);
+        Type* type = s.types.declare(TypeKind::Union, "many");
+        type->size = 4096;
+        for (int i = 0; i < 10'000; i++)
+            type->members.push_back({"m" + std::to_string(i), array, 0, 0});
+        Entry entry{DTRACEACT_DIFEXPR, 4096, type};
+        entry.is_print = true;
+        s.record(s.clause({entry}), std::string(4096, 'x'));
+        s.consumer().display().form = form;
+        const std::string text = s.drain();
+        EXPECT_GT(text.size(), max_typed_text);
+        EXPECT_LT(text.size(), 4 * max_typed_text);
+        EXPECT_NE(text.find(typed_rest), std::string::npos);
+    }
+}
+
+TEST(Hostile, JsonOfManyMembersTakesLinearTime)
+{
+    auto time_of = [](int n_members) {
+        Session s;
+        Type* type = s.types.declare(TypeKind::Union, "many");
+        type->size = 4;
+        for (int i = 0; i < n_members; i++)
+            type->members.push_back({"m" + std::to_string(i), s.types.lookup("int"), 0, 0});
+        s.record(s.clause({{DTRACEACT_DIFEXPR, 4, type}}), std::string(4, 'x'));
+        s.consumer().display().form = OutputForm::json;
+        const std::uint64_t began = cpu_ns();
+        EXPECT_FALSE(s.drain().empty());
+        return cpu_ns() - began;
+    };
+    // Sixteen times the members take 256 times as long where each is compared with all.
+    EXPECT_LT(time_of(64'000), 64 * time_of(4'000));
+}
+
+TEST(Hostile, JsonEscapesControlsThatATerminalObeys)
+{
+    Session s;
+    const std::uint32_t epid = s.clause({{DTRACEACT_DIFEXPR, 16, s.types.string_type()}});
+    s.record(epid, field("\x1b[\x7f|\u009b|\u0080|\u00a0|\u00e4", 16));
+    s.consumer().display().form = OutputForm::json;
+    const std::string text = s.drain();
+    EXPECT_NE(text.find("\"\\u001b[\\u007f|\\u009b|\\u0080|\u00a0|\u00e4\""), std::string::npos)
+        << text;
+}
+
+TEST(Hostile, ShardsThatStayLockedDelayRoundsOnlyALittle)
+{
+    constexpr std::uint32_t n_shards = 64;
+    Session s(n_shards);
+    const std::uint32_t epid = s.printf("x", {});
+    s.consumer().display().quiet = true;
+    s.consumer();
+    for (std::uint32_t shard = 0; shard < n_shards; shard++) {
+        s.record(epid, "", 1, shard);
+        if (shard != 0)
+            s.shard(shard)->lock = 1;
+    }
+    std::string text;
+    const std::uint64_t began = cpu_ns();
+    for (int round = 0; round < 20; round++)
+        text += s.drain(DrainKind::Round);
+    EXPECT_LT(cpu_ns() - began, 1'000'000'000u);
+    EXPECT_EQ(text, "x");
 }

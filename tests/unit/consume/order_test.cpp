@@ -3,6 +3,7 @@
 #include "session.hpp"
 
 #include <gtest/gtest.h>
+#include <sstream>
 #include <unistd.h>
 
 using namespace dt;
@@ -62,6 +63,34 @@ TEST(Order, AShardInUseHoldsTheOthersBackAndThenNoMore)
     for (int round = 0; round < 10; round++)
         text += s.drain(DrainKind::Round);
     EXPECT_EQ(text, "3 150 ");
+}
+
+// Two shards are locked in turns, neither of them for long.
+TEST(Order, ShardsThatAreLockedInTurnsHoldTheOthersBackForFiveRounds)
+{
+    Session s(3);
+    const std::uint32_t epid = s.printf("%d ", {s.types.lookup("int")});
+    s.consumer().display().quiet = true;
+    s.consumer().display().temporal = true;
+    std::string text;
+    for (int round = 0; round < 40; round++) {
+        s.now += 10;
+        for (std::uint32_t shard : {0u, 1u, 2u})
+            if (s.shard(shard)->lock == 0 || shard == 0)
+                s.record(epid, bytes_of<std::int32_t>(round), s.now - 1, shard);
+        s.shard(1)->lock = round % 6 < 3 ? 1 : 0;
+        s.shard(2)->lock = round % 6 < 3 ? 0 : 1;
+        text += s.drain(DrainKind::Round);
+        if (round >= 6) { // of the first shard
+            EXPECT_NE((" " + text).find(" " + std::to_string(round - 5) + " "),
+                      std::string::npos)
+                << round << ": " << text;
+        }
+    }
+    int last = 0;
+    std::istringstream numbers(text);
+    for (int number; numbers >> number; last = number)
+        EXPECT_GE(number, last) << "the rows have lost their order";
 }
 
 TEST(Order, TheLastRoundSaysThatAShardInUseWasLost)

@@ -3,6 +3,7 @@
 // where values lie and what they mean.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/consume/constants.hpp"
 #include "libdtrace/consume/consumer.hpp"
 
 #include <cstring>
@@ -184,6 +185,29 @@ TEST(Programs, LibraryActionsActInStreamOrder)
             "trunc(@); printa(\"never\", @); }",
             4);
     EXPECT_EQ(ran.out, "0:0 1:1 2:2 3:3 2:20 3:30 2:0 3:0 ");
+}
+
+TEST(Programs, AggregationsAndOptionsOfActionsAreConstantsOfTheClause)
+{
+    Compiler compiler;
+    CompileOptions options;
+    options.string_program = true;
+    auto compiled = compiler.compile(
+        "BEGIN { @a = count(); @b = count(); clear(@b); trunc(@b); trunc(@b, 3); "
+        "normalize(@b, 10); denormalize(@b); printa(@b); printa(\"%@d %@d\", @a, @b); "
+        "setopt(\"quiet\"); setopt(\"switchrate\", \"1s\"); freopen(\"/dev/null\"); "
+        "exit(0); }",
+        options);
+    ASSERT_TRUE(std::holds_alternative<Program>(compiled));
+    std::size_t n_constants = 0;
+    for (const Action& action : std::get<Program>(compiled).clauses[0].actions)
+        if (action.kind == DTRACEACT_LIBACT || action.kind == DTRACEACT_PRINTA ||
+            action.kind == DTRACEACT_EXIT) {
+            ASSERT_TRUE(action.difo);
+            EXPECT_TRUE(constant_of(*action.difo)) << action.source.line;
+            n_constants++;
+        }
+    EXPECT_EQ(n_constants, 14u);
 }
 
 TEST(Programs, FaultsNameTheClauseAndLaterClausesRun)

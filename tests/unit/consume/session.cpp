@@ -73,6 +73,23 @@ std::uint32_t Session::clause(std::vector<Entry> entries, const char* provider,
     return clause_on(probe, std::move(entries));
 }
 
+// The object that the compiler makes of a constant.
+static std::shared_ptr<Difo> difo_of(const ConstantValue& constant)
+{
+    auto difo = std::make_shared<Difo>();
+    const auto* word = std::get_if<std::uint64_t>(&constant);
+    if (word)
+        difo->ints = {*word};
+    else
+        difo->strs = std::string(1, '\0') + std::get<std::string>(constant) + '\0';
+    difo->text = {word ? DIF_INSTR_WITH_IDX(DIF_OP_SETX, 0, 1)
+                       : DIF_INSTR_WITH_IDX(DIF_OP_SETS, 1, 1),
+                  DIF_INSTR(DIF_OP_RET, 0, 0, 1)};
+    difo->rtype.kind =
+        static_cast<dt_u8>(word != nullptr ? DIF_TYPE_CTF : DIF_TYPE_STRING);
+    return difo;
+}
+
 std::uint32_t Session::clause_on(std::uint32_t probe, std::vector<Entry> entries)
 {
     dt_arena* a = arena();
@@ -105,6 +122,7 @@ std::uint32_t Session::clause_on(std::uint32_t probe, std::vector<Entry> entries
         known.kind = entry.kind;
         known.type = entry.type;
         known.is_print = entry.is_print;
+        known.difo = entry.constant ? difo_of(*entry.constant) : nullptr;
         int line = static_cast<int>(i) + 2;
         known.source = {{line}, "    action of line " + std::to_string(line) + ";"};
         if (!entry.format.empty()) {

@@ -4,12 +4,15 @@
 #pragma once
 
 #include "dif/engine.h"
+#include "dif/ops.h"
+#include "libdtrace/consume/constants.hpp"
 #include "libdtrace/consume/consumer.hpp"
 
 #include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +41,7 @@ struct Entry {
     std::uint64_t arg = 0, uarg = 0;
     bool in_key = false;
     bool is_print = false;
+    std::optional<ConstantValue> constant; // what the program gives; unset: it is computed
 };
 
 class Session : public Events {

@@ -123,9 +123,9 @@ TEST(Buffer, ScribbledOffsetsNeverLeaveTheBuffer)
             s.fire("n", {1});
             s.fire("n", {2});
             std::vector<char> copy(65536);
-            EXPECT_LE(dt_drain_principal(s.memory(), 0, 1, copy.data(), 240, nullptr),
+            EXPECT_LE(dt_drain_principal(s.memory(), 0, 1, copy.data(), 240, nullptr, nullptr),
                       240);
-            EXPECT_LE(dt_drain_agg(s.memory(), 0, 1, copy.data(), copy.size(), nullptr),
+            EXPECT_LE(dt_drain_agg(s.memory(), 0, 1, copy.data(), copy.size(), nullptr, nullptr),
                       65536);
             EXPECT_LE(dt_fill(s.memory(), 0, DT_BUFFER_PRINCIPAL), 240u);
         }
@@ -273,6 +273,53 @@ TEST(Speculation, CleaningWaitsOnlyAFewTimesForShardsThatStayInUse)
     const std::uint64_t began = cpu_ns();
     dt_clean(s.memory(), 1, 1, Session::all_live);
     EXPECT_LT(cpu_ns() - began, 1'000'000'000u);
+}
+
+// A target can fill the buffer of each speculation in each shard, and end all of them.
+TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
+{
+    DofBuilder dof;
+    Session s;
+    s.config.n_shards = 16;
+    s.config.options[DTRACEOPT_nspec] = 1024;
+    dof.clause("p:m:f:new").trace(Difo().call(DIF_SUBR_speculation, 1).ret(1));
+    ASSERT_EQ(s.load(dof), "");
+    const dt_shard_plan& plan = s.arena().plan;
+    auto* session = static_cast<dt_session*>(dt_at(s.memory(), s.arena().session));
+    dt_rec_error forged{};
+    const dt_rechdr header{1, 0, DT_REC_ERROR, 1};
+    const std::size_t record_bytes = DT_ALIGN(sizeof header + sizeof forged, 8u);
+    auto forge = [&] {
+        for (dt_u32 no = 0; no < s.config.n_shards; no++) {
+            auto* shard = static_cast<std::byte*>(
+                dt_at(s.memory(), s.arena().shards + no * s.arena().shard_bytes));
+            auto* buffers = reinterpret_cast<dt_buffer*>(shard + plan.specs);
+            for (dt_u32 id = 0; id < plan.n_specs; id++) {
+                std::byte* data = shard + plan.spec_data + id * plan.spec_bytes;
+                for (std::size_t at = 0; at + record_bytes <= plan.spec_bytes;
+                     at += record_bytes)
+                    std::memcpy(data + at, &header, sizeof header);
+                buffers[id].used = plan.spec_bytes;
+            }
+        }
+    };
+    for (dt_u32 id = 0; id < plan.n_specs; id++)
+        session->spec_state[id] = DT_SPEC_COMMITTING;
+    forge();
+    auto n_left = [&] {
+        dt_u32 n = 0;
+        for (dt_u32 id = 0; id < plan.n_specs; id++)
+            n += session->spec_state[id] == DT_SPEC_COMMITTING;
+        return n;
+    };
+    EXPECT_EQ(dt_clean(s.memory(), 1, 1, Session::all_live), 1);
+    EXPECT_GT(n_left(), plan.n_specs / 2);
+    EXPECT_LT(n_left(), plan.n_specs);
+    // All are cleaned in the end.
+    dt_u64 turn = 1;
+    while (turn < 1000 && dt_clean(s.memory(), 1, turn << 20, Session::all_live) != 0)
+        turn++;
+    EXPECT_EQ(n_left(), 0u);
 }
 
 TEST(Speculation, RulesOfOrderAreKept)

@@ -173,10 +173,10 @@ TEST(Concurrency, TheShardOfAHolderThatDiedIsFreedAndItsRecordsAreWhole)
     EXPECT_EQ(s.drops(DTRACEDROP_NOSHARD), 1u);
     std::vector<char> copy(65536);
     EXPECT_EQ(dt_drain_principal(s.memory(), 0, 1, copy.data(), copy.size(),
-                                 Session::all_live),
+                                 Session::all_live, nullptr),
               -1);
     EXPECT_EQ(dt_drain_principal(s.memory(), 0, 1, copy.data(), copy.size(),
-                                 Session::nobody_lives),
+                                 Session::nobody_lives, nullptr),
               24);
     s.fire("n", {3});
     auto records = s.records();

@@ -169,7 +169,7 @@ public:
             for (;;) {
                 std::vector<char> copy(arena().plan.principal_bytes);
                 std::int64_t got = dt_drain_principal(memory_, n, 1, copy.data(),
-                                                      copy.size(), all_live);
+                                                      copy.size(), all_live, nullptr);
                 if (got <= 0)
                     break;
                 decode(copy.data(), got, out);
@@ -183,7 +183,7 @@ public:
         for (unsigned n = 0; n < arena().n_shards; n++) {
             std::vector<char> copy(arena().plan.agg_bytes);
             std::int64_t got =
-                dt_drain_agg(memory_, n, 1, copy.data(), copy.size(), all_live);
+                dt_drain_agg(memory_, n, 1, copy.data(), copy.size(), all_live, nullptr);
             decode_entries(copy.data(), got, out);
         }
         for (auto& entry : counters())

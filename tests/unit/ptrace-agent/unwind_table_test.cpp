@@ -42,10 +42,10 @@ static void expect_agreement(const std::string& path, std::uint64_t stride,
     for (const CallFrames::Part& part : frames.text())
         for (std::uint64_t at = part.begin; at < part.end; at += stride) {
             const UnwindRow& row = row_at(rows, part.offset + (at - part.begin));
-            FrameHandle frame = frames.frame_at(at);
-            auto rule = frame == nullptr || is_of_signal(frame.get())
+            const FrameRow* frame = frames.frame_at(at);
+            auto rule = frame == nullptr || frame->is_of_signal
                             ? std::nullopt
-                            : rule_of(frame.get(), TargetAddr{0} + at);
+                            : rule_of(*frame, TargetAddr{0} + at);
             ASSERT_EQ(row.kind == UnwindRow::rule, rule.has_value())
                 << path << " " << std::hex << at;
             if (!rule)
@@ -73,6 +73,29 @@ TEST(UnwindTable, KnowsTheFrameThatASignalHandlerReturnsTo)
     EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [](const auto& row) {
         return row.kind == UnwindRow::signal;
     }));
+}
+
+TEST(UnwindTable, SaysTheSameOfAFileWithoutSectionHeaders)
+{
+    for (const std::string path : {VICTIMS "/edges", "/lib/x86_64-linux-gnu/libc.so.6"}) {
+        std::ifstream file(path, std::ios::binary);
+        std::string bytes((std::istreambuf_iterator<char>(file)), {});
+        Elf64_Ehdr elf;
+        std::memcpy(&elf, bytes.data(), sizeof elf);
+        elf.e_shoff = 0;
+        elf.e_shnum = elf.e_shstrndx = 0;
+        std::memcpy(bytes.data(), &elf, sizeof elf);
+        Fd stripped(memfd_create("stripped", MFD_CLOEXEC));
+        ASSERT_EQ(write(stripped.get(), bytes.data(), bytes.size()),
+                  static_cast<ssize_t>(bytes.size()));
+        auto rows = unwind_rows(opened(path)), same = unwind_rows(std::move(stripped));
+        ASSERT_EQ(rows.size(), same.size());
+        for (std::size_t i = 0; i < rows.size(); i++) {
+            ASSERT_EQ(rows[i].offset, same[i].offset);
+            ASSERT_EQ(rows[i].kind, same[i].kind);
+            ASSERT_EQ(std::memcmp(&rows[i].how, &same[i].how, sizeof rows[i].how), 0);
+        }
+    }
 }
 
 TEST(UnwindTable, OfWhatIsNoProgramIsEmpty)

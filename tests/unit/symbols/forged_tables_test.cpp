@@ -4,6 +4,7 @@
 #include "libdtrace/symbols/elf/code_places.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
+#include "libdtrace/symbols/elf/static_probes.hpp"
 
 #include <chrono>
 #include <cstring>
@@ -236,6 +237,33 @@ std::string entries_inside_of_each_other(std::size_t n)
     return info.bytes();
 }
 
+// What is left out is reported, and once.
+template <class T> void expect_one_cut(T& from, std::string_view text)
+{
+    const std::vector<std::string> cuts = from.take_cuts();
+    ASSERT_EQ(cuts.size(), 1U);
+    EXPECT_NE(cuts[0].find(text), std::string::npos) << cuts[0];
+    EXPECT_TRUE(from.take_cuts().empty());
+}
+
+TEST(ForgedTables, SectionsThatAreTooLargeAreReported)
+{
+    auto bytes = file_with({{".note.stapsdt", "x"}});
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    Elf64_Shdr notes;
+    std::byte* at = bytes.data() + header.e_shoff + 2 * sizeof notes;
+    std::memcpy(&notes, at, sizeof notes);
+    notes.sh_size = elf_limits::section_bytes + (std::uint64_t{16} << 20);
+    std::memcpy(at, &notes, sizeof notes);
+    auto image = ElfImage::from_bytes(std::move(bytes), "forged");
+    ASSERT_TRUE(image);
+    EXPECT_TRUE(read_static_probes(**image).probes.empty());
+    read_static_probes(**image);
+    expect_one_cut(**image, "forged: section .note.stapsdt has 400 MiB, more than the 384 "
+                            "MiB that are read, and is left out");
+}
+
 TEST(ForgedTables, EntriesInsideOfEachOtherEndTheSearch)
 {
     const Sections sections{{".debug_abbrev", abbreviations()},
@@ -245,6 +273,7 @@ TEST(ForgedTables, EntriesInsideOfEachOtherEndTheSearch)
     auto of_names = types_in(sections), of_functions = types_in(sections);
     ASSERT_TRUE(of_names && of_functions);
     EXPECT_FALSE(of_names->find(DebugTypes::Kind::Struct, "none"));
+    expect_one_cut(*of_names, "refers to more entries than it has bytes for");
     EXPECT_LT(clock.seconds(), half_a_minute);
     EXPECT_FALSE(of_functions->function_at(text_addr + 4096));
     EXPECT_LT(clock.seconds(), 2 * half_a_minute);
@@ -265,6 +294,7 @@ TEST(ForgedTables, UnitsThatShareAListOfRangesTakeLittleMemory)
     Clock clock;
     EXPECT_FALSE(types->function_at(text_addr + 4096));
     EXPECT_LT(clock.seconds(), half_a_minute);
+    expect_one_cut(*types, "more than 4194304 ranges of addresses");
 }
 
 } // namespace

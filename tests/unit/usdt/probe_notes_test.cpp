@@ -46,6 +46,18 @@ private:
 
 using namespace std::string_literals;
 
+TEST(ProbeNotes, OfWhichThereAreTooManyAreLeftOut)
+{
+    Section section;
+    for (std::size_t i = 0; i < max_probe_notes + 34'464; i++)
+        section.note(Section::probe(0x1000 + i, 0x5000, 0, "app\0query\0\0"s));
+    ProbeNotes all = section.parse();
+    EXPECT_EQ(all.notes.size(), max_probe_notes);
+    EXPECT_EQ(all.troubles,
+              (std::vector<std::string>{".note.stapsdt has more than 65536 notes: 34464 of "
+                                        "them are left out"}));
+}
+
 TEST(ProbeNotes, EveryNoteOfTheOwnerIsASite)
 {
     ProbeNotes all =

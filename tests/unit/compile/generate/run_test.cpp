@@ -314,7 +314,7 @@ TEST(Run, AggregationsKeepKeysAndValues)
     session.fire({11, 20});
     std::string buffer(4 << 20, '\0');
     dt_s64 n = dt_drain_agg(session.arena(), 0, session.host().owner, buffer.data(),
-                            buffer.size(), nullptr);
+                            buffer.size(), nullptr, nullptr);
     int n_entries = 0;
     for (dt_s64 at = 0; at < n;) {
         dt_aggent entry;

@@ -132,7 +132,7 @@ public:
     {
         std::string buffer(1 << 20, '\0');
         dt_s64 n = dt_drain_principal(arena_, 0, host_.owner, buffer.data(),
-                                      buffer.size(), nullptr);
+                                      buffer.size(), nullptr, nullptr);
         EXPECT_GE(n, 0);
         std::vector<Rec> out;
         for (dt_s64 at = 0; at < n;) {
