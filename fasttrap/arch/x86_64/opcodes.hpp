@@ -175,7 +175,6 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(0, 0xcc, 1, -1,   -1, stop,  "int3 is a breakpoint of somebody else")    \
     X(0, 0xcd, 1, -1,   -1, other, "int n enters the kernel by a gate")        \
     X(0, 0xf1, 1, -1,   -1, stop,  "int1 raises a debug exception")            \
-    X(0, 0xf4, 1, -1,   -1, stop,  "hlt is privileged and raises an exception")\
     X(0, 0x6c, 4, -1,   -1, stop,  "port input and output are privileged")     \
     X(0, 0xe4, 4, -1,   -1, stop,  "port input and output are privileged")     \
     X(0, 0xec, 4, -1,   -1, stop,  "port input and output are privileged")     \

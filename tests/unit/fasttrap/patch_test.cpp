@@ -200,6 +200,16 @@ TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
     EXPECT_EQ(place_of(*patch, patch->moved[0].to)->on, Text::at(0));
 }
 
+TEST(PatchPlan, TakesAFunctionThatIsOneHlt)
+{
+    Window window = window_of(Text("f4 6690 6690 55 c3").site(0, 3, 0, 5));
+    EXPECT_EQ(shape(window), (Shape{0, 5, {0}}));
+    auto patch = build_patch(window, {area + 64, {}}, area);
+    ASSERT_TRUE(patch) << patch.error().text;
+    EXPECT_FALSE(patch->leaves);
+    EXPECT_EQ(place_of(*patch, patch->moved[0].to)->on, Text::at(0));
+}
+
 TEST(PatchPlan, TakesSitesOfOneAddressOnce)
 {
     EXPECT_EQ(shape(window_of(Text("b801000000 c3").site(0, 3).site(0, 3))),
