@@ -162,6 +162,7 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(1, 0x01, 0xee, 0xef, 0)                   /* rdpkru, wrpkru */           \
     X(1, 0xae, 0xf0, 0xf7, prefix_operand_size) /* tpause */                   \
     X(1, 0xae, 0xf0, 0xf7, prefix_rep)          /* umonitor */                 \
+    X(1, 0xae, 0xe8, 0xef, prefix_rep)          /* incssp */                   \
     X(1, 0xae, 0xf0, 0xf7, prefix_repne)        /* umwait */                   \
     X(1, 0xc7, 0xf8, 0xff, prefix_rep)          /* rdpid */                    \
     X(2, 0xcf, 0x00, 0xff, prefix_operand_size) /* gf2p8mulb */                \
