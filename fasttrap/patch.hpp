@@ -106,7 +106,9 @@ std::string_view text_of(PatchForm form);
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // probed
-    bool led_past = false; // branches in the window to this instruction skip the head
+    // Branches to this instruction from the bytes between it and loop_end skip the head.
+    // 0 if all branches fire it.
+    TargetAddr loop_end;
 };
 
 // A jump of a pair or chain after the first one.

@@ -130,8 +130,6 @@ bool Chain::absorb(const Window& window)
     // The instructions that both have must be the same.
     auto mine = first;
     for (const WindowInsn& w : window.insns) {
-        if (w.led_past) // branches of other functions would skip the head as well
-            return false;
         if (mine != last && w.insn.at != mine->insn.at)
             return false;
         if (mine != last && w.insn.length != 0)

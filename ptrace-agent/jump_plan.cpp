@@ -456,7 +456,7 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     for (std::size_t i = 0; i < result.windows.size(); ++i)
         for (const WindowInsn& insn : result.windows[i].insns)
             if (insn.site && result.taken[i].n_bytes != 0)
-                wanted[*insn.site]->led_past = insn.led_past;
+                wanted[*insn.site]->led_past = insn.loop_end.value != 0;
     return result;
 }
 

@@ -290,6 +290,34 @@ TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
     check_chain(window, *built);
 }
 
+TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
+{
+    // je 3, of another function; ret; subl $1,(%rdi); jne 3; ret
+    Text text("7401 c3 832f01 75fb c3");
+    const Window window = window_of(text.site(0, 1, 0, 2)
+                                        .behind(3, 0)
+                                        .further({3, 9})
+                                        .site(2, 2, 2, 3)
+                                        .behind(9, 0)
+                                        .site(3, 3, 3, 9)
+                                        .loop(8));
+    EXPECT_EQ(window.form, PatchForm::chain);
+    ASSERT_EQ(window.insns.size(), 4U);
+    EXPECT_EQ(window.insns[2].site, 3U);
+    auto built = build(window);
+    ASSERT_TRUE(built);
+    check_chain(window, *built);
+    const Patch& patch = built->patch;
+    auto branch_to = [&](const Moved& moved) {
+        const std::byte* jcc = patch.code.data() + (moved.to - patch.trampoline);
+        std::int32_t distance = 0;
+        std::memcpy(&distance, jcc + 2, sizeof distance);
+        return moved.to + 6 + static_cast<std::uint64_t>(std::int64_t{distance});
+    };
+    EXPECT_EQ(branch_to(patch.moved[0]), Text::at(3)); // enters the function
+    EXPECT_EQ(branch_to(patch.moved[3]), patch.moved[2].to);
+}
+
 TEST(PatchForms, AChainMovesNothingThatMayBecomeABreakpoint)
 {
     // Nothing around the second ret may be moved: the first gets no chain over it.

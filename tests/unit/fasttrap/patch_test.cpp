@@ -122,10 +122,10 @@ TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
     // the result is that without a loop.
     window = window_of(Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
-    EXPECT_FALSE(window.insns[0].led_past);
+    EXPECT_EQ(window.insns[0].loop_end, TargetAddr{});
     window = window_of(Text("488b06 488d4001 0f05 85c0 75f3 c3").site(0).loop(13));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
-    EXPECT_FALSE(window.insns[0].led_past);
+    EXPECT_EQ(window.insns[0].loop_end, TargetAddr{});
 }
 
 TEST(PatchPlan, JoinsWindowsThatOverlap)
