@@ -270,6 +270,34 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
     }
 }
 
+TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
+{
+    // The highest byte of the second jump is the first byte of the fourth.
+    const Window window = window_of(
+        text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
+    EXPECT_EQ(window.form, PatchForm::chain);
+    ASSERT_EQ(window.n_jumps(), 4U);
+    EXPECT_FALSE(far_reach_of(window, 2));
+    const std::optional<Reach> reach = far_reach_of(window, 1);
+    ASSERT_TRUE(reach);
+    EXPECT_EQ(reach->to - reach->from, 16 << 20);
+    const TargetAddr far =
+        window.jump(1) + 5 + static_cast<std::uint64_t>(reach->from);
+    Built built;
+    built.space.add_area(area, 16 << 20);
+    EXPECT_FALSE(built.space.take(window, trampoline_bytes(window)));
+    built.space.add_area(far, 16 << 20);
+    const auto place = built.space.take(window, trampoline_bytes(window));
+    ASSERT_TRUE(place);
+    EXPECT_LT(place->stubs[0] - far, 16U << 20);
+    built.place = *place;
+    Result<Patch> patch =
+        build_patch(window, *place, *built.space.area_of(place->trampoline));
+    ASSERT_TRUE(patch) << patch.error().text;
+    built.patch = std::move(*patch);
+    check_chain(window, built);
+}
+
 TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
 {
     // The last block has a window of its own, and so does what follows in it.
