@@ -118,6 +118,16 @@ bool is_highest_given(const Window& window, std::size_t k)
     return given_at(window, k, window.jump(k) + 4).has_value();
 }
 
+std::optional<Reach> far_reach_of(const Window& window, std::size_t k)
+{
+    auto highest = given_at(window, k, window.jump(k) + 4);
+    if (!highest)
+        return std::nullopt;
+    constexpr std::int64_t step = 1 << 24;
+    std::int64_t from = static_cast<std::int8_t>(*highest) * step;
+    return Reach{from, from + step};
+}
+
 Constraint constraint_of_stub(const Window& window, const Placement& so_far)
 {
     Constraint c;

@@ -352,6 +352,7 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
         open.add(functions.last(at));
     put_in_order(code_.named);
     put_in_order(code_.loaded);
+    put_in_order(code_.words);
     for (const CodeRange& function : known.functions)
         if (open.has(function.begin))
             take_rest({function.begin,
@@ -359,7 +360,7 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
                       jumping.has(function.begin), std::ref(text));
     follow_all();
     code_.settle_gaps();
-    code_.remove_data(instructions_, functions);
+    code_.remove_data(x86_64, std::ref(text), instructions_, functions, targets_);
     instructions_.intersect(code_.bytes);
     forget_chance_targets(known);
 }
@@ -374,7 +375,7 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
     AddressSet meant(inside.begin(), inside.end() - inside.begin());
     for (const CodeStart& start : known.starts)
         meant.add(start.at);
-    for (const auto* places : {&code_.named, &code_.loaded})
+    for (const auto* places : {&code_.named, &code_.loaded, &code_.words})
         for (TargetAddr at : *places)
             meant.add(at);
     for (const CodeRange& section : sections_) {
@@ -395,7 +396,7 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
     while (at < function.end) {
         TargetAddr end = std::min(code_.bytes.next(at), function.end);
         bool named = ReachedCode::any_in(code_.named, {at, end});
-        if (ReachedCode::any_in(code_.loaded, {at, end}) || (named && !jumps))
+        if (code_.is_loaded({at, end}) || (named && !jumps))
             return;
         // A jump through a register may lead to a named place.
         AddressUse use = named ? use_of_addresses(x86_64, {at, end}, function, code_,

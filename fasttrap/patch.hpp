@@ -106,7 +106,9 @@ std::string_view text_of(PatchForm form);
 struct WindowInsn {
     Instruction insn;
     std::optional<std::uint32_t> site; // probed
-    bool led_past = false; // branches in the window to this instruction skip the head
+    // Branches to this instruction from the bytes between it and loop_end skip the head.
+    // 0 if all branches fire it.
+    TargetAddr loop_end;
 };
 
 // A jump of a pair or chain after the first one.
@@ -253,6 +255,9 @@ struct Reach {
     std::int64_t from, to; // [from, to)
 };
 std::vector<Reach> reach_of(const Window& window);
+// Returns where the k-th jump of a pair or chain leads, counted from its end, if a later
+// jump's bytes give the highest byte of its displacement.
+std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
 
 // Addresses relative to begin, nearest first, from which the highest byte of the
 // displacement traps for every window in [begin, end): one area there serves a whole module.

@@ -166,7 +166,8 @@ std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
     if (branch.flow != ControlFlow::jump && branch.flow != ControlFlow::branch)
         return std::nullopt;
     for (std::size_t i = 0; i < moved_.size(); ++i) {
-        if (!window.insns[i].led_past || moved_[i].from != branch.target)
+        if (moved_[i].from != branch.target || branch.at < moved_[i].from ||
+            branch.next() > window.insns[i].loop_end)
             continue;
         if (window.insns[i].insn.length != 0)
             return moved_[i].to;

@@ -29,10 +29,11 @@ std::vector<TargetAddr> block_ends(const PatchSite& site)
 
 bool fits(const Window& window, ChainReach reach)
 {
-    if (is_highest_given(window, 0) != (reach == ChainReach::far))
+    if (reach != ChainReach::any &&
+        is_highest_given(window, 0) != (reach == ChainReach::far))
         return false;
     for (std::size_t k = 1; k < window.n_jumps(); ++k)
-        if (is_highest_given(window, k))
+        if (reach != ChainReach::any && is_highest_given(window, k))
             return false;
     return is_reachable(window);
 }
@@ -66,6 +67,14 @@ bool may_prefix(const Window& window, TargetAddr at, std::size_t n)
 
 bool is_reachable(const Window& window)
 {
+    for (std::size_t k = 1; k < window.n_jumps(); ++k) {
+        auto reach = far_reach_of(window, k);
+        auto origin = static_cast<std::int64_t>(
+            (window.jump(k) + window.arch->jump_bytes).value);
+        if (reach && (origin + reach->from < static_cast<std::int64_t>(lowest_address) ||
+                      origin + reach->to > static_cast<std::int64_t>(highest_address)))
+            return false;
+    }
     TargetAddr origin = window.origin();
     std::vector<Reach> pieces = reach_of(window);
     return std::any_of(pieces.begin(), pieces.end(), [&](const Reach& piece) {
@@ -130,8 +139,6 @@ bool Chain::absorb(const Window& window)
     // The instructions that both have must be the same.
     auto mine = first;
     for (const WindowInsn& w : window.insns) {
-        if (w.led_past) // branches of other functions would skip the head as well
-            return false;
         if (mine != last && w.insn.at != mine->insn.at)
             return false;
         if (mine != last && w.insn.length != 0)

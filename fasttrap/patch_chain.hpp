@@ -36,13 +36,15 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
 // first. A jump to it would not be caught.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
-// Some place that the first jump can lead to is an address of user space.
+// Some place that the first jump can lead to is an address of user space, and so is the
+// complete range of each other jump whose highest byte is given.
 bool is_reachable(const Window& window);
 
 // The highest byte of a displacement says which 16 MiB the jump leads to.
 enum class ChainReach : std::uint8_t {
     open, // the place of the trampoline decides for all jumps
     far,  // the first jump's is a later jump's opcode or prefix
+    any,  // that of any jump may be: its stub needs an area of its own
 };
 // Puts prefixes before the window's jumps so that the reach is such and is_reachable().
 // Returns false where that is not possible.

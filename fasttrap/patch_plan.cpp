@@ -68,7 +68,8 @@ private:
             if (std::string_view why = into_itself(); !why.empty())
                 return why;
             for (WindowInsn& insn : plan_.windows.back().insns)
-                insn.led_past = led_past && insn.site && insn.insn.at == head;
+                if (led_past && insn.site && insn.insn.at == head)
+                    insn.loop_end = site.loop_end;
             return {};
         }
         return reach_back(site, head);

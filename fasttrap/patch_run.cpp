@@ -104,7 +104,7 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     WindowInsn bare;
     bare.insn.at = head;
     bare.site = found->site;
-    bare.led_past = std::exchange(found->led_past, false);
+    bare.loop_end = std::exchange(found->loop_end, {});
     found->site = site.site;
     for (ChainedJump& jump : window.chained)
         if (found - window.insns.begin() < static_cast<std::ptrdiff_t>(jump.insn))

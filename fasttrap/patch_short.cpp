@@ -19,7 +19,7 @@ std::uint8_t way_of_pun(std::uint64_t before_bytes, std::size_t n_prefix)
 
 std::uint8_t way_of_chain(ChainReach reach)
 {
-    return reach == ChainReach::open ? 18 : 19;
+    return static_cast<std::uint8_t>(18 + static_cast<unsigned>(reach));
 }
 
 bool is_avoided(const PatchSite& site, std::uint8_t way)
@@ -118,7 +118,7 @@ std::string_view ShortWindows::place(const PatchSite& site, std::string_view rea
     if (run_.insns.empty() || end - head >= arch_.jump_bytes || !is_free(head, end))
         return reason;
     if (pair(site, head) || chain(site, head, ChainReach::open) || pun(site, head) ||
-        chain(site, head, ChainReach::far))
+        chain(site, head, ChainReach::far) || chain(site, head, ChainReach::any))
         return {};
     return reason;
 }

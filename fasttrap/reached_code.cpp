@@ -8,6 +8,20 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t largest_operand = 64; // bytes that one instruction loads
+constexpr std::uint64_t constant_bytes = 8;   // of `movabs $constant, %reg`
+constexpr std::uint64_t constant_offset = 2;  // from its start
+
+// Returns whether the 8 bytes at `at` are the constant of a known instruction.
+bool is_constant(const Arch& arch, TargetAddr at, const TextAt& text,
+                 const AddressSet& code, const AddressSet& instructions)
+{
+    TargetAddr start{at.value - constant_offset};
+    if (!instructions.has(start) || !code.has(start))
+        return false;
+    Result<Instruction> insn = arch.decode(text(start), start);
+    return insn && insn->encoding == Encoding::legacy && insn->opcode_map == 0 &&
+           (insn->opcode & 0xf8) == 0xb8 && insn->next() == at + constant_bytes;
+}
 
 } // namespace
 
@@ -23,8 +37,12 @@ void ReachedCode::take_places(const Glance& seen, TargetAddr here)
         here + seen.length + static_cast<std::uint64_t>(std::int64_t{seen.displacement});
     if (seen.is(Glance::branch))
         entered.add(there);
-    if (seen.is(Glance::address) && !seen.is(Glance::padding) && bytes.covers(there))
-        (seen.is(Glance::takes_address) ? named : loaded).push_back(there);
+    if (!seen.is(Glance::address) || seen.is(Glance::padding) || !bytes.covers(there))
+        return;
+    std::vector<TargetAddr>& places = seen.is(Glance::takes_address)   ? named
+                                      : seen.is(Glance::loads_8_bytes) ? words
+                                                                       : loaded;
+    places.push_back(there);
 }
 
 void ReachedCode::end_gap(CodeRange gap, bool at_code)
@@ -43,6 +61,7 @@ void ReachedCode::join(ReachedCode&& other)
     entered.join(other.entered);
     gaps.insert(gaps.end(), other.gaps.begin(), other.gaps.end());
     loaded.insert(loaded.end(), other.loaded.begin(), other.loaded.end());
+    words.insert(words.end(), other.words.begin(), other.words.end());
     named.insert(named.end(), other.named.begin(), other.named.end());
 }
 
@@ -54,14 +73,29 @@ void ReachedCode::settle_gaps()
     gaps.clear();
 }
 
-void ReachedCode::remove_data(AddressSet& instructions, const AddressSet& functions)
+void ReachedCode::remove_data(const Arch& arch, const TextAt& text,
+                              AddressSet& instructions, const AddressSet& functions,
+                              AddressSet& targets)
 {
-    for (TargetAddr at : loaded) {
+    auto remove = [&](TargetAddr at) {
         if (!bytes.has(at) || functions.has(at))
-            continue;
+            return;
         TargetAddr end = std::min(at + largest_operand, functions.next(at));
         bytes.remove_all({at, end});
         instructions.remove_all({at, end});
+    };
+    std::vector<TargetAddr> constants;
+    for (TargetAddr at : words)
+        if (bytes.has(at) && is_constant(arch, at, text, bytes, instructions))
+            constants.push_back(at);
+        else
+            remove(at);
+    std::for_each(loaded.begin(), loaded.end(), remove);
+    for (TargetAddr at : constants) {
+        TargetAddr end = at + constant_bytes;
+        targets.add({at.value - constant_offset});
+        targets.add(end);
+        bytes.remove_all({at, end});
     }
 }
 

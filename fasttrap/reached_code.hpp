@@ -10,7 +10,11 @@
 // fills the complete gap up to other known code, and is a doubtful gap until then.
 //
 // Bytes that known code reads or writes at an address in the instruction are data, even if
-// the flow of control reaches them. A place where a function starts is the only exception.
+// the flow of control reaches them. There are two exceptions:
+//
+//   - A place where a function starts is code.
+//   - An instruction may load the 8-byte constant of another instruction: V8 keeps equal
+//     constants once. Then only the constant is data, and the code around it is code.
 #pragma once
 
 #include "fasttrap/address_set.hpp"
@@ -22,6 +26,10 @@
 
 namespace dt {
 
+// Returns the text from an address on, enough for one instruction. It is empty where the
+// text ends.
+using TextAt = std::function<std::span<const std::byte>(TargetAddr at)>;
+
 struct ReachedCode {
     ReachedCode(TargetAddr begin, std::uint64_t n_bytes)
         : bytes(begin, n_bytes), entered(begin, n_bytes)
@@ -31,6 +39,7 @@ struct ReachedCode {
     AddressSet entered; // where known code leads
     std::vector<CodeRange> gaps;     // padding that is not known to be followed by code
     std::vector<TargetAddr> loaded;  // known code reads or writes there
+    std::vector<TargetAddr> words;   // known code reads 8 bytes there, and nothing more
     std::vector<TargetAddr> named;   // known code takes this address
 
     // The instruction at `here` is known.
@@ -44,16 +53,20 @@ struct ReachedCode {
 
     // Adds each gap that is now followed by known code.
     void settle_gaps();
-    // Removes the bytes that known code reads or writes, up to the next start of a function.
-    // Keeps a place where a function starts.
-    void remove_data(AddressSet& instructions, const AddressSet& functions);
-    // places: ascending.
+    // Removes the bytes that known code reads or writes, up to the next start of a function,
+    // with the two exceptions above. Adds the start and the end of an instruction whose
+    // constant is data to targets, so that no window moves or overwrites it.
+    void remove_data(const Arch& arch, const TextAt& text, AddressSet& instructions,
+                     const AddressSet& functions, AddressSet& targets);
+    // Returns whether known code reads or writes in range. loaded and words must be sorted.
+    bool is_loaded(CodeRange range) const
+    {
+        return any_in(loaded, range) || any_in(words, range);
+    }
+    // places: in ascending order.
     static bool any_in(const std::vector<TargetAddr>& places, CodeRange range);
 };
 
-// Returns the text from an address on, enough for one instruction. It is empty where the
-// text ends.
-using TextAt = std::function<std::span<const std::byte>(TargetAddr at)>;
 // Called for each instruction that was not yet in `instructions`, for example because a
 // wrong decoding hid it.
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;

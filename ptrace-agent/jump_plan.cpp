@@ -133,6 +133,38 @@ static bool map_area(AddressSpace& space, Room& room, const Window& window)
     return false;
 }
 
+// Maps an area for each stub of a chain that only one range of 16 MiB can hold. Returns
+// whether it mapped any.
+static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
+{
+    bool mapped = false;
+    for (std::size_t k = 1; k < window.n_jumps(); ++k) {
+        std::optional<Reach> reach = far_reach_of(window, k);
+        if (!reach)
+            continue;
+        TargetAddr origin = window.jump(k) + x86_64.jump_bytes;
+        TargetAddr from{clamp_add(origin, reach->from)};
+        TargetAddr to{clamp_add(origin, reach->to)};
+        bool is_there = std::any_of(
+            space.patches.areas.begin(), space.patches.areas.end(),
+            [&](const auto& area) {
+                return area.second > stub_area_bytes && area.first < to &&
+                       from < area.first + area.second;
+            });
+        if (is_there)
+            continue;
+        std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
+        for (std::uint64_t bytes : area_sizes) {
+            auto at = find_room(gaps, origin, {*reach}, bytes);
+            if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines)) {
+                mapped = true;
+                break;
+            }
+        }
+    }
+    return mapped;
+}
+
 // A punned jump leads to one place, where a page or two are mapped for its stub. Those of
 // neighbours lie together.
 static void map_stub_areas(AddressSpace& space, Room& room,
@@ -324,6 +356,8 @@ static void take_room(AddressSpace& space, Room& room,
         meanwhile();
         std::size_t bytes = trampoline_bytes(window);
         auto at = space.patches.space().take(window, bytes);
+        if (!at && map_far_areas(space, room, window))
+            at = space.patches.space().take(window, bytes);
         // Once there is an area near a punned one, its stub's place is all that counts.
         bool may_map =
             window.form != PatchForm::punned || !has_area_near(space, window.at());
@@ -456,7 +490,7 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     for (std::size_t i = 0; i < result.windows.size(); ++i)
         for (const WindowInsn& insn : result.windows[i].insns)
             if (insn.site && result.taken[i].n_bytes != 0)
-                wanted[*insn.site]->led_past = insn.led_past;
+                wanted[*insn.site]->led_past = insn.loop_end.value != 0;
     return result;
 }
 

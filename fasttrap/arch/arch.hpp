@@ -43,6 +43,7 @@ struct Glance {
         jump_table = 1 << 7,    // jumps through such a table
         jump_register = 1 << 8, // jumps through a register or a pointer
         takes_address = 1 << 9, // address is loaded itself, not what is there
+        loads_8_bytes = 1 << 10, // from address, and nothing more
     };
     std::uint8_t length = 0; // 0: no instruction
     std::uint16_t traits = 0;

@@ -20,7 +20,7 @@ def tables_between_instructions_are_not_written_to(t):
             equal(said, want, f"{probes}{flags}")
             if "entry" in probes:
                 counts = rows(out)
-                for name in ("padded", "bare", "biased", "outside", "loaded", "prologue"):
+                for name in ("padded", "bare", "biased", "outside", "loaded", "prologue", "shared"):
                     equal(counts[f"sum_{name} entry"], 1000, f"{name} {flags}")
                     # The table of sum_bare follows directly: jumps alone may leave that return out for want of room.
                     if name == "bare" and flags == () and "sum_bare return" not in counts:

@@ -67,6 +67,16 @@ def short_functions_of_a_low_program_take_a_jump(t):
         said, _ = traced_command(t, probes + "{ @[probefunc, probename] = count(); }", victim + " 20")
         equal(said, corpus(t, 20, "corpus_low"), probes)
 
+def a_function_that_is_one_hlt_takes_a_jump_and_faults_at_its_own_address(t):
+    """F14: musl's __stack_chk_fail; the victim's handler of SIGSEGV checks the address"""
+    victim = victim_of(t, "corpus")
+    probe = "pid$target:a.out:stops:entry"
+    contains(t.run("-lvn", probe, "-c", victim + " 1").stdout, "+0x0: a jump")
+    for flags in BOTH:
+        said, counted = traced_command(t, probe + " { @[probefunc] = count(); }", victim + " 3", flags)
+        equal(said, corpus(t, 3), flags)
+        equal(rows(counted)["stops"], 30, flags)
+
 def entries_and_returns_of_every_form_are_counted_alike(t):
     """F21, F22: a jump fires as often as a breakpoint does"""
     got = [rows(traced_command(t, OWN + "{ @[probefunc, probename] = count(); }",

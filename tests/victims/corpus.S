@@ -431,6 +431,13 @@ END unreachable
 reached:
 	lea 6(%rdi), %rax
 	ret
+FUNC stops                              /* as musl's __stack_chk_fail */
+FAULT 1f
+	hlt
+END stops
+	.p2align 4
+1:	lea 7(%rdi), %rax
+	ret
 FUNC halts
 	mov %rdi, %rax
 FAULT 1f

@@ -78,6 +78,17 @@ sum_\name:
 	.quad 0xc35dec8b48ff8955, 0x9090c3c95b5d5e5f
 	finish prologue
 
+	/* V8 keeps equal constants once: an instruction loads the constant of another one. */
+	begin shared
+	xor %eax, %eax
+	test %rdi, %rdi
+	je 4f
+	movabs $0x0123456789abcdef, %rax
+3:	mov 3b - 8(%rip), %rdx
+	imul %rdx, %rax
+4:	ret
+	finish shared
+
 	/*
 	 * The code is laid out as -Os does it: nothing is aligned. A function that is one ret, before one whose first
 	 * block is shorter than a jump.

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FUNCTIONS(X) X(padded) X(bare) X(biased) X(outside) X(loaded) X(prologue)
+#define FUNCTIONS(X) X(padded) X(bare) X(biased) X(outside) X(loaded) X(prologue) X(shared)
 
 #define X(name) extern uint64_t sum_##name(uint64_t n_words);
 FUNCTIONS(X)

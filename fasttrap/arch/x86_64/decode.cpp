@@ -296,7 +296,9 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.writes = syscall_writes;
         return;
     }
-    if (layout.map == 1 && layout.opcode == 0x0b) { // ud2
+    const bool is_ud2 = layout.map == 1 && layout.opcode == 0x0b;
+    const bool is_hlt = layout.map == 0 && layout.opcode == 0xf4;
+    if (is_ud2 || is_hlt) {
         insn.flow = ControlFlow::stop;
         return;
     }

@@ -145,7 +145,7 @@ Displaced plan_displaced(const Instruction& insn)
         return plan;
     }
     if (insn.flow != ControlFlow::next && insn.flow != ControlFlow::syscall &&
-        insn.flow != ControlFlow::stop) // ud2
+        insn.flow != ControlFlow::stop) // ud2, hlt
         return refuse(insn, "a branch in an encoding that is not modelled");
     return plan_copy(insn);
 }

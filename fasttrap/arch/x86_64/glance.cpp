@@ -256,6 +256,8 @@ private:
         case 0x8b:
             if (is_indexed())
                 found_.traits |= Glance::indexed_load;
+            if (op == 0x8b && is_wide() && (text_[at_] & 0xc7) == 5)
+                found_.traits |= Glance::loads_8_bytes;
             break;
         case 0x8d:
             if ((text_[at_] & 0xc7) == 5)

@@ -162,6 +162,7 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(1, 0x01, 0xee, 0xef, 0)                   /* rdpkru, wrpkru */           \
     X(1, 0xae, 0xf0, 0xf7, prefix_operand_size) /* tpause */                   \
     X(1, 0xae, 0xf0, 0xf7, prefix_rep)          /* umonitor */                 \
+    X(1, 0xae, 0xe8, 0xef, prefix_rep)          /* incssp */                   \
     X(1, 0xae, 0xf0, 0xf7, prefix_repne)        /* umwait */                   \
     X(1, 0xc7, 0xf8, 0xff, prefix_rep)          /* rdpid */                    \
     X(2, 0xcf, 0x00, 0xff, prefix_operand_size) /* gf2p8mulb */                \
@@ -175,7 +176,6 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(0, 0xcc, 1, -1,   -1, stop,  "int3 is a breakpoint of somebody else")    \
     X(0, 0xcd, 1, -1,   -1, other, "int n enters the kernel by a gate")        \
     X(0, 0xf1, 1, -1,   -1, stop,  "int1 raises a debug exception")            \
-    X(0, 0xf4, 1, -1,   -1, stop,  "hlt is privileged and raises an exception")\
     X(0, 0x6c, 4, -1,   -1, stop,  "port input and output are privileged")     \
     X(0, 0xe4, 4, -1,   -1, stop,  "port input and output are privileged")     \
     X(0, 0xec, 4, -1,   -1, stop,  "port input and output are privileged")     \

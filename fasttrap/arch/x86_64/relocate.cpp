@@ -262,7 +262,7 @@ Moving moving(const Instruction& insn)
         return {Moving::ends, {}, far_jump_bytes};
     case ControlFlow::jump_indirect:
     case ControlFlow::ret:
-    case ControlFlow::stop: // ud2, whose exception is told at the program's address
+    case ControlFlow::stop: // ud2, hlt: the agent reports the program's address
         return {Moving::ends, {}, insn.length};
     case ControlFlow::call:
     case ControlFlow::call_indirect:

@@ -67,7 +67,8 @@ TEST(Decode, KnowsTheLengthOfNopsAndVectorInstructionsWhateverFollows)
           "62f37d083e0f00",       // vpcmpub
           "62f5 7c 48 58 c1",     // vaddph %zmm1, %zmm0, %zmm0, newer than capstone 4
           "660f78c00304", "f20f78c10304", // extrq, insertq: vmread has no such bytes
-          "0f01ee", "0f01ef"}) {
+          "0f01ee", "0f01ef",
+          "f3480faee9", "f30faee8"}) { // incsspq %rcx, incsspd %eax
         std::vector<std::byte> text = bytes_of(hex);
         std::size_t length = text.size();
         for (unsigned after : {0x00U, 0x90U, 0xccU, 0xffU}) {

@@ -17,7 +17,6 @@ TEST(Displaced, RefusesByNameWhatCannotRunElsewhere)
         {"cc", "int3"},
         {"cd80", "int n"},
         {"f1", "int1"},
-        {"f4", "hlt"},
         {"0fb9c0", "ud1"},
         {"ec", "port"},
         {"6c", "port"},
@@ -104,9 +103,10 @@ TEST(Displaced, CopiesStoresThatOtherThreadsMaySee)
         EXPECT_EQ(plan(hex).how, Displaced::out_of_line) << hex;
 }
 
-TEST(Displaced, CopiesTheTrapThatCompilersWrite)
+TEST(Displaced, CopiesTrapsWhoseExceptionIsReportedAtTheirOwnAddress)
 {
-    EXPECT_EQ(plan("0f0b").how, Displaced::out_of_line); // ud2: told at its own address
+    EXPECT_EQ(plan("0f0b").how, Displaced::out_of_line); // ud2
+    EXPECT_EQ(plan("f4").how, Displaced::out_of_line);   // hlt
 }
 
 TEST(Displaced, GivesRipRelativeCopiesASpareRegister)

@@ -252,6 +252,55 @@ TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
     EXPECT_FALSE(mapped.is_code(addr(ex_loaded_place) + 1));
 }
 
+// Two functions: nop; movabs $constant, %rax; ret, and one that begins with `load`, which
+// loads from `offset` bytes into the first.
+ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
+                              std::int32_t offset)
+{
+    std::vector<unsigned char> text{0x90, 0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 0xc3};
+    const TargetAddr first{0x401000}, second{first + text.size()};
+    for (unsigned char byte : load)
+        text.push_back(byte);
+    std::int32_t displacement = offset - static_cast<std::int32_t>(text.size()) - 4;
+    for (int i = 0; i < 4; ++i)
+        text.push_back(static_cast<unsigned char>(displacement >> 8 * i));
+    text.push_back(0xc3); // ret
+    KnownCode known;
+    known.starts = {{first, true}, {second, true}};
+    Sweep swept(first, text.size());
+    sweep(x86_64, std::as_bytes(std::span(text)), first, known.starts, swept);
+    auto read = [&](TargetAddr from, std::span<std::byte> into) {
+        if (from - first + into.size() > text.size())
+            return false;
+        std::memcpy(into.data(), text.data() + (from - first), into.size());
+        return true;
+    };
+    return {std::move(swept), known, read};
+}
+
+TEST(Extents, KeepTheCodeAfterAConstantThatAnotherInstructionLoads)
+{
+    const TargetAddr first{0x401000};
+    const ExtentMap map = map_loaded_constant({0x48, 0x8b, 0x0d}, 3); // mov 3(f), %rcx
+    EXPECT_TRUE(map.is_code(first + 1));
+    EXPECT_TRUE(map.is_code(first + 11));
+    EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
+    // The constant is neither moved nor overwritten.
+    EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
+    EXPECT_LE(map.extent(first + 1).end, first + 3);
+}
+
+TEST(Extents, TakeBytesForDataThatAreLoadedButNotExactlyAConstant)
+{
+    const TargetAddr first{0x401000};
+    // movdqu 3(f), %xmm1; mov 3(f), %ecx; mov 4(f), %rcx; mov %rcx, 3(f)
+    EXPECT_FALSE(
+        map_loaded_constant({0xf3, 0x0f, 0x6f, 0x0d}, 3).is_code(first + 11));
+    EXPECT_FALSE(map_loaded_constant({0x8b, 0x0d}, 3).is_code(first + 11));
+    EXPECT_FALSE(map_loaded_constant({0x48, 0x8b, 0x0d}, 4).is_code(first + 11));
+    EXPECT_FALSE(map_loaded_constant({0x48, 0x89, 0x0d}, 3).is_code(first + 11));
+}
+
 TEST_F(ExtentsTest, DataThatLooksLikeABranchLeadsIntoNoInstruction)
 {
     EXPECT_EQ(extent(ex_named_by_chance, ex_named_by_chance), (Range{0, 11}));

@@ -270,6 +270,34 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
     }
 }
 
+TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
+{
+    // The highest byte of the second jump is the first byte of the fourth.
+    const Window window = window_of(
+        text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
+    EXPECT_EQ(window.form, PatchForm::chain);
+    ASSERT_EQ(window.n_jumps(), 4U);
+    EXPECT_FALSE(far_reach_of(window, 2));
+    const std::optional<Reach> reach = far_reach_of(window, 1);
+    ASSERT_TRUE(reach);
+    EXPECT_EQ(reach->to - reach->from, 16 << 20);
+    const TargetAddr far =
+        window.jump(1) + 5 + static_cast<std::uint64_t>(reach->from);
+    Built built;
+    built.space.add_area(area, 16 << 20);
+    EXPECT_FALSE(built.space.take(window, trampoline_bytes(window)));
+    built.space.add_area(far, 16 << 20);
+    const auto place = built.space.take(window, trampoline_bytes(window));
+    ASSERT_TRUE(place);
+    EXPECT_LT(place->stubs[0] - far, 16U << 20);
+    built.place = *place;
+    Result<Patch> patch =
+        build_patch(window, *place, *built.space.area_of(place->trampoline));
+    ASSERT_TRUE(patch) << patch.error().text;
+    built.patch = std::move(*patch);
+    check_chain(window, built);
+}
+
 TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
 {
     // The last block has a window of its own, and so does what follows in it.
@@ -288,6 +316,34 @@ TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
     auto built = build(window);
     ASSERT_TRUE(built);
     check_chain(window, *built);
+}
+
+TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
+{
+    // je 3, of another function; ret; subl $1,(%rdi); jne 3; ret
+    Text text("7401 c3 832f01 75fb c3");
+    const Window window = window_of(text.site(0, 1, 0, 2)
+                                        .behind(3, 0)
+                                        .further({3, 9})
+                                        .site(2, 2, 2, 3)
+                                        .behind(9, 0)
+                                        .site(3, 3, 3, 9)
+                                        .loop(8));
+    EXPECT_EQ(window.form, PatchForm::chain);
+    ASSERT_EQ(window.insns.size(), 4U);
+    EXPECT_EQ(window.insns[2].site, 3U);
+    auto built = build(window);
+    ASSERT_TRUE(built);
+    check_chain(window, *built);
+    const Patch& patch = built->patch;
+    auto branch_to = [&](const Moved& moved) {
+        const std::byte* jcc = patch.code.data() + (moved.to - patch.trampoline);
+        std::int32_t distance = 0;
+        std::memcpy(&distance, jcc + 2, sizeof distance);
+        return moved.to + 6 + static_cast<std::uint64_t>(std::int64_t{distance});
+    };
+    EXPECT_EQ(branch_to(patch.moved[0]), Text::at(3)); // enters the function
+    EXPECT_EQ(branch_to(patch.moved[3]), patch.moved[2].to);
 }
 
 TEST(PatchForms, AChainMovesNothingThatMayBecomeABreakpoint)

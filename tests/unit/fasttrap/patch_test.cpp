@@ -122,10 +122,10 @@ TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
     // the result is that without a loop.
     window = window_of(Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
-    EXPECT_FALSE(window.insns[0].led_past);
+    EXPECT_EQ(window.insns[0].loop_end, TargetAddr{});
     window = window_of(Text("488b06 488d4001 0f05 85c0 75f3 c3").site(0).loop(13));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
-    EXPECT_FALSE(window.insns[0].led_past);
+    EXPECT_EQ(window.insns[0].loop_end, TargetAddr{});
 }
 
 TEST(PatchPlan, JoinsWindowsThatOverlap)
@@ -197,6 +197,16 @@ TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
     EXPECT_FALSE(patch->leaves);
     EXPECT_EQ(part(*patch, patch->moved[0].to, 2), bytes_of("0f0b"));
     // Its exception is told at its own address.
+    EXPECT_EQ(place_of(*patch, patch->moved[0].to)->on, Text::at(0));
+}
+
+TEST(PatchPlan, TakesAFunctionThatIsOneHlt)
+{
+    Window window = window_of(Text("f4 6690 6690 55 c3").site(0, 3, 0, 5));
+    EXPECT_EQ(shape(window), (Shape{0, 5, {0}}));
+    auto patch = build_patch(window, {area + 64, {}}, area);
+    ASSERT_TRUE(patch) << patch.error().text;
+    EXPECT_FALSE(patch->leaves);
     EXPECT_EQ(place_of(*patch, patch->moved[0].to)->on, Text::at(0));
 }
 

@@ -40,7 +40,7 @@ TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
 {
     for (const char* hex : {"55", "4889e5", "c3", "f3c3", "c21000", "ffe0", "3effe0",
                             "ff6008", "9c", "9d", "f348ab", "6548330425280000 00",
-                            "62f17c48100411", "c5f877", "0f1f4000", "0f0b"})
+                            "62f17c48100411", "c5f877", "0f1f4000", "0f0b", "f4"})
         EXPECT_EQ(moved(hex), bytes_of(hex)) << hex;
 }
 
