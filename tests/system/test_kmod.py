@@ -448,6 +448,22 @@ def a_process_starts_before_its_thread_and_default_actions_are_handled(output):
     equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])
 
 @script("""
+for when in exec main; do
+    for i in 1 2 3; do
+        dtrace -x evaltime=$when -qn 'proc:::exec-success /pid == $target/ { printf("'$when' %s %d\\n", execname, pid == $target); }' -c './counted reads 1'
+    done
+done
+dtrace -x evaltime=exec -qn 'proc:::exec-success /pid == $target/ { printf("seen\\n"); } pid$target:a.out:main:entry { printf("main\\n"); }' -c './counted reads 1'
+dtrace -x evaltime=exec -qn 'pid$target:a.out:main:entry { printf("main alone\\n"); }' -c './counted reads 1'
+dtrace -qn 'proc:::exec-success /execname == "counted"/ { @["by a shell"] = count(); }' -c 'sh -c "for i in 1 2 3 4 5; do ./counted reads 1; done"'
+""")
+def a_command_that_is_held_at_its_exec_shows_that_exec_once(output):
+    lines = output.lines()
+    equal([line for line in lines if line.startswith(("exec", "main "))], 3 * ["exec counted 1"] + ["main alone"])
+    equal(lines.count("main"), 1)
+    equal([line.split() for line in lines if "by a shell" in line], [["by", "a", "shell", "5"]])
+
+@script("""
 rmmod dtrace
 dtrace -qn 'fbt::vfs_read:entry { exit(0); }'
 insmod dtrace.ko
