@@ -16,6 +16,7 @@
 #include "kmod/stable.h"
 #include "kmod/symbols.h"
 
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/kernel_read_file.h>
 #include <linux/module.h>
@@ -29,10 +30,11 @@ static char *anonymous = DTK_ANONYMOUS_FILE;
 module_param(anonymous, charp, 0444);
 MODULE_PARM_DESC(anonymous, "file of the anonymous enabling, by dtrace -A");
 
-static DEFINE_MUTEX(dt_anonymous_lock); /* inside of a consumer's */
+static DEFINE_MUTEX(dt_anonymous_lock); /* inside of a consumer's; no memory of a process is touched */
 static struct dt_consumer *dt_unclaimed;
 static void *dt_file; /* of its enabling */
 static size_t dt_file_bytes;
+static u32 dt_n_copying; /* claims that copy the file to their process, each as long as that likes */
 
 /* Parts of the file, all within it. */
 struct dt_parts {
@@ -248,37 +250,75 @@ void dt_anonymous_end(void)
 	vfree(dt_file);
 }
 
-static long dt_hand_over(struct dtk_claim __user *user, struct dt_consumer **claimed)
+/* Called with the lock held. The file stays as long as a claim copies it. */
+static void dt_drop_file(void)
 {
-	struct dtk_claim claim;
+	if (dt_unclaimed || dt_n_copying)
+		return;
+	vfree(dt_file);
+	dt_file = NULL;
+}
 
+static bool dt_is_destructive(const struct dt_consumer *c)
+{
+	const struct dt_arena *arena = c->arena;
+
+	return arena->options[DTRACEOPT_destructive];
+}
+
+/* Describes the enabling, and keeps its file until dt_claim_end(). */
+static long dt_claim_begin(struct dtk_claim *claim, u64 file_room)
+{
+	long error = 0;
+
+	mutex_lock(&dt_anonymous_lock);
 	if (!dt_unclaimed)
-		return -ENOENT;
-	if (copy_from_user(&claim, user, sizeof(claim)))
-		return -EFAULT;
-	if (claim.file && (claim.file_bytes < dt_file_bytes ||
-			   copy_to_user((void __user *)claim.file, dt_file, dt_file_bytes)))
-		return -EFAULT;
-	claim.file_bytes = dt_file_bytes;
-	claim.program_bytes = dt_unclaimed->program_bytes;
-	claim.total_bytes = dt_unclaimed->total_bytes;
-	if (copy_to_user(user, &claim, sizeof(claim)))
-		return -EFAULT;
-	if (claim.file) {
+		error = -ENOENT;
+	else if (claim->file && dt_is_destructive(dt_unclaimed) && !capable(CAP_SYS_ADMIN))
+		error = -EPERM;
+	else if (claim->file && file_room < dt_file_bytes)
+		error = -EFAULT;
+	if (!error) {
+		claim->file_bytes = dt_file_bytes;
+		claim->program_bytes = dt_unclaimed->program_bytes;
+		claim->total_bytes = dt_unclaimed->total_bytes;
+		dt_n_copying++;
+	}
+	mutex_unlock(&dt_anonymous_lock);
+	return error;
+}
+
+/* Takes the consumer if it is wanted and no other process has taken it meanwhile. */
+static long dt_claim_end(bool wanted, struct dt_consumer **claimed)
+{
+	long error = 0;
+
+	mutex_lock(&dt_anonymous_lock);
+	dt_n_copying--;
+	if (wanted && !dt_unclaimed) {
+		error = -ENOENT;
+	} else if (wanted) {
 		*claimed = dt_unclaimed;
 		dt_unclaimed = NULL;
-		vfree(dt_file);
-		dt_file = NULL;
 	}
-	return 0;
+	dt_drop_file();
+	mutex_unlock(&dt_anonymous_lock);
+	return error;
 }
 
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed)
 {
-	long result;
+	struct dtk_claim claim;
+	bool copied;
+	long error;
 
-	mutex_lock(&dt_anonymous_lock);
-	result = dt_hand_over(user, claimed);
-	mutex_unlock(&dt_anonymous_lock);
-	return result;
+	if (copy_from_user(&claim, user, sizeof(claim)))
+		return -EFAULT;
+	error = dt_claim_begin(&claim, claim.file_bytes);
+	if (error)
+		return error;
+	copied = (!claim.file || !copy_to_user((void __user *)claim.file, dt_file, dt_file_bytes)) &&
+		 !copy_to_user(user, &claim, sizeof(claim));
+	error = dt_claim_end(claim.file && copied, claimed);
+	return copied ? error : -EFAULT;
 }

@@ -12,9 +12,11 @@
 #include "kmod/stable.h"
 #include "kmod/unwind.h"
 
+#include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
@@ -67,6 +69,8 @@ static int dt_config_check(struct dt_arena_config *config)
 
 	if (may != DT_OPT_UNSET && may && !READ_ONCE(dt_destructive))
 		return -EACCES;
+	if (may != DT_OPT_UNSET && may && !capable(CAP_SYS_ADMIN))
+		return -EPERM; /* CAP_PERFMON permits to observe processes, not to change them */
 	if (config->options[DTRACEOPT_strsize] != DT_OPT_UNSET &&
 	    config->options[DTRACEOPT_strsize] > DTK_MAX_STRSIZE)
 		return -E2BIG;
@@ -269,6 +273,11 @@ void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 			sites[i].error = -EINVAL;
 			continue;
 		}
+		if (fatal_signal_pending(current)) {
+			sites[i].error = -EINTR;
+			continue;
+		}
+		cond_resched();
 		if (!dt_is_fbt(&sites[i])) {
 			sites[i].error = dt_attach_one(c, &sites[i]);
 			continue;

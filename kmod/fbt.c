@@ -254,7 +254,10 @@ static u32 dt_fbt_choose(struct dt_fbt *fbt, struct dtk_site *sites, u32 n,
 	for (i = 0; i < n; i++) {
 		unsigned long ip = dt_call_site(dt_address_of(&sites[i]));
 
-		sites[i].error = trial ? dt_try(trial, ip) : -ENOMEM;
+		if (fatal_signal_pending(current))
+			sites[i].error = -EINTR;
+		else
+			sites[i].error = trial ? dt_try(trial, ip) : -ENOMEM;
 		if (!sites[i].error)
 			sites[i].error = dt_function_set(fbt, &sites[i], ip);
 		if (!sites[i].error)

@@ -35,7 +35,7 @@
 
 #define DTK_DEVICE "/dev/dtrace"
 /* Of what is below, of the rows of kmod/stable.h and of what the engine takes: one more with each change. */
-#define DTK_ABI 8
+#define DTK_ABI 9
 
 #define DTK_MAX_STRSIZE (64u << 10) /* the kernel's interrupts are off while a string is copied */
 

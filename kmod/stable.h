@@ -26,7 +26,8 @@
 	X("proc", "create",         TRACEPOINT, "sched_process_fork", proc_create) \
 	X("proc", "exec",           TRACEPOINT, "sys_enter",          proc_exec) \
 	X("proc", "exec-failure",   TRACEPOINT, "sys_exit",           proc_exec_failure) \
-	X("proc", "exec-success",   TRACEPOINT, "sched_process_exec", always) \
+	X("proc", "exec-success",   TRACEPOINT, "sched_process_exec", proc_exec_success) \
+	X("proc", "exec-success",   FUNCTION,   "proc_exec_connector", proc_exec_success_later) \
 	X("proc", "exit",           TRACEPOINT, "sched_process_exit", proc_exit) \
 	X("proc", "fault",          TRACEPOINT, "signal_generate",    proc_fault) \
 	X("proc", "lwp-create",     TRACEPOINT, "sched_process_fork", proc_lwp_create) \

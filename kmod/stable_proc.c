@@ -5,6 +5,7 @@
 #include "kmod/consumer.h"
 #include "kmod/stable.h"
 
+#include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/signal.h>
@@ -53,6 +54,25 @@ int dt_choose_proc_exec_failure(const u64 *in, u64 *out)
 		return -1;
 	out[0] = (u64)dt_errno_of(result);
 	return 1;
+}
+
+/*
+ * A tracer may hold a process in the event of its exec, which comes between the tracepoint and
+ * proc_exec_connector(). It holds a command of -x evaltime=exec there until the probes are enabled.
+ */
+static bool dt_is_held_at_exec(void)
+{
+	return current->ptrace & PT_EVENT_FLAG(PTRACE_EVENT_EXEC);
+}
+
+int dt_choose_proc_exec_success(const u64 *in, u64 *out)
+{
+	return dt_is_held_at_exec() ? -1 : 0;
+}
+
+int dt_choose_proc_exec_success_later(const u64 *in, u64 *out)
+{
+	return dt_is_held_at_exec() ? 0 : -1;
 }
 
 int dt_choose_proc_signal_clear(const u64 *in, u64 *out)

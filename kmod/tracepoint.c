@@ -119,6 +119,25 @@ static bool dt_reads_waits(const struct dt_tracepoint *t)
 	return t->row && dt_waits_are_for(t->row);
 }
 
+/*
+ * Each firing of a tracepoint calls all of its callbacks, and the kernel copies their array with each
+ * one that is added or removed.
+ */
+#define DT_OF_TRACEPOINT 64
+#define DT_TRACEPOINTS 16384 /* of a consumer */
+
+static bool dt_are_too_many(const struct dt_consumer *c, const struct tracepoint *tp)
+{
+	const struct dt_tracepoint *t;
+	u32 n = 0, n_here = 0;
+
+	list_for_each_entry(t, &c->tracepoints, of_consumer) {
+		n++;
+		n_here += t->tp == tp;
+	}
+	return n >= DT_TRACEPOINTS || n_here >= DT_OF_TRACEPOINT;
+}
+
 static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
 			     const char *name, const struct dt_stable *row)
 {
@@ -133,6 +152,8 @@ static int dt_tracepoint_add(struct dt_consumer *c, const struct dtk_site *site,
 	t->widths = row ? 0 : site->more & ((1ull << 4 * DTK_ARGS_MAX) - 1);
 	t->tp = dt_tracepoint_find(name);
 	error = t->tp ? 0 : -ENOENT;
+	if (!error && dt_are_too_many(c, t->tp))
+		error = -EUSERS;
 	if (!error && dt_reads_waits(t))
 		error = dt_waits_watch();
 	if (!error) {

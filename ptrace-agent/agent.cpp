@@ -165,6 +165,8 @@ Agent::Reply Agent::do_resume(Reader& in, const std::vector<Fd>&)
     p.started = true;
     if (!p.planted)
         forget_linker(*p.space);
+    for (Thread* thread : threads_in(*p.space))
+        thread->inside_exec = false;
     release_held_of(p, std::nullopt);
     return Body{};
 }

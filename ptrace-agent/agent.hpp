@@ -198,6 +198,7 @@ private:
                          KernelAction* told);
 
     // inject.cpp
+    Result<Ok> leave_exec(Thread& thread);
     Result<std::uint64_t> inject(Thread& thread, long number,
                                  std::array<std::uint64_t, 6> args);
     Result<std::uint64_t> run_call(Thread& thread, bool& stop_again);

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace dt::agent {
@@ -155,6 +156,36 @@ static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
             space.in_slots({user.rip - 1}));
 }
 
+constexpr int max_leave_exec_ms = 2000;
+
+// Lets a thread that is held inside of its exec go on to the stop before its first instruction.
+Result<Ok> Agent::leave_exec(Thread& thread)
+{
+    const pid_t tid = thread.tid;
+    thread.inside_exec = false;
+    ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    resume_thread(PTRACE_CONT, tid, 0);
+    for (int ms = 0; ms < max_leave_exec_ms;) {
+        int status = 0;
+        pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+        if (got == tid && !WIFSTOPPED(status))
+            return Error{Code::gone, "it ended"};
+        if (got == tid && status >> 16 == PTRACE_EVENT_STOP) {
+            thread.status = status;
+            return Ok{};
+        }
+        if (got == tid) // a signal from outside on its way
+            resume_thread(PTRACE_CONT, tid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+        if (got < 0 && errno != EINTR)
+            return errno_error("wait for the end of its exec");
+        if (got == 0) {
+            usleep(1000);
+            ++ms;
+        }
+    }
+    return Error{Code::busy, "it does not leave its exec"};
+}
+
 Result<std::uint64_t> Agent::inject(Thread& thread, long number,
                                     std::array<std::uint64_t, 6> args)
 {
@@ -162,6 +193,9 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     pid_t tid = thread.tid;
     if (is_stub_in_use(space))
         return Error{Code::gone, "a system call of it has not returned yet"};
+    if (thread.inside_exec)
+        if (auto left = leave_exec(thread); !left)
+            return left.error();
     if (auto found = find_syscall_insn(space, thread); !found)
         return found.error();
     if (std::string why = injection_refusal(thread); !why.empty())

@@ -107,8 +107,9 @@ struct Started {
 };
 
 // Forks, seizes and waits for the exec, until is_late() reports that it takes too long.
-// The child is stopped immediately after the exec.
-static Result<Started> start_command(const Command& command,
+// The child is stopped in the event of the exec if it is held inside, else immediately
+// after the exec.
+static Result<Started> start_command(const Command& command, bool inside,
                                      std::uint64_t patience_ns,
                                      const std::function<bool()>& is_late)
 {
@@ -163,6 +164,8 @@ static Result<Started> start_command(const Command& command,
         if (status >> 16 == PTRACE_EVENT_EXEC) {
             // The event stands inside execve(), where no other call can be made. The
             // next stop is behind it, before the first instruction.
+            if (inside)
+                return Started{pid, status};
             execed = true;
             ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
         }
@@ -193,7 +196,9 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
 
     const std::uint64_t patience_ns = exec_patience_ns(0);
     const std::uint64_t since = monotonic_ns();
-    auto started = start_command(command, patience_ns, [&] {
+    // The kernel's proc:::exec-success fires when the command leaves the event.
+    const bool inside = evaltime == EvalTime::exec;
+    auto started = start_command(command, inside, patience_ns, [&] {
         return client_has_exited() || monotonic_ns() - since > patience_ns;
     });
     if (!started)
@@ -212,6 +217,7 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
     thread.fresh = false;
     thread.stopped = true;
     thread.held = true;
+    thread.inside_exec = inside;
     thread.status = started->status;
     learn_mask(thread);
     process.trap_action.known = true;

@@ -58,6 +58,7 @@ struct Thread {
     bool listening = false;   // in a group-stop, let go by PTRACE_LISTEN
     bool in_vfork = false;    // in the kernel until its child execs or exits
     bool held = false;        // not continued until the client says so
+    bool inside_exec = false; // held in the event of its exec, inside the call
     // Or then, if the client is silent (monotonic ns); 0: never.
     std::uint64_t patience_ends = 0;
     // Held for the answer to this one of its library_changes; 0: for another reason.

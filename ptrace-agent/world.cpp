@@ -317,6 +317,8 @@ Thread* StoppedWorld::any_thread() const
     for (Thread* thread : agent_.threads_in(*space_)) {
         if (!thread->stopped || thread->in_vfork)
             continue;
+        if (thread->inside_exec)
+            return thread; // inject() leads it out
         // The other events stand in the middle of a system call.
         if (thread->event() == 0)
             with_signal = thread;

@@ -372,6 +372,62 @@ def the_clocks_probes_mean_the_same_with_a_command_as_without(output):
     contains(output.text, "vmlinux`")
 
 @script("""
+./counted waits 1000000 & load=$!
+for how in auto uprobe; do
+    echo "with $how"
+    dtrace -x mechanism=$how -n 'pid$target:a.out:main:entry { } profile-97 { @[execname, pid == $target] = count(); }
+        tick-2s { exit(0); }' -p $load
+done
+kill $load
+""", seconds=180)
+def probes_of_a_process_restrict_profile_to_it_and_dtrace_says_so(output):
+    said = "profile-n samples only the traced processes, because this program does not run in the kernel module"
+    there, _, in_the_kernel = output.text.partition("with uprobe")
+    sampled = [set(re.findall(r"^ +(\S+) +([01]) +\d+$", part, re.M)) for part in (there, in_the_kernel)]
+    equal((there.count(said), in_the_kernel.count(said), sampled[0]), (1, 0, {("counted", "1")}))
+    if not sampled[1] & {("counted", "1"), ("swapper/0", "0"), ("swapper/1", "0")}:
+        raise AssertionError("nothing was sampled in the kernel")
+
+@script("""
+./counted reads 100000000 & load=$!
+for command in "-p $load" ""; do
+    dtrace -qn 'profile-197 /execname == "counted"/ { @f[arg1 ? "user" : "kernel", func(arg0)] = count(); @u[arg0 ? "kernel" : "user", ufunc(arg1)] = count(); }
+        tick-3s { printa("func %s %a %@d\\n", @f); printa("ufunc %s %A %@d\\n", @u); exit(0); }' $command
+done
+kill $load
+""")
+def a_sample_is_of_a_function_of_the_kernel_or_of_the_process(output):
+    found = {(which, mode, re.sub(r"`.*", "`", name)) for which, mode, name in re.findall(r"^(u?func) (user|kernel) (\S+) \d+$", output.text, re.M)}
+    # func() names functions of the kernel, ufunc() those of a process. 0 is neither.
+    equal(found & {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")},
+          {("func", "kernel", "vmlinux`"), ("func", "user", "0x0"), ("ufunc", "kernel", "0x0")})
+    if not {("ufunc", "user", "libc.so.6`"), ("ufunc", "user", "counted`")} & found:
+        raise AssertionError("no function of the process is named: " + str(found))
+
+@script("""
+awk 'at && $1 != at { print at, $1; exit } $3 == "linux_banner" { at = $1 }' /proc/kallsyms >places
+dtrace -qn 'BEGIN { printf("size %d\\n", sizeof(`linux_banner)); exit(0); }'
+cat places
+dtrace
+""")
+def a_symbol_without_a_type_ends_where_the_next_one_begins(output):
+    size = int(re.search(r"^size (\d+)$", output.text, re.M)[1])
+    begin, end = (int(word, 16) for word in re.search(r"^([0-9a-f]{16}) ([0-9a-f]{16})$", output.text, re.M).groups())
+    equal(size, min(end - begin, 256))
+
+@script("""
+insmod dummy.ko
+dtrace -qn 'fbt::dev_set_mac_address:entry { this->type = ((struct net_device *)arg0)->type; this->a = ((struct sockaddr *)arg1)->sa_data;
+    printf("%d %s\\n%s\\n", this->type == ARPHRD_ETHER, link_ntop(this->type, this->a), link_ntop(ARPHRD_INFINIBAND, this->a)); }
+    ERROR { printf("fault %d\\n", arg4); }' -c 'ifconfig dummy0 hw ether 02:01:a2:03:04:ff'
+rmmod dummy
+""")
+def a_hardware_address_of_the_kernel_is_text(output):
+    contains(output.text, "1 02:01:a2:03:04:ff\n")
+    if not re.search(r"^02:01:a2:03:04:ff(:[0-9a-f]{2}){14}$", output.text, re.M):
+        raise AssertionError("no address of twenty bytes")
+
+@script("""
 cat >w.sh <<'EOF'
 sh -c 'kill -USR1 $$; exit 0'
 sh -c 'kill -SEGV $$; exit 0'
@@ -390,6 +446,22 @@ def a_process_starts_before_its_thread_and_default_actions_are_handled(output):
         raise AssertionError(str(lines))
     handled = [" ".join(line[1:]) for line in lines if line[:1] == ["handle"] and line[1] not in ("14", "17", "29")] # of the waiting programs
     equal(handled, ["10 1 of 10", "11 1 of 11", "9 1 of 9", "15 0 of 15"])
+
+@script("""
+for when in exec main; do
+    for i in 1 2 3; do
+        dtrace -x evaltime=$when -qn 'proc:::exec-success /pid == $target/ { printf("'$when' %s %d\\n", execname, pid == $target); }' -c './counted reads 1'
+    done
+done
+dtrace -x evaltime=exec -qn 'proc:::exec-success /pid == $target/ { printf("seen\\n"); } pid$target:a.out:main:entry { printf("main\\n"); }' -c './counted reads 1'
+dtrace -x evaltime=exec -qn 'pid$target:a.out:main:entry { printf("main alone\\n"); }' -c './counted reads 1'
+dtrace -qn 'proc:::exec-success /execname == "counted"/ { @["by a shell"] = count(); }' -c 'sh -c "for i in 1 2 3 4 5; do ./counted reads 1; done"'
+""")
+def a_command_that_is_held_at_its_exec_shows_that_exec_once(output):
+    lines = output.lines()
+    equal([line for line in lines if line.startswith(("exec", "main "))], 3 * ["exec counted 1"] + ["main alone"])
+    equal(lines.count("main"), 1)
+    equal([line.split() for line in lines if "by a shell" in line], [["by", "a", "shell", "5"]])
 
 @script("""
 rmmod dtrace
@@ -414,4 +486,4 @@ def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":
-    main(in_machines(globals(), files=["victims/frames_no_fp"], modules=["drivers/block/brd.ko"]))
+    main(in_machines(globals(), files=["victims/frames_no_fp", "victims/counted"], modules=["drivers/block/brd.ko", "drivers/net/dummy.ko"]))

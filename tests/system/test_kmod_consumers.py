@@ -165,6 +165,65 @@ def destructive_actions_take_a_flag_and_the_modules_leave(output):
     if "lives" in output.text:
         raise AssertionError("the process was not terminated")
 
+# Root with CAP_PERFMON alone.
+OBSERVER = "/root/setpriv --bounding-set=-all,+perfmon timeout 20 dtrace"
+
+@script(f"""
+echo 1 >/sys/module/dtrace/parameters/destructive
+{OBSERVER} -qn 'BEGIN {{ printf("observes\\n"); exit(0); }} fbt::vfs_read:entry {{ }}'
+{OBSERVER} -wqn 'BEGIN {{ printf("changes\\n"); exit(0); }} syscall::kill:entry {{ raise(9); }}'
+dtrace -wqA -n 'syscall::kill:entry {{ raise(9); }}'
+rmmod dtrace; insmod dtrace.ko destructive=1
+{OBSERVER} -wqa
+rmmod dtrace; dtrace -A; insmod dtrace.ko
+""")
+def the_right_to_observe_is_none_to_change_processes(output):
+    contains(output.text, "observes")
+    contains(output.text, "destructive actions in the kernel take CAP_SYS_ADMIN")
+    contains(output.text, "claim the anonymous state: Operation not permitted")
+    if "changes" in output.text:
+        raise AssertionError("it may change processes")
+
+@script("unfair_device tracepoints")
+def one_consumer_cannot_make_an_event_take_long(output):
+    contains(output.text, "64 callbacks")
+
+@script("unfair_device functions")
+def a_consumer_is_killed_while_it_attaches(output):
+    equal(output.text, "it ended at once\n")
+
+@script("""
+dtrace -qA -n 'fbt::version_proc_show:entry { @ = count(); }'
+rmmod dtrace; insmod dtrace.ko
+unfair_device claims
+dtrace -A
+""")
+def a_claim_does_not_wait_for_another_processs_memory(output):
+    for line in ("a claim waits", "the second claim: done", "the second claim did not wait"):
+        contains(output.text, line)
+
+# The claimers begin together, so that each state of the module is met by another one of them.
+CLAIMERS = """
+for round in ROUNDS; do
+    dtrace -qA -n 'fbt::version_proc_show:entry { printf("seen %d\\n", ++n); } tick-1s { exit(0); }'
+    rmmod dtrace; insmod dtrace.ko
+    cat /proc/version >/dev/null
+    claimers=
+    for i in 1 2 3 4; do dtrace -qa >claim.$i 2>&1 & claimers="$claimers $!"; done
+    wait $claimers
+    cat claim.*
+    cat /sys/kernel/tracing/enabled_functions
+done
+rmmod dtrace; dtrace -A; insmod dtrace.ko
+"""
+
+@script(CLAIMERS.replace("ROUNDS", "1 2 3"), long=CLAIMERS.replace("ROUNDS", "$(seq 50)"), seconds=600)
+def of_several_claimers_one_gets_the_state_and_all_of_it(output):
+    rounds = output.text.count("saved anonymous enabling")
+    equal((output.text.count("seen 1\n"), output.text.count("No anonymous tracing state"), rounds >= 3), (rounds, 3 * rounds, True))
+    if "version_proc_show" in output.text:
+        raise AssertionError("a function is still probed")
+
 @script("hostile_device 1000 1", long="hostile_device 10000 7", seconds=300)
 def hostile_programs_and_requests_are_refused_or_survived(output):
     equal(output.status, 0)
@@ -177,4 +236,4 @@ def the_kernel_has_complained_of_nothing(output):
     kernel_is_clean(output.text)
 
 if __name__ == "__main__":
-    main(in_machines(globals(), files=["/usr/bin/setpriv", "kmod/hostile_device", module_of_ours("traced")]))
+    main(in_machines(globals(), files=["/usr/bin/setpriv", "kmod/hostile_device", "kmod/unfair_device", module_of_ours("traced")]))

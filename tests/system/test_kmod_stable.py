@@ -33,6 +33,15 @@ def a_probe_is_listed_with_the_types_that_it_shows(output):
     equal(int(n_probes) > 60, True)
 
 @script("""
+for probe in io:::start proc:::exec-success sched:::on-cpu tcp:::send; do
+    dtrace -lvn $probe | sed -n '/Argument Attributes/,/Dependency/p'
+done
+""")
+def the_arguments_of_stable_probes_are_evolving(output):
+    equal([line.strip() for line in output.lines()],
+          4 * ["Argument Attributes", "Identifier Names: Evolving", "Data Semantics:   Evolving", "Dependency Class: ISA"])
+
+@script("""
 cat >w.sh <<EOF
 /bin/sleep 50 &
 until grep -q sleep /proc/\\$!/comm; do sleep 0.1; done

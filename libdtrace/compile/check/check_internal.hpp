@@ -133,7 +133,7 @@ private:
     void offset_of(NodePtr& slot);
 
     // check_names.cpp
-    void identifier(NodePtr& slot);
+    void identifier(NodePtr& slot, bool indexed = false);
     Ident* find_variable(Scope scope, const std::string& name);
     Ident* make_variable(Scope scope, const std::string& name, IdentKind kind,
                          const Type* type, Place at);
@@ -143,7 +143,9 @@ private:
     void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
     void check_expansion(const Node& body, Place at);
     void symbol(NodePtr& slot, bool address_only);
-    [[noreturn]] void undefined_variable(const Node& name);
+    // Refuses the name. D has another tag for one that is indexed, because an assignment would have made
+    // an array of it.
+    [[noreturn]] void undefined_variable(const Node& name, bool indexed);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;
 

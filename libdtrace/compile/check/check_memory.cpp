@@ -175,8 +175,13 @@ void Checker::index(NodePtr& slot)
         base.kind == NodeKind::Ident && base.text.find('`') == std::string::npos;
     if (plain_name) {
         const Ident* ident = find_variable(base.scope, base.text);
-        if (ident && ident->kind == IdentKind::AssocArray)
+        if (ident && ident->kind == IdentKind::AssocArray) {
+            if (is_dynamic(ident->type)) // this is part of its first assignment
+                fail(Tag::VAR_UNDEF, base.at,
+                     scoped_name(base.scope, base.text) +
+                         " has not yet been declared or assigned");
             return index_assoc(node, false);
+        }
         if (!ident && base.scope == Scope::Global) {
             const VariableRow* row = find_variable_row(base.text);
             if (row && row->array)
@@ -201,7 +206,12 @@ void Checker::index(NodePtr& slot)
         index_is_checked = true;
         check_string_bound(*node.args[0], literal_bytes);
     }
-    expr(node.left);
+    if (base.kind == NodeKind::Ident) {
+        identifier(node.left, true);
+        context_.target.types().complete(node.left->type);
+    } else {
+        expr(node.left);
+    }
     const Type* array = node.left->type;
     const Type* element = array->is_string() ? types_.lookup("char") : pointee(array);
     if (!element && plain_name && node.left->kind == NodeKind::Ident)

@@ -74,7 +74,7 @@ std::string Checker::suggestion(std::string_view name,
     return did_you_mean(near.nearest(1));
 }
 
-void Checker::undefined_variable(const Node& name)
+void Checker::undefined_variable(const Node& name, bool indexed)
 {
     std::vector<std::string_view> known;
     for (const auto& [key, ident] : symbols_.variables)
@@ -93,13 +93,16 @@ void Checker::undefined_variable(const Node& name)
         known.emplace_back(entry.first);
     for (std::string_view row : variable_names())
         known.push_back(row);
+    const std::string hint = is_there(name.text) ? suggestion(name.text, known)
+                                                 : version_hint(name.text);
+    if (indexed)
+        fail(Tag::VAR_UNDEF, name.at,
+             name.text + " has not yet been declared or assigned" + hint);
     fail(Tag::IDENT_UNDEF, name.at,
-         "failed to resolve " + name.text + ": Unknown variable name" +
-             (is_there(name.text) ? suggestion(name.text, known)
-                                  : version_hint(name.text)));
+         "failed to resolve " + name.text + ": Unknown variable name" + hint);
 }
 
-void Checker::identifier(NodePtr& slot)
+void Checker::identifier(NodePtr& slot, bool indexed)
 {
     Node& node = *slot;
     if (node.scope == Scope::Global && node.text.find('`') != std::string::npos) {
@@ -128,7 +131,7 @@ void Checker::identifier(NodePtr& slot)
         return;
     }
     if (node.scope != Scope::Global)
-        undefined_variable(node);
+        undefined_variable(node, indexed);
 
     const VariableRow* row = find_variable_row(node.text);
     if (row) {
@@ -172,7 +175,7 @@ void Checker::identifier(NodePtr& slot)
                             node.at);
         return;
     }
-    undefined_variable(node);
+    undefined_variable(node, indexed);
 }
 
 // A variable of known type is what is stored there; its address is an integer constant.

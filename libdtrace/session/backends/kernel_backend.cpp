@@ -74,6 +74,9 @@ int KernelBackend::make_arena()
                 EDT_DESTRUCTIVE,
                 "the dtrace kernel module does not allow destructive actions: echo "
                 "1 > /sys/module/dtrace/parameters/destructive");
+        if (made.error().sys == EPERM)
+            return s_.fail(EDT_DESTRUCTIVE,
+                           "destructive actions in the kernel take CAP_SYS_ADMIN");
         auto largest = std::max_element(
             std::begin(resizable), std::end(resizable), [this](int a, int b) {
                 return s_.options.run_time(a) < s_.options.run_time(b);

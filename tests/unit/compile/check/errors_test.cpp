@@ -14,7 +14,7 @@ struct Wrong {
 constexpr Wrong wrong_programs[] = {
     {"D_IDENT_UNDEF", "BEGIN { trace(nothing); }"},
     {"D_IDENT_UNDEF", "BEGIN { x = x + 1; }"},
-    {"D_IDENT_UNDEF", "BEGIN { trace(a[1]); }"},
+    {"D_VAR_UNDEF", "BEGIN { trace(a[1]); }"},
     {"D_IDENT_UNDEF", "BEGIN { trace(&a.out`nothing); }"},
     {"D_IDENT_BADREF", "int a[int]; BEGIN { trace(a); }"},
     {"D_IDENT_BADREF", "int a[int]; BEGIN { a = 1; }"},
