@@ -99,6 +99,35 @@ def nearly_all_places_in_packed_code_take_jumps(t):
         listed = t.run("-lvn", probes, "-c", str(program))
         contains(listed.stdout, "a jump, and several over the instructions behind it")
 
+# Functions of one byte without padding between them, such as an empty hook and the stubs next to it.
+ONE_BYTE_FUNCTIONS = r"""
+#include <stdio.h>
+__asm__(".text\n.macro one name\n.type \\name,@function\n\\name: ret\n.size \\name,1\n.endm\n"
+        ".p2align 4\n.type before,@function\nbefore: mov $1,%eax\n ret\n.size before,.-before\n"
+        "one hook\none stub_a\none stub_b\n"
+        ".type after,@function\nafter: xor %eax,%eax\n ret\n.size after,.-after\n");
+void hook(void); void stub_a(void); void stub_b(void); void before(void); void after(void);
+int main(void)
+{
+    for (int i = 0; i < 3; i++) { hook(); stub_a(); stub_b(); before(); after(); }
+    return 0;
+}
+"""
+
+def each_run_plants_the_same_places(t):
+    # Addresses are random in each run, and with them the room within a jump's reach.
+    program, source = t.scratch / "hooks", t.scratch / "hooks.c"
+    source.write_text(ONE_BYTE_FUNCTIONS)
+    subprocess.run(["gcc", "-O1", "-fpie", "-pie", "-o", program, source], check=True)
+    named = "pid$target:a.out:hook:entry, pid$target:a.out:hook:return { @[probename] = count(); }"
+    some = ", ".join(f"pid$target:a.out:{name}:{kind}" for name in ("hook", "stub*", "before", "after")
+                     for kind in ("entry", "return")) + " { @[probefunc, probename] = count(); }"
+    for script, n_rows in ((named, 2), (some, 10)):
+        for _ in range(1000 if t.long else 20):
+            done = t.run("-qn", script, "-c", str(program))
+            equal((done.returncode, done.stderr), (0, ""), done.stdout)
+            equal(re.findall(r" (\d+)$", done.stdout, re.M), ["3"] * n_rows, done.stdout)
+
 def a_listing_foretells_what_is_planted(t):
     # Entries and returns of libc in one description: no offset matches [er]*.
     probes = "pid$target:libc.so.6::[er]*"
@@ -240,6 +269,7 @@ def the_help_names_it(t):
 
 TESTS = [
     a_process_that_nobody_traced_has_no_patches, nearly_all_places_in_packed_code_take_jumps,
+    each_run_plants_the_same_places,
     a_listing_foretells_what_is_planted,
     a_listing_tells_breakpoints_and_why, a_listing_of_a_command_tells_the_mechanism,
     a_probe_of_dtrace_itself_has_no_mechanism, live_jumps_are_listed_with_their_function,
