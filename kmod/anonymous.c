@@ -13,7 +13,7 @@
  */
 #include "kmod/consumer.h"
 
-#include "kmod/stable.h"
+#include "abi/stable.h"
 #include "kmod/symbols.h"
 
 #include <linux/capability.h>

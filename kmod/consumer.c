@@ -9,7 +9,7 @@
  */
 #include "kmod/consumer.h"
 
-#include "kmod/stable.h"
+#include "abi/stable.h"
 #include "kmod/unwind.h"
 
 #include <linux/capability.h>

@@ -17,7 +17,7 @@
 #ifndef KMOD_CONSUMER_H
 #define KMOD_CONSUMER_H
 
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 
 #include <linux/atomic.h>
 #include <linux/list.h>
@@ -77,7 +77,7 @@ const char *dt_next(const char **at, const char *end);
 long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done);
 /* The module's parameter: may D programs harm? */
 extern bool dt_destructive;
-/* Requests of kmod/ioctl.h, with the consumer's mutex held. */
+/* Requests of abi/ioctl.h, with the consumer's mutex held. */
 long dt_make_arena(struct dt_consumer *c, struct dtk_arena __user *user);
 long dt_load_program(struct dt_consumer *c, struct dtk_load __user *user);
 long dt_add_probes(struct dt_consumer *c, struct dtk_list *list);
@@ -103,7 +103,7 @@ struct dt_context {
 	int error; /* errno */
 	u32 in_stack_args; /* arg6 and so on lie at frame + 8 */
 	u32 at_call; /* regs are a process': its return address is at regs->sp */
-	const struct dtk_operand *operands; /* all arguments, of regs; or null */
+	const struct dt_operand *operands; /* all arguments, of regs; or null */
 	u32 n_operands;
 	u32 may_wait; /* for so many pages of the process */
 	u32 waited; /* fire.c's: it did */

@@ -24,7 +24,7 @@
  *
  * Lock order: the consumer's mutex, dt_counters_lock, perf's locks and the hotplug lock.
  */
-#include "kmod/cpc.h"
+#include "abi/cpc.h"
 
 #include "kmod/consumer.h"
 

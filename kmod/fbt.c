@@ -17,7 +17,7 @@
 #include "kmod/consumer.h"
 
 #include "kmod/compat.h"
-#include "kmod/stable.h"
+#include "abi/stable.h"
 #include "kmod/symbols.h"
 
 #include <linux/hash.h>

@@ -26,7 +26,7 @@
  */
 #include "kmod/consumer.h"
 
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <linux/kprobes.h>
 #include <linux/module.h>

@@ -17,22 +17,22 @@
 
 #include <asm/fpu/types.h>
 
-bool dt_operand_is_valid(const struct dtk_operand *o)
+bool dt_operand_is_valid(const struct dt_operand *o)
 {
-	bool has_reg = o->reg != DTK_OPERAND_NO_REG;
+	bool has_reg = o->reg != DT_OPERAND_NO_REG;
 
-	if (o->form > DTK_OPERAND_MEMORY || o->flags & ~DTK_OPERAND_FLAGS || o->pad)
+	if (o->form > DT_OPERAND_MEMORY || o->flags & ~DT_OPERAND_FLAGS || o->pad)
 		return false;
-	if (o->form == DTK_OPERAND_UNKNOWN)
+	if (o->form == DT_OPERAND_UNKNOWN)
 		return true;
 	if (o->bytes != 1 && o->bytes != 2 && o->bytes != 4 && o->bytes != 8)
 		return false;
-	if (o->form == DTK_OPERAND_CONST)
+	if (o->form == DT_OPERAND_CONST)
 		return true;
-	if ((has_reg || o->form != DTK_OPERAND_MEMORY) && o->reg > 15)
+	if ((has_reg || o->form != DT_OPERAND_MEMORY) && o->reg > 15)
 		return false;
-	return o->form != DTK_OPERAND_MEMORY ||
-	       ((o->index == DTK_OPERAND_NO_REG || o->index <= 15) && o->shift <= 3 &&
+	return o->form != DT_OPERAND_MEMORY ||
+	       ((o->index == DT_OPERAND_NO_REG || o->index <= 15) && o->shift <= 3 &&
 		(!o->segment || o->segment == 'f' || o->segment == 'g'));
 }
 
@@ -124,24 +124,24 @@ static u64 dt_double_of_float(u32 bits)
 	return sign | (u64)(exponent + 1023 - 127) << 52 | fraction << 29;
 }
 
-static u64 dt_meant(const struct dtk_operand *o, u64 bits)
+static u64 dt_meant(const struct dt_operand *o, u64 bits)
 {
 	u32 above = 64 - 8 * (u32)o->bytes;
 
-	if (o->flags & DTK_OPERAND_FLOAT)
+	if (o->flags & DT_OPERAND_FLOAT)
 		return o->bytes == 4 ? dt_double_of_float((u32)bits) : bits;
-	if (o->flags & DTK_OPERAND_SIGNED)
+	if (o->flags & DT_OPERAND_SIGNED)
 		return (u64)((s64)(bits << above) >> above);
 	return bits << above >> above;
 }
 
-static u64 dt_address(const struct dtk_operand *o, const struct pt_regs *regs)
+static u64 dt_address(const struct dt_operand *o, const struct pt_regs *regs)
 {
 	u64 at = (u64)o->value;
 
-	if (o->reg != DTK_OPERAND_NO_REG)
+	if (o->reg != DT_OPERAND_NO_REG)
 		at += dt_general(regs, o->reg);
-	if (o->index != DTK_OPERAND_NO_REG)
+	if (o->index != DT_OPERAND_NO_REG)
 		at += dt_general(regs, o->index) << o->shift;
 	if (o->segment == 'f')
 		at += dt_user_fs_base();
@@ -157,7 +157,7 @@ static int dt_peek_operand(u64 *bits, u64 at, u32 bytes)
 	return copy_from_user_nofault(bits, (const void __user *)at, bytes) ? -1 : 0;
 }
 
-int dt_operand_value(const struct dtk_operand *o, struct dt_context *x, u64 *value,
+int dt_operand_value(const struct dt_operand *o, struct dt_context *x, u64 *value,
 		     u64 *bad)
 {
 	const struct pt_regs *regs = x->regs;
@@ -165,18 +165,18 @@ int dt_operand_value(const struct dtk_operand *o, struct dt_context *x, u64 *val
 
 	*value = *bad = 0;
 	switch (o->form) {
-	case DTK_OPERAND_CONST:
+	case DT_OPERAND_CONST:
 		bits = (u64)o->value;
 		break;
-	case DTK_OPERAND_GENERAL:
+	case DT_OPERAND_GENERAL:
 		bits = dt_general(regs, o->reg);
-		if (o->flags & DTK_OPERAND_HIGH_BYTE)
+		if (o->flags & DT_OPERAND_HIGH_BYTE)
 			bits >>= 8;
 		break;
-	case DTK_OPERAND_VECTOR:
+	case DT_OPERAND_VECTOR:
 		bits = dt_vector(o->reg);
 		break;
-	case DTK_OPERAND_MEMORY:
+	case DT_OPERAND_MEMORY:
 		at = dt_address(o, regs);
 		*bad = at;
 		if (!dt_peek_operand(&bits, at, o->bytes))

@@ -2,7 +2,7 @@
 /*
  * The rows of stable.h, as data, and those that need no file of their own.
  */
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <linux/kernel.h>
 

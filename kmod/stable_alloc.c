@@ -3,7 +3,7 @@
  * dtmalloc: the kernel's memory. arg0 is its address, arg1 who asks or gives back, arg2 the
  * cache (struct kmem_cache), 0 of kmalloc(), arg3 how many bytes.
  */
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <linux/slab.h>
 

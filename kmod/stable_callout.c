@@ -3,7 +3,7 @@
  * callout_execute: functions that the clock calls. arg0 is a struct timer_list, or else a
  * struct hrtimer and arg1 is 1.
  */
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 int dt_choose_callout_timer(const u64 *in, u64 *out)
 {

@@ -14,7 +14,7 @@
  *                       io_schedule() if hung tasks are not looked for, and that fires; otherwise
  *                       io_schedule_timeout(), which submit_bio_wait() calls too
  */
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include "kmod/symbols.h"
 

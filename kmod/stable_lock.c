@@ -7,7 +7,7 @@
  * (struct rw_semaphore) and those that spin (rwlock_t), told by arg1: 1 of a reader, 0 of a
  * writer. How long was waited is waits.c's.
  */
-#include "kmod/stable.h"
+#include "abi/stable.h"
 #include "kmod/waits.h"
 
 enum { DT_WRITER, DT_READER };

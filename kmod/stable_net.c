@@ -10,8 +10,8 @@
  *
  * A segment is what TCP and IP pass to each other, which a device may cut into many.
  */
-#include "kmod/packet.h"
-#include "kmod/stable.h"
+#include "abi/packet.h"
+#include "abi/stable.h"
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>

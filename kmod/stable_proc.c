@@ -3,7 +3,7 @@
  * proc: what happens to processes and threads.
  */
 #include "kmod/consumer.h"
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <linux/ptrace.h>
 #include <linux/sched.h>

@@ -2,7 +2,7 @@
 /*
  * sched: who runs, and who waits to.
  */
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <linux/sched.h>
 #include <linux/sched/prio.h>

@@ -3,7 +3,7 @@
  * sysinfo: what the kernel counts of all else; arg0 is by how much. System calls are those
  * of the machine's own numbers.
  */
-#include "kmod/stable.h"
+#include "abi/stable.h"
 #include "kmod/waits.h"
 
 #include <linux/bio.h>

@@ -8,7 +8,7 @@
  * that may not be.
  */
 #include "kmod/open_file.h"
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <linux/dcache.h>
 #include <linux/err.h>

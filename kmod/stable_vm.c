@@ -7,7 +7,7 @@
  * left another page in its place. Paging in and out is input and output of the page cache's
  * and the swap cache's pages.
  */
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <linux/bio.h>
 #include <linux/gfp.h>

@@ -11,7 +11,7 @@
  */
 #include "kmod/consumer.h"
 
-#include "kmod/stable.h"
+#include "abi/stable.h"
 #include "kmod/waits.h"
 
 #include <linux/list.h>

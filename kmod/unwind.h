@@ -11,7 +11,7 @@
 #ifndef KMOD_UNWIND_H
 #define KMOD_UNWIND_H
 
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 
 #include <linux/types.h>
 

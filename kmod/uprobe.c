@@ -54,7 +54,7 @@ struct dt_uprobe {
 	u64 offset, arg0;
 	u32 probe, kind, flags, when;
 	u32 n_operands, n_room;
-	struct dtk_operand operands[];
+	struct dt_operand operands[];
 };
 
 #define DT_MAX_PAGES 64 /* that one firing waits for */

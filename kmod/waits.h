@@ -5,7 +5,7 @@
 #ifndef KMOD_WAITS_H
 #define KMOD_WAITS_H
 
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <linux/types.h>
 

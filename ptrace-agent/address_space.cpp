@@ -4,7 +4,7 @@
 
 #include "base/page_bytes.hpp"
 #include "ptrace-agent/call_stub.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <algorithm>

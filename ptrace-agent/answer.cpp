@@ -7,7 +7,7 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "ptrace-agent/host.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 #include "ptrace-agent/waits.hpp"
 

@@ -343,7 +343,7 @@ Result<PlantReport> AgentClient::plant(pid_t pid, std::span<const Site> sites,
     out.put(static_cast<std::uint32_t>(statics.sites.size()))
         .put(static_cast<std::uint32_t>(statics.operands.size()));
     out.raw(statics.sites.data(), statics.sites.size() * sizeof(StaticFacts));
-    out.raw(statics.operands.data(), statics.operands.size() * sizeof(dt_rt_operand));
+    out.raw(statics.operands.data(), statics.operands.size() * sizeof(dt_operand));
     auto reply = call_with(sites, request_plant, out.body());
     if (!reply)
         return reply.error();

@@ -81,7 +81,7 @@ struct StaticFacts {
 };
 struct StaticTable {
     std::vector<StaticFacts> sites;
-    std::vector<dt_rt_operand> operands; // addresses are the process', not the file's
+    std::vector<dt_operand> operands; // addresses are the process', not the file's
 };
 
 constexpr bool has_operands(SiteKind kind)

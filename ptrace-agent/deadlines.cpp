@@ -22,7 +22,7 @@
 
 #include "base/clock_ns.hpp"
 #include "ptrace-agent/our_code.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <cerrno>

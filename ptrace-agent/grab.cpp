@@ -11,7 +11,8 @@
 
 #include "base/clock_ns.hpp"
 #include "base/regular_file.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>

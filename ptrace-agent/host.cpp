@@ -5,7 +5,7 @@
 #include "base/clock_ns.hpp"
 #include "base/page_bytes.hpp"
 #include "dif/float.h"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <algorithm>

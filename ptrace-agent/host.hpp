@@ -46,7 +46,7 @@ public:
 
 private:
     // static_args.cpp
-    int static_arg(const dt_rt_operand& operand, std::uint64_t* value,
+    int static_arg(const dt_operand& operand, std::uint64_t* value,
                    std::uint64_t* bad);
     int ureg(std::uint32_t index, std::uint64_t* value) const;
     const std::string& status();
@@ -56,7 +56,7 @@ private:
     Thread& thread_;
     const Registers& regs_;
     SiteKind kind_ = SiteKind::entry;
-    std::span<const dt_rt_operand> operands_; // of a static probe
+    std::span<const dt_operand> operands_; // of a static probe
     std::string status_; // of this firing, when it was asked for
 };
 

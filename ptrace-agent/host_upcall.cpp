@@ -5,7 +5,7 @@
 // numbers in it may be anything: they are bounded here.
 #include "base/clock_ns.hpp"
 #include "ptrace-agent/host.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 
 #include "ptrace-agent/host.hpp"
 #include "ptrace-agent/linker.hpp"
-#include "ptrace-agent/open_file.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/open_file.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/runtime/uregs.h"
 
 #include <algorithm>

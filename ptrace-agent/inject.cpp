@@ -11,7 +11,8 @@
 
 #include "base/page_bytes.hpp"
 #include "ptrace-agent/call_stub.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 #include "ptrace-agent/waits.hpp"
 
@@ -31,15 +32,15 @@ static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
 {
     constexpr std::size_t chunk = 65536;
     std::vector<std::byte> text(chunk);
-    std::uint64_t bytes = std::min<std::uint64_t>(mapping.end - mapping.start, 8 << 20);
+    std::uint64_t bytes = std::min<std::uint64_t>(mapping.end - mapping.begin, 8 << 20);
     // Chunks overlap by a byte: the instruction has two.
     for (std::uint64_t at = 0; at + 2 <= bytes; at += chunk - 1) {
         std::span part(text.data(), std::min<std::uint64_t>(chunk, bytes - at));
-        if (!space.read_original(mapping.start + at, part))
+        if (!space.read_original(mapping.begin + at, part))
             return std::nullopt;
         for (std::size_t i = 0; i + 1 < part.size(); ++i) {
             if (part[i] == std::byte{0x0f} && part[i + 1] == std::byte{0x05})
-                return mapping.start + (at + i);
+                return mapping.begin + (at + i);
         }
     }
     return std::nullopt;
@@ -49,7 +50,7 @@ static std::optional<TargetAddr> find_syscall_in(const AddressSpace& space,
 static bool has_slack(const AddressSpace& space, const Mapping& mapping)
 {
     std::vector<std::byte> text(page_bytes);
-    if (mapping.end - mapping.start < page_bytes || mapping.path.empty() ||
+    if (mapping.end - mapping.begin < page_bytes || mapping.path.empty() ||
         mapping.path[0] != '/' || mapping.shared ||
         !space.read_text(mapping.end - page_bytes, text))
         return false;
@@ -75,7 +76,7 @@ static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
     const TargetAddr at = stub_place(mapping);
     const std::size_t n_code = block_of(at) - at;
     std::vector<std::byte> text(n_code);
-    if (mapping.end - mapping.start < page_bytes || !space.read_text(at, text) ||
+    if (mapping.end - mapping.begin < page_bytes || !space.read_text(at, text) ||
         !std::equal(text.begin(), text.end(), stub.begin()))
         return false;
     return std::all_of(threads.begin(), threads.end(), [&](const Thread* thread) {
@@ -90,7 +91,7 @@ static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
 {
     std::span<const std::byte> stub = call_stub();
     auto may_hold = [&](const Mapping& mapping) {
-        return mapping.execute && mapping.read && !mapping.write && !stub.empty();
+        return mapping.executable && mapping.readable && !mapping.writable && !stub.empty();
     };
     for (const Mapping& mapping : all)
         if (may_hold(mapping) && is_left_stub(space, mapping, threads)) {
@@ -118,7 +119,7 @@ Result<Ok> Agent::find_syscall_insn(AddressSpace& space, Thread&)
     std::stable_partition(all.begin(), all.end(),
                           [](const Mapping& m) { return m.path == "[vdso]"; });
     for (const Mapping& mapping : all) {
-        if (!mapping.execute || !mapping.read || mapping.path == "[vsyscall]")
+        if (!mapping.executable || !mapping.readable || mapping.path == "[vsyscall]")
             continue;
         if (auto found = find_syscall_in(space, mapping)) {
             // One that a probe replaced cannot be used while it is.

@@ -13,7 +13,8 @@
 
 #include "base/page_bytes.hpp"
 #include "ptrace-agent/linker.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 #include "ptrace-agent/tracing.hpp"
 

@@ -10,7 +10,8 @@
 #include "ptrace-agent/injection.hpp"
 
 #include "base/page_bytes.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -83,8 +84,8 @@ TargetAddr Agent::Injection::far_from_text(std::uint64_t bytes)
     constexpr std::uint64_t distance = 16ull << 30;
     if (far_.value == 0) {
         for (const Mapping& m : mappings_of(space_->speaker()))
-            if (m.execute && !m.path.empty() && m.path[0] == '/')
-                far_ = m.start; // the last one's: the libraries'
+            if (m.executable && !m.path.empty() && m.path[0] == '/')
+                far_ = m.begin; // the last one's: the libraries'
     }
     if (far_.value <= distance + bytes)
         return {};

@@ -48,7 +48,7 @@ static std::vector<Gap> gaps_between(const std::vector<Mapping>& mappings, Gap h
 {
     std::vector<Gap> taken{heap};
     for (const Mapping& m : mappings)
-        taken.push_back({m.path == "[stack]" ? m.start - near_stack : m.start, m.end});
+        taken.push_back({m.path == "[stack]" ? m.begin - near_stack : m.begin, m.end});
     std::sort(taken.begin(), taken.end(),
               [](const Gap& a, const Gap& b) { return a.start < b.start; });
     std::vector<Gap> gaps;
@@ -75,8 +75,8 @@ static Gap text_around(const std::vector<Mapping>& mappings, TargetAddr at)
     const Mapping* mapping = find_mapping(mappings, at);
     if (mapping == nullptr)
         return {at, at + 1};
-    std::uint64_t part = (at - mapping->start) / common_text;
-    TargetAddr begin = mapping->start + part * common_text;
+    std::uint64_t part = (at - mapping->begin) / common_text;
+    TargetAddr begin = mapping->begin + part * common_text;
     return {begin, std::min(mapping->end, begin + common_text)};
 }
 

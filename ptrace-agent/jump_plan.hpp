@@ -6,7 +6,7 @@
 #include "fasttrap/patch.hpp"
 #include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/meanwhile.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
 
 #include <string>
 #include <unordered_map>

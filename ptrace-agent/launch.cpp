@@ -10,7 +10,8 @@
 
 #include "base/clock_ns.hpp"
 #include "ptrace-agent/grab.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <cerrno>
@@ -326,7 +327,7 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
         bool calls =
             insn->flow == ControlFlow::call || insn->flow == ControlFlow::call_indirect;
         const Mapping* main = find_mapping(mappings, {user.rdi});
-        if (calls && main != nullptr && main->execute && main->path == program)
+        if (calls && main != nullptr && main->executable && main->kernel_path() == program)
             return run_until(process, {user.rdi}, name);
         int status = 0;
         Waited waited = resume_thread(PTRACE_SINGLESTEP, pid, 0)

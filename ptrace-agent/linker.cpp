@@ -3,7 +3,8 @@
 #include "ptrace-agent/linker.hpp"
 
 #include "ptrace-agent/agent.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <cstring>
@@ -224,8 +225,8 @@ static void forget_gone_in(AddressSpace& space, TargetAddr from, TargetAddr end)
 
 static bool is_same_text(const Mapping& a, const Mapping& b)
 {
-    return a.start == b.start && a.end == b.end && a.offset == b.offset &&
-           a.major == b.major && a.minor == b.minor && a.inode == b.inode;
+    return a.begin == b.begin && a.end == b.end && a.offset == b.offset &&
+           a.file == b.file;
 }
 
 // What is mapped as it was stays. Of what is not, ours that still stands is looked at again
@@ -233,22 +234,22 @@ static bool is_same_text(const Mapping& a, const Mapping& b)
 void forget_unmapped(AddressSpace& space)
 {
     std::vector<Mapping> now = mappings_of(space.speaker());
-    std::erase_if(now, [](const Mapping& m) { return !m.execute; });
+    std::erase_if(now, [](const Mapping& m) { return !m.executable; });
     if (space.text_known.empty())
         forget_gone_in(space, {1}, {~std::uint64_t{0}});
     std::vector<Mapping> still;
     auto same = now.begin();
     for (const Mapping& before : space.text_known) {
-        while (same != now.end() && same->start < before.start)
+        while (same != now.end() && same->begin < before.begin)
             ++same;
         if (same != now.end() && is_same_text(*same, before))
             continue;
-        forget_gone_in(space, before.start, before.end);
-        if (space.patches.any_in(before.start, before.end) ||
-            !space.without_jump(before.start, before.end).empty())
+        forget_gone_in(space, before.begin, before.end);
+        if (space.patches.any_in(before.begin, before.end) ||
+            !space.without_jump(before.begin, before.end).empty())
             still.push_back(before);
     }
-    auto before = [](const Mapping& a, const Mapping& b) { return a.start < b.start; };
+    auto before = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
     auto n_now = static_cast<std::ptrdiff_t>(now.size());
     now.insert(now.end(), still.begin(), still.end());
     std::inplace_merge(now.begin(), now.begin() + n_now, now.end(), before);
@@ -327,7 +328,7 @@ std::optional<std::int64_t> errno_offset(AddressSpace& space)
     for (const Mapping& m : mappings_of(space.speaker())) {
         if (!is_libc(m.path) || m.offset != 0)
             continue;
-        if (auto function = symbol_in(space, m.start, "__errno_location"))
+        if (auto function = symbol_in(space, m.begin, "__errno_location"))
             return space.errno_at = offset_in(space, *function);
     }
     return std::nullopt;

@@ -3,7 +3,7 @@
 
 #include "base/fd.hpp"
 #include "base/page_bytes.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>

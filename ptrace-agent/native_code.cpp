@@ -28,7 +28,7 @@ static std::string operands_read(const native::ClausePlan& plan)
 
 std::optional<TargetAddr> NativeCode::routine(AddressSpace& space, const void* arena,
                                               const Use& use,
-                                              std::span<const dt_rt_operand> operands)
+                                              std::span<const dt_operand> operands)
 {
     auto [known, fresh] = routines_.try_emplace(use, std::nullopt);
     if (!fresh)
@@ -122,7 +122,7 @@ void Agent::compile_site(AddressSpace& space, std::uint32_t site,
                                                          : native::Arguments::of_call;
     const bool is_static = firing.kind == DT_RT_STATIC;
     const auto operands = is_static ? space.statics.operands_at(firing.arg0)
-                                    : std::span<const dt_rt_operand>();
+                                    : std::span<const dt_operand>();
     // Fifty thousand sites are compiled one after the other: nothing is allocated.
     std::array<std::uint32_t, max_clauses> room;
     std::array<RuntimeMap::Compiled, max_clauses> chain;

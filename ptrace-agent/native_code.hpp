@@ -36,7 +36,7 @@ public:
     // Where its routine is, written there the first time.
     std::optional<TargetAddr> routine(AddressSpace& space, const void* arena,
                                       const Use& use,
-                                      std::span<const dt_rt_operand> operands);
+                                      std::span<const dt_operand> operands);
     // A thread that faulted there has no struct rseq after all: where it goes on.
     std::optional<TargetAddr> after_fault(TargetAddr pc) const;
     void forget();

@@ -2,7 +2,7 @@
 #include "ptrace-agent/patches.hpp"
 
 #include "ptrace-agent/address_space.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -16,7 +16,7 @@ public:
     bool map(TargetAddr at, std::uint64_t bytes, Holds) override
     {
         Mapping area;
-        area.start = at;
+        area.begin = at;
         area.end = at + bytes;
         mappings_.push_back(area);
         return true;

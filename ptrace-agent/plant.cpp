@@ -31,15 +31,15 @@ static bool has_changed(const std::vector<SeenText>& seen, const Mapping* now,
         seen.begin(), seen.end(), at,
         [](TargetAddr addr, const SeenText& text) { return addr < text.begin; });
     const bool was_there = after != seen.begin() && at < std::prev(after)->end;
-    const bool is_there = now != nullptr && now->execute;
+    const bool is_there = now != nullptr && now->executable;
     if (!was_there || now == nullptr)
         return was_there || is_there;
     const SeenText& then = *std::prev(after);
-    if (now->inode != then.inode || now->major != then.major ||
-        now->minor != then.minor)
+    if (now->file.inode != then.inode || now->file.major != then.major ||
+        now->file.minor != then.minor)
         return true;
-    return now->inode != 0 &&
-           now->offset + (at - now->start) != then.offset + (at - then.begin);
+    return now->file.inode != 0 &&
+           now->offset + (at - now->begin) != then.offset + (at - then.begin);
 }
 
 // known: the tracepoint that is there already, or null.
@@ -57,7 +57,7 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
     if (tp == nullptr) {
         if (site.never != NeverProbed::no)
             return std::string(text_of(site.never));
-        if (mapping == nullptr || !mapping->execute)
+        if (mapping == nullptr || !mapping->executable)
             return "the address is not in executable memory";
         std::span<const std::byte> text = work.window.at(site.at);
         work.unreadable = work.unreadable || text.empty();
@@ -93,12 +93,12 @@ static std::string place(Planting& work, Tracepoint* known, std::uint32_t index,
         StaticFacts facts;
         if (arg0 < work.statics.sites.size())
             facts = work.statics.sites[arg0];
-        auto operands = std::span<const dt_rt_operand>(work.statics.operands);
+        auto operands = std::span<const dt_operand>(work.statics.operands);
         if (facts.first_operand > operands.size() ||
             facts.n_operands > operands.size() - facts.first_operand)
             facts.n_operands = facts.first_operand = 0;
         auto own = operands.subspan(facts.first_operand, facts.n_operands);
-        std::vector<dt_rt_operand> of_jump;
+        std::vector<dt_operand> of_jump;
         if (site.kind == SiteKind::jump_out) {
             auto to = destination_of(tp->insn);
             if (!to || own.size() < 1 + operands_per_part)
@@ -383,7 +383,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     StaticTable statics;
     auto n_statics = in.get<std::uint32_t>(), n_operands = in.get<std::uint32_t>();
     statics.sites = in.array<StaticFacts>(n_statics);
-    statics.operands = in.array<dt_rt_operand>(n_operands);
+    statics.operands = in.array<dt_operand>(n_operands);
     auto list = SiteList::take(in, fds);
     if (!list)
         return list.error().during("plant probes");

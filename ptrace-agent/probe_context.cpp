@@ -13,7 +13,7 @@
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/host.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 #include "ptrace-agent/tracing.hpp"
 

@@ -18,7 +18,7 @@
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/host.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>

@@ -49,7 +49,7 @@ static_assert(sizeof(ForgottenProbe) == 16 &&
               std::is_trivially_copyable_v<ForgottenProbe>);
 static_assert(sizeof(SeenText) == 40 && std::is_trivially_copyable_v<SeenText>);
 static_assert(sizeof(StaticFacts) == 16 && std::is_trivially_copyable_v<StaticFacts>);
-static_assert(sizeof(dt_rt_operand) == 16);
+static_assert(sizeof(dt_operand) == 16);
 
 class Writer {
 public:

@@ -104,15 +104,15 @@ void RuntimeMap::set_ranges(const std::vector<Mapping>& mappings)
 {
     std::vector<dt_rt_range> ranges;
     for (const Mapping& m : mappings) {
-        if (!m.read || m.path == "[vvar]" || m.path == "[vsyscall]")
+        if (!m.readable || m.path == "[vvar]" || m.path == "[vsyscall]")
             continue;
-        if (!ranges.empty() && ranges.back().end == m.start.value) {
+        if (!ranges.empty() && ranges.back().end == m.begin.value) {
             ranges.back().end = m.end.value;
             continue;
         }
         if (ranges.size() == DT_RT_MAX_RANGES)
             break;
-        ranges.push_back({m.start.value, m.end.value});
+        ranges.push_back({m.begin.value, m.end.value});
     }
     Rewriting rewriting(config_, config().ranges_seq);
     config_.set_all(config().ranges, std::span<const dt_rt_range>(ranges));

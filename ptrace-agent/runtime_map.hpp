@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
 #include "ptrace-agent/bells.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 #include "ptrace-agent/runtime_config.hpp"
 
@@ -78,7 +78,7 @@ public:
     pid_t tid_of(std::uint64_t fs_base) const; // 0 if unknown
 
     // Of static probes; those that are there already stay as they are.
-    void set_operands(std::span<const dt_rt_operand> all);
+    void set_operands(std::span<const dt_operand> all);
 
     // The memory that can be read now.
     void set_ranges(const std::vector<Mapping>& mappings);

@@ -199,7 +199,7 @@ bool RuntimeMap::set_firings(std::uint32_t site, std::span<const dt_rt_firing> f
     return true;
 }
 
-void RuntimeMap::set_operands(std::span<const dt_rt_operand> all)
+void RuntimeMap::set_operands(std::span<const dt_operand> all)
 {
     std::size_t n = std::min<std::size_t>(all.size(), DT_RT_MAX_OPERANDS);
     if (n <= n_operands_)

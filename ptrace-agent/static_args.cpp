@@ -26,36 +26,36 @@ static std::uint64_t general(const Registers& regs, unsigned number)
     return regs.general[number & 15];
 }
 
-static std::uint64_t address_of(const dt_rt_operand& operand, const Registers& regs)
+static std::uint64_t address_of(const dt_operand& operand, const Registers& regs)
 {
     auto at = static_cast<std::uint64_t>(operand.value);
-    if (operand.reg != DT_RT_NO_REG)
+    if (operand.reg != DT_OPERAND_NO_REG)
         at += general(regs, operand.reg);
-    if (operand.index != DT_RT_NO_REG)
+    if (operand.index != DT_OPERAND_NO_REG)
         at += general(regs, operand.index) << operand.shift;
     if (operand.segment != 0)
         at += operand.segment == 'f' ? regs.fs_base : regs.gs_base;
     return at;
 }
 
-int FiringHost::static_arg(const dt_rt_operand& operand, std::uint64_t* value,
+int FiringHost::static_arg(const dt_operand& operand, std::uint64_t* value,
                            std::uint64_t* bad)
 {
     std::uint64_t bits = 0;
     switch (operand.form) {
-    case DT_RT_OPERAND_CONST:
+    case DT_OPERAND_CONST:
         bits = static_cast<std::uint64_t>(operand.value);
         break;
-    case DT_RT_OPERAND_GENERAL:
+    case DT_OPERAND_GENERAL:
         bits = general(regs_, operand.reg);
-        if ((operand.flags & DT_RT_OPERAND_HIGH_BYTE) != 0)
+        if ((operand.flags & DT_OPERAND_HIGH_BYTE) != 0)
             bits >>= 8;
         break;
-    case DT_RT_OPERAND_VECTOR:
+    case DT_OPERAND_VECTOR:
         if (!vector_low(thread_.tid, operand.reg, bits))
             return -1;
         break;
-    case DT_RT_OPERAND_MEMORY:
+    case DT_OPERAND_MEMORY:
         if (load(address_of(operand, regs_), &bits, operand.bytes, bad) != 0)
             return -1;
         break;

@@ -13,7 +13,7 @@
 namespace dt::agent {
 
 std::optional<std::uint64_t> Statics::add(TargetAddr site, const StaticFacts& facts,
-                                          std::span<const dt_rt_operand> operands)
+                                          std::span<const dt_operand> operands)
 {
     std::string bytes(reinterpret_cast<const char*>(operands.data()),
                       operands.size_bytes());
@@ -49,7 +49,7 @@ std::uint64_t Statics::list_of(std::uint64_t entry) const
     return entries_[entry].first | std::uint64_t{entries_[entry].n} << 32;
 }
 
-std::span<const dt_rt_operand> Statics::operands_at(std::uint64_t list) const
+std::span<const dt_operand> Statics::operands_at(std::uint64_t list) const
 {
     auto first = static_cast<std::uint32_t>(list);
     auto n = static_cast<std::uint32_t>(list >> 32);
@@ -58,29 +58,29 @@ std::span<const dt_rt_operand> Statics::operands_at(std::uint64_t list) const
     return std::span(operands_).subspan(first, n);
 }
 
-std::span<const dt_rt_operand> Statics::operands_of(std::uint64_t entry) const
+std::span<const dt_operand> Statics::operands_of(std::uint64_t entry) const
 {
     return operands_at(list_of(entry));
 }
 
-std::optional<dt_rt_operand> destination_of(const Instruction& jump)
+std::optional<dt_operand> destination_of(const Instruction& jump)
 {
-    dt_rt_operand to{};
+    dt_operand to{};
     to.bytes = 8;
-    to.reg = to.index = DT_RT_NO_REG;
+    to.reg = to.index = DT_OPERAND_NO_REG;
     if (jump.flow != ControlFlow::jump_indirect || jump.has(prefix_operand_size))
         return std::nullopt;
     if (!jump.has_memory) {
         if (jump.n_operands != 1 || jump.operands[0].kind != Operand::reg)
             return std::nullopt;
-        to.form = DT_RT_OPERAND_GENERAL;
+        to.form = DT_OPERAND_GENERAL;
         to.reg = static_cast<dt_u8>(jump.operands[0].number);
         return to;
     }
     const MemoryOperand& memory = jump.memory;
     if (memory.address_32)
         return std::nullopt;
-    to.form = DT_RT_OPERAND_MEMORY;
+    to.form = DT_OPERAND_MEMORY;
     to.value = memory.disp;
     if (jump.rip_relative)
         to.value += static_cast<std::int64_t>(jump.next().value);
@@ -95,7 +95,7 @@ std::optional<dt_rt_operand> destination_of(const Instruction& jump)
     return to;
 }
 
-bool is_outside(std::span<const dt_rt_operand> operands, TargetAddr destination)
+bool is_outside(std::span<const dt_operand> operands, TargetAddr destination)
 {
     for (std::size_t i = 1; i + 1 < operands.size(); i += operands_per_part) {
         TargetAddr begin{static_cast<std::uint64_t>(operands[i].value)};
@@ -106,7 +106,7 @@ bool is_outside(std::span<const dt_rt_operand> operands, TargetAddr destination)
     return true;
 }
 
-std::uint64_t offset_of_jump(std::span<const dt_rt_operand> operands, TargetAddr jump)
+std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump)
 {
     return operands.size() <= operands_per_part
                ? 0
@@ -135,11 +135,11 @@ static dt_rt_raised place_of(TargetAddr at, const std::vector<Mapping>& mappings
 {
     dt_rt_raised place{at.value, 0, 0, 0, 0};
     const Mapping* mapping = find_mapping(mappings, at);
-    if (mapping != nullptr && mapping->write && !mapping->shared) {
-        place.inode = mapping->inode;
-        place.offset = mapping->offset + (at - mapping->start);
-        place.major = mapping->major;
-        place.minor = mapping->minor;
+    if (mapping != nullptr && mapping->writable && !mapping->shared) {
+        place.inode = mapping->file.inode;
+        place.offset = mapping->offset + (at - mapping->begin);
+        place.major = mapping->file.major;
+        place.minor = mapping->file.minor;
     }
     return place;
 }

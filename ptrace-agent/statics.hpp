@@ -24,7 +24,7 @@
 #include "base/target_addr.hpp"
 #include "fasttrap/instruction.hpp"
 #include "ptrace-agent/client.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <cstdint>
@@ -45,12 +45,12 @@ public:
     // For Firing::arg0; none: there are too many operands. The same one for what was added
     // before.
     std::optional<std::uint64_t> add(TargetAddr site, const StaticFacts& facts,
-                                     std::span<const dt_rt_operand> operands);
+                                     std::span<const dt_operand> operands);
     // For dt_rt_firing::arg0.
     std::uint64_t list_of(std::uint64_t entry) const;
-    std::span<const dt_rt_operand> operands_of(std::uint64_t entry) const;
-    std::span<const dt_rt_operand> operands_at(std::uint64_t list) const;
-    std::span<const dt_rt_operand> all_operands() const { return operands_; }
+    std::span<const dt_operand> operands_of(std::uint64_t entry) const;
+    std::span<const dt_operand> operands_at(std::uint64_t list) const;
+    std::span<const dt_operand> all_operands() const { return operands_; }
 
     // Raises and lowers by what stands in the space now.
     void settle(AddressSpace& space);
@@ -75,7 +75,7 @@ private:
     std::vector<Entry> entries_;
     std::multimap<TargetAddr, std::uint64_t> by_site_;
     std::map<TargetAddr, std::uint32_t> n_sites_; // of semaphores, that are not gone
-    std::vector<dt_rt_operand> operands_;
+    std::vector<dt_operand> operands_;
     std::map<std::string, std::uint32_t> lists_; // by bytes: where they stand
     std::map<TargetAddr, dt_rt_raised> raised_;
 };
@@ -83,12 +83,12 @@ private:
 // Returns the destination of an indirect jump as an operand, which is read from
 // registers and memory right before the jump runs. Returns nothing for a form that no
 // compiler emits (16 bits of a register, a sum that is truncated to 32 bits).
-std::optional<dt_rt_operand> destination_of(const Instruction& jump);
+std::optional<dt_operand> destination_of(const Instruction& jump);
 // Returns whether the destination is outside of all parts of the function. Site::arg0
 // of jump_out sites leads to these operands.
-bool is_outside(std::span<const dt_rt_operand> operands, TargetAddr destination);
+bool is_outside(std::span<const dt_operand> operands, TargetAddr destination);
 // Returns the distance from the function's entry to the jump.
-std::uint64_t offset_of_jump(std::span<const dt_rt_operand> operands, TargetAddr jump);
+std::uint64_t offset_of_jump(std::span<const dt_operand> operands, TargetAddr jump);
 
 // What the runtime of an agent that died says is raised: lowered, if that is what it was.
 // mem: /proc/PID/mem of the process, whose threads may run.

@@ -10,7 +10,7 @@
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "ptrace-agent/grab.hpp"
 #include "ptrace-agent/our_code.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <csignal>

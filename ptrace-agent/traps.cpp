@@ -21,7 +21,8 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "ptrace-agent/linker.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
@@ -208,11 +209,11 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
     static constexpr std::byte load[] = {std::byte{0xb8}, std::byte{SYS_rt_sigaction},
                                          std::byte{0}, std::byte{0}, std::byte{0}};
     std::vector<TargetAddr> found;
-    std::uint64_t bytes = mapping.end - mapping.start;
+    std::uint64_t bytes = mapping.end - mapping.begin;
     if (bytes > max_scanned_bytes)
         return found;
     std::vector<std::byte> text(bytes);
-    if (!space.read_original(mapping.start, text))
+    if (!space.read_original(mapping.begin, text))
         return found;
     for (auto at = text.begin();; ++at) {
         at = std::search(at, text.end(), std::begin(load), std::end(load));
@@ -220,7 +221,7 @@ static std::vector<TargetAddr> sigaction_calls(const AddressSpace& space,
             return found;
         auto offset = static_cast<std::size_t>(at - text.begin());
         if (auto call =
-                sigaction_call(std::span(text).subspan(offset), mapping.start + offset))
+                sigaction_call(std::span(text).subspan(offset), mapping.begin + offset))
             found.push_back(*call);
     }
 }
@@ -251,10 +252,10 @@ void Agent::watch_sigaction(StoppedWorld& world)
     };
     for (const Mapping& m : mappings_of(space.speaker())) {
         if (m.offset == 0 && is_libc(m.path)) {
-            if (auto function = symbol_in(space, m.start, "sigaction"))
+            if (auto function = symbol_in(space, m.begin, "sigaction"))
                 watch(*function, Tracepoint::sigaction_function);
         }
-        if (!m.execute || m.path != program)
+        if (!m.executable || m.kernel_path() != program)
             continue;
         for (TargetAddr at : sigaction_calls(space, m))
             watch(at, Tracepoint::sigaction_call);

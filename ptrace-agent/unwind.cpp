@@ -2,7 +2,7 @@
 #include "ptrace-agent/unwind.hpp"
 
 #include "base/page_bytes.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
 #include "ptrace-agent/unwind_objects.hpp"
 #include "ptrace-agent/unwind_rules.hpp"
 
@@ -243,7 +243,7 @@ static std::uint64_t top_of_stack(AddressSpace& space, const Registers& regs)
         return 0;
     auto all = mappings_of(space.speaker());
     const Mapping* text = find_mapping(all, {caller});
-    return text != nullptr && text->execute ? caller : 0;
+    return text != nullptr && text->executable ? caller : 0;
 }
 
 std::int64_t unwind_user_stack(Process& process, const Registers& regs,

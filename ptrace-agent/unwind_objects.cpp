@@ -81,7 +81,7 @@ private:
 
 bool is_same_file(const Mapping& a, const Mapping& b)
 {
-    return a.inode == b.inode && a.major == b.major && a.minor == b.minor &&
+    return a.file == b.file &&
            a.path == b.path;
 }
 
@@ -90,12 +90,12 @@ bool is_same_file(const Mapping& a, const Mapping& b)
 const Mapping* UnwindObjects::mapping_at(TargetAddr at)
 {
     const Mapping* found = find_mapping(mappings_, at);
-    if (found != nullptr && found->execute)
+    if (found != nullptr && found->executable)
         return found;
     mappings_ = mappings_of(pid_); // it was mapped meanwhile
     tables_.clear();
     found = find_mapping(mappings_, at);
-    return found != nullptr && found->execute ? found : nullptr;
+    return found != nullptr && found->executable ? found : nullptr;
 }
 
 const FrameTable* UnwindObjects::table_at(TargetAddr at, const ReadBytes& read)
@@ -103,7 +103,7 @@ const FrameTable* UnwindObjects::table_at(TargetAddr at, const ReadBytes& read)
     const Mapping* text = mapping_at(at);
     if (text == nullptr || text->path.empty())
         return nullptr; // code that was made at run time
-    auto [known, is_new] = tables_.try_emplace(text->start);
+    auto [known, is_new] = tables_.try_emplace(text->begin);
     if (is_new)
         known->second = find_table(at, read);
     return known->second ? &*known->second : nullptr;
@@ -115,20 +115,20 @@ std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at, const ReadByt
     const Mapping* text = find_mapping(mappings_, at);
     const Mapping* first = nullptr;
     for (const Mapping& each : mappings_) {
-        if (each.start > text->start)
+        if (each.begin > text->begin)
             break;
         if (each.offset == 0 && is_same_file(each, *text))
             first = &each;
     }
     Elf64_Ehdr elf{};
-    if (first == nullptr || !read(first->start.value, &elf, sizeof elf) ||
+    if (first == nullptr || !read(first->begin.value, &elf, sizeof elf) ||
         std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
         elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_phentsize != sizeof(Elf64_Phdr) ||
-        elf.e_phnum > max_headers || elf.e_phoff > first->end - first->start)
+        elf.e_phnum > max_headers || elf.e_phoff > first->end - first->begin)
         return std::nullopt;
     std::vector<Elf64_Phdr> headers(elf.e_phnum);
     for (std::size_t i = 0; i < headers.size(); ++i)
-        if (!read(first->start.value + elf.e_phoff + i * sizeof(Elf64_Phdr), &headers[i],
+        if (!read(first->begin.value + elf.e_phoff + i * sizeof(Elf64_Phdr), &headers[i],
                   sizeof headers[i]))
             return std::nullopt;
     auto loads_beginning = [](const Elf64_Phdr& each) {
@@ -138,7 +138,7 @@ std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at, const ReadByt
     if (load == headers.end())
         return std::nullopt;
     const std::uint64_t bias =
-        first->start.value - (load->p_vaddr - load->p_offset) / page_bytes * page_bytes;
+        first->begin.value - (load->p_vaddr - load->p_offset) / page_bytes * page_bytes;
 
     auto is_frames = [](const Elf64_Phdr& each) {
         return each.p_type == PT_GNU_EH_FRAME;
@@ -146,7 +146,7 @@ std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at, const ReadByt
     auto frames = std::find_if(headers.begin(), headers.end(), is_frames);
     if (frames == headers.end())
         return std::nullopt;
-    FrameTable table{text->start, text->end, bias + frames->p_vaddr, 0, 0};
+    FrameTable table{text->begin, text->end, bias + frames->p_vaddr, 0, 0};
     Numbers numbers(table.header, read);
     auto encodings = numbers.encodings();
     constexpr std::uint8_t version = 1, sorted = relative_to_header | stored_sdata4;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/target_addr.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include "ptrace-agent/unwind_rules.hpp"
 
 #include "base/regular_file.hpp"
-#include "ptrace-agent/call_frames.hpp"
+#include "process/call_frames.hpp"
 
 namespace dt::agent {
 
@@ -41,7 +41,7 @@ UnwindRules::~UnwindRules() = default;
 std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
 {
     const Mapping* text = find_mapping(mappings_, at);
-    if (text == nullptr || !text->execute)
+    if (text == nullptr || !text->executable)
         return std::nullopt;
     dt_rt_rule guess{};
     guess.at = at.value;
@@ -51,10 +51,9 @@ std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
     std::unique_ptr<CallFrames>& object = objects_[text->path];
     if (object == nullptr)
         object = std::make_unique<CallFrames>(
-            open_mapped({pid_, text->start, text->end, text->major, text->minor,
-                         text->inode, text->path},
+            open_mapped(mapped_name(pid_, *text),
                         CallFrames::max_file_bytes));
-    auto address = object->address_of(at - text->start + text->offset);
+    auto address = object->address_of(at - text->begin + text->offset);
     const FrameRow* frame = address ? object->frame_at(*address) : nullptr;
     return frame == nullptr ? guess : rule_of(*frame, at);
 }

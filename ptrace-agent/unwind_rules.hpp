@@ -12,7 +12,8 @@
 #pragma once
 
 #include "base/target_addr.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/call_frames.hpp"
+#include "process/maps.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <functional>
@@ -34,8 +35,6 @@ using ReadWord = std::function<bool(std::uint64_t at, std::uint64_t& value)>;
 // word of it cannot be read.
 std::optional<StackPlace> caller_by(const dt_rt_rule& rule, const StackPlace& place,
                                     const ReadWord& read);
-
-class CallFrames;
 
 class UnwindRules {
 public:

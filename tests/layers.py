@@ -4,39 +4,39 @@ room may include besides itself; a test may include what the room under test may
 import pathlib, re, subprocess, sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-BELOW_SESSION = ["base", "dif", "fasttrap", "usdt", "ptrace-agent", "libdtrace/symbols", "libdtrace/compile",
-                 "libdtrace/providers", "libdtrace/consume"]
+BELOW_SESSION = ["base", "dif", "abi", "process", "fasttrap", "usdt", "ptrace-agent", "libdtrace/symbols",
+                 "libdtrace/compile", "libdtrace/providers", "libdtrace/consume"]
 ALLOWED = {
     "dif": [],
     "base": [],
-    "kmod": ["dif"],
+    "abi": ["dif"],
+    "kmod": ["dif", "abi"],
+    "process": ["dif", "base", "abi"],
     "fasttrap": ["base"],
     "usdt": ["base"],
-    "ptrace-agent/runtime": ["dif"],
-    "ptrace-agent/native": ["dif", "base", "ptrace-agent/runtime"],
-    "ptrace-agent": ["dif", "base", "fasttrap", "ptrace-agent/native", "ptrace-agent/runtime"],
-    "libdtrace/symbols": ["base", "usdt"],
+    "ptrace-agent/runtime": ["dif", "abi"],
+    "ptrace-agent/native": ["dif", "base", "abi", "ptrace-agent/runtime"],
+    "ptrace-agent": ["dif", "base", "abi", "process", "fasttrap", "ptrace-agent/native", "ptrace-agent/runtime"],
+    "libdtrace/symbols": ["base", "process", "usdt"],
     "libdtrace/compile/types": ["dif", "libdtrace/compile", "libdtrace/symbols"],
     "libdtrace/compile/parse": ["libdtrace/compile", "libdtrace/compile/types"],
     "libdtrace/compile/check": ["dif", "libdtrace/compile", "libdtrace/compile/types", "libdtrace/symbols"],
     "libdtrace/compile/generate": ["dif", "libdtrace/compile", "libdtrace/compile/check"],
     "libdtrace/compile": ["base", "dif", "libdtrace/symbols"],
     "libdtrace/consume": ["base", "dif", "libdtrace/compile"],
-    "libdtrace/providers": ["base", "dif", "fasttrap", "usdt", "ptrace-agent", "ptrace-agent/runtime",
+    "libdtrace/providers": ["base", "dif", "abi", "process", "fasttrap", "usdt", "ptrace-agent", "ptrace-agent/runtime",
                             "libdtrace/symbols", "libdtrace/compile"],
     "libdtrace/session": BELOW_SESSION,
     "libdtrace/api": BELOW_SESSION + ["libdtrace/session"],
     "cmd": [],
 }
-# Tables that the kernel module and libdtrace share.
-SHARED_WITH_THE_MODULE = {"kmod/ioctl.h", "kmod/stable.h", "kmod/cpc.h", "kmod/packet.h"}
 # What programs outside may include, too.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
 # A unit test may include what the folder under test may include, and that folder with its rooms.
 TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
           "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
-          "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap", "ptrace-agent": "ptrace-agent",
-          "usdt": "usdt"}
+          "process": "process", "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap",
+          "ptrace-agent": "ptrace-agent", "usdt": "usdt"}
 # The tests of the runtime compile their D programs, and compare native code with the engine.
 FOR_TESTS = {"ptrace-agent/runtime": ("libdtrace/compile", "ptrace-agent/native")}
 # The top of compile/ runs the passes and hands out their tables.
@@ -57,8 +57,6 @@ def may_include(room, included):
     target = room_of(included)
     if target == room or included in PUBLISHED:
         return True
-    if included in SHARED_WITH_THE_MODULE:
-        return room in ("libdtrace/session", "libdtrace/providers")
     if room in WHOLE and is_inside(target, room):
         return True
     below = ALLOWED[room]

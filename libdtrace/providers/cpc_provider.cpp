@@ -2,8 +2,8 @@
 // Names of perf's events to counters.
 #include "libdtrace/providers/cpc_provider.hpp"
 
-#include "kmod/cpc.h"
-#include "kmod/ioctl.h"
+#include "abi/cpc.h"
+#include "abi/ioctl.h"
 #include "libdtrace/symbols/glob.hpp"
 
 #include <algorithm>

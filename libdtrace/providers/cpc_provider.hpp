@@ -3,7 +3,7 @@
 //
 //   cpc:::EVENT-MODE[-0xMASK]-COUNT      cpc:::PAPI_tot_cyc-all-1000000
 //
-// EVENT is a row of kmod/cpc.h, or rHEX for a raw event of the processor. MODE is user,
+// EVENT is a row of abi/cpc.h, or rHEX for a raw event of the processor. MODE is user,
 // kernel or all. MASK goes above the low 8 bits of a raw event. Events contain dashes, so a
 // name is parsed from its end. A probe is made when a description names it; a description
 // with a pattern gets each event of this machine once, in mode all, with its default count,

@@ -2,7 +2,7 @@
 // Functions of the kernel to probes and back to addresses.
 #include "libdtrace/providers/fbt_provider.hpp"
 
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 #include "libdtrace/providers/tracefs.hpp"
 #include "libdtrace/symbols/glob.hpp"
 

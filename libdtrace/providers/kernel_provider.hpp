@@ -13,7 +13,7 @@
 
 namespace dt {
 
-// A place where a probe fires: struct dtk_site of kmod/ioctl.h, with a name where that has an
+// A place where a probe fires: struct dtk_site of abi/ioctl.h, with a name where that has an
 // address of one.
 struct KernelSite {
     std::uint32_t kind = 0; // enum dtk_kind

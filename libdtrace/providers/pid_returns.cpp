@@ -44,10 +44,10 @@ const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
     auto to = insn ? agent::destination_of(*insn) : std::nullopt;
     if (!to)
         return nullptr;
-    std::vector<dt_rt_operand> operands{*to};
+    std::vector<dt_operand> operands{*to};
     auto add = [&operands](TargetAddr value) {
-        dt_rt_operand constant{};
-        constant.form = DT_RT_OPERAND_CONST;
+        dt_operand constant{};
+        constant.form = DT_OPERAND_CONST;
         constant.bytes = 8;
         constant.value = static_cast<std::int64_t>(value.value);
         operands.push_back(constant);

@@ -7,7 +7,8 @@
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/text_differences.hpp"
 #include "ptrace-agent/address_space.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
@@ -358,7 +359,7 @@ Result<ProcessPatches> find_patches(const ProcessSymbols& symbols)
         return errno_error("read its memory");
     ProcessPatches found;
     found.tracer = static_cast<pid_t>(
-        agent::status_number(agent::read_proc_file(pid, "status"), "TracerPid"));
+        status_number(read_proc_file(pid, "status"), "TracerPid"));
     std::vector<Difference> differences =
         text_differences(pid, memory, symbols.maps(), found.notes);
     Runtime runtime(memory);

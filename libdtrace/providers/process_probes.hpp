@@ -28,7 +28,7 @@ enum class ProbeSiteKind { Entry, Return, Offset, Static };
 // operands).
 struct StaticArguments {
     TargetAddr semaphore; // 0: there is none
-    std::vector<dt_rt_operand> operands;
+    std::vector<dt_operand> operands;
 };
 
 struct ProbeSite {

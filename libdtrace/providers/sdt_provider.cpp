@@ -2,7 +2,7 @@
 // Tracepoints to probes.
 #include "libdtrace/providers/sdt_provider.hpp"
 
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 #include "libdtrace/providers/tracefs.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The rows of kmod/stable.h, from the side of their names.
+// The rows of abi/stable.h, from the side of their names.
 #include "libdtrace/providers/stable_provider.hpp"
 
-#include "kmod/ioctl.h"
-#include "kmod/stable.h"
+#include "abi/ioctl.h"
+#include "abi/stable.h"
 
 #include <algorithm>
 #include <array>

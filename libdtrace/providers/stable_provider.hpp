@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Providers of the kernel whose probes mean the same on every version of it: proc, sched, io
-// and the others of kmod/stable.h, whose rows say what each probe is made from.
+// and the others of abi/stable.h, whose rows say what each probe is made from.
 //
 // A probe exists where the running kernel has one of its places. A function counts under its
 // own name and under those that the compiler gives to a copy of it (NAME.isra.0). The module

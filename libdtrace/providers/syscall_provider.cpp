@@ -2,7 +2,7 @@
 // Names of system calls to numbers.
 #include "libdtrace/providers/syscall_provider.hpp"
 
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 #include "libdtrace/providers/syscall_arguments.hpp"
 #ifdef __x86_64__
 #include "libdtrace/providers/arch/x86_64/syscalls.hpp"

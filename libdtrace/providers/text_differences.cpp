@@ -3,7 +3,8 @@
 #include "libdtrace/providers/text_differences.hpp"
 
 #include "base/page_bytes.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -68,9 +69,9 @@ private:
 } // namespace
 
 ProcessMemory::ProcessMemory(pid_t pid)
-    : pages_(::open(agent::proc_path(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC))
+    : pages_(::open(proc_path(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC))
 {
-    mem_ = Fd(::open(agent::proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC));
+    mem_ = Fd(::open(proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC));
 }
 
 bool ProcessMemory::read(TargetAddr from, std::span<std::byte> into) const

@@ -4,7 +4,7 @@
 
 #include "base/fd.hpp"
 #include "base/target_addr.hpp"
-#include "libdtrace/symbols/process_maps.hpp"
+#include "process/maps.hpp"
 
 #include <cstddef>
 #include <optional>

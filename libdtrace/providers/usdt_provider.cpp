@@ -72,10 +72,10 @@ std::optional<std::uint64_t> address_of(const Module& module, const std::string&
 }
 
 // trouble: what is wrong with it, where it cannot be read.
-dt_rt_operand in_process(const usdt::Operand& from, const Module& module,
+dt_operand in_process(const usdt::Operand& from, const Module& module,
                          std::string& trouble)
 {
-    dt_rt_operand out{};
+    dt_operand out{};
     out.value = from.value;
     out.bytes = from.bytes;
     out.reg = from.reg;
@@ -84,23 +84,23 @@ dt_rt_operand in_process(const usdt::Operand& from, const Module& module,
     out.segment = from.segment == usdt::Segment::fs   ? 'f'
                   : from.segment == usdt::Segment::gs ? 'g'
                                                       : 0;
-    out.flags = static_cast<dt_u8>((from.is_signed ? DT_RT_OPERAND_SIGNED : 0) |
-                                   (from.is_float ? DT_RT_OPERAND_FLOAT : 0) |
-                                   (from.high_byte ? DT_RT_OPERAND_HIGH_BYTE : 0));
+    out.flags = static_cast<dt_u8>((from.is_signed ? DT_OPERAND_SIGNED : 0) |
+                                   (from.is_float ? DT_OPERAND_FLOAT : 0) |
+                                   (from.high_byte ? DT_OPERAND_HIGH_BYTE : 0));
     switch (from.form) {
     case usdt::OperandForm::constant:
-        out.form = DT_RT_OPERAND_CONST;
+        out.form = DT_OPERAND_CONST;
         break;
     case usdt::OperandForm::general:
-        out.form = DT_RT_OPERAND_GENERAL;
+        out.form = DT_OPERAND_GENERAL;
         break;
     case usdt::OperandForm::vector:
-        out.form = DT_RT_OPERAND_VECTOR;
+        out.form = DT_OPERAND_VECTOR;
         if (from.reg >= 16)
             trouble = "is in a register that is not saved";
         break;
     case usdt::OperandForm::memory:
-        out.form = DT_RT_OPERAND_MEMORY;
+        out.form = DT_OPERAND_MEMORY;
         if (from.of_rip && from.symbol.empty())
             trouble = "is relative to %rip without a symbol";
         break;
@@ -116,7 +116,7 @@ dt_rt_operand in_process(const usdt::Operand& from, const Module& module,
             out.value += static_cast<dt_s64>(*at);
     }
     if (!trouble.empty())
-        out.form = DT_RT_OPERAND_UNKNOWN;
+        out.form = DT_OPERAND_UNKNOWN;
     return out;
 }
 
@@ -203,10 +203,10 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
 }
 
 // The operands in the order in which the probe shows them.
-static std::vector<dt_rt_operand> shown(std::vector<dt_rt_operand> passed,
+static std::vector<dt_operand> shown(std::vector<dt_operand> passed,
                                         const ProviderProbe& probe)
 {
-    std::vector<dt_rt_operand> operands;
+    std::vector<dt_operand> operands;
     for (const ArgumentTypes::Defined& one : shown_arguments(probe))
         operands.push_back(passed[one.n]);
     return operands;
@@ -391,12 +391,12 @@ ArgumentTypes UsdtProvider::argument_types(const ProbeInfo& probe) const
         known->sites.front().arguments == nullptr)
         return {};
     std::vector<std::string> types;
-    for (const dt_rt_operand& operand : known->sites.front().arguments->operands) {
-        if ((operand.flags & DT_RT_OPERAND_FLOAT) != 0)
+    for (const dt_operand& operand : known->sites.front().arguments->operands) {
+        if ((operand.flags & DT_OPERAND_FLOAT) != 0)
             types.push_back("double");
         else
             types.push_back(
-                std::string((operand.flags & DT_RT_OPERAND_SIGNED) != 0 ? "int" : "uint") +
+                std::string((operand.flags & DT_OPERAND_SIGNED) != 0 ? "int" : "uint") +
                 std::to_string(8 * operand.bytes) + "_t");
     }
     return {std::move(types), {}, nullptr};

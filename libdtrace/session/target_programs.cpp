@@ -9,7 +9,7 @@
 #include "base/clock_ns.hpp"
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/symbols/demangle.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <algorithm>
 #include <map>
@@ -65,7 +65,7 @@ void Targets::note_program(ps_prochandle& process, bool goes_on)
         s_.options.follow == FollowOption::none || !s_.active || s_.stopped ||
         !s_.awaits_libraries(process))
         return;
-    std::string program = agent::read_proc_link(process.pid, "exe");
+    std::string program = read_proc_link(process.pid, "exe");
     if (program.empty())
         return; // it has ended, which an event reports
     if (!goes_on) {

@@ -7,7 +7,7 @@
 #include "libdtrace/session/debug.hpp"
 #include "libdtrace/session/sites.hpp"
 #include "libdtrace/symbols/demangle.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -92,7 +92,7 @@ void Targets::report_untraced(pid_t pid, const Error& why)
     if (why.code == Code::gone || why.code == Code::not_found ||
         !told_untraced_.insert(pid).second)
         return;
-    std::string name = agent::read_proc_file(pid, "comm", 64);
+    std::string name = read_proc_file(pid, "comm", 64);
     name = printable_name(name.substr(0, name.find('\n')));
     s_.complain("process " + std::to_string(pid) +
                 (name.empty() ? "" : " (" + name + ")") +
@@ -120,7 +120,6 @@ void Targets::resume_changed(const AgentEvent& event)
 // SIGTRAP, the target ends instead.
 static std::size_t n_blocking_traps(pid_t pid)
 {
-    using namespace agent;
     const std::vector<pid_t> threads = threads_of(pid);
     return static_cast<std::size_t>(
         std::count_if(threads.begin(), threads.end(), [pid](pid_t tid) {

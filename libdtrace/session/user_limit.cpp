@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/session/user_limit.hpp"
 
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <algorithm>
 #include <unistd.h>
@@ -12,12 +12,12 @@ bool UserLimit::admits(pid_t pid)
 {
     if (s_.options.trust == TrustOption::all)
         return true;
-    const std::string status = agent::read_proc_file(pid, "status");
+    const std::string status = read_proc_file(pid, "status");
     if (status.empty())
         return true; // it has exited; grabbing it will report that
     const std::uint64_t ours = ::geteuid();
     for (int n = 0; n < 4; n++) { // real, effective, saved, of the file system
-        const std::uint64_t user = agent::status_number(status, "Uid", n);
+        const std::uint64_t user = status_number(status, "Uid", n);
         if (user == ours)
             continue;
         if (!other_user_)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"
-#include "libdtrace/symbols/process_maps.hpp"
+#include "process/maps.hpp"
 
 #include <memory>
 #include <sys/types.h>

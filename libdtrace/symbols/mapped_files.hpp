@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/fd.hpp"
-#include "libdtrace/symbols/process_maps.hpp"
+#include "process/maps.hpp"
 
 #include <cstdint>
 #include <map>

@@ -21,7 +21,7 @@
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
-#include "libdtrace/symbols/process_maps.hpp"
+#include "process/maps.hpp"
 
 #include <map>
 #include <memory>

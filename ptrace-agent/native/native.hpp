@@ -80,7 +80,7 @@ struct Place {
 struct ClausePlan {
     const void* arena = nullptr; // here
     Arguments arguments = Arguments::of_call;
-    std::vector<dt_rt_operand> operands; // of a static probe; not those behind max
+    std::vector<dt_operand> operands; // of a static probe; not those behind max
     Place place;
     Value predicate;
     std::vector<Step> steps;
@@ -99,7 +99,7 @@ struct ClausePlan {
 // Code::unsupported with the reason why it is left to the engine.
 Result<ClausePlan> plan_clause(const void* arena, std::uint32_t clause,
                                Arguments arguments, Place place,
-                               std::span<const dt_rt_operand> operands = {});
+                               std::span<const dt_operand> operands = {});
 
 // Code that stands at this distance from the image, a multiple of code_align.
 constexpr std::uint64_t code_align = 64;

@@ -53,22 +53,22 @@ private:
     bool key_is_stale_ = false;   // a value before it may change it
 };
 
-bool is_readable(const dt_rt_operand& operand)
+bool is_readable(const dt_operand& operand)
 {
     auto is_register = [](std::uint8_t reg) { return reg < 16; };
     auto is_part = [&](std::uint8_t reg) {
-        return reg == DT_RT_NO_REG || is_register(reg);
+        return reg == DT_OPERAND_NO_REG || is_register(reg);
     };
     if (operand.bytes > 8 || !std::has_single_bit(operand.bytes) ||
-        ((operand.flags & DT_RT_OPERAND_FLOAT) != 0 && operand.bytes < 4))
+        ((operand.flags & DT_OPERAND_FLOAT) != 0 && operand.bytes < 4))
         return false;
     switch (operand.form) {
-    case DT_RT_OPERAND_CONST:
+    case DT_OPERAND_CONST:
         return true;
-    case DT_RT_OPERAND_GENERAL:
-    case DT_RT_OPERAND_VECTOR:
+    case DT_OPERAND_GENERAL:
+    case DT_OPERAND_VECTOR:
         return is_register(operand.reg);
-    case DT_RT_OPERAND_MEMORY:
+    case DT_OPERAND_MEMORY:
         return is_part(operand.reg) && is_part(operand.index) && operand.shift < 4;
     default:
         return false;
@@ -76,14 +76,14 @@ bool is_readable(const dt_rt_operand& operand)
 }
 
 // What may fault, and what takes more than a move.
-bool is_ahead(const dt_rt_operand& operand)
+bool is_ahead(const dt_operand& operand)
 {
-    if (operand.form == DT_RT_OPERAND_CONST)
+    if (operand.form == DT_OPERAND_CONST)
         return false;
     bool is_short_float =
-        (operand.flags & DT_RT_OPERAND_FLOAT) != 0 && operand.bytes == 4;
-    return operand.form == DT_RT_OPERAND_MEMORY || is_short_float ||
-           (operand.flags & DT_RT_OPERAND_HIGH_BYTE) != 0;
+        (operand.flags & DT_OPERAND_FLOAT) != 0 && operand.bytes == 4;
+    return operand.form == DT_OPERAND_MEMORY || is_short_float ||
+           (operand.flags & DT_OPERAND_HIGH_BYTE) != 0;
 }
 
 Result<Ok> Planner::argument(std::uint32_t n, ClausePlan::Needs& needs)
@@ -282,7 +282,7 @@ Result<Ok> Planner::action(const dt_action& action)
 
 Result<ClausePlan> plan_clause(const void* base, std::uint32_t clause,
                                Arguments arguments, Place place,
-                               std::span<const dt_rt_operand> operands)
+                               std::span<const dt_operand> operands)
 {
     const auto* arena = static_cast<const dt_arena*>(base);
     if (clause >= arena->clauses.n)

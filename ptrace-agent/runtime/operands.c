@@ -35,14 +35,14 @@ static dt_u64 dt_rt_vector(dt_u32 number)
 }
 
 static int dt_rt_operand_address(struct dt_rt_run *run,
-				 const struct dt_rt_operand *o, dt_u64 *addr)
+				 const struct dt_operand *o, dt_u64 *addr)
 {
 	dt_u64 base = 0;
 
 	*addr = (dt_u64)o->value;
-	if (o->reg != DT_RT_NO_REG)
+	if (o->reg != DT_OPERAND_NO_REG)
 		*addr += dt_rt_general(run->frame, o->reg);
-	if (o->index != DT_RT_NO_REG)
+	if (o->index != DT_OPERAND_NO_REG)
 		*addr += dt_rt_general(run->frame, o->index) << o->shift;
 	if (o->segment &&
 	    (o->segment == 'f' ? dt_rt_fs_base(run, &base)
@@ -56,7 +56,7 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 {
 	dt_u64 list = run->firing->arg0, bits = 0;
 	dt_u64 at = (dt_u32)list + (dt_u64)n;
-	const struct dt_rt_operand *o;
+	const struct dt_operand *o;
 
 	*bad = 0;
 	*value = 0;
@@ -64,18 +64,18 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 		return 0; /* as of any probe that has fewer */
 	o = &dt_rt_config.operands[at];
 	switch (o->form) {
-	case DT_RT_OPERAND_CONST:
+	case DT_OPERAND_CONST:
 		bits = (dt_u64)o->value;
 		break;
-	case DT_RT_OPERAND_GENERAL:
+	case DT_OPERAND_GENERAL:
 		bits = dt_rt_general(run->frame, o->reg);
-		if (o->flags & DT_RT_OPERAND_HIGH_BYTE)
+		if (o->flags & DT_OPERAND_HIGH_BYTE)
 			bits >>= 8;
 		break;
-	case DT_RT_OPERAND_VECTOR:
+	case DT_OPERAND_VECTOR:
 		bits = dt_rt_vector(o->reg);
 		break;
-	case DT_RT_OPERAND_MEMORY:
+	case DT_OPERAND_MEMORY:
 		if (dt_rt_operand_address(run, o, &at) != 0 ||
 		    dt_rt_load(&run->host, at, &bits, o->bytes, bad) != 0)
 			return -1;
@@ -95,7 +95,7 @@ int dt_rt_static_arg(struct dt_rt_run *run, dt_u32 n, dt_u64 *value, dt_u64 *bad
 int dt_rt_jumps_out(struct dt_rt_run *run, dt_u64 *offset)
 {
 	dt_u64 list = run->firing->arg0, to, bad;
-	const struct dt_rt_operand *o = &dt_rt_config.operands[(dt_u32)list];
+	const struct dt_operand *o = &dt_rt_config.operands[(dt_u32)list];
 
 	if (dt_rt_static_arg(run, 0, &to, &bad) != 0)
 		return 0;

@@ -10,16 +10,16 @@
 #include "ptrace-agent/runtime/runtime.h"
 
 /* Extended by its sign or with zeros; a double where it is floating. */
-static inline dt_u64 dt_rt_operand_value(const struct dt_rt_operand *o,
+static inline dt_u64 dt_rt_operand_value(const struct dt_operand *o,
 					 dt_u64 bits)
 {
 	dt_u32 above = 64 - 8 * (dt_u32)o->bytes;
 
-	if (o->flags & DT_RT_OPERAND_FLOAT)
+	if (o->flags & DT_OPERAND_FLOAT)
 		return o->bytes == 4
 			   ? dt_flop(DIF_OP_FSTOD, (dt_u32)bits, 0)
 			   : bits;
-	if (o->flags & DT_RT_OPERAND_SIGNED)
+	if (o->flags & DT_OPERAND_SIGNED)
 		return (dt_u64)((dt_s64)(bits << above) >> above);
 	return bits << above >> above;
 }

@@ -74,6 +74,8 @@
 #ifndef PTRACE_AGENT_RUNTIME_RUNTIME_H
 #define PTRACE_AGENT_RUNTIME_RUNTIME_H
 
+#include "abi/frame_rule.h"
+#include "abi/operand.h"
 #include "dif/types.h"
 
 #define DT_RT_MAGIC 0x31545254444c4344ull
@@ -158,29 +160,6 @@ struct dt_rt_firing {
 	dt_u64 arg0;
 };
 
-/* An argument of a static probe: where the compiler left it. */
-enum dt_rt_operand_form {
-	DT_RT_OPERAND_UNKNOWN, /* cannot be read */
-	DT_RT_OPERAND_CONST,   /* value */
-	DT_RT_OPERAND_GENERAL, /* reg */
-	DT_RT_OPERAND_VECTOR,  /* the low bytes of %xmm reg */
-	DT_RT_OPERAND_MEMORY,  /* at value + reg + index << shift */
-};
-#define DT_RT_NO_REG 0xff
-struct dt_rt_operand {
-	dt_s64 value;
-	dt_u8 form;  /* enum dt_rt_operand_form */
-	dt_u8 bytes; /* 1, 2, 4 or 8 */
-	dt_u8 flags; /* DT_RT_OPERAND_* below */
-	dt_u8 reg;   /* as instructions number them */
-	dt_u8 index;
-	dt_u8 shift;
-	dt_u8 segment; /* 'f' 'g': its base is added; 0: none */
-	dt_u8 pad;
-};
-#define DT_RT_OPERAND_SIGNED 1
-#define DT_RT_OPERAND_FLOAT 2	  /* of 4 bytes: D gets a double */
-#define DT_RT_OPERAND_HIGH_BYTE 4 /* %ah and its like */
 #define DT_RT_MAX_OPERANDS 262144
 
 struct dt_rt_site {
@@ -235,38 +214,11 @@ struct dt_rt_range {
 #define DT_RT_MAX_RANGES 4096
 
 /*
- * How a frame of the stack leads to its caller's, at one place of the text: `at` is
- * the pc of the innermost frame, of the others one less than the return address, since
- * a call may be the last instruction that a rule holds for. The caller's pc is the word
- * under the CFA, which is the caller's stack pointer.
- *
- * The agent writes those that it met when it walked a stack, and what they say is what
- * its own walk found. A place without a rule: the agent is to be asked for the stack.
- * Hash table by at, linear probing over DT_RT_RULE_REACH entries, 0: free, at is
- * written last. Entries are taken out only all at once, under rules_seq.
+ * struct dt_rt_rule (abi/frame_rule.h) in a hash table by `at`, with linear probing over
+ * DT_RT_RULE_REACH entries. An entry whose `at` is 0 is free; `at` is written last. Entries are
+ * removed only all at once, under rules_seq. The agent writes the rules that it encountered
+ * when it walked a stack. If a place has no rule, the runtime asks the agent for the stack.
  */
-struct dt_rt_rule {
-	dt_u64 at;
-	dt_s32 cfa;    /* added to what `from` says */
-	dt_s16 rbp;    /* added to what `rbp_from` says: where it was saved */
-	dt_u8 from;    /* enum dt_rt_rule_from */
-	dt_u8 rbp_from; /* the same; DT_RT_FROM_NONE: it is the caller's still */
-};
-enum dt_rt_rule_from {
-	DT_RT_FROM_NONE, /* of the CFA: there is no caller */
-	DT_RT_FROM_RSP,
-	DT_RT_FROM_RBP,
-	DT_RT_FROM_AT_RBP, /* the word at %rbp + cfa is the CFA */
-	DT_RT_FROM_CFA,
-	/*
-	 * Text without unwind information: what a frame pointer leads to, as
-	 * libunwind guesses. %rbp is 0: no caller. Else it points to the caller's and
-	 * the return address behind that, and the stack pointer is taken to be 16 higher.
-	 */
-	DT_RT_FROM_GUESS,
-};
-/* How far a guessed %rbp may be above the stack pointer. */
-#define DT_RT_GUESS_REACH 0x4000
 #define DT_RT_MAX_RULES 65536 /* a power of two */
 #define DT_RT_RULE_REACH 16
 /* Where the search for a rule begins. */
@@ -324,7 +276,7 @@ struct dt_rt_config {
 	struct dt_rt_site sites[DT_RT_MAX_SITES];
 	struct dt_rt_firing firings[DT_RT_MAX_FIRINGS];
 	struct dt_rt_rule rules[DT_RT_MAX_RULES];
-	struct dt_rt_operand operands[DT_RT_MAX_OPERANDS];
+	struct dt_operand operands[DT_RT_MAX_OPERANDS];
 };
 
 /*

@@ -72,7 +72,7 @@ def variables():
 def kernel_probes():
     """By provider what the table of stable ones has; of vfs modules and functions."""
     probes = {}
-    for provider, probe in re.findall(r'\tX\("(\w+)", +"([^"]+)"', read("kmod/stable.h")):
+    for provider, probe in re.findall(r'\tX\("(\w+)", +"([^"]+)"', read("abi/stable.h")):
         probes.setdefault(provider, set()).add(probe.rpartition(":")[0] if provider == "vfs" else probe)
     return probes
 

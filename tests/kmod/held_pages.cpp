@@ -7,7 +7,7 @@
 //   fuse         the same with a page of a file that it serves itself; it never answers a read of the file
 //
 // Prints the results and exits. A kernel that waits too, or that uses freed memory, fails the test.
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 
 #include <cerrno>
 #include <cstdint>

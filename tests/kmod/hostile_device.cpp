@@ -6,7 +6,7 @@
 // where nothing can be probed, mappings that are not allowed, and a data part that is
 // scribbled over while probes fire on it. Prints how many cases there were, and how many of the changed
 // programs were taken; that the kernel goes on is the test.
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 #include "libdtrace/compile/compiler.hpp"
 
 #include <array>

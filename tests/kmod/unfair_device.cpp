@@ -6,7 +6,7 @@
 //   functions    attaches to a million places where no function is, and is killed
 //
 // Prints what happened.
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 
 #include <cerrno>
 #include <chrono>

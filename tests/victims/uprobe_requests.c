@@ -2,7 +2,7 @@
 // Requests impossible uprobes from the kernel module, then random ones, and prints the answer to each
 // wrong request and whether any random one was served. It calls the function that the random ones may
 // hit while they are enabled. The last request is made without CAP_SYS_ADMIN.
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct dtk_operand wrong_operand = {0, DTK_OPERAND_GENERAL, 8, 0, 16, 0, 0, 0, 0};
-static const struct dtk_operand operands[2] = {
-    {8, DTK_OPERAND_MEMORY, 8, 0, 4, DTK_OPERAND_NO_REG, 0, 0, 0},
-    {0, DTK_OPERAND_VECTOR, 4, DTK_OPERAND_FLOAT, 15, 0, 0, 0, 0}};
+static const struct dt_operand wrong_operand = {0, DT_OPERAND_GENERAL, 8, 0, 16, 0, 0, 0, 0};
+static const struct dt_operand operands[2] = {
+    {8, DT_OPERAND_MEMORY, 8, 0, 4, DT_OPERAND_NO_REG, 0, 0, 0},
+    {0, DT_OPERAND_VECTOR, 4, DT_OPERAND_FLOAT, 15, 0, 0, 0, 0}};
 static volatile long sink;
 
 __attribute__((noinline)) long work(long n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ip, tcp, udp: what kmod/packet.h has of a packet and of its socket, which is the native
+ * ip, tcp, udp: what abi/packet.h has of a packet and of its socket, which is the native
  * type of all arguments.
  */
 #pragma D attributes Evolving/Evolving/ISA translator

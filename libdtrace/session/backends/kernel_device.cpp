@@ -2,7 +2,7 @@
 // Requests to /dev/dtrace.
 #include "libdtrace/session/backends/kernel_device.hpp"
 
-#include "kmod/stable.h"
+#include "abi/stable.h"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel module's side of a session: one open file of /dev/dtrace (kmod/ioctl.h).
+// The kernel module's side of a session: one open file of /dev/dtrace (abi/ioctl.h).
 //
 // What a session in user space does in its own arena by dt_load(), dt_probe_add() and
 // dt_ecb_add(), the module does here; draining is the same, in the mapped arena. Lists go
@@ -8,7 +8,7 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 #include "libdtrace/session/backends/arena_memory.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "base/clock_ns.hpp"
 #include "libdtrace/session/debug.hpp"
-#include "ptrace-agent/unwind_table.hpp"
+#include "process/unwind_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,13 +17,13 @@ static_assert(int{DTK_UNWIND_OUTERMOST} == int{DT_RT_FROM_NONE} &&
 
 namespace dt {
 
-static dtk_unwind_rule rule_of(const agent::UnwindRow& row)
+static dtk_unwind_rule rule_of(const UnwindRow& row)
 {
     dtk_unwind_rule rule{};
     rule.at = static_cast<dt_u32>(row.offset);
     rule.from =
-        row.kind == agent::UnwindRow::signal ? DTK_UNWIND_SIGNAL : DTK_UNWIND_NONE;
-    if (row.kind != agent::UnwindRow::rule || row.how.from > DT_RT_FROM_CFA)
+        row.kind == UnwindRow::signal ? DTK_UNWIND_SIGNAL : DTK_UNWIND_NONE;
+    if (row.kind != UnwindRow::rule || row.how.from > DT_RT_FROM_CFA)
         return rule;
     rule.cfa = row.how.cfa;
     rule.rbp = row.how.rbp;
@@ -36,7 +36,7 @@ static dtk_unwind_rule rule_of(const agent::UnwindRow& row)
 static std::vector<dtk_unwind_rule> rules_of(Fd file)
 {
     std::vector<dtk_unwind_rule> rules;
-    for (const agent::UnwindRow& row : agent::unwind_rows(std::move(file))) {
+    for (const UnwindRow& row : unwind_rows(std::move(file))) {
         if (row.offset >> 32 != 0 || (!rules.empty() && row.offset < rules.back().at))
             break;
         if (!rules.empty() && row.offset == rules.back().at)

@@ -5,8 +5,8 @@
 #include "base/clock_ns.hpp"
 #include "dif/float.h"
 #include "dif/vars.h"
-#include "kmod/ioctl.h"
-#include "ptrace-agent/open_file.hpp"
+#include "abi/ioctl.h"
+#include "process/open_file.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -38,7 +38,7 @@ dt_u64 op_vtimestamp(dt_host*)
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-agent::OpenFile own_file(dt_u32 fd)
+OpenFile own_file(dt_u32 fd)
 {
     return {::getpid(), static_cast<pid_t>(::syscall(SYS_gettid)), fd};
 }

@@ -11,20 +11,6 @@
 
 namespace dt {
 
-static_assert(sizeof(dtk_operand) == sizeof(dt_rt_operand) &&
-              offsetof(dtk_operand, form) == offsetof(dt_rt_operand, form) &&
-              offsetof(dtk_operand, flags) == offsetof(dt_rt_operand, flags) &&
-              offsetof(dtk_operand, reg) == offsetof(dt_rt_operand, reg) &&
-              offsetof(dtk_operand, segment) == offsetof(dt_rt_operand, segment) &&
-              int{DTK_OPERAND_CONST} == int{DT_RT_OPERAND_CONST} &&
-              int{DTK_OPERAND_GENERAL} == int{DT_RT_OPERAND_GENERAL} &&
-              int{DTK_OPERAND_VECTOR} == int{DT_RT_OPERAND_VECTOR} &&
-              int{DTK_OPERAND_MEMORY} == int{DT_RT_OPERAND_MEMORY} &&
-              DTK_OPERAND_NO_REG == DT_RT_NO_REG &&
-              DTK_OPERAND_SIGNED == DT_RT_OPERAND_SIGNED &&
-              DTK_OPERAND_FLOAT == DT_RT_OPERAND_FLOAT &&
-              DTK_OPERAND_HIGH_BYTE == DT_RT_OPERAND_HIGH_BYTE);
-
 namespace {
 
 constexpr int linux_enotsupp = 524; // of the kernel, which libc does not know

@@ -12,7 +12,7 @@
 // so the last site is requested first.
 #pragma once
 
-#include "kmod/ioctl.h"
+#include "abi/ioctl.h"
 #include "libdtrace/session/processes.hpp"
 #include "libdtrace/symbols/mapped_files.hpp"
 #include "ptrace-agent/client.hpp"

@@ -2,7 +2,7 @@
 // The text parsers: maps, globs against names, demangling, suggestions. The first line of
 // the input is a pattern, the rest is the text.
 #include "libdtrace/symbols/demangle.hpp"
-#include "libdtrace/symbols/process_maps.hpp"
+#include "process/maps.hpp"
 #include "libdtrace/symbols/suggest.hpp"
 
 #include <cstdlib>

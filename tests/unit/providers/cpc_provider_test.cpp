@@ -2,7 +2,7 @@
 // Names of counters.
 #include "libdtrace/providers/cpc_provider.hpp"
 
-#include "kmod/cpc.h"
+#include "abi/cpc.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/providers/kernel_libraries.hpp"
 
-#include "kmod/packet.h"
+#include "abi/packet.h"
 #include "libdtrace/compile/compiler.hpp"
 
 #include <cstddef>

@@ -3,7 +3,8 @@
 #include "session.hpp"
 
 #include "ptrace-agent/call_stub.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ using namespace dt::test;
 // Room for the stub at the end of the victim's own text, which nobody executes.
 static TargetAddr room_in(pid_t pid)
 {
-    for (const agent::Mapping& m : agent::mappings_of(pid)) {
-        if (m.execute && m.path.find("/waiter") != std::string::npos)
+    for (const Mapping& m : mappings_of(pid)) {
+        if (m.executable && m.path.find("/waiter") != std::string::npos)
             return {(m.end.value - agent::call_stub().size() - 16) & ~15ull};
     }
     return {};
@@ -28,7 +29,7 @@ static TargetAddr room_in(pid_t pid)
 
 static bool write_to(pid_t pid, TargetAddr at, std::span<const std::byte> bytes)
 {
-    Fd mem(open(agent::proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
+    Fd mem(open(proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
     return pwrite(mem.get(), bytes.data(), bytes.size(),
                   static_cast<off_t>(at.value)) == static_cast<ssize_t>(bytes.size());
 }
@@ -45,7 +46,7 @@ static bool stop(pid_t pid)
 static bool is_in_read(pid_t pid)
 {
     for (int i = 0; i < 5000; ++i) {
-        if (agent::read_proc_file(pid, "syscall", 64).rfind("0 ", 0) == 0)
+        if (read_proc_file(pid, "syscall", 64).rfind("0 ", 0) == 0)
             return true;
         usleep(1000);
     }
@@ -106,11 +107,11 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
 {
     std::vector<TargetAddr> places;
     const std::size_t n = agent::call_stub().size();
-    Fd mem(open(agent::proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
-    for (const agent::Mapping& m : agent::mappings_of(pid)) {
+    Fd mem(open(proc_path(pid, "mem").c_str(), O_RDWR | O_CLOEXEC));
+    for (const Mapping& m : mappings_of(pid)) {
         TargetAddr at{(m.end.value - n - 16) & ~15ull};
         std::vector<std::byte> text(n);
-        if (!m.execute || m.inode == 0 ||
+        if (!m.executable || m.file.inode == 0 ||
             pread(mem.get(), text.data(), n, static_cast<off_t>(at.value)) !=
                 static_cast<ssize_t>(n))
             continue;

@@ -3,7 +3,7 @@
 #include "session.hpp"
 
 #include "fasttrap/arch/arch.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -170,11 +170,11 @@ TEST(Plant, LeavesAloneWhatIsNotWhatTheClientSaw)
     work.probe = 1;
     outer.at = functions["outer"].at;
     outer.probe = 2;
-    std::vector<agent::Mapping> mappings = agent::mappings_of(pid);
-    const agent::Mapping* text = agent::find_mapping(mappings, work.at);
+    std::vector<Mapping> mappings = mappings_of(pid);
+    const Mapping* text = find_mapping(mappings, work.at);
     ASSERT_NE(text, nullptr);
-    SeenText same{text->start, text->end,   text->offset,
-                  text->major, text->minor, text->inode};
+    SeenText same{text->begin, text->end,   text->offset,
+                  text->file.major, text->file.minor, text->file.inode};
     SeenText other_file = same, other_part = same;
     ++other_file.inode;
     other_part.offset += 4096;

@@ -2,7 +2,7 @@
 // The consumer dies, in whatever way and at whatever moment: targets do not notice.
 #include "session.hpp"
 
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -29,8 +29,8 @@ static bool any_process_named(const std::string& name)
 {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
         pid_t pid = std::atoi(entry.path().filename().c_str());
-        std::string comm = pid > 0 ? agent::read_proc_file(pid, "comm") : std::string();
-        if (comm == name + "\n" && agent::thread_state(pid, pid) != 'Z')
+        std::string comm = pid > 0 ? read_proc_file(pid, "comm") : std::string();
+        if (comm == name + "\n" && thread_state(pid, pid) != 'Z')
             return true;
     }
     return false;
@@ -41,7 +41,7 @@ static bool wait_for_orphans(pid_t but)
 {
     auto is_orphan = [but](pid_t pid) {
         return pid > 0 && pid != but &&
-               agent::status_number(agent::read_proc_file(pid, "status"), "PPid") ==
+               status_number(read_proc_file(pid, "status"), "PPid") ==
                    static_cast<std::uint64_t>(getpid());
     };
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -2,7 +2,7 @@
 // Processes that run already: taken hold of, probed, and let go as they were.
 #include "session.hpp"
 
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(Grab, WorksWhenTheLeaderHasEnded)
     auto grabbed = session.agent().grab(target.pid());
     ASSERT_TRUE(grabbed) << grabbed.error().text;
     // The files of an ended leader cannot be read: its threads' can.
-    auto tids = agent::threads_of(target.pid());
+    auto tids = threads_of(target.pid());
     ASSERT_GT(tids.size(), 1u);
     Site site;
     site.at = functions_of(tids.back(), "/waiter")["work"].at;
@@ -138,7 +138,7 @@ TEST(Grab, KeepsAStoppedProcessStopped)
     usleep(20000);
     ASSERT_TRUE(session.agent().detach(target.pid()));
     usleep(20000);
-    EXPECT_EQ(agent::thread_state(target.pid(), target.pid()), 'T');
+    EXPECT_EQ(thread_state(target.pid(), target.pid()), 'T');
     ::kill(target.pid(), SIGCONT);
     usleep(20000);
     expect_unharmed(target);

@@ -9,7 +9,7 @@ namespace dt::agent {
 
 namespace {
 
-std::optional<dt_rt_operand> destination(std::initializer_list<unsigned char> code)
+std::optional<dt_operand> destination(std::initializer_list<unsigned char> code)
 {
     std::vector<std::byte> bytes;
     for (unsigned char byte : code)
@@ -19,10 +19,10 @@ std::optional<dt_rt_operand> destination(std::initializer_list<unsigned char> co
     return insn ? destination_of(*insn) : std::nullopt;
 }
 
-dt_rt_operand bound(std::uint64_t value)
+dt_operand bound(std::uint64_t value)
 {
-    dt_rt_operand operand{};
-    operand.form = DT_RT_OPERAND_CONST;
+    dt_operand operand{};
+    operand.form = DT_OPERAND_CONST;
     operand.bytes = 8;
     operand.value = static_cast<std::int64_t>(value);
     return operand;
@@ -34,7 +34,7 @@ TEST(JumpDestination, IsTheRegisterOfAJumpThroughARegister)
 {
     auto to = destination({0x41, 0xff, 0xe4}); // jmp *%r12
     ASSERT_TRUE(to);
-    EXPECT_EQ(to->form, DT_RT_OPERAND_GENERAL);
+    EXPECT_EQ(to->form, DT_OPERAND_GENERAL);
     EXPECT_EQ(to->reg, 12);
     EXPECT_EQ(to->bytes, 8);
     to = destination({0x3e, 0xff, 0xe0}); // notrack jmp *%rax
@@ -46,22 +46,22 @@ TEST(JumpDestination, IsTheWordThatAJumpThroughMemoryReads)
 {
     auto to = destination({0xff, 0x60, 0x08}); // jmp *8(%rax)
     ASSERT_TRUE(to);
-    EXPECT_EQ(to->form, DT_RT_OPERAND_MEMORY);
+    EXPECT_EQ(to->form, DT_OPERAND_MEMORY);
     EXPECT_EQ(to->value, 8);
     EXPECT_EQ(to->reg, 0);
-    EXPECT_EQ(to->index, DT_RT_NO_REG);
+    EXPECT_EQ(to->index, DT_OPERAND_NO_REG);
 
     to = destination({0xff, 0x24, 0xcd, 0x00, 0x20, 0x40, 0x00}); // jmp *0x402000(,%rcx,8)
     ASSERT_TRUE(to);
     EXPECT_EQ(to->value, 0x402000);
-    EXPECT_EQ(to->reg, DT_RT_NO_REG);
+    EXPECT_EQ(to->reg, DT_OPERAND_NO_REG);
     EXPECT_EQ(to->index, 1);
     EXPECT_EQ(to->shift, 3);
 
     to = destination({0xff, 0x25, 0x10, 0x00, 0x00, 0x00}); // jmp *0x10(%rip)
     ASSERT_TRUE(to);
     EXPECT_EQ(to->value, 0x1016);
-    EXPECT_EQ(to->reg, DT_RT_NO_REG);
+    EXPECT_EQ(to->reg, DT_OPERAND_NO_REG);
 
     to = destination({0x64, 0xff, 0x20}); // jmp *%fs:(%rax)
     ASSERT_TRUE(to);
@@ -77,7 +77,7 @@ TEST(JumpDestination, IsUnknownOfOtherInstructionsAndOf32BitSums)
 
 TEST(JumpDestination, IsOutsideWhenNoPartOfTheFunctionHasIt)
 {
-    const std::vector<dt_rt_operand> operands{dt_rt_operand{}, bound(0x1000),
+    const std::vector<dt_operand> operands{dt_operand{}, bound(0x1000),
                                               bound(0x1010), bound(0x800), bound(0x820)};
     EXPECT_TRUE(is_outside(operands, {0xfff}));
     EXPECT_FALSE(is_outside(operands, {0x1000}));

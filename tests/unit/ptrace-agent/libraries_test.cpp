@@ -2,7 +2,7 @@
 // dlopen() and dlclose() of a running target.
 #include "session.hpp"
 
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <chrono>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(Libraries, AreAnnouncedBeforeTheirConstructorsRun)
         // The answer to the change before lets nobody go on who waits for this one's.
         ASSERT_TRUE(
             session.agent().resume_after_library_change(pid, event->status - 1));
-        EXPECT_EQ(agent::thread_state(pid, pid), 't');
+        EXPECT_EQ(thread_state(pid, pid), 't');
         ASSERT_TRUE(session.agent().resume_after_library_change(pid, event->status));
     }
     EXPECT_EQ(n_planted, 3);
@@ -56,7 +56,7 @@ TEST(Libraries, WaitForNoClientThatDoesNotAnswer)
     for (char state = '?'; state != 'Z' && state != '\0';) {
         ASSERT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(40));
         usleep(20'000);
-        state = agent::thread_state(pid, pid);
+        state = thread_state(pid, pid);
     }
     std::string told;
     int n_changes = 0;

@@ -3,7 +3,8 @@
 
 #include "base/fd.hpp"
 #include "fasttrap/function.hpp"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 
 #include <cstring>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 
 namespace dt::test {
 
-using agent::Mapping;
 
 static std::uint64_t bias_of(Elf* elf, TargetAddr first)
 {
@@ -50,13 +50,13 @@ std::map<std::string, Function> functions_of(pid_t pid, const std::string& name)
 {
     std::map<std::string, Function> found;
     elf_version(EV_CURRENT);
-    for (const Mapping& m : agent::mappings_of(pid)) {
+    for (const Mapping& m : mappings_of(pid)) {
         if (m.offset != 0 || m.path.size() < name.size() ||
             m.path.compare(m.path.size() - name.size(), name.size(), name) != 0)
             continue;
         Fd file(open(m.path.c_str(), O_RDONLY | O_CLOEXEC));
         Elf* elf = elf_begin(file.get(), ELF_C_READ, nullptr);
-        std::uint64_t bias = bias_of(elf, m.start);
+        std::uint64_t bias = bias_of(elf, m.begin);
         Elf_Scn* section = nullptr;
         while ((section = elf_nextscn(elf, section)) != nullptr) {
             GElf_Shdr header;
@@ -86,7 +86,7 @@ std::map<std::string, Function> functions_of(pid_t pid, const std::string& name)
 std::vector<std::byte> text_at(pid_t pid, TargetAddr at, std::size_t n)
 {
     std::vector<std::byte> text(n);
-    Fd mem(open(agent::proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC));
+    Fd mem(open(proc_path(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC));
     ssize_t got = pread(mem.get(), text.data(), n, static_cast<off_t>(at.value));
     text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
     return text;
@@ -111,15 +111,15 @@ std::vector<Site> return_sites(const Function& function, std::uint32_t probe)
 
 std::string text_difference(pid_t pid)
 {
-    for (const Mapping& m : agent::mappings_of(pid)) {
-        if (!m.execute || m.write || m.path.empty() || m.path[0] != '/')
+    for (const Mapping& m : mappings_of(pid)) {
+        if (!m.executable || m.writable || m.path.empty() || m.path[0] != '/')
             continue;
-        std::size_t bytes = m.end - m.start;
+        std::size_t bytes = m.end - m.begin;
         std::vector<std::byte> on_disk(bytes);
         Fd file(open(m.path.c_str(), O_RDONLY | O_CLOEXEC));
         ssize_t n =
             pread(file.get(), on_disk.data(), bytes, static_cast<off_t>(m.offset));
-        auto in_memory = text_at(pid, m.start, bytes);
+        auto in_memory = text_at(pid, m.begin, bytes);
         if (n < 0 || in_memory.size() < static_cast<std::size_t>(n))
             return m.path + " cannot be read: " + std::to_string(in_memory.size()) +
                    " of " + std::to_string(n);
@@ -133,11 +133,11 @@ std::string text_difference(pid_t pid)
 
 bool is_traced(pid_t pid)
 {
-    for (pid_t tid : agent::threads_of(pid)) {
+    for (pid_t tid : threads_of(pid)) {
         std::string status =
-            agent::read_proc_file(pid, "task/" + std::to_string(tid) + "/status");
-        char state = agent::thread_state(pid, tid);
-        if (agent::status_number(status, "TracerPid") != 0 || state == 't' ||
+            read_proc_file(pid, "task/" + std::to_string(tid) + "/status");
+        char state = thread_state(pid, tid);
+        if (status_number(status, "TracerPid") != 0 || state == 't' ||
             state == 'T')
             return true;
     }
@@ -146,8 +146,8 @@ bool is_traced(pid_t pid)
 
 bool has_private_code(pid_t pid)
 {
-    for (const Mapping& m : agent::mappings_of(pid)) {
-        if (m.execute && m.path.empty())
+    for (const Mapping& m : mappings_of(pid)) {
+        if (m.executable && m.path.empty())
             return true;
     }
     return false;

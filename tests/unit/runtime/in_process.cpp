@@ -165,7 +165,7 @@ std::string InProcess::compile(dt_rt_site& site, std::uint32_t epid,
     const dt_rt_firing& firing = config_->firings[site.first_firing];
     const auto* ecbs =
         static_cast<dt_ecb*>(dt_at(session.memory(), session.arena().ecbs.at));
-    std::span<const dt_rt_operand> operands;
+    std::span<const dt_operand> operands;
     auto arguments = firing.kind == DT_RT_RETURN ? dt::native::Arguments::of_return
                                                  : dt::native::Arguments::of_call;
     if (firing.kind == DT_RT_STATIC) {
@@ -251,10 +251,10 @@ void InProcess::add_thread()
     config_->threads[slot] = {fs_base(), tid, config_->pid, key, dt_slot_hash_of(key)};
 }
 
-std::uint64_t InProcess::add_operands(const std::vector<dt_rt_operand>& operands)
+std::uint64_t InProcess::add_operands(const std::vector<dt_operand>& operands)
 {
     std::uint64_t list = n_operands_ | std::uint64_t{operands.size()} << 32;
-    for (const dt_rt_operand& operand : operands)
+    for (const dt_operand& operand : operands)
         config_->operands[n_operands_++] = operand;
     return list;
 }

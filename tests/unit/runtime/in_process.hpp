@@ -56,7 +56,7 @@ public:
     std::byte* base() { return base_; }
     void add_thread(); // the calling one
     // Arguments of a static probe, for Probe::arg0.
-    std::uint64_t add_operands(const std::vector<dt_rt_operand>& operands);
+    std::uint64_t add_operands(const std::vector<dt_operand>& operands);
     void add_range(const void* start, std::uint64_t bytes);
     // The session's clock: this process' counter now, as a consumer would set it.
     void set_clock();

@@ -12,27 +12,27 @@ using namespace runtime_test;
 
 namespace {
 
-constexpr dt_u8 rax = 0, rbx = 3, rsp = 4, rbp = 5, rdi = 7, none = DT_RT_NO_REG;
+constexpr dt_u8 rax = 0, rbx = 3, rsp = 4, rbp = 5, rdi = 7, none = DT_OPERAND_NO_REG;
 
-dt_rt_operand general(dt_u8 reg, dt_u8 bytes, dt_u8 flags = 0)
+dt_operand general(dt_u8 reg, dt_u8 bytes, dt_u8 flags = 0)
 {
-    return {0, DT_RT_OPERAND_GENERAL, bytes, flags, reg, none, 0, 0, 0};
+    return {0, DT_OPERAND_GENERAL, bytes, flags, reg, none, 0, 0, 0};
 }
 
-dt_rt_operand vector(dt_u8 reg, dt_u8 bytes, dt_u8 flags = 0)
+dt_operand vector(dt_u8 reg, dt_u8 bytes, dt_u8 flags = 0)
 {
-    return {0, DT_RT_OPERAND_VECTOR, bytes, flags, reg, none, 0, 0, 0};
+    return {0, DT_OPERAND_VECTOR, bytes, flags, reg, none, 0, 0, 0};
 }
 
-dt_rt_operand memory(dt_u8 base, dt_s64 displacement, dt_u8 bytes, dt_u8 flags = 0)
+dt_operand memory(dt_u8 base, dt_s64 displacement, dt_u8 bytes, dt_u8 flags = 0)
 {
-    return {displacement, DT_RT_OPERAND_MEMORY, bytes, flags, base, none, 0, 0, 0};
+    return {displacement, DT_OPERAND_MEMORY, bytes, flags, base, none, 0, 0, 0};
 }
 
 // What a compiled trace(arg0) records of it, ~0 when it faults; why: it is the engine's.
 class Traced {
 public:
-    explicit Traced(const dt_rt_operand& operand, const char* text = "{ trace(arg0); }")
+    explicit Traced(const dt_operand& operand, const char* text = "{ trace(arg0); }")
         : runtime("pid1:a.out:work:entry " + std::string(text), 1)
     {
         runtime.set_clock();
@@ -67,27 +67,27 @@ TEST(NativeOperands, AreReadFromWhereverTheCompilerLeftThem)
     vectors_before[2] = std::bit_cast<std::uint32_t>(-1.5f);
     vectors_before[4] = std::bit_cast<std::uint64_t>(2.5);
     const struct {
-        dt_rt_operand operand;
+        dt_operand operand;
         std::uint64_t value;
     } cases[] = {
-        {{-7, DT_RT_OPERAND_CONST, 4, DT_RT_OPERAND_SIGNED, none, none, 0, 0, 0},
+        {{-7, DT_OPERAND_CONST, 4, DT_OPERAND_SIGNED, none, none, 0, 0, 0},
          0ull - 7},
-        {{-7, DT_RT_OPERAND_CONST, 1, 0, none, none, 0, 0, 0}, 0xf9},
+        {{-7, DT_OPERAND_CONST, 1, 0, none, none, 0, 0, 0}, 0xf9},
         {general(rax, 8), registers.rax},
         {general(rax, 4), 0x90abcdef},
-        {general(rax, 4, DT_RT_OPERAND_SIGNED), 0xffffffff90abcdef},
+        {general(rax, 4, DT_OPERAND_SIGNED), 0xffffffff90abcdef},
         {general(rax, 2), 0xcdef},
-        {general(rax, 1, DT_RT_OPERAND_HIGH_BYTE), 0xcd},
-        {general(rax, 1, DT_RT_OPERAND_HIGH_BYTE | DT_RT_OPERAND_SIGNED),
+        {general(rax, 1, DT_OPERAND_HIGH_BYTE), 0xcd},
+        {general(rax, 1, DT_OPERAND_HIGH_BYTE | DT_OPERAND_SIGNED),
          0xffffffffffffffcd},
-        {general(rdi, 2, DT_RT_OPERAND_SIGNED), ~0ull},
-        {vector(1, 4, DT_RT_OPERAND_FLOAT), std::bit_cast<std::uint64_t>(-1.5)},
-        {vector(2, 8, DT_RT_OPERAND_FLOAT), std::bit_cast<std::uint64_t>(2.5)},
-        {vector(0, 4, DT_RT_OPERAND_FLOAT), 0},
-        {memory(none, static_cast<dt_s64>(at), 4, DT_RT_OPERAND_SIGNED), 0ull - 5},
+        {general(rdi, 2, DT_OPERAND_SIGNED), ~0ull},
+        {vector(1, 4, DT_OPERAND_FLOAT), std::bit_cast<std::uint64_t>(-1.5)},
+        {vector(2, 8, DT_OPERAND_FLOAT), std::bit_cast<std::uint64_t>(2.5)},
+        {vector(0, 4, DT_OPERAND_FLOAT), 0},
+        {memory(none, static_cast<dt_s64>(at), 4, DT_OPERAND_SIGNED), 0ull - 5},
         {memory(none, static_cast<dt_s64>(at), 4), 0xfffffffb},
         {memory(rbx, 0, 4), 6},
-        {{-4, DT_RT_OPERAND_MEMORY, 4, 0, rbx, 1, 2, 0, 0}, 7}, // -4(%rbx,%rcx,4)
+        {{-4, DT_OPERAND_MEMORY, 4, 0, rbx, 1, 2, 0, 0}, 7}, // -4(%rbx,%rcx,4)
     };
     for (const auto& c : cases) {
         Traced traced(c.operand);
@@ -169,7 +169,7 @@ TEST(NativeOperands, OfActionsAreReadBehindThePredicate)
 
 TEST(NativeOperands, ThatCannotBeReadAreTheEngines)
 {
-    dt_rt_operand unknown{};
+    dt_operand unknown{};
     unknown.bytes = 8;
     EXPECT_NE(Traced(unknown).why, "");
     EXPECT_NE(Traced(vector(17, 8)).why, "");

@@ -24,36 +24,36 @@ Places::~Places()
     munmap(reinterpret_cast<void*>(at_), 3 * page);
 }
 
-dt_rt_operand Places::operand(Random& random) const
+dt_operand Places::operand(Random& random) const
 {
-    static constexpr dt_u8 bases[] = {3, 2, 5, 6, 10, 12, 4, DT_RT_NO_REG};
-    dt_rt_operand out{};
+    static constexpr dt_u8 bases[] = {3, 2, 5, 6, 10, 12, 4, DT_OPERAND_NO_REG};
+    dt_operand out{};
     out.bytes = static_cast<dt_u8>(1u << random.below(4));
-    out.flags = random.one_in(2) ? DT_RT_OPERAND_SIGNED : 0;
+    out.flags = random.one_in(2) ? DT_OPERAND_SIGNED : 0;
     if (out.bytes >= 4 && random.one_in(4))
-        out.flags |= DT_RT_OPERAND_FLOAT;
+        out.flags |= DT_OPERAND_FLOAT;
     out.reg = static_cast<dt_u8>(random.below(16));
-    out.index = DT_RT_NO_REG;
+    out.index = DT_OPERAND_NO_REG;
     switch (random.below(8)) {
     case 0:
-        out.form = DT_RT_OPERAND_CONST;
+        out.form = DT_OPERAND_CONST;
         out.value = static_cast<dt_s64>(random.number());
         return out;
     case 1:
     case 2:
-        out.form = DT_RT_OPERAND_GENERAL;
+        out.form = DT_OPERAND_GENERAL;
         if (out.reg < 4 && out.bytes == 1 && random.one_in(2))
-            out.flags |= DT_RT_OPERAND_HIGH_BYTE;
+            out.flags |= DT_OPERAND_HIGH_BYTE;
         return out;
     case 3:
-        out.form = DT_RT_OPERAND_VECTOR;
+        out.form = DT_OPERAND_VECTOR;
         return out;
     default:
         break;
     }
-    out.form = DT_RT_OPERAND_MEMORY;
+    out.form = DT_OPERAND_MEMORY;
     out.reg = bases[random.below(std::size(bases))];
-    if (out.reg == DT_RT_NO_REG) {
+    if (out.reg == DT_OPERAND_NO_REG) {
         out.value = static_cast<dt_s64>(address(random));
         // A segment's base is 0, or the thread's own area.
         if (random.one_in(3))

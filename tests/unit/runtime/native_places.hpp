@@ -54,7 +54,7 @@ public:
         return at_ + (random.one_in(4) ? random.below(3) : 0) * page +
                random.below(page - 300);
     }
-    dt_rt_operand operand(Random& random) const;
+    dt_operand operand(Random& random) const;
     // What operands have as bases points there.
     void point(Random& random, Registers& registers, const void* frame) const;
 

@@ -266,7 +266,7 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
         unsigned n_clauses = 1;
         for (; seed % 6 > 3 && n_clauses < 2 + seed % 2; n_clauses++)
             text += program.clause(kind);
-        std::vector<dt_rt_operand> operands;
+        std::vector<dt_operand> operands;
         for (unsigned n = program.below(12); kind == DT_RT_STATIC && n > 0; n--)
             operands.push_back(places.operand(program));
         bool shard_is_needed =

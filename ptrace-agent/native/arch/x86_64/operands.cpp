@@ -27,14 +27,14 @@ constexpr unsigned red_zone_bytes = 128;
 
 namespace {
 
-bool is_float(const dt_rt_operand& operand)
+bool is_float(const dt_operand& operand)
 {
-    return (operand.flags & DT_RT_OPERAND_FLOAT) != 0;
+    return (operand.flags & DT_OPERAND_FLOAT) != 0;
 }
 
-bool is_signed(const dt_rt_operand& operand)
+bool is_signed(const dt_operand& operand)
 {
-    return (operand.flags & DT_RT_OPERAND_SIGNED) != 0 && !is_float(operand);
+    return (operand.flags & DT_OPERAND_SIGNED) != 0 && !is_float(operand);
 }
 
 } // namespace
@@ -43,9 +43,9 @@ bool Routine::is_direct(std::uint32_t n) const
 {
     if (n >= plan_.operands.size())
         return false;
-    const dt_rt_operand& operand = plan_.operands[n];
-    if (operand.form != DT_RT_OPERAND_GENERAL || operand.bytes != 8 ||
-        (operand.flags & DT_RT_OPERAND_HIGH_BYTE) != 0)
+    const dt_operand& operand = plan_.operands[n];
+    if (operand.form != DT_OPERAND_GENERAL || operand.bytes != 8 ||
+        (operand.flags & DT_OPERAND_HIGH_BYTE) != 0)
         return false;
     switch (operand.reg) {
     case Xbyak::Operand::RBP:
@@ -94,10 +94,10 @@ void Routine::load_operand(Reg64 to, std::uint32_t n)
 {
     if (n >= plan_.operands.size())
         return a_.mov(to.cvt32(), 0); // as of any probe that has fewer
-    const dt_rt_operand& operand = plan_.operands[n];
+    const dt_operand& operand = plan_.operands[n];
     if ((ahead_ & 1u << n) != 0)
         return a_.mov(to, slot(n));
-    if (operand.form == DT_RT_OPERAND_CONST) {
+    if (operand.form == DT_OPERAND_CONST) {
         auto bits = static_cast<std::uint64_t>(operand.value);
         return a_.mov(to, dt_rt_operand_value(&operand, bits));
     }
@@ -106,11 +106,11 @@ void Routine::load_operand(Reg64 to, std::uint32_t n)
 }
 
 // Its bits, and above them anything.
-void Routine::read_operand(Reg64 to, const dt_rt_operand& operand)
+void Routine::read_operand(Reg64 to, const dt_operand& operand)
 {
-    if (operand.form == DT_RT_OPERAND_GENERAL)
+    if (operand.form == DT_OPERAND_GENERAL)
         return load_program(to, operand.reg);
-    if (operand.form == DT_RT_OPERAND_VECTOR)
+    if (operand.form == DT_OPERAND_VECTOR)
         return a_.movq(to, Xbyak::Xmm(operand.reg));
     address_of(to, operand);
     if (operand.segment == 0)
@@ -137,18 +137,18 @@ void Routine::read_operand(Reg64 to, const dt_rt_operand& operand)
 }
 
 // May use rcx and the flags.
-void Routine::address_of(Reg64 to, const dt_rt_operand& operand)
+void Routine::address_of(Reg64 to, const dt_operand& operand)
 {
     auto displacement = static_cast<std::uint64_t>(operand.value);
-    if (operand.reg == DT_RT_NO_REG)
+    if (operand.reg == DT_OPERAND_NO_REG)
         a_.mov(to, displacement);
     else
         load_program(to, operand.reg);
-    if (operand.index != DT_RT_NO_REG) {
+    if (operand.index != DT_OPERAND_NO_REG) {
         load_program(rcx, operand.index);
         a_.lea(to, ptr[to + rcx * (1 << operand.shift)]);
     }
-    if (operand.reg != DT_RT_NO_REG && displacement != 0) {
+    if (operand.reg != DT_OPERAND_NO_REG && displacement != 0) {
         a_.mov(rcx, displacement);
         a_.add(to, rcx);
     }
@@ -156,9 +156,9 @@ void Routine::address_of(Reg64 to, const dt_rt_operand& operand)
 
 // The agent's ranges are searched as dt_rt_known() does it. An odd ranges_seq, or one that
 // becomes odd meanwhile: the agent is there, to whom a fault goes.
-void Routine::ensure_known(Reg64 address, const dt_rt_operand& operand)
+void Routine::ensure_known(Reg64 address, const dt_operand& operand)
 {
-    if (operand.reg == DT_RT_NO_REG && operand.index == DT_RT_NO_REG)
+    if (operand.reg == DT_OPERAND_NO_REG && operand.index == DT_OPERAND_NO_REG)
         return;
     auto lookup = std::make_unique<Lookup>();
     a_.mov(rcx, address);
@@ -214,7 +214,7 @@ void Routine::place_lookups()
 }
 
 // dt_rt_operand_value(), but for floats of four bytes. Leaves the flags alone.
-void Routine::widen(Reg64 value, const dt_rt_operand& operand)
+void Routine::widen(Reg64 value, const dt_operand& operand)
 {
     switch (operand.bytes) {
     case 1:
@@ -261,10 +261,10 @@ void Routine::load_ahead(std::uint32_t arguments)
     for (std::uint32_t n = 0; n < plan_.operands.size(); ++n) {
         if ((arguments & ~have_ahead_ & 1u << n) == 0)
             continue;
-        const dt_rt_operand& operand = plan_.operands[n];
+        const dt_operand& operand = plan_.operands[n];
         Reg64 value = temporary({});
         read_operand(value, operand);
-        if ((operand.flags & DT_RT_OPERAND_HIGH_BYTE) != 0)
+        if ((operand.flags & DT_OPERAND_HIGH_BYTE) != 0)
             a_.shr(value, 8);
         if (is_float(operand) && operand.bytes == 4)
             widen_float(value);

@@ -72,10 +72,10 @@ private:
     bool is_direct(std::uint32_t n) const; // all of a register that is never changed
     void load_operand(Reg64 to, std::uint32_t n); // leaves the flags alone
     void load_ahead(std::uint32_t arguments);
-    void read_operand(Reg64 to, const dt_rt_operand& operand);
-    void address_of(Reg64 to, const dt_rt_operand& operand);
-    void ensure_known(Reg64 address, const dt_rt_operand& operand);
-    void widen(Reg64 value, const dt_rt_operand& operand);
+    void read_operand(Reg64 to, const dt_operand& operand);
+    void address_of(Reg64 to, const dt_operand& operand);
+    void ensure_known(Reg64 address, const dt_operand& operand);
+    void widen(Reg64 value, const dt_operand& operand);
     void widen_float(Reg64 value);
     void load_program(Reg64 to, unsigned number); // leaves the flags alone
     Xbyak::Address slot(std::uint32_t n) const;   // of an argument that is read ahead

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "base/fd.hpp"
-#include "ptrace-agent/runtime/runtime.h"
+#include "abi/frame_rule.h"
 
 #include <cstdint>
 #include <vector>
 
-namespace dt::agent {
+namespace dt {
 
 struct UnwindRow {
     std::uint64_t offset = 0; // in the file: from there on, up to the next row's
@@ -24,4 +24,4 @@ struct UnwindRow {
 // In order. Empty: the file has no call frame information.
 std::vector<UnwindRow> unwind_rows(Fd file);
 
-} // namespace dt::agent
+} // namespace dt

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // See open_file.hpp.
-#include "ptrace-agent/open_file.hpp"
+#include "process/open_file.hpp"
 
 #include "dif/vars.h"
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unistd.h>
 
-namespace dt::agent {
+namespace dt {
 
 namespace {
 
@@ -68,8 +68,9 @@ std::string_view next_field(std::string_view& line)
     return field;
 }
 
-// Blank, tab, newline and backslash stand there as three octal digits.
-std::string unescaped(std::string_view text)
+// Returns a field with its blanks, tabs, newlines and backslashes, which the kernel writes as
+// three octal digits.
+std::string unescaped_field(std::string_view text)
 {
     std::string plain;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -102,7 +103,7 @@ std::optional<Mount> find_mount(const std::string& mountinfo, std::uint64_t id)
         if (optional_end == std::string_view::npos)
             return std::nullopt;
         line.remove_prefix(optional_end + 3);
-        return Mount{unescaped(point), unescaped(next_field(line))};
+        return Mount{unescaped_field(point), unescaped_field(next_field(line))};
     }
     return std::nullopt;
 }
@@ -193,4 +194,4 @@ std::optional<std::uint64_t> OpenFile::number(std::uint32_t member) const
     }
 }
 
-} // namespace dt::agent
+} // namespace dt

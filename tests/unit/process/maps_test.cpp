@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "libdtrace/symbols/process_maps.hpp"
+#include "process/maps.hpp"
 
 #include <chrono>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A file's table has at each byte of its text what its call frame information says there.
-#include "ptrace-agent/unwind_table.hpp"
+#include "process/unwind_table.hpp"
 
-#include "ptrace-agent/call_frames.hpp"
+#include "process/call_frames.hpp"
 
 #include <algorithm>
 #include <cstring>

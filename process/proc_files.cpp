@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ptrace-agent/proc_files.hpp"
+#include "process/proc_files.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace dt::agent {
+namespace dt {
 
 std::string proc_path(pid_t pid, std::string_view file)
 {
@@ -124,62 +124,6 @@ bool has_shadow_stack(pid_t pid)
     return false;
 }
 
-static std::optional<Mapping> parse_mapping(const std::string& line)
-{
-    Mapping m;
-    unsigned long start = 0, end = 0, offset = 0;
-    char flags[5] = "";
-    int path_at = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx %4s %lx %x:%x %lu %n", &start, &end, flags,
-                    &offset, &m.major, &m.minor, &m.inode, &path_at) < 7)
-        return std::nullopt;
-    m.start = {start};
-    m.end = {end};
-    m.offset = offset;
-    m.read = flags[0] == 'r';
-    m.write = flags[1] == 'w';
-    m.execute = flags[2] == 'x';
-    m.shared = flags[3] == 's';
-    if (path_at > 0 && static_cast<std::size_t>(path_at) < line.size())
-        m.path = line.substr(static_cast<std::size_t>(path_at));
-    return m;
-}
-
-std::vector<Mapping> mappings_of(pid_t pid)
-{
-    std::vector<Mapping> all;
-    std::string text = read_proc_file(pid, "maps", 256u << 20);
-    std::size_t at = 0;
-    while (at < text.size()) {
-        std::size_t end = std::min(text.find('\n', at), text.size());
-        if (auto mapping = parse_mapping(text.substr(at, end - at)))
-            all.push_back(std::move(*mapping));
-        at = end + 1;
-    }
-    return all;
-}
-
-std::size_t text_mappings(pid_t pid)
-{
-    std::string all;
-    for (const Mapping& m : mappings_of(pid)) {
-        if (m.execute && !m.path.empty() && m.path[0] == '/')
-            all += std::to_string(m.start.value) + m.path + '\n';
-    }
-    return std::hash<std::string>{}(all);
-}
-
-const Mapping* find_mapping(const std::vector<Mapping>& all, TargetAddr at)
-{
-    auto after = std::upper_bound(
-        all.begin(), all.end(), at,
-        [](TargetAddr addr, const Mapping& m) { return addr < m.start; });
-    if (after == all.begin())
-        return nullptr;
-    const Mapping& before = *std::prev(after);
-    return at < before.end ? &before : nullptr;
-}
-
 std::optional<std::uint64_t> auxv_value(pid_t pid, std::uint64_t type)
 {
     std::string auxv = read_proc_file(pid, "auxv");
@@ -192,4 +136,4 @@ std::optional<std::uint64_t> auxv_value(pid_t pid, std::uint64_t type)
     return std::nullopt;
 }
 
-} // namespace dt::agent
+} // namespace dt

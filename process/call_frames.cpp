@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "ptrace-agent/call_frames.hpp"
+#include "process/call_frames.hpp"
 
-#include "ptrace-agent/frame_reader.hpp"
+#include "process/frame_reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <sys/stat.h>
 
-namespace dt::agent {
+namespace dt {
 
 // A value that an expression comes to: a base plus a number, or the word there.
 struct Term {
@@ -336,4 +336,4 @@ const FrameRow* CallFrames::frame_at(std::uint64_t address)
     return table_ ? table_->row_at(address) : nullptr;
 }
 
-} // namespace dt::agent
+} // namespace dt

@@ -22,9 +22,10 @@
  * the lease (dif/engine.h). All is little-endian and of fixed width; what is not said to
  * be set by the module is set by the caller.
  */
-#ifndef KMOD_IOCTL_H
-#define KMOD_IOCTL_H
+#ifndef ABI_IOCTL_H
+#define ABI_IOCTL_H
 
+#include "abi/operand.h"
 #include "dif/engine.h"
 
 #ifdef __KERNEL__
@@ -34,7 +35,7 @@
 #endif
 
 #define DTK_DEVICE "/dev/dtrace"
-/* Of what is below, of the rows of kmod/stable.h and of what the engine takes: one more with each change. */
+/* Of what is below, of the rows of abi/stable.h and of what the engine takes: one more with each change. */
 #define DTK_ABI 9
 
 #define DTK_MAX_STRSIZE (64u << 10) /* the kernel's interrupts are off while a string is copied */
@@ -85,14 +86,14 @@ enum dtk_kind {
 	DTK_SYSCALL_ENTRY, /* where: the system call's number */
 	DTK_SYSCALL_RETURN,
 	DTK_TRACEPOINT, /* where: address of its name; more: DTK_ARG_* of its arguments */
-	/* where: the row of kmod/stable.h, from 0; more: its function's address, or 0 */
+	/* where: the row of abi/stable.h, from 0; more: its function's address, or 0 */
 	DTK_STABLE_ROW,
 	DTK_PROFILE,	/* where: ns from one firing to the next, on each CPU */
 	DTK_TICK,	/* on any */
 	DTK_UPROBE,	/* where: address of a struct dtk_uprobe; so for these three */
 	DTK_URETURN,	/* at an instruction that leaves a function */
 	DTK_USTATIC,	/* its arguments are where operands say */
-	DTK_CPC,	/* where: the event's number; more: DT_CPC_MORE() of kmod/cpc.h */
+	DTK_CPC,	/* where: the event's number; more: DT_CPC_MORE() of abi/cpc.h */
 };
 
 /*
@@ -152,32 +153,6 @@ struct dtk_uprobe {
 #define DTK_UPROBE_FLAGS 3
 #define DTK_OPERANDS_MAX 64
 
-enum dtk_operand_form {
-	DTK_OPERAND_UNKNOWN, /* cannot be read */
-	DTK_OPERAND_CONST,   /* value */
-	DTK_OPERAND_GENERAL, /* reg */
-	DTK_OPERAND_VECTOR,  /* the low bytes of %xmm reg */
-	DTK_OPERAND_MEMORY,  /* at value + reg + index << shift */
-};
-#define DTK_OPERAND_NO_REG 0xff
-#define DTK_OPERAND_SIGNED 1
-#define DTK_OPERAND_FLOAT 2 /* of 4 bytes: D gets a double */
-#define DTK_OPERAND_HIGH_BYTE 4 /* %ah and its like */
-#define DTK_OPERAND_FLAGS 7
-
-/* An argument of a static probe: where the compiler left it. */
-struct dtk_operand {
-	dt_s64 value;
-	dt_u8 form;  /* enum dtk_operand_form */
-	dt_u8 bytes; /* 1, 2, 4 or 8 */
-	dt_u8 flags; /* DTK_OPERAND_* above */
-	dt_u8 reg;   /* as instructions number them */
-	dt_u8 index;
-	dt_u8 shift;
-	dt_u8 segment; /* 'f' 'g': its base is added; 0: none */
-	dt_u8 pad;
-};
-
 /*
  * An anonymous enabling: a file that the module reads when it is loaded, and what it then has
  * done before anybody could ask for it. Behind the head, without gaps: struct dtk_ecb, struct
@@ -190,7 +165,7 @@ struct dtk_operand {
 
 struct dtk_anonymous {
 	dt_u32 magic, abi, arena_version;
-	dt_u32 n_rows; /* of kmod/stable.h */
+	dt_u32 n_rows; /* of abi/stable.h */
 	dt_u32 n_programs, n_probes, n_ecbs, n_sites;
 	dt_u64 programs_bytes, names_bytes, texts_bytes, rest_bytes;
 	struct dt_arena_config config;

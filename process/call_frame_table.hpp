@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace dt::agent {
+namespace dt {
 
 // Rules for registers: System V AMD64 ABI, figure 3.36.
 enum DwarfRegister { dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };
@@ -103,4 +103,4 @@ private:
     std::vector<FrameRow> rows_; // of evaluated_, by address
 };
 
-} // namespace dt::agent
+} // namespace dt

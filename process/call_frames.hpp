@@ -5,14 +5,14 @@
 
 #include "base/fd.hpp"
 #include "base/target_addr.hpp"
-#include "ptrace-agent/call_frame_table.hpp"
-#include "ptrace-agent/runtime/runtime.h"
+#include "process/call_frame_table.hpp"
+#include "abi/frame_rule.h"
 
 #include <libelf.h>
 #include <optional>
 #include <vector>
 
-namespace dt::agent {
+namespace dt {
 
 class CallFrames {
 public:
@@ -62,4 +62,4 @@ inline bool is_computed(const FrameRow& row)
     return !row.cfa_by.empty();
 }
 
-} // namespace dt::agent
+} // namespace dt

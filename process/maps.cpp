@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Parsing /proc/PID/maps: "begin-end perms offset major:minor inode   path". Five fields
 // with one blank between, then blanks, then the path up to the end of the line.
-#include "libdtrace/symbols/process_maps.hpp"
+#include "process/maps.hpp"
 
 #include "base/fd.hpp"
 
@@ -169,13 +169,35 @@ Result<ProcessMaps> ProcessMaps::parse(std::string_view text)
 
 const Mapping* ProcessMaps::at(TargetAddr addr) const
 {
+    return find_mapping(mappings_, addr);
+}
+
+std::vector<Mapping> mappings_of(pid_t pid)
+{
+    auto maps = ProcessMaps::read(pid);
+    return maps ? std::vector<Mapping>(maps->all().begin(), maps->all().end())
+                : std::vector<Mapping>();
+}
+
+const Mapping* find_mapping(std::span<const Mapping> all, TargetAddr at)
+{
     auto after = std::upper_bound(
-        mappings_.begin(), mappings_.end(), addr,
-        [](TargetAddr at, const Mapping& mapping) { return at < mapping.begin; });
-    if (after == mappings_.begin())
+        all.begin(), all.end(), at,
+        [](TargetAddr addr, const Mapping& mapping) { return addr < mapping.begin; });
+    if (after == all.begin())
         return nullptr;
     const Mapping& mapping = *std::prev(after);
-    return mapping.contains(addr) ? &mapping : nullptr;
+    return mapping.contains(at) ? &mapping : nullptr;
+}
+
+std::size_t text_mappings(pid_t pid)
+{
+    std::string all;
+    for (const Mapping& m : mappings_of(pid)) {
+        if (m.executable && !m.path.empty() && m.path[0] == '/')
+            all += std::to_string(m.begin.value) + m.kernel_path() + '\n';
+    }
+    return std::hash<std::string>{}(all);
 }
 
 } // namespace dt

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-namespace dt::agent {
+namespace dt {
 
 class FrameReader {
 public:
@@ -94,4 +94,4 @@ private:
     bool bad_ = false;
 };
 
-} // namespace dt::agent
+} // namespace dt

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // DWARF 5, section 6.4; Linux Standard Base, ".eh_frame" for lengths, CIEs and augmentations.
-#include "ptrace-agent/call_frame_table.hpp"
+#include "process/call_frame_table.hpp"
 
-#include "ptrace-agent/frame_reader.hpp"
+#include "process/frame_reader.hpp"
 
 #include <algorithm>
 #include <dwarf.h>
 
-namespace dt::agent {
+namespace dt {
 
 constexpr std::uint8_t encoding_of_format = 0x0f, encoding_of_base = 0x70;
 
@@ -388,4 +388,4 @@ const FrameRow* CallFrameTable::row_at(std::uint64_t address)
     return row == rows_.begin() ? nullptr : &*std::prev(row);
 }
 
-} // namespace dt::agent
+} // namespace dt

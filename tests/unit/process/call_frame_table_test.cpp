@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table says of each address what libdw says, and forged entries cost little.
-#include "ptrace-agent/call_frame_table.hpp"
+#include "process/call_frame_table.hpp"
 
 #include "base/fd.hpp"
 

@@ -38,6 +38,9 @@ struct Mapping {
     bool deleted = false;
     std::string path; // empty: anonymous; "[vdso]", "[stack]": the kernel's own
 
+    // Returns the path as the kernel prints it, with its mark if the file was unlinked. The
+    // links /proc/PID/exe and /proc/PID/fd/N have the same form.
+    std::string kernel_path() const { return deleted ? path + " (deleted)" : path; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
     bool is_file() const { return !path.empty() && path[0] == '/' && file.inode != 0; }
 };
@@ -67,5 +70,14 @@ public:
 private:
     std::vector<Mapping> mappings_;
 };
+
+// Returns the mappings of a process in the order of their addresses. Returns none if it has
+// exited or may not be read.
+std::vector<Mapping> mappings_of(pid_t pid);
+// Returns the mapping that contains an address. Returns null if there is none. `all` is in the
+// order of addresses.
+const Mapping* find_mapping(std::span<const Mapping> all, TargetAddr at);
+// Returns a number that changes with the places of the executable files.
+std::size_t text_mappings(pid_t pid);
 
 } // namespace dt

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace dt::agent {
+namespace dt {
 
 std::string proc_path(pid_t pid, std::string_view file);
 std::string read_proc_file(pid_t pid, std::string_view file, std::size_t max = 1 << 16);
@@ -40,20 +40,7 @@ std::vector<pid_t> threads_of(pid_t pid);
 // Linux 6.6).
 bool has_shadow_stack(pid_t pid);
 
-struct Mapping {
-    TargetAddr start, end;
-    bool read = false, write = false, execute = false, shared = false;
-    std::uint64_t offset = 0;
-    std::uint32_t major = 0, minor = 0;
-    std::uint64_t inode = 0; // 0: anonymous
-    std::string path;        // as the kernel prints it: "[vdso]", "/usr/lib/libc.so.6"
-};
-std::vector<Mapping> mappings_of(pid_t pid);
-// Where the executable files are, as a number that changes with them.
-std::size_t text_mappings(pid_t pid);
-const Mapping* find_mapping(const std::vector<Mapping>& all, TargetAddr at);
-
 // A value of the auxiliary vector (AT_ENTRY, AT_PHDR, ...).
 std::optional<std::uint64_t> auxv_value(pid_t pid, std::uint64_t type);
 
-} // namespace dt::agent
+} // namespace dt

@@ -17,7 +17,7 @@
 #include <string>
 #include <sys/types.h>
 
-namespace dt::agent {
+namespace dt {
 
 // One line of a mountinfo file (proc(5)): where the mount with that id is, and its type.
 struct Mount {
@@ -42,4 +42,4 @@ private:
     std::string task_, fd_;
 };
 
-} // namespace dt::agent
+} // namespace dt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Files that this process has open, told as of any other.
-#include "ptrace-agent/open_file.hpp"
+#include "process/open_file.hpp"
 
 #include "base/fd.hpp"
 #include "dif/vars.h"

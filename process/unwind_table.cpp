@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "ptrace-agent/unwind_table.hpp"
+#include "process/unwind_table.hpp"
 
-#include "ptrace-agent/call_frames.hpp"
+#include "process/call_frames.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-namespace dt::agent {
+namespace dt {
 
 static bool says_the_same(const UnwindRow& a, const UnwindRow& b)
 {
@@ -68,4 +68,4 @@ std::vector<UnwindRow> unwind_rows(Fd file)
     return rows;
 }
 
-} // namespace dt::agent
+} // namespace dt
