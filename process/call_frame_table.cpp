@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DWARF 5, section 6.4; Linux Standard Base, ".eh_frame" for lengths, CIEs and augmentations.
+// DWARF 5, section 6.4, describes the instructions. The Linux Standard Base,
+// ".eh_frame", describes lengths, CIEs and augmentations.
 #include "process/call_frame_table.hpp"
 
 #include "process/frame_reader.hpp"
@@ -45,7 +46,7 @@ std::optional<std::uint64_t> read_frame_address(FrameReader& in, std::uint8_t en
 
 namespace {
 
-// The instructions of one entry, run from its first address to its last.
+// Runs the instructions of one entry from its first address to its last.
 class EntryRun {
 public:
     struct Factors {
@@ -57,7 +58,7 @@ public:
     {
     }
 
-    // Runs what all entries have in common: it sets the state at the first address.
+    // Runs the instructions of the CIE, which set the state at the first address.
     bool run_common(FrameBytes instructions)
     {
         if (!run(instructions))
@@ -247,7 +248,8 @@ CallFrameTable::CallFrameTable(FrameBytes section, std::uint64_t addr)
                      [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
 }
 
-// A length of 32 or 64 bits, then the distance to the CIE, which is 0 in a CIE.
+// Reads the entries. An entry or CIE begins with a length of 32 or 64 bits. Then
+// follows the distance of an entry to its CIE, or 0 in a CIE.
 void CallFrameTable::read_entries()
 {
     constexpr std::uint32_t is_64_bit = 0xffffffff;

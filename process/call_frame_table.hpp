@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The entries of an .eh_frame section, and what they say of %rsp's base, %rbp and %rip.
+// The entries of an .eh_frame section, with the rules that they give for the CFA, %rbp
+// and %rip.
 //
 //   section ── once ──> entries by address ── lookup ──> rows of one entry
 //
-// The section comes from a file of the target's choice. libdw keeps all registers that an
-// entry mentions and a copy of them for each DW_CFA_remember_state, so that a small file
-// takes gigabytes. Here only two registers are kept, states are remembered to a limited
-// depth, and each entry is evaluated in one pass. An entry beyond the limits counts as
-// unreadable: it says nothing.
+// The target chooses the file with the section. libdw keeps all registers that an entry
+// mentions, and copies them at each DW_CFA_remember_state, so that a small file can
+// take gigabytes. This class keeps two registers, remembers a limited number of states,
+// and evaluates each entry in one pass. An entry that exceeds a limit is ignored.
 #pragma once
 
 #include <cstddef>
@@ -24,24 +24,24 @@ enum DwarfRegister { dwarf_rbp = 6, dwarf_rsp = 7, dwarf_rip = 16 };
 
 using FrameBytes = std::span<const std::uint8_t>;
 
-// How the caller's value of a register is found.
+// Says how to find the caller's value of a register.
 struct RegisterRule {
     enum How : std::uint8_t {
-        unspecified, // the ABI's: it is not changed
+        unspecified, // by the ABI the register is unchanged
         undefined,
         same,
         offset,     // in memory at CFA + offset
-        expression, // in memory where the expression says, which begins with the CFA
+        expression, // in memory at the expression's result; it starts with the CFA
         other       // one that is not needed here
     } how = unspecified;
     std::int64_t offset_from_cfa = 0;
-    FrameBytes by;
+    FrameBytes by; // the expression
 };
 
-// What an entry says from one address to another.
+// The rules of an entry for a range of addresses.
 struct FrameRow {
     std::uint64_t begin = 0, end = 0;
-    // The CFA is cfa_register + cfa_offset, or what the expression gives.
+    // The CFA is cfa_register + cfa_offset, or the result of the expression cfa_by.
     std::uint64_t cfa_register = 0;
     std::int64_t cfa_offset = 0;
     bool has_cfa = false;
@@ -50,36 +50,36 @@ struct FrameRow {
     bool is_of_signal = false;
 };
 
-// Reads an address that is written in one of the DW_EH_PE_* ways, or returns nothing if it
-// cannot be read or is relative to something that is unknown here. `at` is the address of
-// its first byte.
+// Reads an address in a DW_EH_PE_* encoding. `at` is the address of its first byte.
+// Returns nothing if it cannot be read, is indirect, or is relative to anything but
+// `at`.
 std::optional<std::uint64_t> read_frame_address(class FrameReader& in, std::uint8_t encoding,
                                                 std::uint64_t at);
 
 class CallFrameTable {
 public:
     static constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
-    static constexpr std::size_t max_entries = std::size_t{4} << 20; // Chrome has 1.5
+    static constexpr std::size_t max_entries = std::size_t{4} << 20; // Chrome: 1.5 M
     static constexpr std::size_t max_remembered = 64;                // states at once
     static constexpr std::size_t max_instruction_bytes = 256 << 10;  // of one entry
-    static constexpr std::size_t max_common_bytes = 64; // that entries have in common
+    static constexpr std::size_t max_common_bytes = 64; // of instructions of one CIE
 
     // The bytes of the section, which is loaded at `addr`, must outlive the table.
     CallFrameTable(FrameBytes section, std::uint64_t addr);
 
     std::size_t n_entries() const { return entries_.size(); }
-    // Returns the row at an address, or nothing if no entry says anything there. It is
+    // Returns the row at an address. Returns null if no entry covers it. The row is
     // valid until the next call.
     const FrameRow* row_at(std::uint64_t address);
 
 private:
     struct Entry {
         std::uint64_t begin = 0, end = 0;
-        std::uint64_t instructions = 0; // where they are in the section
+        std::uint64_t instructions = 0; // their offset in the section
         std::uint32_t n_bytes = 0;      // of instructions
-        std::uint32_t common = 0;       // in commons_
+        std::uint32_t common = 0;       // index in commons_
     };
-    // What several entries have in common (CIE).
+    // The part that several entries share (CIE).
     struct Common {
         std::uint64_t code_factor = 0;
         std::int64_t data_factor = 0;
@@ -89,7 +89,7 @@ private:
     };
 
     void read_entries();
-    void add_entry(std::uint64_t at, FrameBytes body, std::uint64_t common_at);
+    void add_entry(std::uint64_t at, FrameBytes body, std::uint64_t common_place);
     const Common* common_at(std::uint64_t at, std::uint32_t& index);
     Common read_common(std::uint64_t at) const;
     void evaluate(const Entry& entry);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// An injected system call that does not return within the deadline.
+// Handles injected system calls that do not return within the deadline.
 //
-//   late ── PTRACE_INTERRUPT ──> the thread stops soon ──> registers and mask put back
-//                             └> it does not: it is left, and put back at its next stop
+//   late ── PTRACE_INTERRUPT ──> it stops soon: registers and mask are restored
+//                             └> it does not: it is left, and restored at its next stop
 //
-// The thread is in call_stub(), or about to enter it: it waits for a lock in the kernel, gets
-// no processor, or its control group is frozen. Its registers from before the call are kept
-// in Thread::late_call, and the stub must stay in the text until they are back. No other
-// thread may use the stub until then, because its block describes the late thread.
+// The thread is in the stub (call_stub.S), or about to enter it. It waits for a lock in
+// the kernel, gets no processor, or its control group is frozen. Thread::late_call
+// keeps its registers from before the call, and the stub must stay in the text until
+// they are restored. Until then no other thread may use the stub, because its block
+// describes the late thread.
 //
-// A frozen thread (cgroup.freeze) and one that has not entered the call yet do stop for
-// PTRACE_INTERRUPT. Then the call was not made.
+// A frozen thread (cgroup.freeze) and a thread that has not entered the call yet do
+// stop at PTRACE_INTERRUPT. In these cases the call was not made.
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
@@ -24,8 +25,8 @@ namespace dt::agent {
 constexpr std::uint64_t recall_ns = 50'000'000;
 constexpr int syscall_stop = SIGTRAP | 0x80; // PTRACE_O_TRACESYSGOOD
 
-// Returns whether a thread must still return from an injected system call, through the
-// stub.
+// Returns whether a thread has not yet returned from an injected system call through
+// the stub.
 bool Agent::is_stub_in_use(const AddressSpace& space)
 {
     auto threads = threads_in(space);
@@ -33,8 +34,9 @@ bool Agent::is_stub_in_use(const AddressSpace& space)
                        [](const Thread* thread) { return thread->late_call.has_value(); });
 }
 
-// Puts a late thread that has stopped back to where it was before the call, and removes the
-// stub. Returns false if the thread runs on to another stop, because this one is in the middle of the call.
+// Restores the registers and the mask of a late thread that has stopped. Removes the
+// stub if no other late thread needs it. Returns false if the stop belongs to the call:
+// then the thread has been resumed and will stop once more.
 bool Agent::end_late_call(Thread& thread)
 {
     const auto call = std::exchange(thread.late_call, std::nullopt);
@@ -52,15 +54,15 @@ bool Agent::end_late_call(Thread& thread)
           info.si_code == TRAP_TRACE));
     if (!of_the_call)
         return true;
-    // The filter stays suspended: it would see the number of the call that is skipped.
+    // The seccomp filter stays suspended: it would see the number of the skipped call.
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     thread.stopped = thread.pending = false;
     resume_thread(PTRACE_CONT, thread.tid, 0);
     return false;
 }
 
-// Takes a thread out of a late call if it stops soon. Otherwise the thread is left. Its
-// process is given up in both cases.
+// Takes a thread out of a late call if it stops within recall_ns. Otherwise leaves the
+// thread alone. Gives its process up in both cases.
 void Agent::recall(Thread& thread)
 {
     constexpr const char* why = "a system call of it did not return in time";
@@ -90,8 +92,8 @@ void Agent::recall(Thread& thread)
     }
 }
 
-// Waits for the late calls of released targets, so that their text gets its last bytes
-// back. The targets themselves run meanwhile.
+// Waits for the late calls of released targets, so that the stub can be removed from
+// their text. The targets run meanwhile.
 void Agent::await_late_calls(std::uint64_t patience_ns)
 {
     auto is_left = [](const Thread& thread) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a dtrace_hdl_t is: a session, the caller's handlers, and what the C API has handed out
-// to the caller, which lives as long as the handle.
+// The object behind a dtrace_hdl_t: a session, the caller's handlers, and the data that
+// the C API has given to the caller. This data lives as long as the handle, or until
+// the next call of the same function.
 #pragma once
 
 #include "libdtrace/api/include/dtrace.h"
@@ -56,11 +57,12 @@ struct dtrace_hdl : dt::Listener {
     void probes_renamed() override { views.clear(); }
     bool writes_json() const;
 
-    // api_symbols.cpp: returns the modules of an object's name. Empty after fail().
+    // api_symbols.cpp: returns the modules that a name means. Returns none after
+    // fail().
     std::vector<const dt::Module*> modules_called(const char* object);
     // api_sites.cpp
     int plan_listed(pid_t pid);
-    // Returns the text of a name that is kept for the caller.
+    // Keeps a name for the caller while the handle lives, and returns its text.
     const char* keep(std::string name)
     {
         return kept.insert(std::move(name)).first->c_str();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a program is compiled for: the questions that the compiler asks about the session, its
-// probes and targets, and the kernel.
+// The environment in which a program is compiled. It answers the compiler's questions
+// about the session, its probes and targets, and the kernel.
 //
 // The defaults are those of a compiler without a session, as tests use it: no option is
 // refused, and no probe, no target and no kernel is known.
@@ -21,16 +21,16 @@
 
 namespace dt {
 
-// What matching a description gave: ids of probes, made on the way where the provider
-// makes them on demand.
+// The result of matching a description: ids of probes. A provider may have created them
+// at that moment.
 struct ProbeMatch {
     std::vector<std::uint32_t> ids;
     bool retained = false; // may match later (a library not loaded yet)
-    // Types of args[] where the provider has some and all matched probes agree.
+    // Types of args[], if the provider declares them and all matched probes agree.
     std::vector<const Type*> args;
 };
 
-// A module of the traced process, as a name with a backquote means it.
+// A module of the traced process, as the text before a name's backquote selects it.
 struct TargetModule {
     std::string name;
     std::uint64_t bias = 0;      // of its link-time addresses
@@ -44,26 +44,26 @@ struct KernelSymbol {
     bool is_function = false;
 };
 
-// Of a probe that says itself of which types its arguments are: arg0 is the first.
+// The argument types that a probe itself declares. The first is that of arg0.
 struct ArgumentTypes {
     std::vector<std::string> names; // of types that D has
-    // What the provider's definition says of all of them, if there is one.
+    // An argument as the provider's definition declares it.
     struct Defined {
         std::string name;
         const Type* type = nullptr;   // of the definition's table
-        const Type* native = nullptr; // it is translated from that; null: it is that
-        unsigned n = 0;               // which of those that the program passes
+        const Type* native = nullptr; // type before translation; null: not translated
+        unsigned n = 0;               // index of the argument that the program passes
     };
     std::vector<Defined> defined;
     std::shared_ptr<const TypeTable> types; // of the definition; null: there is none
-    // Of a system call, as C writes them.
+    // An argument of a system call, as C declares it.
     struct Written {
         std::string name, type; // "vec", "const struct iovec *"
         bool operator==(const Written&) const = default;
     };
     std::vector<Written> written;
-    DebugTypes* written_in = nullptr; // their names are of these; null: of D's alone
-    // Nobody knows those of this probe, and others may have them; empty: they are known.
+    DebugTypes* written_in = nullptr; // types that `written` names; null: only D's
+    // Why the argument types of this probe are unknown. Empty if they are known.
     std::string why_none;
 };
 
@@ -74,7 +74,7 @@ struct ProbedFunction {
     DebugFunction function;
 };
 
-// How stable the descriptions of some probes are, and what they say of their arguments.
+// The stability of the descriptions of some probes, and of their arguments.
 struct ProbeStability {
     Attributes descriptions = strongest_attributes, arguments = strongest_attributes;
 };
@@ -83,8 +83,8 @@ class Environment {
 public:
     virtual ~Environment() = default;
 
-    // Returns the value of a macro variable, by its name without the $. Returns nothing if
-    // there is no such variable.
+    // Returns the value of a macro variable, whose name is given without the $. Returns
+    // nothing if there is no such variable.
     virtual std::optional<std::uint64_t> macro_value(std::string_view) { return {}; }
     // Sets an option from #pragma D option. Returns why it is refused.
     virtual std::optional<std::string> set_option(std::string_view, std::string_view)
@@ -102,8 +102,9 @@ public:
     virtual std::optional<Match> match(const ProbeSpec&) { return {}; }
     // Returns how stable the probes are that a description matched.
     virtual ProbeStability stability(std::span<const std::uint32_t>) { return {}; }
-    // Returns what args[] of a probe is; a text says why its arguments are not known. Returns
-    // nothing if no probes are known.
+    // Returns the source of args[] of a probe, or a text that says why its arguments
+    // are not known. The text is empty if the probe has none. Returns nothing if no
+    // probes are known.
     using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
     virtual std::optional<Probed> probed_function(std::uint32_t) { return {}; }
 
@@ -112,13 +113,13 @@ public:
     {
         return {};
     }
-    // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or "" means; a text
-    // says why there are none.
+    // Returns the modules that a scope such as "a.out", "pid42`libc.so.6" or "" means,
+    // or a text that says why there are none.
     using Modules = std::variant<std::vector<TargetModule>, std::string>;
     virtual Modules modules(std::string_view) { return "there is no target"; }
 
-    // Names of the kernel need no kernel module. A scope is the name of a module, "" the kernel
-    // proper, "*" all of them.
+    // Names of the kernel need no kernel module. A scope is the name of a module, ""
+    // for the kernel proper, or "*" for all of them.
     virtual bool is_kernel_module(std::string_view) { return false; }
     virtual Result<std::vector<TargetModule>> kernel_modules(std::string_view)
     {

@@ -6,7 +6,7 @@
 
 namespace dt {
 
-// The compiler writes a constant as one instruction and ret.
+// The compiler translates a constant to one instruction and ret.
 std::optional<ConstantValue> constant_of(const Difo& difo)
 {
     if (difo.text.size() != 2)
@@ -54,7 +54,7 @@ bool holds_constants(std::span<const std::byte> record,
                 return false;
             continue;
         }
-        // The engine cuts a string that is longer than its place.
+        // The engine truncates a string that is longer than its place.
         std::string_view text = std::get<std::string>(constant.value);
         if (load_string(bytes) != text.substr(0, bytes.empty() ? 0 : bytes.size() - 1))
             return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Values of a record that the compiled clause determines.
 //
-// A target can write any record of a clause that fires in it. The aggregation that
-// trunc(@a) names, the option that setopt() sets and the command without a conversion are
-// constants of the program, so a record with another value is forged.
+// A target can write any record of a clause that fires in it. Constants of the program
+// are the aggregation that trunc(@a) names, the option that setopt() sets, and a
+// command without a conversion. A record with another value is forged.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"
@@ -24,13 +24,14 @@ using ConstantValue = std::variant<std::uint64_t, std::string>;
 // Returns the constant, or nothing if the object computes its value.
 std::optional<ConstantValue> constant_of(const Difo& difo);
 
-// A constant's place in a record. In an honest record a string ends with its first NUL.
+// A constant and its place in a record. A string ends with its first NUL; the bytes
+// after it are not compared.
 struct RecordedConstant {
     std::uint32_t offset = 0, size = 0; // bytes, from the record's start
     ConstantValue value;
 };
 
-// Returns whether the record holds all of them.
+// Returns whether the record holds all of the constants.
 bool holds_constants(std::span<const std::byte> record,
                      std::span<const RecordedConstant> constants);
 

@@ -184,7 +184,7 @@ static int recompile(SessionState& state, ProgramCompiler& compiler,
             return state.fail(
                 EDT_DIFINVAL,
                 "the anonymous enabling is another program on this kernel: save it "
-                "anew, without addresses of the kernel's variables");
+                "again, without addresses of the kernel's variables");
         programs.remove_prefix(
             std::min<std::size_t>((n_bytes + 7) & ~dt_u64{7}, programs.size()));
         state.enabled.push_back({prog, first_clause, true});

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The anonymous enabling: saved by one session, enabled by the kernel module when it is
-// loaded (kmod/anonymous.c), claimed by another session.
+// The anonymous enabling. One session saves it, the kernel module enables it when it is
+// loaded (kmod/anonymous.c), and another session claims it.
 //
-//   save    programs as DOF, probes, places by name, and the source
-//   claim   the arena, with what was recorded; the source is compiled again, because records
-//           are read with their programs. The same DOF must come out.
+//   save    the programs as DOF, the probes, their places by name, and the D source
+//   claim   the arena with the records; the source is compiled again, because records
+//           are read with the help of their programs. The same DOF must come out.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once
@@ -20,8 +20,8 @@ namespace dt {
 
 // Writes the executed programs, for the module's parameter `anonymous`.
 int save_anonymous(SessionState& state, FILE* to);
-// Sets the options and compiles the programs of a claimed enabling (struct dtk_anonymous). The
-// state has its arena and consumer.
+// Sets the options and compiles the programs of a claimed enabling (struct
+// dtk_anonymous). The state must have its arena and consumer.
 int restore_anonymous(SessionState& state, ProgramCompiler& compiler,
                       std::span<const std::byte> from);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Followed children and processes that were taken up later, after their end: what stacks
-// that were recorded of them need to get names.
+// Processes that have exited and that the user did not name: followed children, and
+// processes that became targets later. Keeps what names the addresses of their stacks.
 //
-//   a child that only forked    had its parent's modules: the parent's names are its own
-//   one with modules of its own the names of the last thousand are kept
+//   a child that only forked       has its parent's modules, so its parent's names
+//   a process with other modules   its symbols are kept, for the last thousand of them
 //
-// A server forks for each connection and is traced for weeks: what is kept is bounded, and
-// addresses of those that were ended longest ago stay hexadecimal.
+// A server that forks for each connection is traced for weeks, so the number is
+// limited. Addresses of the processes that exited first are then shown as hexadecimal
+// numbers.
 #pragma once
 
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -22,7 +23,7 @@ namespace dt {
 struct EndedProcess {
     pid_t like = 0; // a process with the same modules; 0: none
     std::unique_ptr<ProcessSymbols> symbols;
-    std::uint64_t n = 0; // the how manieth it was
+    std::uint64_t n = 0; // its number in the order of exits
 };
 
 class EndedProcesses {
@@ -30,18 +31,19 @@ public:
     static constexpr std::size_t max_ended = 65536, max_symbols = 1000;
 
     void add(pid_t pid, pid_t like, std::unique_ptr<ProcessSymbols> symbols);
-    const EndedProcess* find(pid_t pid) const; // null: none of that pid
+    // Returns null if no process with this pid is kept.
+    const EndedProcess* find(pid_t pid) const;
     std::size_t size() const { return by_pid_.size(); }
 
 private:
     struct Turn {
         pid_t pid;
-        std::uint64_t n; // another process may have the pid by now
+        std::uint64_t n; // tells it from another process that had the same pid
     };
     EndedProcess* at(const Turn& turn);
 
     std::unordered_map<pid_t, EndedProcess> by_pid_;
-    std::deque<Turn> all_, with_symbols_; // the one that ended first is first
+    std::deque<Turn> all_, with_symbols_; // in the order of exits
     std::uint64_t n_ = 0;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What the compiler asks about the kernel: its names, and the functions, tracepoints and
-// system calls that probes are in. The answers need no kernel module: they come from
-// /proc/kallsyms and BTF. What a program then reads of the kernel only the kernel module can.
+// Answers the compiler's questions about the kernel: its names, and the functions,
+// tracepoints and system calls that probes are in. The answers need no kernel module:
+// they come from /proc/kallsyms and BTF. A program that then reads memory of the kernel
+// needs the module.
 //
-// The stable providers' arguments are written in D libraries. These take longer to compile
-// than most programs, so they are compiled when the first program needs them: the compiler
-// refuses it, because it uses a word of theirs or the arguments of such a probe. Then they
-// are compiled, and the program again. Sessions without the kernel module have none of them.
+// The arguments of the stable providers are declared in D libraries. These libraries
+// take longer to compile than most programs, so they are compiled only when a program
+// needs them. The compiler then refuses the program, because it uses a word of such a
+// library or the arguments of such a probe. The libraries are compiled, and then the
+// program again. Sessions without the kernel module do not use these libraries.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -45,13 +47,13 @@ public:
     {
         return bool(s_.processes.kernel().find("", name));
     }
-    // Compiles the libraries that a refused program needs. Returns false if there are no
-    // more.
+    // Compiles the libraries that a refused program needs. Returns false if there are
+    // no more.
     bool load_libraries(std::string_view refused, const CompileLibrary& compile);
     bool has_tried(std::string_view library) const { return tried_.contains(library); }
 
 private:
-    // The module may be empty.
+    // An empty module means any module.
     Probed function(std::string_view module, std::string_view function,
                     ProbedFunction::At at);
     Probed tracepoint(std::string_view module, std::string_view name);
@@ -61,9 +63,9 @@ private:
 
     SessionState& s_;
     KernelTypes types_{s_.processes.kernel()};
-    std::set<std::string> wanted_; // providers whose arguments were asked for
+    std::set<std::string> wanted_; // providers whose arguments were requested
     std::set<std::string, std::less<>> tried_; // names of libraries
-    std::string why_not_;                      // a library does not compile
+    std::string why_not_;                      // why a library does not compile
     std::vector<ProviderBlock> providers_;     // of the libraries
     std::shared_ptr<const TypeTable> argument_types_;
 };

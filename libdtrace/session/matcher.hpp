@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Matches probe descriptions of programs that are compiled, and says why one matches nothing.
+// Matches the probe descriptions of a program while it is compiled, and says why a
+// description matches nothing.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -14,10 +15,10 @@ class Matcher {
 public:
     explicit Matcher(SessionState& state) : s_(state) {}
 
-    // Returns the probes of a description, which its provider may make now. A description
-    // that matches none is refused, except where probes may appear later.
+    // Returns the probes that a description matches. Its provider may create them now.
+    // A description that matches none is refused, unless probes may appear later.
     std::variant<ProbeMatch, Diagnostic> match(const ProbeSpec& spec);
-    // Forgets the answers of the last compilation.
+    // Forgets the results of the last compilation.
     void clear() { matches_.clear(); }
 
 private:
@@ -27,7 +28,7 @@ private:
     std::string looked_at(const ProbeSpec& spec);
 
     SessionState& s_;
-    std::map<std::string, ProbeMatch> matches_; // of the compilation under way
+    std::map<std::string, ProbeMatch> matches_; // of the current compilation
 };
 
 } // namespace dt

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Processes that begin, or begin another program, while a session looks on.
+// Finds processes that start, or execute another program, while a session traces.
 //
-//   the kernel's process events   netlink connector, proc_event of exec (CAP_NET_ADMIN, and the
-//                                 host's own network and pid namespaces)
-//   else /proc                    read ten times a second: what lives shorter is missed, and an
-//                                 exec of the same file is not seen
+//   the kernel's process events   netlink connector, proc_event of exec (needs
+//                                 CAP_NET_ADMIN and the host's own network and pid
+//                                 namespaces)
+//   otherwise /proc               read ten times a second: misses processes that live
+//                                 shorter, and an exec of the same file
 //
-// A process is named several times in its first seconds, since its libraries come with time.
+// A process is reported several times in its first seconds, because it loads its
+// libraries one after the other.
 #pragma once
 
 #include "base/fd.hpp"
@@ -21,18 +23,19 @@ namespace dt {
 
 class NewProcesses {
 public:
-    // Who is there now is not new. A second call changes nothing.
+    // Starts the search. Processes that exist now are not new. A second call changes
+    // nothing.
     void begin();
     bool began() const { return began_; }
-    bool polls() const { return began_ && !events_; } // /proc
-    int fd() const
-    {
-        return events_.get();
-    } // becomes readable; -1: when to ask is open
+    bool polls() const { return began_ && !events_; } // reads /proc
+    // Returns a descriptor that becomes readable when the kernel reports an event, or
+    // -1 if /proc is read instead.
+    int fd() const { return events_.get(); }
 
-    // Those to look at now, by the monotonic clock.
+    // Returns the processes that should be checked now. now_ns is monotonic time.
     std::vector<pid_t> due(std::uint64_t now_ns);
-    void forget(pid_t pid) { looks_.erase(pid); } // it ended, or is known well enough
+    // Ends the checks of a process that has exited or needs no further one.
+    void forget(pid_t pid) { looks_.erase(pid); }
     void look_again(pid_t pid, std::uint64_t now_ns) { looks_[pid] = {now_ns, 0}; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options that change while a session is open, from any source: the command line, pragmas of
+// Changes options of an open session, from any source: the command line, pragmas of
 // programs, setopt().
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace dt {
 
-// Changes an option, and at once what depends on it outside of the options.
+// Changes an option, and applies it at once to everything that depends on it.
 Options::Refused change_option(SessionState& state, std::string_view name,
                                std::string_view value);
-// The same for the C API: a null value is an empty one. Returns 0, or -1 after
+// The same for the C API. A null value is an empty one. Returns 0, or -1 after
 // SessionState::fail().
 int change_option(SessionState& state, const char* name, const char* value);
-// Returns why an option was refused, for people.
+// Returns a sentence that says why an option was refused.
 std::string refusal_text(Options::Refused refused, std::string_view name);
 
 } // namespace dt

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Options of a session: parsed from the text of -x, #pragma D option, DTRACE_OPT_* and
-// setopt(), kept as numbers (run-time ones, dif/options.h) or text.
+// Options of a session, parsed from the text of -x, #pragma D option, DTRACE_OPT_* and
+// setopt(). Run-time options (dif/options.h) are kept as numbers.
 //
-// A size takes k, m, g, t; a rate takes a unit and is kept as ns; booleans take on/off
-// and their synonyms, and nothing means on.
+// A size takes k, m, g or t. A rate takes a unit and is kept in ns. A boolean takes on,
+// off and their synonyms; an empty value means on.
 #pragma once
 
 #include "base/result.hpp"
@@ -23,7 +23,7 @@
 
 namespace dt {
 
-// Compile-time options that have a switch of their own.
+// Compile-time options that are on or off.
 struct CompileFlags {
     bool argref = false, core = false, cpp = false, cpphdrs = false, debug = false,
          defaultargs = false, droptags = false, empty = false, errtags = false,
@@ -32,8 +32,8 @@ struct CompileFlags {
          unodefs = false;
 };
 
-// Values of options that are one word of several. The enumerators are in the order of the
-// words in choice_options (options.cpp); the manual page explains them.
+// Values of options that are one word of several. The enumerators are in the order of
+// the words in choice_options (options.cpp); the manual page explains them.
 enum class EvalTimeOption { exec, preinit, postinit, main };       // -x evaltime
 enum class MechanismOption { automatic, any, jump, int3, uprobe }; // -x mechanism
 enum class FollowOption { none, fork, exec, command };             // -x follow
@@ -44,8 +44,9 @@ class Options {
 public:
     Options();
 
-    // unsupported: known, but nothing here would follow it.
-    // The version ones: it is malformed, there is none such, it was lower before.
+    // Why an option was refused. unsupported: it is known, but has no effect here.
+    // version_undefined: there is no such version. version_raised: a lower version was
+    // set before.
     enum class Refused {
         none,
         name,
@@ -57,15 +58,16 @@ public:
         version_raised
     };
 
-    // value empty: as with a bare -x name. running: tracing has begun, only dynamic
-    // options may change.
+    // Sets an option. An empty value is that of a bare -x name. If `running`, tracing
+    // has begun, and only dynamic options may change.
     Refused set(std::string_view name, std::string_view value, bool running);
-    // DT_OPT_UNSET when a known option is not set; nothing when there is none such.
+    // Returns DT_OPT_UNSET if a known option is not set. Returns nothing for unknown
+    // options and for lists, such as setenv.
     std::optional<std::uint64_t> get(std::string_view name) const;
-    // The nearest option name; none when nothing is near.
+    // Returns the most similar option name, or nothing if none is similar.
     static std::vector<std::string> suggest(std::string_view name);
 
-    // "auto, jump or int3"; empty: an option whose values are no list.
+    // Returns "auto, jump or int3", or "" if the values of the option are not a list.
     static std::string choices(std::string_view name);
 
     std::uint64_t run_time(int number) const { return run_time_[number]; }
@@ -77,9 +79,9 @@ public:
     {
         return run_time_;
     }
-    // What could be had of it.
+    // Replaces a requested value by one that is possible.
     void adjust(int number, std::uint64_t value) { run_time_[number] = value; }
-    // Was it set by the user, or is it the default?
+    // Returns whether the user set the option. Otherwise it has its default.
     bool by_user(int number) const { return by_user_[number]; }
 
     CompileFlags flags;
@@ -90,11 +92,14 @@ public:
     FormatOption format = FormatOption::text;
     TrustOption trust = TrustOption::user;
     std::vector<std::string> setenv, unsetenv, define, undef, incdir, libdir;
-    std::map<std::string, std::string, std::less<>> text; // the rest, by name
+    std::map<std::string, std::string, std::less<>> text; // all other options, by name
 
     // language_options.cpp
-    Version version() const;                // of D, whose names are there
-    std::optional<Attributes> amin() const; // nothing less stable will do
+    // Returns the version of D whose names are available.
+    Version version() const;
+    // Returns the least stability that a program may rely on. Returns nothing if it is
+    // not set.
+    std::optional<Attributes> amin() const;
 
 private:
     Refused check_language(std::string_view name, std::string_view value) const;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The C preprocessor before the D compiler (-C): cpp(1), in a process of its own.
 //
-// What it gives out has the names and lines of files in it (# 1 "foo.h"), so that errors
-// are told where they are. It says that it is GCC's: what headers then say in GCC's words
-// about sizes and offsets is so in the programs that are traced.
+// Its output contains line markers (# 1 "foo.h"), so that errors are reported with the
+// file and line of the source. It defines GCC's macros, so that headers declare the
+// same sizes and offsets as in the traced programs.
 #pragma once
 
 #include "base/result.hpp"
@@ -15,19 +15,21 @@
 
 namespace dt {
 
-constexpr std::uint32_t language_version = 1U << 24 | 13U << 12; // _dtrace_version's
+constexpr std::uint32_t language_version = 1U << 24 | 13U << 12; // as _dtrace_version
 
 struct Preprocessor {
-    std::string path = "cpp"; // looked for in $PATH
+    std::string path = "cpp"; // searched in $PATH
     std::vector<std::string> define, undef, incdir;
-    std::string arguments;     // more, separated by blanks
+    std::string arguments;     // further ones, separated by blanks
     bool list_headers = false; // on stderr
-    char dialect = 'a'; // of -X: a and t GNU's C, c ISO C, s C before there was ISO's
+    // -X: a and t are GNU C, c is ISO C, s is C before the standard.
+    char dialect = 'a';
     std::uint32_t version = language_version; // __SUNW_D_VERSION
 };
 
-// name: of the script, "" when the text has none. Code::not_found: there is no such
-// preprocessor; invalid: it refused the text, and said so on stderr; io.
+// Returns the preprocessed text. `name` is the name of the script, "" if the text has
+// none. not_found: there is no such preprocessor. invalid: it refused the text and
+// reported why on stderr. io.
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Probes of programs that have ended, used again for programs that are executed later. Without
-// that, a session that follows execs runs out of probes.
+// Reuses the probes of programs that have ended for programs that are executed later.
+// Otherwise a session that follows execs would run out of probes.
 //
 //   a program ends ──▶ retired, until its records were read ──▶ waiting in the registry
 //   ──▶ renamed for a process that executes the same program
@@ -23,8 +23,8 @@ public:
     void end_program(ps_prochandle& process);
     // Gives the registry the retired probes whose records have been read.
     void recycle();
-    // Renames in the arena the probes that the registry has used again. Returns 0, or -1 after
-    // SessionState::fail().
+    // Renames the probes in the arena that the registry has reused. Returns 0, or -1
+    // after SessionState::fail().
     int rename();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the compiler asks about the traced processes: names with a backquote, and the
-// functions that probes are in.
+// Answers the compiler's questions about the traced processes: names with a backquote,
+// and the functions that probes are in.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"
@@ -26,16 +26,16 @@ public:
         std::string_view module;
         std::string why_not; // why there is no process
     };
-    // Returns what the text before a name's backquote means: "pid42`libc.so.6", "a.out",
-    // "pid42", "".
+    // Returns the meaning of the text before a name's backquote: "pid42`libc.so.6",
+    // "a.out", "pid42", "".
     Scope in_scope(std::string_view scope);
-    // Returns the address of a function or variable. Returns nothing if it is not known.
+    // Returns the address of a function or variable, or nothing if it is not known.
     std::optional<std::uint64_t> symbol_address(std::string_view scope,
                                                 std::string_view symbol);
-    // Returns the modules of a scope; a text says why there are none.
+    // Returns the modules of a scope, or a text that says why there are none.
     std::variant<std::vector<TargetModule>, std::string>
     modules_of(std::string_view scope);
-    // Returns the function that a probe is in, of a process or of the kernel.
+    // Returns the function that contains a probe, of a process or of the kernel.
     KernelFacts::Probed probed_function(std::uint32_t id);
 
 private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The traced processes of a session: held by the ptrace-agent, named by their symbols.
+// The traced processes of a session. The ptrace-agent holds them, and their symbols
+// name addresses.
 //
-// The agent is started with the first process. A process that ended stays known, so that
-// addresses recorded before still get names; of those that nobody named (followed, taken up
-// later) only what that needs (ended_processes.hpp).
+// The agent is started with the first process. A process that has exited stays known,
+// so that addresses that were recorded before still get names. If the user did not name
+// the process, only the data for these names is kept (ended_processes.hpp).
 #pragma once
 
 #include "libdtrace/consume/symbolizer.hpp"
@@ -22,9 +23,9 @@
 
 namespace dt {
 
-// Probes of one program that a process executed, while a process may fire them by their
-// ids: that process, and children that have not executed another program since they
-// were forked.
+// The probes of one program that a process executed. They are shared by all processes
+// that can fire them: that process, and children that have not executed another program
+// since they were forked.
 struct ProgramProbes {
     pid_t pid = 0;
     std::string kin;                // Registry::begin_kin()
@@ -36,55 +37,62 @@ struct ProgramProbes {
 // The handle of the C API.
 struct ps_prochandle {
     pid_t pid = 0;
-    bool created = false; // by dtrace_proc_create(): ours to start
+    bool created = false; // by dtrace_proc_create(): dtrace has to start it
     bool alive = true;
-    bool implied = false; // grabbed because a description named it
-    bool watched = false; // its libraries, by the agent
+    bool implied = false; // grabbed because a description matched it
+    bool watched = false; // the agent reports changes of its libraries
     bool cramped = false; // it gets breakpoints (ProcessBackend::choose_mechanism)
-    bool newcomer =
-        false;          // taken up because it began while descriptions mean everybody's
-    pid_t followed = 0; // its parent, of a child that is traced for that
-    pid_t origin = 0;   // of a followed one: the first of its ancestors that was not
-    bool execed = false;   // and by now it runs another program than that
-    int status = 0;        // of waitpid(2), once it has ended; -1: nobody holds it
+    // It started while descriptions mean all processes.
+    bool newcomer = false;
+    // The parent, if this is a followed child.
+    pid_t followed = 0;
+    // The nearest ancestor of a followed child that is not itself followed.
+    pid_t origin = 0;
+    bool execed = false;   // it has executed another program while it was traced
+    int status = 0;        // of waitpid(2) after its exit; -1: it is not held any more
     std::string unmatched; // the program it executed, if no probe matches there
     std::uint64_t executed_ns = 0;               // monotonic time of that exec
-    std::unique_ptr<dt::ProcessSymbols> symbols; // may be null of a followed one
-    std::set<std::uint32_t> told; // probes of which it was said that they cannot be
+    std::unique_ptr<dt::ProcessSymbols> symbols; // may be null if it is followed
+    std::set<std::uint32_t> told; // probes with sites that SiteReports has reported
     std::shared_ptr<dt::ProgramProbes> program_probes; // null: not recycled
     std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
-    // Uprobes of the program that it runs, which stay: probe, device and inode, offset.
+    // Uprobes that were requested for its current program: probe, file, offset.
     std::set<std::tuple<std::uint32_t, dt::FileId, std::uint64_t>> uprobes;
 };
 
 namespace dt {
 
-std::vector<pid_t> pids_in_proc(); // of whoever may be seen
+// Returns the pids in /proc: the processes that this user may see.
+std::vector<pid_t> pids_in_proc();
 
 class Processes : public Symbolizer {
 public:
     Result<ps_prochandle*> create(const std::vector<std::string>& argv,
                                   const std::vector<EnvChange>& env, EvalTime evaltime);
     Result<ps_prochandle*> grab(pid_t pid);
-    // The process with its symbols, grabbed if it is not yet (pid provider).
+    // Returns the symbols of a process. Grabs the process first if it is not a target
+    // yet (pid provider).
     Result<ProcessSymbols*> symbols_of(pid_t pid);
-    // Of every process that we may look at and that is none of ours. What is found by them
-    // holds when one is grabbed later.
+    // Returns the symbols of every process that we may read, except our own processes.
+    // Probes that are found in them stay valid if such a process is grabbed later.
     std::vector<ProcessSymbols*> everybody();
-    // For a look at a process of everybody; null: it is none of them.
+    // Returns the symbols of a process that is not a target, for one check. Returns
+    // null if they cannot be read, or if the process is one of ours.
     std::unique_ptr<ProcessSymbols> glance_at(pid_t pid);
-    int n_forbidden() const { return n_forbidden_; } // by the last everybody()
-    // Names alone, of a process that need not be grabbed.
+    // Returns how many processes the last everybody() was not permitted to read.
+    int n_forbidden() const { return n_forbidden_; }
+    // Returns symbols that only name addresses. The process need not be grabbed.
     Result<ProcessSymbols*> look_at(pid_t pid);
-    // Of processes that are not grabbed; the one that was asked for longest ago goes.
+    // Limits the number of processes that are kept for their symbols only. Removes the
+    // ones that were used longest ago.
     void keep_at_most(std::size_t n_visitors);
     std::size_t n_visitors() const { return visitors_.size(); }
     void release(ps_prochandle* process);
-    // A child that the agent holds already; it may have ended.
+    // Adds a child that the agent already holds. It may have exited.
     void follow(pid_t parent, pid_t child);
-    int n_followed() const; // that live
+    int n_followed() const; // that are alive
 
-    // Handles of processes that ended and that nobody named are none any more.
+    // Removes the handles of processes that have exited and that the user did not name.
     void bury();
 
     ps_prochandle* find(pid_t pid);
@@ -102,7 +110,8 @@ public:
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;
     std::string usym(std::uint64_t pid, std::uint64_t addr) override;
     std::string umod(std::uint64_t pid, std::uint64_t addr) override;
-    // The kernel's symbols are no process', but whoever names addresses needs them, too.
+    // Returns the kernel's symbols. They belong to no process, but the code that names
+    // addresses needs them as well.
     KernelSymbols& kernel() { return kernel_; }
     std::string kaddr(std::uint64_t addr) override;
     std::string ksym(std::uint64_t addr) override;
@@ -123,14 +132,14 @@ private:
     EndedProcesses ended_;
     // Processes that are only symbolized.
     struct Visitor {
-        std::unique_ptr<ProcessSymbols> symbols; // null: they could not be had
+        std::unique_ptr<ProcessSymbols> symbols; // null: not available
         std::uint64_t used = 0;
     };
     std::map<pid_t, Visitor> visitors_;
     std::map<pid_t, std::unique_ptr<ProcessSymbols>>
-        everybody_; // but those in processes_
+        everybody_; // without those in processes_
     int n_forbidden_ = 0;
-    std::size_t max_visitors_ = 8; // pgmax
+    std::size_t max_visitors_ = 8; // -x pgmax
     std::uint64_t n_uses_ = 0;
 };
 

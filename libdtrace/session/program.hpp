@@ -12,11 +12,11 @@
 
 struct dtrace_prog {
     std::shared_ptr<const dt::Program> program;
-    // For each clause, the probes that its descriptions matched when it was compiled, in the
-    // order of the descriptions.
+    // For each clause, the probes that its descriptions matched when it was compiled,
+    // in the order of the descriptions.
     std::vector<std::vector<std::uint32_t>> matched;
-    // The text that it was compiled from. An anonymous enabling is compiled again when it is
-    // claimed.
+    // The text from which it was compiled. An anonymous enabling is compiled again when
+    // it is claimed.
     struct Source {
         std::string text, name;
         dtrace_probespec_t spec = DTRACE_PROBESPEC_NAME;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Compiles text to programs of a session: preprocessor, D libraries, options of the compiler,
-// and the answers to its questions about probes, targets and the kernel.
+// Compiles text to programs of a session. Runs the preprocessor, compiles D libraries,
+// sets the compiler's options, and answers its questions about probes, targets and the
+// kernel.
 #pragma once
 
 #include "libdtrace/session/kernel_facts.hpp"
@@ -21,19 +22,20 @@ public:
     explicit ProgramCompiler(SessionState& state) : s_(state) {}
 
     // Compiles a program of the C API. The state owns it. Returns null after
-    // SessionState::fail(). An empty source name is text of the command line.
+    // SessionState::fail(). source_name is empty for text of the command line.
     dtrace_prog* compile(std::string_view text, const std::string& source_name,
                          dtrace_probespec_t spec, uint_t cflags, int argc,
                          char* const argv[], bool string_program);
-    Compiler& compiler(); // made when first needed
+    Compiler& compiler(); // created at the first call
     CompileOptions compile_options(uint_t cflags);
-    // Compiles D libraries of stable providers that a refused program needs. Returns false
-    // if there are no more.
+    // Compiles D libraries of stable providers that a refused program needs. Returns
+    // false if there are no more.
     bool load_kernel_libraries(std::string_view refused);
-    // Forgets how many sites the agent has prepared for.
+    // Forgets for how many sites the agent has prepared.
     void forget_foreseen() { n_foreseen_ = 0; }
 
-    // Returns how stable a probe's parts are: as its provider says, or as a pragma sets it.
+    // Returns how stable the parts of a probe are: as its provider declares, or as a
+    // pragma sets it.
     ProviderAttributes attributes_of_provider(const ProbeInfo& probe);
 
     Matcher& matcher() { return matcher_; }
@@ -64,8 +66,8 @@ private:
     KernelFacts kernel_{s_};
     ProcessNames names_{s_, kernel_};
     std::unique_ptr<Compiler> compiler_;
-    std::vector<std::string> libraries_, library_folders_; // compiled, by name
-    std::size_t n_foreseen_ = 0; // most sites of a description, as the agent knows
+    std::vector<std::string> libraries_, library_folders_; // that were compiled
+    std::size_t n_foreseen_ = 0; // number of sites that the agent has prepared for
 };
 
 } // namespace dt

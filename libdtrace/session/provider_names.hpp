@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether the names of a provider block can be those of a program's provider. Blocks that
-// only say how stable a provider is, such as `provider dtrace`, may have any.
+// Checks the names of a program's provider blocks. A block that only declares how
+// stable a provider is, such as `provider dtrace`, may have any name.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"
@@ -10,7 +10,8 @@
 
 namespace dt {
 
-// What is wrong, if anything is.
+// Returns what is wrong with a name of the block. Returns nothing if all names are
+// valid.
 std::optional<Diagnostic> wrong_name(const ProviderBlock& block);
 
 } // namespace dt

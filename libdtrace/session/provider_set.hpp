@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // All providers of a session, with the registry of their probes.
 //
-// Descriptions are offered to the providers in the order of list(). Providers whose probes
-// fire in the kernel are in the list only while the kernel module can be used.
+// Descriptions are offered to the providers in the order of list(). The list contains
+// the providers whose probes fire in the kernel only while the kernel module can be
+// used.
 #pragma once
 
 #include "libdtrace/providers/cpc_provider.hpp"
@@ -27,16 +28,17 @@ class Processes;
 
 class ProviderSet {
 public:
-    // Returns the processes that static probes are looked for in. If the argument is true
-    // and the session has no targets, these are all processes of the machine.
+    // Returns the processes in which static probes are searched. If the argument is
+    // true and the session has no targets, these are all processes of the machine.
     using Candidates = std::function<std::vector<ProcessSymbols*>(bool everybody)>;
     ProviderSet(Processes& processes, Candidates candidates);
 
     std::span<Provider* const> list() const { return list_; }
     void set_kernel_usable(bool usable);
-    // Makes all probes that the kernel has.
+    // Creates all probes of the kernel's providers.
     void provide_all_of_kernel();
-    // Returns the provider of a probe that fires in the kernel, and null for other probes.
+    // Returns the provider of a probe that fires in the kernel. Returns null for other
+    // probes.
     KernelProvider* of_kernel(std::uint32_t probe) const;
     // Returns whether a provider of the list has this name.
     bool has(std::string_view name) const;

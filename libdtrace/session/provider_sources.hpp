@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Provider blocks of programs as usdt/ writes them into headers and objects.
+// Converts provider blocks to the form that usdt/ writes into headers and objects.
 #pragma once
 
 #include "base/result.hpp"
@@ -12,20 +12,23 @@
 
 namespace dt {
 
-// What the probes of a program's providers, all of them, have in C: the first that has a
-// name keeps it.
+// The names that the probes of all providers of a program have in C. Two probes cannot
+// have the same one.
 class NamesInC {
 public:
-    // Empty, or the name that another has, and which one.
+    // Reserves the names of a probe. Returns "", or a text with the name that another
+    // probe has already.
     std::string take(const ProviderBlock& block, const ProviderProbe& probe);
 
 private:
     std::map<std::string, std::string> owners_; // "shop:::start of line 3"
 };
 
+// Whether the D text of the provider is put into the program (not with -x strip).
 enum class Definitions { Carried, Left };
 
-// invalid: a probe that C code cannot have; the sentence names it and its line.
+// Returns the provider in terms of C. invalid: C code cannot have one of the probes.
+// The sentence names the probe and its line.
 Result<usdt::ProviderSource> provider_source(const ProviderBlock& block,
                                              TypeTable& types, Definitions definitions,
                                              NamesInC& names);

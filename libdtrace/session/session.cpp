@@ -164,7 +164,7 @@ int Session::start()
     if (s_.new_processes.polls() && !s_.has_own_targets() && s_.awaits_statics())
         s_.complain(
             "new processes are looked for ten times a second, and those that live "
-            "shorter are missed: without CAP_NET_ADMIN the kernel does not tell of "
+            "shorter are missed: without CAP_NET_ADMIN the kernel does not report "
             "them");
     fire(probe_begin);
     dt_activity_advance(s_.arena->base(), DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A session: all of one consumer from text to output, and how it moves.
+// A session: everything that one consumer does, from the text of a program to its
+// output.
 //
-//   compile programs ── exec (take them) ── go ── { serve targets, consume } ── stop
+//   compile programs ── exec (add them) ── go ── { serve targets, consume } ── stop
 //
-// go() chooses the backend and makes the arena, loads each program's DOF into it, adds the
-// probes and their ECBs, plants the sites, fires BEGIN. When a step fails, all before it are
-// undone: the targets have their bytes back, and go() may be called again. A library that a
-// target loads later can add probes to the same arena. stop() fires END; what is still in the
-// buffers is consumed after it.
+// go() chooses the backend, makes the arena, loads the DOF of each program into it,
+// adds the probes and their ECBs, plants the sites and fires BEGIN. If a step fails,
+// all steps before it are undone: the targets have their bytes back, and go() may be
+// called again. A library that a target loads later can add probes to the same arena.
+// stop() fires END. The records that are still in the buffers are consumed after it.
 //
-// Everything happens in the caller's thread, except tick and profile (Clock) and the sweeps
-// of modules while probes are made (ExtentMaps).
+// Everything happens in the caller's thread, except tick and profile (Clock) and the
+// sweeps of modules while probes are made (ExtentMaps).
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once
@@ -38,16 +39,17 @@ public:
     Targets& targets() { return targets_; }
 
     int set_option(const char* name, const char* value);
-    // Takes a compiled program. It fires after go().
+    // Adds a compiled program to the session. Its probes fire after go().
     int exec(dtrace_prog* prog);
     int go();
     int stop();
     // Returns DTRACE_STATUS_*, or -1 after SessionState::fail().
     int status();
-    // Does the chores of a live consumer: the lease that keeps probes firing, the clock line,
-    // and the cleaning of dynamic variables and speculations.
+    // Does the periodic work while a session traces: renews the lease that keeps probes
+    // firing and the clock line, and cleans dynamic variables and speculations.
     void tend(std::uint64_t now_ns);
-    // Handles what targets do, and the chores. For waits in which no records are consumed.
+    // Handles events of targets and calls tend(). For waits in which no records are
+    // consumed.
     void serve_targets();
     // Writes the executed programs for the kernel module, which enables them when it is
     // loaded.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the parts of a session share: options, probes, targets, the executed programs, and,
-// while it traces, the arena and its consumer.
+// The state that the parts of a session share: options, probes, targets, the executed
+// programs and, while the session traces, the arena and its consumer.
 //
-//   Session ──owns──▶ SessionState, CompilerEnvironment, Targets, Backend
-//                     the last three hold a reference to the state, and change it
+//   Session ──owns──▶ SessionState, ProgramCompiler, SiteReports, Targets, Backend
+//                     the last four hold a reference to the state, and change it
 //
-// Everything is used by the caller's thread only.
+// Only the caller's thread changes the state.
 #pragma once
 
 #include "libdtrace/consume/consumer.hpp"
@@ -32,8 +32,8 @@ constexpr std::size_t many_sites = 10'000;
 // The program that uses the session: the C API's handlers.
 class Listener : public Events {
 public:
-    // Reports that a process ended, or what the text says of it. The process may be null, and
-    // so may the text.
+    // Reports the text about a process, or that the process has ended if the text is
+    // null. The process may be null, too.
     virtual void process(ps_prochandle* process, const char* text) = 0;
     // Names of probes have changed, so what was derived from them is out of date.
     virtual void probes_renamed() = 0;
@@ -42,8 +42,8 @@ public:
 struct SessionState {
     explicit SessionState(Listener& to);
 
-    // Keeps an error of the C API (EDT_*, or errno) with its text, and returns -1. If the
-    // text is empty, dtrace_errmsg() gives the number's own text.
+    // Keeps an error of the C API (EDT_*, or errno) with its text, and returns -1. If
+    // the text is empty, dtrace_errmsg() returns the number's own text.
     int fail(int number, std::string text = "");
     int fail(const Error& cause);
     // Reports a condition that only a defect of this library causes. With -x core the
@@ -55,18 +55,20 @@ struct SessionState {
         listener.process(process, text.c_str());
     }
 
-    // Opens the kernel module's device again. A device has one arena in its life.
+    // Opens the kernel module's device again, because a device has only one arena in
+    // its life.
     void open_kernel();
     // Returns whether the user named processes, by -p or -c.
     bool has_own_targets() const;
-    // Returns the processes that static probes are looked for in: the session's, and if it
-    // has none and the argument is true, all of the machine.
+    // Returns the processes in which static probes are searched: those that the user
+    // named. If there are none and the argument is true, returns all processes of the
+    // machine and starts the search for new ones.
     std::vector<ProcessSymbols*> usdt_candidates(bool everybody);
-    // Returns the name that descriptions use for the pid provider of a process. If a child
-    // was followed into another program, they name the process that it came from.
+    // Returns the name that descriptions use for the pid provider of a process. If a
+    // child was followed into another program, they name the process that it came from.
     std::string pid_provider_of(const ps_prochandle& process) const;
-    // Returns whether an enabled description may match probes of libraries that this process
-    // loads later.
+    // Returns whether an enabled description may match probes of libraries that this
+    // process loads later.
     bool awaits_libraries(const ps_prochandle& process) const;
     // Returns whether an enabled description may match static probes of any process.
     bool awaits_statics() const;
@@ -100,7 +102,7 @@ struct SessionState {
     std::string why_no_kernel;
 
     std::optional<ArenaMemory> arena;
-    std::uint32_t n_probes_added = 0; // of the registry, in the arena
+    std::uint32_t n_probes_added = 0; // probes of the registry that are in the arena
     std::unique_ptr<Consumer> consumer;
     bool active = false, stopped = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Remarks on places of functions: those that cannot be probed, that fire by a breakpoint, or
-// whose entry probe also fires in a loop. Each is reported once for each probe, although
+// Remarks on sites that cannot be probed, that fire by a breakpoint, or whose entry
+// probe also fires in a loop. A remark is reported once for each probe, although
 // libraries may be loaded and unloaded all the time.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace dt {
 
-// The words of a report: the text before and after a site's name, and the text after the
-// number of further sites when the list is long.
+// The words of a report: the text before and after a site's name, and the text after
+// the number of further sites if the list is long.
 struct SiteWords {
     std::string before, after, more;
 };
@@ -38,7 +38,7 @@ private:
                       std::uint32_t id);
 
     SessionState& s_;
-    std::set<std::string> remarks_; // that is_new_place() returned true for
+    std::set<std::string> remarks_; // that were reported
 };
 
 } // namespace dt

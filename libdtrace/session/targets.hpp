@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The targets of a session while it traces: sites are planted in them, they load libraries,
-// execute programs, fork and end, and new processes become targets.
+// Handles the targets of a session while it traces. Plants sites in them, and matches
+// the descriptions again when a target loads a library or executes a program, and when
+// a new process becomes a target.
 //
 //   AgentClient ──events──▶ Targets ──▶ rematch descriptions ──▶ Backend: probes, sites
 //
@@ -27,26 +28,29 @@ public:
     {
     }
 
-    // Makes targets of the processes that descriptions found only by their probes.
+    // Grabs the processes whose probes descriptions matched and that are not targets
+    // yet.
     void grab_found();
     // Plants the sites of a process that are not in place yet. Returns 0, or -1 after
     // SessionState::fail().
     int plant(ps_prochandle& process);
-    // Handles the agent's events that are there, for at most 100 ms.
+    // Handles the pending events of the agent, for at most 100 ms.
     void handle_events();
-    // Looks at processes that began since the last call, if descriptions mean all processes.
+    // Checks processes that started since the last call, if descriptions mean all
+    // processes.
     void look_at_new_processes(std::uint64_t now_ns);
-    // Reports programs that were executed and in which no probe matches, if they had time to
-    // load their libraries.
+    // Reports programs that were executed and in which no probe matches, if they had
+    // time to load their libraries.
     void report_unmatched(std::uint64_t now_ns);
-    // Reports what is not read of files of targets because tables are too large.
+    // Reports tables in files of targets that are too large and are not read
+    // completely.
     void report_cuts();
 
 private:
     Backend& backend() { return *backend_; }
     bool admits(pid_t pid);
     void report_untraced(pid_t pid, const Error& why);
-    void report_notes(ps_prochandle& process); // of providers, since the last time
+    void report_notes(ps_prochandle& process); // new ones of the providers
     void report_threads_in_danger(const ps_prochandle& process);
     void report_unmatched(ps_prochandle& process);
     void forget_sites(pid_t pid);

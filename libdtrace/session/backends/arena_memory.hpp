@@ -2,12 +2,14 @@
 // The memory of an arena in user space: three memfds, mapped one after the other.
 //
 //   program fd   written through our mapping only; sealed against new writable mappings
-//   data fd      written by every host: targets map it
+//   data fd      written by every host; targets map it
 //   private fd   written by us and by the agent; no other process maps it
 //
-// The kernel module has its own arena, without a private part, of which we map the same.
+// The kernel module has its own arena without a private part. Its program and data
+// parts are mapped in the same way.
 //
-// The memfds are created without names in any file system, closed on exec and fixed in size.
+// The memfds have no name in any file system, are closed on exec, and are fixed in
+// size.
 #pragma once
 
 #include "base/fd.hpp"
@@ -19,8 +21,8 @@ namespace dt {
 class ArenaMemory {
 public:
     static Result<ArenaMemory> create(const dt_arena_config& config);
-    // The kernel module's, of its open file: our mapping of the program part cannot be
-    // written, and there are no memfds.
+    // Maps the arena of the kernel module, from the open file of its device. The
+    // program part is mapped read-only, and there are no memfds.
     static Result<ArenaMemory> map(int device, std::uint64_t program_bytes,
                                    std::uint64_t total_bytes);
     ArenaMemory(ArenaMemory&& other) noexcept;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The place where the probes of a session fire. All of a session fires in one place:
+// The place where the probes of a session fire. All of them fire in one place:
 //
 //   ProcessBackend   dtrace itself, the ptrace-agent, and the targets with the injected
 //                    runtime; they share an arena in memfds
-//   KernelBackend    the kernel module, which owns the arena; probes in processes are uprobes
+//   KernelBackend    the kernel module, which owns the arena; probes in processes are
+//                    uprobes
 //
 // Session::go() chooses one and calls it in this order:
 //
-//   make_arena  load ...  add_probes  enable ...  touch_arena  plant ...  attach
-//   fire(BEGIN)  start_clock
+//   make_arena  prepare_agent  load ...  add_probes  enable ...  touch_arena  plant ...
+//   attach  fire(BEGIN)  start_clock
 //
-// While tracing, programs and modules that come later repeat add_probes, enable, plant and
-// attach. A backend is used once: if go() fails, its destructor frees what it made.
+// While tracing, programs and modules that come later repeat add_probes, enable, plant
+// and attach. A backend is used once. If go() fails, Session::back_out() unplants the
+// sites and destroys the backend and the arena.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once
@@ -48,31 +50,31 @@ public:
     virtual int enable(std::span<const std::uint32_t> ids, std::size_t clause) = 0;
     // Prefaults the arena, if targets must not be charged for it.
     virtual void touch_arena() {}
-    // Decides by which mechanism a process is traced, before it is first planted and after it
-    // executed another program.
+    // Decides by which mechanism a process is traced, before it is first planted and
+    // after it executed another program.
     virtual void choose_mechanism(ps_prochandle&) {}
     // Makes the sites of a process fire. Reports the sites that cannot.
     virtual int plant(ps_prochandle& process, const std::vector<Site>& sites,
                       const StaticTable& statics) = 0;
     virtual void unplant(ps_prochandle& process) = 0;
-    // Makes the enabled probes fire that are in no process.
+    // Attaches the enabled probes that are not in a process.
     virtual int attach() { return 0; }
     // Runs the clauses of BEGIN or END.
     virtual void fire(std::uint32_t probe) = 0;
     // Starts tick and profile.
     virtual int start_clock() = 0;
     virtual void stop_clock() {}
-    // Does what is due by the monotonic clock.
+    // Does periodic work. The argument is monotonic time in ns.
     virtual void tend(std::uint64_t) {}
 
-    // The owner of shards that are drained or cleaned by this process.
+    // Returns the owner id with which this process drains and cleans shards.
     virtual std::uint32_t owner() const = 0;
     // Returns whether targets can write to memory that they share.
     virtual bool targets_share_memory() const = 0;
     // Returns whether probes can be renamed in the arena, to be used again.
     virtual bool can_rename_probes() const = 0;
-    // Returns a default size of aggregation buffers that fits this place, in bytes. Returns 0
-    // if the general default does.
+    // Returns a default size of aggregation buffers that fits this place, in bytes.
+    // Returns 0 if the general default fits.
     virtual std::uint64_t default_aggsize() const { return 0; }
 
 protected:

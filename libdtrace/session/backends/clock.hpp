@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The thread behind tick and profile: sleeps until the next timer is due, then fires it.
+// The thread that fires tick and profile probes. It sleeps until the next timer is due.
 //
-// A timer that was missed because the machine was busy fires once for each interval that
-// passed, up to a burst of 10; older ones are given up, as a timer interrupt would have.
+// A timer that was missed because the machine was busy fires once for each interval
+// that passed, but at most 10 times. Older intervals are dropped, as by a timer
+// interrupt.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,7 +23,7 @@ public:
     Clock(const Clock&) = delete;
     Clock& operator=(const Clock&) = delete;
 
-    // fire runs in the clock's thread; it gets a timer that is due.
+    // Calls `fire` in the clock's thread with each timer that is due.
     Result<Ok> start(std::vector<Timer> timers, std::function<void(const Timer&)> fire);
     void stop();
 

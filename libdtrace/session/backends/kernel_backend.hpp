@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Probes that fire in the kernel module. One probe or one value that only the module has, or
-// the wish for it (-x mechanism=uprobe), and all of the session fires there, BEGIN, END and
-// the clock's probes included.
+// Probes that fire in the kernel module. All probes of a session fire there, also
+// BEGIN, END, tick and profile, if a program needs one probe or one value that only the
+// module has, or with -x mechanism=uprobe. Session::choose_backend() has the exact
+// rule.
 //
-// The arena is the module's; what is drained from it, and how, is the same as elsewhere. A
-// process could not write to the kernel's arena, and must not: probes in processes are
-// uprobes (uprobes.hpp).
+// The module owns the arena, and the consumer drains it like any other. Processes
+// cannot write to that arena, so probes in processes are uprobes (uprobes.hpp).
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"
@@ -23,14 +23,15 @@ dt_arena_config kernel_arena_config(const SessionState& state);
 
 class KernelBackend : public Backend {
 public:
-    // The state has a device, whose arena is not made yet.
+    // The state must have a device.
     KernelBackend(SessionState& state, SiteReports& reports)
         : Backend(state), reports_(reports)
     {
     }
 
     int make_arena() override;
-    // Uses an arena that the device has already: of an anonymous enabling that was claimed.
+    // Uses an arena that the device already has, for example that of a claimed
+    // anonymous enabling.
     void use(ArenaMemory arena);
     int prepare_agent() override;
     bool agent_is_prepared() const override { return true; }
@@ -60,7 +61,7 @@ private:
     std::optional<KernelUnwind> unwind_;
     std::uint32_t first_unattached_ =
         1;                // the first probe that attach() has not looked at
-    std::string modules_; // of the kernel, loaded at the last look
+    std::string modules_; // names of the kernel's modules at the last check
     std::uint64_t modules_looked_at_ = 0; // monotonic ns
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The kernel module's side of a session: one open file of /dev/dtrace (abi/ioctl.h).
 //
-// What a session in user space does in its own arena by dt_load(), dt_probe_add() and
-// dt_ecb_add(), the module does here; draining is the same, in the mapped arena. Lists go
-// over in one call each. Closing the file ends everything, whoever dies.
+// A session in user space changes its own arena by dt_load(), dt_probe_add() and
+// dt_ecb_add(). Here the module does that. Draining is the same, in the mapped arena. A
+// list is passed in one call, a very long one in several. Closing the file ends
+// everything, also when the kernel closes it because this process has died.
 #pragma once
 
 #include "base/fd.hpp"
@@ -21,29 +22,33 @@ namespace dt {
 
 class KernelDevice {
 public:
-    // not_found: the module is not loaded; permission; unsupported: it is of another version.
+    // Opens the device. not_found: the module is not loaded. permission. unsupported:
+    // the module has another version.
     static Result<KernelDevice> open();
 
     const dtk_info& info() const { return info_; }
-    // limit: there is no memory for it.
+    // limit: there is not enough memory.
     Result<ArenaMemory> make_arena(const dt_arena_config& config);
-    // As dt_load(): 0, or -1 and the error.
+    // Loads DOF like dt_load(). Returns 0, or -1 and the error.
     int load(std::span<const std::byte> dof, dt_u32* first_clause, dt_u32* n_clauses,
              dt_load_error* error);
-    // names: four texts for each probe, each with its NUL. How many were added.
+    // Adds n probes. `names` holds four texts for each, and each text ends with a NUL.
+    // Returns how many probes were added.
     Result<std::uint32_t> add_probes(std::string_view names, std::uint32_t n);
     Result<Ok> add_ecbs(std::span<const dtk_ecb> ecbs);
-    // Sets each one's error.
+    // Attaches sites, and sets the error of each.
     Result<Ok> attach(std::span<dtk_site> sites);
-    // Its number. limit: there is no room for it.
+    // Returns the number of the new table. limit: there is no room for it.
     Result<std::uint32_t> add_table(std::span<const dtk_unwind_rule> rules);
-    // Instead of those that it had. gone: there is no such process.
+    // Replaces the maps of a process. gone: there is no such process.
     Result<Ok> set_maps(pid_t pid, std::span<const dtk_unwind_map> maps);
-    // How many were stored.
+    // Stores pids of processes in whose text ustack() found no table. Returns how many
+    // were stored.
     Result<std::uint32_t> strangers(std::span<std::uint32_t> pids);
     Result<Ok> fire(std::uint32_t probe);
     Result<Ok> detach();
-    // From here on this device is the anonymous consumer. not_found: there is none.
+    // Makes this device the consumer of the anonymous enabling. not_found: there is
+    // none.
     struct Claimed {
         ArenaMemory arena;
         std::vector<std::byte> file; // struct dtk_anonymous

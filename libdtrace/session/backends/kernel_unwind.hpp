@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the kernel module walks processes' stacks by (kmod/unwind.h): tables of the files whose
-// text they have mapped.
+// Gives the kernel module the tables with which it walks the stacks of processes
+// (kmod/unwind.h). There is one table for each file whose text a process has mapped.
 //
-// The table of a file as it is is made and given once. Processes are told of as soon as ustack() has met
-// one in text that the module does not know, and each second that it meets them.
+// The table of one version of a file is made and passed once. The mappings of a process
+// are passed when ustack() first finds the process in text that the module does not
+// know, and again while that happens, at most once a second.
 #pragma once
 
 #include "libdtrace/session/backends/kernel_device.hpp"
@@ -18,14 +19,15 @@ class KernelUnwind {
 public:
     explicit KernelUnwind(KernelDevice& device) : device_(device) {}
 
-    // From now on the stacks of this process are walked by tables. Failures are told as
-    // debug lines: frame pointers are what is left.
+    // Passes the mappings of a process, so that its stacks are walked by tables. A
+    // failure is reported as a debug line. Stacks are then walked by frame pointers.
     void know(pid_t pid);
-    // The same for those that were met; a little at a time, by the monotonic clock.
+    // Does the same for the processes that ustack() has found, for a limited time in
+    // each call. now_ns is monotonic time.
     void look(std::uint64_t now_ns);
 
 private:
-    // 0: there is none
+    // Returns 0 if there is no table.
     std::uint32_t table_of(const MappedFiles& files, const Mapping& text);
 
     KernelDevice& device_;

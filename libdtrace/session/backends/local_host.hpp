@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The consumer as a host of the engine: where BEGIN, END, tick and profile fire.
+// The consumer as a host of the engine. BEGIN, END, tick and profile fire here.
 //
-// There is no traced process here: loads of its memory fault, and pid, execname and the like
-// are the consumer's own. One LocalHost belongs to one thread.
+// There is no traced process here: loads of its memory fault, and pid, execname and
+// similar variables are the consumer's own. One LocalHost belongs to one thread.
 #pragma once
 
 #include "dif/engine.h"
@@ -23,7 +23,8 @@ private:
     dt_host host_{};
 };
 
-// Does this thread id live? For shards whose owner died.
+// Returns whether a thread exists, in any process. Shards of a dead owner are
+// recovered.
 int thread_alive(dt_u32 tid);
 
 } // namespace dt

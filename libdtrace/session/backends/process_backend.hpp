@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Probes that fire in processes: in dtrace itself (BEGIN, END, tick), in the ptrace-agent
-// (breakpoints), and in the targets (jumps into the injected runtime). All of them share one
-// arena.
+// Probes that fire in processes: in dtrace itself (BEGIN, END, tick), in the
+// ptrace-agent (breakpoints), and in the targets (jumps into the injected runtime). All
+// of them share one arena.
 #pragma once
 
 #include "libdtrace/session/backends/backend.hpp"

@@ -3,13 +3,13 @@
 //
 //   site's address ── mapping ──▶ file and offset ──▶ DTK_UPROBE, with the process' pid
 //
-// Nothing is put into the target: the agent holds it and watches its libraries. A uprobe
-// belongs to a file and to the program that runs. A library that is unloaded and loaded again
-// has it again, wherever it is mapped then, and it is not requested twice. Exec and exit end
-// it.
+// Nothing is written into the target. The agent holds it and watches its libraries. A
+// uprobe belongs to a file and to the program that runs, so it is requested once. If a
+// library is unloaded and loaded again, its uprobes are in place again, also at another
+// address. Exec and exit end them.
 //
-// The kernel calls the handlers of one place in the reverse of the order in which they came,
-// so the last site is requested first.
+// The kernel calls the handlers of one place in the reverse order of the requests, so
+// the last site is requested first.
 #pragma once
 
 #include "abi/ioctl.h"
@@ -30,7 +30,7 @@ public:
     // children: the uprobes also fire in children of the process.
     Uprobes(const ps_prochandle& process, const StaticTable& statics, bool children);
 
-    // Adds the request for a site. Returns why there can be none; empty: it was added.
+    // Adds the request for a site. Returns "", or the reason why there can be none.
     std::string add(const Site& site);
     // The requests point into this object and into the table of statics.
     const std::vector<dtk_uprobe>& requests() const { return requests_; }
