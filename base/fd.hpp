@@ -36,4 +36,4 @@ private:
     int fd_ = -1;
 };
 
-}  // namespace dt
+} // namespace dt

@@ -40,4 +40,4 @@ Error errno_error(std::string_view doing)
     return errno_error(doing, errno);
 }
 
-}  // namespace dt
+} // namespace dt

@@ -18,21 +18,21 @@
 namespace dt {
 
 enum class Code {
-    invalid,      // the caller's or user's input is wrong
-    not_found,    // no such process, file, symbol, ...
-    permission,   // the system forbids it
-    busy,         // somebody else holds it (another debugger)
-    gone,         // the target died or the peer closed; nothing needs undoing
-    unsupported,  // recognised, and refused by name
-    limit,        // out of memory, descriptors, room
-    io,           // a system call failed for another reason
-    corrupt,      // data from outside lies about itself
+    invalid,     // the caller's or user's input is wrong
+    not_found,   // no such process, file, symbol, ...
+    permission,  // the system forbids it
+    busy,        // somebody else holds it (another debugger)
+    gone,        // the target died or the peer closed; nothing needs undoing
+    unsupported, // recognised, and refused by name
+    limit,       // out of memory, descriptors, room
+    io,          // a system call failed for another reason
+    corrupt,     // data from outside lies about itself
 };
 
 struct Error {
     Code code = Code::invalid;
     std::string text;
-    int sys = 0;  // errno of the failed call, 0 when there was none
+    int sys = 0; // errno of the failed call, 0 when there was none
 
     // The same error, one level up: "DOING: text".
     Error during(std::string_view doing) const
@@ -77,4 +77,4 @@ private:
     std::variant<T, Error> state_;
 };
 
-}  // namespace dt
+} // namespace dt

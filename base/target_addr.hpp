@@ -16,7 +16,7 @@ struct TargetAddr {
     std::uint64_t operator-(TargetAddr other) const { return value - other.value; }
 };
 
-}  // namespace dt
+} // namespace dt
 
 template <> struct std::hash<dt::TargetAddr> {
     std::size_t operator()(dt::TargetAddr at) const noexcept

@@ -93,7 +93,8 @@ private:
     {
         static std::vector<char> to(8 << 20);
         if (i % 65536 == 65535)
-            dt_drain_principal(host.arena, 0, 2, to.data(), to.size(), nullptr, nullptr);
+            dt_drain_principal(host.arena, 0, 2, to.data(), to.size(), nullptr,
+                               nullptr);
     }
 };
 

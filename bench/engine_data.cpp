@@ -93,7 +93,8 @@ public:
         if (arena_ == MAP_FAILED)
             std::abort();
         dt_arena_init(arena_, &config);
-        load("bench:::fill { a[arg0, \"a string\"] = 1; } bench:::probe { " + body + " }");
+        load("bench:::fill { a[arg0, \"a string\"] = 1; } bench:::probe { " + body +
+             " }");
         dt_activity_advance(arena_, DT_ACTIVITY_INACTIVE, DT_ACTIVITY_ACTIVE);
     }
 
@@ -136,7 +137,8 @@ private:
             std::exit(1);
         }
         for (dt_u32 i = 0; i < n; i++) {
-            probes_[i] = dt_probe_add(arena_, "bench", "", "", i == 0 ? "fill" : "probe");
+            probes_[i] =
+                dt_probe_add(arena_, "bench", "", "", i == 0 ? "fill" : "probe");
             dt_ecb_add(arena_, probes_[i], first + i);
         }
     }
@@ -266,8 +268,8 @@ constexpr Row rows[] = {
 int main()
 {
     double nothing = 0;
-    std::printf("%-36s %9s %9s   %-17s %s\n", "ns a firing", "median", "alone", "spread",
-                "must");
+    std::printf("%-36s %9s %9s   %-17s %s\n", "ns a firing", "median", "alone",
+                "spread", "must");
     for (const Row& row : rows) {
         Engine engine(row.body);
         Spread ns = measure(engine);
@@ -280,20 +282,21 @@ int main()
                         ns.median - nothing <= row.most_ns ? "held" : "NO");
         std::printf("\n");
     }
-    std::printf("%-36s %9s %9.1f\n", "a read of 6 MB at random, without us", "", ns_of_read());
-    std::printf("\n%-36s %9s   %-14s %s\n", "two threads do, in one's time", "x", "spread",
-                "must 1.8, of rounds in which loops without us scaled");
-    for (const char* body : {"this->x = 1;", "a[arg0, \"a string\"] = 1;",
-                             "@[arg0 & 63] = count();",
-                             "@[\"a-process-of-many---\"] = count();"}) {
+    std::printf("%-36s %9s %9.1f\n", "a read of 6 MB at random, without us", "",
+                ns_of_read());
+    std::printf("\n%-36s %9s   %-14s %s\n", "two threads do, in one's time", "x",
+                "spread", "must 1.8, of rounds in which loops without us scaled");
+    for (const char* body :
+         {"this->x = 1;", "a[arg0, \"a string\"] = 1;", "@[arg0 & 63] = count();",
+          "@[\"a-process-of-many---\"] = count();"}) {
         Scaling x = scaling_of(body);
         std::printf("%-36s %9.2f   %.2f .. %-6.2f ", body, x.ours.median, x.ours.least,
                     x.ours.most);
         if (x.n_judged == 0)
             std::printf("none: two loops did %.2f\n", x.machine.median);
         else
-            std::printf("%s, %u of %u\n", x.ours.median >= 1.8 ? "held" : "NO", x.n_judged,
-                        4 * n_rounds);
+            std::printf("%s, %u of %u\n", x.ours.median >= 1.8 ? "held" : "NO",
+                        x.n_judged, 4 * n_rounds);
     }
     return 0;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t furthest_back = 32; // more is never needed for a jump
 constexpr std::uint64_t entry_bytes = 16;   // of a doubtful function
-constexpr unsigned dispatch_window = 12;    // instructions from a load to its jump
+constexpr unsigned max_since_load = 12;     // instructions from a load to its jump
 constexpr std::uint64_t max_table_entries = 65536;
 constexpr std::size_t max_labels = 256;
 
@@ -70,8 +70,7 @@ public:
                 function_ = begin;
             }
             into_.targets.add(starts[i].at);
-            bool is_code =
-                starts[i].code || into_.code.entered.has(starts[i].at);
+            bool is_code = starts[i].code || into_.code.entered.has(starts[i].at);
             enter(starts[i].at, is_code);
             sweep_to(begin, end);
         }
@@ -168,7 +167,7 @@ private:
         if (jumps)
             jumps_.push_back(here);
         by_table_ |= seen.is(Glance::jump_table) || (seen.is(Glance::jump_register) &&
-                                                     n_since_load_ <= dispatch_window);
+                                                     n_since_load_ <= max_since_load);
     }
 
     // Notes a jump back to the function's start. A call is not one: it enters the
@@ -210,7 +209,7 @@ private:
         constants_.clear();
         jumps_.clear();
         indirect_ = by_table_ = false;
-        n_since_load_ = dispatch_window + 1;
+        n_since_load_ = max_since_load + 1;
     }
 
     const Arch& arch_;
@@ -223,8 +222,8 @@ private:
     std::vector<TargetAddr> jumps_;
     bool known_ = false; // what is swept is known code
     TargetAddr known_from_;
-    TargetAddr gap_;     // where padding after known code began
-    unsigned n_since_load_ = dispatch_window + 1;
+    TargetAddr gap_; // where padding after known code began
+    unsigned n_since_load_ = max_since_load + 1;
 };
 
 } // namespace
@@ -300,15 +299,14 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
 {
     TextReader text(read);
     auto follow_all = [&] {
-        follow(
-            x86_64, {targets_.begin(), targets_.end()}, std::ref(text), code_,
-            instructions_, [this](const Glance& seen, TargetAddr here) {
-                targets_.add(here);
-                if (seen.is(Glance::branch))
-                    targets_.add(here + seen.length +
-                                 static_cast<std::uint64_t>(
-                                     std::int64_t{seen.displacement}));
-            });
+        follow(x86_64, {targets_.begin(), targets_.end()}, std::ref(text), code_,
+               instructions_, [this](const Glance& seen, TargetAddr here) {
+                   targets_.add(here);
+                   if (seen.is(Glance::branch))
+                       targets_.add(
+                           here + seen.length +
+                           static_cast<std::uint64_t>(std::int64_t{seen.displacement}));
+               });
     };
     AddressSet functions(targets_.begin(), targets_.end() - targets_.begin());
     for (const CodeStart& start : known.starts)
@@ -338,8 +336,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
             for (TargetAddr at = named.next(dispatch.function); at < dispatch.end;
                  at = named.next(at + 1))
                 code_.entered.add(at);
-            bool explained = tables[i].explained ||
-                             named.next(dispatch.function + 1) < dispatch.end;
+            bool explained =
+                tables[i].explained || named.next(dispatch.function + 1) < dispatch.end;
             if (tables[i].too_many || (dispatch.by_table && !explained))
                 doubtful_.push_back({dispatch.function, dispatch.end});
         }
@@ -415,9 +413,9 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
             if (!seen.is(Glance::padding))
                 goes_on = !seen.is(Glance::ends);
             if (seen.is(Glance::branch))
-                branches.push_back(at + seen.length +
-                                   static_cast<std::uint64_t>(
-                                       std::int64_t{seen.displacement}));
+                branches.push_back(
+                    at + seen.length +
+                    static_cast<std::uint64_t>(std::int64_t{seen.displacement}));
             starts.push_back(at);
             at = at + seen.length;
         }
@@ -460,7 +458,8 @@ void ExtentMap::read_table(const Dispatch& dispatch, TargetAddr table, TargetAdd
                            const ReadModule& read, Tables& into)
 {
     auto next = std::upper_bound(tables_.begin(), tables_.end(), table);
-    std::uint64_t room = next == tables_.end() ? max_table_entries : (*next - table) / 4;
+    std::uint64_t room =
+        next == tables_.end() ? max_table_entries : (*next - table) / 4;
     for (std::uint64_t i = 0; i < std::min(room, max_table_entries); ++i) {
         std::array<std::byte, 4> raw{};
         if (!read || !read(table + i * 4, raw))

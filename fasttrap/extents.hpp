@@ -105,7 +105,7 @@ struct KnownCode {
     std::vector<CodeStart> starts;
     std::vector<TargetAddr> words;
     std::vector<CodeRange> functions; // ascending
-    std::vector<CodeRange> sections; // restartable sequences: not to be probed at all
+    std::vector<CodeRange> sections;  // restartable sequences: not to be probed at all
     bool absolute = false;
 };
 

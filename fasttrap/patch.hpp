@@ -128,10 +128,10 @@ struct Window {
     std::array<std::byte, 15> padding_text{};
     PatchForm form = PatchForm::plain;
     std::vector<ChainedJump> chained; // ascending
-    std::uint8_t n_kept = 0; // punned: of the bytes behind the window
+    std::uint8_t n_kept = 0;          // punned: of the bytes behind the window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // before the first jump
-    std::uint8_t way = 0; // below 32; not 0 in a short window
+    std::uint8_t way = 0;      // below 32; not 0 in a short window
     // Bytes from one jump to the next, or of the jump's own.
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
@@ -319,7 +319,8 @@ private:
     std::vector<std::byte> original_, text_;
     CodeBuffer code_, stub_code_, jump_;
 };
-Result<Patch> build_patch(const Window& window, const Placement& place, TargetAddr area);
+Result<Patch> build_patch(const Window& window, const Placement& place,
+                          TargetAddr area);
 
 // Where a thread is that stopped at pc in patched text or in a trampoline. A trap of an
 // int3 leaves the pc one behind it: subtract that first.

@@ -69,10 +69,11 @@ bool is_reachable(const Window& window)
 {
     for (std::size_t k = 1; k < window.n_jumps(); ++k) {
         auto reach = far_reach_of(window, k);
-        auto origin = static_cast<std::int64_t>(
-            (window.jump(k) + window.arch->jump_bytes).value);
-        if (reach && (origin + reach->from < static_cast<std::int64_t>(lowest_address) ||
-                      origin + reach->to > static_cast<std::int64_t>(highest_address)))
+        auto origin =
+            static_cast<std::int64_t>((window.jump(k) + window.arch->jump_bytes).value);
+        if (reach &&
+            (origin + reach->from < static_cast<std::int64_t>(lowest_address) ||
+             origin + reach->to > static_cast<std::int64_t>(highest_address)))
             return false;
     }
     TargetAddr origin = window.origin();

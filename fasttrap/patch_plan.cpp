@@ -13,7 +13,8 @@ namespace dt {
 namespace {
 
 constexpr std::size_t max_back_bytes = 65536;
-constexpr std::uint64_t max_loop_bytes = 48; // of a loop that a window is lengthened for
+constexpr std::uint64_t max_loop_bytes =
+    48; // of a loop that a window is lengthened for
 
 class Planner {
 public:

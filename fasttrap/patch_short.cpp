@@ -256,7 +256,8 @@ void ShortWindows::remove(const Window* window)
 
 // run_ and, for as few kept bytes as can be, what may be moved before it: how many
 // instructions.
-std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head, Window& window)
+std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head,
+                                     Window& window)
 {
     if (head - site.first > most_bytes_before)
         return 0;

@@ -33,8 +33,8 @@ void ReachedCode::take(const Glance& seen, TargetAddr here)
 
 void ReachedCode::take_places(const Glance& seen, TargetAddr here)
 {
-    TargetAddr there =
-        here + seen.length + static_cast<std::uint64_t>(std::int64_t{seen.displacement});
+    TargetAddr there = here + seen.length +
+                       static_cast<std::uint64_t>(std::int64_t{seen.displacement});
     if (seen.is(Glance::branch))
         entered.add(there);
     if (!seen.is(Glance::address) || seen.is(Glance::padding) || !bytes.covers(there))

@@ -35,12 +35,12 @@ struct ReachedCode {
         : bytes(begin, n_bytes), entered(begin, n_bytes)
     {
     }
-    AddressSet bytes;   // all bytes of known instructions and of known padding
-    AddressSet entered; // where known code leads
-    std::vector<CodeRange> gaps;     // padding that is not known to be followed by code
-    std::vector<TargetAddr> loaded;  // known code reads or writes there
-    std::vector<TargetAddr> words;   // known code reads 8 bytes there, and nothing more
-    std::vector<TargetAddr> named;   // known code takes this address
+    AddressSet bytes;            // all bytes of known instructions and of known padding
+    AddressSet entered;          // where known code leads
+    std::vector<CodeRange> gaps; // padding that is not known to be followed by code
+    std::vector<TargetAddr> loaded; // known code reads or writes there
+    std::vector<TargetAddr> words;  // known code reads 8 bytes there, and nothing more
+    std::vector<TargetAddr> named;  // known code takes this address
 
     // The instruction at `here` is known.
     void take(const Glance& seen, TargetAddr here);

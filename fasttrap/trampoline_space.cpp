@@ -19,7 +19,7 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t enter_bytes = 16; // at an area's start
+constexpr std::uint64_t enter_bytes = 16;     // at an area's start
 constexpr std::uint64_t crowded_bytes = 1280; // free in a page, mostly in small holes
 constexpr std::uint64_t block_bytes = 65536;
 constexpr std::uint64_t small_area = 4 * page_bytes; // and less: for stubs alone
@@ -294,7 +294,7 @@ bool TrampolineSpace::take_stubs(const Window& window, Placement& place, int& n_
 }
 
 std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
-                                                  std::size_t n_bytes)
+                                                      std::size_t n_bytes)
 {
     std::optional<TargetAddr> stub = take_stub(window);
     if (!stub)
@@ -336,7 +336,8 @@ std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window)
     return std::nullopt;
 }
 
-std::optional<Placement> TrampolineSpace::take(const Window& window, std::size_t n_bytes)
+std::optional<Placement> TrampolineSpace::take(const Window& window,
+                                               std::size_t n_bytes)
 {
     if (!window.chained.empty())
         return take_chain(window, n_bytes);

@@ -186,9 +186,11 @@ private:
             in.uleb();
             return true;
         case DW_CFA_def_cfa_offset:
-            return is_cfa_of_register() && set_cfa(now_.cfa_register, in.uleb_as_signed());
+            return is_cfa_of_register() &&
+                   set_cfa(now_.cfa_register, in.uleb_as_signed());
         case DW_CFA_def_cfa_offset_sf:
-            return is_cfa_of_register() && set_cfa(now_.cfa_register, scaled(in.sleb()));
+            return is_cfa_of_register() &&
+                   set_cfa(now_.cfa_register, scaled(in.sleb()));
         case DW_CFA_def_cfa_expression:
             now_.cfa_by = in.block();
             now_.has_cfa = !now_.cfa_by.empty();
@@ -259,7 +261,8 @@ void CallFrameTable::read_entries()
         if (length == is_64_bit)
             length = in.fixed<std::uint64_t>();
         const std::uint64_t id_at = at + in.at();
-        if (in.bad() || length < sizeof(std::uint32_t) || length > section_.size() - id_at)
+        if (in.bad() || length < sizeof(std::uint32_t) ||
+            length > section_.size() - id_at)
             return; // length 0 ends the section
         const std::uint32_t id = in.fixed<std::uint32_t>();
         const std::uint64_t body = id_at + sizeof id;
@@ -269,7 +272,8 @@ void CallFrameTable::read_entries()
     }
 }
 
-void CallFrameTable::add_entry(std::uint64_t at, FrameBytes body, std::uint64_t common_place)
+void CallFrameTable::add_entry(std::uint64_t at, FrameBytes body,
+                               std::uint64_t common_place)
 {
     Entry entry;
     const Common* common = common_at(common_place, entry.common);

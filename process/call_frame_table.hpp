@@ -53,8 +53,8 @@ struct FrameRow {
 // Reads an address in a DW_EH_PE_* encoding. `at` is the address of its first byte.
 // Returns nothing if it cannot be read, is indirect, or is relative to anything but
 // `at`.
-std::optional<std::uint64_t> read_frame_address(class FrameReader& in, std::uint8_t encoding,
-                                                std::uint64_t at);
+std::optional<std::uint64_t>
+read_frame_address(class FrameReader& in, std::uint8_t encoding, std::uint64_t at);
 
 class CallFrameTable {
 public:
@@ -98,7 +98,7 @@ private:
     std::uint64_t addr_;
     std::vector<Common> commons_;
     std::unordered_map<std::uint64_t, std::uint32_t> common_places_; // index by place
-    std::vector<Entry> entries_; // by address
+    std::vector<Entry> entries_;                                     // by address
     const Entry* evaluated_ = nullptr;
     std::vector<FrameRow> rows_; // of evaluated_, by address
 };

@@ -236,7 +236,8 @@ std::optional<CallFrames::Frames> CallFrames::find_section()
     std::size_t names = 0;
     if (elf_getshdrstrndx(elf_, &names) != 0)
         return std::nullopt;
-    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+    for (Elf_Scn* section = nullptr;
+         (section = elf_nextscn(elf_, section)) != nullptr;) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS ||
             (header.sh_flags & SHF_COMPRESSED) != 0)
@@ -286,10 +287,10 @@ std::optional<CallFrames::Frames> CallFrames::find_loaded()
         const std::uint64_t n_bytes =
             std::min({part.p_filesz - (*at - part.p_vaddr), file_bytes_ - offset,
                       CallFrameTable::max_bytes});
-        return Frames{bytes_of(elf_getdata_rawchunk(elf_,
-                                                    static_cast<std::int64_t>(offset),
-                                                    n_bytes, ELF_T_BYTE)),
-                      *at};
+        return Frames{
+            bytes_of(elf_getdata_rawchunk(elf_, static_cast<std::int64_t>(offset),
+                                          n_bytes, ELF_T_BYTE)),
+            *at};
     }
     return std::nullopt;
 }

@@ -3,10 +3,10 @@
 // struct dt_rt_rule where that is one.
 #pragma once
 
+#include "abi/frame_rule.h"
 #include "base/fd.hpp"
 #include "base/target_addr.hpp"
 #include "process/call_frame_table.hpp"
-#include "abi/frame_rule.h"
 
 #include <libelf.h>
 #include <optional>

@@ -40,8 +40,8 @@ public:
         const std::uint64_t value = leb(&n_bits);
         const bool is_negative =
             n_bits != 0 && n_bits < 64 && (value >> (n_bits - 1) & 1) != 0;
-        return static_cast<std::int64_t>(is_negative ? value | ~std::uint64_t{0} << n_bits
-                                                     : value);
+        return static_cast<std::int64_t>(
+            is_negative ? value | ~std::uint64_t{0} << n_bits : value);
     }
     void skip(std::uint64_t n)
     {

@@ -3,8 +3,8 @@
 // walk stacks where no file can be read.
 #pragma once
 
-#include "base/fd.hpp"
 #include "abi/frame_rule.h"
+#include "base/fd.hpp"
 
 #include <cstdint>
 #include <vector>

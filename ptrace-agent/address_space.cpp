@@ -3,8 +3,8 @@
 #include "ptrace-agent/address_space.hpp"
 
 #include "base/page_bytes.hpp"
-#include "ptrace-agent/call_stub.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/call_stub.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <algorithm>
@@ -59,8 +59,7 @@ void AddressSpace::hand_over(pid_t to)
 bool AddressSpace::let_fire(bool on)
 {
     const std::uint32_t word = on ? 1 : 0;
-    return write_text(runtime.image + DT_RT_LIVE,
-                      std::as_bytes(std::span(&word, 1)));
+    return write_text(runtime.image + DT_RT_LIVE, std::as_bytes(std::span(&word, 1)));
 }
 
 void AddressSpace::end_rseq()

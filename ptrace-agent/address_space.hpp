@@ -25,11 +25,11 @@
 #include "fasttrap/further_blocks.hpp"
 #include "fasttrap/memory.hpp"
 #include "fasttrap/tracepoint_table.hpp"
+#include "process/maps.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/client.hpp"
 #include "ptrace-agent/native_code.hpp"
 #include "ptrace-agent/patches.hpp"
-#include "process/maps.hpp"
-#include "process/proc_files.hpp"
 #include "ptrace-agent/rescue.hpp"
 #include "ptrace-agent/runtime_map.hpp"
 #include "ptrace-agent/statics.hpp"
@@ -76,9 +76,9 @@ public:
     std::optional<std::uint32_t> site; // a jump stands for it: number in the runtime
     TargetAddr first, end, beyond;     // how far its surroundings may be moved
     FurtherBlocks further{};
-    TargetAddr loop_end; // PatchSite::loop_end
-    bool led_past = false; // its jump makes branches back to here skip the head
-    bool no_stack = false; // nothing may be written below the stack pointer: no jump
+    TargetAddr loop_end;      // PatchSite::loop_end
+    bool led_past = false;    // its jump makes branches back to here skip the head
+    bool no_stack = false;    // nothing may be written below the stack pointer: no jump
     bool uses_memory = false; // its emulation reads or writes the target's memory
     TargetAddr copy;          // where the instruction itself stands, 0: nowhere
 };
@@ -91,7 +91,7 @@ public:
     ~AddressSpace() override;
 
     pid_t owner() const { return owner_; }
-    Rescue rescue; // restores the text after the agent's death
+    Rescue rescue;         // restores the text after the agent's death
     bool given_up = false; // it kept the agent waiting (deadlines.cpp)
     WaitBudget budget;     // for its threads
     // Its owner runs another program now, and this process lives on in here.

@@ -146,9 +146,8 @@ Agent::Reply Agent::do_set_arena(Reader& in, const std::vector<Fd>& fds)
         remove_runtime(world);
         forget_jumps(*space);
     }
-    if (auto mapped =
-            arena_.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes,
-                       private_bytes != 0 ? fds[2].get() : -1, private_bytes);
+    if (auto mapped = arena_.map(fds[0].get(), program_bytes, fds[1].get(), data_bytes,
+                                 private_bytes != 0 ? fds[2].get() : -1, private_bytes);
         !mapped)
         return mapped.error();
     return Body{};

@@ -79,7 +79,8 @@ enum class Try { again, last }; // whether a thread that is late gets another tr
 // a time. Destruction lets those go on that are not held otherwise.
 class StoppedWorld {
 public:
-    StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space, Try which = Try::last);
+    StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space,
+                 Try which = Try::last);
     ~StoppedWorld();
     StoppedWorld(const StoppedWorld&) = delete;
     StoppedWorld& operator=(const StoppedWorld&) = delete;
@@ -365,14 +366,14 @@ private:
     std::unordered_map<pid_t, Thread*> threads_;
     std::unordered_map<pid_t, int> early_stops_; // of tasks not yet announced
     bool any_rescue_ = false; // was ever installed: reports are taken in two steps
-    std::set<pid_t> late_children_; // detached at their first stop
-    std::shared_ptr<AddressSpace> ended_;        // of the process that ended last
+    std::set<pid_t> late_children_;       // detached at their first stop
+    std::shared_ptr<AddressSpace> ended_; // of the process that ended last
     // Owners of address spaces that were given up, and the reasons.
     std::deque<std::pair<pid_t, std::string>> given_up_;
     std::size_t n_slow_unmaps_ = 0; // since the consumer exited
-    std::uint64_t turn_ = 0;                     // of the loop (wait_budget.hpp)
-    std::deque<pid_t> ready_;                    // stopped, to be handled
-    Thread* last_ = nullptr;                     // of the last report
+    std::uint64_t turn_ = 0;        // of the loop (wait_budget.hpp)
+    std::deque<pid_t> ready_;       // stopped, to be handled
+    Thread* last_ = nullptr;        // of the last report
 };
 
 // In its innermost pid namespace, which is what the kernel calls it by there.

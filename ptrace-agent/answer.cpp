@@ -6,8 +6,8 @@
 // of it; what reads or sets its registers, or keeps it, does.
 #include "ptrace-agent/agent.hpp"
 
-#include "ptrace-agent/host.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/host.hpp"
 #include "ptrace-agent/tracing.hpp"
 #include "ptrace-agent/waits.hpp"
 
@@ -55,7 +55,8 @@ bool Agent::stop_one(Thread& thread)
     Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);
     if (waited == Waited::late) {
         thread.interrupted = true;
-        give_up(*thread.process->space, "one of its threads did not stop within the deadline");
+        give_up(*thread.process->space,
+                "one of its threads did not stop within the deadline");
         return false;
     }
     if (waited == Waited::ended) {

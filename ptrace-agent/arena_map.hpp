@@ -22,7 +22,8 @@ public:
     // Replaces what was mapped before. Keeps descriptors of its own: the program part's
     // is opened for reading. private_bytes may be 0.
     Result<Ok> map(int program_fd, std::uint64_t program_bytes, int data_fd,
-                   std::uint64_t data_bytes, int private_fd, std::uint64_t private_bytes);
+                   std::uint64_t data_bytes, int private_fd,
+                   std::uint64_t private_bytes);
     void* base() const { return base_; }
     std::uint32_t n_shards() const { return n_shards_; }
     // Returns the number of shards that targets map.

@@ -37,9 +37,8 @@ user_regs_struct resumed(user_regs_struct before)
 CallBlock block_for(const user_regs_struct& before, std::uint64_t mask)
 {
     const user_regs_struct r = resumed(before);
-    return {mask,  r.r15, r.r14, r.r13,    r.r12, r.rbp, r.rbx,
-            r.r11, r.r10, r.r9,  r.r8,     r.rax, r.rcx, r.rdx,
-            r.rsi, r.rdi, r.rip, r.eflags, r.rsp};
+    return {mask, r.r15, r.r14, r.r13, r.r12, r.rbp, r.rbx, r.r11,    r.r10, r.r9,
+            r.r8, r.rax, r.rcx, r.rdx, r.rsi, r.rdi, r.rip, r.eflags, r.rsp};
 }
 
 } // namespace dt::agent

@@ -238,8 +238,8 @@ Result<Ok> AgentClient::call_ok(std::uint32_t request, std::span<const std::byte
 }
 
 Result<Ok> AgentClient::set_arena(int program_fd, std::uint64_t program_bytes,
-                                  int data_fd, std::uint64_t data_bytes,
-                                  int private_fd, std::uint64_t private_bytes)
+                                  int data_fd, std::uint64_t data_bytes, int private_fd,
+                                  std::uint64_t private_bytes)
 {
     Writer out;
     out.put(program_bytes).put(data_bytes).put(private_bytes);
@@ -282,8 +282,8 @@ Result<Target> AgentClient::grab(pid_t pid)
         std::count_if(events_.begin(), events_.end(), [pid](const AgentEvent& event) {
             return event.kind == AgentEvent::execed && event.pid == pid;
         });
-    n_execs_[pid] = Reader(*reply).get<std::uint32_t>() -
-                    static_cast<std::uint32_t>(n_waiting);
+    n_execs_[pid] =
+        Reader(*reply).get<std::uint32_t>() - static_cast<std::uint32_t>(n_waiting);
     return Target{pid, false};
 }
 

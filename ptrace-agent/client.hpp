@@ -67,11 +67,11 @@ struct Target {
 };
 
 enum class SiteKind : std::uint8_t {
-    entry,  // arg0.. as the calling convention passes them
-    ret,    // arg0 = Site::arg0 (offset in the function), arg1 = return value
-    offset, // as entry: the registers that carry arguments, whatever is in them
+    entry,        // arg0.. as the calling convention passes them
+    ret,          // arg0 = Site::arg0 (offset in the function), arg1 = return value
+    offset,       // as entry: the registers that carry arguments, whatever is in them
     static_probe, // arg0.. are where its note says; Site::arg0 = index into StaticTable
-    jump_out, // ret at an indirect jump; Site::arg0 = index into StaticTable
+    jump_out,     // ret at an indirect jump; Site::arg0 = index into StaticTable
 };
 
 // What the note of a static probe says about one of its sites.
@@ -115,7 +115,7 @@ struct Site {
     TargetAddr at;
     std::uint32_t probe = 0; // dt_probe_add()'s id
     SiteKind kind = SiteKind::entry;
-    std::uint8_t n_expected = 0;  // bytes of expected that are set, 0: not compared
+    std::uint8_t n_expected = 0; // bytes of expected that are set, 0: not compared
     NeverProbed never = NeverProbed::no;
     std::uint8_t breakpoint : 1 = 0; // gets a breakpoint where no jump can stand
     std::uint8_t no_stack : 1 = 0;   // nothing may be written below the stack pointer
@@ -153,7 +153,7 @@ enum class Mechanism : std::uint8_t {
     automatic, // a jump into the target's runtime; breakpoints where that cannot be put
     jump,      // or not at all
     int3,      // a breakpoint that the agent serves
-    uprobe,    // in the kernel, which is not told by the agent: that watches libraries alone
+    uprobe, // in the kernel, which is not told by the agent: that watches libraries alone
 };
 
 // No jumps, and nothing in the target for them?
@@ -174,9 +174,9 @@ struct Refusal {
 };
 
 struct PlantReport {
-    std::uint32_t n_planted = 0;     // sites; a refused one is not counted
-    std::uint32_t n_tracepoints = 0; // of the target, afterwards
-    std::vector<Refusal> refused;    // ascending by site
+    std::uint32_t n_planted = 0;      // sites; a refused one is not counted
+    std::uint32_t n_tracepoints = 0;  // of the target, afterwards
+    std::vector<Refusal> refused;     // ascending by site
     std::vector<Refusal> breakpoints; // ascending by site; why each has no jump
     // Sites where something else is mapped now: a libraries_changed event tells of that, or
     // has told.
@@ -192,7 +192,8 @@ struct LeftText {
 };
 struct LeftBehind {
     std::vector<LeftText> texts;
-    std::vector<TargetAddr> runtimes; // images, which may say what semaphores are raised
+    std::vector<TargetAddr>
+        runtimes; // images, which may say what semaphores are raised
     bool empty() const { return texts.empty() && runtimes.empty(); }
 };
 
@@ -209,9 +210,9 @@ struct AgentEvent {
         execed,            // a new program: all its probes are gone
         libraries_changed, // to be answered by resume_after_library_change()
         forked,            // child runs with clean text, or is followed
-        given_up,          // it kept the agent waiting and is not traced any more; text says why
-        agent_error,       // text tells; pid may be 0
-        agent_gone,        // the agent died; last event, fd() is closed
+        given_up, // it kept the agent waiting and is not traced any more; text says why
+        agent_error, // text tells; pid may be 0
+        agent_gone,  // the agent died; last event, fd() is closed
     } kind = exited;
     pid_t pid = 0;
     pid_t child = 0; // of forked

@@ -21,8 +21,8 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
-#include "ptrace-agent/our_code.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <cerrno>
@@ -99,8 +99,8 @@ pid_t Agent::wait_for(pid_t tid, int& status, int flags)
     if (!any_rescue_)
         return waitpid(tid, &status, __WALL | flags);
     siginfo_t report{};
-    if (waitid(tid == -1 ? P_ALL : P_PID, tid == -1 ? 0 : static_cast<id_t>(tid), &report,
-               WEXITED | WSTOPPED | WNOWAIT | __WALL | flags) != 0)
+    if (waitid(tid == -1 ? P_ALL : P_PID, tid == -1 ? 0 : static_cast<id_t>(tid),
+               &report, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags) != 0)
         return -1;
     if (report.si_pid == 0)
         return 0;

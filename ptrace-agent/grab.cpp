@@ -84,8 +84,9 @@ Result<Ok> refuse_shadow_stack(pid_t pid, const std::string& name)
 {
     if (has_shadow_stack(pid))
         return Error{Code::unsupported,
-                     name + " runs with a shadow stack (x86_Thread_features in "
-                            "/proc/" +
+                     name +
+                         " runs with a shadow stack (x86_Thread_features in "
+                         "/proc/" +
                          std::to_string(pid) +
                          "/status), under which instructions that are moved for probes "
                          "would end it; to trace it, start it with "
@@ -199,7 +200,8 @@ Result<Ok> Agent::seize_all(Process& process, std::uint64_t& ends)
             int error = errno;
             const char state = thread_state(process.pid, tid);
             if (error == ESRCH || state == 'Z' || state == '\0') {
-                found_new = found_new || tid != pid; // its threads may outlive the leader
+                found_new =
+                    found_new || tid != pid; // its threads may outlive the leader
                 continue;
             }
             // A thread made by a seized one is ours already.
@@ -228,13 +230,14 @@ Result<Ok> Agent::seize_all(Process& process, std::uint64_t& ends)
 bool Agent::has_missed_thread(const Process& process)
 {
     const std::vector<pid_t> all = threads_of(process.pid);
-    const std::uint64_t n = status_number(read_proc_file(process.pid, "status"), "Threads");
+    const std::uint64_t n =
+        status_number(read_proc_file(process.pid, "status"), "Threads");
     return n > all.size() || std::any_of(all.begin(), all.end(), [&](pid_t tid) {
-        return tid != process.pid && process.threads.count(tid) == 0 &&
-               early_stops_.count(tid) == 0 &&
-               status_number(thread_status(process.pid, tid), "TracerPid") !=
-                   static_cast<std::uint64_t>(getpid());
-    });
+               return tid != process.pid && process.threads.count(tid) == 0 &&
+                      early_stops_.count(tid) == 0 &&
+                      status_number(thread_status(process.pid, tid), "TracerPid") !=
+                          static_cast<std::uint64_t>(getpid());
+           });
 }
 
 // Ended and waited for: its pid is free, or another's.
@@ -319,10 +322,11 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         if (monotonic_ns() > ends || client_has_exited()) {
             process.is_target = false;
             release(space);
-            return Error{Code::busy, doing + ": it has been starting a program for " +
-                                         std::to_string(patience_ns / 1'000'000'000) +
-                                         " s, and the kernel is not done; nothing in it "
-                                         "was changed, try again"};
+            return Error{Code::busy,
+                         doing + ": it has been starting a program for " +
+                             std::to_string(patience_ns / 1'000'000'000) +
+                             " s, and the kernel is not done; nothing in it "
+                             "was changed, try again"};
         }
         space = process.space;
         stopped.emplace(*this, space);

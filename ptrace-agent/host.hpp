@@ -46,8 +46,7 @@ public:
 
 private:
     // static_args.cpp
-    int static_arg(const dt_operand& operand, std::uint64_t* value,
-                   std::uint64_t* bad);
+    int static_arg(const dt_operand& operand, std::uint64_t* value, std::uint64_t* bad);
     int ureg(std::uint32_t index, std::uint64_t* value) const;
     const std::string& status();
     int errno_of_thread(std::uint64_t* value);
@@ -57,7 +56,7 @@ private:
     const Registers& regs_;
     SiteKind kind_ = SiteKind::entry;
     std::span<const dt_operand> operands_; // of a static probe
-    std::string status_; // of this firing, when it was asked for
+    std::string status_;                   // of this firing, when it was asked for
 };
 
 } // namespace dt::agent

@@ -4,8 +4,8 @@
 // The thread stands still in the runtime. Addresses in the call are the target's, and the
 // numbers in it may be anything: they are bounded here.
 #include "base/clock_ns.hpp"
-#include "ptrace-agent/host.hpp"
 #include "process/maps.hpp"
+#include "ptrace-agent/host.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <algorithm>

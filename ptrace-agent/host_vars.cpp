@@ -2,10 +2,10 @@
 // Builtin variables that the agent answers: rows NUMBER and STRING of dif/vars.h.
 #include "dif/vars.h"
 
-#include "ptrace-agent/host.hpp"
-#include "ptrace-agent/linker.hpp"
 #include "process/open_file.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/host.hpp"
+#include "ptrace-agent/linker.hpp"
 #include "ptrace-agent/runtime/uregs.h"
 
 #include <algorithm>

@@ -10,9 +10,9 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/page_bytes.hpp"
-#include "ptrace-agent/call_stub.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/call_stub.hpp"
 #include "ptrace-agent/tracing.hpp"
 #include "ptrace-agent/waits.hpp"
 
@@ -91,7 +91,8 @@ static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
 {
     std::span<const std::byte> stub = call_stub();
     auto may_hold = [&](const Mapping& mapping) {
-        return mapping.executable && mapping.readable && !mapping.writable && !stub.empty();
+        return mapping.executable && mapping.readable && !mapping.writable &&
+               !stub.empty();
     };
     for (const Mapping& mapping : all)
         if (may_hold(mapping) && is_left_stub(space, mapping, threads)) {

@@ -12,9 +12,9 @@
 #include "ptrace-agent/injection.hpp"
 
 #include "base/page_bytes.hpp"
-#include "ptrace-agent/linker.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/linker.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 #include "ptrace-agent/tracing.hpp"
 
@@ -106,7 +106,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     const dt_rt_header& header = runtime_header();
     std::uint64_t stack_bytes = arena_.n_shared() * DT_RT_STACK_BYTES;
     std::uint64_t region = DT_RT_STACKS + stack_bytes + page_bytes;
-    if (std::string why = address_space_refusal(space.owner(), region + arena_.shared_bytes());
+    if (std::string why =
+            address_space_refusal(space.owner(), region + arena_.shared_bytes());
         !why.empty())
         return Error{Code::unsupported, why};
     auto image = injection.reserve(region, "reserve address space for the runtime");
@@ -142,8 +143,9 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
          own | MAP_NORESERVE, no_fd, "map the runtime's stacks"},
         {*arena, arena_.program_bytes(), PROT_READ, shared, program,
          "map the arena's program part"},
-        {*arena + arena_.program_bytes(), arena_.shared_bytes() - arena_.program_bytes(),
-         PROT_READ | PROT_WRITE, shared, data, "map the arena's data part"},
+        {*arena + arena_.program_bytes(),
+         arena_.shared_bytes() - arena_.program_bytes(), PROT_READ | PROT_WRITE, shared,
+         data, "map the arena's data part"},
     };
     for (const Part& part : parts) {
         if (auto mapped = injection.map(part.at, part.bytes, part.protection,

@@ -130,7 +130,8 @@ static Error changed_meanwhile()
 
 static bool same_file(int a, int b)
 {
-    struct stat here {}, there {};
+    struct stat here {
+    }, there{};
     return fstat(a, &here) == 0 && fstat(b, &there) == 0 &&
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }

@@ -58,7 +58,7 @@ private:
     pid_t pid_; // whose descriptors the thread's are
     std::shared_ptr<AddressSpace> space_;
     std::vector<std::pair<TargetAddr, std::uint64_t>> undone_; // scratch is the first
-    std::vector<int> fds_; // known to be ours
+    std::vector<int> fds_;                                     // known to be ours
     Fd process_;
     FutureLocks locks_ = FutureLocks::none;
     TargetAddr far_; // of what was reserved last

@@ -145,12 +145,12 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
         TargetAddr origin = window.jump(k) + x86_64.jump_bytes;
         TargetAddr from{clamp_add(origin, reach->from)};
         TargetAddr to{clamp_add(origin, reach->to)};
-        bool is_there = std::any_of(
-            space.patches.areas.begin(), space.patches.areas.end(),
-            [&](const auto& area) {
-                return area.second > stub_area_bytes && area.first < to &&
-                       from < area.first + area.second;
-            });
+        bool is_there = std::any_of(space.patches.areas.begin(),
+                                    space.patches.areas.end(), [&](const auto& area) {
+                                        return area.second > stub_area_bytes &&
+                                               area.first < to &&
+                                               from < area.first + area.second;
+                                    });
         if (is_there)
             continue;
         std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
@@ -393,8 +393,8 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
     for (; window != plan.windows.end() && window->at() < site.end; ++window)
         if (window->end() + window->n_kept > site.first)
             clip(site, window->at(), window->end() + window->n_kept);
-    auto behind = std::lower_bound(plan.windows.begin(), plan.windows.end(), site.end,
-                                   by_window);
+    auto behind =
+        std::lower_bound(plan.windows.begin(), plan.windows.end(), site.end, by_window);
     TargetAddr free = behind == plan.windows.end() ? site.end + 64 : behind->at();
     auto next = std::lower_bound(
         sites.begin(), sites.end(), site.end,
@@ -403,8 +403,8 @@ static PatchSite limit_again(PatchSite site, std::span<const PatchSite> sites,
         free = std::min(free, next->at);
     site.limit_behind(site.end == end ? free : site.end);
     std::uint64_t n_free = site.end == end ? free - site.end : 0;
-    site.n_steady = static_cast<std::uint8_t>(
-        std::min<std::uint64_t>(site.n_steady, n_free));
+    site.n_steady =
+        static_cast<std::uint8_t>(std::min<std::uint64_t>(site.n_steady, n_free));
     return site;
 }
 
@@ -494,8 +494,8 @@ JumpPlan plan_jumps(AddressSpace& space, Room& room,
     return result;
 }
 
-Result<Patch> build_patch(AddressSpace& space, const Window& window, const Placement& place,
-                          PatchBuilder& builder)
+Result<Patch> build_patch(AddressSpace& space, const Window& window,
+                          const Placement& place, PatchBuilder& builder)
 {
     return builder.build(window, place,
                          *space.patches.space().area_of(place.trampoline));

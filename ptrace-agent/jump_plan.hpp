@@ -4,9 +4,9 @@
 #pragma once
 
 #include "fasttrap/patch.hpp"
+#include "process/maps.hpp"
 #include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/meanwhile.hpp"
-#include "process/maps.hpp"
 
 #include <string>
 #include <unordered_map>
@@ -43,7 +43,7 @@ bool can_jump(const Tracepoint& tp);
 // TrampolineSpace for each window.
 JumpPlan plan_jumps(AddressSpace& space, Room& room,
                     const std::vector<Tracepoint*>& wanted, Meanwhile& meanwhile);
-Result<Patch> build_patch(AddressSpace& space, const Window& window, const Placement& place,
-                          PatchBuilder& builder);
+Result<Patch> build_patch(AddressSpace& space, const Window& window,
+                          const Placement& place, PatchBuilder& builder);
 
 } // namespace dt::agent

@@ -30,8 +30,9 @@ constexpr int syscall_stop = SIGTRAP | 0x80; // PTRACE_O_TRACESYSGOOD
 bool Agent::is_stub_in_use(const AddressSpace& space)
 {
     auto threads = threads_in(space);
-    return std::any_of(threads.begin(), threads.end(),
-                       [](const Thread* thread) { return thread->late_call.has_value(); });
+    return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
+        return thread->late_call.has_value();
+    });
 }
 
 // Restores the registers and the mask of a late thread that has stopped. Removes the
@@ -47,11 +48,10 @@ bool Agent::end_late_call(Thread& thread)
     if (!is_stub_in_use(*thread.process->space))
         thread.process->space->remove_stub();
     siginfo_t info;
-    const bool of_the_call =
-        thread.event() == 0 &&
-        (thread.signal() == syscall_stop ||
-         (thread.signal() == SIGTRAP && get_siginfo(thread.tid, info) &&
-          info.si_code == TRAP_TRACE));
+    const bool of_the_call = thread.event() == 0 && (thread.signal() == syscall_stop ||
+                                                     (thread.signal() == SIGTRAP &&
+                                                      get_siginfo(thread.tid, info) &&
+                                                      info.si_code == TRAP_TRACE));
     if (!of_the_call)
         return true;
     // The seccomp filter stays suspended: it would see the number of the skipped call.

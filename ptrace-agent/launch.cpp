@@ -9,9 +9,9 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
-#include "ptrace-agent/grab.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/grab.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <cerrno>
@@ -62,8 +62,7 @@ static bool is_orphaned(pid_t group)
 [[noreturn]] static void become(const Command& command, pid_t group, int go, int failed)
 {
     for (int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU,
-                       SIGUSR1, SIGUSR2, SIGIO, SIGALRM, SIGTERM, SIGCHLD,
-                       SIGXFSZ})
+                       SIGUSR1, SIGUSR2, SIGIO, SIGALRM, SIGTERM, SIGCHLD, SIGXFSZ})
         ::signal(signal, SIG_DFL);
     setpgid(0, group);
     for (const EnvChange& change : command.env) {
@@ -149,10 +148,11 @@ static Result<Started> start_command(const Command& command, bool inside,
             if (!is_late())
                 continue;
             kill_and_reap(pid);
-            return Error{Code::busy, command.argv[0] +
-                                         ": the kernel has been busy with its exec for " +
-                                         std::to_string(patience_ns / 1'000'000'000) +
-                                         " s; is its file system reachable?"};
+            return Error{Code::busy,
+                         command.argv[0] +
+                             ": the kernel has been busy with its exec for " +
+                             std::to_string(patience_ns / 1'000'000'000) +
+                             " s; is its file system reachable?"};
         }
         if (got != pid || !WIFSTOPPED(status)) {
             int error = 0;
@@ -327,7 +327,8 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
         bool calls =
             insn->flow == ControlFlow::call || insn->flow == ControlFlow::call_indirect;
         const Mapping* main = find_mapping(mappings, {user.rdi});
-        if (calls && main != nullptr && main->executable && main->kernel_path() == program)
+        if (calls && main != nullptr && main->executable &&
+            main->kernel_path() == program)
             return run_until(process, {user.rdi}, name);
         int status = 0;
         Waited waited = resume_thread(PTRACE_SINGLESTEP, pid, 0)

@@ -2,9 +2,9 @@
 // What is read here was written by the target: every count and loop is bounded.
 #include "ptrace-agent/linker.hpp"
 
-#include "ptrace-agent/agent.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/agent.hpp"
 #include "ptrace-agent/unwind.hpp"
 
 #include <cstring>

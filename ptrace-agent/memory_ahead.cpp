@@ -44,7 +44,7 @@ void MemoryAhead::add(std::span<std::byte> other)
 void MemoryAhead::begin(std::size_t n_bytes)
 {
     left_.clear();
-    struct sysinfo now{};
+    struct sysinfo now {};
     // Where memory is scarce it is got when it is needed, if it is.
     if (sysinfo(&now) != 0 || n_bytes > now.freeram / scarce * now.mem_unit)
         return;

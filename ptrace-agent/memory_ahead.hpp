@@ -21,7 +21,7 @@ public:
     MemoryAhead(const MemoryAhead&) = delete;
     MemoryAhead& operator=(const MemoryAhead&) = delete;
 
-    void begin(std::size_t n_bytes); // of the heap
+    void begin(std::size_t n_bytes);      // of the heap
     void add(std::span<std::byte> other); // behind all else
     bool wants_more() const { return !left_.empty(); }
     void get_some(); // some 50 us

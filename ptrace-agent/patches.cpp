@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ptrace-agent/patches.hpp"
 
-#include "ptrace-agent/address_space.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/address_space.hpp"
 
 #include <algorithm>
 #include <cstring>

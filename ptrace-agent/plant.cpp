@@ -128,10 +128,9 @@ SitePlan without_jump(const Tracepoint& tp, const JumpReport& jumps,
     bool unknown = tp.first.value == 0;
     auto why = jumps.reasons.find(tp.at());
     SitePlan plan{SitePlan::refused, why != jumps.reasons.end() ? why->second
-                                     : tp.no_stack
-                                         ? "it may have no stack left (Go)"
-                                     : unknown ? "its surroundings are not known"
-                                               : "no jump can stand there"};
+                                     : tp.no_stack ? "it may have no stack left (Go)"
+                                     : unknown     ? "its surroundings are not known"
+                                                   : "no jump can stand there"};
     if (mechanism == Mechanism::automatic) {
         const bool surrounded = !unknown || tp.no_stack;
         if (!surrounded || !jumps.note.empty() || tp.may_be_breakpoint)

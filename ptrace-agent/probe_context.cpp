@@ -12,8 +12,8 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
-#include "ptrace-agent/host.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/host.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 #include "ptrace-agent/tracing.hpp"
 
@@ -201,8 +201,7 @@ bool Agent::handle_in_our_code(Thread& thread, int signal)
     siginfo_t info;
     user_regs_struct user;
     if (space->runtime.image.value == 0 || thread.hit_at.value != 0 ||
-        !get_siginfo(thread.tid, info) ||
-        !get_regs(thread.tid, user))
+        !get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
         return false;
     if (is_synchronous(info) && into_copy(thread, info, user)) {
         go_on(thread);

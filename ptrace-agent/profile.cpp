@@ -17,8 +17,8 @@
 
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
-#include "ptrace-agent/host.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/host.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
@@ -34,11 +34,12 @@ void Agent::report_left_out()
         return;
     for (auto& [pid, process] : processes_) {
         if (process->is_target)
-            return tell_error(pid, "profile: " + std::to_string(left_out) + " of " +
-                                       std::to_string(all) +
-                                       " samples were left out: sampling takes at most "
-                                       "5 % of the time of running threads; use a lower "
-                                       "rate to get all");
+            return tell_error(pid,
+                              "profile: " + std::to_string(left_out) + " of " +
+                                  std::to_string(all) +
+                                  " samples were left out: sampling takes at most "
+                                  "5 % of the time of running threads; use a lower "
+                                  "rate to get all");
     }
 }
 

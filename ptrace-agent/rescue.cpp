@@ -50,7 +50,8 @@ bool Rescue::install(AddressSpace& space, TargetAddr at, std::uint64_t program_h
     header_.table = (at + tables_at).value;
     header_.program_handler = program_handler;
     entries_.clear();
-    if (!space.write_text(at, {dt_rescue_begin, dt_rescue_end}) || !write_header(space)) {
+    if (!space.write_text(at, {dt_rescue_begin, dt_rescue_end}) ||
+        !write_header(space)) {
         forget();
         return false;
     }
@@ -76,9 +77,11 @@ void Rescue::protect(AddressSpace& space, std::span<Tracepoint* const> all)
     for (const Tracepoint* tp : all) {
         const std::uint64_t at = tp->at().value;
         const auto original = std::to_integer<std::uint64_t>(tp->original());
-        auto known = std::lower_bound(
-            entries_.begin(), entries_.end(), at,
-            [](const RescueEntry& entry, std::uint64_t where) { return entry.at < where; });
+        auto known =
+            std::lower_bound(entries_.begin(), entries_.end(), at,
+                             [](const RescueEntry& entry, std::uint64_t where) {
+                                 return entry.at < where;
+                             });
         if (known == entries_.end() || known->at != at || known->original != original)
             wanted.push_back({at, original});
     }
@@ -87,8 +90,9 @@ void Rescue::protect(AddressSpace& space, std::span<Tracepoint* const> all)
     // The new entries come first: if an address is there twice, the new one counts.
     std::vector<RescueEntry> merged = std::move(wanted);
     merged.insert(merged.end(), entries_.begin(), entries_.end());
-    std::stable_sort(merged.begin(), merged.end(),
-                     [](const RescueEntry& a, const RescueEntry& b) { return a.at < b.at; });
+    std::stable_sort(
+        merged.begin(), merged.end(),
+        [](const RescueEntry& a, const RescueEntry& b) { return a.at < b.at; });
     merged.erase(std::unique(merged.begin(), merged.end(),
                              [](const RescueEntry& a, const RescueEntry& b) {
                                  return a.at == b.at;
@@ -130,23 +134,40 @@ void Rescue::add_slot_page(AddressSpace& space, TargetAddr page)
 static std::uint32_t place_of(Reg reg)
 {
     switch (reg) {
-    case Reg::r8: return 40;
-    case Reg::r9: return 48;
-    case Reg::r10: return 56;
-    case Reg::r11: return 64;
-    case Reg::r12: return 72;
-    case Reg::r13: return 80;
-    case Reg::r14: return 88;
-    case Reg::r15: return 96;
-    case Reg::rdi: return 104;
-    case Reg::rsi: return 112;
-    case Reg::rbp: return 120;
-    case Reg::rbx: return 128;
-    case Reg::rdx: return 136;
-    case Reg::rax: return 144;
-    case Reg::rcx: return 152;
-    case Reg::rsp: return 160;
-    default: return 0;
+    case Reg::r8:
+        return 40;
+    case Reg::r9:
+        return 48;
+    case Reg::r10:
+        return 56;
+    case Reg::r11:
+        return 64;
+    case Reg::r12:
+        return 72;
+    case Reg::r13:
+        return 80;
+    case Reg::r14:
+        return 88;
+    case Reg::r15:
+        return 96;
+    case Reg::rdi:
+        return 104;
+    case Reg::rsi:
+        return 112;
+    case Reg::rbp:
+        return 120;
+    case Reg::rbx:
+        return 128;
+    case Reg::rdx:
+        return 136;
+    case Reg::rax:
+        return 144;
+    case Reg::rcx:
+        return 152;
+    case Reg::rsp:
+        return 160;
+    default:
+        return 0;
     }
 }
 
@@ -163,10 +184,10 @@ void Rescue::begin_step(AddressSpace& space, const Displaced& plan, const SlotRu
         record.site = plan.at.value;
         record.next = plan.at.value + plan.length;
         record.copy_length = plan.copy_length;
-        record.flags = static_cast<std::uint8_t>(
-            (plan.is_syscall ? RescueSlot::syscall : 0) |
-            (plan.access_only ? RescueSlot::access_only : 0) |
-            (mask ? RescueSlot::has_mask : 0));
+        record.flags =
+            static_cast<std::uint8_t>((plan.is_syscall ? RescueSlot::syscall : 0) |
+                                      (plan.access_only ? RescueSlot::access_only : 0) |
+                                      (mask ? RescueSlot::has_mask : 0));
         record.mask = mask.value_or(0);
         for (std::size_t i = 0; i < plan.spares.size(); ++i) {
             if (plan.spares[i].reg == Reg::none)

@@ -92,7 +92,7 @@ private:
 
     TargetAddr at_;
     RescueHeader header_{};
-    bool second_ = false; // which table is in use
+    bool second_ = false;              // which table is in use
     std::vector<RescueEntry> entries_; // ascending
     std::size_t n_unprotected_ = 0;
 };

@@ -43,8 +43,8 @@ void Rotation::seen(Found found)
         current_.n_asleep = 0;
     else if (found == Found::asleep && current_.n_asleep < looks_until_idle)
         ++current_.n_asleep;
-    bool busy = found == Found::running ||
-                (was_busy_ && current_.n_asleep < looks_until_idle);
+    bool busy =
+        found == Found::running || (was_busy_ && current_.n_asleep < looks_until_idle);
     (busy ? busy_ : idle_).push_back(current_);
 }
 
@@ -52,7 +52,8 @@ bool SampleBudget::may_spend(std::uint64_t now_ns, std::size_t n_running)
 {
     const auto n = static_cast<std::int64_t>(std::max<std::size_t>(n_running, 1));
     if (earned_at_ns_ != 0)
-        left_ns_ += static_cast<std::int64_t>((now_ns - earned_at_ns_) / 100 * percent) * n;
+        left_ns_ +=
+            static_cast<std::int64_t>((now_ns - earned_at_ns_) / 100 * percent) * n;
     earned_at_ns_ = now_ns;
     left_ns_ = std::min(left_ns_, most_ns * n);
     return left_ns_ > 0;

@@ -15,7 +15,8 @@ static_assert(offsetof(dt_rt_config, alive) == 0 &&
 
 static dt_rt_config* map_config(int flags, int fd)
 {
-    void* at = mmap(nullptr, sizeof(dt_rt_config), PROT_READ | PROT_WRITE, flags, fd, 0);
+    void* at =
+        mmap(nullptr, sizeof(dt_rt_config), PROT_READ | PROT_WRITE, flags, fd, 0);
     return at == MAP_FAILED ? nullptr : static_cast<dt_rt_config*>(at);
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/result.hpp"
 #include "base/target_addr.hpp"
-#include "ptrace-agent/bells.hpp"
 #include "process/maps.hpp"
+#include "ptrace-agent/bells.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 #include "ptrace-agent/runtime_config.hpp"
 

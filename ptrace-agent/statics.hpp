@@ -23,8 +23,8 @@
 
 #include "base/target_addr.hpp"
 #include "fasttrap/instruction.hpp"
-#include "ptrace-agent/client.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/client.hpp"
 #include "ptrace-agent/runtime/runtime.h"
 
 #include <cstdint>

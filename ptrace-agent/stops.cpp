@@ -8,9 +8,9 @@
 
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
+#include "process/proc_files.hpp"
 #include "ptrace-agent/grab.hpp"
 #include "ptrace-agent/our_code.hpp"
-#include "process/proc_files.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <csignal>
@@ -444,7 +444,8 @@ void Agent::handle_exec(Thread& thread)
     if (!process.is_target)
         return let_it_go();
     bool goes_on = process.follow_exec != FollowExec::none;
-    if (auto can_be = refuse_32_bit(process.pid, "what it runs now"); goes_on && !can_be) {
+    if (auto can_be = refuse_32_bit(process.pid, "what it runs now");
+        goes_on && !can_be) {
         tell_error(process.pid, can_be.error().text);
         goes_on = false;
     } else if (auto may_be = refuse_gained_rights(process.pid, "what it runs now");

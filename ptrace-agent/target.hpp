@@ -85,7 +85,7 @@ struct Thread {
     std::uint32_t n_runs_out = 0;     // of it, since then
     // The address of the hit at which it stopped with the pc put back already, or 0.
     TargetAddr hit_at;
-    bool newborn = false;         // a followed child that has run nothing yet
+    bool newborn = false; // a followed child that has run nothing yet
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
     std::vector<TrapHandler> trap_handlers; // of the program, entered, innermost last
@@ -148,9 +148,9 @@ struct Process {
     bool untold_change = false; // while it is silent, and has not answered the last
     Follow follow = Follow::none; // with what its children will be targets, too
     FollowExec follow_exec = FollowExec::none;
-    pid_t parent = 0;           // of a vfork child, that runs in its memory
-    bool followed = false;      // and it is such a child
-    Inheritance inherited;      // until its probes are planted
+    pid_t parent = 0;      // of a vfork child, that runs in its memory
+    bool followed = false; // and it is such a child
+    Inheritance inherited; // until its probes are planted
     TrapAction trap_action;
     // Signal masks seen exactly, without their SIGTRAP bit -> was SIGTRAP blocked?
     std::unordered_map<std::uint64_t, bool> trap_blocked;

@@ -20,9 +20,9 @@
 // handler without its libc, and has SIGTRAP blocked at a hit, finds the handler reset.
 #include "ptrace-agent/agent.hpp"
 
-#include "ptrace-agent/linker.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/linker.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
@@ -177,11 +177,12 @@ void Agent::see_sigaction(Thread& thread, const Registers& regs, bool system_cal
     UserAction action{};
     if (system_call && regs[Reg::rax] == SYS_rt_sigaction &&
         space.read_value(from, told))
-        thread.process->trap_action = TrapAction{true, told[0], told[1], told[2], told[3]};
+        thread.process->trap_action =
+            TrapAction{true, told[0], told[1], told[2], told[3]};
     if (!system_call && space.read_value(from, action))
         thread.process->trap_action =
-            TrapAction{true, action.handler, static_cast<std::uint64_t>(action.flags), 0,
-                       action.mask[0]};
+            TrapAction{true, action.handler, static_cast<std::uint64_t>(action.flags),
+                       0, action.mask[0]};
 }
 
 // Does `mov $SYS_rt_sigaction,%eax` at text lead to a syscall within a few
@@ -341,10 +342,12 @@ void Agent::remove_rescue(StoppedWorld& world, bool all_stopped)
         }
         // A handler of the program may return through our restorer; then the region
         // stays.
-        if (exchange_action(*thread, &back, nullptr) && action.handler == 0 && !in_there)
+        if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
+            !in_there)
             if (Thread* other = world.any_thread())
-                (void)inject(*other, SYS_munmap,
-                             {space.rescue.at().value, Rescue::region_bytes(), 0, 0, 0, 0});
+                (void)inject(
+                    *other, SYS_munmap,
+                    {space.rescue.at().value, Rescue::region_bytes(), 0, 0, 0, 0});
     }
     space.rescue.forget();
 }
@@ -358,7 +361,8 @@ bool Agent::make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struc
     const bool system_call = tp.purpose == Tracepoint::sigaction_call;
     if ((!system_call && tp.purpose != Tracepoint::sigaction_function) ||
         !space->rescue.installed() || process.is_guest() || user.rdi != SIGTRAP ||
-        (system_call && (user.rax != SYS_rt_sigaction || user.r10 != sizeof(std::uint64_t))))
+        (system_call &&
+         (user.rax != SYS_rt_sigaction || user.r10 != sizeof(std::uint64_t))))
         return false;
     const TrapAction before = process.trap_action;
     TrapAction wanted = before;
@@ -374,15 +378,17 @@ bool Agent::make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struc
         if (in.value != 0 && !space->read_value(in, given))
             return false;
         if (in.value != 0) // libc's restorer does the same as ours
-            wanted = TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),
-                                before.restorer, given.mask[0]};
+            wanted =
+                TrapAction{true, given.handler, static_cast<std::uint32_t>(given.flags),
+                           before.restorer, given.mask[0]};
     }
     std::uint64_t back = 0; // where libc's function returns to
     if (!system_call && !space->read_value(TargetAddr{user.rsp}, back))
         return false;
     if (out.value != 0) {
         KernelAction old{before.handler, before.flags, before.restorer, before.mask};
-        UserAction shown{before.handler, {before.mask}, static_cast<std::int32_t>(before.flags)};
+        UserAction shown{
+            before.handler, {before.mask}, static_cast<std::int32_t>(before.flags)};
         const auto bytes = system_call ? std::as_bytes(std::span(old))
                                        : std::as_bytes(std::span(&shown, 1))
                                              .first(offsetof(UserAction, flags) + 4);

@@ -27,7 +27,9 @@ enum : std::uint8_t {
 
 class Numbers {
 public:
-    Numbers(std::uint64_t header, const ReadBytes& read) : header_(header), read_(read) {}
+    Numbers(std::uint64_t header, const ReadBytes& read) : header_(header), read_(read)
+    {
+    }
 
     std::optional<std::array<std::uint8_t, 4>> encodings()
     {
@@ -81,8 +83,7 @@ private:
 
 bool is_same_file(const Mapping& a, const Mapping& b)
 {
-    return a.file == b.file &&
-           a.path == b.path;
+    return a.file == b.file && a.path == b.path;
 }
 
 } // namespace
@@ -109,7 +110,8 @@ const FrameTable* UnwindObjects::table_at(TargetAddr at, const ReadBytes& read)
     return known->second ? &*known->second : nullptr;
 }
 
-std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at, const ReadBytes& read)
+std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at,
+                                                    const ReadBytes& read)
 {
     // The mapping of the object's beginning is the last one at or below the text.
     const Mapping* text = find_mapping(mappings_, at);
@@ -128,8 +130,8 @@ std::optional<FrameTable> UnwindObjects::find_table(TargetAddr at, const ReadByt
         return std::nullopt;
     std::vector<Elf64_Phdr> headers(elf.e_phnum);
     for (std::size_t i = 0; i < headers.size(); ++i)
-        if (!read(first->begin.value + elf.e_phoff + i * sizeof(Elf64_Phdr), &headers[i],
-                  sizeof headers[i]))
+        if (!read(first->begin.value + elf.e_phoff + i * sizeof(Elf64_Phdr),
+                  &headers[i], sizeof headers[i]))
             return std::nullopt;
     auto loads_beginning = [](const Elf64_Phdr& each) {
         return each.p_type == PT_LOAD && each.p_offset < page_bytes;

@@ -51,8 +51,7 @@ std::optional<dt_rt_rule> UnwindRules::rule_at(TargetAddr at)
     std::unique_ptr<CallFrames>& object = objects_[text->path];
     if (object == nullptr)
         object = std::make_unique<CallFrames>(
-            open_mapped(mapped_name(pid_, *text),
-                        CallFrames::max_file_bytes));
+            open_mapped(mapped_name(pid_, *text), CallFrames::max_file_bytes));
     auto address = object->address_of(at - text->begin + text->offset);
     const FrameRow* frame = address ? object->frame_at(*address) : nullptr;
     return frame == nullptr ? guess : rule_of(*frame, at);

@@ -14,7 +14,8 @@
 namespace dt::agent {
 
 constexpr std::uint64_t stop_patience_ns = 2'000'000'000;
-constexpr std::uint64_t second_patience_ns = 200'000'000; // where the first was not enough
+constexpr std::uint64_t second_patience_ns =
+    200'000'000; // where the first was not enough
 
 class WaitBudget {
 public:

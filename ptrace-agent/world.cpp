@@ -15,8 +15,8 @@
 // uninterruptible sleep, a leader that ended before its threads.
 #include "ptrace-agent/agent.hpp"
 
-#include "ptrace-agent/our_code.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/our_code.hpp"
 #include "ptrace-agent/tracing.hpp"
 #include "ptrace-agent/waits.hpp"
 
@@ -25,7 +25,6 @@
 #include <sys/ptrace.h>
 
 namespace dt::agent {
-
 
 bool Agent::collect(Wait wait)
 {
@@ -251,7 +250,8 @@ void Agent::undo_stray(Thread& thread)
     siginfo_t info;
     user_regs_struct user;
     if (thread.event() != 0 || thread.hit_at.value != 0 ||
-        !get_siginfo(thread.tid, info) || !is_synchronous(info) || !get_regs(thread.tid, user))
+        !get_siginfo(thread.tid, info) || !is_synchronous(info) ||
+        !get_regs(thread.tid, user))
         return;
     TargetAddr at = trapped_at(info, user);
     if (!is_inside_window(*thread.process->space, at))

@@ -42,7 +42,7 @@ def merged_folders():
         folder = pathlib.PurePosixPath(name).parent
         while not (TREE / folder / "CMakeLists.txt").exists():
             folder = folder.parent
-        if folder.parts[0] not in ("bench", "cmd") and folder.parts[:2] != ("tests", "victims"):
+        if folder.parts[0] not in ("bench", "cmd") and folder.parts[:2] not in (("tests", "victims"), ("tests", "kmod")):
             yield name, str(folder)
 
 def check_local_names():

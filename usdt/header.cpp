@@ -237,7 +237,8 @@ std::string header_text(std::span<const ProviderSource> providers,
     std::replace(name.begin(), name.end(), '*', '_');
     std::string guard = "DTRACE";
     for (const ProviderSource& provider : providers) {
-        const std::string group = group_name(provider); // others of the name are no repetition
+        const std::string group =
+            group_name(provider); // others of the name are no repetition
         guard += "_" + provider.name + "_" + group.substr(group.rfind('.') + 1);
     }
     std::transform(guard.begin(), guard.end(), guard.begin(),

@@ -35,7 +35,8 @@ std::vector<std::string> walk_notes(std::span<const std::byte> section,
             tell(at, "does not fit into it, nor do those behind");
             break;
         }
-        if (header.n_type == kind.type && bytes.substr(name, header.n_namesz) == owner) {
+        if (header.n_type == kind.type &&
+            bytes.substr(name, header.n_namesz) == owner) {
             std::string wrong = read(bytes.substr(description, header.n_descsz));
             if (!wrong.empty())
                 tell(at, wrong);

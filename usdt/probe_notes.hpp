@@ -37,7 +37,8 @@ constexpr std::size_t max_probe_notes = std::size_t{1} << 16;
 
 struct ProbeNotes {
     std::vector<ProbeNote> notes;
-    std::vector<std::string> troubles; // sentences about what was left out, at most eleven
+    std::vector<std::string>
+        troubles; // sentences about what was left out, at most eleven
 };
 
 // section: of a little-endian 64-bit file.

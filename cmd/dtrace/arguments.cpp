@@ -112,8 +112,9 @@ void take(Arguments& args, int flag, const char* value)
     case '3':
     case '6':
         if (flag == '3' && std::string(value) == "2")
-            args.unsupported = "-32: 32-bit programs cannot be traced, and D's types are "
-                               "those of 64-bit ones; leave it out, or say -64";
+            args.unsupported =
+                "-32: 32-bit programs cannot be traced, and D's types are "
+                "those of 64-bit ones; leave it out, or say -64";
         else if (flag == '3' || std::string(value) != "4")
             args.wrong =
                 std::string("invalid option -- '") + static_cast<char>(flag) + "'";

@@ -47,7 +47,7 @@ struct Arguments {
     bool claims = false;       // -a
     bool only_claims = false;  // -ae
     unsigned cflags = 0;
-    std::string wrong; // what is wrong with the command line; empty: nothing
+    std::string wrong;       // what is wrong with the command line; empty: nothing
     std::string unsupported; // a flag that only other systems support; empty if none
 };
 

@@ -80,7 +80,8 @@ int write_object(dtrace_hdl_t* session, dtrace_prog_t* prog, const Arguments& ar
 
 bool is_same_file(const std::string& one, const std::string& other)
 {
-    struct stat a {}, b {};
+    struct stat a {
+    }, b{};
     return ::stat(one.c_str(), &a) == 0 && ::stat(other.c_str(), &b) == 0 &&
            a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
@@ -105,7 +106,7 @@ int build(dtrace_hdl_t* session, const Arguments& args)
     bool is_header = args.mode == Mode::Header;
     std::string path = args.output;
     if (path.empty()) // as other systems do: headers into the folder that one is in
-        path = is_header                  ? name_for(without_folder(piece.text), ".h")
+        path = is_header                    ? name_for(without_folder(piece.text), ".h")
                : piece.text.ends_with(".d") ? name_for(piece.text, ".o")
                                             : "d.out";
     refuse_to_overwrite(path, args);

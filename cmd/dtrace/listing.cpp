@@ -81,10 +81,10 @@ int Listing::print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
 {
     auto* self = static_cast<Listing*>(arg);
     FILE* out = self->out_;
-    std::fprintf(out, "%5u %10s %17s %33s %s\n", probe->dtpd_id,
-                 name_text(probe->dtpd_provider).c_str(),
-                 name_text(probe->dtpd_mod).c_str(), name_text(probe->dtpd_func).c_str(),
-                 name_text(probe->dtpd_name).c_str());
+    std::fprintf(
+        out, "%5u %10s %17s %33s %s\n", probe->dtpd_id,
+        name_text(probe->dtpd_provider).c_str(), name_text(probe->dtpd_mod).c_str(),
+        name_text(probe->dtpd_func).c_str(), name_text(probe->dtpd_name).c_str());
     dtrace_probeinfo_t info{};
     if (!self->verbose_ || dtrace_probe_info(session, probe, &info) != 0)
         return 0;

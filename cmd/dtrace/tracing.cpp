@@ -45,8 +45,8 @@ void on_signal(int)
     }
     // The agent notices when this process exits and releases the targets by itself.
     if (releasing != 0 && n_interrupts > 1) {
-        static constexpr char text[] =
-            "dtrace: interrupted again: the ptrace-agent goes on releasing the targets\n";
+        static constexpr char text[] = "dtrace: interrupted again: the ptrace-agent "
+                                       "goes on releasing the targets\n";
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
         _exit(1);
     }
@@ -111,7 +111,8 @@ void catch_signals(dtrace_hdl_t* session, FILE* out)
             sigaction(sig, &action, nullptr);
     }
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGXFSZ, SIG_IGN); // output beyond RLIMIT_FSIZE is an error of the write
+    std::signal(SIGXFSZ,
+                SIG_IGN); // output beyond RLIMIT_FSIZE is an error of the write
 }
 
 void Tracing::take_targets()
@@ -245,7 +246,7 @@ int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
     auto* self = static_cast<Tracing*>(arg);
     if (n_interrupts > 1)
         return DTRACE_CONSUME_ABORT; // the rest of the records may take long
-    self->rows_ = self->text_; // the record may change it
+    self->rows_ = self->text_;       // the record may change it
     if (!self->rows_)
         return DTRACE_CONSUME_THIS;
     FILE* out = self->out_;
@@ -472,7 +473,8 @@ int Tracing::run()
         }
     }
     if (n_interrupts > 1) {
-        say("interrupted again: what was left of the records and the aggregations is not "
+        say("interrupted again: what was left of the records and the aggregations is "
+            "not "
             "printed");
         lost_ = true;
     }

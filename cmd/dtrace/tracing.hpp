@@ -34,7 +34,8 @@ private:
     }
     // Enables a program. what: its name in messages; heading: its name in the report of
     // -v.
-    void enable(dtrace_prog_t* prog, const std::string& what, const std::string& heading);
+    void enable(dtrace_prog_t* prog, const std::string& what,
+                const std::string& heading);
 
     static int on_probe(const dtrace_probedata_t* data, void* arg);
     static int on_record(const dtrace_probedata_t* data, const dtrace_recdesc_t* record,
@@ -54,7 +55,7 @@ private:
     std::vector<ps_prochandle*> targets_;
     std::size_t n_ended_ = 0;
     std::size_t n_clauses_ = 0; // of all enabled programs
-    bool lost_ = false; // a target lives on, but nobody traces it
+    bool lost_ = false;         // a target lives on, but nobody traces it
     bool header_done_ = false;
     bool quiet_ = false;
     bool flowindent_ = false;

@@ -33,16 +33,16 @@ struct IndirectJump {
 // An instruction as a sweep over millions of them sees it.
 struct Glance {
     enum Trait : std::uint16_t {
-        branch = 1 << 0,        // may go to the next instruction + displacement
-        ends = 1 << 1,          // does not go on to the next instruction
-        padding = 1 << 2,       // does nothing, or traps: what fills gaps
-        landing = 1 << 3,       // marks a place that indirect branches may go to
-        address = 1 << 4,       // names the address next instruction + displacement
-        constant = 1 << 5,      // names value
-        indexed_load = 1 << 6,  // of what could be a table of addresses or offsets
-        jump_table = 1 << 7,    // jumps through such a table
-        jump_register = 1 << 8, // jumps through a register or a pointer
-        takes_address = 1 << 9, // address is loaded itself, not what is there
+        branch = 1 << 0,         // may go to the next instruction + displacement
+        ends = 1 << 1,           // does not go on to the next instruction
+        padding = 1 << 2,        // does nothing, or traps: what fills gaps
+        landing = 1 << 3,        // marks a place that indirect branches may go to
+        address = 1 << 4,        // names the address next instruction + displacement
+        constant = 1 << 5,       // names value
+        indexed_load = 1 << 6,   // of what could be a table of addresses or offsets
+        jump_table = 1 << 7,     // jumps through such a table
+        jump_register = 1 << 8,  // jumps through a register or a pointer
+        takes_address = 1 << 9,  // address is loaded itself, not what is there
         loads_8_bytes = 1 << 10, // from address, and nothing more
     };
     std::uint8_t length = 0; // 0: no instruction

@@ -2,9 +2,9 @@
 // The compiler's passes and what they share; internal to compile/.
 #pragma once
 
+#include "libdtrace/compile/check/target_names.hpp"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/compile/types/foreign_types.hpp"
-#include "libdtrace/compile/check/target_names.hpp"
 
 #include <map>
 #include <memory>

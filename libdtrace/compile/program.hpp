@@ -56,8 +56,8 @@ struct Action {
     std::shared_ptr<Format> parsed;
     const Type* type = nullptr; // of the value
     TextOrigin origin = TextOrigin::Target;
-    bool is_print = false;      // print(), not trace()
-    Source source;              // of what is evaluated, for faults at run time
+    bool is_print = false; // print(), not trace()
+    Source source;         // of what is evaluated, for faults at run time
 };
 
 struct CompiledClause {
@@ -67,7 +67,8 @@ struct CompiledClause {
     Source source, predicate_source; // for faults at run time
     bool default_action = false;
     bool destructive = false;
-    bool needs_kernel = false; // names what only the kernel can tell or has in its memory
+    bool needs_kernel =
+        false; // names what only the kernel can tell or has in its memory
     // The weakest of what its descriptions match, and of what it names.
     Attributes descriptions, names;
 };
@@ -99,8 +100,8 @@ struct Program {
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
     bool needs_kernel = false; // one of its clauses does
-    std::string text;        // with each if as clauses (CompileOptions::keep_text)
-    std::string source_name; // script file, or empty for command line text
+    std::string text;          // with each if as clauses (CompileOptions::keep_text)
+    std::string source_name;   // script file, or empty for command line text
 };
 
 } // namespace dt

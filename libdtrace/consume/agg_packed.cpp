@@ -45,10 +45,11 @@ PackedTables::PackedTables(std::span<AggEntry* const> rows, const Display& displ
 {
     for (const AggEntry* row : rows) {
         const AggDesc& agg = *row->agg;
-        bool counts = (agg.function == DTRACEAGG_count || agg.function == DTRACEAGG_sum) &&
-                      !holds_doubles(agg.function, agg.arg);
-        bool quantizes = agg.function == DTRACEAGG_quantize ||
-                         agg.function == DTRACEAGG_lquantize;
+        bool counts =
+            (agg.function == DTRACEAGG_count || agg.function == DTRACEAGG_sum) &&
+            !holds_doubles(agg.function, agg.arg);
+        bool quantizes =
+            agg.function == DTRACEAGG_quantize || agg.function == DTRACEAGG_lquantize;
         if (display.agghist && counts) {
             Table& table = tables_[&agg];
             table.scale.add(shown_number(agg.function, agg.arg, row->value(), 1),

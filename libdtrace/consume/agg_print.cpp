@@ -87,8 +87,8 @@ void put_agg_conversion(FormatItem& item, const AggColumn& column)
         item.step.print(item);
         return;
     }
-    put_number(item.out, item.step, number,
-               letter == 'd' || letter == 'i', item.width, item.precision, item.left);
+    put_number(item.out, item.step, number, letter == 'd' || letter == 'i', item.width,
+               item.precision, item.left);
 }
 
 Result<Ok> print_agg_row(Output& out, const PrintContext& context,

@@ -207,8 +207,7 @@ Weight weight_of(const AggEntry& entry)
     if (!is_distribution(agg.function)) {
         weight.value =
             holds_doubles(agg.function, agg.arg)
-                ? static_cast<long double>(
-                      shown_double(agg.function, entry.value(), 1))
+                ? static_cast<long double>(shown_double(agg.function, entry.value(), 1))
                 : static_cast<long double>(
                       shown_number(agg.function, agg.arg, entry.value(), 1));
         return weight;

@@ -47,7 +47,7 @@ struct AggEntry {
     const AggDesc* agg = nullptr;
     std::vector<std::byte> bytes; // key, then value (8-aligned)
     std::uint64_t normal = 1;
-    std::uint64_t order = 0; // of creation
+    std::uint64_t order = 0;       // of creation
     std::vector<std::byte> places; // a value for each; empty: they are not kept
     std::vector<bool> counted;     // at each place; where not, its value is zero
 

@@ -47,9 +47,9 @@ bool holds_constants(std::span<const std::byte> record,
             return false;
         const auto bytes = record.subspan(constant.offset, constant.size);
         if (const auto* word = std::get_if<std::uint64_t>(&constant.value)) {
-            const std::uint64_t mask =
-                bytes.size() < 8 ? (std::uint64_t{1} << 8 * bytes.size()) - 1
-                                 : ~std::uint64_t{0};
+            const std::uint64_t mask = bytes.size() < 8
+                                           ? (std::uint64_t{1} << 8 * bytes.size()) - 1
+                                           : ~std::uint64_t{0};
             if (load_unsigned(bytes) != (*word & mask))
                 return false;
             continue;

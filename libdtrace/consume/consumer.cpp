@@ -127,7 +127,7 @@ struct Consumer::Impl {
     std::uint32_t n_shards = 0;
     std::vector<bool> liars; // already reported
     bool dropped_keys = false;
-    std::vector<int> silent; // rounds in a row in which the shard was locked
+    std::vector<int> silent;            // rounds in a row in which the shard was locked
     std::vector<std::uint64_t> read_at; // when the last round began that read the shard
     dt_u32 spins_left = 0;              // of the drain's budget
     std::uint64_t watermark = 0;
@@ -217,9 +217,10 @@ dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::by
 dt_u32 Consumer::Impl::spins_for(std::uint32_t shard) const
 {
     constexpr int most_halvings = 6;
-    return std::max(least_spins,
-                    std::min<dt_u32>(DT_WAIT_SPINS >> std::min(silent[shard], most_halvings),
-                                     spins_left));
+    return std::max(
+        least_spins,
+        std::min<dt_u32>(DT_WAIT_SPINS >> std::min(silent[shard], most_halvings),
+                         spins_left));
 }
 
 void Consumer::Impl::spend_spins(dt_u32 given, dt_u32 left)
@@ -455,8 +456,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     // A ring keeps the newest records, fill the oldest until there is no more room: both
     // are read once, when all is over.
     // Records that the last round had no time to run come first.
-    if (final || (n_due == 0 &&
-                  arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
+    if (final ||
+        (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         if (auto collected = collect(kind, began, n_left); !collected)
             return collected;
         // A locked shard may still bring records that are older than `began`. If no shard
@@ -472,7 +473,8 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     if (n_due != 0 && !final)
         n = n_due;
     // Timestamps that a target forged can hold back no more than a round may copy.
-    else if (!final && runner.display.temporal && round.held_bytes() <= 2 * round_bytes())
+    else if (!final && runner.display.temporal &&
+             round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
             std::partition_point(
                 records.begin(), records.end(),
@@ -564,7 +566,8 @@ double Consumer::fullest() const
     const auto size = static_cast<double>(impl_->arena->plan.principal_bytes);
     std::uint64_t most = 0;
     for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
-        most = std::max(most, std::uint64_t{dt_fill(impl_->arena, shard, DT_BUFFER_PRINCIPAL)});
+        most = std::max(
+            most, std::uint64_t{dt_fill(impl_->arena, shard, DT_BUFFER_PRINCIPAL)});
     return std::min(1.0, static_cast<double>(most) / size);
 }
 
@@ -574,8 +577,8 @@ double Consumer::fullest() const
 bool Consumer::wants_snapshot() const
 {
     constexpr std::uint64_t early_bytes = 1 << 20;
-    const std::uint64_t mark = std::min(impl_->arena->plan.agg_bytes / 4,
-                                        dt_u64{early_bytes});
+    const std::uint64_t mark =
+        std::min(impl_->arena->plan.agg_bytes / 4, dt_u64{early_bytes});
     for (std::uint32_t shard = 0; shard < impl_->n_shards; shard++)
         if (dt_fill(impl_->arena, shard, DT_BUFFER_AGGREGATION) >= mark)
             return true;

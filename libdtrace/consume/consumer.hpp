@@ -49,7 +49,8 @@ public:
         std::uint32_t owner = 0;              // our id for shard locks; 0: the thread's
         int (*alive)(dt_u32 owner) = nullptr; // null: asks the system
         bool per_cpu = false;                 // aggregations keep what each CPU counted
-        std::uint64_t max_aggregated_bytes = ~std::uint64_t{0}; // of all keys and values
+        std::uint64_t max_aggregated_bytes =
+            ~std::uint64_t{0}; // of all keys and values
         std::function<std::uint64_t()> clock = monotonic_ns;
     };
     explicit Consumer(Config config);

@@ -33,8 +33,8 @@ void put_fine_bar(std::string& out, std::int64_t count, const BarScale& scale)
 {
     long double columns = scale.share(count) * static_cast<int>(bar_columns);
     auto n_full = static_cast<std::size_t>(columns);
-    auto rest = static_cast<unsigned>((columns - static_cast<long double>(n_full)) *
-                                      eighths);
+    auto rest =
+        static_cast<unsigned>((columns - static_cast<long double>(n_full)) * eighths);
     out.append("|");
     for (std::size_t i = 0; i < n_full; i++)
         put_block(out, full_block);

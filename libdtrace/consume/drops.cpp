@@ -158,10 +158,9 @@ bool DropCounts::tell_by_cpu(std::uint32_t kind, bool tags, Events& events)
         if (!tell(event, events))
             return false;
     }
-    others.text = drop_text(kind, others.count,
-                            std::to_string(n_others) +
-                                (n_others == 1 ? " more CPU" : " more CPUs"),
-                            tags);
+    others.text = drop_text(
+        kind, others.count,
+        std::to_string(n_others) + (n_others == 1 ? " more CPU" : " more CPUs"), tags);
     return tell(others, events);
 }
 

@@ -241,7 +241,8 @@ Result<Ok> Runner::setopt(const EcbState& ecb, const ProbeData& data,
     event.ecb = &ecb.info;
     event.cpu = data.cpu;
     event.fault = DTRACEFLT_LIBRARY;
-    event.text = "couldn't set option \"" + name + "\" to \"" + value + "\": " + *refused;
+    event.text =
+        "couldn't set option \"" + name + "\" to \"" + value + "\": " + *refused;
     if (!events_->fault(event))
         return stopped("the error callback");
     return Ok{};

@@ -62,11 +62,12 @@ Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& 
             break;
         case DTRACEACT_PRINTA:
             for (std::size_t n = 0; n < desc.n_values; n++) {
-                auto id =
-                    static_cast<std::uint32_t>(load_unsigned(data.bytes(records[i + n])));
+                auto id = static_cast<std::uint32_t>(
+                    load_unsigned(data.bytes(records[i + n])));
                 if (AggDesc* agg = aggregates.find(id))
                     agg->printed = true;
-                record.aggregations(aggregates.entries(id, AggOrder::ByOption, display));
+                record.aggregations(
+                    aggregates.entries(id, AggOrder::ByOption, display));
             }
             break;
         case DTRACEACT_TRACEMEM:

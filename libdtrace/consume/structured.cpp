@@ -20,7 +20,8 @@ using Bytes = std::span<const std::byte>;
 // the start of a sequence, so they are escaped like the other controls.
 static std::string json_text(const Json& object)
 {
-    const std::string text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text =
+        object.dump(-1, ' ', false, Json::error_handler_t::replace);
     constexpr char del = 0x7f, c1 = '\xc2'; // the first of a C1 control's two bytes
     constexpr char controls[] = {del, c1, '\0'};
     std::string out;
@@ -70,7 +71,8 @@ static std::vector<std::string> frames_of(const PrintContext& context,
     else
         put_ustack(text, context.symbols, bytes, desc.arg, 0);
     std::vector<std::string> frames;
-    for (std::size_t at = 1, end; (end = text.find('\n', at)) != text.npos; at = end + 1)
+    for (std::size_t at = 1, end; (end = text.find('\n', at)) != text.npos;
+         at = end + 1)
         frames.push_back(text.substr(at, end - at));
     return frames;
 }
@@ -123,8 +125,7 @@ static Json number_json(const AggEntry& entry)
 {
     const AggDesc& agg = *entry.agg;
     if (holds_doubles(agg.function, agg.arg))
-        return double_json(
-            shown_double(agg.function, entry.value(), entry.normal));
+        return double_json(shown_double(agg.function, entry.value(), entry.normal));
     return shown_number(agg.function, agg.arg, entry.value(), entry.normal);
 }
 
@@ -174,8 +175,7 @@ static void add_to(FoldedLine& line, const PrintContext& context,
         return;
     }
     Json value = any_json(context, desc, bytes);
-    line.add(value.is_string() ? value.get<std::string>()
-                               : json_text(value));
+    line.add(value.is_string() ? value.get<std::string>() : json_text(value));
 }
 
 StructuredRecord::StructuredRecord(const ProbeData& data, const PrintContext& context)

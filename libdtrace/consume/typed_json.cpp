@@ -141,8 +141,8 @@ static Json array_json(const Type* type, Bytes bytes, int depth, Budget& budget)
             break;
         }
         budget.spend(Budget::value_bytes);
-        array.push_back(
-            value_json(type->base, bytes.subspan(at, element->size), depth + 1, budget));
+        array.push_back(value_json(type->base, bytes.subspan(at, element->size),
+                                   depth + 1, budget));
     }
     return array;
 }

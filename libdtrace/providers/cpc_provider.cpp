@@ -49,7 +49,8 @@ bool same_name(std::string_view a, std::string_view b)
 std::optional<std::uint64_t> number(std::string_view text, int base)
 {
     std::uint64_t n = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n, base);
+    auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), n, base);
     if (error != std::errc{} || end != text.data() + text.size())
         return std::nullopt;
     return n;
@@ -86,8 +87,9 @@ Result<Ok> set_event(CpcCounter& counter, std::string_view name,
         return refusal("there is no event " + std::string(name) +
                        "; dtrace -l -P cpc lists the events of this machine");
     if (mask && (*raw > 0xff || *mask > UINT64_MAX >> 8))
-        return refusal("a raw event that takes a mask has at most two digits, and its mask "
-                       "at most 56 bits");
+        return refusal(
+            "a raw event that takes a mask has at most two digits, and its mask "
+            "at most 56 bits");
     counter.type = DT_CPC_RAW;
     counter.config = *raw | mask.value_or(0) << 8;
     return Ok{};
@@ -105,20 +107,23 @@ Result<CpcCounter> parse_cpc(std::string_view name)
     CpcCounter counter;
     auto count = number(take_last(name), 10);
     if (!count || *count == 0 || *count > DT_CPC_MAX_COUNT)
-        return refusal("a name is EVENT-MODE[-0xMASK]-COUNT, and COUNT a decimal number");
+        return refusal(
+            "a name is EVENT-MODE[-0xMASK]-COUNT, and COUNT a decimal number");
     counter.count = *count;
     std::string_view mode = take_last(name);
     std::optional<std::uint64_t> mask;
     if (mode.starts_with("0x")) {
         mask = number(mode.substr(2), 16);
         if (!mask)
-            return refusal("the mask " + std::string(mode) + " is not a hexadecimal number");
+            return refusal("the mask " + std::string(mode) +
+                           " is not a hexadecimal number");
         mode = take_last(name);
     }
     auto known = std::find_if(modes.begin(), modes.end(),
                               [mode](const Mode& each) { return each.name == mode; });
     if (known == modes.end())
-        return refusal("the mode " + std::string(mode) + " is none of user, kernel and all");
+        return refusal("the mode " + std::string(mode) +
+                       " is none of user, kernel and all");
     counter.mode = known->mode;
     if (auto set = set_event(counter, name, mask); !set)
         return set.error();
@@ -137,7 +142,8 @@ bool has_cpc_event(const CpcCounter& counter)
     attr.config = counter.config;
     attr.sample_period = counter.count;
     attr.disabled = 1;
-    const long fd = ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    const long fd =
+        ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd >= 0)
         ::close(static_cast<int>(fd));
     // Any other error, such as a container's EPERM, says nothing of the machine.
@@ -175,7 +181,8 @@ void CpcProvider::list(const ProbeSpec& spec)
 Provider::Outcome CpcProvider::provide(const ProbeSpec& spec)
 {
     Outcome outcome;
-    if (!part_means(spec.provider, "cpc") || !spec.module.empty() || !spec.function.empty())
+    if (!part_means(spec.provider, "cpc") || !spec.module.empty() ||
+        !spec.function.empty())
         return outcome;
     if (spec.name.empty() || is_glob(spec.name)) {
         list(spec);
@@ -184,7 +191,8 @@ Provider::Outcome CpcProvider::provide(const ProbeSpec& spec)
     auto counter = parse_cpc(spec.name);
     std::string why = counter ? "" : counter.error().text;
     if (counter && !has_event_(*counter))
-        why = "this machine cannot count the event: the processor has no counter for it, or a "
+        why = "this machine cannot count the event: the processor has no counter for "
+              "it, or a "
               "hypervisor hides its counters";
     if (why.empty())
         registry_.add(this, "cpc", "", "", spec.name);

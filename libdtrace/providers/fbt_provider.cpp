@@ -55,7 +55,8 @@ void FbtProvider::load()
             module = line.substr(open + 1, line.find(']') - open - 1);
         // A part that the compiler has split off (nmi_handle.part.0) counts as its function.
         if (!name.empty() && !name.starts_with("__ftrace_invalid_address__") &&
-            !forbidden.contains(name) && !forbidden.contains(name.substr(0, name.find('.'))))
+            !forbidden.contains(name) &&
+            !forbidden.contains(name.substr(0, name.find('.'))))
             functions_.emplace_back(module, name);
     });
 }
@@ -105,7 +106,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
             continue;
         for (const char* name : names)
             if (part_means(spec.name, name)) {
-                std::uint32_t id = registry_.add(this, "fbt", its_module, function, name);
+                std::uint32_t id =
+                    registry_.add(this, "fbt", its_module, function, name);
                 outcome.provided.ids.push_back(id);
             }
     }
@@ -151,9 +153,11 @@ std::string FbtProvider::hint(const ProbeSpec& spec)
     auto symbol = symbols_.find(spec.module, spec.function);
     if (symbol && symbol->is_function)
         return "; " + spec.function +
-               " is a function, but one that the kernel does not let be traced: tracing "
+               " is a function, but one that the kernel does not let be traced: "
+               "tracing "
                "itself runs on it, or it has no room for a probe";
-    return symbol ? "; " + spec.function + " is no function" : "; " + symbol.error().text;
+    return symbol ? "; " + spec.function + " is no function"
+                  : "; " + symbol.error().text;
 }
 
 } // namespace dt

@@ -32,7 +32,8 @@ AddressRange go_text(ElfImage& image)
     return {first, last - first};
 }
 
-StackCheck stack_check_of(ElfImage& image, const AddressRange& go, const Function& function)
+StackCheck stack_check_of(ElfImage& image, const AddressRange& go,
+                          const Function& function)
 {
     StackCheck check;
     if (!go.contains(function.addr))

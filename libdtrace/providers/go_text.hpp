@@ -38,6 +38,7 @@ struct StackCheck {
         return is_go && (n_bytes == 0 || offset < n_bytes);
     }
 };
-StackCheck stack_check_of(ElfImage& image, const AddressRange& go, const Function& function);
+StackCheck stack_check_of(ElfImage& image, const AddressRange& go,
+                          const Function& function);
 
 } // namespace dt

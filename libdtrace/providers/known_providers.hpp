@@ -13,6 +13,7 @@ namespace dt {
 std::string_view known_definition(std::string_view provider);
 
 // What the process lacks for a probe to fire, as a sentence; "": nothing that is known.
-std::string missing_switch(pid_t pid, std::string_view provider, std::string_view probe);
+std::string missing_switch(pid_t pid, std::string_view provider,
+                           std::string_view probe);
 
 } // namespace dt

@@ -238,17 +238,18 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                               ""};
         }
         // 0A, 00a and a are one probe.
-        ids.push_back(add(wanted, at, hex(offset),
-                          {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
+        ids.push_back(
+            add(wanted, at, hex(offset),
+                {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
     }
     // Where data may lie between the instructions, only the offsets that were asked for
     // by name are safe to offer.
     if (wanted.every_offset && sites->exact()) {
         for (std::uint32_t offset : sites->instructions)
             if (std::string name = hex(offset); glob_match(wanted.glob, name))
-                ids.push_back(
-                    add(wanted, at, name,
-                        {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
+                ids.push_back(add(
+                    wanted, at, name,
+                    {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
     }
     return std::nullopt;
 }
@@ -298,9 +299,9 @@ Provider::Outcome PidProvider::absolute(const ProbeSpec& spec, pid_t pid,
     if (const AddressRange go = go_text(*main->image); go.n_bytes != 0) {
         const std::uint64_t link = main->link_addr(at);
         const Function* function = main->image->functions().at(link);
-        if (go.contains(link) && (function == nullptr ||
-                                  stack_check_of(*main->image, go, *function)
-                                      .may_lack_stack(link - function->addr)))
+        if (go.contains(link) &&
+            (function == nullptr || stack_check_of(*main->image, go, *function)
+                                        .may_lack_stack(link - function->addr)))
             site.no_stack = true;
     }
     probes_.add(id, pid, main, {site});

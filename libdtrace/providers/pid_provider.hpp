@@ -83,7 +83,8 @@ private:
     struct Part;
     std::vector<Part> parts_of(const FunctionAt& at, const FunctionSites& sites,
                                const ReadModule& read);
-    std::vector<ProbeSite> return_sites(const FunctionAt& at, const FunctionSites& sites,
+    std::vector<ProbeSite> return_sites(const FunctionAt& at,
+                                        const FunctionSites& sites,
                                         const ReadModule& read, pid_t pid);
     const StaticArguments* arguments_of_jump(const FunctionAt& at,
                                              const std::vector<Part>& parts,

@@ -21,7 +21,8 @@ static bool is_direct(const ReturnSite& site)
 
 static bool is_indirect(const ReturnSite& site)
 {
-    return site.kind == ReturnSite::tail_indirect || site.kind == ReturnSite::unresolved;
+    return site.kind == ReturnSite::tail_indirect ||
+           site.kind == ReturnSite::unresolved;
 }
 
 struct PidProvider::Part {
@@ -108,8 +109,9 @@ static bool is_behind_morestack(const FunctionAt& at, TargetAddr ret)
     constexpr std::uint64_t call_bytes = 5; // e8, displacement
     ElfImage& image = *at.module->image;
     auto text = image.bytes(at.module->link_addr(ret) - call_bytes, call_bytes);
-    auto call = text ? x86_64.decode(*text, TargetAddr{at.module->link_addr(ret) - call_bytes})
-                     : Result<Instruction>(text.error());
+    auto call =
+        text ? x86_64.decode(*text, TargetAddr{at.module->link_addr(ret) - call_bytes})
+             : Result<Instruction>(text.error());
     if (!call || call->flow != ControlFlow::call || call->length != call_bytes)
         return false;
     const FunctionTable& table = image.functions();
@@ -121,8 +123,8 @@ static bool is_behind_morestack(const FunctionAt& at, TargetAddr ret)
 }
 
 std::vector<ProbeSite> PidProvider::return_sites(const FunctionAt& at,
-                                               const FunctionSites& sites,
-                                               const ReadModule& read, pid_t pid)
+                                                 const FunctionSites& sites,
+                                                 const ReadModule& read, pid_t pid)
 {
     std::vector<Part> parts = parts_of(at, sites, read);
     std::vector<ProbeSite> returns;
@@ -140,7 +142,8 @@ std::vector<ProbeSite> PidProvider::return_sites(const FunctionAt& at,
                            static_cast<std::int64_t>(place - at.addr)};
             if (is_indirect(site)) {
                 made.arguments = arguments_of_jump(at, parts, place, pid);
-                stays = made.arguments == nullptr && site.kind == ReturnSite::unresolved;
+                stays =
+                    made.arguments == nullptr && site.kind == ReturnSite::unresolved;
             }
             if (!stays)
                 returns.push_back(made);

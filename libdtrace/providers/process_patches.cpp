@@ -6,9 +6,9 @@
 #include "base/page_bytes.hpp"
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/text_differences.hpp"
-#include "ptrace-agent/address_space.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/address_space.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
@@ -358,8 +358,8 @@ Result<ProcessPatches> find_patches(const ProcessSymbols& symbols)
     if (!memory.opened())
         return errno_error("read its memory");
     ProcessPatches found;
-    found.tracer = static_cast<pid_t>(
-        status_number(read_proc_file(pid, "status"), "TracerPid"));
+    found.tracer =
+        static_cast<pid_t>(status_number(read_proc_file(pid, "status"), "TracerPid"));
     std::vector<Difference> differences =
         text_differences(pid, memory, symbols.maps(), found.notes);
     Runtime runtime(memory);

@@ -39,8 +39,8 @@ struct ProbeSite {
     // How far the bytes around may be moved (fasttrap/extents.hpp), once find_extents()
     // was called; both 0: not known.
     TargetAddr first, end;
-    TargetAddr beyond;        // of what begins at `end`
-    FurtherBlocks further{};  // of what begins at `beyond`
+    TargetAddr beyond;       // of what begins at `end`
+    FurtherBlocks further{}; // of what begins at `beyond`
     // For Entry: the end of the function's last branch that leads back to its first
     // instruction; 0 if there is none. Known together with the extents.
     TargetAddr loop_end;
@@ -49,7 +49,7 @@ struct ProbeSite {
     // In Go, before or without a check of the stack: no byte below the stack pointer may be
     // written there, as a jump's trampoline does.
     bool no_stack = false;
-    bool planted = false; // as who plants it says
+    bool planted = false;                       // as who plants it says
     const StaticArguments* arguments = nullptr; // its provider's
 };
 

@@ -84,8 +84,8 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     }
     if (std::uint32_t id = recycled(owner, module, function, name); id != 0) {
         ProbeInfo& probe = at(id);
-        remove_slot(slot_of(hash(probe.provider, module, function, name), probe.provider,
-                            module, function, name));
+        remove_slot(slot_of(hash(probe.provider, module, function, name),
+                            probe.provider, module, function, name));
         last_provider_ = probe.provider = keep(provider, last_provider_);
         // The slots may have changed when the old name was removed.
         slots_[slot_of(hashed, provider, module, function, name)] = {id, hashed};

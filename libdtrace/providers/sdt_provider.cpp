@@ -22,7 +22,8 @@ ProviderAttributes SdtProvider::attributes() const
 // Events that are no tracepoints of their own.
 static bool is_made_of_others(std::string_view subsystem)
 {
-    constexpr std::array others{"ftrace", "syscalls", "kprobes", "uprobes", "synthetic"};
+    constexpr std::array others{"ftrace", "syscalls", "kprobes", "uprobes",
+                                "synthetic"};
     return std::find(others.begin(), others.end(), subsystem) != others.end();
 }
 
@@ -40,7 +41,8 @@ void SdtProvider::load()
     list_ = std::move(*list);
     each_line(list_, [this](std::string_view line) {
         std::size_t colon = line.find(':');
-        if (colon != std::string_view::npos && !is_made_of_others(line.substr(0, colon)))
+        if (colon != std::string_view::npos &&
+            !is_made_of_others(line.substr(0, colon)))
             events_.emplace_back(line.substr(0, colon), line.substr(colon + 1));
     });
 }

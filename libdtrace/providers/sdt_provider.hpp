@@ -16,7 +16,7 @@ public:
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
-    void forget(); // the list, which is read anew
+    void forget();      // the list, which is read anew
     std::string hint(); // why there are none, beginning with "; ", or nothing
 
 private:
@@ -24,7 +24,8 @@ private:
 
     Registry& registry_;
     std::string list_, why_not_;
-    std::vector<std::pair<std::string_view, std::string_view>> events_; // subsystem, name
+    std::vector<std::pair<std::string_view, std::string_view>>
+        events_; // subsystem, name
     bool loaded_ = false;
 };
 

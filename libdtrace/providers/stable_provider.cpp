@@ -94,8 +94,8 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
         if (names.module.empty())
             names.module = module_of(row.probe);
         if (part_means(spec.module, names.module) &&
-            part_means(spec.function, names.function) && part_means(spec.name, names.name) &&
-            !sites(row.probe).empty())
+            part_means(spec.function, names.function) &&
+            part_means(spec.name, names.name) && !sites(row.probe).empty())
             registry_.add(this, name_, names.module, names.function, names.name);
     }
     return {}; // what was made is found in the registry

@@ -36,9 +36,10 @@ std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format)
 static std::string_view name_in_source(std::string_view call)
 {
     using Pair = std::pair<std::string_view, std::string_view>;
-    constexpr std::array others{Pair{"fstat", "newfstat"},     Pair{"lstat", "newlstat"},
-                                Pair{"sendfile", "sendfile64"}, Pair{"stat", "newstat"},
-                                Pair{"umount2", "umount"},     Pair{"uname", "newuname"}};
+    constexpr std::array others{
+        Pair{"fstat", "newfstat"},      Pair{"lstat", "newlstat"},
+        Pair{"sendfile", "sendfile64"}, Pair{"stat", "newstat"},
+        Pair{"umount2", "umount"},      Pair{"uname", "newuname"}};
     for (const auto& [name, in_source] : others)
         if (name == call)
             return in_source;
@@ -57,7 +58,8 @@ Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view c
     if (auto events = read_tracefs("available_events"); !events)
         return events.error();
     return Error{Code::unsupported,
-                 "the kernel does not describe the system call " + std::string(call), 0};
+                 "the kernel does not describe the system call " + std::string(call),
+                 0};
 }
 
 } // namespace dt

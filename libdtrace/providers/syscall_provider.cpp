@@ -33,7 +33,8 @@ ProviderAttributes SyscallProvider::attributes() const
                                   DependencyClass::Common};
     constexpr Attributes hidden{Stability::Private, Stability::Private,
                                 DependencyClass::Unknown};
-    constexpr Attributes isa{Stability::Private, Stability::Private, DependencyClass::Isa};
+    constexpr Attributes isa{Stability::Private, Stability::Private,
+                             DependencyClass::Isa};
     constexpr Attributes names{Stability::Evolving, Stability::Evolving,
                                DependencyClass::Isa};
     return {evolving, hidden, isa, names, isa};

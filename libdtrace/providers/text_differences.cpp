@@ -47,7 +47,8 @@ private:
     void add_byte(TargetAddr page, std::size_t i, const Page& now, const Page& then)
     {
         TargetAddr at = page + i;
-        if (all_.empty() || at < all_.back().at || at - all_.back().end() >= patch_bytes)
+        if (all_.empty() || at < all_.back().at ||
+            at - all_.back().end() >= patch_bytes)
             all_.push_back({at, {}, {}});
         Difference& last = all_.back();
         // The bytes between are alike; on the page before they are not at hand.

@@ -36,8 +36,9 @@ Result<std::string> read_tracefs(const std::string& file)
         if (text || text.error().code != Code::not_found)
             return text;
     }
-    return Error{Code::not_found,
-                 "tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing"};
+    return Error{
+        Code::not_found,
+        "tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing"};
 }
 
 Result<std::string> read_debugfs(const std::string& file)

@@ -73,7 +73,7 @@ std::optional<std::uint64_t> address_of(const Module& module, const std::string&
 
 // trouble: what is wrong with it, where it cannot be read.
 dt_operand in_process(const usdt::Operand& from, const Module& module,
-                         std::string& trouble)
+                      std::string& trouble)
 {
     dt_operand out{};
     out.value = from.value;
@@ -165,7 +165,8 @@ void UsdtProvider::define(const ElfImage& image, Read& read)
         if (auto* definition = std::get_if<Definition>(&meant))
             known->second = std::move(*definition);
         else
-            notes_.push_back(image.path() + " has a definition of provider " + provider +
+            notes_.push_back(image.path() + " has a definition of provider " +
+                             provider +
                              " that cannot be read: " + std::get<std::string>(meant) +
                              "; of arguments their sizes are known");
     }
@@ -196,7 +197,8 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     std::string name = probe.provider + ":::" + probe.name;
     if (told_.insert(image->path() + name).second)
         notes_.push_back(image->path() + ": " + name + " passes " +
-                         std::to_string(n_passed) + " arguments, and its definition has " +
+                         std::to_string(n_passed) +
+                         " arguments, and its definition has " +
                          std::to_string(found->native.size()) +
                          ": of these arguments the sizes are known");
     return nullptr;
@@ -204,7 +206,7 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
 
 // The operands in the order in which the probe shows them.
 static std::vector<dt_operand> shown(std::vector<dt_operand> passed,
-                                        const ProviderProbe& probe)
+                                     const ProviderProbe& probe)
 {
     std::vector<dt_operand> operands;
     for (const ArgumentTypes::Defined& one : shown_arguments(probe))
@@ -221,13 +223,13 @@ void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
     if (std::none_of(probe.sites.begin(), probe.sites.end(), is_free))
         return;
     std::string provider = provider_in_d(probe, std::to_string(symbols.pid()));
-    std::uint32_t id =
-        registry_.add(this, provider, std::string_view(module.name).substr(0, max_name),
-                      std::string_view(probe.function).substr(0, 127),
-                      name_in_d(probe));
+    std::uint32_t id = registry_.add(
+        this, provider, std::string_view(module.name).substr(0, max_name),
+        std::string_view(probe.function).substr(0, 127), name_in_d(probe));
     ids.push_back(id);
     if (told_.insert(provider + ":" + probe.name).second)
-        if (std::string lacks = missing_switch(symbols.pid(), probe.provider, probe.name);
+        if (std::string lacks =
+                missing_switch(symbols.pid(), probe.provider, probe.name);
             !lacks.empty())
             notes_.push_back(std::move(lacks));
     const ProcessProbe* before = probes_.probe(id);
@@ -271,9 +273,9 @@ void UsdtProvider::add(const ProcessSymbols& symbols, const Module& module,
 
 bool UsdtProvider::may_mean(const ProbeSpec& spec)
 {
-    const bool of_pid = spec.provider.starts_with("pid") && spec.provider.size() > 3 &&
-                        spec.provider.find_first_not_of("0123456789", 3) ==
-                            std::string::npos;
+    const bool of_pid =
+        spec.provider.starts_with("pid") && spec.provider.size() > 3 &&
+        spec.provider.find_first_not_of("0123456789", 3) == std::string::npos;
     return spec.id == 0 && !of_pid && !is_kernel_provider(spec.provider) &&
            spec.provider.find_first_not_of('*') != std::string::npos;
 }
@@ -333,8 +335,7 @@ Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
     }
     if (ids.empty())
         return outcome;
-    auto others =
-        registry_.match(spec.provider, spec.module, spec.function, spec.name);
+    auto others = registry_.match(spec.provider, spec.module, spec.function, spec.name);
     ids.insert(ids.end(), others.begin(), others.end());
     sort_ids(ids);
     outcome.mine = true;

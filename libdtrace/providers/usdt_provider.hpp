@@ -59,20 +59,22 @@ private:
     struct Read {
         std::weak_ptr<ElfImage> image; // another may come to lie where one was
         StaticProbes probes;
-        std::map<std::string, Definition> definitions; // by provider; null: none that holds
-        std::set<std::string> not_its_own;             // known_providers.hpp
+        std::map<std::string, Definition>
+            definitions;                   // by provider; null: none that holds
+        std::set<std::string> not_its_own; // known_providers.hpp
     };
 
     const Read& of_image(const std::shared_ptr<ElfImage>& image);
-    using Visit = std::function<bool(const Module&, const StaticProbe&)>; // false: enough
+    using Visit =
+        std::function<bool(const Module&, const StaticProbe&)>; // false: enough
     void visit(const ProbeSpec& spec, const ProcessSymbols& symbols, const Visit& each);
     void define(const ElfImage& image, Read& read);
     // Null: nothing that holds is said of it.
     const ProviderProbe* defined(const std::shared_ptr<ElfImage>& image,
                                  const StaticProbe& probe, std::size_t n_passed,
                                  Definition& by);
-    void add(const ProcessSymbols& symbols, const Module& module, const StaticProbe& probe,
-             std::vector<std::uint32_t>& ids);
+    void add(const ProcessSymbols& symbols, const Module& module,
+             const StaticProbe& probe, std::vector<std::uint32_t>& ids);
 
     Registry& registry_;
     ProcessProbes& probes_;

@@ -27,10 +27,12 @@ public:
 
     int open(const Mapping& mapping);      // -1: it cannot be had
     Fd take(const Mapping& mapping) const; // for the caller to keep; empty: the same
-    std::optional<FileVersion> version(const Mapping& mapping) const; // of regular files
+    std::optional<FileVersion>
+    version(const Mapping& mapping) const; // of regular files
 
 private:
-    std::string range_path(const Mapping& mapping) const; // the file itself, by the range
+    std::string
+    range_path(const Mapping& mapping) const; // the file itself, by the range
     std::string root_path(const Mapping& mapping) const;
 
     pid_t pid_;

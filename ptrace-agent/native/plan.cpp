@@ -80,8 +80,7 @@ bool is_ahead(const dt_operand& operand)
 {
     if (operand.form == DT_OPERAND_CONST)
         return false;
-    bool is_short_float =
-        (operand.flags & DT_OPERAND_FLOAT) != 0 && operand.bytes == 4;
+    bool is_short_float = (operand.flags & DT_OPERAND_FLOAT) != 0 && operand.bytes == 4;
     return operand.form == DT_OPERAND_MEMORY || is_short_float ||
            (operand.flags & DT_OPERAND_HIGH_BYTE) != 0;
 }

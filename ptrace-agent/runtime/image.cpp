@@ -5,20 +5,21 @@
 extern "C" const std::byte dt_runtime_image[], dt_runtime_image_end[];
 #endif
 
-namespace dt {
+namespace dt
+{
 
 std::span<const std::byte> runtime_image()
 {
 #if defined(__x86_64__)
-    return {dt_runtime_image, dt_runtime_image_end};
+	return {dt_runtime_image, dt_runtime_image_end};
 #else
-    return {};
+	return {};
 #endif
 }
 
-const dt_rt_header& runtime_header()
+const dt_rt_header &runtime_header()
 {
-    return *reinterpret_cast<const dt_rt_header*>(runtime_image().data());
+	return *reinterpret_cast<const dt_rt_header *>(runtime_image().data());
 }
 
 } // namespace dt

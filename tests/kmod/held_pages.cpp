@@ -49,16 +49,19 @@ public:
         uffdio_api api{};
         api.api = UFFD_API;
         require(fd_ >= 0 && ::ioctl(fd_, UFFDIO_API, &api) == 0, "userfaultfd");
-        at_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        at_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         uffdio_register range{};
         range.range = {reinterpret_cast<std::uint64_t>(at_), bytes};
         range.mode = UFFDIO_REGISTER_MODE_MISSING;
-        require(at_ != MAP_FAILED && ::ioctl(fd_, UFFDIO_REGISTER, &range) == 0, "register");
+        require(at_ != MAP_FAILED && ::ioctl(fd_, UFFDIO_REGISTER, &range) == 0,
+                "register");
     }
     void wait_until_missed()
     {
         uffd_msg message{};
-        require(::read(fd_, &message, sizeof message) == sizeof message, "read userfaultfd");
+        require(::read(fd_, &message, sizeof message) == sizeof message,
+                "read userfaultfd");
     }
     void serve()
     {
@@ -151,14 +154,18 @@ extern "C" __attribute__((noinline)) long reads(const char* text)
 
 namespace {
 
-template <class Reply> void answer(int device, const fuse_in_header& to, const Reply& reply)
+template <class Reply>
+void answer(int device, const fuse_in_header& to, const Reply& reply)
 {
     struct {
         fuse_out_header header;
         Reply reply;
-    } out{{static_cast<std::uint32_t>(sizeof(fuse_out_header) + sizeof reply), 0, to.unique}, reply};
+    } out{{static_cast<std::uint32_t>(sizeof(fuse_out_header) + sizeof reply), 0,
+           to.unique},
+          reply};
     // The header's length is what counts: padding would be behind it.
-    require(::write(device, &out, out.header.len) == static_cast<ssize_t>(out.header.len),
+    require(::write(device, &out, out.header.len) ==
+                static_cast<ssize_t>(out.header.len),
             "answer FUSE");
 }
 
@@ -190,7 +197,8 @@ void serve_fuse(int device)
         } else if (in.opcode != FUSE_READ && in.opcode != FUSE_RELEASE &&
                    in.opcode != FUSE_FORGET && in.opcode != FUSE_INTERRUPT) {
             const fuse_out_header refused{sizeof refused, -ENOSYS, in.unique};
-            require(::write(device, &refused, sizeof refused) == sizeof refused, "refuse");
+            require(::write(device, &refused, sizeof refused) == sizeof refused,
+                    "refuse");
         }
     }
 }
@@ -201,7 +209,8 @@ const char* page_of_fuse()
     require(device >= 0, "/dev/fuse");
     const char* place = "/tmp/held";
     ::close(::open(place, O_CREAT | O_RDWR, 0600));
-    const std::string data = "fd=" + std::to_string(device) + ",rootmode=100644,user_id=0,group_id=0";
+    const std::string data =
+        "fd=" + std::to_string(device) + ",rootmode=100644,user_id=0,group_id=0";
     require(::mount("held", place, "fuse", MS_NOSUID, data.c_str()) == 0, "mount fuse");
     std::thread([device] { serve_fuse(device); }).detach();
     const int file = ::open(place, O_RDONLY | O_CLOEXEC);

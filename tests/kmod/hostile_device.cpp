@@ -34,9 +34,20 @@ std::uint64_t any(std::uint64_t below)
 // Numbers at which bounds are tested.
 std::uint64_t odd_number()
 {
-    static constexpr std::array<std::uint64_t, 14> numbers{
-        0, 1, 7, 8, 63, 64, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000,
-        0x7fffffffffffffff, 0x8000000000000000, 0xfffffffffffffff8, 0xffffffffffffffff};
+    static constexpr std::array<std::uint64_t, 14> numbers{0,
+                                                           1,
+                                                           7,
+                                                           8,
+                                                           63,
+                                                           64,
+                                                           0x7fffffff,
+                                                           0x80000000,
+                                                           0xffffffff,
+                                                           0x100000000,
+                                                           0x7fffffffffffffff,
+                                                           0x8000000000000000,
+                                                           0xfffffffffffffff8,
+                                                           0xffffffffffffffff};
     return any(4) == 0 ? randomness() : numbers[any(numbers.size())] + any(3) - 1;
 }
 
@@ -44,13 +55,17 @@ std::vector<std::vector<std::byte>> good_programs()
 {
     static constexpr const char* texts[] = {
         "BEGIN { trace(1); }",
-        "BEGIN { @[execname, pid] = quantize(timestamp); @l = lquantize(cpu, 0, 10, 1); }",
+        "BEGIN { @[execname, pid] = quantize(timestamp); @l = lquantize(cpu, 0, 10, "
+        "1); }",
         "BEGIN { self->x = 1; x[pid, execname] = timestamp; self->s = execname; }",
         "BEGIN /pid > 0/ { printf(\"%s %d\", execname, pid); stack(); ustack(); }",
-        "BEGIN { this->s = strjoin(execname, substr(probename, 1, 2)); trace(this->s); }",
+        "BEGIN { this->s = strjoin(execname, substr(probename, 1, 2)); trace(this->s); "
+        "}",
         "BEGIN { this->n = speculation(); speculate(this->n); trace(1); }",
-        "BEGIN { @a[stack()] = avg(pid); @b[ustack()] = stddev(tid); trace(*(int *)8); }",
-        "BEGIN { trace(strtok(\"a b c\", \" \")); tracemem(curthread, 32); trace(rand()); }",
+        "BEGIN { @a[stack()] = avg(pid); @b[ustack()] = stddev(tid); trace(*(int *)8); "
+        "}",
+        "BEGIN { trace(strtok(\"a b c\", \" \")); tracemem(curthread, 32); "
+        "trace(rand()); }",
     };
     dt::Compiler compiler;
     dt::CompileOptions options;
@@ -103,7 +118,8 @@ public:
         data_bytes_ = request.total_bytes - request.program_bytes;
         data_ = ::mmap(nullptr, data_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_,
                        static_cast<off_t>(request.program_bytes));
-        const char names[] = "dtrace\0\0\0BEGIN\0dtrace\0\0\0END\0dtrace\0\0\0ERROR\0fbt\0v\0f\0e";
+        const char names[] =
+            "dtrace\0\0\0BEGIN\0dtrace\0\0\0END\0dtrace\0\0\0ERROR\0fbt\0v\0f\0e";
         dtk_list list{reinterpret_cast<dt_u64>(names), sizeof names, 4, 0};
         return data_ != MAP_FAILED && ::ioctl(fd_, DTK_PROBES, &list) == 0;
     }
@@ -191,13 +207,16 @@ void change(std::vector<std::byte>& dof)
 
 void any_ioctl(Consumer& consumer)
 {
-    std::array<std::uint64_t, 1024> memory{}; // the largest structure that comes back fits
-    static_assert(sizeof(dtk_arena) <= sizeof memory && sizeof(dtk_load) <= sizeof memory);
+    std::array<std::uint64_t, 1024>
+        memory{}; // the largest structure that comes back fits
+    static_assert(sizeof(dtk_arena) <= sizeof memory &&
+                  sizeof(dtk_load) <= sizeof memory);
     for (std::uint64_t& word : memory)
-        word = any(3) == 0 ? reinterpret_cast<std::uint64_t>(memory.data()) : odd_number();
+        word =
+            any(3) == 0 ? reinterpret_cast<std::uint64_t>(memory.data()) : odd_number();
     static constexpr std::array<unsigned long, 11> requests{
-        DTK_INFO,   DTK_ARENA, DTK_LOAD,   DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
-        DTK_FIRE,   DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
+        DTK_INFO, DTK_ARENA,  DTK_LOAD,  DTK_PROBES, DTK_ECBS,     DTK_ATTACH,
+        DTK_FIRE, DTK_DETACH, DTK_TABLE, DTK_MAPS,   DTK_STRANGERS};
     unsigned long request = any(4) == 0 ? odd_number() : requests[any(requests.size())];
     // An arena of half the machine's memory is taken at its word, and takes its time.
     if (request == DTK_ARENA && any(50) != 0)
@@ -224,8 +243,8 @@ void a_lying_list(Consumer& consumer)
 
 void any_place(Consumer& consumer, const std::vector<std::uint64_t>& functions)
 {
-    static const char* const names[] = {"sched_switch", "sys_enter", "", "nosuch",
-                                        "kmalloc", "sched_wakeup"};
+    static const char* const names[] = {"sched_switch", "sys_enter", "",
+                                        "nosuch",       "kmalloc",   "sched_wakeup"};
     for (auto n = 1 + any(4); n > 0; n--) {
         auto kind = static_cast<dt_u32>(any(20));
         std::uint64_t where = odd_number();
@@ -244,8 +263,9 @@ void any_mapping(Consumer& consumer)
 {
     std::size_t bytes = 4096 * (1 + any(1 << any(20)));
     int protection = static_cast<int>(any(8));
-    void* at = ::mmap(nullptr, bytes, protection, any(4) == 0 ? MAP_PRIVATE : MAP_SHARED,
-                      consumer.fd(), static_cast<off_t>(4096 * any(1 << any(24))));
+    void* at =
+        ::mmap(nullptr, bytes, protection, any(4) == 0 ? MAP_PRIVATE : MAP_SHARED,
+               consumer.fd(), static_cast<off_t>(4096 * any(1 << any(24))));
     if (at == MAP_FAILED)
         return;
     ::mprotect(at, bytes, PROT_READ | PROT_WRITE);
@@ -327,7 +347,7 @@ int main(int argc, char** argv)
         while (::waitpid(-1, nullptr, WNOHANG) > 0)
             continue;
     }
-    std::printf("%ld cases, %ld changed programs of which %ld were taken\n", n_cases, n_changed,
-                n_taken);
+    std::printf("%ld cases, %ld changed programs of which %ld were taken\n", n_cases,
+                n_changed, n_taken);
     return 0;
 }

@@ -55,12 +55,15 @@ void* absent_pages(std::size_t bytes, int& userfaultfd)
     userfaultfd = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC));
     uffdio_api api{};
     api.api = UFFD_API;
-    require(userfaultfd >= 0 && ::ioctl(userfaultfd, UFFDIO_API, &api) == 0, "userfaultfd");
-    void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(userfaultfd >= 0 && ::ioctl(userfaultfd, UFFDIO_API, &api) == 0,
+            "userfaultfd");
+    void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uffdio_register range{};
     range.range = {reinterpret_cast<std::uint64_t>(at), bytes};
     range.mode = UFFDIO_REGISTER_MODE_MISSING;
-    require(at != MAP_FAILED && ::ioctl(userfaultfd, UFFDIO_REGISTER, &range) == 0, "register");
+    require(at != MAP_FAILED && ::ioctl(userfaultfd, UFFDIO_REGISTER, &range) == 0,
+            "register");
     return at;
 }
 
@@ -81,7 +84,8 @@ int claims()
         void* pages = absent_pages(1 << 20, userfaultfd);
         std::thread claimer([pages] { claim(pages); });
         uffd_msg message{};
-        require(::read(userfaultfd, &message, sizeof message) == sizeof message, "read userfaultfd");
+        require(::read(userfaultfd, &message, sizeof message) == sizeof message,
+                "read userfaultfd");
         std::puts("a claim waits");
         ::pause();
     }
@@ -90,7 +94,8 @@ int claims()
     require(second >= 0, "fork");
     if (second == 0) {
         static char file[1 << 20];
-        std::printf("the second claim: %s\n", claim(file) == 0 ? "done" : std::strerror(errno));
+        std::printf("the second claim: %s\n",
+                    claim(file) == 0 ? "done" : std::strerror(errno));
         std::exit(0);
     }
     int n_ms = 0;
@@ -98,7 +103,8 @@ int claims()
         ::usleep(10'000);
         n_ms += 10;
     }
-    std::puts(n_ms < 10'000 ? "the second claim did not wait" : "the second claim waits");
+    std::puts(n_ms < 10'000 ? "the second claim did not wait"
+                            : "the second claim waits");
     ::kill(held, SIGKILL);
     ::waitpid(held, nullptr, 0);
     return 0;
@@ -114,15 +120,17 @@ void make_arena(int device)
     request.config.options[DTRACEOPT_dynvarsize] = 65536;
     request.config.max_probes = request.config.max_ecbs = 64;
     require(::ioctl(device, DTK_ARENA, &request) == 0, "make an arena");
-    const char names[] = "dtrace\0\0\0BEGIN\0dtrace\0\0\0END\0dtrace\0\0\0ERROR\0sdt\0\0f\0e";
+    const char names[] =
+        "dtrace\0\0\0BEGIN\0dtrace\0\0\0END\0dtrace\0\0\0ERROR\0sdt\0\0f\0e";
     dtk_list list{reinterpret_cast<dt_u64>(names), sizeof names, 4, 0};
     require(::ioctl(device, DTK_PROBES, &list) == 0, "add probes");
 }
 
 dt_u32 attach(int device, std::vector<dtk_site>& sites)
 {
-    dtk_list list{reinterpret_cast<dt_u64>(sites.data()), sites.size() * sizeof(dtk_site),
-                  static_cast<dt_u32>(sites.size()), 0};
+    dtk_list list{reinterpret_cast<dt_u64>(sites.data()),
+                  sites.size() * sizeof(dtk_site), static_cast<dt_u32>(sites.size()),
+                  0};
     require(::ioctl(device, DTK_ATTACH, &list) == 0, "attach");
     return list.n_done;
 }

@@ -69,8 +69,7 @@ struct Guard {
     return Guard(id);
 }
 
-struct Nothing {
-};
+struct Nothing {};
 
 [[gnu::noinline]] int after_nothing(Nothing, int n, long&& moved)
 {

@@ -254,7 +254,8 @@ Layout lay_out(std::span<const std::byte> text)
     in.at += imm_size;
 
     if (in.ran_out || in.at > in.text.size())
-        out.problem = text.size() < max_insn_bytes ? Layout::too_short : Layout::too_long;
+        out.problem =
+            text.size() < max_insn_bytes ? Layout::too_short : Layout::too_long;
     out.length = static_cast<std::uint8_t>(std::min(in.at, max_insn_bytes));
     if (out.w)
         out.prefixes |= prefix_rex_w;

@@ -20,9 +20,9 @@ struct ArgumentPlace {
         Stack,     // it lies in the stack, from word n above the return address on
         Float,     // in a floating-point register
         Registers, // by value in registers, some of which are not among argN
-        ByValue,   // a struct or union that travels as its bytes, to the kernel's functions
-        Nowhere,   // without a byte
-        Unknown,   // this one or one before it goes by rules that we do not know
+        ByValue, // a struct or union that travels as its bytes, to the kernel's functions
+        Nowhere, // without a byte
+        Unknown, // this one or one before it goes by rules that we do not know
     };
     Kind kind = Kind::Value;
     unsigned n = 0;

@@ -166,7 +166,8 @@ void Checker::agg_function(Node& call, Ident& aggregation)
              call_name(call) + " argument #1 must be of scalar type, not \"" +
                  node_type_text(*call.args[0]) + "\"");
     if (n_value == 1)
-        call.value = float_aggregation(call, aggregation, n_parameters != 0 || increment);
+        call.value =
+            float_aggregation(call, aggregation, n_parameters != 0 || increment);
     std::size_t n_fixed = n_value + n_parameters;
     if (increment && call.args.size() > n_fixed &&
         !call.args[n_fixed]->type->is_integer())

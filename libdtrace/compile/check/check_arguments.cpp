@@ -70,9 +70,9 @@ std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& ty
     std::vector<const Type*> parameters;
     for (const DebugParameter& parameter : probed.function.parameters)
         parameters.push_back(types.type(*probed.types, parameter.type));
-    std::vector<ArgumentPlace> places =
-        of_kernel ? kernel_argument_places(parameters, result)
-                  : argument_places(parameters, result);
+    std::vector<ArgumentPlace> places = of_kernel
+                                            ? kernel_argument_places(parameters, result)
+                                            : argument_places(parameters, result);
     std::vector<Argument> arguments;
     for (std::size_t i = 0; i < parameters.size(); i++)
         arguments.push_back(

@@ -64,8 +64,9 @@ void Checker::conditional(NodePtr& slot)
     to_operand_type(node.left, common); // left and right refer to other nodes from here
     to_operand_type(node.right, common);
     if (node.cond->is_constant && node.left->is_constant && node.right->is_constant)
-        slot = make_integer(node.cond->value != 0 ? node.left->value : node.right->value,
-                            common, node.at);
+        slot =
+            make_integer(node.cond->value != 0 ? node.left->value : node.right->value,
+                         common, node.at);
 }
 
 void Checker::cast(NodePtr& slot)

@@ -42,9 +42,9 @@ void Checker::to_double(NodePtr& slot, std::string_view operation)
     const Type* type = slot->type->resolve();
     if (type->is_float() && type->size > sizeof(double))
         fail(Tag::OP_ARITH, slot->at,
-             std::string(operation) +
-                 " cannot be applied to long double values: printf( ) can print them, and "
-                 "D computes with double");
+             std::string(operation) + " cannot be applied to long double values: "
+                                      "printf( ) can print them, and "
+                                      "D computes with double");
     const Type* wanted = types_.lookup("double");
     if (type != wanted->resolve())
         cast_to(slot, wanted);
@@ -139,8 +139,9 @@ void Checker::float_cast(NodePtr& slot, const Type* type)
     }
     bool is_constant = slot->kind == NodeKind::Float || slot->is_constant;
     double value = slot->kind == NodeKind::Float ? slot->float_value
-                   : from->is_signed ? static_cast<double>(static_cast<std::int64_t>(slot->value))
-                                     : static_cast<double>(slot->value);
+                   : from->is_signed
+                       ? static_cast<double>(static_cast<std::int64_t>(slot->value))
+                       : static_cast<double>(slot->value);
     if (is_constant && to->is_float()) {
         slot = make_double(value, type, at);
         return;

@@ -36,7 +36,8 @@ struct Argument;
 
 // Why a builtin is refused.
 inline constexpr const char* needs_module =
-    "only the kernel can tell it, and tracing the kernel needs the dtrace kernel module, "
+    "only the kernel can tell it, and tracing the kernel needs the dtrace kernel "
+    "module, "
     "which is not loaded";
 
 class Checker {

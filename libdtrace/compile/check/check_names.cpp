@@ -93,8 +93,8 @@ void Checker::undefined_variable(const Node& name, bool indexed)
         known.emplace_back(entry.first);
     for (std::string_view row : variable_names())
         known.push_back(row);
-    const std::string hint = is_there(name.text) ? suggestion(name.text, known)
-                                                 : version_hint(name.text);
+    const std::string hint =
+        is_there(name.text) ? suggestion(name.text, known) : version_hint(name.text);
     if (indexed)
         fail(Tag::VAR_UNDEF, name.at,
              name.text + " has not yet been declared or assigned" + hint);

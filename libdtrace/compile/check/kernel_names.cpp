@@ -20,9 +20,8 @@ const Result<std::vector<TargetModule>>& KernelNames::modules(std::string_view s
 {
     auto known = modules_.find(scope);
     if (known == modules_.end())
-        known = modules_
-                    .emplace(scope, options_.environment->kernel_modules(scope))
-                    .first;
+        known =
+            modules_.emplace(scope, options_.environment->kernel_modules(scope)).first;
     return known->second;
 }
 
@@ -42,8 +41,8 @@ auto KernelNames::first(std::string_view scope, F find)
 
 const Type* KernelNames::type(std::string_view scope, std::string_view name, Kind kind)
 {
-    auto [known, is_new] =
-        found_.try_emplace({kind, std::string(scope) + "`" + std::string(name)}, nullptr);
+    auto [known, is_new] = found_.try_emplace(
+        {kind, std::string(scope) + "`" + std::string(name)}, nullptr);
     if (!is_new)
         return known->second;
     auto find = [&](DebugTypes& in) -> const Type* {
@@ -68,7 +67,8 @@ std::string KernelNames::why_no_type(std::string_view scope, std::string_view na
             return "; the kernel has no type data of " + module.name;
         auto named = [&](std::string_view word, Kind other) {
             return other != kind && module.types->find(other, name)
-                       ? std::string(word) + std::string(scope) + "`" + std::string(name)
+                       ? std::string(word) + std::string(scope) + "`" +
+                             std::string(name)
                        : "";
         };
         for (const DebugTypes::TagWord& tag : DebugTypes::tag_words)
@@ -123,7 +123,8 @@ const Type* KernelNames::base_written(std::string_view text)
 
 const Type* KernelNames::written(std::string_view text, std::uint64_t n_bytes)
 {
-    constexpr std::string_view array = " [ ]", pointer = " *", is_volatile = "volatile ";
+    constexpr std::string_view array = " [ ]", pointer = " *",
+                               is_volatile = "volatile ";
     if (text.empty())
         return nullptr;
     if (text.ends_with(array)) {

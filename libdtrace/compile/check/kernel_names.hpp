@@ -41,11 +41,13 @@ public:
         bool per_cpu = false; // addr is what each CPU's own offset is added to
     };
     Result<Variable> variable(std::string_view scope, std::string_view name);
-    std::optional<std::int64_t> enumerator(std::string_view scope, std::string_view name);
+    std::optional<std::int64_t> enumerator(std::string_view scope,
+                                           std::string_view name);
 
 private:
     const Result<std::vector<TargetModule>>& modules(std::string_view scope);
-    template <class F> auto first(std::string_view scope, F find)
+    template <class F>
+    auto first(std::string_view scope, F find)
         -> decltype(find(*static_cast<DebugTypes*>(nullptr)));
     // "struct list_head", "unsigned long [ ]" of so many bytes; null: it is not known.
     const Type* written(std::string_view text, std::uint64_t n_bytes);

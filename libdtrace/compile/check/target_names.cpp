@@ -17,9 +17,7 @@ TargetNames::modules(std::string_view scope)
 {
     auto known = modules_.find(scope);
     if (known == modules_.end())
-        known = modules_
-                    .emplace(scope, options_.environment->modules(scope))
-                    .first;
+        known = modules_.emplace(scope, options_.environment->modules(scope)).first;
     return known->second;
 }
 
@@ -71,11 +69,12 @@ std::string TargetNames::why_no_type(std::string_view scoped, Kind kind)
         }
         any = true;
         using Word = std::pair<const char*, Kind>;
-        for (auto [word, kind] : {Word{"", Kind::Ordinary}, Word{"struct ", Kind::Struct},
-                                  Word{"union ", Kind::Union}, Word{"enum ", Kind::Enum}})
+        for (auto [word, kind] :
+             {Word{"", Kind::Ordinary}, Word{"struct ", Kind::Struct},
+              Word{"union ", Kind::Union}, Word{"enum ", Kind::Enum}})
             if (kind != name.kind && module.types->find(kind, name.name))
-                return did_you_mean({word + std::string(name.scope) + "`" +
-                                     std::string(name.name)});
+                return did_you_mean(
+                    {word + std::string(name.scope) + "`" + std::string(name.name)});
         for (std::string_view candidate : module.types->names(name.kind))
             near.consider(candidate);
     }

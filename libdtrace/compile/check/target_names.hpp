@@ -11,8 +11,8 @@
 // the process goes first, then the kernel (kernel_names.hpp).
 #pragma once
 
-#include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/compile/check/kernel_names.hpp"
+#include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/compile/types/target_types.hpp"
 
 #include <map>
@@ -58,7 +58,8 @@ private:
     const std::variant<std::vector<TargetModule>, std::string>&
     modules(std::string_view scope);
     // The first that a module with types has.
-    template <class F> auto first(std::string_view scope, F find)
+    template <class F>
+    auto first(std::string_view scope, F find)
         -> decltype(find(*static_cast<const TargetModule*>(nullptr)));
 
     const CompileOptions& options_;

@@ -9,8 +9,8 @@
 #include "dif/ops.h"
 #include "dif/subrs.h"
 #include "dif/vars.h"
-#include "libdtrace/compile/generate/assembler.hpp"
 #include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/compile/generate/assembler.hpp"
 
 #include <cinttypes>
 #include <cstdarg>

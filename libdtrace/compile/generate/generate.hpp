@@ -26,8 +26,8 @@
 #pragma once
 
 #include "libdtrace/compile/generate/assembler.hpp"
-#include "libdtrace/compile/passes.hpp"
 #include "libdtrace/compile/generate/regalloc.hpp"
+#include "libdtrace/compile/passes.hpp"
 
 #include <unordered_map>
 #include <unordered_set>

@@ -18,15 +18,15 @@ namespace dt {
 
 const ExprGenerator::ScopeOps& ExprGenerator::scope_ops(Scope scope)
 {
-    static constexpr ScopeOps global = {DIF_OP_LDGS,  DIF_OP_STGS, DIF_OP_LDGAA,
-                                        DIF_OP_STGAA, DIF_OP_LDGS, DIF_OP_LDGAAM,
+    static constexpr ScopeOps global = {DIF_OP_LDGS,      DIF_OP_STGS, DIF_OP_LDGAA,
+                                        DIF_OP_STGAA,     DIF_OP_LDGS, DIF_OP_LDGAAM,
                                         DIFV_SCOPE_GLOBAL};
-    static constexpr ScopeOps thread = {DIF_OP_LDTS,  DIF_OP_STTS,  DIF_OP_LDTAA,
-                                        DIF_OP_STTAA, DIF_OP_LDTSM, DIF_OP_LDTAAM,
+    static constexpr ScopeOps thread = {DIF_OP_LDTS,      DIF_OP_STTS,  DIF_OP_LDTAA,
+                                        DIF_OP_STTAA,     DIF_OP_LDTSM, DIF_OP_LDTAAM,
                                         DIFV_SCOPE_THREAD};
     // Clause-local associative arrays do not exist (D_ARR_LOCAL).
-    static constexpr ScopeOps local = {DIF_OP_LDLS, DIF_OP_STLS, DIF_OP_NOP,
-                                       DIF_OP_NOP,  DIF_OP_LDLS, DIF_OP_NOP,
+    static constexpr ScopeOps local = {DIF_OP_LDLS,     DIF_OP_STLS, DIF_OP_NOP,
+                                       DIF_OP_NOP,      DIF_OP_LDLS, DIF_OP_NOP,
                                        DIFV_SCOPE_LOCAL};
     switch (scope) {
     case Scope::Self:
@@ -186,7 +186,8 @@ Register ExprGenerator::value_of_step(const Node& node)
     Lvalue to = open(left);
     Register before = fetch(to);
     if (left.type->is_float()) {
-        Register one = integer(float_bits(node.op == Op::Inc ? 1 : -1, nullptr), node.at);
+        Register one =
+            integer(float_bits(node.op == Op::Inc ? 1 : -1, nullptr), node.at);
         Register after = registers_.take(node.at);
         code_.emit(DIF_OP_MOV, before, after);
         modify_float(Op::Add, after, one, left);

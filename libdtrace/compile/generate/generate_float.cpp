@@ -12,7 +12,8 @@ namespace dt {
 
 static bool is_single(const Type* type)
 {
-    return type != nullptr && type->is_float() && type->resolve()->size == sizeof(float);
+    return type != nullptr && type->is_float() &&
+           type->resolve()->size == sizeof(float);
 }
 
 std::uint64_t float_bits(double value, const Type* type)

@@ -124,8 +124,9 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
     if (at(Tok::Ident)) {
         if (words.has_type() || words.has_attributes())
             return false;
-        const Type* type = is_type_name(token_.text) ? named_type(token_.text)
-                                                     : kernel_typedef(token_.raw, place);
+        const Type* type = is_type_name(token_.text)
+                               ? named_type(token_.text)
+                               : kernel_typedef(token_.raw, place);
         if (type == nullptr)
             return false;
         words.type = type;

@@ -334,7 +334,10 @@ Token Lexer::word(Token token)
     if (!scoped)
         return word(std::move(token), spelled);
     token.kind = Tok::Ident;
-    token.text = process ? *process + std::string(text_.substr(after_process, end - after_process)) : std::string(spelled);
+    token.text =
+        process
+            ? *process + std::string(text_.substr(after_process, end - after_process))
+            : std::string(spelled);
     // "struct   foo" is "struct foo".
     std::size_t blanks = token.text.find_first_of(" \t");
     if (blanks != std::string::npos)

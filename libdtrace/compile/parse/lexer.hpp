@@ -164,8 +164,8 @@ private:
     Control control_;
     std::size_t pos_ = 0;
     std::size_t line_start_ = 0;
-    int line_ = 1;           // as #line counts
-    int text_line_ = 1;      // as newlines count
+    int line_ = 1;                      // as #line counts
+    int text_line_ = 1;                 // as newlines count
     const std::string* file_ = nullptr; // as #line names it
     bool c_header_ = false;
     bool fresh_line_ = true; // only blanks since the line's start

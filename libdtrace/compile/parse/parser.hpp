@@ -20,8 +20,8 @@
 
 #include "libdtrace/compile/parse/lexer.hpp"
 #include "libdtrace/compile/parse/macro.hpp"
-#include "libdtrace/compile/passes.hpp"
 #include "libdtrace/compile/parse/pragma.hpp"
+#include "libdtrace/compile/passes.hpp"
 
 #include <optional>
 #include <string>
@@ -259,7 +259,7 @@ private:
     int depth_ = 0;
     int n_type_names_ = 0; // that are being read: what stands there is a type
     mutable std::string unknown_type_; // the last name with a backquote that is no type
-    int c_parameters_ = 0; // how many parameter lists of C's functions are open
+    int c_parameters_ = 0;  // how many parameter lists of C's functions are open
     bool in_probe_ = false; // among the arguments of a provider's probe
     std::unordered_map<std::string, Constant> enumerators_;
     std::unordered_map<std::string, const Type*> c_objects_; // functions, variables

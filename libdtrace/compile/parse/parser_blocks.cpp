@@ -121,7 +121,8 @@ ProviderProbe Parser::provider_probe()
     std::set<std::string> declared;
     for (const std::string& name : probe.native_names)
         if (!name.empty() && !declared.insert(name).second)
-            fail(Tag::DECL_PROTO_FORM, probe.at, "parameter is already declared: " + name);
+            fail(Tag::DECL_PROTO_FORM, probe.at,
+                 "parameter is already declared: " + name);
     if (accept(Tok::Colon)) {
         probe.has_translated = true;
         expect(Tok::LParen);

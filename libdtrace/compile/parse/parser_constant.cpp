@@ -2,8 +2,8 @@
 // See parser.hpp: integral constant expressions in declarations (array sizes, bit-field
 // widths, enumerators), where types are not checked yet. Arithmetic is 64-bit and wraps;
 // in a header it is C's, as wide as the operands and signed when they are.
-#include "libdtrace/compile/types/constants.hpp"
 #include "libdtrace/compile/parse/parser.hpp"
+#include "libdtrace/compile/types/constants.hpp"
 
 namespace dt {
 

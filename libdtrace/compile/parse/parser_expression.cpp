@@ -213,9 +213,8 @@ NodePtr Parser::size_of()
 {
     Place place = token_.at;
     advance();
-    if (at(Tok::LParen) &&
-        (starts_type(peek()) ||
-         kernel_typedef(peek().raw, TypePlace::Sizeof) != nullptr)) {
+    if (at(Tok::LParen) && (starts_type(peek()) ||
+                            kernel_typedef(peek().raw, TypePlace::Sizeof) != nullptr)) {
         NodePtr node = make(NodeKind::SizeofType, place);
         advance();
         node->decl_type = type_name();

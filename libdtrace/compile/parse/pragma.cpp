@@ -57,9 +57,8 @@ constexpr std::string_view provider_parts[] = {"provider", "module", "function",
 constexpr std::string_view dependency_kinds[] = {"module", "provider", "library",
                                                  "member", "symbol"};
 
-constexpr std::string_view preprocessor_words[] = {"include", "define", "undef", "if",
-                                                   "ifdef", "ifndef", "else", "elif",
-                                                   "endif"};
+constexpr std::string_view preprocessor_words[] = {
+    "include", "define", "undef", "if", "ifdef", "ifndef", "else", "elif", "endif"};
 
 // clang-format off
 #define D_COMPILE_OPTIONS(X) /* X(option, field of CompileOptions) */ \

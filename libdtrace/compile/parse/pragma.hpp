@@ -6,8 +6,8 @@
 // names exist is the checker's business.
 #pragma once
 
-#include "libdtrace/compile/parse/c_pack.hpp"
 #include "libdtrace/compile/compiler.hpp"
+#include "libdtrace/compile/parse/c_pack.hpp"
 #include "libdtrace/compile/parse/lexer.hpp"
 
 #include <string>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/compile/parse/tree_text.hpp"
 
-
 namespace dt {
 
 namespace {
@@ -100,7 +99,8 @@ std::string expression(const Node& node)
     case NodeKind::Stringof:
         return "stringof(" + expression(*node.left) + ")";
     case NodeKind::Xlate:
-        return "xlate <" + type_text(node.decl_type) + "> (" + expression(*node.left) + ")";
+        return "xlate <" + type_text(node.decl_type) + "> (" + expression(*node.left) +
+               ")";
     case NodeKind::TypeName:
         return type_text(node.decl_type);
     }
@@ -124,7 +124,8 @@ std::string declaration(const Decl& decl)
         const char* scope = decl.scope == Scope::Self   ? "self "
                             : decl.scope == Scope::This ? "this "
                                                         : "";
-        return scope + declaration_text(decl.type, decl.name + keys_text(decl)) + ";\n\n";
+        return scope + declaration_text(decl.type, decl.name + keys_text(decl)) +
+               ";\n\n";
     }
     case DeclKind::Inline:
         return "inline " + declaration_text(decl.type, decl.name + keys_text(decl)) +
@@ -169,7 +170,8 @@ std::string tree_text(const Unit& unit)
     if (!out.empty())
         out += "\n";
     for (auto [is_declaration, i] : unit.order)
-        out += is_declaration ? declaration(*unit.decls[i]) : clause_text(*unit.clauses[i]);
+        out += is_declaration ? declaration(*unit.decls[i])
+                              : clause_text(*unit.clauses[i]);
     return out;
 }
 

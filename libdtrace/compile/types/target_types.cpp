@@ -68,8 +68,7 @@ const Type* TargetTypes::make_described(DebugTypes& from, DebugRef ref,
     case Kind::Opaque:
         return make_opaque(described);
     case Kind::Pointer:
-        return types_.pointer_to(base(),
-                                 from.place() == DebugTypes::Place::Process);
+        return types_.pointer_to(base(), from.place() == DebugTypes::Place::Process);
     case Kind::Array:
         return make_array(from, described, depth);
     case Kind::Struct:

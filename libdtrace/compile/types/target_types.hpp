@@ -49,8 +49,8 @@ private:
         std::uint32_t n_types = 1;
     };
     const Type* make(DebugTypes& from, DebugRef ref, int depth);
-    const Type* make_described(DebugTypes& from, DebugRef ref, const DebugType& described,
-                               int depth);
+    const Type* make_described(DebugTypes& from, DebugRef ref,
+                               const DebugType& described, int depth);
     bool measure(const Type* type);
     Extent extent(const Type* type) const;
     const Type* make_scalar(const DebugType& described);

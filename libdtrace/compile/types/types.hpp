@@ -55,11 +55,11 @@ struct Enumerator {
 struct Type {
     TypeKind kind = TypeKind::Void;
     std::string name; // "int", "foo" for struct foo, the typedef's name; may be empty
-    std::uint64_t size = 0;  // bytes
-    std::uint32_t align = 1; // bytes
+    std::uint64_t size = 0;      // bytes
+    std::uint32_t align = 1;     // bytes
     std::uint32_t own_align = 0; // Typedef: one that it says instead of its base's
-    bool is_signed = false;  // Integer
-    bool is_char = false;    // Integer: char, signed char, unsigned char
+    bool is_signed = false;      // Integer
+    bool is_char = false;        // Integer: char, signed char, unsigned char
     bool is_bool = false;
     bool is_const = false, is_volatile = false; // only on a Typedef-like wrapper
     bool userland = false; // lives in the traced process: loads become user loads
@@ -78,7 +78,7 @@ struct Type {
     // Through typedefs and qualifiers.
     const Type* resolve() const;
     std::uint32_t alignment() const; // of a member of this type
-    bool is_integer() const; // Integer or Enum after resolve()
+    bool is_integer() const;         // Integer or Enum after resolve()
     bool is_float() const;
     bool is_arithmetic() const;
     bool is_pointer() const; // Pointer after resolve()

@@ -7,9 +7,9 @@
 // everything, also when the kernel closes it because this process has died.
 #pragma once
 
+#include "abi/ioctl.h"
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "abi/ioctl.h"
 #include "libdtrace/session/backends/arena_memory.hpp"
 
 #include <cstdint>

@@ -21,8 +21,7 @@ static dtk_unwind_rule rule_of(const UnwindRow& row)
 {
     dtk_unwind_rule rule{};
     rule.at = static_cast<dt_u32>(row.offset);
-    rule.from =
-        row.kind == UnwindRow::signal ? DTK_UNWIND_SIGNAL : DTK_UNWIND_NONE;
+    rule.from = row.kind == UnwindRow::signal ? DTK_UNWIND_SIGNAL : DTK_UNWIND_NONE;
     if (row.kind != UnwindRow::rule || row.how.from > DT_RT_FROM_CFA)
         return rule;
     rule.cfa = row.how.cfa;

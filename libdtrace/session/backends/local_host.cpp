@@ -2,10 +2,10 @@
 // Host operations served from the consumer's own process.
 #include "libdtrace/session/backends/local_host.hpp"
 
+#include "abi/ioctl.h"
 #include "base/clock_ns.hpp"
 #include "dif/float.h"
 #include "dif/vars.h"
-#include "abi/ioctl.h"
 #include "process/open_file.hpp"
 
 #include <cerrno>

@@ -150,8 +150,8 @@ std::optional<DebugFunction> BtfTypes::function_of(DebugRef ref)
     constexpr int max_steps = 32; // a chain of data that lies may have no end
     const btf_type* its = entry(ref);
     for (int i = 0; its != nullptr && i < max_steps && !btf_is_func_proto(its); i++) {
-        const bool leads_on =
-            btf_is_func(its) || btf_is_ptr(its) || btf_is_mod(its) || btf_is_typedef(its);
+        const bool leads_on = btf_is_func(its) || btf_is_ptr(its) || btf_is_mod(its) ||
+                              btf_is_typedef(its);
         its = leads_on ? entry(its->type) : nullptr;
     }
     if (its == nullptr || !btf_is_func_proto(its))

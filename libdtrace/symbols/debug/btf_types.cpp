@@ -30,14 +30,13 @@ Result<std::unique_ptr<BtfTypes>> BtfTypes::made(btf* data, const std::string& o
     return std::unique_ptr<BtfTypes>(new BtfTypes(data, base, place));
 }
 
-Result<std::unique_ptr<BtfTypes>> BtfTypes::open(const std::string& path, BtfTypes* base,
-                                                 Place place)
+Result<std::unique_ptr<BtfTypes>> BtfTypes::open(const std::string& path,
+                                                 BtfTypes* base, Place place)
 {
     silence();
     errno = 0;
-    return made(base == nullptr
-                    ? btf__parse_raw(path.c_str())
-                    : btf__parse_raw_split(path.c_str(), base->data_.get()),
+    return made(base == nullptr ? btf__parse_raw(path.c_str())
+                                : btf__parse_raw_split(path.c_str(), base->data_.get()),
                 path, base, place);
 }
 

@@ -67,15 +67,17 @@ private:
     void fill_integer(const btf_type* entry, DebugType& into) const;
     void fill_members(const btf_type* entry, DebugType& into) const;
     void fill_enumerators(const btf_type* entry, DebugType& into) const;
-    void each_enumerator(const btf_type* entry,
-                         const std::function<void(std::string_view, std::int64_t)>& visit) const;
+    void each_enumerator(
+        const btf_type* entry,
+        const std::function<void(std::string_view, std::int64_t)>& visit) const;
 
     std::unique_ptr<btf, End> data_;
     BtfTypes* base_ = nullptr;
     Place place_ = Place::Kernel;
     DebugRef first_ = 1, end_ = 1; // of its own
     bool indexed_ = false, enumerated_ = false;
-    bool says_signs_ = false; // enumerations of older kernels do not say whether they have one
+    bool says_signs_ =
+        false; // enumerations of older kernels do not say whether they have one
     Names ordinary_, structs_, unions_, enums_, functions_, variables_;
     std::unordered_map<DebugRef, bool> per_cpu_;
     std::unordered_map<std::string_view, std::int64_t> enumerators_;

@@ -33,7 +33,7 @@ void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
     }
     // What completes a declaration may stand outside of the namespace that it is of.
     DebugIndexed entry{what != nullptr ? *what : *die,
-                  depth + dwarf_hasattr(die, DW_AT_specification)};
+                       depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);
     if (!is_new && entry.depth < at->second.depth)
         at->second = entry;

@@ -43,7 +43,7 @@ struct DebugType {
         Float,
         Pointer, // also C++'s references
         Array,
-        Struct,  // also classes
+        Struct, // also classes
         Union,
         Enum,
         Typedef,
@@ -58,8 +58,8 @@ struct DebugType {
     std::uint64_t bytes = 0;
     std::uint64_t align = 0; // as said; 0: what follows from the type
     bool is_signed = false;
-    bool is_complete = true;   // Struct, Union, Enum: not only declared
-    DebugRef base = 0;         // Pointer, Array, Typedef, Const, Volatile, Function: result
+    bool is_complete = true; // Struct, Union, Enum: not only declared
+    DebugRef base = 0; // Pointer, Array, Typedef, Const, Volatile, Function: result
     // Array: of its dimensions, the outermost first; nothing: not known.
     std::vector<std::optional<std::uint64_t>> counts;
     std::vector<DebugMember> members;
@@ -83,8 +83,10 @@ struct DebugFunction {
 
 struct DebugVariable {
     DebugRef type = 0;
-    std::optional<std::uint64_t> addr; // link-time; nothing: elsewhere, or one per thread
-    bool per_cpu = false; // of the kernel: its address is where each CPU's begins to count
+    std::optional<std::uint64_t>
+        addr; // link-time; nothing: elsewhere, or one per thread
+    bool per_cpu =
+        false; // of the kernel: its address is where each CPU's begins to count
 };
 
 class DebugTypes {

@@ -20,7 +20,7 @@
 
 namespace dt {
 
-constexpr int max_namespaces = 64; // one in another
+constexpr int max_namespaces = 64;                 // one in another
 constexpr std::size_t max_debug_members = 1 << 16; // of a type or function
 
 // Limits of what is walked and kept of one file. In forged data an entry can be reached in
@@ -132,11 +132,11 @@ template <class F> void DwarfTypes::State::for_units(Dwarf* from, F visit) const
     std::uint8_t type = 0;
     // libdw opens the file of a split unit only when that unit is requested.
     while (dwarf_get_units(from, unit, &unit, nullptr, &type, &die, nullptr) == 0) {
-        const bool elsewhere =
-            type == DW_UT_skeleton && may_follow_split_unit(path, &die) &&
-            dwarf_cu_info(unit, nullptr, nullptr, nullptr, &split, nullptr, nullptr,
-                          nullptr) == 0 &&
-            dwarf_tag(&split) != DW_TAG_invalid;
+        const bool elsewhere = type == DW_UT_skeleton &&
+                               may_follow_split_unit(path, &die) &&
+                               dwarf_cu_info(unit, nullptr, nullptr, nullptr, &split,
+                                             nullptr, nullptr, nullptr) == 0 &&
+                               dwarf_tag(&split) != DW_TAG_invalid;
         visit(elsewhere ? &split : &die);
     }
 }

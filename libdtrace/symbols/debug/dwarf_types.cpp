@@ -60,7 +60,8 @@ static Result<std::uint64_t> check_debug_bytes(Elf* elf)
 {
     const std::uint64_t largest = most_debug_bytes();
     std::uint64_t n_bytes = 0;
-    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    for (Elf_Scn* section = nullptr;
+         (section = elf_nextscn(elf, section)) != nullptr;) {
         GElf_Shdr header;
         GElf_Chdr packed;
         if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS ||
@@ -115,7 +116,8 @@ static Result<Ok> check_debug_units(Elf* elf)
     if (elf_getshdrstrndx(elf, &names) != 0)
         return Ok{};
     std::size_t n_units = 0;
-    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    for (Elf_Scn* section = nullptr;
+         (section = elf_nextscn(elf, section)) != nullptr;) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS)
             continue;
@@ -173,7 +175,7 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
                              "-x debugdir",
                          0};
         dwarf_setalt(state->dwarf.get(), state->alternate.get());
-        if (struct stat is {}; ::fstat(state->alternate_file.get(), &is) == 0)
+        if (struct stat is{}; ::fstat(state->alternate_file.get(), &is) == 0)
             state->walks_left +=
                 static_cast<std::size_t>(is.st_size) / bytes_per_debug_walk;
     }
@@ -184,22 +186,26 @@ std::vector<std::string> DwarfTypes::take_cuts()
 {
     State& state = *state_;
     std::vector<std::string> cuts;
-    auto more_than = [](std::size_t n) { return "more than " + std::to_string(n) + " "; };
+    auto more_than = [](std::size_t n) {
+        return "more than " + std::to_string(n) + " ";
+    };
     if (const std::size_t n = std::exchange(state.names_left_out, 0); n != 0)
         cuts.push_back("the debug data has " + more_than(max_debug_names) +
                        "names of types and variables: " + std::to_string(n) +
                        " of them are left out");
     if (std::exchange(state.ranges_left_out, false))
-        cuts.push_back("the debug data has " + more_than(max_debug_ranges) +
-                       "ranges of addresses: the types of arguments of functions in the "
-                       "others are unknown");
+        cuts.push_back(
+            "the debug data has " + more_than(max_debug_ranges) +
+            "ranges of addresses: the types of arguments of functions in the "
+            "others are unknown");
     if (std::exchange(state.list_left_out, false))
         cuts.push_back("the debug data has a type or function with " +
                        more_than(max_debug_members) +
                        "members or parameters: the others are left out");
     if (state.walks_left == 0 && !std::exchange(state.walks_end_reported, true))
-        cuts.push_back("the debug data refers to more entries than it has bytes for, so "
-                       "it is corrupt: names after that are left out");
+        cuts.push_back(
+            "the debug data refers to more entries than it has bytes for, so "
+            "it is corrupt: names after that are left out");
     return cuts;
 }
 
@@ -230,7 +236,8 @@ void DwarfTypes::State::build_ranges()
     for_units(dwarf.get(), [this](Dwarf_Die* unit) {
         Dwarf_Addr base = 0, begin = 0, end = 0;
         for (std::ptrdiff_t at = 0;
-             !ranges_left_out && (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;) {
+             !ranges_left_out &&
+             (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;) {
             ranges_left_out = ranges.size() == max_debug_ranges;
             if (!ranges_left_out)
                 ranges.push_back({begin, end, *unit});

@@ -109,9 +109,9 @@ private:
             const std::size_t n_all = bytes->size() / sizeof(Elf64_Sym);
             const std::size_t n = std::min(n_all, elf_limits::symbols);
             if (n < n_all)
-                file.add_cut(std::string(section->name) + " has more than " +
-                             std::to_string(n) + " symbols: " + std::to_string(n_all - n) +
-                             " of them are left out");
+                file.add_cut(
+                    std::string(section->name) + " has more than " + std::to_string(n) +
+                    " symbols: " + std::to_string(n_all - n) + " of them are left out");
             for (std::size_t i = 1; i < n; i++) {
                 Elf64_Sym symbol;
                 std::memcpy(&symbol, bytes->data() + i * sizeof symbol, sizeof symbol);
@@ -148,8 +148,9 @@ private:
             framed.push_back(frame.range.addr);
             out_.sized.push_back(frame.range);
             if (frame.table != 0 && left != 0)
-                left -= std::min(left, read_landing_pads(*bytes, section->header.sh_addr,
-                                                         frame, out_.labels));
+                left -=
+                    std::min(left, read_landing_pads(*bytes, section->header.sh_addr,
+                                                     frame, out_.labels));
         }
         std::vector<std::uint64_t> named;
         for (const Function& function : image_.functions().all())

@@ -15,13 +15,13 @@
 namespace dt {
 
 struct CodePlaces {
-    std::vector<AddressRange> text;        // executable, ascending
-    std::vector<AddressRange> data;        // what else the file loads, but .eh_frame
-    std::vector<std::uint64_t> functions;  // where one starts; ascending
-    std::vector<std::uint64_t> labels;     // other places of code, ascending
-    std::vector<std::uint64_t> symbols;    // places of code or of data, ascending
+    std::vector<AddressRange> text;       // executable, ascending
+    std::vector<AddressRange> data;       // what else the file loads, but .eh_frame
+    std::vector<std::uint64_t> functions; // where one starts; ascending
+    std::vector<std::uint64_t> labels;    // other places of code, ascending
+    std::vector<std::uint64_t> symbols;   // places of code or of data, ascending
     std::vector<AddressRange> sized; // functions whose end is known, by their start
-    std::vector<std::uint64_t> relocated; // values of relocations that lie in text
+    std::vector<std::uint64_t> relocated;  // values of relocations that lie in text
     std::vector<AddressRange> restartable; // rseq critical sections (__rseq_cs)
     bool absolute = false;                 // linked to run at these addresses
 };

@@ -6,9 +6,9 @@
 #include "libdtrace/symbols/elf/elf_image.hpp"
 
 #include "base/regular_file.hpp"
-#include "libdtrace/symbols/elf/data_symbols.hpp"
 #include "libdtrace/symbols/debug/debug_file.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
+#include "libdtrace/symbols/elf/data_symbols.hpp"
 #include "libdtrace/symbols/elf/elf_kind.hpp"
 #include "libdtrace/symbols/elf/elf_sections.hpp"
 #include "libdtrace/symbols/elf/frame_functions.hpp"
@@ -20,10 +20,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <deque>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <map>
 #include <mutex>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace dt {
 
@@ -52,7 +52,7 @@ struct ElfImage::State {
     std::optional<Result<std::unique_ptr<DebugTypes>>> debug_types;
 
     std::optional<std::vector<AddressRange>> frames;
-    std::mutex reading; // of windows and large
+    std::mutex reading;                                      // of windows and large
     std::map<std::uint64_t, std::vector<std::byte>> windows; // by link-time address
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;
 

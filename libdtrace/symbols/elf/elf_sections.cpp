@@ -4,12 +4,12 @@
 
 #include "base/printable.hpp"
 
-#include <utility>
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace dt {
 
@@ -248,8 +248,8 @@ void ElfSections::read_section_headers()
     if (!names)
         return;
     for (ElfSection& section : sections_)
-        section.name =
-            string_at(*names, section.header.sh_name, max_section_name_bytes).value_or("");
+        section.name = string_at(*names, section.header.sh_name, max_section_name_bytes)
+                           .value_or("");
 }
 
 const ElfSection* ElfSections::find(std::string_view name) const
@@ -279,8 +279,9 @@ Result<Bytes> ElfSections::data(const ElfSection& section) const
 {
     if (section.header.sh_size > elf_limits::section_bytes) {
         const std::string name = printable(section.name, Escaping::Names);
-        add_cut("section " + name + " has " + std::to_string(section.header.sh_size >> 20) +
-                " MiB, more than the " + std::to_string(elf_limits::section_bytes >> 20) +
+        add_cut("section " + name + " has " +
+                std::to_string(section.header.sh_size >> 20) + " MiB, more than the " +
+                std::to_string(elf_limits::section_bytes >> 20) +
                 " MiB that are read, and is left out");
         return Error{Code::limit, "section " + name + " is too large"};
     }
@@ -300,7 +301,8 @@ void ElfSections::add_cut(std::string cut) const
 {
     constexpr std::size_t most = 16;
     std::lock_guard lock(cutting_);
-    if (cuts_.size() < most && std::find(cuts_.begin(), cuts_.end(), cut) == cuts_.end())
+    if (cuts_.size() < most &&
+        std::find(cuts_.begin(), cuts_.end(), cut) == cuts_.end())
         cuts_.push_back(std::move(cut));
 }
 

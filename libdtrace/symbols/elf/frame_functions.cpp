@@ -141,8 +141,8 @@ public:
                 file_.add_cut(".eh_frame has more than " +
                               std::to_string(elf_limits::functions) +
                               " functions: those in its last " +
-                              std::to_string(bytes_.size() - std::min<std::size_t>(
-                                                                 at, bytes_.size())) +
+                              std::to_string(bytes_.size() -
+                                             std::min<std::size_t>(at, bytes_.size())) +
                               " bytes are left out");
                 break;
             }

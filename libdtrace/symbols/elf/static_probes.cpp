@@ -129,11 +129,10 @@ public:
         for (auto& [names, sites] : by_names_) {
             std::stable_sort(sites.begin(), sites.end(),
                              [](const auto& a, const auto& b) { return a.at < b.at; });
-            sites.erase(std::unique(sites.begin(), sites.end(),
-                                    [](const auto& a, const auto& b) {
-                                        return a.at == b.at;
-                                    }),
-                        sites.end());
+            sites.erase(
+                std::unique(sites.begin(), sites.end(),
+                            [](const auto& a, const auto& b) { return a.at == b.at; }),
+                sites.end());
             auto& [provider, name, function] = names;
             out_.probes.push_back({provider, function, name, std::move(sites)});
         }

@@ -149,7 +149,8 @@ std::optional<KernelSymbols::At> KernelSymbols::at_loaded(std::uint64_t addr) co
 std::uint64_t KernelSymbols::end_of(std::size_t entry) const
 {
     const Entry& its = entries_[entry];
-    std::uint64_t end = (its.addr | (page_bytes - 1)) + (its.addr < UINT64_MAX - page_bytes);
+    std::uint64_t end =
+        (its.addr | (page_bytes - 1)) + (its.addr < UINT64_MAX - page_bytes);
     for (const Range& range : ranges_)
         if (range.module == its.module && its.addr >= range.begin &&
             its.addr < range.end)

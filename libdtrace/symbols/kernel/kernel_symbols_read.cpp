@@ -125,7 +125,8 @@ void KernelSymbols::parse()
                           [](const Entry& entry) { return entry.addr == 0; });
     const auto n_data =
         std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
-            return std::string_view("DdBbRr").find(entry.type) != std::string_view::npos;
+            return std::string_view("DdBbRr").find(entry.type) !=
+                   std::string_view::npos;
         });
     // Some lie among functions all the same.
     has_functions_only_ = static_cast<std::size_t>(n_data) < entries_.size() / 100 + 1;
@@ -212,10 +213,10 @@ std::string KernelSymbols::why_hidden() const
 {
     auto set = read_text(paths_.restriction);
     const std::string value = set ? set->substr(0, set->find('\n')) : "";
-    return value == "2"
-               ? "the kernel hides its addresses from everybody: kernel.kptr_restrict is 2"
-               : "the kernel hides its addresses: seeing them takes root, or "
-                 "kernel.kptr_restrict=0 with kernel.perf_event_paranoid=1";
+    return value == "2" ? "the kernel hides its addresses from everybody: "
+                          "kernel.kptr_restrict is 2"
+                        : "the kernel hides its addresses: seeing them takes root, or "
+                          "kernel.kptr_restrict=0 with kernel.perf_event_paranoid=1";
 }
 
 } // namespace dt

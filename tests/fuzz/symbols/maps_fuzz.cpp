@@ -2,8 +2,8 @@
 // The text parsers: maps, globs against names, demangling, suggestions. The first line of
 // the input is a pattern, the rest is the text.
 #include "libdtrace/symbols/demangle.hpp"
-#include "process/maps.hpp"
 #include "libdtrace/symbols/suggest.hpp"
+#include "process/maps.hpp"
 
 #include <cstdlib>
 

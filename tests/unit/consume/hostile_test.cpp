@@ -377,7 +377,8 @@ TEST(Hostile, JsonOfManyMembersTakesLinearTime)
         Type* type = s.types.declare(TypeKind::Union, "many");
         type->size = 4;
         for (int i = 0; i < n_members; i++)
-            type->members.push_back({"m" + std::to_string(i), s.types.lookup("int"), 0, 0});
+            type->members.push_back(
+                {"m" + std::to_string(i), s.types.lookup("int"), 0, 0});
         s.record(s.clause({{DTRACEACT_DIFEXPR, 4, type}}), std::string(4, 'x'));
         s.consumer().display().form = OutputForm::json;
         const std::uint64_t began = cpu_ns();
@@ -391,11 +392,13 @@ TEST(Hostile, JsonOfManyMembersTakesLinearTime)
 TEST(Hostile, JsonEscapesControlsThatATerminalObeys)
 {
     Session s;
-    const std::uint32_t epid = s.clause({{DTRACEACT_DIFEXPR, 16, s.types.string_type()}});
+    const std::uint32_t epid =
+        s.clause({{DTRACEACT_DIFEXPR, 16, s.types.string_type()}});
     s.record(epid, field("\x1b[\x7f|\u009b|\u0080|\u00a0|\u00e4", 16));
     s.consumer().display().form = OutputForm::json;
     const std::string text = s.drain();
-    EXPECT_NE(text.find("\"\\u001b[\\u007f|\\u009b|\\u0080|\u00a0|\u00e4\""), std::string::npos)
+    EXPECT_NE(text.find("\"\\u001b[\\u007f|\\u009b|\\u0080|\u00a0|\u00e4\""),
+              std::string::npos)
         << text;
 }
 

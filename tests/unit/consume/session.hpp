@@ -41,7 +41,8 @@ struct Entry {
     std::uint64_t arg = 0, uarg = 0;
     bool in_key = false;
     bool is_print = false;
-    std::optional<ConstantValue> constant; // what the program gives; unset: it is computed
+    std::optional<ConstantValue>
+        constant; // what the program gives; unset: it is computed
 };
 
 class Session : public Events {

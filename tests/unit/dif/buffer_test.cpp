@@ -123,9 +123,11 @@ TEST(Buffer, ScribbledOffsetsNeverLeaveTheBuffer)
             s.fire("n", {1});
             s.fire("n", {2});
             std::vector<char> copy(65536);
-            EXPECT_LE(dt_drain_principal(s.memory(), 0, 1, copy.data(), 240, nullptr, nullptr),
+            EXPECT_LE(dt_drain_principal(s.memory(), 0, 1, copy.data(), 240, nullptr,
+                                         nullptr),
                       240);
-            EXPECT_LE(dt_drain_agg(s.memory(), 0, 1, copy.data(), copy.size(), nullptr, nullptr),
+            EXPECT_LE(dt_drain_agg(s.memory(), 0, 1, copy.data(), copy.size(), nullptr,
+                                   nullptr),
                       65536);
             EXPECT_LE(dt_fill(s.memory(), 0, DT_BUFFER_PRINCIPAL), 240u);
         }
@@ -268,7 +270,8 @@ TEST(Speculation, CleaningWaitsOnlyAFewTimesForShardsThatStayInUse)
     for (std::uint32_t id = 0; id < 64; id++)
         session->spec_state[id] = DT_SPEC_COMMITTING;
     for (std::uint32_t no = 0; no < 64; no++)
-        static_cast<dt_shard*>(dt_at(s.memory(), s.arena().shards + no * s.arena().shard_bytes))
+        static_cast<dt_shard*>(
+            dt_at(s.memory(), s.arena().shards + no * s.arena().shard_bytes))
             ->lock = 7;
     const std::uint64_t began = cpu_ns();
     dt_clean(s.memory(), 1, 1, Session::all_live);

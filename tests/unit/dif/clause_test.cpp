@@ -315,8 +315,8 @@ TEST(Clause, NothingRunsOnceTheLeaseRanOutEvenIfItRecordsNothing)
     Session s;
     DofBuilder dof;
     dof.clause("p:m:f:n").run(add_to_global(0x500, 1));
-    dof.clause("p:m:f:shown").trace(
-        Difo().variable("g", 0x500, DIFV_SCOPE_GLOBAL).ldgs(0x500, 1).ret(1));
+    dof.clause("p:m:f:shown")
+        .trace(Difo().variable("g", 0x500, DIFV_SCOPE_GLOBAL).ldgs(0x500, 1).ret(1));
     ASSERT_EQ(s.load(dof), "");
 
     s.session().lease_until = 2000;
@@ -324,7 +324,7 @@ TEST(Clause, NothingRunsOnceTheLeaseRanOutEvenIfItRecordsNothing)
     for (int i = 0; i < 1000; i++)
         s.fire("n");
     std::uint64_t lost = s.session().drops[DTRACEDROP_LEASE];
-    EXPECT_GE(lost, 1000u - 63); // the clock is read at one firing of 64
+    EXPECT_GE(lost, 1000u - 63);       // the clock is read at one firing of 64
     s.session().lease_until = 1000000; // the test's clock goes on at each reading
     for (int i = 0; i < 1000; i++)
         s.fire("n");

@@ -21,7 +21,8 @@ std::uint64_t place_of(const std::string& a, const std::string& b, std::uint64_t
     return dt_find(&in, &of, from);
 }
 
-std::uint64_t last_place_of(const std::string& a, const std::string& b, std::uint64_t from)
+std::uint64_t last_place_of(const std::string& a, const std::string& b,
+                            std::uint64_t from)
 {
     dt_slice in = as_slice(a), of = as_slice(b);
     return dt_find_last(&in, &of, from);
@@ -67,8 +68,10 @@ TEST(Find, FindsWhatAComparisonAtEachPlaceFinds)
         if (!b.empty() && random() % 4 == 0)
             b[random() % b.size()] ^= 1;
         std::uint64_t from = random() % (a.size() + 1);
-        EXPECT_EQ(place_of(a, b, from), std::uint64_t{a.find(b, from)}) << a << " " << b;
-        EXPECT_EQ(last_place_of(a, b, from), std::uint64_t{a.rfind(b, from)}) << a << " " << b;
+        EXPECT_EQ(place_of(a, b, from), std::uint64_t{a.find(b, from)})
+            << a << " " << b;
+        EXPECT_EQ(last_place_of(a, b, from), std::uint64_t{a.rfind(b, from)})
+            << a << " " << b;
     }
 }
 

@@ -25,9 +25,10 @@ double as_double(std::uint64_t value)
 // Ordinary numbers, and what lies at the edges.
 double interesting(std::mt19937_64& random)
 {
-    static const double edges[] = {0.0,    -0.0,  1.0,      -1.0,    0x1p63,     -0x1p63,
-                                   0x1p64, 0x1p62, INFINITY, -INFINITY, NAN,     5e-324,
-                                   0.5,    -0.5,  1e308,    0x1p53 + 2, -0x1p53, 0x1.fffffffffffffp62};
+    static const double edges[] = {
+        0.0,    -0.0,   1.0,      -1.0,       0x1p63,  -0x1p63,
+        0x1p64, 0x1p62, INFINITY, -INFINITY,  NAN,     5e-324,
+        0.5,    -0.5,   1e308,    0x1p53 + 2, -0x1p53, 0x1.fffffffffffffp62};
     switch (random() % 4) {
     case 0:
         return edges[random() % std::size(edges)];
@@ -73,7 +74,8 @@ TEST(Float, ConvertsAsTheProcessorDoesWhereItFitsAndToTheNearestElsewhere)
         double a = interesting(random);
         std::uint64_t n = random() >> random() % 64;
         SCOPED_TRACE(testing::Message() << a << " and " << n);
-        expect_same(dt_flop(DIF_OP_FITOD, n, 0), static_cast<double>(static_cast<std::int64_t>(n)));
+        expect_same(dt_flop(DIF_OP_FITOD, n, 0),
+                    static_cast<double>(static_cast<std::int64_t>(n)));
         expect_same(dt_flop(DIF_OP_FUTOD, n, 0), static_cast<double>(n));
         auto to_signed = static_cast<std::int64_t>(dt_flop(DIF_OP_FDTOI, bits(a), 0));
         std::uint64_t to_unsigned = dt_flop(DIF_OP_FDTOU, bits(a), 0);
@@ -110,7 +112,8 @@ TEST(Float, LeavesTheEnvironmentOfItsCallerAlone)
     std::uint64_t third = dt_flop(DIF_OP_FDIV, bits(1), bits(3));
     std::uint64_t nan = dt_flop(DIF_OP_FDIV, bits(0), bits(0));
     std::uint64_t infinite = dt_flop(DIF_OP_FDIV, bits(1), bits(0));
-    int round = fegetround(), raised = fetestexcept(FE_ALL_EXCEPT), traps = fegetexcept();
+    int round = fegetround(), raised = fetestexcept(FE_ALL_EXCEPT),
+        traps = fegetexcept();
     fedisableexcept(FE_ALL_EXCEPT);
     fesetround(FE_TONEAREST);
     EXPECT_EQ(third, bits(1.0 / 3)); // rounded to the nearest

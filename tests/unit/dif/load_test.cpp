@@ -302,8 +302,8 @@ TEST(Load, FloatingPointIsRefusedByNameWhereHostsHaveNone)
     for (int has_float : {1, 0}) {
         Session s;
         s.config.has_float = static_cast<dt_u32>(has_float);
-        EXPECT_EQ(s.load(computes), has_float != 0
-                                        ? ""
-                                        : "floating-point arithmetic is not available here");
+        EXPECT_EQ(s.load(computes),
+                  has_float != 0 ? ""
+                                 : "floating-point arithmetic is not available here");
     }
 }

@@ -79,7 +79,8 @@ TEST(PrivatePart, KeepsASessionAliveThatATargetEnds)
     s.fire("tick-1s");
     EXPECT_EQ(s.records().size(), 1u);
     EXPECT_EQ(dt_has_exited(s.memory()), 0);
-    EXPECT_EQ(s.session().activity, std::uint32_t{DT_ACTIVITY_ACTIVE}) << "not put right";
+    EXPECT_EQ(s.session().activity, std::uint32_t{DT_ACTIVITY_ACTIVE})
+        << "not put right";
 }
 
 TEST(PrivatePart, EndsASessionByExitOfEitherSide)

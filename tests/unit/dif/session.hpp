@@ -182,8 +182,8 @@ public:
         std::vector<AggEntry> out;
         for (unsigned n = 0; n < arena().n_shards; n++) {
             std::vector<char> copy(arena().plan.agg_bytes);
-            std::int64_t got =
-                dt_drain_agg(memory_, n, 1, copy.data(), copy.size(), all_live, nullptr);
+            std::int64_t got = dt_drain_agg(memory_, n, 1, copy.data(), copy.size(),
+                                            all_live, nullptr);
             decode_entries(copy.data(), got, out);
         }
         for (auto& entry : counters())
@@ -197,10 +197,10 @@ public:
         std::vector<char> copy(2 * DT_COUNTERS_BYTES);
         for (unsigned set = 0; set <= arena().counters.n_cpus; set++)
             for (dt_u64 from = 0; from != DT_COUNTERS_DONE;)
-                decode_entries(copy.data(),
-                               dt_drain_counters(memory_, set, &from, copy.data(),
-                                                 copy.size()),
-                               out);
+                decode_entries(
+                    copy.data(),
+                    dt_drain_counters(memory_, set, &from, copy.data(), copy.size()),
+                    out);
         return out;
     }
     std::uint64_t drops(dif_drop kind)

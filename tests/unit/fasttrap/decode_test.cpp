@@ -57,18 +57,29 @@ TEST(Decode, TellsWhereControlGoes)
 TEST(Decode, KnowsTheLengthOfNopsAndVectorInstructionsWhateverFollows)
 {
     for (const char* hex :
-         {"90", "6690", "0f1f00", "0f1f4000", "0f1f440000", "660f1f440000",
-          "0f1f8000000000", "0f1f840000000000", "660f1f840000000000",
-          "66662e0f1f840000000000", "66666666662e0f1f840000000000",
+         {"90",
+          "6690",
+          "0f1f00",
+          "0f1f4000",
+          "0f1f440000",
+          "660f1f440000",
+          "0f1f8000000000",
+          "0f1f840000000000",
+          "660f1f840000000000",
+          "66662e0f1f840000000000",
+          "66666666662e0f1f840000000000",
           "c5f877",               // vzeroupper
           "c5fe6f0511000000",     // vmovdqu 0x11(%rip), %ymm0
           "c4e37d394db801",       // vextracti128 to memory
           "62f1fe486f0511000000", // vmovdqu64 0x11(%rip), %zmm0
           "62f37d083e0f00",       // vpcmpub
           "62f5 7c 48 58 c1",     // vaddph %zmm1, %zmm0, %zmm0, newer than capstone 4
-          "660f78c00304", "f20f78c10304", // extrq, insertq: vmread has no such bytes
-          "0f01ee", "0f01ef",
-          "f3480faee9", "f30faee8"}) { // incsspq %rcx, incsspd %eax
+          "660f78c00304",
+          "f20f78c10304", // extrq, insertq: vmread has no such bytes
+          "0f01ee",
+          "0f01ef",
+          "f3480faee9",
+          "f30faee8"}) { // incsspq %rcx, incsspd %eax
         std::vector<std::byte> text = bytes_of(hex);
         std::size_t length = text.size();
         for (unsigned after : {0x00U, 0x90U, 0xccU, 0xffU}) {
@@ -93,7 +104,8 @@ TEST(Decode, SaysWhyBytesAreNoInstruction)
         {"62f40c1848ff", Code::unsupported},                 // APX
         {"66 e8 0001 0000", Code::unsupported},              // rel16 or rel32
         {"66 c3", Code::unsupported},                        // pops 2 or 8 bytes
-        {"66 67 0f 78 c0 03 04", Code::unsupported}, // extrq, which capstone reads as vmread
+        {"66 67 0f 78 c0 03 04",
+         Code::unsupported}, // extrq, which capstone reads as vmread
     };
     for (const auto& [hex, code] : table) {
         Result<Instruction> insn = x86_64.decode(bytes_of(hex), TargetAddr{});

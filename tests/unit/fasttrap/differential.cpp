@@ -123,8 +123,8 @@ Outcome Differential::run_native(const Case& c)
 // the stack pointer nobody sees that.
 bool Differential::same_memory(const Case& c, const Outcome& native)
 {
-    bool is_call = c.insn.flow == ControlFlow::call ||
-                   c.insn.flow == ControlFlow::call_indirect;
+    bool is_call =
+        c.insn.flow == ControlFlow::call || c.insn.flow == ControlFlow::call_indirect;
     bool called_nothing = is_call && native.state.signal != 0;
     std::uint64_t below =
         c.start.regs[Reg::rsp] - 8 - Sandbox::address(sandbox_.data().data());

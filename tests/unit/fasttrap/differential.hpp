@@ -13,6 +13,7 @@
 #include "native.hpp"
 
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <random>
 #include <span>
@@ -20,6 +21,13 @@
 #include <vector>
 
 namespace dt::test {
+
+// Returns a number of the environment, such as FASTTRAP_SEED, or the other one if it is not set.
+inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise)
+{
+    const char* text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
+}
 
 class Sandbox : public TargetMemory {
 public:

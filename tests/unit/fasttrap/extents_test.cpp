@@ -294,8 +294,7 @@ TEST(Extents, TakeBytesForDataThatAreLoadedButNotExactlyAConstant)
 {
     const TargetAddr first{0x401000};
     // movdqu 3(f), %xmm1; mov 3(f), %ecx; mov 4(f), %rcx; mov %rcx, 3(f)
-    EXPECT_FALSE(
-        map_loaded_constant({0xf3, 0x0f, 0x6f, 0x0d}, 3).is_code(first + 11));
+    EXPECT_FALSE(map_loaded_constant({0xf3, 0x0f, 0x6f, 0x0d}, 3).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x8b, 0x0d}, 3).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x48, 0x8b, 0x0d}, 4).is_code(first + 11));
     EXPECT_FALSE(map_loaded_constant({0x48, 0x89, 0x0d}, 3).is_code(first + 11));

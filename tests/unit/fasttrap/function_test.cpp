@@ -101,8 +101,8 @@ TEST_F(FunctionTest, FindsNoReturnInsideOfTheShadowStacksInstructions)
     // incsspq %rcx; sub $255, %rax; ret. From its last byte on, incsspq looks like a jump.
     const unsigned char text[] = {0xf3, 0x48, 0x0f, 0xae, 0xe9, 0x48,
                                   0x2d, 0xff, 0x00, 0x00, 0x00, 0xc3};
-    auto sites = analyze_function(x86_64, std::as_bytes(std::span(text)),
-                                  TargetAddr{0x401000});
+    auto sites =
+        analyze_function(x86_64, std::as_bytes(std::span(text)), TargetAddr{0x401000});
     ASSERT_TRUE(sites);
     EXPECT_TRUE(sites->exact());
     EXPECT_EQ(returns(*sites), (Sites{{ReturnSite::ret, 11}}));

@@ -13,8 +13,7 @@ using namespace dt::test;
 namespace {
 
 // Where the jmp rel32 leads whose bytes begin at offset of code that stands at `at`.
-TargetAddr jump_at(std::span<const std::byte> code, TargetAddr at,
-                   std::size_t offset)
+TargetAddr jump_at(std::span<const std::byte> code, TargetAddr at, std::size_t offset)
 {
     std::int32_t distance = 0;
     EXPECT_GE(code.size(), offset + 5);
@@ -273,16 +272,15 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
 TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 {
     // The highest byte of the second jump is the first byte of the fourth.
-    const Window window = window_of(
-        text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
+    const Window window =
+        window_of(text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
     EXPECT_EQ(window.form, PatchForm::chain);
     ASSERT_EQ(window.n_jumps(), 4U);
     EXPECT_FALSE(far_reach_of(window, 2));
     const std::optional<Reach> reach = far_reach_of(window, 1);
     ASSERT_TRUE(reach);
     EXPECT_EQ(reach->to - reach->from, 16 << 20);
-    const TargetAddr far =
-        window.jump(1) + 5 + static_cast<std::uint64_t>(reach->from);
+    const TargetAddr far = window.jump(1) + 5 + static_cast<std::uint64_t>(reach->from);
     Built built;
     built.space.add_area(area, 16 << 20);
     EXPECT_FALSE(built.space.take(window, trampoline_bytes(window)));
@@ -533,10 +531,10 @@ TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
         std::uint64_t end, beyond; // of the site's limits
     };
     PatchBuilder builder;
-    for (const auto& [hex, end, beyond] : {Row{"55 4889e5 4883ec10 c9 c3", 10, 10},
-                                           Row{"c3 4889f8 4889f2 c3", 1, 8},
-                                           Row{"55 4889e5 4883ec10 c9 c3", 10, 10},
-                                           Row{"5dc3 4889f8 4889f2 c3", 2, 9}}) {
+    for (const auto& [hex, end, beyond] :
+         {Row{"55 4889e5 4883ec10 c9 c3", 10, 10}, Row{"c3 4889f8 4889f2 c3", 1, 8},
+          Row{"55 4889e5 4883ec10 c9 c3", 10, 10},
+          Row{"5dc3 4889f8 4889f2 c3", 2, 9}}) {
         Text text(hex);
         const Window window = window_of(text.site(0, 7, 0, end).behind(beyond, 0));
         TrampolineSpace space;

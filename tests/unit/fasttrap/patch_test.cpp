@@ -104,7 +104,8 @@ TEST(PatchPlan, LeadsTheBranchesOfALoopPastTheHeadOfTheFunction)
     ASSERT_TRUE(patch);
     EXPECT_EQ(branch_to(*patch, 1), patch->moved[0].to);
     // Without loop_end the same branch fires in each iteration.
-    patch = build_patch(window_of(Text("832f01 75fb c3").site(0)), {area + 64, {}}, area);
+    patch =
+        build_patch(window_of(Text("832f01 75fb c3").site(0)), {area + 64, {}}, area);
     ASSERT_TRUE(patch);
     EXPECT_EQ(branch_to(*patch, 1), TargetAddr{text_at});
 }
@@ -120,7 +121,8 @@ TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
     EXPECT_EQ(branch_to(*patch, 4), patch->moved[0].to);
     // If the site's limits end before, or an instruction in between cannot be moved,
     // the result is that without a loop.
-    window = window_of(Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
+    window = window_of(
+        Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
     EXPECT_EQ(window.insns[0].loop_end, TargetAddr{});
     window = window_of(Text("488b06 488d4001 0f05 85c0 75f3 c3").site(0).loop(13));

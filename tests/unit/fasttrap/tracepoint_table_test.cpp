@@ -14,7 +14,10 @@ namespace {
 std::atomic<int> n_alive{0};
 
 struct Entry : TableEntry {
-    Entry(SpaceId space, std::uint64_t at) : TableEntry(space, TargetAddr{at}) { ++n_alive; }
+    Entry(SpaceId space, std::uint64_t at) : TableEntry(space, TargetAddr{at})
+    {
+        ++n_alive;
+    }
     ~Entry() override
     {
         alive = 0;

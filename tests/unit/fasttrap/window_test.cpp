@@ -19,12 +19,6 @@ using namespace dt::test;
 
 namespace {
 
-std::uint64_t from_environment(const char* name, std::uint64_t otherwise)
-{
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
-}
-
 class WindowTest : public testing::Test {
 protected:
     void SetUp() override

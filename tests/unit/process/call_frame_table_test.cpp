@@ -43,7 +43,8 @@ void expect_rule(Dwarf_Frame* frame, int number, const RegisterRule& rule)
     }
     if (rule.how == RegisterRule::offset) {
         ASSERT_LE(n, 2U);
-        EXPECT_EQ(rule.offset_from_cfa, n == 1 ? 0 : static_cast<std::int64_t>(ops[1].number));
+        EXPECT_EQ(rule.offset_from_cfa,
+                  n == 1 ? 0 : static_cast<std::int64_t>(ops[1].number));
     } else {
         ASSERT_EQ(rule.how, RegisterRule::expression);
         EXPECT_FALSE(rule.by.empty());
@@ -64,9 +65,10 @@ void expect_row(Dwarf_Frame* frame, const FrameRow& row, std::uint64_t at)
     if (row.cfa_by.empty()) {
         ASSERT_EQ(n, 1U);
         const bool has_operand = ops[0].atom == DW_OP_bregx;
-        EXPECT_EQ(row.cfa_register, has_operand ? ops[0].number : ops[0].atom - DW_OP_breg0);
-        EXPECT_EQ(row.cfa_offset,
-                  static_cast<std::int64_t>(has_operand ? ops[0].number2 : ops[0].number));
+        EXPECT_EQ(row.cfa_register,
+                  has_operand ? ops[0].number : ops[0].atom - DW_OP_breg0);
+        EXPECT_EQ(row.cfa_offset, static_cast<std::int64_t>(
+                                      has_operand ? ops[0].number2 : ops[0].number));
     } else {
         EXPECT_GE(n, 1U);
     }
@@ -91,11 +93,13 @@ std::size_t compare(const std::string& path, std::uint64_t stride)
         gelf_getshdr(section, &header);
         if ((header.sh_flags & SHF_EXECINSTR) != 0)
             text.push_back(header);
-        if (elf_strptr(elf.get(), names, header.sh_name) != std::string_view(".eh_frame"))
+        if (elf_strptr(elf.get(), names, header.sh_name) !=
+            std::string_view(".eh_frame"))
             continue;
         const Elf_Data* data = elf_rawdata(section, nullptr);
-        table.emplace(FrameBytes(static_cast<const std::uint8_t*>(data->d_buf), data->d_size),
-                      header.sh_addr);
+        table.emplace(
+            FrameBytes(static_cast<const std::uint8_t*>(data->d_buf), data->d_size),
+            header.sh_addr);
     }
     EXPECT_TRUE(table && frames) << path;
     for (const GElf_Shdr& header : text)
@@ -105,7 +109,8 @@ std::size_t compare(const std::string& path, std::uint64_t stride)
             dwarf_cfi_addrframe(frames.get(), at, &found);
             std::unique_ptr<Dwarf_Frame, Free> frame(found);
             const FrameRow* row = table->row_at(at);
-            EXPECT_EQ(row != nullptr, frame != nullptr) << path << " " << std::hex << at;
+            EXPECT_EQ(row != nullptr, frame != nullptr)
+                << path << " " << std::hex << at;
             if (row != nullptr && frame != nullptr) {
                 expect_row(frame.get(), *row, at);
                 n_rows++;
@@ -138,7 +143,8 @@ std::string section_with(const std::string& instructions, std::uint64_t n_bytes)
 {
     using namespace std::string_literals;
     // Version 1, no augmentation, factors 1 and -8, the return register; CFA = %rsp + 8.
-    const std::string common = bytes_of<std::uint32_t>(0) + "\1\0\1\x78\x10\x0c\7\x08\x90\1"s;
+    const std::string common =
+        bytes_of<std::uint32_t>(0) + "\1\0\1\x78\x10\x0c\7\x08\x90\1"s;
     std::string out = bytes_of(static_cast<std::uint32_t>(common.size())) + common;
     const std::string entry = bytes_of(static_cast<std::uint32_t>(out.size() + 4)) +
                               bytes_of(text_at) + bytes_of(n_bytes) + instructions;
@@ -157,7 +163,8 @@ TEST(CallFrameTable, RemembersStatesToALimitedDepth)
         const std::string section =
             section_with(std::string(depth, DW_CFA_remember_state), 16);
         CallFrameTable table(as_bytes(section), 0);
-        EXPECT_EQ(table.row_at(text_at) != nullptr, depth == CallFrameTable::max_remembered);
+        EXPECT_EQ(table.row_at(text_at) != nullptr,
+                  depth == CallFrameTable::max_remembered);
     }
 }
 
@@ -194,7 +201,8 @@ TEST(CallFrameTable, AnEntryWithARowAtEachByteIsEvaluatedOnce)
 TEST(CallFrameTable, DamagedSectionsGiveRowsOrNone)
 {
     std::string section = section_with(
-        std::string("\x41\x0e\x10\x86\2\x43\x0d\6\x0a\x42\x0c\7\x08\x0b\x0f\3\x77\x08\6", 19),
+        std::string(
+            "\x41\x0e\x10\x86\2\x43\x0d\6\x0a\x42\x0c\7\x08\x0b\x0f\3\x77\x08\6", 19),
         64);
     for (std::size_t cut = 0; cut <= section.size(); cut++) {
         const std::string part = section.substr(0, cut);

@@ -77,7 +77,8 @@ TEST(UnwindTable, KnowsTheFrameThatASignalHandlerReturnsTo)
 
 TEST(UnwindTable, SaysTheSameOfAFileWithoutSectionHeaders)
 {
-    for (const std::string path : {VICTIMS "/edges", "/lib/x86_64-linux-gnu/libc.so.6"}) {
+    for (const std::string path :
+         {VICTIMS "/edges", "/lib/x86_64-linux-gnu/libc.so.6"}) {
         std::ifstream file(path, std::ios::binary);
         std::string bytes((std::istreambuf_iterator<char>(file)), {});
         Elf64_Ehdr elf;

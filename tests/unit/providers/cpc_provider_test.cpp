@@ -50,24 +50,30 @@ TEST(CpcProvider, ANameIsParsedFromItsEnd)
 TEST(CpcProvider, EveryRefusalNamesThePartThatIsNotValid)
 {
     EXPECT_EQ(why_refused("cycles-all-4999"), "the least count of cycles is 5000");
-    EXPECT_EQ(why_refused("cpu-clock-all-199999"), "the least count of cpu-clock is 200000");
-    EXPECT_EQ(why_refused("cycles-some-5000"), "the mode some is none of user, kernel and all");
-    EXPECT_EQ(why_refused("cycles-all-0xzz-5000"), "the mask 0xzz is not a hexadecimal number");
-    EXPECT_EQ(why_refused("nothing-all-5000"), "there is no event nothing; dtrace -l -P cpc lists "
-                                           "the events of this machine");
-    EXPECT_NE(why_refused("cycles-all-0x1-5000").find("only raw events"), std::string::npos);
-    EXPECT_NE(why_refused("r1c2-all-0x1-5000").find("at most two digits"), std::string::npos);
-    for (const char* name : {"", "cycles", "cycles-all", "cycles-all-0", "cycles-all-5k",
-                             "cycles-all-281474976710656", "cycles-all--1"})
+    EXPECT_EQ(why_refused("cpu-clock-all-199999"),
+              "the least count of cpu-clock is 200000");
+    EXPECT_EQ(why_refused("cycles-some-5000"),
+              "the mode some is none of user, kernel and all");
+    EXPECT_EQ(why_refused("cycles-all-0xzz-5000"),
+              "the mask 0xzz is not a hexadecimal number");
+    EXPECT_EQ(why_refused("nothing-all-5000"),
+              "there is no event nothing; dtrace -l -P cpc lists "
+              "the events of this machine");
+    EXPECT_NE(why_refused("cycles-all-0x1-5000").find("only raw events"),
+              std::string::npos);
+    EXPECT_NE(why_refused("r1c2-all-0x1-5000").find("at most two digits"),
+              std::string::npos);
+    for (const char* name :
+         {"", "cycles", "cycles-all", "cycles-all-0", "cycles-all-5k",
+          "cycles-all-281474976710656", "cycles-all--1"})
         EXPECT_NE(why_refused(name), "") << name;
 }
 
 TEST(CpcProvider, APatternListsTheEventsOfTheMachineAlone)
 {
     Registry registry;
-    CpcProvider cpc(registry, [](const CpcCounter& each) {
-        return each.type == DT_CPC_SOFTWARE;
-    });
+    CpcProvider cpc(
+        registry, [](const CpcCounter& each) { return each.type == DT_CPC_SOFTWARE; });
     cpc.provide(described("*"));
     EXPECT_NE(registry.find("cpc", "", "", "page-faults-all-100"), 0u);
     EXPECT_EQ(registry.find("cpc", "", "", "cycles-all-1000000"), 0u);

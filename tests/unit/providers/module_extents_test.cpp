@@ -118,8 +118,9 @@ TEST_F(OwnExtents, ThePidProviderGivesThemToTheSitesThatAreAskedFor)
     auto symbols = ProcessSymbols::open(getpid(), images);
     ASSERT_TRUE(symbols);
     ProcessProbes probes;
-    PidProvider provider(
-        registry, probes, [&](pid_t) -> Result<ProcessSymbols*> { return symbols->get(); });
+    PidProvider provider(registry, probes, [&](pid_t) -> Result<ProcessSymbols*> {
+        return symbols->get();
+    });
     auto ids = [&](const char* function, const char* name) {
         ProbeSpec spec;
         spec.provider = "pid" + std::to_string(getpid());

@@ -74,7 +74,8 @@ protected:
     Registry registry;
     std::unique_ptr<ProcessSymbols> symbols;
     ProcessProbes probes;
-    PidProvider provider{registry, probes, [this](pid_t pid) -> Result<ProcessSymbols*> {
+    PidProvider provider{registry, probes,
+                         [this](pid_t pid) -> Result<ProcessSymbols*> {
                              if (pid != getpid())
                                  return Error{Code::not_found, "no such process", 3};
                              if (!symbols) {

@@ -93,7 +93,8 @@ TEST(Registry, TwoThousandProcessesHaveTheProbesOfFive)
         alive.push_back("pid" + std::to_string(process + 2));
         for (int i = 0; i < n_functions; i++) {
             const std::string name = "f" + std::to_string(i);
-            const std::uint32_t id = registry.add(nullptr, alive.back(), "m", name, "entry");
+            const std::uint32_t id =
+                registry.add(nullptr, alive.back(), "m", name, "entry");
             ASSERT_EQ(registry.find(alive.back(), "m", name, "entry"), id);
             ASSERT_EQ(registry.find(alive.front(), "m", name, "entry") != 0, true);
         }

@@ -18,7 +18,8 @@ TEST(SyscallArguments, AreTheFieldsBehindTheNumberOfTheCall)
                   "\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n"
                   "\tfield:const char *const * argv;\toffset:24;\tsize:8;\tsigned:0;\n"
                   "\nprint fmt: \"fd: 0x%08lx\", ((unsigned long)(REC->fd))\n"),
-              (std::vector<Written>{{"fd", "unsigned int"}, {"argv", "const char *const *"}}));
+              (std::vector<Written>{{"fd", "unsigned int"},
+                                    {"argv", "const char *const *"}}));
 }
 
 TEST(SyscallArguments, OfACallThatTakesNothingAreNone)
@@ -31,8 +32,9 @@ TEST(SyscallArguments, OfACallThatTakesNothingAreNone)
 TEST(SyscallArguments, AreNotTheStringsThatNewerKernelsAddToTheEvent)
 {
     EXPECT_EQ(dt::arguments_in_format(
-                  of_all + "\tfield:const char * path;\toffset:16;\tsize:8;\tsigned:0;\n"
-                           "\tfield:__data_loc char[] __path_val;\toffset:24;\tsize:4;"
-                           "\tsigned:0;\n"),
+                  of_all +
+                  "\tfield:const char * path;\toffset:16;\tsize:8;\tsigned:0;\n"
+                  "\tfield:__data_loc char[] __path_val;\toffset:24;\tsize:4;"
+                  "\tsigned:0;\n"),
               (std::vector<Written>{{"path", "const char *"}}));
 }

@@ -2,9 +2,9 @@
 // A thread that is left alone in the middle of an injected system call goes on by itself.
 #include "session.hpp"
 
-#include "ptrace-agent/call_stub.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/call_stub.hpp"
 #include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
@@ -115,14 +115,14 @@ static std::vector<TargetAddr> stubs_of_dead_agents(pid_t pid, bool put)
             pread(mem.get(), text.data(), n, static_cast<off_t>(at.value)) !=
                 static_cast<ssize_t>(n))
             continue;
-        const bool has_room = std::all_of(text.begin(), text.end(),
-                                          [](std::byte b) { return b == std::byte{0}; });
+        const bool has_room = std::all_of(
+            text.begin(), text.end(), [](std::byte b) { return b == std::byte{0}; });
         if (put && has_room && write_to(pid, at, agent::call_stub()))
             places.push_back(at);
         // Up to the block, which says what the last one who was there had.
         const auto n_code = static_cast<std::ptrdiff_t>(agent::block_of(at) - at);
-        if (!put && std::equal(text.begin(), text.begin() + n_code,
-                               agent::call_stub().begin()))
+        if (!put &&
+            std::equal(text.begin(), text.begin() + n_code, agent::call_stub().begin()))
             places.push_back(at);
     }
     return places;

@@ -173,7 +173,7 @@ TEST(Plant, LeavesAloneWhatIsNotWhatTheClientSaw)
     std::vector<Mapping> mappings = mappings_of(pid);
     const Mapping* text = find_mapping(mappings, work.at);
     ASSERT_NE(text, nullptr);
-    SeenText same{text->begin, text->end,   text->offset,
+    SeenText same{text->begin,      text->end,        text->offset,
                   text->file.major, text->file.minor, text->file.inode};
     SeenText other_file = same, other_part = same;
     ++other_file.inode;

@@ -51,7 +51,8 @@ TEST(JumpDestination, IsTheWordThatAJumpThroughMemoryReads)
     EXPECT_EQ(to->reg, 0);
     EXPECT_EQ(to->index, DT_OPERAND_NO_REG);
 
-    to = destination({0xff, 0x24, 0xcd, 0x00, 0x20, 0x40, 0x00}); // jmp *0x402000(,%rcx,8)
+    to = destination(
+        {0xff, 0x24, 0xcd, 0x00, 0x20, 0x40, 0x00}); // jmp *0x402000(,%rcx,8)
     ASSERT_TRUE(to);
     EXPECT_EQ(to->value, 0x402000);
     EXPECT_EQ(to->reg, DT_OPERAND_NO_REG);
@@ -77,8 +78,8 @@ TEST(JumpDestination, IsUnknownOfOtherInstructionsAndOf32BitSums)
 
 TEST(JumpDestination, IsOutsideWhenNoPartOfTheFunctionHasIt)
 {
-    const std::vector<dt_operand> operands{dt_operand{}, bound(0x1000),
-                                              bound(0x1010), bound(0x800), bound(0x820)};
+    const std::vector<dt_operand> operands{dt_operand{}, bound(0x1000), bound(0x1010),
+                                           bound(0x800), bound(0x820)};
     EXPECT_TRUE(is_outside(operands, {0xfff}));
     EXPECT_FALSE(is_outside(operands, {0x1000}));
     EXPECT_FALSE(is_outside(operands, {0x100f}));

@@ -68,7 +68,8 @@ TEST(Libraries, WaitForNoClientThatDoesNotAnswer)
             told += event->text;
     }
     EXPECT_NE(told.find("nothing was heard of dtrace"), std::string::npos) << told;
-    EXPECT_EQ(n_changes, 1); // that one needs an answer, and is the reason to look at all
+    EXPECT_EQ(n_changes,
+              1); // that one needs an answer, and is the reason to look at all
     EXPECT_EQ(session.printed("sum"), 5 * 55);
 }
 

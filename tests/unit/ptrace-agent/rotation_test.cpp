@@ -91,7 +91,8 @@ TEST(SampleBudget, IsFivePercentOfTheTimeOfEachRunningThread)
                 spent += 10'000;
             }
         }
-        const double share = static_cast<double>(spent) / 1e9 / static_cast<double>(seconds);
+        const double share =
+            static_cast<double>(spent) / 1e9 / static_cast<double>(seconds);
         EXPECT_NEAR(share / static_cast<double>(n_running), 0.05, 0.002);
     }
 }

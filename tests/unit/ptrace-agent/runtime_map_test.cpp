@@ -54,9 +54,9 @@ TEST_F(RuntimeMapTest, TheConfigThatATargetMapsCannotBeWrittenThroughItsDescript
     struct stat info {};
     ASSERT_EQ(fstat(map.read_only_fd(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777u, 0u);
-    EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-                   map.read_only_fd(), 0),
-              MAP_FAILED);
+    EXPECT_EQ(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, map.read_only_fd(), 0),
+        MAP_FAILED);
     std::string path = "/proc/self/fd/" + std::to_string(map.read_only_fd());
     dt::Fd again(open(path.c_str(), O_RDWR));
     EXPECT_EQ(static_cast<bool>(again), geteuid() == 0);

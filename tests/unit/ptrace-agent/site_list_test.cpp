@@ -61,7 +61,8 @@ TEST(SiteList, WhatCouldChangeOrEndTooEarlyIsRefused)
     constexpr int sealed = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
     const std::vector<Site> sites = numbered(1000);
     EXPECT_FALSE(take(1000, {}));
-    for (int seals : {0, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, sealed & ~F_SEAL_SHRINK}) {
+    for (int seals :
+         {0, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, sealed & ~F_SEAL_SHRINK}) {
         std::vector<Fd> fds;
         fds.push_back(memfd_with(sites, seals));
         EXPECT_FALSE(take(1000, fds)) << seals;

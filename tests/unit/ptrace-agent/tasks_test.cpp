@@ -81,9 +81,9 @@ TEST(Tasks, ProbesOfTheProgramAfterAnExecOutliveTheOneBefore)
     Session session;
     std::filesystem::path begin = std::filesystem::path(testing::TempDir()) /
                                   ("spawner-begins-" + std::to_string(getpid()));
-    pid_t pid = session.create({"/bin/sh", "-c",
-                                "/bin/true; /bin/true; exec " + victim("spawner") +
-                                    " 20 " + begin.string()});
+    pid_t pid = session.create(
+        {"/bin/sh", "-c",
+         "/bin/true; /bin/true; exec " + victim("spawner") + " 20 " + begin.string()});
     ASSERT_TRUE(session.agent().resume(pid));
     auto event = session.event();
     while (event && event->kind != AgentEvent::execed)

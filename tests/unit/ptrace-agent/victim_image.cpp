@@ -13,7 +13,6 @@
 
 namespace dt::test {
 
-
 static std::uint64_t bias_of(Elf* elf, TargetAddr first)
 {
     std::size_t n = 0;
@@ -137,8 +136,7 @@ bool is_traced(pid_t pid)
         std::string status =
             read_proc_file(pid, "task/" + std::to_string(tid) + "/status");
         char state = thread_state(pid, tid);
-        if (status_number(status, "TracerPid") != 0 || state == 't' ||
-            state == 'T')
+        if (status_number(status, "TracerPid") != 0 || state == 't' || state == 'T')
             return true;
     }
     return false;

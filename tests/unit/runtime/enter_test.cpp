@@ -42,7 +42,8 @@ TEST(Enter, CountsEachCallOfEightThreadsOnce)
         });
     for (auto& thread : threads)
         thread.join();
-    EXPECT_EQ(fires_counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD), 800000u);
+    EXPECT_EQ(fires_counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD),
+              800000u);
     EXPECT_EQ(runtime.session.drops(DTRACEDROP_NOSHARD), 0u);
     EXPECT_EQ(runtime.n_upcalls, 0u);
 }
@@ -102,11 +103,12 @@ TEST(Enter, PutsBackTheMaskThatADeadAgentLeftBehind)
     const std::uint64_t theirs = ~0ull << 40;
     struct {
         bool fires, gathered, dead, same_thread, same_mask;
-    } const cases[] = {{true, true, true, true, true},   {false, true, true, true, true},
-                       {true, true, true, false, true},  {false, true, true, false, true},
-                       {true, true, true, true, false},  {false, true, true, true, false},
-                       {true, true, false, true, true},  {false, true, false, true, true},
-                       {true, false, true, true, true}};
+    } const cases[] = {
+        {true, true, true, true, true},  {false, true, true, true, true},
+        {true, true, true, false, true}, {false, true, true, false, true},
+        {true, true, true, true, false}, {false, true, true, true, false},
+        {true, true, false, true, true}, {false, true, false, true, true},
+        {true, false, true, true, true}};
     for (const auto& c : cases) {
         InProcess runtime(count);
         Function work = runtime.probed({entry}, address(probed_work));
@@ -199,7 +201,8 @@ TEST(Enter, FiresAConditionalReturnOnlyWhenTheJumpIsTaken)
             Registers before = registers;
             with_registers(&registers, work);
             ASSERT_EQ(std::memcmp(&before, &registers, sizeof before), 0);
-            EXPECT_EQ(fires_counted(runtime), asked[cc / 2] != (cc % 2)) << cc << " " << bits;
+            EXPECT_EQ(fires_counted(runtime), asked[cc / 2] != (cc % 2))
+                << cc << " " << bits;
         }
     }
 }
@@ -294,7 +297,8 @@ TEST(Enter, FindsShardsWhenThereAreFewerThanProcessors)
         for (auto& thread : threads)
             thread.join();
     }
-    EXPECT_EQ((fires_counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD)) % 4000,
+    EXPECT_EQ((fires_counted(runtime) + runtime.session.drops(DTRACEDROP_NOSHARD)) %
+                  4000,
               0u);
 }
 

@@ -70,16 +70,14 @@ TEST(NativeOperands, AreReadFromWhereverTheCompilerLeftThem)
         dt_operand operand;
         std::uint64_t value;
     } cases[] = {
-        {{-7, DT_OPERAND_CONST, 4, DT_OPERAND_SIGNED, none, none, 0, 0, 0},
-         0ull - 7},
+        {{-7, DT_OPERAND_CONST, 4, DT_OPERAND_SIGNED, none, none, 0, 0, 0}, 0ull - 7},
         {{-7, DT_OPERAND_CONST, 1, 0, none, none, 0, 0, 0}, 0xf9},
         {general(rax, 8), registers.rax},
         {general(rax, 4), 0x90abcdef},
         {general(rax, 4, DT_OPERAND_SIGNED), 0xffffffff90abcdef},
         {general(rax, 2), 0xcdef},
         {general(rax, 1, DT_OPERAND_HIGH_BYTE), 0xcd},
-        {general(rax, 1, DT_OPERAND_HIGH_BYTE | DT_OPERAND_SIGNED),
-         0xffffffffffffffcd},
+        {general(rax, 1, DT_OPERAND_HIGH_BYTE | DT_OPERAND_SIGNED), 0xffffffffffffffcd},
         {general(rdi, 2, DT_OPERAND_SIGNED), ~0ull},
         {vector(1, 4, DT_OPERAND_FLOAT), std::bit_cast<std::uint64_t>(-1.5)},
         {vector(2, 8, DT_OPERAND_FLOAT), std::bit_cast<std::uint64_t>(2.5)},
@@ -122,8 +120,8 @@ TEST(NativeOperands, OfTheFrameNeedNoRange)
 TEST(NativeOperands, OfAnAddressThatNobodyKnowsAreTheEngines)
 {
     Registers registers{};
-    for (std::uint64_t base : {std::uint64_t{0}, std::uint64_t{1} << 62,
-                               ~std::uint64_t{0}}) {
+    for (std::uint64_t base :
+         {std::uint64_t{0}, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
         registers.rbx = base;
         Traced traced(memory(rbx, 0, 8));
         ASSERT_EQ(traced.why, "");

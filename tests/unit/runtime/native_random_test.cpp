@@ -333,7 +333,8 @@ TEST(NativeRandom, ClausesDoWhatTheEngineDoes)
     EXPECT_GE(n_cases, n_programs * 20);
     EXPECT_GE(n_counting, n_programs / 15);
     EXPECT_GE(n_recording, n_programs / 15);
-    EXPECT_GE(n_of_static, n_programs / 40); // which compiled code did, for the most part
+    EXPECT_GE(n_of_static,
+              n_programs / 40); // which compiled code did, for the most part
     for (const auto& [why, n] : refused)
         std::printf("%6u %s\n", n, why.empty() ? "compiled" : why.c_str());
 }

@@ -34,8 +34,8 @@ Counted counted(InProcess& runtime)
     Counted n;
     std::vector<char> copy(2 * DT_COUNTERS_BYTES);
     dt_u64 from = 0;
-    dt_s64 bytes = dt_drain_counters(runtime.session.memory(), 0, &from, copy.data(),
-                                     copy.size());
+    dt_s64 bytes =
+        dt_drain_counters(runtime.session.memory(), 0, &from, copy.data(), copy.size());
     for (dt_s64 at = 0; at < bytes;) {
         dt_aggent e;
         std::memcpy(&e, copy.data() + at, sizeof e);

@@ -103,7 +103,9 @@ TEST(Printable, EscapesControlCharactersAndBytesThatAreNotUtf8)
     EXPECT_EQ(name("plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"),
               "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
     EXPECT_EQ(name("\x1b]0;x\a\n\t\\\x7f"), "\\033]0;x\\007\\012\\011\\134\\177");
-    EXPECT_EQ(name("\xc2\x9b" "2J \xc2\xa0"), "\\302\\2332J \xc2\xa0");
+    EXPECT_EQ(name("\xc2\x9b"
+                   "2J \xc2\xa0"),
+              "\\302\\2332J \xc2\xa0");
     EXPECT_EQ(name("\x9b \xff \xc3"), "\\233 \\377 \\303");
     // Overlong forms of ESC, a surrogate, above U+10FFFF.
     EXPECT_EQ(name("\xc0\x9b"), "\\300\\233");

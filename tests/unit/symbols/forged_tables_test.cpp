@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Well-formed tables that lie: many entries claim the same bytes, so that a reader that
 // believes them does the product of both sizes. Each file here is small.
-#include "libdtrace/symbols/elf/code_places.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
+#include "libdtrace/symbols/elf/code_places.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "libdtrace/symbols/elf/static_probes.hpp"
 
@@ -75,11 +75,13 @@ std::vector<std::byte> file_with(const Sections& sections)
     header.e_shentsize = sizeof(Elf64_Shdr);
     header.e_shnum = static_cast<Elf64_Half>(sections.size() + 2);
     header.e_shstrndx = 1;
-    Elf64_Phdr text{PT_LOAD, PF_R | PF_X, 0, text_addr, text_addr, text_bytes, text_bytes, 4096};
+    Elf64_Phdr text{PT_LOAD,   PF_R | PF_X, 0,          text_addr,
+                    text_addr, text_bytes,  text_bytes, 4096};
 
     std::string file(text_bytes, '\x90'), names(1, '\0');
     std::vector<Elf64_Shdr> headers(2);
-    auto add = [&](Elf64_Shdr& section, const std::string& name, const std::string& bytes) {
+    auto add = [&](Elf64_Shdr& section, const std::string& name,
+                   const std::string& bytes) {
         section.sh_name = static_cast<Elf64_Word>(names.size());
         names += name + '\0';
         section.sh_offset = file.size();
@@ -122,7 +124,8 @@ void append_cie(Made& out, std::string_view augmentation, std::string_view data)
 }
 
 // Its CIE is the first entry.
-void append_fde(Made& out, std::uint64_t begin, std::uint64_t n_bytes, std::uint64_t table)
+void append_fde(Made& out, std::uint64_t begin, std::uint64_t n_bytes,
+                std::uint64_t table)
 {
     const std::size_t at = out.size();
     out.u32(0).u32(at + 4).u64(begin).u64(n_bytes);
@@ -260,8 +263,9 @@ TEST(ForgedTables, SectionsThatAreTooLargeAreReported)
     ASSERT_TRUE(image);
     EXPECT_TRUE(read_static_probes(**image).probes.empty());
     read_static_probes(**image);
-    expect_one_cut(**image, "forged: section .note.stapsdt has 400 MiB, more than the 384 "
-                            "MiB that are read, and is left out");
+    expect_one_cut(**image,
+                   "forged: section .note.stapsdt has 400 MiB, more than the 384 "
+                   "MiB that are read, and is left out");
 }
 
 TEST(ForgedTables, EntriesInsideOfEachOtherEndTheSearch)

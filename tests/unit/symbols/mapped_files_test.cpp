@@ -46,7 +46,8 @@ public:
     {
         auto maps = dt::ProcessMaps::read(::getpid());
         const dt::Mapping* mapping =
-            maps ? maps->at(dt::TargetAddr{reinterpret_cast<std::uint64_t>(at_)}) : nullptr;
+            maps ? maps->at(dt::TargetAddr{reinterpret_cast<std::uint64_t>(at_)})
+                 : nullptr;
         if (mapping == nullptr)
             return {};
         return dt::MappedFiles(::getpid()).version(*mapping);
@@ -123,7 +124,8 @@ TEST(RegularFile, OfAMappingIsOnlyTheOneWithItsDeviceAndInode)
     ASSERT_TRUE(maps);
     dt::MappedName name = dt::mapped_name(
         ::getpid(), *maps->at(dt::TargetAddr{reinterpret_cast<std::uint64_t>(at)}));
-    struct stat was {}, is {};
+    struct stat was {
+    }, is{};
     ASSERT_EQ(::fstat(fd, &was), 0);
     auto inode_of = [&is](const dt::Fd& file) {
         return file && ::fstat(file.get(), &is) == 0 ? is.st_ino : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "libdtrace/symbols/process_symbols.hpp"
 
-#include "libdtrace/symbols/mapped_file.hpp"
 #include "libdtrace/symbols/elf/static_probes.hpp"
+#include "libdtrace/symbols/mapped_file.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>
@@ -289,7 +289,8 @@ TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
     EXPECT_EQ(found[0]->name, "app.so.1");
     EXPECT_EQ(found[0]->path, "/memfd:app.so.1");
 
-    auto memory = image_from_memory(::getpid(), symbols->maps(), *symbols->maps().at(at));
+    auto memory =
+        image_from_memory(::getpid(), symbols->maps(), *symbols->maps().at(at));
     ASSERT_TRUE(memory) << memory.error().text;
     for (ElfImage* image : {found[0]->image.get(), memory->get()}) {
         StaticProbes probes = read_static_probes(*image);

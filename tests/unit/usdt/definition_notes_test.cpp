@@ -49,9 +49,9 @@ TEST(DefinitionNotes, OfWhichThereAreTooManyAreLeftOut)
         section += definition_note({"shop", std::to_string(i)});
     auto read = parse(section);
     EXPECT_EQ(read.notes.size(), max_definitions);
-    EXPECT_EQ(read.troubles,
-              (std::vector<std::string>{".note.dtrace has more than 4096 notes: 4096 of "
-                                        "them are left out"}));
+    EXPECT_EQ(read.troubles, (std::vector<std::string>{
+                                 ".note.dtrace has more than 4096 notes: 4096 of "
+                                 "them are left out"}));
 }
 
 TEST(DefinitionNotes, ThatCannotBeAreToldAndLeftOut)

@@ -19,14 +19,14 @@ constexpr int none = Operand::no_register;
 TEST(Operands, ARegisterHasTheNumberThatInstructionsGiveIt)
 {
     const char* names[4][16] = {
-        {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11",
-         "r12", "r13", "r14", "r15"},
+        {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10",
+         "r11", "r12", "r13", "r14", "r15"},
         {"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "r8d", "r9d", "r10d",
          "r11d", "r12d", "r13d", "r14d", "r15d"},
         {"ax", "cx", "dx", "bx", "sp", "bp", "si", "di", "r8w", "r9w", "r10w", "r11w",
          "r12w", "r13w", "r14w", "r15w"},
-        {"al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b", "r11b",
-         "r12b", "r13b", "r14b", "r15b"}};
+        {"al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b",
+         "r11b", "r12b", "r13b", "r14b", "r15b"}};
     for (int width = 0; width < 4; width++)
         for (int n = 0; n < 16; n++) {
             std::string name = std::string("%") + names[width][n];
@@ -102,7 +102,8 @@ TEST(Operands, MemoryHasBaseIndexScaleAndDisplacement)
 
 TEST(Operands, ASymbolMayStandBeforeOrBehindItsOffset)
 {
-    for (const char* text : {"-4@40+CheckpointStats(%rip)", "-4@CheckpointStats+40(%rip)"}) {
+    for (const char* text :
+         {"-4@40+CheckpointStats(%rip)", "-4@CheckpointStats+40(%rip)"}) {
         Operand o = one(text);
         EXPECT_EQ(o.form, OperandForm::memory) << text << o.trouble;
         EXPECT_EQ(o.symbol, "CheckpointStats");
@@ -129,10 +130,11 @@ TEST(Operands, SeveralAreSeparatedByBlanksOutsideOfParentheses)
 
 TEST(Operands, IntelsSyntaxIsKnownFromGccAndClang)
 {
-    auto all = parse_operands("4@$DWORD PTR -20[rbp+rax*4] 8@$r12 -4@$7 1@$al "
-                              "8@QWORD PTR name[rip+8] 8@[rsp - 16] -8@[rbx + 8*rcx + 24] "
-                              "8@[rip + name] -1@-5 4@QWORD PTR fs:-64[rdi] "
-                              "8f@4609434218613702656");
+    auto all =
+        parse_operands("4@$DWORD PTR -20[rbp+rax*4] 8@$r12 -4@$7 1@$al "
+                       "8@QWORD PTR name[rip+8] 8@[rsp - 16] -8@[rbx + 8*rcx + 24] "
+                       "8@[rip + name] -1@-5 4@QWORD PTR fs:-64[rdi] "
+                       "8f@4609434218613702656");
     ASSERT_EQ(all.size(), 11u);
     for (const Operand& o : all)
         EXPECT_EQ(o.trouble, "") << o.text;
@@ -195,10 +197,10 @@ TEST(Operands, WhatIsNotKnownKeepsItsTextAndTheOthersWork)
         EXPECT_EQ(all[i].trouble.empty(), all[i].form != OperandForm::unknown)
             << all[i].text;
     }
-    for (const char* text : {"16@%xmm0", "8@%rzx", "8@(%rax", "8@%es:4", "3@%rax",
-                             "8@%rax+1", "8@(%eax)", "8@(%rax,%rbx,3)", "8@a-b",
-                             "8@$99999999999999999999", "2f@%ax", "8@4(%rip,%rax)",
-                             "8@%cr3", "8@%rip", "8@", "8@$", "8@%r07", "8@%r16"})
+    for (const char* text :
+         {"16@%xmm0", "8@%rzx", "8@(%rax", "8@%es:4", "3@%rax", "8@%rax+1", "8@(%eax)",
+          "8@(%rax,%rbx,3)", "8@a-b", "8@$99999999999999999999", "2f@%ax",
+          "8@4(%rip,%rax)", "8@%cr3", "8@%rip", "8@", "8@$", "8@%r07", "8@%r16"})
         EXPECT_EQ(one(text).form, OperandForm::unknown) << text;
 }
 

@@ -25,10 +25,13 @@ public:
         bytes_.append(reinterpret_cast<const char*>(&word), sizeof word);
         return *this;
     }
-    ProbeNotes parse() const { return parse_probe_notes(std::as_bytes(std::span(bytes_))); }
+    ProbeNotes parse() const
+    {
+        return parse_probe_notes(std::as_bytes(std::span(bytes_)));
+    }
 
-    static std::string probe(std::uint64_t at, std::uint64_t base, std::uint64_t semaphore,
-                             const std::string& names)
+    static std::string probe(std::uint64_t at, std::uint64_t base,
+                             std::uint64_t semaphore, const std::string& names)
     {
         std::uint64_t words[] = {at, base, semaphore};
         return std::string(reinterpret_cast<const char*>(words), sizeof words) + names;
@@ -53,16 +56,18 @@ TEST(ProbeNotes, OfWhichThereAreTooManyAreLeftOut)
         section.note(Section::probe(0x1000 + i, 0x5000, 0, "app\0query\0\0"s));
     ProbeNotes all = section.parse();
     EXPECT_EQ(all.notes.size(), max_probe_notes);
-    EXPECT_EQ(all.troubles,
-              (std::vector<std::string>{".note.stapsdt has more than 65536 notes: 34464 of "
-                                        "them are left out"}));
+    EXPECT_EQ(all.troubles, (std::vector<std::string>{
+                                ".note.stapsdt has more than 65536 notes: 34464 of "
+                                "them are left out"}));
 }
 
 TEST(ProbeNotes, EveryNoteOfTheOwnerIsASite)
 {
     ProbeNotes all =
         Section()
-            .note(Section::probe(0x1000, 0x5000, 0x6000, "app\0query__start\0" "8@%rbx\0"s))
+            .note(Section::probe(0x1000, 0x5000, 0x6000,
+                                 "app\0query__start\0"
+                                 "8@%rbx\0"s))
             .note("whatever", "GNU")
             .note(Section::probe(0x2000, 0x5000, 0, "app\0query__done\0\0"s))
             .parse();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Names of a small kernel in D programs: types, variables, what marks a program.
-#include "tests/unit/compile/given_environment.hpp"
-#include "tests/unit/symbols/debug/btf_data.hpp"
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/debug/btf_types.hpp"
+#include "tests/unit/compile/given_environment.hpp"
+#include "tests/unit/symbols/debug/btf_data.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,14 +19,16 @@ struct Kernel {
         EXPECT_TRUE(opened);
         types = std::move(*opened);
         options.environment = &environment;
-        environment.on_is_kernel_module = [](std::string_view name) { return name == "vmlinux"; };
+        environment.on_is_kernel_module = [](std::string_view name) {
+            return name == "vmlinux";
+        };
         environment.on_kernel_modules = [this](std::string_view) {
             n_asked++;
             return Result<std::vector<TargetModule>>(
                 std::vector<TargetModule>{{"vmlinux", 0, types.get()}});
         };
-        environment.on_kernel_symbol = [this](std::string_view,
-                                       std::string_view name) -> Result<KernelSymbol> {
+        environment.on_kernel_symbol =
+            [this](std::string_view, std::string_view name) -> Result<KernelSymbol> {
             const std::map<std::string_view, KernelSymbol> all = {
                 {"jiffies", {"vmlinux", 0xffffffff82000000, 8, false}},
                 {"init_task", {"vmlinux", 0xffffffff82000100, 40, false}},
@@ -131,10 +133,11 @@ TEST(KernelNames, WordsThatAreTypedefsOfTheKernelStayNamesOfVariables)
 TEST(KernelNames, AProgramOfItsOwnNamesDoesNotAskTheKernel)
 {
     Kernel kernel;
-    EXPECT_EQ(kernel.error("struct own { int a; }; int total; BEGIN { n = 1; total += n; "
-                           "this->o = (struct own *)arg0; trace(probefunc); "
-                           "printf(\"%d\", n); @sums[execname, n] = sum(total); }"),
-              "");
+    EXPECT_EQ(
+        kernel.error("struct own { int a; }; int total; BEGIN { n = 1; total += n; "
+                     "this->o = (struct own *)arg0; trace(probefunc); "
+                     "printf(\"%d\", n); @sums[execname, n] = sum(total); }"),
+        "");
     EXPECT_EQ(kernel.n_asked, 0);
 }
 
@@ -155,7 +158,8 @@ TEST(KernelNames, DeviceNumbersOfTheKernelAreSplitByItsEncoding)
 {
     Kernel kernel;
     auto text = [&](const std::string& expression) {
-        EXPECT_EQ(kernel.error("BEGIN { trace(" + expression + "); }"), "") << expression;
+        EXPECT_EQ(kernel.error("BEGIN { trace(" + expression + "); }"), "")
+            << expression;
         return disassemble(*kernel.program.clauses.at(0).actions.at(0).difo);
     };
     EXPECT_EQ(kernel.value("getmajor((vmlinux`dev_t)0x800005)"), 8u);
@@ -186,8 +190,9 @@ TEST(KernelNames, AVariableOfEachCpuIsReadWithTheCpusOffset)
 {
     Kernel kernel;
     EXPECT_TRUE(has(kernel.error("BEGIN { trace(`runs); }"), "one for each CPU"));
-    EXPECT_EQ(kernel.error("BEGIN { trace(*(unsigned long *)((uintptr_t)&`runs + 64)); }"),
-              "");
+    EXPECT_EQ(
+        kernel.error("BEGIN { trace(*(unsigned long *)((uintptr_t)&`runs + 64)); }"),
+        "");
 }
 
 TEST(KernelNames, EnumeratorsInCapitalsNeedNoScope)
@@ -213,9 +218,9 @@ TEST(KernelNames, WhatOnlyTheKernelTellsTakesItsModule)
 
 TEST(KernelNames, ATranslatedStringIsIndexedWithinItsBounds)
 {
-    const std::string translator =
-        "translator lwpsinfo_t < struct task_struct *t > { pr_name = stringof(t->comm); "
-        "pr_lwpid = t->pid; }; ";
+    const std::string translator = "translator lwpsinfo_t < struct task_struct *t > { "
+                                   "pr_name = stringof(t->comm); "
+                                   "pr_lwpid = t->pid; }; ";
     Kernel kernel;
     kernel.options.kernel = true;
     EXPECT_EQ(kernel.error(translator + "BEGIN { trace(curlwpsinfo->pr_name[255]); }"),
@@ -239,17 +244,19 @@ TEST(KernelNames, AnInlineThatIsAnAddressOfTheKernelTakesItsModule)
         EXPECT_EQ(kernel.error(text), "");
         EXPECT_TRUE(kernel.program.needs_kernel) << text;
     }
-    EXPECT_EQ(kernel.error("inline unsigned long *unused = &`jiffies; BEGIN { trace(1); }"),
-              "");
+    EXPECT_EQ(
+        kernel.error("inline unsigned long *unused = &`jiffies; BEGIN { trace(1); }"),
+        "");
     EXPECT_FALSE(kernel.program.needs_kernel);
 }
 
 TEST(KernelNames, ArgumentsOfAFunctionHaveTheTypesOfItsPrototype)
 {
     Kernel kernel;
-    EXPECT_EQ(kernel.error("fbt:vmlinux:wake:entry { trace(args[0]->comm); "
-                           "trace(args[1]); } fbt:vmlinux:wake:return { trace(args[1]); }"),
-              "");
+    EXPECT_EQ(
+        kernel.error("fbt:vmlinux:wake:entry { trace(args[0]->comm); "
+                     "trace(args[1]); } fbt:vmlinux:wake:return { trace(args[1]); }"),
+        "");
     EXPECT_TRUE(has(kernel.error("fbt:vmlinux:wake:entry { trace(args[2]); }"),
                     "the probe has 2 arguments"));
 }
@@ -257,28 +264,27 @@ TEST(KernelNames, ArgumentsOfAFunctionHaveTheTypesOfItsPrototype)
 TEST(KernelNames, ArgumentsOfASystemCallAreOfTheKernelsTypesInTheMemoryOfTheProcess)
 {
     Kernel kernel;
-    auto of_programs = BtfTypes::from(SmallKernel().bytes(), DebugTypes::Place::Process);
+    auto of_programs =
+        BtfTypes::from(SmallKernel().bytes(), DebugTypes::Place::Process);
     ASSERT_TRUE(of_programs);
     ArgumentTypes said;
-    said.written = {{"fd", "unsigned int"},
-                    {"task", "const struct task_struct *"},
-                    {"argv", "const char *const *"},
-                    {"which", "const unknown_t"},
-                    {"where", "struct unknown *"},
-                    {"list", "unknown_t * *"},
-                    {"data", "const void *const"},
-                    {"pid", "const kpid_t"}};
+    said.written = {
+        {"fd", "unsigned int"},          {"task", "const struct task_struct *"},
+        {"argv", "const char *const *"}, {"which", "const unknown_t"},
+        {"where", "struct unknown *"},   {"list", "unknown_t * *"},
+        {"data", "const void *const"},   {"pid", "const kpid_t"}};
     said.written_in = of_programs->get();
     kernel.environment.on_probed_function = [&](std::uint32_t) { return said; };
-    EXPECT_EQ(kernel.compiler.argument_texts(said),
-              (std::vector<std::string>{
-                  "unsigned int fd", "userland const struct task_struct *task",
-                  "userland const char *const *argv", "long which",
-                  "userland void *where", "userland void **list",
-                  "userland const void *data", "kpid_t pid"}));
+    EXPECT_EQ(
+        kernel.compiler.argument_texts(said),
+        (std::vector<std::string>{
+            "unsigned int fd", "userland const struct task_struct *task",
+            "userland const char *const *argv", "long which", "userland void *where",
+            "userland void **list", "userland const void *data", "kpid_t pid"}));
     EXPECT_EQ(kernel.error("syscall::x:entry { trace(args[0]); trace(args[3]); }"), "");
     auto reads = [&](std::string_view expression, unsigned op) {
-        EXPECT_EQ(kernel.error("syscall::x:entry { trace(" + std::string(expression) + "); }"),
+        EXPECT_EQ(kernel.error("syscall::x:entry { trace(" + std::string(expression) +
+                               "); }"),
                   "")
             << expression;
         bool found = false;

@@ -48,8 +48,8 @@ TEST(BuiltinFacts, EveryRowIsOfANameAndOfAVersion)
 {
     for (std::string_view name : names_with_facts()) {
         EXPECT_TRUE(find_variable_row(name) || is_structure(name) ||
-                    find_subroutine_row(name) ||
-                    find_action_row(name) || find_agg_row(name))
+                    find_subroutine_row(name) || find_action_row(name) ||
+                    find_agg_row(name))
             << name;
         EXPECT_TRUE(is_defined(facts_of(name).since)) << name;
     }

@@ -28,8 +28,9 @@ struct Checked {
     {
         error.reset();
         options.environment = &environment;
-        CompileContext context{options, types, symbols, TargetNames(options, target_types), foreign_types,
-                               text};
+        CompileContext context{options,       types,
+                               symbols,       TargetNames(options, target_types),
+                               foreign_types, text};
         try {
             unit = parse(context);
             lower_ifs(unit, context);

@@ -317,7 +317,8 @@ TEST(CheckTypes, ArgsAreArgNWithTheTypesOfTheProbe)
 TEST(CheckTypes, AddressOfASymbolIsAUserlandPointer)
 {
     Checked checked;
-    checked.environment.on_symbol = [](std::string_view object, std::string_view symbol) {
+    checked.environment.on_symbol = [](std::string_view object,
+                                       std::string_view symbol) {
         bool known = object == "a.out" && symbol == "counter";
         return known ? std::optional<std::uint64_t>(0x4010) : std::nullopt;
     };

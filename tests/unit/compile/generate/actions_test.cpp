@@ -21,9 +21,9 @@ protected:
         SymbolTable symbols;
         TargetTypes target_types(t.types);
         ForeignTypes foreign_types(t.types);
-        CompileContext context{t.options, t.types, symbols,
-                               TargetNames(t.options, target_types), foreign_types,
-                               "BEGIN { }"};
+        CompileContext context{t.options,     t.types,
+                               symbols,       TargetNames(t.options, target_types),
+                               foreign_types, "BEGIN { }"};
         program = generate(unit, context);
         return program.clauses[0].actions;
     }

@@ -180,10 +180,10 @@ struct Shape {
     const Shape* next;
 };
 const char run_declarations[] = "struct inner { short s; unsigned char c; };\n"
-                            "struct shape { int i; unsigned int low : 3;\n"
-                            "  unsigned int mid : 7; int high : 5;\n"
-                            "  struct inner inner; long long ll; int array[4];\n"
-                            "  char name[16]; struct shape *next; };\n";
+                                "struct shape { int i; unsigned int low : 3;\n"
+                                "  unsigned int mid : 7; int high : 5;\n"
+                                "  struct inner inner; long long ll; int array[4];\n"
+                                "  char name[16]; struct shape *next; };\n";
 Shape other = {-7, 1, 2, 3, {4, 5}, 6, {7, 8, 9, 10}, "other", nullptr};
 Shape shape = {-5, 6, 100, -3, {-300, 200}, 1ll << 40, {1, -2, 3, -4}, "shape", &other};
 

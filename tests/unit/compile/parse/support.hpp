@@ -43,8 +43,9 @@ struct Parsed {
         options.environment = &environment;
         unit = {};
         apply_options(scan_options(text), options);
-        CompileContext context{options, types, symbols, TargetNames(options, target_types), foreign_types,
-                               text};
+        CompileContext context{options,       types,
+                               symbols,       TargetNames(options, target_types),
+                               foreign_types, text};
         try {
             unit = parse(context);
         } catch (const CompileError& thrown) {
@@ -55,8 +56,9 @@ struct Parsed {
 
     Parsed& lowered()
     {
-        CompileContext context{options, types, symbols, TargetNames(options, target_types), foreign_types,
-                               {}};
+        CompileContext context{options,       types,
+                               symbols,       TargetNames(options, target_types),
+                               foreign_types, {}};
         lower_ifs(unit, context);
         return *this;
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Types of a target whose debug data lie: what is made of them can be used as any type.
-#include "tests/unit/compile/types/dwarf_file.hpp"
 #include "libdtrace/compile/check/argument_places.hpp"
 #include "libdtrace/compile/types/target_types.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
-
+#include "tests/unit/compile/types/dwarf_file.hpp"
 
 using namespace dt;
 

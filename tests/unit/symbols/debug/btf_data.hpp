@@ -115,7 +115,8 @@ private:
     }
     void add_per_cpu()
     {
-        int variable = btf__add_var(**this, "runs", BTF_VAR_GLOBAL_ALLOCATED, ulong_type);
+        int variable =
+            btf__add_var(**this, "runs", BTF_VAR_GLOBAL_ALLOCATED, ulong_type);
         btf__add_datasec(**this, ".data..percpu", 8);
         btf__add_datasec_var_info(**this, variable, 0, 8);
     }

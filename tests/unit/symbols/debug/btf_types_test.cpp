@@ -2,8 +2,8 @@
 // BTF made here, damaged, and of this machine.
 #include "libdtrace/symbols/debug/btf_types.hpp"
 
-#include "tests/unit/symbols/debug/btf_data.hpp"
 #include "scratch.hpp"
+#include "tests/unit/symbols/debug/btf_data.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -56,7 +56,8 @@ TEST(BtfTypes, MembersHaveTheirTypesPlacesAndBits)
     EXPECT_EQ(task.members[1].offset_bits, 32u);
     EXPECT_EQ(task.members[1].bitfield_bits, 3u);
     EXPECT_EQ(types->type(task.members[2].type).counts.at(0), 16u);
-    EXPECT_EQ(types->type(task.members[3].type).base, types->find(Kind::Struct, "task_struct"));
+    EXPECT_EQ(types->type(task.members[3].type).base,
+              types->find(Kind::Struct, "task_struct"));
     DebugType files = types->type(types->type(task.members[4].type).base);
     EXPECT_EQ(files.name, "files_struct");
     EXPECT_FALSE(files.is_complete);

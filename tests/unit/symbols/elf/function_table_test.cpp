@@ -54,8 +54,9 @@ TEST(FunctionTable, OrdersByAddressWhateverComesInWhateverOrder)
             for (std::size_t i = 0; i < n; ++i) {
                 std::uint64_t at = random() >> (64 - bits);
                 addresses.insert(at);
-                symbols.push_back(symbol(at, 1, i % 2 == 0 ? "local" : "global",
-                                         i % 2 == 0 ? Binding::local : Binding::global));
+                symbols.push_back(
+                    symbol(at, 1, i % 2 == 0 ? "local" : "global",
+                           i % 2 == 0 ? Binding::local : Binding::global));
             }
             FunctionTable table(symbols);
             ASSERT_EQ(table.all().size(), addresses.size());

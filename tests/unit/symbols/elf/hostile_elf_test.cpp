@@ -130,7 +130,8 @@ TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
         bytes[names_at + 1] = static_cast<std::byte>(first);
         bytes.back() = std::byte{0};
         const std::size_t symbols_at = bytes.size();
-        Elf64_Sym symbol{1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, header.e_entry, 16};
+        Elf64_Sym symbol{1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, header.e_entry,
+                         16};
         bytes.resize(symbols_at + n_symbols * sizeof symbol);
         for (std::size_t i = 1; i < n_symbols; i++)
             std::memcpy(bytes.data() + symbols_at + i * sizeof symbol, &symbol,

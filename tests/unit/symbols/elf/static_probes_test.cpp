@@ -47,9 +47,10 @@ TEST(StaticProbes, OfPythonHaveSemaphoresInItsData)
             EXPECT_NE(site.semaphore, 0u) << probe.name;
         }
     }
-    EXPECT_EQ(names, (std::set<std::string>{"audit", "function-entry", "function-return",
-                                            "gc-done", "gc-start", "import-find-load-done",
-                                            "import-find-load-start", "line"}));
+    EXPECT_EQ(names,
+              (std::set<std::string>{"audit", "function-entry", "function-return",
+                                     "gc-done", "gc-start", "import-find-load-done",
+                                     "import-find-load-start", "line"}));
 }
 
 TEST(StaticProbes, AFileWithoutNotesHasNone)

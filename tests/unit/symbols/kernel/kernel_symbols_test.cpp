@@ -24,13 +24,13 @@ constexpr const char* kallsyms = "ffffffff81000000 T _text\n"
                                  "ffffffffc0001000 t mount\t[ext4]\n"
                                  "ffffffffc0001080 t helper\t[ext4]\n"
                                  "ffffffffc0005000 t send\t[nf_tables]\n";
-constexpr const char* modules =
-    "ext4 8192 2 jbd2,mbcache, Live 0xffffffffc0001000\n"
-    "nf_tables 4096 0 - Live 0xffffffffc0005000 (E)\n"
-    "bare 4096 0 - Live 0xffffffffc0009000\n";
+constexpr const char* modules = "ext4 8192 2 jbd2,mbcache, Live 0xffffffffc0001000\n"
+                                "nf_tables 4096 0 - Live 0xffffffffc0005000 (E)\n"
+                                "bare 4096 0 - Live 0xffffffffc0009000\n";
 
 struct Given {
-    explicit Given(const char* symbols_text = kallsyms, const char* modules_text = modules)
+    explicit Given(const char* symbols_text = kallsyms,
+                   const char* modules_text = modules)
     {
         std::ofstream(scratch.path("kallsyms")) << symbols_text;
         std::ofstream(scratch.path("modules")) << modules_text;
@@ -57,7 +57,8 @@ TEST(KernelSymbols, OfSeveralNamesAtAnAddressTheGlobalAndPlainOneIsShown)
 {
     Given given;
     EXPECT_EQ(given.symbols.format_address(0xffffffff81000000), "vmlinux`_text");
-    EXPECT_EQ(given.symbols.format_address(0xffffffff81000050), "vmlinux`vfs_read+0x10");
+    EXPECT_EQ(given.symbols.format_address(0xffffffff81000050),
+              "vmlinux`vfs_read+0x10");
 }
 
 TEST(KernelSymbols, AnAddressInAModuleWithoutASymbolIsTheModulesAlone)
@@ -93,13 +94,15 @@ TEST(KernelSymbols, ANameIsTheKernelProperUnlessAModuleIsSaid)
 TEST(KernelSymbols, ASymbolReachesToTheNextOneOfItsModule)
 {
     Given given;
-    auto read = given.symbols.find("", "vfs_read"), jiffies = given.symbols.find("", "jiffies");
+    auto read = given.symbols.find("", "vfs_read"),
+         jiffies = given.symbols.find("", "jiffies");
     EXPECT_EQ(read->n_bytes, 0xc0u);
     EXPECT_TRUE(read->is_function);
     EXPECT_FALSE(jiffies->is_function);
     EXPECT_EQ(jiffies->n_bytes, 4096u); // the last one: its page
     EXPECT_EQ(given.symbols.find("ext4", "mount")->n_bytes, 0x80u);
-    EXPECT_EQ(given.symbols.find("ext4", "helper")->n_bytes, 0x1f80u); // its module's end
+    EXPECT_EQ(given.symbols.find("ext4", "helper")->n_bytes,
+              0x1f80u); // its module's end
 }
 
 TEST(KernelSymbols, WhatIsNotThereIsSaidWithTheNearestName)
@@ -156,8 +159,8 @@ TEST(KernelSymbols, AnEmptyFileAndNoneHaveNoSymbols)
 
 TEST(KernelSymbols, AFunctionHasTheNamesThatCompilersAndMacrosGiveIt)
 {
-    for (const char* name : {"foo", "foo.isra.0", "foo.constprop.0.isra.3", "foo_noprof",
-                             "foo_noprof.isra.0"})
+    for (const char* name : {"foo", "foo.isra.0", "foo.constprop.0.isra.3",
+                             "foo_noprof", "foo_noprof.isra.0"})
         EXPECT_EQ(KernelSymbols::function_of(name), "foo") << name;
     for (const char* part : {"foo.cold", "foo.part.0", "foo.isra.0.cold"})
         EXPECT_EQ(KernelSymbols::function_of(part), "") << part;
@@ -174,7 +177,8 @@ TEST(KernelSymbols, AllSymbolsOfThisMachineAreReadAtOnce)
         GTEST_SKIP() << found.error().text;
     std::size_t n = 0;
     symbols.each([&n](const KernelSymbols::Symbol&) { n++; });
-    std::printf("%zu symbols in %.1f ms\n", n, static_cast<double>(after - before) / 1e6);
+    std::printf("%zu symbols in %.1f ms\n", n,
+                static_cast<double>(after - before) / 1e6);
     EXPECT_GT(n, 1000u);
     EXPECT_EQ(symbols.format_address(found->addr + 1), "vmlinux`vfs_read+0x1");
 }

@@ -2,8 +2,8 @@
 // Types of the kernel by module, its functions and tracepoints.
 #include "libdtrace/symbols/kernel/kernel_types.hpp"
 
-#include "tests/unit/symbols/debug/btf_data.hpp"
 #include "scratch.hpp"
+#include "tests/unit/symbols/debug/btf_data.hpp"
 
 #include <fstream>
 #include <gtest/gtest.h>
