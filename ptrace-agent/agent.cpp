@@ -236,7 +236,7 @@ Thread& Agent::add_thread(Process& process, pid_t tid)
     return added;
 }
 
-void Agent::drop_thread(Thread& thread, int status)
+void Agent::drop_thread(Thread& thread, WaitStatus status)
 {
     Process& process = *thread.process;
     pid_t tid = thread.tid;
@@ -250,7 +250,7 @@ void Agent::drop_thread(Thread& thread, int status)
     AgentEvent event;
     event.kind = AgentEvent::exited;
     event.pid = process.pid;
-    event.status = status;
+    event.status = status.raw;
     bool tell = process.is_target && !process.doomed;
     ended_ = process.space;
     processes_.erase(process.pid);

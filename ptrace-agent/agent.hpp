@@ -120,7 +120,7 @@ private:
     Thread* find_thread(pid_t tid);
     Process& add_process(pid_t pid, std::shared_ptr<AddressSpace> space);
     Thread& add_thread(Process& process, pid_t tid);
-    void drop_thread(Thread& thread, int status);
+    void drop_thread(Thread& thread, WaitStatus status);
     std::vector<Thread*> threads_in(const AddressSpace& space);
     // Where what is done to one may end others: each is looked up again.
     std::vector<pid_t> tids_in(const AddressSpace& space);
@@ -128,7 +128,7 @@ private:
     // world.cpp
     enum class Wait { block, poll, a_while }; // a_while: 20 ms
     bool collect(Wait wait); // one report from waitpid; false: none came
-    void note_stop(pid_t tid, int status);
+    void note_stop(pid_t tid, WaitStatus status);
     void finish_call(Thread& thread);
     pid_t guest_of(const Thread& thread);
     bool cannot_run(const Thread& thread);
@@ -141,8 +141,8 @@ private:
 
     // deadlines.cpp
     enum class Waited { stopped, ended, late };
-    Waited wait_for_stop(AddressSpace& space, pid_t tid, int& status);
-    pid_t wait_for(pid_t tid, int& status, int flags = 0);
+    Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
+    pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0);
     void secure_hit(Thread& thread);
     bool client_has_exited();
     bool is_overdue(const AddressSpace& space, pid_t tid);
@@ -314,7 +314,7 @@ private:
     bool run_to_gate(Thread& thread, Try which = Try::last);
 
     // follow.cpp
-    bool follow(const Process& parent, pid_t child, int status);
+    bool follow(const Process& parent, pid_t child, WaitStatus status);
     void begin_followed(Thread& newborn);
     void become_target(Process& guest);
     void hold_after_exec(Thread& thread);
@@ -364,7 +364,7 @@ private:
     TracepointTable table_;
     std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
     std::unordered_map<pid_t, Thread*> threads_;
-    std::unordered_map<pid_t, int> early_stops_; // of tasks not yet announced
+    std::unordered_map<pid_t, WaitStatus> early_stops_; // of tasks not yet announced
     bool any_rescue_ = false; // was ever installed: reports are taken in two steps
     std::set<pid_t> late_children_;       // detached at their first stop
     std::shared_ptr<AddressSpace> ended_; // of the process that ended last

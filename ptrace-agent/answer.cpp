@@ -49,7 +49,7 @@ bool Agent::stop_one(Thread& thread)
 {
     if (thread.stopped)
         return true;
-    int status = 0;
+    WaitStatus status;
     if (!thread.interrupted)
         ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);

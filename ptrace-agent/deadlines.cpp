@@ -94,10 +94,10 @@ void Agent::secure_hit(Thread& thread)
 }
 
 // Waits like waitpid(2); for any thread if tid is -1.
-pid_t Agent::wait_for(pid_t tid, int& status, int flags)
+pid_t Agent::wait_for(pid_t tid, WaitStatus& status, int flags)
 {
     if (!any_rescue_)
-        return waitpid(tid, &status, __WALL | flags);
+        return waitpid(tid, &status.raw, __WALL | flags);
     siginfo_t report{};
     if (waitid(tid == -1 ? P_ALL : P_PID, tid == -1 ? 0 : static_cast<id_t>(tid),
                &report, WEXITED | WSTOPPED | WNOWAIT | __WALL | flags) != 0)
@@ -109,7 +109,7 @@ pid_t Agent::wait_for(pid_t tid, int& status, int flags)
         if (report.si_code == CLD_TRAPPED && report.si_status == SIGTRAP)
             secure_hit(*thread);
     }
-    pid_t got = waitpid(report.si_pid, &status, __WALL | WNOHANG);
+    pid_t got = waitpid(report.si_pid, &status.raw, __WALL | WNOHANG);
     if (got != 0 || (flags & WNOHANG) != 0)
         return got;
     errno = EINTR; // it was killed in between: its end is about to be reported
@@ -117,7 +117,7 @@ pid_t Agent::wait_for(pid_t tid, int& status, int flags)
 }
 
 // Waits for a thread of the address space, or for a new child of one.
-Agent::Waited Agent::wait_for_stop(AddressSpace& space, pid_t tid, int& status)
+Agent::Waited Agent::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status)
 {
     if (auto early = early_stops_.find(tid); early != early_stops_.end()) {
         status = early->second;
@@ -130,7 +130,7 @@ Agent::Waited Agent::wait_for_stop(AddressSpace& space, pid_t tid, int& status)
         Mailbox::ring_in_ms(look_in_ms(space));
         pid_t got = wait_for(tid, status);
         if (got == tid)
-            return WIFSTOPPED(status) ? Waited::stopped : Waited::ended;
+            return status.is_stopped() ? Waited::stopped : Waited::ended;
         if (got >= 0 || errno != EINTR)
             return Waited::ended;
         client_has_exited(); // clears the mail signal

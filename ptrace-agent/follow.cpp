@@ -65,7 +65,7 @@ static Inheritance inheritance_of(const AddressSpace& space, Follow what)
 
 // The child is stopped at its first instruction, with clean text. False: there is
 // nothing to follow it with, neither probes nor a watch for libraries.
-bool Agent::follow(const Process& parent, pid_t child, int status)
+bool Agent::follow(const Process& parent, pid_t child, WaitStatus status)
 {
     Inheritance inherited = inheritance_of(*parent.space, parent.follow);
     if (inherited.sites.empty() && parent.space->link_debug.value == 0 &&
@@ -180,7 +180,7 @@ void Agent::become_target(Process& guest)
 void Agent::hold_after_exec(Thread& thread)
 {
     const pid_t tid = thread.tid;
-    int status = 0;
+    WaitStatus status;
     ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     Waited waited = resume_thread(PTRACE_CONT, tid, 0)
                         ? wait_for_stop(*thread.process->space, tid, status)

@@ -285,7 +285,7 @@ void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user
     space->restore_originals({still});
     std::uint64_t mask = 0;
     bool masked = get_mask(tid, mask) && set_mask(tid, mask | asynchronous_signals);
-    int status = 0;
+    WaitStatus status;
     Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
                         ? wait_for_stop(*space, tid, status)
                         : Waited::ended;

@@ -168,16 +168,16 @@ Result<Ok> Agent::leave_exec(Thread& thread)
     ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     resume_thread(PTRACE_CONT, tid, 0);
     for (int ms = 0; ms < max_leave_exec_ms;) {
-        int status = 0;
-        pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
-        if (got == tid && !WIFSTOPPED(status))
+        WaitStatus status;
+        pid_t got = waitpid(tid, &status.raw, __WALL | WNOHANG);
+        if (got == tid && !status.is_stopped())
             return Error{Code::gone, "it ended"};
-        if (got == tid && status >> 16 == PTRACE_EVENT_STOP) {
+        if (got == tid && status.event() == PTRACE_EVENT_STOP) {
             thread.status = status;
             return Ok{};
         }
         if (got == tid) // a signal from outside on its way
-            resume_thread(PTRACE_CONT, tid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+            resume_thread(PTRACE_CONT, tid, status.event() == 0 ? status.signal() : 0);
         if (got < 0 && errno != EINTR)
             return errno_error("wait for the end of its exec");
         if (got == 0) {
@@ -277,7 +277,7 @@ Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
     int n_syscall_stops = 0;
     for (int round = 0; round < max_other_stops; ++round) {
         bool called = n_syscall_stops == 2;
-        int status = 0;
+        WaitStatus status;
         if (called)
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
         Waited waited = resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0)
@@ -289,19 +289,19 @@ Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
             drop_thread(thread, status);
             return result;
         }
-        if (status >> 16 == PTRACE_EVENT_STOP && called) {
+        if (status.event() == PTRACE_EVENT_STOP && called) {
             thread.status = status;
             return result;
         }
-        if (status >> 16 != 0)
+        if (status.event() != 0)
             continue; // an interrupt that was under way
-        if (WSTOPSIG(status) == (SIGTRAP | 0x80)) {
+        if (status.is_in_system_call()) {
             user_regs_struct after;
             if (++n_syscall_stops == 2 && get_regs(tid, after))
                 result = static_cast<std::uint64_t>(after.rax);
             continue;
         }
-        if (WSTOPSIG(status) == SIGSTOP) {
+        if (status.signal() == SIGSTOP) {
             stop_again = true;
             continue;
         }
@@ -320,7 +320,7 @@ Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
     pid_t tid = thread.tid;
     Error ended{Code::gone, "it ended"};
     for (int round = 0; round < max_other_stops; ++round) {
-        int status = 0;
+        WaitStatus status;
         Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
                             ? wait_for_stop(*thread.process->space, tid, status)
                             : Waited::ended;
@@ -330,16 +330,16 @@ Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
             drop_thread(thread, status);
             return ended;
         }
-        if (status >> 16 != 0)
+        if (status.event() != 0)
             continue;
-        if (WSTOPSIG(status) == SIGSTOP) {
+        if (status.signal() == SIGSTOP) {
             stop_again = true;
             continue;
         }
         user_regs_struct after;
         if (!get_regs(tid, after))
             return ended;
-        if (WSTOPSIG(status) == SIGTRAP && after.rip == insn + 2)
+        if (status.signal() == SIGTRAP && after.rip == insn + 2)
             return static_cast<std::uint64_t>(after.rax);
         break;
     }

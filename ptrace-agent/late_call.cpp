@@ -71,7 +71,7 @@ void Agent::recall(Thread& thread)
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     const bool pending = thread.pending;
     for (;;) {
-        int status = 0;
+        WaitStatus status;
         switch (wait_for_stop(space, thread.tid, status)) {
         case Waited::late:
             return leave_late(thread, why);

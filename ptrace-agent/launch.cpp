@@ -90,9 +90,9 @@ static void kill_and_reap(pid_t pid)
 {
     ::kill(pid, SIGKILL);
     for (int ms = 0; ms < max_reap_ms;) { // if it sleeps in the kernel it exits later
-        int status = 0;
-        pid_t got = waitpid(pid, &status, __WALL | WNOHANG);
-        if ((got == pid && !WIFSTOPPED(status)) || (got < 0 && errno != EINTR))
+        WaitStatus status;
+        pid_t got = waitpid(pid, &status.raw, __WALL | WNOHANG);
+        if ((got == pid && !status.is_stopped()) || (got < 0 && errno != EINTR))
             return;
         if (got == 0) {
             usleep(1000);
@@ -103,7 +103,7 @@ static void kill_and_reap(pid_t pid)
 
 struct Started {
     pid_t pid;
-    int status; // of its stop
+    WaitStatus status; // of its stop
 };
 
 // Forks, seizes and waits for the exec, until is_late() reports that it takes too long.
@@ -141,9 +141,9 @@ static Result<Started> start_command(const Command& command, bool inside,
     go_write.reset();
     bool execed = false;
     for (;;) {
-        int status = 0;
+        WaitStatus status;
         Mailbox::ring_in_ms(20);
-        pid_t got = waitpid(pid, &status, __WALL);
+        pid_t got = waitpid(pid, &status.raw, __WALL);
         if (got < 0 && errno == EINTR) {
             if (!is_late())
                 continue;
@@ -154,15 +154,15 @@ static Result<Started> start_command(const Command& command, bool inside,
                              std::to_string(patience_ns / 1'000'000'000) +
                              " s; is its file system reachable?"};
         }
-        if (got != pid || !WIFSTOPPED(status)) {
+        if (got != pid || !status.is_stopped()) {
             int error = 0;
             if (read(failed_read.get(), &error, sizeof error) == sizeof error)
                 return exec_error(command.argv[0], error);
             return Error{Code::invalid, command.argv[0] + ": it ended before its exec"};
         }
-        if (execed && status >> 16 == PTRACE_EVENT_STOP)
+        if (execed && status.event() == PTRACE_EVENT_STOP)
             return Started{pid, status};
-        if (status >> 16 == PTRACE_EVENT_EXEC) {
+        if (status.event() == PTRACE_EVENT_EXEC) {
             // The event stands inside execve(), where no other call can be made. The
             // next stop is behind it, before the first instruction.
             if (inside)
@@ -171,7 +171,7 @@ static Result<Started> start_command(const Command& command, bool inside,
             ptrace(PTRACE_INTERRUPT, pid, nullptr, nullptr);
         }
         // A signal from outside on its way.
-        resume_thread(PTRACE_CONT, pid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
+        resume_thread(PTRACE_CONT, pid, status.event() == 0 ? status.signal() : 0);
     }
 }
 
@@ -330,7 +330,7 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
         if (calls && main != nullptr && main->executable &&
             main->kernel_path() == program)
             return run_until(process, {user.rdi}, name);
-        int status = 0;
+        WaitStatus status;
         Waited waited = resume_thread(PTRACE_SINGLESTEP, pid, 0)
                             ? wait_for_stop(space, pid, status)
                             : Waited::ended;
@@ -341,7 +341,7 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
                 drop_thread(*thread, status);
             return Error{Code::invalid, name + ": it ended before main()"};
         }
-        if (status >> 16 == 0 && WSTOPSIG(status) != SIGTRAP) {
+        if (status.event() == 0 && status.signal() != SIGTRAP) {
             // A signal from outside: let the ordinary handling deliver it.
             Thread& thread = *find_thread(pid);
             thread.status = status;

@@ -247,7 +247,7 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
-    int status = 0;
+    WaitStatus status;
     thread.stopped = false;
     thread.running_out = true;
     std::optional<Masked> masked;
@@ -293,7 +293,7 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
                 leave_late(thread, "a thread of it sleeps in the probes' code");
             return false;
         }
-        runs = got == tid && WIFSTOPPED(status);
+        runs = got == tid && status.is_stopped();
         if (runs)
             break;
     }

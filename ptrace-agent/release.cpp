@@ -116,7 +116,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
         if (!get_regs(thread->tid, user) || !in_our_code(space, {user.rip}))
             continue;
         pid_t tid = thread->tid;
-        int status = thread->status;
+        const WaitStatus status = thread->status;
         bool pending = thread->pending;
         siginfo_t info;
         if (pending && thread->event() == 0 && get_siginfo(tid, info) &&

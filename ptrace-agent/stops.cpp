@@ -255,7 +255,7 @@ void Agent::handle_new_task(Thread& parent)
     if (event == PTRACE_EVENT_CLONE && same_group(process.pid, child)) {
         if (parent.step.active) {
             // It starts in the parent's slot.
-            int status = 0;
+            WaitStatus status;
             Waited waited = wait_for_stop(*process.space, child, status);
             if (waited == Waited::ended)
                 return;
@@ -280,7 +280,7 @@ void Agent::handle_new_task(Thread& parent)
         return forked(parent, child);
 
     // Its hits are the parent's, until it execs or exits.
-    int status = 0;
+    WaitStatus status;
     Waited waited = wait_for_stop(*process.space, child, status);
     if (waited == Waited::ended)
         return;
@@ -319,7 +319,7 @@ void Agent::adopt(Process& process, pid_t tid)
 
 void Agent::forked(Thread& parent, pid_t child)
 {
-    int status = 0;
+    WaitStatus status;
     Waited waited = wait_for_stop(*parent.process->space, child, status);
     if (waited == Waited::ended)
         return;
@@ -438,7 +438,7 @@ void Agent::handle_exec(Thread& thread)
     begin_program(thread);
     auto let_it_go = [&] {
         ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);
-        drop_thread(thread, 0);
+        drop_thread(thread, {});
     };
     // A vfork child has left its parent's memory; what it runs now is its own.
     if (!process.is_target)

@@ -11,6 +11,7 @@
 
 #include "fasttrap/displaced.hpp"
 #include "fasttrap/further_blocks.hpp"
+#include "process/wait_status.hpp"
 #include "ptrace-agent/address_space.hpp"
 
 #include <csignal>
@@ -52,7 +53,7 @@ struct Thread {
     Process* process = nullptr;
     bool stopped = false;
     bool pending = false;     // status is to be handled
-    int status = 0;           // of the stop, as of waitpid(2)
+    WaitStatus status;        // of the stop
     bool fresh = true;        // its first stop has not been seen
     bool interrupted = false; // PTRACE_INTERRUPT was sent, its stop is to come
     bool listening = false;   // in a group-stop, let go by PTRACE_LISTEN
@@ -93,8 +94,8 @@ struct Thread {
     // hit is no new one.
     std::optional<TargetAddr> restarting;
 
-    int signal() const { return WSTOPSIG(status); }
-    int event() const { return status >> 16; } // PTRACE_EVENT_*, 0: a signal
+    int signal() const { return status.signal(); }
+    int event() const { return status.event(); } // PTRACE_EVENT_*, 0: a signal
     // Because we asked for it, in no group-stop.
     bool is_interrupt() const
     {

@@ -105,7 +105,7 @@ bool Agent::deliver_trap(Thread& thread)
         !get_regs(thread.tid, user))
         return false;
     TrapHandler entered{user.rip, 0};
-    int status = 0;
+    WaitStatus status;
     Waited waited = resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP)
                         ? wait_for_stop(*thread.process->space, thread.tid, status)
                         : Waited::ended;

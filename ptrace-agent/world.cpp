@@ -28,7 +28,7 @@ namespace dt::agent {
 
 bool Agent::collect(Wait wait)
 {
-    int status = 0;
+    WaitStatus status;
     if (wait == Wait::a_while)
         Mailbox::ring_in_ms(look_again_ms);
     pid_t tid = wait_for(-1, status, wait == Wait::poll ? WNOHANG : 0);
@@ -41,17 +41,17 @@ bool Agent::collect(Wait wait)
     return false;
 }
 
-void Agent::note_stop(pid_t tid, int status)
+void Agent::note_stop(pid_t tid, WaitStatus status)
 {
     Thread* thread = find_thread(tid);
-    if (!WIFSTOPPED(status)) {
+    if (!status.is_stopped()) {
         early_stops_.erase(tid);
         late_children_.erase(tid);
         if (thread != nullptr)
             drop_thread(*thread, status);
         return;
     }
-    if (thread == nullptr && status >> 16 == PTRACE_EVENT_EXEC) {
+    if (thread == nullptr && status.event() == PTRACE_EVENT_EXEC) {
         // The leader had ended before we came, and another thread takes its place.
         if (auto process = processes_.find(tid); process != processes_.end())
             thread = &add_thread(*process->second, tid);
@@ -228,7 +228,7 @@ bool Agent::take_raised_signal(Thread& thread)
     if (thread.event() != PTRACE_EVENT_STOP || !has_raised_signal(thread) ||
         !resume_thread(PTRACE_CONT, thread.tid, 0))
         return true;
-    int status = 0;
+    WaitStatus status;
     Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);
     if (waited != Waited::stopped) {
         if (waited == Waited::late)

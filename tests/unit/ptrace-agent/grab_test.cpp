@@ -37,8 +37,7 @@ TEST(Grab, CountsFromManyThreadsAndLeavesTheTextAsItWas)
     entry.probe = 1;
     sites.push_back(entry);
     session.plant(target.pid(), sites);
-    usleep(200000);
-    EXPECT_GT(session.hits(1), 1000u);
+    EXPECT_TRUE(session.wait_for_hits(1, 1000));
     auto detached = session.agent().detach(target.pid());
     EXPECT_TRUE(detached) << detached.error().text;
     auto counted = session.hits(1);
@@ -114,8 +113,7 @@ TEST(Grab, WorksWhenTheLeaderHasEnded)
     site.probe = 1;
     if (site.at.value != 0)
         session.plant(target.pid(), {site});
-    usleep(100000);
-    EXPECT_GT(session.hits(1), 100u);
+    EXPECT_TRUE(session.wait_for_hits(1, 100));
     ASSERT_TRUE(session.agent().detach(target.pid()));
     EXPECT_EQ(target.finish(), 0);
 }
@@ -132,15 +130,13 @@ TEST(Grab, KeepsAStoppedProcessStopped)
     usleep(50000);
     EXPECT_EQ(session.hits(1), 0u);
     ::kill(target.pid(), SIGCONT);
-    usleep(100000);
-    EXPECT_GT(session.hits(1), 0u);
+    EXPECT_TRUE(session.wait_for_hits(1, 0));
     ::kill(target.pid(), SIGSTOP);
     usleep(20000);
     ASSERT_TRUE(session.agent().detach(target.pid()));
-    usleep(20000);
-    EXPECT_EQ(thread_state(target.pid(), target.pid()), 'T');
+    EXPECT_TRUE(
+        wait_until([&] { return thread_state(target.pid(), target.pid()) == 'T'; }));
     ::kill(target.pid(), SIGCONT);
-    usleep(20000);
     expect_unharmed(target);
 }
 

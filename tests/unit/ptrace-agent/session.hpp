@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace dt::test {
@@ -19,6 +20,17 @@ std::string victim(const std::string& name); // its path
 Site entry_site(pid_t pid, const std::string& function, std::uint32_t probe,
                 const std::string& object = "");
 
+// Waits until a condition holds. Returns false after 30 s.
+template <class Condition> bool wait_until(Condition holds)
+{
+    for (int i = 0; i < 30'000; i++) {
+        if (holds())
+            return true;
+        ::usleep(1000);
+    }
+    return false;
+}
+
 class Session {
 public:
     Session(); // starts the agent; the output of what it creates goes to a file
@@ -27,6 +39,11 @@ public:
     AgentClient& agent() { return *agent_; }
     Notebook& notes() { return *notes_; }
     std::uint64_t hits(unsigned probe) { return notes_->seen[probe].hits.load(); }
+    // Waits until a probe was hit more than n times. Returns false after 30 s.
+    bool wait_for_hits(unsigned probe, std::uint64_t n)
+    {
+        return wait_until([&] { return hits(probe) > n; });
+    }
 
     // A victim held at main(), or at another point.
     pid_t create(const std::vector<std::string>& argv,

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The status of a thread as waitpid(2) gives it to its tracer (ptrace(2)).
+#pragma once
+
+#include <csignal>
+#include <sys/wait.h>
+
+namespace dt {
+
+struct WaitStatus {
+    int raw = 0;
+
+    // Returns whether the thread is stopped. Otherwise it has ended.
+    bool is_stopped() const { return WIFSTOPPED(raw); }
+    // Returns the signal that the thread is stopped for.
+    int signal() const { return WSTOPSIG(raw); }
+    // Returns PTRACE_EVENT_* of a stop. Returns 0 if the stop is for a signal or a system
+    // call.
+    int event() const { return raw >> 16; }
+    // Returns whether the thread is stopped before or after a system call
+    // (PTRACE_O_TRACESYSGOOD).
+    bool is_in_system_call() const
+    {
+        return event() == 0 && signal() == (SIGTRAP | 0x80);
+    }
+};
+
+} // namespace dt
