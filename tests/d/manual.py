@@ -111,7 +111,7 @@ def options():
     others = []
     for table in ("flag_options", "text_options", "choice_options"):
         body = re.search(table + r"\[\] = \{(.*?)\n\};", text, re.S)[1]
-        others += re.findall(r'^    \{"(\w+)",', body, re.M)
+        others += re.findall(r'^    (?:\{"|CHOICE\()(\w+)\b', body, re.M)
     others += re.findall(OTHERS, text)
     unsupported = re.search(r'unsupported =\s*"([\w|]+)"', text)[1].split("|")
     return run_time, others + unsupported
