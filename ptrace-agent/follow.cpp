@@ -145,7 +145,9 @@ void Agent::begin_followed(Thread& newborn)
         ensure_rescue(world);
         watch_sigaction(world);
     }
-    for (Tracepoint* odd : space->write_breakpoints(fresh)) {
+    const bool unprotected =
+        !space->rescue.installed() && (space->given_up || is_stub_in_use(*space));
+    for (Tracepoint* odd : unprotected ? fresh : space->write_breakpoints(fresh)) {
         space->forget(*odd);
         ++n_lost;
     }

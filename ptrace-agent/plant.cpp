@@ -481,9 +481,21 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
         ensure_rescue(*stopped);
         watch_sigaction(*stopped);
     }
-    for (Tracepoint* odd : space->write_breakpoints(work.fresh)) {
+    if (space->given_up)
+        return late;
+    // If no thread can make a system call, no handler can be installed that restores the
+    // text when the agent dies: for example if the process is frozen.
+    const bool unprotected =
+        !space->rescue.installed() &&
+        (is_stub_in_use(*space) || stopped->any_thread() == nullptr);
+    if (unprotected)
+        breakpoints.clear();
+    for (Tracepoint* odd :
+         unprotected ? work.fresh : space->write_breakpoints(work.fresh)) {
         for (std::uint32_t index : work.sites_of(*odd))
-            work.refused.emplace_back(index, "the text cannot be written");
+            work.refused.emplace_back(
+                index, unprotected ? "no thread of it can make a system call now"
+                                   : "the text cannot be written");
         space->forget(*odd);
     }
     space->statics.settle(*space);

@@ -148,6 +148,49 @@ def frozen_targets_are_released_in_the_time_of_one(t):
         for each in targets:
             equal(text_differs(each.pid), [], "changed text of a frozen target")
 
+@contextlib.contextmanager
+def old_freezer(pid):
+    """As freezer(), with control groups of version 1, which stop threads where ptrace does not see them."""
+    group = pathlib.Path(f"/sys/fs/cgroup/freezer/dtrace-test-{pid}")
+    try:
+        group.mkdir()
+    except OSError:
+        raise Skip("no control group of version 1 can be frozen here")
+    def freeze(on):
+        (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
+    try:
+        (group / "cgroup.procs").write_text(str(pid))
+        yield freeze
+    finally:
+        freeze(False)
+        try:
+            (group.parent / "cgroup.procs").write_text(str(pid))
+        except OSError:
+            pass
+        wait_until(lambda: not (group / "cgroup.procs").read_text(), what="an empty control group")
+        group.rmdir()
+
+def a_target_that_is_frozen_while_it_is_probed_outlives_the_agent(t):
+    # Breakpoints need a handler that restores the text, and the handler a system call of the target.
+    for flags in ("-x", "mechanism=int3"), ():
+        for after_ms in (25, 45, 65):
+            with Circler(t) as target, old_freezer(target.pid) as freeze:
+                tracer = t.start("-qn", "pid$target:libc.so.6::entry, " + PROGRAM, "-p", str(target.pid), *flags)
+                try:
+                    wait_until(lambda: tracer_of(target.pid) != 0, what="the agent")
+                    agent = tracer_of(target.pid)
+                    time.sleep(after_ms / 1000)
+                    freeze(True)
+                    time.sleep(2.3) # the agent has given up the call that it waits for
+                    os.kill(agent, signal.SIGKILL)
+                    wait_until(lambda: not is_alive(agent), what="the agent's end")
+                    freeze(False)
+                    tracer.communicate(timeout=LIMIT_S)
+                    time.sleep(0.2)
+                    equal(process_state(target.pid) in "RS", True, f"the target runs, {flags}, {after_ms} ms")
+                finally:
+                    tracer.kill()
+
 # Targets that are hard to attach to
 
 class Stalled(Holder):
@@ -254,6 +297,7 @@ TESTS = [a_thread_that_circles_in_the_probes_code_does_not_keep_detach_waiting,
          a_second_interrupt_ends_the_wait_for_the_release,
          a_frozen_target_gets_back_each_byte_of_its_text,
          frozen_targets_are_released_in_the_time_of_one,
+         a_target_that_is_frozen_while_it_is_probed_outlives_the_agent,
          a_target_that_stays_in_execve_does_not_keep_another_one_waiting,
          no_thread_escapes_by_creating_its_successor,
          targets_that_unmap_what_dtrace_mapped_into_them_do_not_keep_it_waiting,
