@@ -87,6 +87,13 @@ char thread_state(pid_t pid, pid_t tid)
     return end == std::string::npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
 }
 
+std::uint64_t thread_run_ns(pid_t pid, pid_t tid)
+{
+    const std::string times =
+        read_proc_file(pid, "task/" + std::to_string(tid) + "/schedstat", 128);
+    return std::strtoull(times.c_str(), nullptr, 10);
+}
+
 bool is_in_exec(pid_t pid, pid_t tid)
 {
     std::string call =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the agent reads in /proc, as values. Nothing is cached; a process that went away
+// Reads files of /proc as values. Nothing is cached; a process that went away
 // meanwhile gives empty answers.
 #pragma once
 
@@ -30,6 +30,10 @@ std::string thread_status(pid_t pid, pid_t tid);
 
 // State letter of a thread ('R', 'S', 'D', 'Z', ...), 0 when it is gone.
 char thread_state(pid_t pid, pid_t tid);
+
+// Returns how many ns a thread has run on a processor (schedstat). Returns 0 if the kernel does
+// not count that.
+std::uint64_t thread_run_ns(pid_t pid, pid_t tid);
 
 // Waits in the kernel within execve(2) or execveat(2).
 bool is_in_exec(pid_t pid, pid_t tid);

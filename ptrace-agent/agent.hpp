@@ -145,7 +145,7 @@ private:
     pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0);
     void secure_hit(Thread& thread);
     bool client_has_exited();
-    bool is_overdue(const AddressSpace& space, pid_t tid);
+    bool is_overdue(AddressSpace& space, pid_t tid);
     int look_in_ms(const AddressSpace& space);
     std::uint64_t exec_patience_ns(pid_t of) const;
     void leave_late(Thread& thread, const char* why);

@@ -16,7 +16,8 @@
 // same time (release.cpp).
 //
 // A runnable thread that has no processor yet is not late: it gets more time on a busy
-// machine. If the consumer has exited it does not, because other targets wait for their
+// machine. It is late once it has run for half a second and has not stopped: the kernel
+// repeats a page fault that a userfaultfd holds back as long as a signal is pending. If the consumer has exited it does not, because other targets wait for their
 // release.
 #include "ptrace-agent/agent.hpp"
 
@@ -30,6 +31,7 @@
 namespace dt::agent {
 
 constexpr std::uint64_t runnable_patience_ns = 10'000'000'000;
+constexpr std::uint64_t run_patience_ns = 500'000'000;
 constexpr std::uint64_t alone_patience_ns = 10'000'000'000;
 
 // Reads mail during a wait. Returns whether the consumer has exited. The main loop
@@ -44,12 +46,14 @@ bool Agent::client_has_exited()
     return mail_.closed();
 }
 
-bool Agent::is_overdue(const AddressSpace& space, pid_t tid)
+bool Agent::is_overdue(AddressSpace& space, pid_t tid)
 {
     return space.budget.is_spent() &&
            (space.given_up || client_has_exited() ||
             space.budget.spent_ns() >= runnable_patience_ns ||
-            thread_state(tid, tid) != 'R');
+            thread_state(tid, tid) != 'R' ||
+            space.budget.run_since_spent(tid, thread_run_ns(tid, tid)) >=
+                run_patience_ns);
 }
 
 // Returns how long an execve(2) of this process may take. The kernel reads the program

@@ -173,14 +173,9 @@ int FiringHost::arg(std::uint32_t n, std::uint64_t* value, std::uint64_t* bad)
     return 0;
 }
 
-// ns that the thread was on a CPU. The first number of schedstat; a kernel without it
-// (CONFIG_SCHED_INFO) makes vtimestamp 0.
 std::uint64_t FiringHost::vtimestamp()
 {
-    std::string text =
-        read_proc_file(thread_.process->pid,
-                       "task/" + std::to_string(thread_.tid) + "/schedstat", 128);
-    return std::strtoull(text.c_str(), nullptr, 10);
+    return thread_run_ns(thread_.process->pid, thread_.tid);
 }
 
 int FiringHost::load(std::uint64_t addr, void* to, std::uint64_t bytes,

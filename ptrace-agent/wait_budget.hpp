@@ -10,6 +10,8 @@
 #include "base/clock_ns.hpp"
 
 #include <cstdint>
+#include <sys/types.h>
+#include <unordered_map>
 
 namespace dt::agent {
 
@@ -33,6 +35,7 @@ public:
             return;
         limit_ns_ = limit_ns;
         spent_ns_ = 0;
+        ran_ns_.clear();
         since_ns_ = monotonic_ns();
     }
     // Sets the budget for all turns to come.
@@ -46,6 +49,12 @@ public:
         return spent_ns_ + (n_waits_ != 0 ? monotonic_ns() - since_ns_ : 0);
     }
     bool is_spent() const { return spent_ns() >= limit_ns_; }
+    // Returns how long a thread has run since it was first looked at after the budget was
+    // spent. ran_ns is the time that it has run in its life.
+    std::uint64_t run_since_spent(pid_t tid, std::uint64_t ran_ns)
+    {
+        return ran_ns - ran_ns_.try_emplace(tid, ran_ns).first->second;
+    }
 
     class Wait {
     public:
@@ -72,6 +81,7 @@ private:
     std::uint64_t limit_ns_ = stop_patience_ns;
     std::uint64_t spent_ns_ = 0;
     std::uint64_t since_ns_ = 0; // when the outermost wait began, or the budget was set
+    std::unordered_map<pid_t, std::uint64_t> ran_ns_; // when first looked at
     int n_waits_ = 0;
     bool is_last_ = false;
 };
