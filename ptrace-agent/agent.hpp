@@ -191,7 +191,8 @@ private:
     void repair_after_trap(Thread& thread);
     bool deliver_trap(Thread& thread); // true: it has gone on
     void watch_sigaction(StoppedWorld& world);
-    void ensure_rescue(StoppedWorld& world);
+    bool ensure_rescue(StoppedWorld& world);
+    void install_rescue(StoppedWorld& world);
     void remove_rescue(StoppedWorld& world, bool all_stopped);
     bool make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struct& user);
     void see_sigaction(Thread& thread, const Registers& regs, bool system_call);

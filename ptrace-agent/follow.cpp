@@ -141,12 +141,11 @@ void Agent::begin_followed(Thread& newborn)
         space->forget(*tp); // a breakpoint is not what it had
         return true;
     });
+    bool unprotected = false;
     if (!fresh.empty() && !by_kernel) {
-        ensure_rescue(world);
+        unprotected = !ensure_rescue(world);
         watch_sigaction(world);
     }
-    const bool unprotected =
-        !space->rescue.installed() && (space->given_up || is_stub_in_use(*space));
     for (Tracepoint* odd : unprotected ? fresh : space->write_breakpoints(fresh)) {
         space->forget(*odd);
         ++n_lost;

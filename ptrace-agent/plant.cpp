@@ -477,17 +477,13 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     }
     auto breakpoints = breakpoints_of(work, jumps.report, mechanism);
     // Only a breakpoint can do harm to what the program wants of SIGTRAP.
+    bool unprotected = false;
     if (!work.fresh.empty() && mechanism != Mechanism::uprobe) {
-        ensure_rescue(*stopped);
+        unprotected = !ensure_rescue(*stopped);
         watch_sigaction(*stopped);
     }
     if (space->given_up)
         return late;
-    // If no thread can make a system call, no handler can be installed that restores the
-    // text when the agent dies: for example if the process is frozen.
-    const bool unprotected =
-        !space->rescue.installed() &&
-        (is_stub_in_use(*space) || stopped->any_thread() == nullptr);
     if (unprotected)
         breakpoints.clear();
     for (Tracepoint* odd :

@@ -294,8 +294,18 @@ static KernelAction action_for_kernel(const Rescue& rescue, const TrapAction& ac
     return made;
 }
 
-// Installs the rescue, before the first breakpoint of a target is written.
-void Agent::ensure_rescue(StoppedWorld& world)
+// Installs the rescue, before the first breakpoint of a target is written. Returns false if
+// no breakpoint may be written: no thread can make the system call now, for example because
+// the process is frozen, so nothing would restore the text when the agent dies.
+bool Agent::ensure_rescue(StoppedWorld& world)
+{
+    install_rescue(world);
+    const AddressSpace& space = world.space();
+    return space.rescue.installed() ||
+           (!space.given_up && !is_stub_in_use(space) && world.any_thread() != nullptr);
+}
+
+void Agent::install_rescue(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
     Thread* thread = world.any_thread();
