@@ -2,6 +2,8 @@
 // The consumer's rounds: drain, snapshot, order, run.
 #include "libdtrace/consume/consumer.hpp"
 
+#include "libdtrace/consume/cpu_flows.hpp"
+
 #include "dif/distribution.h"
 
 #include "base/clock_ns.hpp"
@@ -108,8 +110,6 @@ struct Consumer::Impl {
     void take_aggregations(std::uint32_t shard, std::span<const std::byte> bytes,
                            std::size_t place);
     Result<Ok> run(std::size_t index, Output& out, RecordSink& sink);
-    void set_flow(std::size_t index, ProbeData& data);
-    void link_records_of_cpus();
     Result<Ok> run_records(bool final, std::size_t n, Output& out, RecordSink& sink);
     Result<Ok> drain_round(DrainKind kind, std::uint64_t began, std::uint32_t& n_left,
                            Output& out, RecordSink& sink);
@@ -135,15 +135,7 @@ struct Consumer::Impl {
     std::size_t n_due = 0;             // records that the last round had no time to run
     std::uint32_t next_shard = 0, next_agg_shard = 0;
     std::uint64_t insists_until = 0; // in the last drain
-
-    struct CpuFlow {
-        int indent = 0;
-        std::uint32_t last_probe = 0;
-    };
-    std::unordered_map<std::uint32_t, CpuFlow> flows; // by CPU
-    // For each record of the round, the index of the next one of its CPU. Empty: not yet
-    // computed.
-    std::vector<std::uint32_t> next_on_cpu;
+    CpuFlows flows;
 };
 
 Consumer::Consumer(Config config) : impl_(std::make_unique<Impl>(std::move(config))) {}
@@ -361,47 +353,6 @@ Result<Ok> Consumer::snapshot()
     return impl_->snapshot(DrainKind::Round);
 }
 
-// Several clauses of one firing indent once: entry looks at the record before it on its
-// CPU, return at the one after it.
-void Consumer::Impl::set_flow(std::size_t index, ProbeData& data)
-{
-    const auto records = round.records();
-    CpuFlow& flow = flows[records[index].cpu];
-    if (data.flow == Flow::Entry && flow.last_probe == data.probe->id)
-        data.flow = Flow::None;
-    if (data.flow == Flow::Return) {
-        if (next_on_cpu.empty())
-            link_records_of_cpus();
-        const std::uint32_t next = next_on_cpu[index];
-        if (next < records.size() && records[next].ecb->info.probe == data.probe)
-            data.flow = Flow::None;
-    }
-    if (data.flow == Flow::None)
-        data.prefix = "| ";
-    if (data.flow == Flow::Return && flow.indent > 0)
-        flow.indent -= 2;
-    data.indent = flow.indent;
-    if (data.flow == Flow::Entry)
-        // A trace that only ever enters must not grow its rows without end.
-        flow.indent = std::min(flow.indent + 2, 512);
-    flow.last_probe = data.probe->id;
-}
-
-// One pass for all records: a target can give each of them a CPU number of its own, so a
-// search from each record would take quadratic time.
-void Consumer::Impl::link_records_of_cpus()
-{
-    const auto records = round.records();
-    const auto none = static_cast<std::uint32_t>(records.size());
-    std::unordered_map<std::uint16_t, std::uint32_t> later;
-    next_on_cpu.resize(records.size());
-    for (std::uint32_t i = none; i-- > 0;) {
-        std::uint32_t& next = later.try_emplace(records[i].cpu, none).first->second;
-        next_on_cpu[i] = next;
-        next = i;
-    }
-}
-
 Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
 {
     const RoundRecord& record = round.records()[index];
@@ -425,7 +376,7 @@ Result<Ok> Consumer::Impl::run(std::size_t index, Output& out, RecordSink& sink)
     data.prefix = ecb.prefix;
     data.record = bytes;
     if (runner.display.flowindent)
-        set_flow(index, data);
+        flows.set(round.records(), index, data);
     return runner.run(ecb, data, out, sink);
 }
 
@@ -495,7 +446,7 @@ Result<Ok> Consumer::Impl::run_records(bool final, std::size_t n, Output& out,
     const std::uint64_t ends = monotonic_ns() + longest_run_ns;
     Result<Ok> result = Ok{};
     std::size_t done = 0;
-    next_on_cpu.clear();
+    flows.begin_round();
     while (done < n && result) {
         result = run(done, out, sink);
         done++;
