@@ -82,35 +82,43 @@ def a_second_interrupt_ends_the_wait_for_the_release(t):
 # agent makes in it.
 
 @contextlib.contextmanager
-def freezer(pid):
-    """Moves the process into a control group of its own; yields a function that freezes and thaws it."""
-    for mount in (line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()):
-        group = pathlib.Path(mount[1]) / f"dtrace-test-{pid}"
-        if mount[2] != "cgroup2":
-            continue
+def control_group(pid, parents):
+    """Moves the process into a control group of its own below the first folder that allows it; yields its folder."""
+    for parent in parents:
+        group = pathlib.Path(parent) / f"dtrace-test-{pid}"
         try:
             group.mkdir()
             break
         except OSError:
             continue
     else:
-        raise Skip("no control group of version 2 can be made here")
-    def freeze(on):
-        (group / "cgroup.freeze").write_text("1" if on else "0")
-        wait_until(lambda: f"frozen {int(on)}" in (group / "cgroup.events").read_text(), what="a change of the freezer")
+        raise Skip("no control group can be made here")
     try:
-        if not (group / "cgroup.freeze").exists():
-            raise Skip("control groups cannot be frozen here")
         (group / "cgroup.procs").write_text(str(pid))
-        yield freeze
+        yield group
     finally:
-        if (group / "cgroup.freeze").exists():
-            freeze(False)
         try: # the process moves on, so that the group can be removed
             (group.parent / "cgroup.procs").write_text(str(pid))
         except OSError:
             pass
+        wait_until(lambda: not (group / "cgroup.procs").read_text(), what="an empty control group")
         group.rmdir()
+
+@contextlib.contextmanager
+def freezer(pid):
+    """Moves the process into a control group of its own; yields a function that freezes and thaws it."""
+    mounts = (line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines())
+    with control_group(pid, [mount[1] for mount in mounts if mount[2] == "cgroup2"]) as group:
+        if not (group / "cgroup.freeze").exists():
+            raise Skip("control groups cannot be frozen here")
+        def freeze(on):
+            (group / "cgroup.freeze").write_text("1" if on else "0")
+            wait_until(lambda: f"frozen {int(on)}" in (group / "cgroup.events").read_text(),
+                       what="a change of the freezer")
+        try:
+            yield freeze
+        finally:
+            freeze(False)
 
 def a_frozen_target_gets_back_each_byte_of_its_text(t):
     for flags in BOTH:
@@ -151,24 +159,13 @@ def frozen_targets_are_released_in_the_time_of_one(t):
 @contextlib.contextmanager
 def old_freezer(pid):
     """As freezer(), with control groups of version 1, which stop threads where ptrace does not see them."""
-    group = pathlib.Path(f"/sys/fs/cgroup/freezer/dtrace-test-{pid}")
-    try:
-        group.mkdir()
-    except OSError:
-        raise Skip("no control group of version 1 can be frozen here")
-    def freeze(on):
-        (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
-    try:
-        (group / "cgroup.procs").write_text(str(pid))
-        yield freeze
-    finally:
-        freeze(False)
+    with control_group(pid, ["/sys/fs/cgroup/freezer"]) as group:
+        def freeze(on):
+            (group / "freezer.state").write_text("FROZEN" if on else "THAWED")
         try:
-            (group.parent / "cgroup.procs").write_text(str(pid))
-        except OSError:
-            pass
-        wait_until(lambda: not (group / "cgroup.procs").read_text(), what="an empty control group")
-        group.rmdir()
+            yield freeze
+        finally:
+            freeze(False)
 
 def a_target_that_is_frozen_while_it_is_probed_outlives_the_agent(t):
     # Breakpoints need a handler that restores the text, and the handler a system call of the target.
