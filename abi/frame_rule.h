@@ -29,7 +29,7 @@ enum dt_rt_rule_from {
 	/*
 	 * Text without unwind information: what a frame pointer leads to, as
 	 * libunwind guesses. %rbp is 0: no caller. Else it points to the caller's and
-	 * the return address behind that, and the stack pointer is taken to be 16 higher.
+	 * the return address after that, and the stack pointer is taken to be 16 higher.
 	 */
 	DT_RT_FROM_GUESS,
 };

@@ -35,7 +35,7 @@
 #endif
 
 #define DTK_DEVICE "/dev/dtrace"
-/* Of what is below, of the rows of abi/stable.h and of what the engine takes: one more with each change. */
+/* The version of this file, of the rows of abi/stable.h and of the engine's input. Each change adds one. */
 #define DTK_ABI 9
 
 #define DTK_MAX_STRSIZE (64u << 10) /* the kernel's interrupts are off while a string is copied */

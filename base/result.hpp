@@ -26,7 +26,7 @@ enum class Code {
     unsupported, // recognised, and refused by name
     limit,       // out of memory, descriptors, room
     io,          // a system call failed for another reason
-    corrupt,     // data from outside lies about itself
+    corrupt,     // data from outside contradicts itself
 };
 
 struct Error {

@@ -18,7 +18,7 @@
  */
 #include "dif/mstate.h"
 
-/* What one cleaning moves at most, apart from the last buffer. */
+/* The most bytes that one cleaning moves, apart from the last buffer. */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)
 /* Cleanings less than a millisecond apart may begin at the same one. */
 #define DT_SPEC_TURN_SHIFT 20

@@ -128,7 +128,7 @@ struct Window {
     std::array<std::byte, 15> padding_text{};
     PatchForm form = PatchForm::plain;
     std::vector<ChainedJump> chained; // ascending
-    std::uint8_t n_kept = 0;          // punned: of the bytes behind the window
+    std::uint8_t n_kept = 0;          // punned: of the bytes after the window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // before the first jump
     std::uint8_t way = 0;      // below 32; not 0 in a short window

@@ -175,8 +175,7 @@ const Mapping* ProcessMaps::at(TargetAddr addr) const
 std::vector<Mapping> mappings_of(pid_t pid)
 {
     auto maps = ProcessMaps::read(pid);
-    return maps ? std::vector<Mapping>(maps->all().begin(), maps->all().end())
-                : std::vector<Mapping>();
+    return maps ? std::move(*maps).take() : std::vector<Mapping>();
 }
 
 const Mapping* find_mapping(std::span<const Mapping> all, TargetAddr at)

@@ -18,11 +18,12 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace dt {
 
-// What the kernel knows a mapped file by.
+// Names a mapped file as the kernel does.
 struct FileId {
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
@@ -65,6 +66,7 @@ public:
     static Result<ProcessMaps> parse(std::string_view text);
 
     std::span<const Mapping> all() const { return mappings_; } // in address order
+    std::vector<Mapping> take() && { return std::move(mappings_); }
     const Mapping* at(TargetAddr addr) const;
 
 private:

@@ -153,7 +153,7 @@ enum class Mechanism : std::uint8_t {
     automatic, // a jump into the target's runtime; breakpoints where that cannot be put
     jump,      // or not at all
     int3,      // a breakpoint that the agent serves
-    uprobe, // in the kernel, which is not told by the agent: that watches libraries alone
+    uprobe,    // in the kernel; the agent only watches libraries
 };
 
 // No jumps, and nothing in the target for them?

@@ -56,7 +56,7 @@ private:
     const Registers& regs_;
     SiteKind kind_ = SiteKind::entry;
     std::span<const dt_operand> operands_; // of a static probe
-    std::string status_;                   // of this firing, when it was asked for
+    std::string status_;                   // of this firing, once it was needed
 };
 
 } // namespace dt::agent

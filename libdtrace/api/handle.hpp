@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The object behind a dtrace_hdl_t: a session, the caller's handlers, and the data that
+// The object of a dtrace_hdl_t: a session, the caller's handlers, and the data that
 // the C API has given to the caller. This data lives as long as the handle, or until
 // the next call of the same function.
 #pragma once

@@ -214,6 +214,14 @@ std::vector<std::uint32_t> Registry::match(const std::string& provider,
     return ids;
 }
 
+std::string full_name(const ProbeInfo& probe)
+{
+    std::string name(probe.provider);
+    for (std::string_view part : {probe.module, probe.function, probe.name})
+        name.append(":").append(part);
+    return name;
+}
+
 void sort_ids(std::vector<std::uint32_t>& ids)
 {
     if (!std::is_sorted(ids.begin(), ids.end()))

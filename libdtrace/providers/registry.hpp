@@ -41,6 +41,9 @@ struct ProbeInfo {
     bool waiting = false; // recycled, and not yet used by another process
 };
 
+// Returns "provider:module:function:name".
+std::string full_name(const ProbeInfo& probe);
+
 constexpr std::uint32_t probe_begin = 1, probe_end = 2, probe_error = 3;
 
 // Ascending, each once.

@@ -16,7 +16,7 @@ public:
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
-    void forget();      // the list, which is read anew
+    void forget();      // the list, which is read again
     std::string hint(); // why there are none, beginning with "; ", or nothing
 
 private:

@@ -29,7 +29,7 @@ struct KernelLibrary;
 class KernelFacts {
 public:
     // The text says why the arguments are not known.
-    using Probed = std::variant<ProbedFunction, ArgumentTypes, std::string>;
+    using Probed = Environment::Probed;
     using CompileLibrary = std::function<std::variant<Program, Diagnostic>(
         std::string_view text, const std::string& name)>;
 

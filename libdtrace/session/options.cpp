@@ -188,7 +188,7 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
 // Options whose promise is not kept: a program that relies on one must not run without it.
 constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
-// What the engine has room for.
+// Returns whether the engine has room for a value of an option.
 bool within_limits(int number, std::uint64_t value)
 {
     switch (number) {

@@ -81,7 +81,7 @@ static std::vector<std::string> arguments_of(const Preprocessor& by,
         args.emplace_back("-traditional-cpp");
     if (by.list_headers)
         args.emplace_back("-H");
-    // What a script includes by "name" lies beside it.
+    // A script includes files by "name" from its own folder.
     if (auto folder = std::filesystem::path(name).parent_path(); !folder.empty())
         args.insert(args.end(), {"-iquote", folder.string()});
     auto add = [&args](const char* flag, const std::vector<std::string>& values) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The C preprocessor before the D compiler (-C): cpp(1), in a process of its own.
 //
-// Its output contains line markers (# 1 "foo.h"), so that errors are reported with the
+// The output contains line markers (# 1 "foo.h"), so that errors are reported with the
 // file and line of the source. It defines GCC's macros, so that headers declare the
 // same sizes and offsets as in the traced programs.
 #pragma once

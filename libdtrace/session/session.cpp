@@ -36,7 +36,7 @@ int Session::choose_backend()
     bool of_kernel = false, profiles = false, ticks = false, in_processes = false;
     for (const Enabling& each : s_.enabled) {
         of_kernel |= each.prog->program->needs_kernel;
-        // What a module to come may have (-Z).
+        // A module that is loaded later may have the probes (-Z).
         for (const auto& clause : each.prog->program->clauses)
             for (const ProbeSpec& spec : clause.probes)
                 of_kernel |= s_.kernel && is_kernel_provider(spec.provider);
@@ -287,7 +287,7 @@ int Session::stop()
     void* base = s_.arena->base();
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
-    // What was committed and is still in other shards is part of the output.
+    // Records that were committed and are still in other shards are part of the output.
     // A target can add to it meanwhile, so the time is limited.
     constexpr std::uint64_t longest_ns = 1'000'000'000;
     const std::uint64_t until = monotonic_ns() + longest_ns;

@@ -44,12 +44,8 @@ void SiteReports::report_sites(ps_prochandle& process, const std::vector<Site>& 
         if (++n > max_told)
             continue;
         const ProbeInfo& probe = s_.registry.at(sites[refusal.site].probe);
-        std::string name;
-        for (std::string_view part :
-             {probe.provider, probe.module, probe.function, probe.name})
-            name.append(name.empty() ? "" : ":").append(part);
         s_.report(&process,
-                  words.before + name + " at " +
+                  words.before + full_name(probe) + " at " +
                       s_.processes.uaddr(static_cast<std::uint64_t>(process.pid),
                                          sites[refusal.site].at.value) +
                       words.after + ": " + refusal.reason);

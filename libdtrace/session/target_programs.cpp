@@ -2,8 +2,8 @@
 // Enabled descriptions over what comes later: libraries that a target loads, the program
 // that it executes, processes that begin where descriptions mean all processes.
 //
-// What a description matched when it was compiled is in its program (dtrace_prog::matched);
-// what it matches from then on goes from here into the arena at once.
+// The probes that a description matched when it was compiled are in its program
+// (dtrace_prog::matched). Probes that it matches later go from here into the arena at once.
 #include "libdtrace/session/targets.hpp"
 
 #include "base/clock_ns.hpp"
@@ -82,7 +82,7 @@ void Targets::note_program(ps_prochandle& process, bool goes_on)
 // follow).
 void Targets::program_changed(ps_prochandle& process, bool goes_on)
 {
-    // Where everybody is meant it is a process that begins: it is looked at like any other.
+    // If descriptions mean all processes, it counts as a process that begins.
     const bool begins = !goes_on && process.implied && !s_.has_own_targets();
     if (begins && process.followed == 0) {
         s_.processes.release(&process);

@@ -154,7 +154,7 @@ static const char* event_text(AgentEvent::Kind kind)
     case AgentEvent::agent_error:
         return "the agent reports an error";
     case AgentEvent::agent_gone:
-        return "the agent is gone";
+        return "the agent has exited";
     }
     return "";
 }

@@ -80,7 +80,7 @@ struct Place {
 struct ClausePlan {
     const void* arena = nullptr; // here
     Arguments arguments = Arguments::of_call;
-    std::vector<dt_operand> operands; // of a static probe; not those behind max
+    std::vector<dt_operand> operands; // of a static probe, up to max
     Place place;
     Value predicate;
     std::vector<Step> steps;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Chains of threads, as many as the argument says: each thread creates its successor and ends.
-// Who seizes one thread after another finds new ones again and again. main() calls work() all
+// A tracer that seizes one thread after another finds new ones again and again. main() calls work() all
 // the time. Prints "ready". No C library in the threads: they share main's thread pointer.
 #define _GNU_SOURCE
 #include <sched.h>

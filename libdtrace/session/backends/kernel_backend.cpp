@@ -23,7 +23,7 @@ dt_arena_config kernel_arena_config(const SessionState& state)
         for (const auto& ids : each.prog->matched)
             n_ecbs += ids.size();
     }
-    // What comes later (modules that are loaded) needs some room, too.
+    // Modules that are loaded later need some room, too.
     constexpr std::size_t more = 4096, name_bytes = 64;
     auto count = [](std::size_t n) { return static_cast<dt_u32>(n); };
     config.max_probes = count(state.registry.size() + more);
@@ -170,15 +170,6 @@ int KernelBackend::attach()
     return attach_sites(sites, ids);
 }
 
-static std::string name_of(const ProbeInfo& probe)
-{
-    std::string name;
-    for (std::string_view part :
-         {probe.provider, probe.module, probe.function, probe.name})
-        name.append(name.empty() ? "" : ":").append(part);
-    return name;
-}
-
 static std::string text_of_error(const dtk_site& site)
 {
     const int error = -site.error;
@@ -214,7 +205,7 @@ int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
             fires |= wanted[end++].error == 0;
         if (!fires) {
             const ProbeInfo& probe = s_.registry.at(wanted[i].probe);
-            s_.complain(name_of(probe) +
+            s_.complain(full_name(probe) +
                         " cannot be probed: " + text_of_error(wanted[i]));
         }
         i = end;
@@ -361,7 +352,7 @@ int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
     if (debugging())
         for (const Refusal& refusal : refused)
             debug("no uprobe for %s: %s",
-                  name_of(s_.registry.at(sites[refusal.site].probe)).c_str(),
+                  full_name(s_.registry.at(sites[refusal.site].probe)).c_str(),
                   refusal.reason.c_str());
     for (const Site& site : sites)
         s_.probes.probe(site.probe)->set_planted(site.at, true);

@@ -21,7 +21,7 @@ static std::string first_line(const char* path)
     return line;
 }
 
-// What stands in the way of a module that nobody has signed, if anything does.
+// Returns what prevents the kernel from loading a module without a signature. Empty: nothing.
 static std::string why_it_would_not_load()
 {
     // "none [integrity] confidentiality"

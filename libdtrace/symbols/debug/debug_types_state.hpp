@@ -84,7 +84,7 @@ struct DwarfTypes::State {
     std::unordered_map<const void*, std::unordered_map<std::uint64_t, Dwarf_Die>>
         functions;
 
-    // What the limits left out and take_cuts() has not reported.
+    // Data that the limits left out and that take_cuts() has not reported.
     std::size_t names_left_out = 0;
     bool ranges_left_out = false, list_left_out = false, walks_end_reported = false;
     // Returns whether a list of a type or function may have more than n parts.

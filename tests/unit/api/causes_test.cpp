@@ -19,7 +19,7 @@ namespace {
 TEST(Core, AnInternalErrorEndsTheProcessWhenAsked)
 {
     SessionHandle session = open_session();
-    session->state().internal_error("told to nobody");
+    session->state().internal_error("not printed");
     EXPECT_EXIT(
         {
             // The dump itself is not wanted here.

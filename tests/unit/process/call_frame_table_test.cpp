@@ -24,7 +24,7 @@ struct Free {
     void operator()(Elf* elf) const { elf_end(elf); }
 };
 
-// What libdw says of one register in the words of a RegisterRule.
+// Returns libdw's rule for one register as a RegisterRule.
 void expect_rule(Dwarf_Frame* frame, int number, const RegisterRule& rule)
 {
     Dwarf_Op own[3];
@@ -195,7 +195,7 @@ TEST(CallFrameTable, AnEntryWithARowAtEachByteIsEvaluatedOnce)
         EXPECT_EQ(row->begin, text_at + i);
     }
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    EXPECT_LT(used.tv_sec - began, 5); // for each row anew: 20 s
+    EXPECT_LT(used.tv_sec - began, 5); // evaluating for each row takes 20 s
 }
 
 TEST(CallFrameTable, DamagedSectionsGiveRowsOrNone)

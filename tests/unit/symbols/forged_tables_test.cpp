@@ -240,7 +240,7 @@ std::string entries_inside_of_each_other(std::size_t n)
     return info.bytes();
 }
 
-// What is left out is reported, and once.
+// Entries that are left out are reported, once.
 template <class T> void expect_one_cut(T& from, std::string_view text)
 {
     const std::vector<std::string> cuts = from.take_cuts();
