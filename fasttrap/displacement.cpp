@@ -128,6 +128,23 @@ std::optional<Reach> far_reach_of(const Window& window, std::size_t k)
     return Reach{from, from + step};
 }
 
+std::vector<Reach> stub_reach_of(const Window& window, std::size_t k)
+{
+    if (auto given = far_reach_of(window, k))
+        return {*given};
+    constexpr unsigned highest = 8;
+    constexpr std::int64_t step = 1 << 24;
+    const Arch& arch = *window.arch;
+    std::vector<Reach> out;
+    if ((starts_in_jump(window, window.jump(k), arch.jump_bytes) & highest) == 0)
+        return out;
+    for (int byte = -128; byte < 128; ++byte)
+        if (arch.traps(static_cast<std::byte>(byte)))
+            out.push_back({byte * step, (byte + 1) * step});
+    sort_by_distance(out);
+    return out;
+}
+
 Constraint constraint_of_stub(const Window& window, const Placement& so_far)
 {
     Constraint c;

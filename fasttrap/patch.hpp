@@ -258,6 +258,10 @@ std::vector<Reach> reach_of(const Window& window);
 // Returns where the k-th jump of a pair or chain leads, counted from its end, if a later
 // jump's bytes give the highest byte of its displacement.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
+// Returns the ranges of 16 MiB to which the k-th jump (k > 0) of a pair or chain can lead,
+// counted from its end, nearest first. They are limited if a later jump gives the highest
+// byte of its displacement, or if that byte must trap. Returns nothing if it is free.
+std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Addresses relative to begin, nearest first, from which the highest byte of the
 // displacement traps for every window in [begin, end): one area there serves a whole module.

@@ -165,6 +165,51 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
     return mapped;
 }
 
+// Maps an area for each stub of a chain that no area can hold whatever the other jumps of
+// the chain need. Addresses are random, so without such an area it depends on luck whether
+// the jumps find room together. Returns whether it mapped any.
+static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window)
+{
+    bool mapped = false;
+    for (std::size_t k = 1; k < window.n_jumps(); ++k) {
+        const TargetAddr origin = window.jump(k) + x86_64.jump_bytes;
+        const std::vector<Reach> pieces = stub_reach_of(window, k);
+        auto range_of = [&](const Reach& piece) {
+            return Gap{TargetAddr{clamp_add(origin, piece.from)},
+                       TargetAddr{clamp_add(origin, piece.to)}};
+        };
+        auto holds = [](const Gap& outer, const Gap& inner) {
+            return outer.start < inner.start + page_bytes &&
+                   inner.end < outer.end + page_bytes;
+        };
+        const bool is_held = std::any_of(
+            space.patches.areas.begin(), space.patches.areas.end(), [&](auto area) {
+                Gap all{area.first, area.first + area.second};
+                return std::any_of(pieces.begin(), pieces.end(), [&](const Reach& p) {
+                    return holds(all, range_of(p));
+                });
+            });
+        if (pieces.empty() || is_held)
+            continue;
+        std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
+        auto whole = std::find_if(pieces.begin(), pieces.end(), [&](const Reach& p) {
+            return std::any_of(gaps.begin(), gaps.end(), [&](const Gap& gap) {
+                return gap.start < range_of(p).start && range_of(p).end < gap.end;
+            });
+        });
+        const std::vector<Reach> wanted =
+            whole != pieces.end() ? std::vector<Reach>{*whole} : pieces;
+        for (std::uint64_t bytes : area_sizes) {
+            auto at = find_room(gaps, origin, wanted, bytes);
+            if (at && add_area(space, room, *at, bytes, Room::Holds::trampolines)) {
+                mapped = true;
+                break;
+            }
+        }
+    }
+    return mapped;
+}
+
 // A punned jump leads to one place, where a page or two are mapped for its stub. Those of
 // neighbours lie together.
 static void map_stub_areas(AddressSpace& space, Room& room,
@@ -363,6 +408,8 @@ static void take_room(AddressSpace& space, Room& room,
             window.form != PatchForm::punned || !has_area_near(space, window.at());
         // The first may be an area for all of the text, and this window wants its own.
         for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
+            at = space.patches.space().take(window, bytes);
+        if (!at && map_areas_of_stubs(space, room, window))
             at = space.patches.space().take(window, bytes);
         if (at) {
             result.taken.push_back({*at, bytes});

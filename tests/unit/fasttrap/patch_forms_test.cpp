@@ -296,6 +296,34 @@ TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
     check_chain(window, built);
 }
 
+TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
+{
+    // ret | mov %edi,%eax; mov %esi,%ecx; ret: the last ret begins at the highest byte of
+    // the second displacement.
+    const Window window = window_of(text_of({"c3|89f889f1c3", PatchForm::pair}, true));
+    ASSERT_EQ(window.n_jumps(), 2U);
+    EXPECT_FALSE(far_reach_of(window, 1));
+    const std::vector<Reach> reach = stub_reach_of(window, 1);
+    ASSERT_FALSE(reach.empty());
+    for (const Reach& piece : reach) {
+        EXPECT_EQ(piece.to - piece.from, 16 << 20);
+        EXPECT_TRUE(x86_64.traps(static_cast<std::byte>(piece.from >> 24)));
+    }
+    TrampolineSpace space;
+    space.add_area(Text::at(1 << 24), 16 << 20);
+    const std::size_t n_bytes = trampoline_bytes(window);
+    EXPECT_FALSE(space.take(window, n_bytes));
+    const auto upwards = std::find_if(reach.begin(), reach.end(),
+                                      [](const Reach& r) { return r.from > 0; });
+    ASSERT_NE(upwards, reach.end());
+    const TargetAddr own =
+        window.jump(1) + 5 + static_cast<std::uint64_t>(upwards->from);
+    space.add_area(own, 16 << 20);
+    const auto place = space.take(window, n_bytes);
+    ASSERT_TRUE(place);
+    EXPECT_LT(place->stubs[0] - own, 16U << 20);
+}
+
 TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
 {
     // The last block has a window of its own, and so does what follows in it.
