@@ -219,7 +219,7 @@ struct AgentEvent {
     // Of exited; of forked: 1 when the child is a target from now on; of libraries_changed:
     // for resume_after_library_change(); of execed likewise, and 0: it runs on.
     int status = 0;
-    std::string text;
+    std::string text; // of execed: the program's path, "" if it is not known
     std::vector<ForgottenProbe> forgotten; // of libraries_changed
 };
 

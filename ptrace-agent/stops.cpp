@@ -460,6 +460,7 @@ void Agent::handle_exec(Thread& thread)
     event.kind = AgentEvent::execed;
     event.pid = process.pid;
     event.status = waits ? ++process.library_changes : 0;
+    event.text = read_proc_link(process.pid, "exe"); // it stands still; soon it may end
     send_event(std::move(event));
     if (leaves) {
         process.doomed = true; // what it runs now is its own

@@ -58,29 +58,29 @@ void Targets::report_unmatched(std::uint64_t now_ns)
 }
 
 // Notes which program a target now runs, if it is a target that the user named.
-void Targets::note_program(ps_prochandle& process, bool goes_on)
+void Targets::note_program(ps_prochandle& process, bool goes_on,
+                           const std::string& program)
 {
     report_unmatched(process); // the program before this one
     if (process.followed != 0 || process.implied ||
         s_.options.follow == FollowOption::none || !s_.active || s_.stopped ||
         !s_.awaits_libraries(process))
         return;
-    std::string program = read_proc_link(process.pid, "exe");
-    if (program.empty())
-        return; // it has ended, which an event reports
     if (!goes_on) {
-        s_.report(&process, "process " + std::to_string(process.pid) + " executed " +
-                                printable_name(program) +
-                                ", which is not traced (-x follow=exec traces it)");
+        s_.report(&process,
+                  "process " + std::to_string(process.pid) + " executed " +
+                      (program.empty() ? "another program" : printable_name(program)) +
+                      ", which is not traced (-x follow=exec traces it)");
         return;
     }
-    process.unmatched = std::move(program);
+    process.unmatched = program.empty() ? "another program" : program;
     process.executed_ns = monotonic_ns();
 }
 
-// Updates a process after exec. goes_on: it is also traced in its new program (-x
-// follow).
-void Targets::program_changed(ps_prochandle& process, bool goes_on)
+// Updates a process after exec. program: the new one's path, or "". goes_on: the process
+// is also traced in it (-x follow).
+void Targets::program_changed(ps_prochandle& process, bool goes_on,
+                              const std::string& program)
 {
     // If descriptions mean all processes, it counts as a process that begins.
     const bool begins = !goes_on && process.implied && !s_.has_own_targets();
@@ -101,7 +101,7 @@ void Targets::program_changed(ps_prochandle& process, bool goes_on)
     process.unplanted.clear();
     process.uprobes.clear();
     process.told.clear();
-    note_program(process, goes_on);
+    note_program(process, goes_on, program);
     // That fails when it has ended since; its exited event is on the way, and is what says
     // so.
     if (process.symbols == nullptr || !process.symbols->refresh() || !goes_on ||

@@ -193,7 +193,7 @@ void Targets::handle_events()
             break;
         case AgentEvent::execed:
             if (process != nullptr)
-                program_changed(*process, event.status != 0);
+                program_changed(*process, event.status != 0, event.text);
             if (event.status != 0)
                 resume_changed(event);
             break;

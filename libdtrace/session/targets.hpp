@@ -56,8 +56,9 @@ private:
     void forget_sites(pid_t pid);
     void resume_changed(const AgentEvent& event);
     void libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten);
-    void program_changed(ps_prochandle& process, bool goes_on);
-    void note_program(ps_prochandle& process, bool goes_on);
+    void program_changed(ps_prochandle& process, bool goes_on,
+                         const std::string& program);
+    void note_program(ps_prochandle& process, bool goes_on, const std::string& program);
     int rematch(ps_prochandle& process);
     void take_up(pid_t pid);
 
