@@ -2,6 +2,7 @@
 #include "fasttrap/reached_code.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace dt {
 
@@ -49,10 +50,12 @@ void ReachedCode::end_gap(CodeRange gap, bool at_code)
 {
     if (gap.begin >= gap.end)
         return;
-    if (at_code)
-        bytes.add_all(gap);
-    else
+    if (!at_code) {
         gaps.push_back(gap);
+        return;
+    }
+    bytes.add_all(gap);
+    padding.push_back(gap);
 }
 
 void ReachedCode::join(ReachedCode&& other)
@@ -60,6 +63,7 @@ void ReachedCode::join(ReachedCode&& other)
     bytes.join(other.bytes);
     entered.join(other.entered);
     gaps.insert(gaps.end(), other.gaps.begin(), other.gaps.end());
+    padding.insert(padding.end(), other.padding.begin(), other.padding.end());
     loaded.insert(loaded.end(), other.loaded.begin(), other.loaded.end());
     words.insert(words.end(), other.words.begin(), other.words.end());
     named.insert(named.end(), other.named.begin(), other.named.end());
@@ -67,10 +71,25 @@ void ReachedCode::join(ReachedCode&& other)
 
 void ReachedCode::settle_gaps()
 {
-    for (const CodeRange& gap : gaps)
+    for (const CodeRange& gap : std::exchange(gaps, {}))
         if (bytes.has(gap.end))
-            bytes.add_all(gap);
-    gaps.clear();
+            end_gap(gap, true);
+}
+
+void ReachedCode::remove_named_padding(const AddressSet& functions)
+{
+    for (const CodeRange& gap : std::exchange(padding, {})) {
+        auto at = std::lower_bound(named.begin(), named.end(), gap.begin);
+        while (at != named.end() && *at < gap.end &&
+               (entered.has(*at) || functions.has(*at)))
+            ++at;
+        if (at == named.end() || *at >= gap.end)
+            continue;
+        TargetAddr end = gap.begin;
+        while (end < gap.end && !entered.has(end) && !functions.has(end))
+            ++end.value;
+        bytes.remove_all({gap.begin, end});
+    }
 }
 
 void ReachedCode::remove_data(const Arch& arch, const TextAt& text,
@@ -84,6 +103,7 @@ void ReachedCode::remove_data(const Arch& arch, const TextAt& text,
         bytes.remove_all({at, end});
         instructions.remove_all({at, end});
     };
+    remove_named_padding(functions);
     std::vector<TargetAddr> constants;
     for (TargetAddr at : words)
         if (bytes.has(at) && is_constant(arch, at, text, bytes, instructions))

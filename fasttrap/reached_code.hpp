@@ -7,7 +7,8 @@
 //
 // Known code is what the flow of control reaches, instruction by instruction. A call is
 // expected to return. Padding after an instruction that does not go on is known when it
-// fills the complete gap up to other known code, and is a doubtful gap until then.
+// fills the complete gap up to other known code, and is a doubtful gap until then. If
+// known code names an address inside it and nothing enters there, it is no padding.
 //
 // Bytes that known code reads or writes at an address in the instruction are data, even if
 // the flow of control reaches them. There are two exceptions:
@@ -38,6 +39,7 @@ struct ReachedCode {
     AddressSet bytes;            // all bytes of known instructions and of known padding
     AddressSet entered;          // where known code leads
     std::vector<CodeRange> gaps; // padding that is not known to be followed by code
+    std::vector<CodeRange> padding; // other padding; its bytes are known
     std::vector<TargetAddr> loaded; // known code reads or writes there
     std::vector<TargetAddr> words;  // known code reads 8 bytes there, and nothing more
     std::vector<TargetAddr> named;  // known code takes this address
@@ -54,7 +56,9 @@ struct ReachedCode {
     // Adds each gap that is now followed by known code.
     void settle_gaps();
     // Removes the bytes that known code reads or writes, up to the next start of a function,
-    // with the two exceptions above. Adds the start and the end of an instruction whose
+    // with the two exceptions above. Removes padding in which known code names a place that
+    // nothing enters: a table can consist of bytes that look like padding. named must be
+    // sorted. Adds the start and the end of an instruction whose
     // constant is data to targets, so that no window moves or overwrites it.
     void remove_data(const Arch& arch, const TextAt& text, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);
@@ -65,6 +69,9 @@ struct ReachedCode {
     }
     // places: in ascending order.
     static bool any_in(const std::vector<TargetAddr>& places, CodeRange range);
+
+private:
+    void remove_named_padding(const AddressSet& functions);
 };
 
 // Called for each instruction that was not yet in `instructions`, for example because a

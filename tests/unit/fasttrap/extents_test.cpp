@@ -16,7 +16,8 @@
     X(switch) X(differences) X(goto) X(anywhere) X(call_through_memory)                \
     X(short_padded) X(short_int3) X(short_bare) X(after_short_bare) X(ret_at_target)   \
     X(ret_behind_a_line) X(lock) X(constants) X(landing) X(unreached) X(transaction)   \
-    X(restartable) X(table_in_text) X(biased_table) X(loads_its_text) X(before_loaded) \
+    X(restartable) X(table_in_text) X(biased_table) X(padding_table)                 \
+    X(loads_its_text) X(before_loaded)                                                 \
     X(hidden) X(named_by_chance) X(falls_into_jump) X(reads_a_named_place) \
     X(jumps_by_the_stack)
 #define PLACES(X)                                                                      \
@@ -26,6 +27,7 @@
     X(lock_prefix) X(behind_lock) X(constants_ret) X(endbr) X(unreached_code)          \
     X(transaction_abort) X(sequence) X(sequence_end) X(words)  \
     X(table) X(tables_end) X(table_ret) X(text_table_ret) X(biased_ret)                \
+    X(padding_ret) X(padding_data)                                                     \
     X(loaded_place) X(hidden_code) X(hidden_ret) X(arm_place) X(arm_ret)              \
     X(named_data_place) X(stack_arm_place)
 // clang-format on
@@ -207,7 +209,7 @@ TEST_F(ExtentsTest, AnInstructionThatIsJumpedIntoIsNotMoved)
 
 TEST_F(ExtentsTest, DataBehindARetIsNotPadding)
 {
-    EXPECT_EQ(extent(ex_constants_ret, ex_constants_ret), (Range{-7, 3}));
+    EXPECT_EQ(extent(ex_constants_ret, ex_constants_ret), (Range{-7, 1}));
 }
 
 TEST_F(ExtentsTest, AnEndbrInTheMiddleIsATarget)
@@ -242,6 +244,15 @@ TEST_F(ExtentsTest, ATableAfterARetIsNeitherMovedNorTakenForPadding)
 TEST_F(ExtentsTest, ATableThatNothingNamesByItsStartIsNotPaddingEither)
 {
     EXPECT_EQ(extent(ex_biased_ret, ex_biased_ret).second, 1);
+}
+
+TEST_F(ExtentsTest, ATableThatLooksLikePaddingIsDataIfCodeNamesIt)
+{
+    EXPECT_EQ(extent(ex_padding_ret, ex_padding_ret).second, 1);
+    ExtentMap mapped = map(known());
+    EXPECT_TRUE(mapped.is_code(addr(ex_padding_ret)));
+    for (std::uint64_t offset : {0, 2, 3, 5, 7})
+        EXPECT_FALSE(mapped.is_code(addr(ex_padding_data) + offset)) << offset;
 }
 
 TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)

@@ -251,6 +251,17 @@ ex_biased_constants:
         end ex_biased_table
 
         .p2align 4, 0x90
+        function ex_padding_table               /* its data are encodings of int3 and nop */
+        lea ex_padding_constants(%rip), %rdx
+        mov (%rdx,%rdi,8), %rax
+        place ex_padding_ret
+        ret
+ex_padding_constants:
+        place ex_padding_data
+        .byte 0xf2, 0xcc, 0xcc, 0x90, 0xcc, 0x90, 0x90, 0x90
+        end ex_padding_table
+
+        .p2align 4, 0x90
         function ex_loads_its_text              /* data that the flow runs into */
         mov ex_loaded(%rip), %rax
         jmp *%rsi
