@@ -358,7 +358,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
                       jumping.has(function.begin), std::ref(text));
     follow_all();
     code_.settle_gaps();
-    code_.remove_data(x86_64, std::ref(text), instructions_, functions, targets_);
+    code_.remove_data(x86_64, std::ref(text), known.words, instructions_, functions,
+                      targets_);
     instructions_.intersect(code_.bytes);
     forget_chance_targets(known);
 }

@@ -93,6 +93,7 @@ void ReachedCode::remove_named_padding(const AddressSet& functions)
 }
 
 void ReachedCode::remove_data(const Arch& arch, const TextAt& text,
+                              std::span<const TargetAddr> pointers,
                               AddressSet& instructions, const AddressSet& functions,
                               AddressSet& targets)
 {
@@ -110,6 +111,9 @@ void ReachedCode::remove_data(const Arch& arch, const TextAt& text,
             constants.push_back(at);
         else
             remove(at);
+    for (TargetAddr at : pointers)
+        if (bytes.has(at) && is_constant(arch, at, text, bytes, instructions))
+            constants.push_back(at);
     std::for_each(loaded.begin(), loaded.end(), remove);
     for (TargetAddr at : constants) {
         TargetAddr end = at + constant_bytes;

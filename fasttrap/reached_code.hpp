@@ -14,8 +14,9 @@
 // the flow of control reaches them. There are two exceptions:
 //
 //   - A place where a function starts is code.
-//   - An instruction may load the 8-byte constant of another instruction: V8 keeps equal
-//     constants once. Then only the constant is data, and the code around it is code.
+//   - An instruction may load the 8-byte constant of another instruction, or a word of
+//     data may point to it: V8 keeps equal constants once. Then only the constant is data,
+//     and the code around it is code.
 #pragma once
 
 #include "fasttrap/address_set.hpp"
@@ -58,9 +59,10 @@ struct ReachedCode {
     // Removes the bytes that known code reads or writes, up to the next start of a function,
     // with the two exceptions above. Removes padding in which known code names a place that
     // nothing enters: a table can consist of bytes that look like padding. named must be
-    // sorted. Adds the start and the end of an instruction whose
-    // constant is data to targets, so that no window moves or overwrites it.
-    void remove_data(const Arch& arch, const TextAt& text, AddressSet& instructions,
+    // sorted. Adds the start and the end of an instruction whose constant is data to
+    // targets, so that no window moves or overwrites it. pointers: words of data.
+    void remove_data(const Arch& arch, const TextAt& text,
+                     std::span<const TargetAddr> pointers, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);
     // Returns whether known code reads or writes in range. loaded and words must be sorted.
     bool is_loaded(CodeRange range) const

@@ -264,9 +264,9 @@ TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
 }
 
 // Two functions: nop; movabs $constant, %rax; ret, and one that begins with `load`, which
-// loads from `offset` bytes into the first.
+// loads from `offset` bytes into the first. word: of data; 0: there is none.
 ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
-                              std::int32_t offset)
+                              std::int32_t offset, TargetAddr word = {})
 {
     std::vector<unsigned char> text{0x90, 0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 0xc3};
     const TargetAddr first{0x401000}, second{first + text.size()};
@@ -278,6 +278,8 @@ ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
     text.push_back(0xc3); // ret
     KnownCode known;
     known.starts = {{first, true}, {second, true}};
+    if (word.value != 0)
+        known.words = {word};
     Sweep swept(first, text.size());
     sweep(x86_64, std::as_bytes(std::span(text)), first, known.starts, swept);
     auto read = [&](TargetAddr from, std::span<std::byte> into) {
@@ -299,6 +301,23 @@ TEST(Extents, KeepTheCodeAfterAConstantThatAnotherInstructionLoads)
     // The constant is neither moved nor overwritten.
     EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
     EXPECT_LE(map.extent(first + 1).end, first + 3);
+}
+
+TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
+{
+    const TargetAddr first{0x401000};
+    // lea far away, %rcx: the first function is not touched.
+    const std::vector<unsigned char> lea{0x48, 0x8d, 0x0d};
+    const ExtentMap plain = map_loaded_constant(lea, 0x10000);
+    EXPECT_EQ(plain.extent(first), (Extent{first, first + 12}));
+    const ExtentMap map = map_loaded_constant(lea, 0x10000, first + 3);
+    EXPECT_TRUE(map.is_code(first + 1));
+    EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
+    EXPECT_LE(map.extent(first + 1).end, first + 3);
+    EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
+    // A word that points elsewhere into the instruction is a number.
+    EXPECT_EQ(map_loaded_constant(lea, 0x10000, first + 5).extent(first),
+              plain.extent(first));
 }
 
 TEST(Extents, TakeBytesForDataThatAreLoadedButNotExactlyAConstant)
