@@ -12,10 +12,12 @@ namespace dt {
 
 namespace {
 
-// Control goes on behind the window's last instruction.
+// Returns whether control can go on behind the window's last instruction. It does so
+// behind a ud2 or hlt if the program has a handler that steps over it.
 bool falls_through(const Arch& arch, const Window& window)
 {
-    return arch.moving(window.insns.back().insn).how == Moving::anywhere;
+    const Instruction& last = window.insns.back().insn;
+    return arch.moving(last).how == Moving::anywhere || last.flow == ControlFlow::stop;
 }
 
 bool is_within_2_gib(TargetAddr from, TargetAddr to)

@@ -54,6 +54,10 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
             reason = "a call ends the window too early";
             return start;
         }
+        // A handler of the program may step over a ud2 or hlt. So a nop behind it is an
+        // instruction like any other, not padding.
+        if (insn->flow == ControlFlow::stop && is_nop(text.subspan(at - start), at))
+            continue;
         if (moving.how == Moving::ends) {
             if (at - start < wanted)
                 take_padding(text.subspan(at - start), at, end, wanted - (at - start));
@@ -61,6 +65,13 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
         }
     }
     return start;
+}
+
+bool Run::is_nop(std::span<const std::byte> text, TargetAddr at)
+{
+    Result<Instruction> insn = arch_.decode(text, at);
+    return insn && arch_.is_padding(*insn) &&
+           arch_.moving(*insn).how == Moving::anywhere;
 }
 
 void Run::take_padding(std::span<const std::byte> text, TargetAddr at, TargetAddr end,

@@ -29,6 +29,7 @@ struct Run {
 private:
     std::optional<Instruction> decode(std::span<const std::byte> text, TargetAddr at,
                                       TargetAddr end);
+    bool is_nop(std::span<const std::byte> text, TargetAddr at);
     void take_padding(std::span<const std::byte> text, TargetAddr at, TargetAddr end,
                       std::size_t wanted);
 

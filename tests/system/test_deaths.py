@@ -128,7 +128,59 @@ def killing_the_agent_before_a_library_comes_harms_no_target(t):
             out, errors = target.communicate("go\n", timeout=20)
     equal((target.returncode, out), (0, "2363233923\n"), errors[-300:])
 
-TESTS = [killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
+# Handlers step over a ud2 and over a hlt, as programs do that look for features.
+STEPS_OVER = r"""
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+__asm__(".text\n.macro trap name, insn\n.p2align 4\n.globl \\name\n.type \\name,@function\n"
+        "\\name: \\insn\n.byte 0x66,0x90,0x66,0x90\n.size \\name,.-\\name\n"
+        ".type \\name\\()_next,@function\n\\name\\()_next: mov $7,%eax\n ret\n"
+        ".size \\name\\()_next,.-\\name\\()_next\n.endm\n"
+        "trap undefined, ud2\ntrap privileged, hlt\n");
+int undefined(void), privileged(void);
+static void step_over(int signal, siginfo_t* info, void* context)
+{
+    (void)info;
+    ((ucontext_t*)context)->uc_mcontext.gregs[REG_RIP] += signal == SIGILL ? 2 : 1;
+}
+int main(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = step_over;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGILL, &action, 0);
+    sigaction(SIGSEGV, &action, 0);
+    do
+        printf("%d %d\n", undefined(), privileged()), fflush(stdout);
+    while (getchar() != EOF);
+    return 0;
+}
+"""
+
+def a_program_that_steps_over_its_own_traps_survives_the_agent(t):
+    source, program = t.scratch / "steps_over.c", t.scratch / "steps_over"
+    source.write_text(STEPS_OVER)
+    subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+    with held(subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)) as target:
+        equal(target.stdout.readline(), "7 7\n", "bare")
+        probes = "pid$target:a.out:undefined:entry,pid$target:a.out:privileged:entry { printf(\"%s\\n\", probefunc); }"
+        with held(t.start("-qn", f'BEGIN {{ printf("begun\\n"); }} {probes}', "-p", str(target.pid))) as dtrace:
+            equal(dtrace.stdout.readline(), "begun\n")
+            target.stdin.write("\n")
+            target.stdin.flush()
+            equal(target.stdout.readline(), "7 7\n", "while traced")
+            equal(sorted(dtrace.stdout.readline() for _ in range(2)), ["privileged\n", "undefined\n"])
+            os.kill(agent_of(dtrace), signal.SIGKILL)
+            wait_until(lambda: agent_of(dtrace) == 0, what="the end of the agent")
+            out, _ = target.communicate("\n" * 10, timeout=20)
+    equal((target.returncode, out), (0, "7 7\n" * 10), "after the agent's death")
+
+TESTS = [a_program_that_steps_over_its_own_traps_survives_the_agent,
+         killing_dtrace_harms_no_target, killing_the_agent_harms_no_target, killing_both_harms_no_target,
          killing_the_agent_before_a_library_comes_harms_no_target,
          killing_the_agent_in_a_storm_of_signals_harms_no_target,
          killing_the_agent_while_breakpoints_stand_harms_no_target,

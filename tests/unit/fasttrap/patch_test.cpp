@@ -191,13 +191,15 @@ TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
 
 TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
 {
-    // ud2, and padding: nothing behind it is reached
+    // ud2, and two nops, which run if a handler of the program steps over the ud2
     Window window = window_of(Text("0f0b 6690 6690 55 c3").site(0, 3, 0, 6));
-    EXPECT_EQ(shape(window), (Shape{0, 5, {0}}));
+    EXPECT_EQ(shape(window), (Shape{0, 6, {0}}));
     auto patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch) << patch.error().text;
-    EXPECT_FALSE(patch->leaves);
     EXPECT_EQ(part(*patch, patch->moved[0].to, 2), bytes_of("0f0b"));
+    EXPECT_TRUE(patch->leaves);
+    EXPECT_EQ(place_of(*patch, patch->moved[0].to + 2)->on, Text::at(2));
+    EXPECT_EQ(trapping_bytes(window) & 2U, 2U);
     // Its exception is told at its own address.
     EXPECT_EQ(place_of(*patch, patch->moved[0].to)->on, Text::at(0));
 }
@@ -208,7 +210,9 @@ TEST(PatchPlan, TakesAFunctionThatIsOneHlt)
     EXPECT_EQ(shape(window), (Shape{0, 5, {0}}));
     auto patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch) << patch.error().text;
-    EXPECT_FALSE(patch->leaves);
+    EXPECT_TRUE(patch->leaves);
+    EXPECT_EQ(place_of(*patch, patch->moved[0].to + 1)->on, Text::at(1));
+    EXPECT_EQ(trapping_bytes(window) & 1U, 1U);
     EXPECT_EQ(place_of(*patch, patch->moved[0].to)->on, Text::at(0));
 }
 
