@@ -352,7 +352,7 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     put_in_order(code_.loaded);
     put_in_order(code_.words);
     for (const CodeRange& function : known.functions)
-        if (open.has(function.begin))
+        if (open.has(function.begin) || has_rest_behind_hlt(function, std::ref(text)))
             take_rest({function.begin,
                        std::min(function.end, functions.next(function.begin + 1))},
                       jumping.has(function.begin), std::ref(text));
@@ -383,6 +383,19 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
     }
     inside.subtract(meant);
     targets_.subtract(inside);
+}
+
+// Returns whether the function's known code ends in a hlt before its end. Compilers put code
+// behind it: the instruction is in no language, so it comes from inline assembly, and they
+// do not know that it ends.
+bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) const
+{
+    const TargetAddr rest = code_.bytes.next_missing(function.begin, function.end);
+    if (rest == function.begin || rest >= function.end)
+        return false;
+    const TargetAddr last{rest.value - 1};
+    std::span<const std::byte> bytes = text(last);
+    return instructions_.has(last) && !bytes.empty() && bytes[0] == std::byte{0xf4};
 }
 
 // Adds all remaining instructions of the function to the known code. Adds none if one of the

@@ -32,12 +32,13 @@
 // Only bytes that are known to be code may be moved or patched (reached_code.hpp). Code
 // is what the flow of control reaches from a function's start, a landing pad, a branch of
 // other code or a table's entry. Padding after an instruction that does not go on counts
-// when all bytes up to the next known code are padding. In a function that jumps through
-// registers or memory the remaining instructions count as well, if the function has a
-// size or an FDE, all of its bytes decode, its branches lead to instructions, and no known
-// code loads from it.
-// An extent ends where the known code ends. A site where is_code()
-// is false gets no probe, unless it is a static probe's.
+// when all bytes up to the next known code are padding. The remaining instructions of a
+// function count as well if it jumps through registers or memory, or if they stand behind
+// a hlt. For that the function must have a size or an FDE, all of its bytes must decode,
+// its branches must lead to instructions, and no known code may load from it.
+//
+// An extent ends where the known code ends. A site where is_code() is false gets no probe,
+// unless it is a static probe's.
 #pragma once
 
 #include "fasttrap/function.hpp"
@@ -141,6 +142,7 @@ private:
     void explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                  const KnownCode& known, const ReadModule& read);
     bool is_reached(const Dispatch& dispatch) const;
+    bool has_rest_behind_hlt(CodeRange function, const TextAt& text) const;
     void take_rest(CodeRange function, bool jumps, const TextAt& text);
     void forget_chance_targets(const KnownCode& known);
 

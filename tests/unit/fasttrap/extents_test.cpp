@@ -16,7 +16,7 @@
     X(switch) X(differences) X(goto) X(anywhere) X(call_through_memory)                \
     X(short_padded) X(short_int3) X(short_bare) X(after_short_bare) X(ret_at_target)   \
     X(ret_behind_a_line) X(lock) X(constants) X(landing) X(unreached) X(transaction)   \
-    X(restartable) X(table_in_text) X(biased_table) X(padding_table)                 \
+    X(restartable) X(table_in_text) X(biased_table) X(padding_table) X(halts)        \
     X(loads_its_text) X(before_loaded)                                                 \
     X(hidden) X(named_by_chance) X(falls_into_jump) X(reads_a_named_place) \
     X(jumps_by_the_stack)
@@ -27,7 +27,7 @@
     X(lock_prefix) X(behind_lock) X(constants_ret) X(endbr) X(unreached_code)          \
     X(transaction_abort) X(sequence) X(sequence_end) X(words)  \
     X(table) X(tables_end) X(table_ret) X(text_table_ret) X(biased_ret)                \
-    X(padding_ret) X(padding_data)                                                     \
+    X(padding_ret) X(padding_data) X(halts_ret)                                        \
     X(loaded_place) X(hidden_code) X(hidden_ret) X(arm_place) X(arm_ret)              \
     X(named_data_place) X(stack_arm_place)
 // clang-format on
@@ -230,6 +230,16 @@ TEST_F(ExtentsTest, CodeThatNothingLeadsToMayBeData)
     ExtentMap mapped = map(known());
     EXPECT_TRUE(mapped.is_code(addr(ex_unreached)));
     EXPECT_FALSE(mapped.is_code(addr(ex_unreached_code)));
+}
+
+TEST_F(ExtentsTest, WhatFollowsAHltInAFunctionIsCode)
+{
+    EXPECT_FALSE(map(known()).is_code(addr(ex_halts_ret)));
+    KnownCode with_size = known();
+    with_size.functions.push_back({addr(ex_halts), addr(ex_halts_ret) + 1});
+    const ExtentMap mapped = map(with_size);
+    EXPECT_TRUE(mapped.is_code(addr(ex_halts_ret)));
+    EXPECT_EQ(extent(mapped, ex_halts_ret, ex_halts_ret), (Range{0, 15}));
 }
 
 TEST_F(ExtentsTest, ATableAfterARetIsNeitherMovedNorTakenForPadding)

@@ -262,6 +262,13 @@ ex_padding_constants:
         end ex_padding_table
 
         .p2align 4, 0x90
+        function ex_halts                       /* as musl's __stack_chk_fail */
+        hlt
+        place ex_halts_ret
+        ret
+        end ex_halts
+
+        .p2align 4, 0x90
         function ex_loads_its_text              /* data that the flow runs into */
         mov ex_loaded(%rip), %rax
         jmp *%rsi
