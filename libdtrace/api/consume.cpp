@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t poll_ns = 5'000'000;
 constexpr std::uint64_t idle_ns = 100'000'000; // how long a record may wait unprinted
 constexpr double early_fill = 0.25;
+constexpr const char* not_begun = "tracing has not begun: call dtrace_go() first";
 
 // The C API's callbacks as a sink.
 class CallbackSink : public dt::RecordSink {
@@ -215,7 +216,7 @@ int dtrace_consume(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_probe_f* pf,
                    dtrace_consume_rec_f* rf, void* arg)
 {
     if (!dtp->state().active)
-        return dtp->fail(EINVAL);
+        return dtp->fail(EINVAL, not_begun);
     return dtp->consume(fp, pf, rf, arg, dtp->state().stopped);
 }
 
@@ -223,7 +224,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp, dtrace_consume_prob
                                 dtrace_consume_rec_f* rf, void* arg)
 {
     if (!dtp->state().active) {
-        dtp->fail(EINVAL);
+        dtp->fail(EINVAL, not_begun);
         return DTRACE_WORKSTATUS_ERROR;
     }
     dtp->session.targets().handle_events();

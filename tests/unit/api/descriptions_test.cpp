@@ -91,7 +91,12 @@ TEST(Consume, IsAStepOfWorkAndAggregationsAreClearedForGood)
     SessionHandle session = open_session();
     std::string text;
     take_text(session, text);
+    const std::string not_begun = "tracing has not begun: call dtrace_go() first";
     EXPECT_EQ(dtrace_consume(session.get(), nullptr, nullptr, nullptr, nullptr), -1);
+    EXPECT_EQ(error_of(session), not_begun);
+    EXPECT_EQ(dtrace_work(session.get(), nullptr, nullptr, nullptr, nullptr),
+              DTRACE_WORKSTATUS_ERROR);
+    EXPECT_EQ(error_of(session), not_begun);
     dtrace_program_exec(session.get(),
                         compile(session, "BEGIN { @n = count(); printf(\"up\"); }"),
                         nullptr);
