@@ -23,6 +23,7 @@ constexpr std::uint64_t common_text = 14 << 20;
 
 constexpr std::uint64_t stub_area_bytes = 4 * page_bytes; // at most, as TrampolineSpace
 constexpr std::size_t max_stub_areas = 4096;              // each is a mapping
+constexpr std::size_t max_areas = max_stub_areas + 256;   // of all sizes
 constexpr int max_rounds =
     14; // ways to make a short window, of which some find no room
 
@@ -167,8 +168,10 @@ static bool map_far_areas(AddressSpace& space, Room& room, const Window& window)
 
 // Maps an area for each stub of a chain that no area can hold whatever the other jumps of
 // the chain need. Addresses are random, so without such an area it depends on luck whether
-// the jumps find room together. Returns whether it mapped any.
-static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window)
+// the jumps find room together. An area may miss `missing` bytes of what a stub can
+// reach, so that windows near each other share it. Returns whether it mapped any.
+static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& window,
+                               std::uint64_t missing)
 {
     bool mapped = false;
     for (std::size_t k = 1; k < window.n_jumps(); ++k) {
@@ -178,9 +181,9 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
             return Gap{TargetAddr{clamp_add(origin, piece.from)},
                        TargetAddr{clamp_add(origin, piece.to)}};
         };
-        auto holds = [](const Gap& outer, const Gap& inner) {
-            return outer.start < inner.start + page_bytes &&
-                   inner.end < outer.end + page_bytes;
+        auto holds = [missing](const Gap& outer, const Gap& inner) {
+            return outer.start < inner.start + missing &&
+                   inner.end < outer.end + missing;
         };
         const bool is_held = std::any_of(
             space.patches.areas.begin(), space.patches.areas.end(), [&](auto area) {
@@ -189,7 +192,7 @@ static bool map_areas_of_stubs(AddressSpace& space, Room& room, const Window& wi
                     return holds(all, range_of(p));
                 });
             });
-        if (pieces.empty() || is_held)
+        if (pieces.empty() || is_held || space.patches.areas.size() >= max_areas)
             continue;
         std::vector<Gap> gaps = gaps_between(room.mappings(), heap_room(space.owner()));
         auto whole = std::find_if(pieces.begin(), pieces.end(), [&](const Reach& p) {
@@ -409,8 +412,9 @@ static void take_room(AddressSpace& space, Room& room,
         // The first may be an area for all of the text, and this window wants its own.
         for (int i = 0; i < 2 && !at && may_map && map_area(space, room, window); ++i)
             at = space.patches.space().take(window, bytes);
-        if (!at && map_areas_of_stubs(space, room, window))
-            at = space.patches.space().take(window, bytes);
+        for (std::uint64_t missing : {std::uint64_t{4 << 20}, page_bytes})
+            if (!at && map_areas_of_stubs(space, room, window, missing))
+                at = space.patches.space().take(window, bytes);
         if (at) {
             result.taken.push_back({*at, bytes});
             continue;
