@@ -82,7 +82,7 @@ struct Symbol {
     // null: in a module, but not in a known function
     const Function* function = nullptr;
     std::string_view name; // preferred name, mangled; empty without function
-    // from the start of the function; without one, the address
+    // from the start of the function; 0 without one
     std::uint64_t offset = 0;
 };
 
