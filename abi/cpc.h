@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The events of the cpc provider: one row for each name. Numbers are those of the kernel's
- * linux/perf_event.h. The provider expands the rows to names; the module checks counts.
+ * The events of the cpc provider: one row for each name. Numbers are those of
+ * the kernel's linux/perf_event.h. The provider turns the rows into names; the
+ * module checks counts.
  *
  * X(name, type, config, default count)
  *
- * A probe name may have '_' for each '-'. Presets of PAPI for which perf has no generic event
- * (all of the second-level cache) have no row; a raw event counts them.
+ * In a probe name, '_' may replace '-'. Presets of PAPI without a generic perf
+ * event (all of the second-level cache) have no row; use a raw event for them.
  */
 #ifndef KMOD_CPC_H
 #define KMOD_CPC_H
@@ -19,7 +20,10 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 #define DT_CPC_CPU_CLOCK 0
 #define DT_CPC_TASK_CLOCK 1
 
-/* A cache, an operation (0: load, 1: store, 2: prefetch), 0: accesses or 1: misses. */
+/*
+ * A cache, an operation (0: load, 1: store, 2: prefetch) and a result (0:
+ * accesses, 1: misses).
+ */
 #define DT_CPC_CACHED(cache, op, result) ((cache) | (op) << 8 | (result) << 16)
 
 /* clang-format off */
@@ -85,7 +89,10 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 	X("branch-load-misses",      DT_CPC_CACHE, DT_CPC_CACHED(5, 0, 1), 1000000)
 /* clang-format on */
 
-/* dtk_site.more of DTK_CPC: count in the low 48 bits, then 4 bits of mode, then the type. */
+/*
+ * dtk_site.more for DTK_CPC: count in the low 48 bits, then 4 bits of mode,
+ * then the type.
+ */
 #define DT_CPC_MAX_COUNT ((1ull << 48) - 1)
 #define DT_CPC_USER 1
 #define DT_CPC_KERNEL 2
@@ -95,9 +102,10 @@ enum dt_cpc_type { DT_CPC_HARDWARE = 0, DT_CPC_SOFTWARE = 1, DT_CPC_CACHE = 3, D
 #define DT_CPC_TYPE_OF(more) ((dt_u32)((more) >> 52))
 
 /*
- * Returns the least count of an event. A counter of the processor may overflow every few
- * cycles, which would leave no time for the machine: 5000 is the published minimum. Clocks
- * have the profile provider's minimum of 200 us. All other software events are rare.
+ * Returns the minimum count of an event. A counter of the processor may
+ * overflow every few cycles, which would leave no time for other work: 5000 is
+ * the published minimum. Clocks have the profile provider's minimum of 200 us.
+ * All other software events are rare.
  */
 static inline dt_u64 dt_cpc_least(dt_u32 type, dt_u64 config)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * An argument of a static probe: where the compiler left it. libdtrace reads it from the
- * program's notes; the injected runtime, the agent and the kernel module find its value.
+ * The place of a static probe's argument. libdtrace reads it from the program's
+ * notes. The injected runtime, the agent and the kernel module read its value.
  */
 #ifndef ABI_OPERAND_H
 #define ABI_OPERAND_H
@@ -17,7 +17,7 @@ enum dt_operand_form {
 };
 #define DT_OPERAND_NO_REG 0xff
 #define DT_OPERAND_SIGNED 1
-#define DT_OPERAND_FLOAT 2     /* of 4 bytes: D gets a double */
+#define DT_OPERAND_FLOAT 2     /* 4 bytes: D gets a double */
 #define DT_OPERAND_HIGH_BYTE 4 /* %ah, %bh, %ch or %dh */
 #define DT_OPERAND_FLAGS 7
 
@@ -26,10 +26,11 @@ struct dt_operand {
 	dt_u8 form;  /* enum dt_operand_form */
 	dt_u8 bytes; /* 1, 2, 4 or 8 */
 	dt_u8 flags; /* DT_OPERAND_* above */
-	dt_u8 reg;   /* as instructions number them */
+	dt_u8 reg;   /* in the order of the instruction encoding */
 	dt_u8 index;
 	dt_u8 shift;
-	dt_u8 segment; /* 'f' or 'g': its base is added; 0: none */
+	/* 'f' or 'g': the base of this segment is added; 0: none */
+	dt_u8 segment;
 	dt_u8 pad;
 };
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a probe of ip, tcp and udp knows: of a packet, of the socket, or of both. All of its
- * arguments are the address of this one; libdtrace's translators (libdtrace/providers/kernel/net.d,
- * which declares the same struct) take from it what each of them shows.
+ * The data of a probe of ip, tcp or udp: about a packet, a socket, or both. All
+ * arguments of the probe are the address of this structure. libdtrace's
+ * translators (libdtrace/providers/kernel/net.d, which declares the same
+ * struct) extract from it the values that each argument shows.
  *
- * What there is no packet for is as it would be in one: addresses and ports are the socket's.
+ * Without a packet, the values are those that a packet would have: addresses
+ * and ports are the socket's.
  */
 #ifndef KMOD_PACKET_H
 #define KMOD_PACKET_H
@@ -12,17 +14,22 @@
 #include "dif/types.h"
 
 struct dtk_packet {
-	dt_u64 skb, sk, ip, transport, device; /* addresses, 0: there is none */
-	dt_u8 from[16], to[16];		       /* of IPv4 the first four bytes */
-	dt_u16 from_port, to_port;	       /* as numbers */
+	dt_u64 skb, sk, ip, transport, device; /* addresses; 0: not available */
+	/* IPv4 uses the first four bytes */
+	dt_u8 from[16], to[16];
+	dt_u16 from_port, to_port;	       /* in host byte order */
 	dt_u32 version;			       /* 4 or 6 */
-	dt_u32 payload_bytes;		       /* behind the header of IP */
+	/* bytes after the header of IP */
+	dt_u32 payload_bytes;
 	dt_u32 state, old_state;	       /* the kernel's TCP_* */
-	dt_u32 flags;			       /* TCP's, where transport is 0 */
-	dt_u32 received;		       /* to is here, else from */
-	dt_u32 hz;			       /* ticks of a second, in which the kernel counts */
+	dt_u32 flags;			       /* TCP's, if transport is 0 */
+	/* `to` is this machine; otherwise `from` is */
+	dt_u32 received;
+	/* ticks per second of the kernel's counters */
+	dt_u32 hz;
 };
 
-#define DTK_PACKET_ARGS 6 /* which probes have at most: the packet lies behind them */
+/* the maximum of arguments; the packet follows them */
+#define DTK_PACKET_ARGS 6
 
 #endif

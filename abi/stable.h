@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Stable providers: probes that mean the same on every kernel, by rows of what they are made
- * from on this one.
+ * Stable providers: probes that have the same meaning on every kernel. Each row
+ * says which tracepoint or function of this kernel a probe uses.
  *
  *   X(provider, probe, how, source, choose)
  *
- *   how     TRACEPOINT  a tracepoint's arguments come in
- *           FUNCTION    a function's six first arguments, at its entry
- *           RETURNS     a function's value, then its five first arguments, at its return
+ *   how     TRACEPOINT  input: a tracepoint's arguments
+ *           FUNCTION    input: a function's first six arguments, at its entry
+ *           RETURNS     input: a function's value, then its first five arguments, at its return
  *   probe   its name; or its module, function and name
- *   source  its name; of functions also those with the compiler's endings (NAME.isra.0), parts not
- *   choose  a function of stable_*.c: from what comes in to the probe's arguments
+ *   source  the tracepoint or function; functions are also found with the compiler's suffixes
+ *           (NAME.isra.0), except parts of functions
+ *   choose  a function of stable_*.c that converts the input to the probe's arguments
  *
- * Rows of one function fire in their order here.
+ * Rows for one function fire in the order of this file.
  *
- * A probe may have several rows: they are all its places. What a kernel does not have is not
- * one of them, and a probe without any does not exist there. libdtrace expands the same rows,
- * for the names; the types of the arguments are in libdtrace/providers/kernel.
+ * A probe may have several rows, which are all its places. A place that a
+ * kernel does not have is ignored, and a probe without any place does not exist
+ * there. libdtrace uses the same rows for the names. The types of the arguments
+ * are in libdtrace/providers/kernel.
  */
 #ifndef KMOD_STABLE_H
 #define KMOD_STABLE_H
@@ -320,8 +322,9 @@ enum dtk_stable_how {
 #define DT_STABLE_ARGS 24
 
 /*
- * From what the source passes to the probe's arguments: how many they are, or -1: it does
- * not fire. In any context. Behind the arguments there is room for what they point to.
+ * Converts the input of a row to the probe's arguments. Returns their number,
+ * or -1 if the probe does not fire. Runs in any context. There is space after
+ * the arguments for data that they point to.
  */
 typedef int dt_choose(const u64 *in, u64 *out);
 
@@ -342,7 +345,7 @@ struct dt_place_of_stable {
 	u32 probe;
 };
 
-/* Looks for what the rows of io need. May wait. */
+/* Looks up the symbols that the rows of io need. May wait. */
 void dt_stable_io_begin(void);
 
 /* Declares a dt_choose; each row has one. */

@@ -1,4 +1,4 @@
-// A file descriptor with one owner; closed when the owner goes away.
+// A file descriptor with one owner. The destructor closes it.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A number as addresses are shown: 0x1f.
+// Formats a number as an address: 0x1f.
 #pragma once
 
 #include <charconv>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// While one lives, this thread takes no signals, and a thread started meanwhile never
-// takes any: they are for the thread that waits for them.
+// Blocks all signals in this thread while an object exists. A thread that is started in
+// that time never receives signals, so that they go to the thread that waits for them.
 #pragma once
 
 #include <signal.h>

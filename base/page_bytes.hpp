@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The size of a page, of ours and of the target's: that of x86-64.
+// The size of a page, here and in the target: that of x86-64.
 #pragma once
 
 #include <cstdint>

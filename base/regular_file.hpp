@@ -16,7 +16,7 @@
 
 namespace dt {
 
-// This is larger than any program. A sparse file of petabytes costs nothing to create.
+// Larger than any program. Creating a sparse file of petabytes costs nothing.
 constexpr std::uint64_t max_regular_file_bytes = std::uint64_t{64} << 30;
 
 // Returns the file, open for reading. Returns an empty Fd if it cannot be opened, is
@@ -34,10 +34,11 @@ struct MappedName {
 };
 
 // Returns the mapped file itself, open for reading. With CAP_CHECKPOINT_RESTORE this is
-// the kernel's own link to the file. Otherwise it is the first of these files whose device
-// and inode are the mapping's: the file at that path in the process' root, the process'
-// program, the file at that path in our root. Only the last one can be opened after the
-// process has exited. Returns an empty Fd if none is found, or if it is no regular file.
+// the kernel's own link to the file. Otherwise it is the first of these files whose
+// device and inode are the mapping's: the file at that path in the process's root, the
+// process's program, the file at that path in our root. Only the last one can be opened
+// after the process has exited. Returns an empty Fd if none is found, or if it is not a
+// regular file.
 Fd open_mapped(const MappedName& name,
                std::uint64_t max_bytes = max_regular_file_bytes);
 

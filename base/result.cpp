@@ -1,4 +1,4 @@
-// errno to Error: which Code an errno stands for.
+// Converts errno to Error: the Code for each errno.
 #include "base/result.hpp"
 
 #include <cerrno>

@@ -1,12 +1,12 @@
-// Errors are values. A Result<T> holds a T or an Error; nothing here throws.
+// Errors are values. A Result<T> holds a T or an Error. Nothing here throws.
 //
 //   Result<Fd> open_text(Pid pid);
 //   auto text = open_text(pid);
 //   if (!text)
 //       return text.error().during("read text of " + std::to_string(pid));
 //
-// Code is what callers and tests branch on; the text is one sentence for people, put
-// together from the inside out by during().
+// Callers and tests branch on the Code. The text is one sentence for people; each layer
+// adds its part with during().
 #pragma once
 
 #include <cassert>
@@ -21,10 +21,10 @@ enum class Code {
     invalid,     // the caller's or user's input is wrong
     not_found,   // no such process, file, symbol, ...
     permission,  // the system forbids it
-    busy,        // somebody else holds it (another debugger)
-    gone,        // the target died or the peer closed; nothing needs undoing
+    busy,        // another process holds it (a debugger)
+    gone,        // the target has died or the peer has closed; nothing needs undoing
     unsupported, // recognised, and refused by name
-    limit,       // out of memory, descriptors, room
+    limit,       // out of memory, descriptors or space
     io,          // a system call failed for another reason
     corrupt,     // data from outside contradicts itself
 };
@@ -32,16 +32,16 @@ enum class Code {
 struct Error {
     Code code = Code::invalid;
     std::string text;
-    int sys = 0; // errno of the failed call, 0 when there was none
+    int sys = 0; // errno of the failed call, 0 if there was none
 
-    // The same error, one level up: "DOING: text".
+    // Returns the same error with text of the next layer: "DOING: text".
     Error during(std::string_view doing) const
     {
         return Error{code, std::string(doing) + ": " + text, sys};
     }
 };
 
-// An Error from errno: "DOING: strerror(errno)", with the code that fits errno.
+// Creates an Error from errno: "DOING: strerror(errno)", with the matching code.
 Error errno_error(std::string_view doing);
 Error errno_error(std::string_view doing, int err);
 

@@ -1,4 +1,5 @@
-// An address in a traced process. Not an offset in an ELF file, not one of ours.
+// An address in a traced process. It is neither an offset in an ELF file nor an address
+// in this process.
 #pragma once
 
 #include <compare>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// How many functions of real programs can be probed by a jump, and what does knowing
-// cost?
+// How many functions of real programs can be probed by a jump, and how long does it
+// take to find out?
 //
-// For each file: its functions (without parts that were split off from one, and what
-// leaves from these), those whose entry gets a window (fasttrap/patch.hpp) inside its
-// extent, its returns, and the functions of which every return gets one; the rest by
-// reason. Beside that the time to find the extents of all entries, to find
-// those of all returns too (what finding the returns themselves takes is told apart),
-// and to plan the entries' windows. Times are medians, in milliseconds. The promise:
-// 99.9 % of the entries, 99 % of the functions; 300 ms for all entries of node.
-// -v lists the refused sites.
+// For each file, it counts its functions, the entries that get a window
+// (fasttrap/patch.hpp) inside the function's extent, the returns, and the functions of
+// which every return gets a window. Parts that were split off from a function, and
+// returns in them, do not count. The rest is listed by reason. It measures the time to
+// find the extents of all entries, to find those of all returns too (without the time
+// to find the returns, which is shown separately), and to plan the entries' windows.
+// Times are medians in milliseconds. The goals: 99.9 % of the entries, 99 % of the
+// functions; 300 ms for all entries of node. -v lists the refused sites.
 #include "fasttrap/patch.hpp"
 #include "libdtrace/providers/module_extents.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -36,8 +36,8 @@ double ms_since(Clock::time_point start)
 
 struct Sites {
     std::vector<dt::PatchSite>
-        sites; // the number is the index of the address's first site
-    std::vector<std::size_t> functions; // of each site
+        sites; // the number is the index of the first site at the address
+    std::vector<std::size_t> functions; // function of each site
     void add(const dt::ExtentMap& extents, dt::TargetAddr at, std::size_t function)
     {
         dt::Extent extent = extents.extent(at);
@@ -116,7 +116,7 @@ public:
     }
 
 private:
-    // As the pid provider does: jumps into the function's own parts are none.
+    // As in the pid provider, jumps into the function's own parts are no returns.
     void find_returns()
     {
         auto read = [&](dt::TargetAddr from, std::span<std::byte> into) {
@@ -211,8 +211,8 @@ private:
         print_reasons(return_reasons);
     }
 
-    // Prints each refused site, how far the bytes around it may be moved, and whether it is
-    // refused even when it is planned alone.
+    // Prints each refused site, how far the bytes around it may be moved, and whether
+    // it is refused even when it is planned alone.
     void list_refused(const char* kind, const Sites& sites,
                       const dt::WindowPlan& refused)
     {

@@ -3,8 +3,8 @@
 //
 // The clauses are of the kinds that long scripts consist of: latency between entry and
 // return, counts by key, predicates over strings, printf with several values, structure
-// members, associative arrays, a conditional. Reported: the median of the runs, the
-// fastest and the slowest, all in milliseconds; the promise is at most 1,000.
+// members, associative arrays, a conditional. It reports the median of the runs, the
+// fastest and the slowest, in milliseconds. The goal is at most 1,000.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <algorithm>

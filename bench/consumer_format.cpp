@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // How many printf records a second does the consumer format on one core?
 //
-// A synthetic arena: one clause printf("%d %s: %d bytes at %x\n", ...), its records
-// written into the shards' buffers as the engine writes them. Measured is the consumer's
-// share of a record's life: drain, check, merge by time, format, write to /dev/null.
-// Filling the buffers is outside the clock. Beside it, in the same run, a bare loop of
-// snprintf() and fwrite() over the same values.
+// It uses a synthetic arena with one clause printf("%d %s: %d bytes at %x\n", ...), and
+// writes records into the shards' buffers as the engine does. It measures the
+// consumer's work on the records: drain, check, merge by time, format, write to
+// /dev/null. The time to fill the buffers does not count. For comparison, the same run
+// measures a loop of snprintf() and fwrite() over the same values.
 #include "dif/engine.h"
 #include "libdtrace/consume/consumer.hpp"
 
@@ -117,7 +117,7 @@ std::shared_ptr<Program> make_program()
     return program;
 }
 
-// Records are spread over the shards in turns, so that merging has to merge.
+// Records are distributed over the shards in turns, so that merging has work to do.
 void fill(void* memory, std::uint32_t epid, std::uint64_t first)
 {
     auto* arena = static_cast<dt_arena*>(memory);
@@ -134,7 +134,7 @@ void fill(void* memory, std::uint32_t epid, std::uint64_t first)
     }
 }
 
-// Of this thread on its core, so that other programs do not count.
+// Returns the CPU time of this thread, which other programs do not affect.
 double seconds(const std::function<void()>& what)
 {
     auto now = [] {

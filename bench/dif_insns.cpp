@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How many simple DIF instructions does the engine run in a second, and what does one
-// firing cost around them?
+// How many simple DIF instructions does the engine run in a second, and what is the
+// overhead of one firing?
 //
-// A clause without records runs a long straight text of add, cmp, branch and mov, so
-// that what surrounds it vanishes; an almost empty one shows what surrounds it.
+// A clause without records runs a long sequence of add, cmp, branch and mov, so that
+// the overhead is negligible. An almost empty clause measures the overhead.
 #include <sys/mman.h>
 #include <sys/utsname.h>
 
@@ -31,7 +31,7 @@ std::uint64_t now(dt_host*)
 const dt_host_ops ops = {now,     now,     nullptr, nullptr, nullptr, nullptr, nullptr,
                          nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 
-// CPU time of this thread: what else runs on the machine does not count.
+// Returns the CPU time of this thread, which other programs do not affect.
 std::uint64_t cpu_ns()
 {
     timespec t;
@@ -70,7 +70,7 @@ struct Engine {
         host.ops = &ops;
         host.owner = 1;
     }
-    // Nanoseconds per firing: median, and the spread from the fastest to the slowest.
+    // Returns nanoseconds per firing: median, fastest, slowest.
     std::vector<double> measure(unsigned firings)
     {
         std::vector<double> rounds;
@@ -88,7 +88,8 @@ struct Engine {
     }
 
 private:
-    // A full principal buffer would be measured as a drop: empty it, as a consumer does.
+    // A full principal buffer would measure drops. So it is emptied, as a consumer
+    // does.
     void empty_buffer(unsigned i)
     {
         static std::vector<char> to(8 << 20);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What does the interpreter take for a store to an associative array, a read of it, an
-// aggregation by an integer, by a string? And do two threads do twice as much?
+// How long does the interpreter take for a store to an associative array, a read of it,
+// an aggregation by an integer, and one by a string? And do two threads do twice as
+// much?
 //
-// D text is compiled, loaded and fired as a host does it, with nothing around it but the
-// engine. Each row is a clause; the row "nothing but the firing" is what a clause that
-// assigns a constant takes, and is taken off in the column "alone", which the goals are for.
+// D text is compiled, loaded and fired as in a host, with only the engine. Each row is
+// a clause. The row "nothing but the firing" is a clause that assigns a constant; its
+// time is subtracted in the column "alone", to which the goals apply.
 //
-// Two yardsticks are the machine's own. 100,000 elements are 6 MB, visited in an order that
-// no prefetching guesses, so each visit is at least one read from where those 6 MB are kept:
+// Two results depend on the machine. 100,000 elements are 6 MB, visited in an order
+// that no prefetching predicts, so each visit needs at least one read of this memory:
 // the row "a read of 6 MB at random". And two processors may share a core: two threads
-// are judged by those rounds in which two loops without us ran as fast as one.
+// are judged only by rounds in which two loops without the engine ran as fast as one.
 #include "dif/engine.h"
 #include "dif/float.h"
 #include "dif/vars.h"
@@ -30,7 +31,7 @@
 
 namespace {
 
-constexpr unsigned n_live = 100000; // elements, and different keys
+constexpr unsigned n_live = 100000; // elements with different keys
 constexpr unsigned n_rounds = 15, n_firings = 200000;
 
 std::uint64_t thread_ns()
@@ -41,7 +42,7 @@ std::uint64_t thread_ns()
            static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// Costs nothing: what reading a clock takes is another question.
+// Costs nothing: the cost of reading a clock is another question.
 dt_u64 host_now(dt_host*)
 {
     static thread_local dt_u64 now = 0;
@@ -83,7 +84,8 @@ public:
         config.options[DTRACEOPT_dynvarsize] = 32 << 20;
         config.options[DTRACEOPT_aggsize] = 64 << 20;
         config.options[DTRACEOPT_strsize] = 32;
-        config.options[DTRACEOPT_quiet] = 1; // what only stores leaves no empty rows
+        // prevents empty rows for clauses that only store
+        config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = n_threads;
         config.has_float = 1;
         dt_u64 program_bytes, bytes;
@@ -98,8 +100,8 @@ public:
         dt_activity_advance(arena_, DT_ACTIVITY_INACTIVE, DT_ACTIVITY_ACTIVE);
     }
 
-    // n firings by a thread: of Fill with the keys in order, so that neighbours in memory are
-    // not neighbours in time when the body is fired with them in another.
+    // Fires n times in a thread. Fill uses the keys in order. The body uses another
+    // order, so that neighbours in memory are not visited in sequence.
     enum class Probe { Fill, Body };
     double fire(unsigned thread, unsigned n, Probe which = Probe::Body)
     {
@@ -159,7 +161,7 @@ Spread spread(std::vector<double> rounds)
 
 Spread measure(Engine& engine)
 {
-    engine.fire(0, n_live, Engine::Probe::Fill); // all elements are there
+    engine.fire(0, n_live, Engine::Probe::Fill); // creates all elements
     engine.fire(0, n_live);
     std::vector<double> rounds;
     for (unsigned i = 0; i < n_rounds; i++)
@@ -167,7 +169,8 @@ Spread measure(Engine& engine)
     return spread(std::move(rounds));
 }
 
-// Reads that each wait for the one before, of cache lines in no order: ns.
+// Returns the ns of a read that depends on the previous one, over cache lines in random
+// order.
 double ns_of_read()
 {
     struct alignas(64) Line {
@@ -192,7 +195,8 @@ double ns_of_read()
     return spread(std::move(rounds)).median;
 }
 
-// Work of two threads at once in the time of one alone. work(thread): ns.
+// Returns how much work two threads do together in the time of one. work(thread):
+// returns ns.
 template <class F> double scaling(F work)
 {
     double alone = work(0), together[2];
@@ -207,8 +211,8 @@ template <class F> double scaling(F work)
     return alone / together[0] + alone / together[1];
 }
 
-// The machine's own: threads that share nothing, not even memory, but do as much at once
-// as a core can.
+// The machine's own scaling: threads that share nothing, not even memory, but use the
+// core fully.
 double loop(unsigned)
 {
     std::uint64_t start = thread_ns(), a = start, b = start, c = start, d = start;
@@ -246,7 +250,7 @@ Scaling scaling_of(const std::string& body)
 struct Row {
     const char* what;
     const char* body;
-    double most_ns; // the goal; 0: none
+    double most_ns; // the goal; 0: no goal
 };
 
 constexpr Row rows[] = {

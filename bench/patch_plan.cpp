@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What does it cost to plan and build 50,000 jumps, and how many sites get one?
 //
-// For each program: its functions (without parts that were split off from one, and what
-// leaves from these), how far bytes may be moved (not timed), then windows, places and
-// patches of all entries, and of all returns, and of both together. An area of 4 MiB for
-// each 16 MiB of text stands where common_reach() says, more where reach_of() does, as in
-// an empty address space around the module. Asked for: 50,000 entries within 60 ms and
-// 6 MB, 50,000 take() within 10 ms.
+// For each program it finds the functions (without split-off parts and returns in them)
+// and how far bytes may be moved (not timed). Then it plans windows, places and patches
+// of all entries, of all returns, and of both together. As in an empty address space
+// around the module, there is an area of 4 MiB for each 16 MiB of text at the address
+// of common_reach(), and further ones at reach_of(). Goals: 50,000 entries within 60 ms
+// and 6 MB, 50,000 take() within 10 ms.
 #include "fasttrap/extents.hpp"
 #include "fasttrap/patch.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -24,11 +24,11 @@ namespace {
 
 constexpr std::uint64_t load_at = 0x7f0000000000;
 constexpr std::uint64_t area_bytes = 4 << 20;
-constexpr std::uint64_t part_bytes = 16 << 20; // of text, for one area
+constexpr std::uint64_t part_bytes = 16 << 20; // size of the text that one area serves
 constexpr std::uint64_t bytes_a_site = 64;
 constexpr int n_rounds = 5;
 
-// CPU time of this thread: what else runs on the machine does not count.
+// Returns the CPU time of this thread, which other programs do not affect.
 double seconds()
 {
     timespec t;
@@ -39,7 +39,7 @@ double seconds()
 struct Program {
     std::shared_ptr<ElfImage> image;
     std::vector<PatchSite> entries, returns;
-    std::uint64_t begin = 0, end = 0; // in memory
+    std::uint64_t begin = 0, end = 0; // addresses in memory
 
     std::span<const std::byte> text(TargetAddr at, std::size_t n) const
     {
@@ -112,12 +112,12 @@ void find_sites(Program& program)
     }
 }
 
-// Places in a made-up address space.
+// Places in a simulated address space.
 class Room {
 public:
     explicit Room(const Program& program) { taken_[program.begin] = program.end; }
 
-    // An area for all windows in a part of the text.
+    // Maps an area for all windows in a part of the text.
     std::optional<TargetAddr> map_for(TargetAddr begin, TargetAddr end,
                                       std::uint64_t bytes)
     {
@@ -134,7 +134,7 @@ public:
         return std::nullopt;
     }
 
-    // Where an area would be mapped for this window; nothing: nowhere.
+    // Returns the address of an area for this window. Returns nothing if there is none.
     std::optional<TargetAddr> map_for(const Window& window)
     {
         TargetAddr origin = window.origin();
@@ -152,7 +152,8 @@ public:
         return std::nullopt;
     }
 
-    // Pages around the only place that a stub can have; not the first 16 bytes.
+    // Maps pages around the only possible place of a stub, which is not in the first 16
+    // bytes.
     std::optional<std::pair<TargetAddr, std::uint64_t>> map_exact(const Window& window)
     {
         for (const Reach& reach : reach_of(window)) {

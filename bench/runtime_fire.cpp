@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What does a firing inside the target cost, beside the function that is probed?
+// What does a firing inside the target cost, in addition to the probed function?
 //
-// The runtime's image is mapped into this process as the agent maps it into a target, a
-// trampoline stands before a function that only returns, and the function is called in a
-// loop. A line is the loop with the probe less the loop without, in CPU time of this
-// thread: median of 15 rounds, and the spread; interpreted, then compiled if it can be.
+// The runtime's image is mapped into this process as the agent maps it into a target. A
+// trampoline precedes a function that only returns, and the function is called in a
+// loop. A line shows the time of the loop with the probe minus the time without, in CPU
+// time of this thread: median of 15 rounds, and the spread; interpreted, then compiled
+// if possible.
 #include "tests/unit/runtime/in_process.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ Spread measure(InProcess* runtime, const std::vector<Function>& calls)
             for (Function call : calls)
                 reinterpret_cast<void (*)(unsigned long)>(call)(i & 7);
         rounds.push_back((cpu_ns() - begin) / n_calls);
-        if (runtime != nullptr) // a full buffer would be measured as a drop
+        if (runtime != nullptr) // a full buffer would measure drops
             (void)runtime->session.records();
     }
     std::sort(rounds.begin(), rounds.end());

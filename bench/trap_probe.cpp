@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What does one firing of an entry probe through ptrace cost, beside a bare loop?
+// What does one firing of an entry probe through ptrace cost, compared with a bare
+// loop?
 //
-// A child calls a function N times and times itself: unprobed; with an entry probe whose
-// clause is @ = count(), fired by the ptrace-agent; and, for comparison, executing an
-// int3 each time under a tracer that does waitpid, GETREGS, SETREGS, CONT and nothing
-// else. Asked for: probe <= 1.25 x bare. The function begins with push %rbp, so that the
+// A child calls a function N times and measures the time: unprobed; with an entry probe
+// whose clause is @ = count(), fired by the ptrace-agent; and, for comparison,
+// executing an int3 each time under a tracer that only does waitpid, GETREGS, SETREGS,
+// CONT. Goal: probe <= 1.25 x bare. The function begins with push %rbp, so that the
 // agent also writes to the child's stack.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
@@ -54,7 +55,7 @@ double now_ns()
     std::exit(1);
 }
 
-// The child makes n_calls each time a byte comes, and answers with ns per call.
+// The child makes n_calls calls whenever it reads a byte, and replies with ns per call.
 struct Child {
     pid_t pid = 0;
     int ask[2], answer[2];
@@ -99,7 +100,7 @@ struct Child {
     }
 };
 
-// waitpid, GETREGS, SETREGS, CONT, for as many stops as the child makes.
+// Does waitpid, GETREGS, SETREGS, CONT for each stop of the child.
 double bare_loop(Child& child)
 {
     child.begin();

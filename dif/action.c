@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Actions: one entry of a clause, run in order.
+ * Actions: the entries of a clause, run in order.
  *
- * The loader decided what each entry records and where (rec_offset, rec_size),
- * whether that is in the clause's record or in the key of the aggregation that
- * follows, and that a clause's entries go together. Here values are computed
- * and written there.
+ * The loader has determined what each entry records and where (rec_offset,
+ * rec_size): in the clause's record, or in the key of the aggregation that
+ * follows. It has also checked that the entries of a clause are consistent.
+ * This file computes the values and writes them.
  */
 #include "dif/mstate.h"
 
@@ -20,8 +20,9 @@ static int dt_needs_target(struct dt_mstate *m)
 }
 
 /*
- * A string in a key, padded with zeros. Of the last part of a key only the words up to its NUL
- * are written, and compared: what is behind is zeros in every entry.
+ * Records a string in a key, padded with zeros. For the last part of a key,
+ * only the words up to its NUL are written and compared, because the rest is
+ * zero in every entry.
  */
 static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
 				 dt_u8 *to, dt_u64 value)
@@ -38,7 +39,7 @@ static void dt_record_key_string(struct dt_mstate *m, const struct dt_action *a,
 	dt_zero(to + used, zeros - used);
 }
 
-/* By-ref bytes or the integer itself. */
+/* Records the bytes of a by-reference value, or the integer itself. */
 static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 			    dt_u8 *to, dt_u64 value)
 {
@@ -60,8 +61,8 @@ static void dt_record_value(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * A key that is one stack, most of which is often zeros: then only what is used
- * of it is written, and compared.
+ * Returns whether the key is a single stack. Most of it is often zeros, so only
+ * the used part is written and compared.
  */
 DT_INLINE int dt_is_stack_key(const struct dt_action *a)
 {
@@ -69,7 +70,7 @@ DT_INLINE int dt_is_stack_key(const struct dt_action *a)
 	       a->key_bytes == 8 + 8ull * DTRACE_USTACK_NFRAMES(a->arg);
 }
 
-/* One string, which is all of a key. */
+/* Returns whether the key is a single string. */
 static int dt_is_string_key(const struct dt_mstate *m, const struct dt_action *a)
 {
 	const struct dt_difo *d = dt_at(m->base, a->difo);
@@ -117,8 +118,8 @@ static void dt_record_ustack(struct dt_mstate *m, const struct dt_action *a,
 }
 
 /*
- * The first exit() ends tracing; what a later one says is not kept, but END's
- * replaces it. The rest of the clause still runs.
+ * The first exit() ends tracing. The status of a later one is ignored, except
+ * that END's replaces it. The rest of the clause still runs.
  */
 static void dt_exit(struct dt_mstate *m)
 {
@@ -164,7 +165,10 @@ static void dt_harm(struct dt_mstate *m, dt_u32 action, dt_u64 value)
 		dt_fault(m, DTRACEFLT_ILLOP, 0);
 }
 
-/* Where an entry's value goes, or null: the clause makes no record here. */
+/*
+ * Returns the place for an entry's value. Returns null if the clause makes no
+ * record here.
+ */
 static dt_u8 *dt_record_place(struct dt_mstate *m, const struct dt_action *a)
 {
 	if (a->in_key)
@@ -209,8 +213,10 @@ static void dt_record_entry(struct dt_mstate *m, const struct dt_action *a,
 	}
 }
 
-/* Room for the key of the aggregation that a run of entries leads to; the first
- * of them carries its size. */
+/*
+ * Allocates the key of the aggregation at the end of a run of entries. The
+ * first entry contains the key's size.
+ */
 static void dt_key_start(struct dt_mstate *m, const struct dt_action *a)
 {
 	dt_u64 at = dt_alloc(m, a->key_bytes);

@@ -2,15 +2,16 @@
 /*
  * D's actions and aggregating functions, one row each.
  *
- * Numbers are DTrace's. DTRACEACT_LIBACT ones run in the consumer when it meets
- * their record, in stream order; DT_LIBACT_* tells which one.
+ * Numbers are DTrace's. The consumer runs DTRACEACT_LIBACT actions when it
+ * reads their records, in the order of the records; DT_LIBACT_* identifies the
+ * action.
  *
  * Columns of actions: name, kind, LIBACT number or 0, D prototype, flags.
  *   D  data-recording       W  destructive, needs -w
  *   K  needs a kernel host  N  exists elsewhere only, refused by name
  *
- * It is installed as <dtrace/actions.h>, for programs that read records and
- * aggregations by themselves, and so includes nothing.
+ * This file is installed as <dtrace/actions.h>, for programs that read records
+ * and aggregations themselves, so it includes no other file.
  */
 #ifndef DIF_ACTIONS_H
 #define DIF_ACTIONS_H
@@ -45,7 +46,9 @@
 #define DTRACEACT_AGGREGATION 0x700
 #define DTRACEACT_CLASS(kind) ((kind)&0xff00)
 #define DTRACEACT_ISAGG(kind) (DTRACEACT_CLASS(kind) == DTRACEACT_AGGREGATION)
-/* ntuple of an entry that is the increment of the distribution after it. */
+/*
+ * ntuple of an entry that is the increment for the next entry, a distribution.
+ */
 #define DT_NTUPLE_INCREMENT 0xffffffffu
 
 #define DT_LIBACT_CLEAR 1
@@ -107,7 +110,7 @@ enum dif_agg {
 #define X(name, kind, prototype) DTRACEAGG_##name = kind,
 	DIF_AGGS(X)
 #undef X
-	/* As programs that know other systems' libdtrace spell them. */
+	/* Spellings of programs written for other systems' libdtrace. */
 	DTRACEAGG_COUNT = DTRACEAGG_count,
 	DTRACEAGG_MIN = DTRACEAGG_min,
 	DTRACEAGG_MAX = DTRACEAGG_max,
@@ -120,12 +123,12 @@ enum dif_agg {
 };
 
 /*
- * What the aggregation keeps per key, in 64-bit words:
+ * The 64-bit words that an aggregation keeps per key:
  *   count sum min max: 1    avg: 2 {count, sum}    stddev: 4 {count, sum, sum of
  *   squares low, high}    quantize: 127 buckets, 63 is zero
  *   lquantize: 1 + levels + 2 {arg, under, ..., over}
  *   llquantize: 1 + buckets {arg, under, ...}
- * Arguments of the last two travel in dt_action.arg, packed as below.
+ * The parameters of the last two are in dt_action.arg, packed as below.
  */
 #define DTRACE_QUANTIZE_NBUCKETS 127
 #define DTRACE_QUANTIZE_ZEROBUCKET 63
@@ -143,9 +146,9 @@ enum dif_agg {
 	 ((dt_u64)(high) << 16) | (dt_u64)(nstep))
 
 /*
- * dt_action.arg of ustack(): frames in the low half, string bytes in the high.
- * Its record is 64-bit words: the process, then so many frames, zeros behind the
- * last one.
+ * dt_action.arg of ustack(): the number of frames in the low half, of string
+ * bytes in the high half. Its record consists of 64-bit words: the process,
+ * then this many frames, with zeros after the last one.
  */
 #define DTRACE_USTACK_NFRAMES(arg) ((unsigned)((arg)&0xffffffffu))
 #define DTRACE_USTACK_STRSIZE(arg) ((unsigned)((arg) >> 32))

@@ -2,14 +2,15 @@
 /*
  * Aggregations: one dt_agg_*() per aggregating function.
  *
- * A shard's active aggregation buffer is a hash table at its start and entries
- * after it, each a struct dt_aggent, its key, its value. Entries are never
- * removed: the consumer swaps buffers and gets what happened since. An entry is
- * complete before its bucket points to it, and no other thread has the shard,
- * so that a holder which dies leaves at most one entry that nobody finds.
+ * A shard's active aggregation buffer has a hash table at its start and entries
+ * after it. Each entry is a struct dt_aggent, its key and its value. Entries
+ * are never removed: the consumer swaps buffers and gets the changes since the
+ * last swap. An entry is complete before its bucket points to it, and only one
+ * thread holds the shard. So a holder that dies leaves at most one entry
+ * without a reference.
  *
- * The buffer is writable by targets: sizes come from the clause, and an entry
- * is used only after they were compared with what it says.
+ * Targets can write the buffer. Therefore sizes come from the clause, and an
+ * entry is used only after its own sizes have been compared with them.
  */
 #include "dif/distribution.h"
 #include "dif/mstate.h"
@@ -64,7 +65,10 @@ static void dt_agg_sum(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 	v[0] += value;
 }
 
-/* By itself: 128 bits want an aligned stack, which others need not pay for. */
+/*
+ * A separate function: 128-bit arithmetic needs an aligned stack, which costs
+ * time that other functions save.
+ */
 static __attribute__((__noinline__)) void
 dt_agg_stddev(dt_u64 *v, dt_u64 arg, dt_u64 value, dt_u64 incr)
 {
@@ -111,9 +115,9 @@ static void dt_agg_start(dt_u64 *v, const struct dt_action *a, dt_u32 bytes)
 }
 
 /*
- * The value of the entry at head, if that is this key's. Behind a key's first
- * zero word that need not be looked at an entry has zeros, too:
- * dt_is_stack_key(), dt_record_key_string().
+ * Returns the value of the entry at head if it has this key. After the first
+ * zero word of some keys, all entries are zero, so the rest need not be
+ * compared: dt_is_stack_key(), dt_record_key_string().
  */
 DT_INLINE dt_u64 *dt_agg_match(dt_u8 *buffer, dt_u64 size, dt_u32 head,
 			       const struct dt_action *a, const dt_u8 *key,
@@ -191,7 +195,10 @@ static dt_u64 *dt_agg_insert(struct dt_mstate *m, struct dt_buffer *b,
 	return value;
 }
 
-/* By the table, or a new entry. *hint: where it is. */
+/*
+ * Finds the entry through the table, or creates one. *hint: receives its
+ * offset.
+ */
 static __attribute__((__noinline__)) dt_u64 *
 dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 	      dt_u32 *hint)
@@ -211,7 +218,7 @@ dt_agg_lookup(struct dt_mstate *m, dt_u32 active, const struct dt_action *a,
 	return v;
 }
 
-/* By the entry that was there last time, or null. */
+/* Returns the value if the entry of the last time still matches, or null. */
 DT_INLINE dt_u64 *dt_agg_hinted(dt_u8 *buffer, dt_u64 size, const dt_u32 *hint,
 				const struct dt_action *a, const dt_u8 *key,
 				dt_u64 key_used)
@@ -231,7 +238,10 @@ DT_INLINE dt_u32 *dt_agg_hint(struct dt_shard *s, dt_u32 active, dt_u64 of)
 	return &s->agg_hints[active].at[slot % DT_AGG_HINTS];
 }
 
-/* Of a key, for the choice of a hint: cheap, and most keys differ in it. */
+/*
+ * Returns a number that selects the hint for a key: cheap, and different for
+ * most keys.
+ */
 DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
 {
 	dt_u64 sum = 0;
@@ -241,7 +251,10 @@ DT_INLINE dt_u64 dt_agg_sum_of(const struct dt_mstate *m)
 	return sum;
 }
 
-/* Doubles. A NaN is neither less nor greater, and makes a sum one. */
+/*
+ * Aggregates doubles. A NaN is neither less nor greater than any value, and
+ * makes a sum a NaN.
+ */
 static void dt_agg_float(struct dt_mstate *m, const struct dt_action *a,
 			 dt_u64 *v, dt_u64 value)
 {

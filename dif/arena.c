@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Laying out an arena, and telling whether memory holds one.
+ * Lays out an arena, and checks whether memory contains one.
  *
- * All positions follow from the configuration: dt_plan() computes them, once to
- * learn the sizes and once to write them down. Memory that is never touched
- * costs nothing (it is a sparse file or zero pages), so tables are generous.
+ * All offsets follow from the configuration: dt_plan() computes them, once to
+ * determine the sizes and once to store them. Memory that is never touched
+ * costs nothing (it is a sparse file or zero pages), so tables are large.
  */
 #include "dif/mstate.h"
 
@@ -115,7 +115,7 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 	a->counters.n_cpus = (dt_u32)dt_clamp(
 	    dt_or(config->n_cpus, a->n_shared), 1, DT_MAX_CPUS);
 	a->counters.n_sets = config->has_kernel ? 0 : a->counters.n_cpus + 1;
-	/* 0 means none, and no range begins behind the end */
+	/* 0 means none, and no range begins after the end */
 	a->counters.used = a->counters.n_sets ? 64 : DT_COUNTERS_BYTES;
 	a->counters.seen =
 	    dt_take(&at, (dt_u64)a->counters.n_sets << DT_COUNTERS_SHIFT, 4096);
@@ -142,8 +142,8 @@ static void dt_plan(struct dt_arena *a, const struct dt_arena_config *config)
 		a->private_at = a->total_bytes;
 	} else {
 		/*
-		 * One row of shards: the shared shards end where the shared
-		 * part ends.
+		 * All shards are in one array. The shared ones end where the
+		 * shared part ends.
 		 */
 		a->private_at = DT_ALIGN(DT_ALIGN(at, 4096ull) + shared, DT_PART);
 		a->shards = a->private_at - shared;
@@ -265,7 +265,8 @@ int dt_has_exited(void *arena)
 			dt_cas32(&own->activity, now, DT_ACTIVITY_DRAINING);
 		return 1;
 	}
-	seen = dt_acquire32(&session->activity); /* before ours: an exit() writes ours first */
+	/* read before ours: an exit() writes ours first */
+	seen = dt_acquire32(&session->activity);
 	now = dt_acquire32(&own->activity);
 	if (seen != now)
 		dt_cas32(&session->activity, seen, now);

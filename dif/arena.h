@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The arena: all memory of one session, in one contiguous region.
+ * The arena: the memory of one session, in one contiguous region.
  *
  *   offset 0              program_bytes                 private_at        total_bytes
  *   | program (read-only) | session | globals | ...      | shards | own | shards |
@@ -11,11 +11,12 @@
  * so that probes which appear later (dlopen) can be added while others fire: an
  * entry is complete before its count is published with release order.
  *
- * Every process maps the arena where it likes, so all references are offsets
+ * Each process maps the arena at another address, so all references are offsets
  * from its start, never pointers. To D programs, arena memory has the same
- * addresses in every host: DT_VBASE + offset. No machine address looks like
- * that (it is not canonical on x86-64, with four or five page table levels), so
- * the engine tells its own memory from the target's by the address alone.
+ * addresses in every host: DT_VBASE + offset. These are no valid machine
+ * addresses (they are not canonical on x86-64, with four or five page table
+ * levels), so the engine distinguishes its own memory from the target's by the
+ * address alone.
  *
  * Only the consumer and the agent map the private part. Hosts that run in
  * these processes (struct dt_host, own_shards) use the last shards, which are
@@ -23,13 +24,13 @@
  * forge their records. An arena that no target maps (the kernel's) has no
  * private part, and all its shards serve every host.
  *
- * Counters are in front of the shards: what native code (no shard, no lock) adds
- * up for aggregations without a key, and for the first keys of others. They
- * only grow; the consumer remembers in the program part what it has seen of
- * them (dif/counters.c).
+ * Counters precede the shards. Native code, without a shard or a lock, adds to
+ * them for aggregations without a key, and for the first keys of others. They
+ * only grow. The consumer stores their last values in the program part
+ * (dif/counters.c).
  *
- * The shared part is writable by targets: the consumer copies what it reads
- * there, checks the bound, then uses the copy. All widths are fixed.
+ * Targets can write the shared part. So the consumer copies each value, checks
+ * the copy, and then uses it. All widths are fixed.
  */
 #ifndef DIF_ARENA_H
 #define DIF_ARENA_H
@@ -44,7 +45,7 @@
 #define DT_VBASE 0x4454000000000000ull
 #define DT_MAX_SHARDS 256
 
-typedef dt_u64 dt_off; /* from the arena's start; 0 is none */
+typedef dt_u64 dt_off; /* from the arena's start; 0: none */
 
 /* One per DIF object. */
 struct dt_difo {
@@ -58,16 +59,20 @@ struct dt_difo {
 	dt_u32 pad;
 };
 
-/* A DIF object whose value can be had without its text: dif/short.c. */
+/*
+ * A DIF object whose value can be computed without running its text:
+ * dif/short.c.
+ */
 enum dt_short_kind {
 	DT_SHORT_NONE,
 	DT_SHORT_VAR, /* a builtin */
 	DT_SHORT_CONST,
-	DT_SHORT_COMPARE, /* is a builtin, by a branch's condition, a number? */
+	/* compares a builtin with a number, by a branch's condition */
+	DT_SHORT_COMPARE,
 	DT_SHORT_SELF,	  /* a thread-local variable */
-	DT_SHORT_SET_VAR, /* stores a builtin in it */
+	DT_SHORT_SET_VAR, /* stores a builtin in a thread-local variable */
 	DT_SHORT_SET_CONST,
-	DT_SHORT_SINCE, /* a builtin less a thread-local variable */
+	DT_SHORT_SINCE, /* a builtin minus a thread-local variable */
 };
 
 struct dt_short {
@@ -79,25 +84,28 @@ struct dt_short {
 };
 
 /*
- * One action of a clause. Actions that take several values (printf) are a run
- * of entries of that kind: ntuple of the first says how many values follow,
- * itself included. Keys of an aggregation are entries before it.
+ * One action of a clause. An action with several values (printf) is a run of
+ * entries of its kind: ntuple of the first is the number of values, including
+ * its own. The keys of an aggregation are entries before it.
  */
 struct dt_action {
 	dt_u32 kind;
 	dt_u32 ntuple;
-	dt_off difo; /* 0: none */
+	dt_off difo; /* 0: no expression */
 	dt_u64 arg;
 	dt_u64 uarg;	      /* aggregation: variable id; else source line */
-	dt_off format;	      /* string or 0 */
-	dt_u32 rec_offset;    /* from the record's header, or in the key */
+	dt_off format;	      /* offset of a string, or 0 */
+	dt_u32 rec_offset;    /* from the start of the record, or of the key */
 	dt_u32 rec_size;      /* 0: records nothing */
 	dt_u32 in_key;	      /* 1: part of the key of the next aggregation */
-	dt_u32 key_bytes;     /* aggregation: its whole key, 8-aligned */
-	dt_u32 value_bytes;   /* aggregation: what it keeps per key */
-	dt_u32 counters;      /* aggregation: where in a set, or 0 */
-	dt_u32 counted_keys;  /* entries of its table of keys, 0: it has none */
-	dt_u32 counted_words; /* of a key there: dif/counters.h */
+	/* aggregation: size of the complete key, 8-aligned */
+	dt_u32 key_bytes;
+	dt_u32 value_bytes;   /* aggregation: size of its value for a key */
+	/* aggregation: offset in a set of counters, or 0 */
+	dt_u32 counters;
+	/* number of entries in its table of keys, 0: no table */
+	dt_u32 counted_keys;
+	dt_u32 counted_words; /* words of a key there: dif/counters.h */
 	struct dt_short brief; /* of difo */
 };
 
@@ -105,12 +113,13 @@ struct dt_clause {
 	dt_off predicate; /* struct dt_difo or 0 */
 	dt_off actions;	  /* struct dt_action[n_actions] */
 	dt_u32 n_actions;
-	dt_u32 rec_bytes; /* of the whole record with its header, 8-aligned */
+	/* of the complete record with its header, 8-aligned */
+	dt_u32 rec_bytes;
 	dt_u32 flags;	  /* DT_CLAUSE_* */
 	dt_u32 line;	  /* in the source */
-	dt_u64 uarg;	  /* the compiler's number for it */
+	dt_u64 uarg;	  /* the compiler's number for this clause */
 	struct dt_short brief; /* of predicate */
-	dt_u32 epid;	       /* an ECB of it, 0: none yet */
+	dt_u32 epid;	       /* of one of its ECBs, 0: none yet */
 	dt_u32 pad;
 };
 #define DT_CLAUSE_RECORDS 0x1 /* has an action that records, or no action */
@@ -121,7 +130,10 @@ struct dt_clause {
 #define DT_CLAUSE_COUNTS 0x20 /* is count() without key or condition */
 #define DT_CLAUSE_IN_TARGETS 0x40 /* has a probe that fires in targets */
 
-/* What a clause asked for; matched against probes as they appear. */
+/*
+ * A probe description of a clause. It is matched against probes when they
+ * appear.
+ */
 struct dt_enabling {
 	dt_off provider, mod, func, name; /* strings, "" matches anything */
 	dt_u32 id;			  /* probe id or 0 */
@@ -133,21 +145,24 @@ struct dt_probe {
 	dt_u32 first_ecb;		  /* EPID, 0: none */
 	dt_u32 flags;			  /* DT_PROBE_* */
 };
-#define DT_PROBE_DTRACE 0x1   /* of provider dtrace: fires while BEGIN runs */
-#define DT_PROBE_MANY 0x2     /* has, or is about to have, several ECBs */
-#define DT_PROBE_OWN 0x4      /* fires in the consumer or the agent alone */
-#define DT_PROBE_ECBS_SHIFT 8 /* from there on: how many */
+/* of provider dtrace: also fires while BEGIN runs */
+#define DT_PROBE_DTRACE 0x1
+#define DT_PROBE_MANY 0x2     /* has several ECBs, or is about to */
+#define DT_PROBE_OWN 0x4      /* fires only in the consumer or the agent */
+#define DT_PROBE_ECBS_SHIFT 8 /* the number of ECBs is in the bits from here */
 
-/* Ids by convention: the consumer adds these three first. */
+/* The ids of these three are fixed: the consumer adds them first. */
 #define DT_PROBE_BEGIN 1
 #define DT_PROBE_END 2
 #define DT_PROBE_ERROR 3
 
-/* One enabled probe for one clause. Its number, from 1, is the EPID. */
+/*
+ * One enabled probe with one clause. Its number, counted from 1, is the EPID.
+ */
 struct dt_ecb {
 	dt_u32 probe; /* id, from 1 */
 	dt_u32 clause;
-	dt_u32 next; /* EPID of the next in program order, 0: last */
+	dt_u32 next; /* EPID of the next one in program order, 0: last */
 	dt_u32 pad;
 };
 
@@ -158,7 +173,7 @@ struct dt_var {
 	dt_u16 flags;
 	struct dif_type type;
 	dt_off
-	    storage; /* global: in the arena; local: within a shard's locals */
+	    storage; /* global: in the arena; local: in a shard's locals */
 	dt_off name;
 };
 
@@ -170,9 +185,9 @@ struct dt_table {
 };
 
 /*
- * Where the parts of a shard are, from its start, and how large. Shards are
- * alike and their own struct dt_buffer can be scribbled over, so the engine
- * takes positions and sizes from here alone.
+ * The offsets of the parts of a shard from its start, and their sizes. All
+ * shards have the same layout. Targets can overwrite a shard's own struct
+ * dt_buffer, so the engine uses only the offsets and sizes here.
  */
 struct dt_shard_plan {
 	dt_u64 specs;  /* struct dt_buffer[n_specs] */
@@ -188,8 +203,10 @@ struct dt_shard_plan {
 	dt_u32 n_specs;
 };
 
-/* Where the parts of the space of dynamic variables are, from the arena's
- * start. */
+/*
+ * The offsets of the parts of the space for dynamic variables, from the arena's
+ * start.
+ */
 struct dt_dyn_plan {
 	dt_off buckets; /* struct dt_bucket[n_buckets] */
 	dt_off slots;	/* struct dt_slot[n_slots] */
@@ -199,19 +216,21 @@ struct dt_dyn_plan {
 };
 
 /*
- * Sets of counters, from the arena's start: the first is added to by locked
- * instructions, each of the others only on one CPU, 0 and so on.
+ * Sets of counters, as offsets from the arena's start. The first set is
+ * incremented by locked instructions. Each of the others is incremented on one
+ * CPU only, 0 and so on.
  */
 struct dt_counter_plan {
 	dt_off sets; /* data part */
-	dt_off seen; /* program part: what the consumer had of each set */
+	/* program part: the consumer's last value of each counter */
+	dt_off seen;
 	dt_u32 n_cpus;
-	dt_u32 used;   /* bytes of a set that actions have */
-	dt_u32 n_sets; /* n_cpus + 1, or none */
+	dt_u32 used;   /* bytes of a set that actions use */
+	dt_u32 n_sets; /* n_cpus + 1, or 0 */
 	dt_u32 pad;
 };
 #define DT_COUNTERS_SHIFT 20
-#define DT_COUNTERS_BYTES (1u << DT_COUNTERS_SHIFT) /* of a set */
+#define DT_COUNTERS_BYTES (1u << DT_COUNTERS_SHIFT) /* size of a set */
 
 struct dt_arena {
 	dt_u64 magic;
@@ -219,37 +238,41 @@ struct dt_arena {
 	dt_u32 n_shards;
 	dt_u64 program_bytes;
 	dt_u64 total_bytes;
-	dt_u64 heap_used; /* program part: bytes handed out */
+	dt_u64 heap_used; /* program part: bytes allocated */
 	struct dt_table difos, clauses, enablings, probes, ecbs, vars;
 	dt_u64 options[DTRACEOPT_N];
 	dt_off session;	      /* struct dt_session */
-	dt_off globals;	      /* static storage of global variables */
+	dt_off globals;	      /* storage of global variables */
 	dt_u64 globals_bytes; /* capacity */
 	dt_u64 globals_used;
 	dt_off dynvars;	       /* struct dt_dynspace, dif/dynvar.c */
 	dt_off shards;	       /* struct dt_shard[n_shards]; the shared ones first */
-	dt_u64 shard_bytes;    /* from one shard to the next */
+	dt_u64 shard_bytes;    /* distance between shards */
 	dt_u64 locals_used;    /* bytes of a shard's clause-local storage */
 	dt_u64 start_walltime; /* ns since 1970 at creation */
-	dt_u64 has_float;      /* hosts have flop: f* instructions may be used */
-	dt_u64 has_kernel;     /* the host is the kernel: what needs one may be used */
-	dt_off var_index;      /* dt_u32[3][65536]: scope and id to vars, +1 */
+	/* hosts have flop: f* instructions are allowed */
+	dt_u64 has_float;
+	/* the host is the kernel: kernel-only features are allowed */
+	dt_u64 has_kernel;
+	/* dt_u32[3][65536]: maps scope and id to the index in vars + 1 */
+	dt_off var_index;
 	dt_u64 dynvars_bytes;
 	struct dt_dyn_plan dyn;
 	struct dt_shard_plan plan;
 	struct dt_counter_plan counters;
-	dt_u32 n_shared;   /* mapped by targets; n_shards: no private part */
+	/* number of shards that targets map; n_shards: no private part */
+	dt_u32 n_shared;
 	dt_u32 pad;
-	dt_off private_at; /* total_bytes: no private part */
+	dt_off private_at; /* total_bytes: there is no private part */
 	dt_off own;	   /* struct dt_own_session, 0: none */
 };
 
 enum dt_activity {
-	DT_ACTIVITY_INACTIVE, /* not yet gone */
-	DT_ACTIVITY_WARMUP,   /* BEGIN runs, nothing else fires */
+	DT_ACTIVITY_INACTIVE, /* tracing has not started */
+	DT_ACTIVITY_WARMUP,   /* BEGIN runs, no other probe fires */
 	DT_ACTIVITY_ACTIVE,
-	DT_ACTIVITY_DRAINING, /* exit() was called: nothing but dtrace::: fires
-			       */
+	/* exit() was called: only probes of dtrace::: fire */
+	DT_ACTIVITY_DRAINING,
 	DT_ACTIVITY_COOLDOWN, /* END runs */
 	DT_ACTIVITY_STOPPED,
 	DT_ACTIVITY_KILLED,
@@ -258,19 +281,19 @@ enum dt_activity {
 enum dt_spec_state {
 	DT_SPEC_INACTIVE,
 	DT_SPEC_ACTIVE,
-	DT_SPEC_COMMITTING, /* other shards' parts still to be moved */
-	DT_SPEC_DISCARDING, /* other shards' parts still to be emptied */
+	DT_SPEC_COMMITTING, /* parts in other shards must still be moved */
+	DT_SPEC_DISCARDING, /* parts in other shards must still be emptied */
 };
 
 #define DT_MAX_SPECS 1024
 
 /*
- * A clock for hosts that cannot ask for one cheaply: a line that follows
- * CLOCK_MONOTONIC, renewed by the consumer. At a counter value t it reads
+ * A clock for hosts that cannot read one cheaply: a line that follows
+ * CLOCK_MONOTONIC, which the consumer renews. At a counter value t the time is
  * mono_ns + ((t - tsc) * mult >> shift), and wall_ns plus the same. A new line
- * begins where the last one is at that moment, so that no reader sees it go
- * back. seq is odd while it is rewritten, 0 when it was never set: then the
- * counter is not the clock of this system.
+ * begins where the last one is at that moment, so that no reader sees time go
+ * back. seq is odd while the line is rewritten. It is 0 if the line was never
+ * set: then the counter is not the clock of this system.
  */
 struct dt_clock {
 	dt_u32 seq;
@@ -281,17 +304,20 @@ struct dt_clock {
 	dt_u64 mult;
 };
 
-/* Written by every host, by atomic operations only. */
+/* Every host writes this, with atomic operations only. */
 struct dt_session {
 	dt_u32 activity; /* enum dt_activity */
 	dt_u32 exited;	 /* 1 once exit() was recorded */
 	dt_u32 filled;	 /* 1 once a fill buffer is full */
 	dt_u32 pad;
-	dt_u64 lease_until; /* monotonic ns; a dead consumer stops renewing */
-	struct dt_clock clock;	    /* with what is above: one cache line */
-	dt_u64 drops[DTRACEDROP_N]; /* those that belong to no shard */
-	/* enum dt_spec_state, and from bit 8 on who wrote to it: 0 no shard,
-	 * else the one shard's number + 1, or DT_SPEC_MANY */
+	dt_u64 lease_until; /* monotonic ns; renewed until the consumer dies */
+	/* in the same cache line as the fields above */
+	struct dt_clock clock;
+	dt_u64 drops[DTRACEDROP_N]; /* those that do not belong to a shard */
+	/*
+	 * enum dt_spec_state; the bits from 8 on contain the writers: 0 for no
+	 * shard, the number + 1 of a single shard, or DT_SPEC_MANY
+	 */
 	dt_u32 spec_state[DT_MAX_SPECS];
 };
 DT_STATIC_ASSERT(__builtin_offsetof(struct dt_session, drops) == 64,
@@ -299,8 +325,8 @@ DT_STATIC_ASSERT(__builtin_offsetof(struct dt_session, drops) == 64,
 
 /*
  * Private copies of two words of struct dt_session. Hosts of the private part
- * read only these, because a target can write to the session's words and could
- * end the session that way.
+ * read only these. A target can write the session's words, and could otherwise
+ * end the session.
  */
 struct dt_own_session {
 	dt_u32 activity; /* enum dt_activity */
@@ -323,16 +349,19 @@ DT_STATIC_ASSERT(sizeof(struct dt_rechdr) == 16, "record header is 16 bytes");
 	0x1 /* payload is struct dt_rec_error, not the clause's                \
 	     */
 
-/* What an ERROR firing tells; epid in the header is the clause that faulted. */
+/*
+ * The data of an ERROR firing. The header's epid is the ECB whose clause
+ * faulted.
+ */
 struct dt_rec_error {
-	dt_u32 action; /* index from 1, 0: predicate */
+	dt_u32 action; /* counted from 1, 0: predicate */
 	dt_u32 offset; /* of the DIF instruction, in bytes */
 	dt_u32 fault;  /* DTRACEFLT_* */
 	dt_u32 pad;
 	dt_u64 value; /* address or 0 */
 };
 
-/* One buffer: [at, at + size) and how much of it holds records. */
+/* One buffer: [at, at + size), and the number of bytes with records. */
 struct dt_buffer {
 	dt_off at;
 	dt_u64 size;
@@ -342,13 +371,14 @@ struct dt_buffer {
 
 /*
  * An aggregation buffer: hash buckets (dt_u32 offsets from at) at the start,
- * then entries one after the other, each a struct dt_aggent.
+ * followed by the entries, each a struct dt_aggent.
  */
 struct dt_aggent {
-	dt_u32 next; /* from the buffer's start, 0: last of its bucket */
+	dt_u32 next; /* offset in the buffer, 0: last in its bucket */
 	dt_u32 hash;
 	dt_u32 bytes;	    /* of the entry, 8-aligned */
-	dt_u32 epid;	    /* clause that made it: describes the key's parts */
+	/* the clause that created it, which describes the key's parts */
+	dt_u32 epid;
 	dt_u32 aggvar;	    /* variable id of the aggregation */
 	dt_u32 action;	    /* index of the aggregating action in the clause */
 	dt_u32 key_bytes;   /* 8-aligned; the key follows */
@@ -358,8 +388,8 @@ DT_STATIC_ASSERT(sizeof(struct dt_aggent) == 32,
 		 "aggregation entry is 32 bytes");
 
 /*
- * Where keys were found last, by clause and key: from the buffer's start, 0:
- * nowhere. An entry is looked at before it is believed.
+ * The offsets in the buffer where keys were last found, by clause and key; 0:
+ * none. An entry is checked before it is used.
  */
 #define DT_AGG_HINTS 64
 struct dt_agg_hints {
@@ -367,8 +397,8 @@ struct dt_agg_hints {
 };
 
 /*
- * A shard stands where the kernel's DTrace has a CPU. Whoever holds its lock
- * fires or drains with it alone. The lock is the holder's thread id (0: free).
+ * A shard corresponds to a CPU in the kernel's DTrace. Only the holder of its
+ * lock fires or drains with it. The lock is the holder's thread id (0: free).
  */
 struct dt_shard {
 	dt_u32 lock;
@@ -383,10 +413,10 @@ struct dt_shard {
 	dt_off locals; /* clause-local variables */
 	dt_u64 locals_bytes;
 	dt_u64 rand_state;
-	dt_u64 drops[DTRACEDROP_N]; /* since the beginning */
-	dt_u64 fired;		    /* probes run here */
+	dt_u64 drops[DTRACEDROP_N]; /* since the start */
+	dt_u64 fired;		    /* number of probes that fired with it */
 	dt_u64 last_timestamp;
-	struct dt_agg_hints agg_hints[2]; /* of agg[] */
+	struct dt_agg_hints agg_hints[2]; /* for agg[] */
 };
 
 static inline void *dt_at(const void *arena, dt_off off)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Principal buffers: where records go.
+ * Principal buffers, which receive the records.
  *
- * A record is built behind `used` and published by moving `used` over it, so
- * that a clause which faults, or a holder that dies, leaves nothing behind.
+ * A record is built after `used` and published by moving `used` past it. So a
+ * clause that faults, or a holder that dies, leaves no partial record.
  *
- *   switch  a full buffer drops; the consumer swaps the two
+ *   switch  a full buffer drops records; the consumer swaps the two buffers
  *   fill    a full buffer ends recording on the shard and marks the session;
- *           what END records then goes to the second buffer
+ *           END's records then go to the second buffer
  *   ring    the newest records overwrite the oldest: `wrapped` is where the
  *           oldest starts, 0 while nothing was overwritten. Records from there
  *           to the end (or to a header with epid 0) are older than those from 0
  *           to `used`.
  *
- * `used` and `wrapped` may be scribbled over by a target: each is read once,
- * and only positions inside the buffer are ever written to.
+ * A target can overwrite `used` and `wrapped`. Therefore each is read once, and
+ * only offsets inside the buffer are written to.
  */
 #include "dif/mstate.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Chunks come in size classes. A freed one goes on its class' free list, whose
- * head carries a tag that changes with it; else the pool grows, and what it grew
- * by never goes back to it. A list that others changed at each of many tries is
- * a drop, DYNRINSE.
+ * Allocates chunks, which have size classes. A freed chunk goes to the free
+ * list of its class, whose head has a tag that changes with each operation. If
+ * the list is empty, the pool grows; it never shrinks. If other threads change
+ * a list at each of many attempts, the result is a drop, DYNRINSE.
  */
 #include "dif/chunks.h"
 
@@ -22,7 +22,7 @@ static dt_u32 dt_class_of(dt_u64 bytes)
 	return class;
 }
 
-/* From one class' free list; null when it is empty. */
+/* Takes a chunk from the free list of a class. Returns null if it is empty. */
 static struct dt_chunk *dt_chunk_reuse(struct dt_mstate *m,
 				       const struct dt_dyn *d, dt_u32 class)
 {
@@ -97,7 +97,7 @@ struct dt_chunk *dt_chunk_new(struct dt_mstate *m, const struct dt_dyn *d,
 		c = dt_chunk_reuse(m, d, class);
 		if (!c)
 			c = dt_chunk_grow(d, class);
-		/* A larger one, before a value is lost. */
+		/* Use a larger class rather than lose a value. */
 		while (!c && ++class < DT_DYN_CLASSES)
 			c = dt_chunk_reuse(m, d, class);
 	}

@@ -1,39 +1,43 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The space of dynamic variables (dynvar.c has its picture), and its chunks.
+ * The space of dynamic variables (see the picture in dynvar.c), and its chunks.
  */
 #ifndef DIF_CHUNKS_H
 #define DIF_CHUNKS_H
 
 #include "dif/mstate.h"
 
-#define DT_DYN_SPINS 2000 /* tries, before it is a drop */
+#define DT_DYN_SPINS 2000 /* attempts before a drop */
 #define DT_DYN_CLASSES 24
-#define DT_CHUNK_MOST (96u << (DT_DYN_CLASSES / 2 - 1)) /* bytes of the last class */
-#define DT_DYN_UNIT 8 /* offsets of chunks count in these */
+/* size of the last class */
+#define DT_CHUNK_MOST (96u << (DT_DYN_CLASSES / 2 - 1))
+#define DT_DYN_UNIT 8 /* unit of chunk offsets */
 
 /*
- * A cache line. Most variables are within: what is looked for is then found
- * with one miss of the cache, where a chunk costs a second one.
+ * A cache line. Most variables fit inside. Finding one there costs a single
+ * cache miss, while a chunk costs a second one.
  */
 #define DT_DYN_INSIDE 48
 struct dt_bucket {
 	dt_u32 lock;
 	dt_u32 head;   /* chunk, in units from the pool's start, +1; 0: none */
-	dt_u32 inside; /* bytes of its key, << 8 of its value, and
-			  DT_DYN_WRITING; 0: nothing is within */
-	dt_u32 gen; /* another each time that it is emptied */
-	dt_u8 room[DT_DYN_INSIDE]; /* the key, the value */
+	/*
+	 * size of the key, size of the value << 8, and DT_DYN_WRITING; 0: no
+	 * variable inside
+	 */
+	dt_u32 inside;
+	dt_u32 gen; /* changes each time that the bucket is emptied */
+	dt_u8 room[DT_DYN_INSIDE]; /* the key, then the value */
 };
 DT_STATIC_ASSERT(sizeof(struct dt_bucket) == 64, "a bucket is a cache line");
 #define DT_DYN_WRITING 0x80000000u /* the value is being written */
 
 struct dt_dynspace {
-	dt_u32 used;		     /* 1 once anything was stored */
-	dt_u32 clean_next;	     /* the slot that is looked at next */
-	dt_u32 clean_bucket;	     /* the bucket that is looked at next */
+	dt_u32 used;		     /* 1 once a value was stored */
+	dt_u32 clean_next;	     /* the slot that is cleaned next */
+	dt_u32 clean_bucket;	     /* the bucket that is cleaned next */
 	dt_u32 pad;
-	dt_u64 grown;		     /* bytes of the pool handed out */
+	dt_u64 grown;		     /* bytes of the pool that were allocated */
 	dt_u64 free[DT_DYN_CLASSES]; /* tag << 32 | chunk */
 };
 
@@ -41,7 +45,8 @@ struct dt_chunk {
 	dt_u32 next;
 	dt_u32 key_bytes;
 	dt_u32 value_bytes;
-	dt_u32 class; /* | DT_CHUNK_GEN each time it was freed | DT_DYN_WRITING */
+	/* the class, DT_CHUNK_GEN added at each free, and DT_DYN_WRITING */
+	dt_u32 class;
 };
 #define DT_CHUNK_CLASS 0xffu
 #define DT_CHUNK_GEN 0x100u
@@ -69,7 +74,10 @@ static inline dt_u32 dt_chunk_ref(const struct dt_dyn *d,
 	return (dt_u32)(((const dt_u8 *)c - d->pool) / DT_DYN_UNIT) + 1;
 }
 
-/* Its key, when key and value of these lengths lie in the pool. */
+/*
+ * Returns the key of a chunk if a key and a value of these lengths are inside
+ * the pool.
+ */
 static inline dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
 				  dt_u64 key_bytes, dt_u64 value_bytes)
 {
@@ -82,10 +90,13 @@ static inline dt_u8 *dt_chunk_key(const struct dt_dyn *d, struct dt_chunk *c,
 }
 
 /* --- chunks.c --- */
-/* Of so many bytes with its header, class set; null, and a drop: none is left. */
+/*
+ * Allocates a chunk of this size with its header, and sets its class. Returns
+ * null and counts a drop if none is left.
+ */
 struct dt_chunk *dt_chunk_new(struct dt_mstate *m, const struct dt_dyn *d,
 			      dt_u64 bytes);
-/* Nothing leads to it any more. */
+/* Frees a chunk to which nothing refers any more. */
 void dt_chunk_free(struct dt_mstate *m, const struct dt_dyn *d,
 		   struct dt_chunk *c);
 

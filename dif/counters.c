@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Counters: what native code adds to, for aggregations without a key and for
- * the first keys of those whose keys are integers.
+ * Counters that native code increments, for aggregations without a key and for
+ * the first keys of those with integer keys.
  *
- *   set 0         whoever cannot be sure of its CPU, by locked instructions
- *   set 1 + CPU   who runs on that CPU, by one instruction that nothing divides
+ *   set 0         for threads that do not know their CPU, by locked instructions
+ *   set 1 + CPU   for threads on that CPU, by one instruction, which cannot be
+ *                 interrupted in the middle
  *
- * An action has the same range of bytes in every set: its value, as struct
- * dt_aggent has it, and for sum() a word that says that something was added, be
- * it 0. Values only grow. What is new since the last drain is the difference
- * from what was seen then, which is kept where targets cannot write, and it is
- * told as an aggregation entry like any other, so that clear() and trunc() need
- * not know. A word is read once: what a thread adds meanwhile is the next
- * drain's.
+ * An action has the same range of bytes in every set: its value in the format
+ * of struct dt_aggent, and for sum() a word that is set when anything, even 0,
+ * was added. Values only grow. A drain computes the difference from the values
+ * at the last drain, which are stored where targets cannot write. It reports
+ * the difference as an ordinary aggregation entry, so clear() and trunc() need
+ * no special case. Each word is read once. Additions during the drain belong to
+ * the next one.
  *
- * A target that scribbles over counters spoils its own trace: they are numbers,
- * and no place is computed from them.
+ * A target that overwrites counters corrupts only its own trace: they are
+ * numbers, and no address is computed from them.
  */
 #include "dif/counters.h"
 #include "dif/distribution.h"
 #include "dif/load.h"
 
-/* Places that a hash can say: what a key has is a word or two, or a
- * distribution. Fewer where there is no room. */
+/*
+ * Number of hash places. A key's value is a word or two, or a distribution.
+ * There are fewer places if space is short.
+ */
 #define DT_COUNTED_SMALL 4096
 #define DT_COUNTED_LARGE 128
 #define DT_COUNTED_LEAST 32
 
-/* How many words keep a key; 0: it cannot be kept. */
+/* Returns the number of words that store a key; 0: it cannot be stored. */
 static dt_u32 dt_key_words(const dt_u8 *base, const struct dt_action *a)
 {
 	dt_u32 named = 0, integers = 0;
@@ -52,7 +55,7 @@ static dt_u32 dt_key_words(const dt_u8 *base, const struct dt_action *a)
 static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 {
 	if (dt_agg_is_float(a->kind, a->arg))
-		return 0; /* no atomic addition */
+		return 0; /* there is no atomic addition of doubles */
 	switch (a->kind) {
 	case DTRACEAGG_count:
 	case DTRACEAGG_sum:
@@ -62,17 +65,20 @@ static int dt_counts(const dt_u8 *base, const struct dt_action *a)
 	case DTRACEAGG_llquantize:
 		return !a->key_bytes;
 	default:
-		return 0; /* is more than a sum of what happened */
+		return 0; /* the value is more than a sum */
 	}
 }
 
-/* sum()'s word that says that there was something to add. */
+/* Returns the size of sum()'s word that is set when anything was added. */
 static dt_u32 dt_touched_bytes(const struct dt_action *a)
 {
 	return a->kind == DTRACEAGG_sum ? 8 : 0;
 }
 
-/* Bytes that so many keys need, and the word that says that there is one. */
+/*
+ * Returns the size of this many keys, and of the word that is set if there is
+ * any.
+ */
 static dt_u64 dt_counted_bytes(const struct dt_action *a, dt_u64 n_keys)
 {
 	return (n_keys << dt_counted_shift(a)) +
@@ -104,14 +110,17 @@ void dt_counters_take(struct dt_loader *l, struct dt_action *a)
 	l->counters_used += (dt_u32)DT_ALIGN(bytes, 64ull);
 }
 
-/* The words of a value that are not counted: the parameters in front. */
+/*
+ * Returns the number of words of a value that are not counted: the parameters
+ * at its start.
+ */
 static dt_u32 dt_fixed_words(const struct dt_action *a)
 {
 	return a->kind == DTRACEAGG_lquantize ||
 	       a->kind == DTRACEAGG_llquantize;
 }
 
-/* What was added since; 0: nothing. */
+/* Computes the additions since the last drain; returns 0 if there are none. */
 static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 			     dt_u64 *seen, dt_u64 *value)
 {
@@ -120,7 +129,9 @@ static int dt_counters_since(const struct dt_action *a, dt_u64 *now,
 
 	if (i)
 		value[0] = a->arg;
-	/* Set before something is added, so that it is taken before it is read.
+	/*
+	 * The word is set before the addition, so it is cleared before the
+	 * value is read.
 	 */
 	if (dt_touched_bytes(a) && dt_once64(&now[n]))
 		any = __atomic_exchange_n(&now[n], 0, __ATOMIC_SEQ_CST) != 0;
@@ -138,18 +149,23 @@ struct dt_counters_out {
 	dt_u8 *to;
 	dt_u64 max, used;
 	dt_u64 first; /* first place that was not searched yet */
-	dt_u64 place; /* that is looked at: a value, or a place in a table of keys */
+	/* the current place: a value, or an index in a table of keys */
+	dt_u64 place;
 };
 
-/* What an entry is about. */
+/* The counters for one entry. */
 struct dt_counted {
 	const struct dt_action *action;
-	dt_u32 epid, index; /* of the action */
-	const dt_u64 *key;  /* null: it has none */
-	dt_u64 at;	    /* of the value, in sets and seen */
+	dt_u32 epid, index; /* index of the action */
+	const dt_u64 *key;  /* null: no key */
+	/* offset of the value, in sets and in the last values */
+	dt_u64 at;
 };
 
-/* A name of the EPID's probe, as it stands in a key; the EPID is anybody's. */
+/*
+ * Returns a name of the EPID's probe in the form of a key. The EPID is
+ * untrusted.
+ */
 static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 			    const struct dt_action *part, dt_u64 epid,
 			    dt_u8 *to)
@@ -170,7 +186,7 @@ static void dt_counted_name(const dt_u8 *base, const struct dt_arena *arena,
 	dt_copy(to, from, dt_strnlen(from, part->rec_size - 1));
 }
 
-/* The key that the engine would have made, of the words that were kept. */
+/* Makes the engine's key from the stored words. */
 static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 			   const struct dt_counted *what, dt_u8 *key)
 {
@@ -192,7 +208,7 @@ static void dt_counted_key(const dt_u8 *base, const struct dt_arena *arena,
 	}
 }
 
-/* -1: no room, call again. */
+/* Returns -1 if there is no space: call again. */
 static int dt_counters_entry(dt_u8 *base, const struct dt_arena *arena,
 			     const struct dt_counted *what,
 			     struct dt_counters_out *out)
@@ -268,7 +284,7 @@ dt_s64 dt_drain_counters(void *mem, dt_u32 set, dt_u64 *from, void *to,
 		const struct dt_action *a = dt_at(mem, clauses[i].actions);
 		dt_u32 epid = dt_acquire32(&clauses[i].epid);
 
-		/* No target has anything to count there. */
+		/* Targets have no actions with counters. */
 		if (arena->n_shared < arena->n_shards &&
 		    !(dt_once32(&clauses[i].flags) & DT_CLAUSE_IN_TARGETS))
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * One instruction as text, in the form that dtrace -S prints. The operand
- * column of DIF_OPS says how.
+ * Formats one instruction in the style of dtrace -S. The operand column of
+ * DIF_OPS determines the form.
  */
 #include "dif/engine.h"
 #include "dif/ops.h"

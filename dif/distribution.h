@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The buckets of quantize(), lquantize() and llquantize(): which one a value
- * belongs to, and how many there are. The consumer labels them by the same
- * functions' inverses, so both read this file.
+ * The buckets of quantize(), lquantize() and llquantize(): the bucket of a
+ * value, and the number of buckets. The consumer labels buckets with the
+ * inverse functions, so both use this file.
  *
- * llquantize: bucket 0 holds what is below factor^low. The range from factor^k
- * to factor^(k+1) is cut into equal steps of factor^(k+1) / n, n = min(nstep,
- * factor^(k+1)), which makes n - n / factor buckets, for k from low to high.
- * The last bucket holds the rest.
+ * llquantize: bucket 0 counts values below factor^low. The range from factor^k
+ * to factor^(k+1) is divided into equal steps of factor^(k+1) / n, n =
+ * min(nstep, factor^(k+1)), which makes n - n / factor buckets, for k from low
+ * to high. The last bucket counts all larger values.
  */
 #ifndef DIF_DISTRIBUTION_H
 #define DIF_DISTRIBUTION_H
@@ -24,12 +24,15 @@ static inline dt_u32 dt_quantize_bucket(dt_s64 value)
 		return DTRACE_QUANTIZE_ZEROBUCKET;
 	log = 63u - (dt_u32)__builtin_clzll(size);
 	if (log > 62)
-		log = 62; /* only INT64_MIN */
+		log = 62; /* only for INT64_MIN */
 	return value > 0 ? DTRACE_QUANTIZE_ZEROBUCKET + 1 + log
 			 : DTRACE_QUANTIZE_ZEROBUCKET - 1 - log;
 }
 
-/* What bucket i holds at least (positive) or at most (negative). */
+/*
+ * Returns the smallest (if positive) or the largest (if negative) value of
+ * bucket i.
+ */
 static inline dt_s64 dt_quantize_value(dt_u32 i)
 {
 	if (i < DTRACE_QUANTIZE_ZEROBUCKET)
@@ -39,7 +42,10 @@ static inline dt_s64 dt_quantize_value(dt_u32 i)
 	return 1ll << (i - DTRACE_QUANTIZE_ZEROBUCKET - 1);
 }
 
-/* 0 is below the base, levels + 1 at or above the limit. */
+/*
+ * Returns 0 for values below the base, and levels + 1 for values at or above
+ * the limit.
+ */
 static inline dt_u32 dt_lquantize_bucket(dt_u64 arg, dt_s64 value)
 {
 	dt_s64 base = DTRACE_LQUANTIZE_BASE(arg);
@@ -102,7 +108,7 @@ static inline dt_u32 dt_llquantize_bucket(dt_u64 arg, dt_s64 value)
 	return bucket;
 }
 
-/* All of them, the first and the last included. */
+/* Returns their number, including the first and the last one. */
 static inline dt_u32 dt_llquantize_buckets(dt_u64 arg)
 {
 	dt_u64 factor = DTRACE_LLQUANTIZE_FACTOR(arg);
@@ -121,7 +127,7 @@ static inline dt_u32 dt_llquantize_buckets(dt_u64 arg)
 	return n_buckets;
 }
 
-/* As an aggregating action's arg: it aggregates doubles. */
+/* A flag in an aggregating action's arg: it aggregates doubles. */
 #define DT_AGG_FLOAT 1
 
 static inline int dt_agg_is_float(dt_u32 kind, dt_u64 arg)
@@ -138,7 +144,10 @@ static inline int dt_agg_is_float(dt_u32 kind, dt_u64 arg)
 	}
 }
 
-/* Bytes that an aggregating function keeps per key, 0: no such function. */
+/*
+ * Returns the bytes that an aggregating function keeps per key. Returns 0 if
+ * there is no such function.
+ */
 static inline dt_u32 dt_agg_value_bytes(dt_u32 kind, dt_u64 arg)
 {
 	switch (kind) {

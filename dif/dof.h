@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DOF: the form in which a compiled D program travels. The only door into an
- * engine, in user space and in the kernel, and everything in it is distrusted.
+ * DOF: the format of a compiled D program. It is the only way to load a program
+ * into an engine, in user space and in the kernel, and is completely untrusted.
  *
  * A DOF image is a header, a table of sections, and the sections' bytes.
  * Sections refer to each other by index, strings by offset into a string table
@@ -32,7 +32,7 @@
 #define DOF_ENCODE_LSB 1
 #define DOF_VERSION 2
 #define DIF_VERSION 2
-#define DOF_ABI_LINUX 0x4c /* 'L'; bump with the meaning of any number */
+#define DOF_ABI_LINUX 0x4c /* 'L'; change it with the meaning of any number */
 
 #define DOF_MAX_BYTES (256u << 20)
 #define DOF_SECIDX_NONE 0xffffffffu
@@ -81,12 +81,13 @@ enum dof_sectype {
 };
 
 struct dof_ecbdesc {
-	dof_secidx probes;  /* PROBEDESC */
-	dof_secidx pred;    /* DIFOHDR or NONE */
-	dof_secidx actions; /* ACTDESC or NONE: the clause's */
+	dof_secidx probes;  /* section of PROBEDESC */
+	dof_secidx pred;    /* DIFOHDR section or NONE */
+	dof_secidx actions; /* ACTDESC section of the clause, or NONE */
 	dt_u32 line;	    /* source line of the clause */
 	dt_u64
-	    uarg; /* clause number: ecbdescs with one number share a clause */
+	    /* clause number: ecbdescs with the same number share a clause */
+	    uarg;
 };
 
 struct dof_probedesc {
@@ -99,19 +100,26 @@ struct dof_probedesc {
 };
 
 struct dof_actdesc {
-	dof_secidx difo;   /* DIFOHDR or NONE */
-	dof_secidx strtab; /* of the format or NONE */
+	dof_secidx difo;   /* DIFOHDR section or NONE */
+	dof_secidx strtab; /* section with the format, or NONE */
 	dt_u32 kind;	   /* DTRACEACT_* or DTRACEAGG_* */
-	dt_u32 ntuple;	   /* aggregation: key parts before it; printf and the
-			    * like: arguments, this one included */
-	dt_u64 arg;	   /* kind's own: format stridx, aggregation parameters,
-			    * frames, libact number */
-	dt_u64 uarg;	   /* aggregation: its variable id; else source line */
+	/*
+	 * aggregation: number of key parts before it; printf and the like:
+	 * number of arguments, including this one
+	 */
+	dt_u32 ntuple;
+	/*
+	 * depends on kind: format stridx, aggregation parameters, frames,
+	 * libact number
+	 */
+	dt_u64 arg;
+	/* aggregation: its variable id; otherwise the source line */
+	dt_u64 uarg;
 };
 
 struct dif_type {
 	dt_u8 kind;  /* DIF_TYPE_CTF, DIF_TYPE_STRING */
-	dt_u8 ckind; /* DIF_CKIND_*: how a person would name it */
+	dt_u8 ckind; /* DIF_CKIND_*: the kind of C type */
 	dt_u8 flags; /* DIF_TF_* */
 	dt_u8 pad;
 	dt_u32 size; /* bytes */
@@ -139,7 +147,7 @@ struct dif_varinfo {
 DT_STATIC_ASSERT(sizeof(struct dif_varinfo) == 20,
 		 "variable entry is 20 bytes");
 
-/* Followed by secidx links[]: DIF, INTTAB, STRTAB, VARTAB in any order. */
+/* Followed by secidx links[] to DIF, INTTAB, STRTAB, VARTAB, in any order. */
 struct dof_difohdr {
 	struct dif_type rtype;
 };

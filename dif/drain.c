@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The consumer's side: swap a shard's buffers, then copy what is quiet.
+ * The consumer's side: swaps a shard's buffers, then copies the inactive one.
  *
- * The shard is held only for the swap, so that threads wait for nothing and
- * seldom find it taken. There is one consumer; the buffer that is not active
- * is its own. Copies are made from memory that a target can write, so the
- * consumer checks the records in the copy. Aggregation entries are checked
- * here: the copy is a sequence of whole struct dt_aggent.
+ * The shard is locked only for the swap, so that threads do not wait and rarely
+ * find it locked. There is one consumer, and only it uses the inactive buffer.
+ * The copied memory can be written by targets, so the consumer checks the
+ * records in the copy. Aggregation entries are checked here: the copy is a
+ * sequence of complete struct dt_aggent.
  */
 #include "dif/mstate.h"
 
-/* Both halves of a ring, the older first; or just [0, used). */
+/* Copies both halves of a ring, the older first, or only [0, used). */
 static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 			  dt_u64 size, dt_u8 *to, dt_u64 max)
 {
@@ -34,8 +34,8 @@ static dt_s64 dt_copy_out(const dt_u8 *data, const struct dt_buffer *b,
 }
 
 /*
- * A ring's older half ends where its padding begins: walk it, and close the
- * gap, so that the copy holds records only.
+ * The older half of a ring ends where its padding begins. Finds that place and
+ * closes the gap, so that the copy contains only records.
  */
 static dt_s64 dt_copy_ring(const dt_u8 *base, const struct dt_arena *arena,
 			   const dt_u8 *data, const struct dt_buffer *b,
@@ -99,7 +99,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 		dt_buffer_empty(&s->principal[active]);
 		return n;
 	}
-	/* fill: what END recorded is in the other buffer, and comes next */
+	/* fill: END's records are in the other buffer, and follow */
 	if (policy == DT_BUFPOLICY_FILL &&
 	    !dt_once64(&s->principal[active].used))
 		active ^= 1;
@@ -115,7 +115,7 @@ dt_s64 dt_drain_principal(void *mem, dt_u32 no, dt_u32 owner, void *to,
 	return n;
 }
 
-/* Copies whole entries; what does not look like one ends the copy. */
+/* Copies complete entries. An invalid entry ends the copy. */
 static dt_s64 dt_copy_agg(const dt_u8 *data, dt_u64 start, dt_u64 used,
 			  dt_u8 *to, dt_u64 max)
 {

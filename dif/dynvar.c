@@ -2,63 +2,68 @@
 /*
  * Dynamic variables: associative arrays and thread-local variables.
  *
- * One space serves all threads and processes of a session:
+ * All threads and processes of a session share one space:
  *
  *   | struct dt_dynspace | buckets | slots | pool: chunks ...  |
  *
- * Thread-local integers have slots, in slots.c. Who finds none has a chunk, as
- * all other variables:
+ * Thread-local integers have slots (slots.c). If no slot is free, they use a
+ * bucket or chunk, as all other variables do.
  *
- * The first variable of a bucket is within it when it is small, as misses of the
- * cache cost more than all the rest. All others have a chunk on its chain: a
- * header, the key, the value; chunks.c keeps the free ones. Keys are made of
- * 64-bit words: scope and id; for self-> the thread; and each tuple part, an
- * integer as it is, a string with its NUL, anything else behind its length.
- * Storing 0 (or NULL) frees. Once no chunk is left, what has no place in its
- * bucket is a drop, even if other buckets are empty.
+ * The first variable of a bucket is stored inside it if it is small, because
+ * cache misses cost more than the rest of the work. All others have a chunk on
+ * the bucket's chain: a header, the key, the value. chunks.c manages the free
+ * ones. A key consists of 64-bit words: scope and id; for self-> the thread;
+ * and each tuple part: an integer itself, a string with its NUL, any other
+ * value after its length. Storing 0 (or NULL) frees a variable. Once no chunk
+ * is left, a variable that does not fit into its bucket is a drop, even if
+ * other buckets are empty.
  *
- * A bucket's lock is the holder's thread id. Waiting is bounded; what could not
- * be had in time is a drop: DYNDIRTY when a bucket stayed busy, DYNRINSE when a
- * free list did, DYNDIRTY also when a chain is implausibly long; DYNAMIC when
- * there is no memory. A holder that died in a bucket is found by
- * dt_dynvar_clean(), which frees the lock: every step leaves the chain whole,
- * and a chunk whose value was being written is marked and reads as unset. At
- * worst the memory of one chunk is lost.
+ * A bucket's lock is the holder's thread id. Waiting is limited, and a timeout
+ * is a drop: DYNDIRTY if a bucket stayed locked or a chain is implausibly long,
+ * DYNRINSE if a free list stayed busy, DYNAMIC if there is no memory. If a
+ * holder died, dt_dynvar_clean() frees its lock. Every step leaves the chain
+ * consistent. A chunk whose value was being written is marked and reads as
+ * unset. At worst, the memory of one chunk is lost.
  *
- * Targets can scribble over all this. Offsets are checked each time one is
- * followed, sizes are read once, and chains are followed a bounded length.
+ * Targets can overwrite all of this. So each offset is checked when it is
+ * followed, sizes are read once, and the length of a walk along a chain is
+ * limited.
  *
- * Strings are copied out under the lock. Structures are read where they are: a
- * thread that stores one while another reads it can mix them, as with global
- * variables. A store through the address of one is done under the lock, if the
- * variable is the one that the address was loaded for: another thread may have
- * freed it, and what is there now is somebody else's.
+ * Strings are copied while the lock is held. Structures are read in place: if
+ * one thread stores a structure while another reads it, the reader may get a
+ * mixture, as with global variables. A store through the address of a structure
+ * takes the lock, and happens only if the memory still belongs to the variable
+ * for which the address was loaded: another thread may have freed that
+ * variable, and the memory may belong to another one.
  *
- * Not to be looked at in time is not the same as not there: a clause that goes on
- * with 0 would store what destroys the value. It ends, as a drop.
+ * A timeout does not mean that the variable does not exist. A clause that
+ * continued with 0 would overwrite the value. So the clause ends, as a drop.
  */
 #include "dif/chunks.h"
 
 #define DT_DYN_CHAIN 4096
-#define DT_DYN_A_BUCKET 256 /* there is one for so many bytes of the space */
-#define DT_DYN_CLEANED 4096 /* buckets looked at by one dt_dynvar_clean() */
+#define DT_DYN_A_BUCKET 256 /* one bucket for this many bytes of the space */
+#define DT_DYN_CLEANED 4096 /* buckets that one dt_dynvar_clean() checks */
 
-/* A key and the place where it belongs. */
+/* A key, and the bucket where it belongs. */
 struct dt_dynkey {
 	const dt_u8 *key;
 	dt_u64 bytes;
 	dt_u64 value_bytes;
-	dt_u32 inside; /* what its bucket has when it is within; 0: too large */
+	/*
+	 * what its bucket's `inside` is if the variable is inside; 0: too large
+	 */
+	dt_u32 inside;
 	struct dt_bucket *bucket;
 };
 
-/* A variable that is there. */
+/* A variable that was found. */
 struct dt_dynval {
-	dt_u8 *at;	 /* the value; null: not there */
+	dt_u8 *at;	 /* the value; null: not found */
 	dt_u32 *writing; /* the word with DT_DYN_WRITING */
-	dt_u32 *link;	 /* points to the chunk */
-	struct dt_chunk *chunk; /* null: within the bucket */
-	int lost; /* the end of the chain was not found */
+	dt_u32 *link;	 /* the link that points to the chunk */
+	struct dt_chunk *chunk; /* null: inside the bucket */
+	int lost; /* the end of the chain was not reached */
 };
 
 void dt_dynvar_layout(struct dt_arena *a)
@@ -127,7 +132,7 @@ static void dt_bucket_leave(struct dt_bucket *b)
 
 /* --- keys --- */
 
-/* Strings end at their NUL, others need their length before them. */
+/* A string ends at its NUL. Other values need their length before them. */
 static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 		       dt_u64 room, dt_u64 *bytes)
 {
@@ -157,7 +162,7 @@ static int dt_key_part(struct dt_mstate *m, const struct dt_tuple *t, dt_u8 *to,
 	return 0;
 }
 
-/* Writes the key into unused scratch; 0, or -1 and a fault. */
+/* Writes the key into unused scratch. Returns 0, or -1 and a fault. */
 static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 		       const struct dt_var *v, int use_tuple,
 		       struct dt_dynkey *k)
@@ -193,7 +198,7 @@ static int dt_key_make(struct dt_mstate *m, const struct dt_dyn *d,
 	return 0;
 }
 
-/* The variable of this key. Lock held. */
+/* Finds the variable of this key. The lock must be held. */
 static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
 				    const struct dt_dynkey *k)
 {
@@ -230,7 +235,7 @@ static struct dt_dynval dt_dyn_find(struct dt_mstate *m, const struct dt_dyn *d,
 
 /* --- get and set --- */
 
-/* The value, and zeros behind it up to all bytes. */
+/* Writes the value, and zeros after it up to the full size. */
 static void dt_value_write(const struct dt_dynval *v, const void *from,
 			   dt_u64 bytes, dt_u64 all)
 {
@@ -248,14 +253,14 @@ static void dt_dynvar_insert(struct dt_mstate *m, const struct dt_dyn *d,
 			     const struct dt_dynkey *k, const void *from,
 			     dt_u64 bytes);
 
-/* Without what changes with the value. */
+/* Returns the generation without the bits that change with the value. */
 static dt_u32 dt_gen_of(const struct dt_dynval *v, const struct dt_bucket *b)
 {
 	return v->chunk ? dt_once32(&v->chunk->class) & ~DT_DYN_WRITING
 			: dt_once32(&b->gen);
 }
 
-/* The program gets the address of the value; lock held. */
+/* Returns the address of the value for the program. The lock must be held. */
 static dt_u64 dt_dyn_address(struct dt_mstate *m, const struct dt_dynkey *k,
 			     const struct dt_dynval *v)
 {
@@ -294,7 +299,7 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 		old = dt_dyn_find(m, &d, &k);
 	}
 	if (old.at && dt_once32(old.writing) & DT_DYN_WRITING) {
-		/* Who wrote it died at that: nobody else holds the lock. */
+		/* The writer died: no other thread holds the lock. */
 		if (how & DT_DYN_MAKE)
 			dt_value_write(&old, &result, 0, k.value_bytes);
 		else
@@ -302,7 +307,8 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 	}
 	if (!old.at) {
 		if (old.lost || (how & DT_DYN_MAKE))
-			dt_fault(m, DT_FAULT_DROPPED, 0); /* it was counted */
+			/* it was already counted */
+			dt_fault(m, DT_FAULT_DROPPED, 0);
 	} else if (!dt_type_byref(&v->type)) {
 		result = dt_once64((dt_u64 *)old.at);
 	} else if (v->type.kind == DIF_TYPE_STRING) {
@@ -315,7 +321,10 @@ dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how)
 	return result;
 }
 
-/* By-ref values are fetched before the lock is taken: reads can be slow. */
+/*
+ * By-reference values are fetched before the lock is taken, because reads can
+ * be slow.
+ */
 static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 			     const struct dt_dynkey *k, dt_u64 from)
 {
@@ -334,7 +343,7 @@ static dt_u64 dt_value_fetch(struct dt_mstate *m, const struct dt_var *v,
 	return dt_copy_string(m, from, to, k->value_bytes);
 }
 
-/* The key, and the value with zeros behind it. */
+/* Writes the key, and the value with zeros after it. */
 static void dt_dyn_fill(dt_u8 *to, const struct dt_dynkey *k, const void *from,
 			dt_u64 bytes)
 {
@@ -411,7 +420,10 @@ void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 value,
 	dt_bucket_leave(k.bucket);
 }
 
-/* Are these bytes in the value of a variable whose key starts at start? */
+/*
+ * Returns whether these bytes are in the value of a variable whose key begins
+ * at start.
+ */
 static int dt_in_value(const dt_u8 *start, dt_u64 key, dt_u64 value,
 		       const dt_u8 *at, dt_u64 bytes)
 {
@@ -432,16 +444,17 @@ static int dt_stores_inside(const struct dt_dyn *d, const dt_u8 *at,
 }
 
 /*
- * The budget of a search for a chunk, which bounds it whatever the space holds.
+ * The budget of a search for a chunk, which limits it whatever the space
+ * contains.
  */
 struct dt_search {
-	dt_u32 hashed; /* bytes of keys */
-	dt_u32 steps;  /* along chains */
+	dt_u32 hashed; /* number of hashed key bytes */
+	dt_u32 steps;  /* number of steps along chains */
 };
 
 /*
- * Returns whether the bucket of this key leads to the chunk, so that it is a
- * variable's.
+ * Returns whether the bucket of this key leads to the chunk, so that the chunk
+ * belongs to a variable.
  */
 static int dt_is_chunk(const struct dt_dyn *d, const struct dt_chunk *c,
 		       const dt_u8 *key, dt_u32 key_bytes,
@@ -527,7 +540,8 @@ void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 	const struct dt_dynref *r = dt_dynref_of(m, off, bytes);
 	struct dt_bucket *b;
 
-	if (!r) { /* an address that an earlier firing, or many loads before, had */
+	/* an address from an earlier firing, or from many loads ago */
+	if (!r) {
 		if (dt_dynvar_stores(m, off, bytes))
 			dt_copy(m->base + off, from, bytes);
 		else

@@ -7,7 +7,7 @@
  *
  *   dt_arena_layout()  how many bytes for these options?
  *   dt_arena_init()    once, by the owner, on zeroed memory
- *   dt_load()          DOF in, clauses out; checks everything     (owner only)
+ *   dt_load()          adds the clauses of a verified DOF image  (owner only)
  *   dt_probe_add()     a probe and its names                      (owner only)
  *   dt_ecb_add()       this probe enables that clause             (owner only)
  *   dt_fire()          run every ECB of a probe                   (any host)
@@ -23,34 +23,46 @@
 extern "C" {
 #endif
 
-/* Sizes chosen at creation; memory that is never touched costs nothing. */
+/*
+ * Sizes that are chosen when the arena is created. Memory that is never touched
+ * costs nothing.
+ */
 struct dt_arena_config {
 	dt_u64 options[DTRACEOPT_N]; /* DT_OPT_UNSET: the default */
-	dt_u32 n_shards; /* those that targets map, where n_private is not 0 */
-	dt_u32 n_private; /* of the consumer and the agent, which no target maps */
-	dt_u32 n_cpus; /* that can have counters; 0: as many as shards */
+	/* number of those that targets map, if n_private is not 0 */
+	dt_u32 n_shards;
+	/*
+	 * number of those of the consumer and the agent, which no target maps
+	 */
+	dt_u32 n_private;
+	dt_u32 n_cpus; /* number that can have counters; 0: as many as shards */
 	dt_u32 max_probes, max_ecbs, max_clauses, max_vars;
 	dt_u64 heap_bytes; /* program part: text, tables, strings */
 	dt_u64 globals_bytes;
 	dt_u64 locals_bytes; /* clause-local storage of a shard */
 	dt_u64 walltime;
 	dt_u32 has_float; /* every host has flop */
-	/* All firing is done by the kernel's host; no counters then: no native code
-	 * adds to them. */
+	/*
+	 * The kernel's host does all firing. Then there are no counters,
+	 * because no native code adds to them.
+	 */
 	dt_u32 has_kernel;
 };
 
-/* Why a program was refused: one plain sentence, and where. */
+/* Why a program was refused: one sentence, and the place. */
 struct dt_load_error {
 	char text[192];
 	dt_u64 where; /* byte offset in the DOF, or instruction in a DIFO */
-	/* 1 + which of the DOF's clauses exceeds its buffer; 0: other reason */
+	/*
+	 * 1 + the number of the DOF's clause that exceeds its buffer; 0:
+	 * another reason
+	 */
 	dt_u32 too_large;
 };
 
 /**
- * dt_arena_layout - bytes of program part and of the whole arena; both
- * multiples of 64 KiB
+ * dt_arena_layout - returns the sizes of the program part and of the complete
+ * arena; both are multiples of 64 KiB
  */
 void dt_arena_layout(const struct dt_arena_config *config,
 		     dt_u64 *program_bytes, dt_u64 *total_bytes);
@@ -62,11 +74,11 @@ dt_u64 dt_arena_private_at(const struct dt_arena_config *config);
 void dt_arena_init(void *mem, const struct dt_arena_config *config);
 
 /**
- * dt_load - verify a DOF image and add its clauses
- * @first_clause, @n_clauses: what was added; enablings likewise in the tables
+ * dt_load - verify a DOF image and add its clauses @first_clause, @n_clauses:
+ * the added clauses; the enablings are added to their table
  *
- * Returns 0, or -1 with @error filled in and nothing added. The image is only
- * read; it may come from anybody.
+ * Returns 0, or -1 with @error filled in and nothing added. The image is
+ * untrusted and only read.
  */
 int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 	    dt_u32 *n_clauses, struct dt_load_error *error);
@@ -83,24 +95,27 @@ int dt_probe_rename(void *arena, dt_u32 probe, const char *provider,
 dt_u32 dt_probe_add(void *arena, const char *provider, const char *mod,
 		    const char *func, const char *name);
 
-/* Returns the EPID, or 0: full. Keeps a probe's ECBs in clause order; the same
- * pair twice gives the same EPID. */
+/*
+ * Returns the EPID, or 0 if the table is full. Keeps a probe's ECBs in clause
+ * order. Adding the same pair twice returns the same EPID.
+ */
 dt_u32 dt_ecb_add(void *arena, dt_u32 probe, dt_u32 clause);
 
 /**
  * dt_fire - run every ECB of a probe
- * @args: the probe's arguments, n_args of them (at most 10); others are asked
- * of the host
+ * @args: the probe's first n_args arguments (at most 10); the engine gets
+ * others from the host
  *
- * Context: anywhere. Never waits: takes a free shard or counts a drop. Bounded
- * by the verified length of the enabled DIF.
+ * Context: anywhere. Never waits: takes a free shard or counts a drop. The work
+ * is limited by the verified length of the enabled DIF.
  */
 void dt_fire(struct dt_host *host, dt_u32 probe, const dt_u64 *args,
 	     dt_u32 n_args);
 
 /*
- * The same by a host that holds host->shard already, and goes on holding it.
- * @from: the EPID where to begin, of one who ran those before it; 0: the first
+ * The same for a host that already holds host->shard and continues to hold it.
+ * @from: the EPID to start with, if the host has run the previous ones; 0: the
+ * first
  */
 void dt_fire_held(struct dt_host *host, dt_u32 probe, dt_u32 from,
 		  const dt_u64 *args, dt_u32 n_args);
@@ -119,20 +134,23 @@ dt_u32 dt_activity(const void *arena);
  */
 int dt_has_exited(void *arena);
 
-/* --- the consumer's side; may wait for a shard a bounded time --- */
+/* --- the consumer's side; waits for a shard for a limited time --- */
 
-/* Looks at a shard's lock before the consumer gives up: some milliseconds. */
+/*
+ * How often the consumer tests a shard's lock before it gives up: some
+ * milliseconds.
+ */
 #define DT_WAIT_SPINS 100000
 /*
  * dt_drain_principal - swap a shard's principal buffers and copy the records
- * out
  * @to: at least the buffer size (option bufsize) bytes
- * @spins: how often to look at the shard's lock, at most DT_WAIT_SPINS times;
- *         what was not needed is left. Null: DT_WAIT_SPINS times
+ * @spins: how often to test the shard's lock, at most DT_WAIT_SPINS times; set
+ * to the unused rest. Null: DT_WAIT_SPINS times
  *
- * Returns bytes copied (complete records, in time order), 0 when there are
- * none, or -1 when the shard could not be had; then try again later. A shard
- * whose owner thread died is freed (@alive says whether a thread id lives).
+ * Returns the number of bytes copied (complete records, in time order), 0 if
+ * there are none, or -1 if the shard stayed locked; then try again later. A
+ * shard whose owner thread died is freed (@alive returns whether a thread id
+ * exists).
  */
 dt_s64 dt_drain_principal(void *arena, dt_u32 shard, dt_u32 owner, void *to,
 			  dt_u64 max, int (*alive)(dt_u32 owner),
@@ -158,14 +176,14 @@ enum dt_buffer_kind {
 dt_u64 dt_fill(const void *arena, dt_u32 shard, enum dt_buffer_kind kind);
 /*
  * Moves parts of committed speculations, empties discarded ones, cleans dynamic
- * variables. Called by the consumer at cleanrate. Returns 1 if it moved as much
- * as one call may, so that parts may be left for the next.
+ * variables. The consumer calls it at cleanrate. Returns 1 if it reached the
+ * limit of one call, so that parts may be left for the next.
  */
 int dt_clean(void *arena, dt_u32 owner, dt_u64 now, int (*alive)(dt_u32 owner));
 
 /* --- disassembly, for dtrace -S and tests --- */
 
-/* One line of text for an instruction, without its offset and code. */
+/* Writes one line of text for an instruction, without its offset and code. */
 int dt_disasm(dt_u32 insn, char *to, dt_size max);
 
 #ifdef __cplusplus

@@ -2,11 +2,11 @@
 /*
  * The interpreter: one dt_op_*() per row of DIF_OPS.
  *
- * Text was verified when it was loaded: registers, indices and branch targets
- * are in range, branches go forward and the last instruction returns, so the
- * loop ends. A comparison keeps its two operands, and each branch asks them its
- * own question; tst compares with zero, scmp the order of the strings with
- * zero.
+ * The text was verified when it was loaded: registers, indices and branch
+ * targets are in range, branches go forward and the last instruction returns,
+ * so the loop ends. A comparison stores its two operands, and each branch
+ * evaluates its own condition on them. tst compares with zero; scmp compares
+ * the order of the strings with zero.
  */
 #include "dif/mstate.h"
 
@@ -79,7 +79,7 @@ DT_LOADS(X)
 DT_STORES(X)
 #undef X
 
-/* The division that the machine would trap on wraps: INT64_MIN / -1. */
+/* The division on which the machine would trap wraps: INT64_MIN / -1. */
 DT_INLINE void dt_op_SDIV(struct dt_mstate *m, dt_u32 i)
 {
 	dt_s64 a = (dt_s64)R1(m, i), b = (dt_s64)R2(m, i);
@@ -142,7 +142,9 @@ DT_INLINE void dt_op_TST(struct dt_mstate *m, dt_u32 i)
 	m->cmp_b = 0;
 }
 
-/* By unsigned byte, at most strsize of them; NULL is the empty string. */
+/*
+ * Compares unsigned bytes, at most strsize of them. NULL is the empty string.
+ */
 static void dt_op_SCMP(struct dt_mstate *m, dt_u32 i)
 {
 	dt_u64 used = m->scratch_used, na = 0, nb = 0, n;
@@ -212,7 +214,7 @@ static void dt_op_STGS(struct dt_mstate *m, dt_u32 i)
 	dt_static_set(m, DIFV_SCOPE_GLOBAL, DIF_INSTR_IDX(i), RD(m, i));
 }
 
-/* No builtin is a thread-local array; the verifier lets none through. */
+/* No builtin is a thread-local array; the verifier refuses this instruction. */
 static void dt_op_LDTA(struct dt_mstate *m, dt_u32 i)
 {
 	(void)i;
@@ -336,7 +338,7 @@ static void dt_op_COPYS(struct dt_mstate *m, dt_u32 i)
 	dt_dmem_copy(m, RD(m, i), R1(m, i), R2(m, i));
 }
 
-/* Dynamic translation happens in the compiler; the verifier refuses both. */
+/* The compiler performs translation; the verifier refuses both instructions. */
 static void dt_op_XLATE(struct dt_mstate *m, dt_u32 i)
 {
 	(void)i;
@@ -361,8 +363,10 @@ static void dt_op_XLARG(struct dt_mstate *m, dt_u32 i)
 DT_FLOATS(X)
 #undef X
 
-/* Arithmetic, comparisons, branches and constants: they can neither fault nor
- * return. */
+/*
+ * Arithmetic, comparisons, branches and constants. They neither fault nor
+ * return.
+ */
 #define DT_OP_IS_SIMPLE(number)                                                \
 	((number) <= DIF_OP_MUL ||                                             \
 	 ((number) >= DIF_OP_NOT && (number) <= DIF_OP_BLEU) ||                \
@@ -371,8 +375,10 @@ DT_FLOATS(X)
 #define DT_OP_IS_BRANCH(number)                                                \
 	((number) >= DIF_OP_BA && (number) <= DIF_OP_BLEU)
 
-/* Instructions whose time depends on the size of a string or of a copy, and
- * instructions that ask the host. Each is a piece of work (work.c). */
+/*
+ * Instructions whose time depends on the size of a string or of a copy, and
+ * instructions that call the host. Each is a piece of work (work.c).
+ */
 #define DT_OP_IS_WORK(number)                                                  \
 	((number) == DIF_OP_SCMP ||                                            \
 	 ((number) >= DIF_OP_LDGA && (number) <= DIF_OP_STTS) ||               \
@@ -381,14 +387,15 @@ DT_FLOATS(X)
 	 ((number) >= DIF_OP_LDGAAM && (number) <= DIF_OP_LDTSM))
 
 /*
- * Each instruction jumps to the next one's code itself, so that the processor
- * predicts what follows this one, not what follows any. The place in the text
- * is a local variable; m->pc is up to date wherever somebody could look.
+ * Each instruction jumps directly to the code of the next one, so that the
+ * processor predicts the successor of each instruction separately. The program
+ * counter is a local variable; m->pc is updated wherever other code could read
+ * it.
  */
 static void dt_run(struct dt_mstate *m)
 {
 #ifndef DT_NO_COMPUTED_GOTO
-	/* Distances, not addresses: nothing here needs to be relocated. */
+	/* Distances instead of addresses, which would need relocations. */
 	static const dt_s32 code[DIF_OP_MAX + 1] = {
 	    [0] = 0,
 #define X(op, number, operands, mnemonic)                                      \
@@ -438,7 +445,7 @@ op_##number:                                                                   \
 #undef X
 	/* clang-format on */
 op_0:
-	/* no opcode; the verifier lets none through */
+	/* no opcode; the verifier refuses it */
 	m->pc = pc;
 	dt_fault(m, DTRACEFLT_ILLOP, 0);
 }

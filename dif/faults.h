@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What can go wrong in probe context: faults end a clause and fire ERROR, drops
- * count what could not be recorded. Both are reported, always. It is installed as
- * <dtrace/faults.h>.
+ * Errors in probe context. Faults end a clause and fire ERROR. Drops count data
+ * that could not be recorded. Both are always reported. This file is installed
+ * as <dtrace/faults.h>.
  */
 #ifndef DIF_FAULTS_H
 #define DIF_FAULTS_H
@@ -21,7 +21,7 @@
 	X(BADSTACK,  9, "bad stack",                     0) \
 	X(LIBRARY, 1000, "library-level fault",          0)
 
-/* X(name): counted apart, reported by the consumer in its words */
+/* X(name): counted separately; the consumer has their texts */
 #define DIF_DROPS(X) \
 	X(PRINCIPAL) X(AGGREGATION) X(DYNAMIC) X(DYNRINSE) X(DYNDIRTY) \
 	X(SPEC) X(SPECBUSY) X(SPECUNAVAIL) X(STKSTROVERFLOW) X(DBLERROR) X(NOSHARD) \

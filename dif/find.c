@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * One string in another, in a time that is linear in the length of both.
+ * Finds one string in another in linear time.
  *
- * A short needle is compared at each place. For a longer one that would take the
- * product of the lengths: minutes for two strings of 64 KiB. It is found by the
- * two-way algorithm (Crochemore and Perrin, "Two-way string-matching", 1991),
- * which needs no memory. The needle is cut into a left and a right part at a
- * critical position: a mismatch in the right part moves the needle behind it, a
- * mismatch in the left part moves it by the needle's period, or by more than half
- * its length if that has no short period.
+ * A short needle is compared at each place. For a longer one that would take
+ * time proportional to the product of the lengths: minutes for two strings of
+ * 64 KiB. So the two-way algorithm is used (Crochemore and Perrin, "Two-way
+ * string-matching", 1991), which needs no memory. It splits the needle at a
+ * critical position into a left and a right part. A mismatch in the right part
+ * moves the needle past it. A mismatch in the left part moves it by the
+ * needle's period, or by more than half its length if it has no short period.
  *
  * A search for the last place is a search for the first one with both strings
  * reversed.
  *
- * Other threads may change the bytes meanwhile. Every step moves forward, and no
- * index depends on a byte's value alone, so the search ends and stays inside.
+ * Other threads may change the bytes during the search. Every step moves
+ * forward, and no index depends on a byte's value alone, so the search ends and
+ * stays inside.
  */
 #include "dif/find.h"
 
@@ -75,7 +76,10 @@ static dt_u64 dt_critical(const struct dt_reader *b, dt_u64 *period)
 	return at0 > at1 ? at0 : at1;
 }
 
-/* Is the left part repeated one period later? Then the needle has that period. */
+/*
+ * Returns whether the left part is repeated one period later. In that case the
+ * needle has this period.
+ */
 static int dt_is_periodic(const struct dt_reader *b, dt_u64 cut, dt_u64 period)
 {
 	for (dt_u64 i = 0; i < cut; i++)
@@ -93,7 +97,10 @@ static dt_u64 dt_two_way(const struct dt_reader *a, const struct dt_reader *b)
 	if (!periodic)
 		period = (cut > b->len - cut ? cut : b->len - cut) + 1;
 	while (at + b->len <= a->len) {
-		/* The first `known` bytes are those of the last comparison. */
+		/*
+		 * The last comparison has already matched the first `known`
+		 * bytes.
+		 */
 		i = cut > known ? cut : known;
 		while (i < b->len && dt_byte(b, i) == dt_byte(a, at + i))
 			i++;

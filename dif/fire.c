@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Firing: a shard, then every ECB of the probe in program order.
+ * Fires a probe: takes a shard, then runs every ECB of the probe in program
+ * order.
  *
- * A clause is: sample the time at the first need, predicate, room for the
- * record, actions, publish. A fault ends the clause alone, and what it stored
- * and aggregated so far stays. The fault becomes a record of its own, and
- * ERROR's ECBs run at once on the same shard, with their own clause-local
- * variables and strtok() state. A fault in there is only counted.
+ * The steps of a clause are: sample the time when it is first needed, evaluate
+ * the predicate, reserve space for the record, run the actions, publish. A
+ * fault ends only this clause, and the values that it has stored and aggregated
+ * so far are kept. The fault becomes a record of its own. ERROR's ECBs run
+ * immediately on the same shard, with their own clause-local variables and
+ * strtok() state. A fault in them is only counted.
  */
 #include "dif/mstate.h"
 
 #define DT_ERROR_ARGS 6
-/* Is the consumer still there? Asked at the firings that have these bits zero. */
+/*
+ * Firings whose number has these bits zero check whether the consumer still
+ * exists.
+ */
 #define DT_LEASE_EACH 63
 
-/* May this probe's clauses run now? */
+/* Returns whether this probe's clauses may run now. */
 static int dt_may_fire(struct dt_mstate *m)
 {
 	switch (dt_once32(m->activity)) {
@@ -69,7 +74,7 @@ static void dt_error(struct dt_mstate *m)
 	const dt_u64 *outer_args = m->args;
 	dt_u32 n_args = m->n_args, id = m->probe_id;
 
-	if (m->fault == DT_FAULT_DROPPED) { /* and it was counted */
+	if (m->fault == DT_FAULT_DROPPED) { /* already counted */
 		m->fault = 0;
 		return;
 	}
@@ -99,7 +104,9 @@ static void dt_error(struct dt_mstate *m)
 	m->fault = 0;
 }
 
-/* Room for the clause's record; 0: it cannot be recorded, so it does not run.
+/*
+ * Reserves space for the clause's record. Returns 0 if it cannot be recorded;
+ * then the clause does not run.
  */
 static int dt_clause_room(struct dt_mstate *m)
 {
@@ -211,7 +218,7 @@ static void dt_mstate_init(struct dt_mstate *m, struct dt_host *host)
 	m->measured_at = 0;
 }
 
-/* The probe's first ECB, 0: nothing is to run. */
+/* Returns the probe's first ECB; 0: none may run. */
 static dt_u32 dt_fire_start(struct dt_mstate *m, struct dt_host *host,
 			    dt_u32 probe)
 {
@@ -233,8 +240,8 @@ static dt_u32 dt_fire_start(struct dt_mstate *m, struct dt_host *host,
 }
 
 /*
- * The short way of a clause that only counts, where it is all that there is to run; 0: the
- * long one is to be gone. That looks at the clock, too, each time that it is due.
+ * Fast path for a probe whose only clause is a bare count(). Returns 0 if the
+ * general path must run instead, which also checks the lease when that is due.
  */
 static int dt_fire_counts(const struct dt_host *host, struct dt_shard *shard,
 			  dt_u32 epid)
@@ -255,7 +262,7 @@ static int dt_fire_counts(const struct dt_host *host, struct dt_shard *shard,
 	return 1;
 }
 
-/* With the shard held. */
+/* The shard must be held. */
 static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
 			const dt_u64 *args, dt_u32 n_args)
 {
@@ -271,7 +278,7 @@ static void dt_fire_run(struct dt_mstate *m, struct dt_host *host, dt_u32 epid,
 		dt_run_ecbs(m, epid);
 		return;
 	}
-	m->shard->fired--; /* the next firing looks at the lease, too */
+	m->shard->fired--; /* makes the next firing check the lease too */
 	dt_count(&m->session->drops[DTRACEDROP_LEASE]);
 }
 

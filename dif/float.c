@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Each operation saves what it uses of the vector unit, computes in the default
- * environment (round to nearest, nothing traps) and puts back what was there: the
- * probe fired in the middle of somebody's own computation. Only the encodings of SSE
- * are used, which leave the upper parts of the registers alone.
+ * Each operation saves the parts of the vector unit that it uses, computes in
+ * the default environment (round to nearest, no traps) and restores them,
+ * because the probe may have fired in the middle of a computation. It uses only
+ * SSE encodings, which do not change the upper parts of the registers.
  */
 #include "dif/float.h"
 
@@ -24,7 +24,9 @@ struct dt_vector_state {
 	dt_u32 mxcsr, ours;
 };
 
-/* text computes with %xmm0 = a and %xmm1 = b into %xmm0 or the register %[r]. */
+/*
+ * text computes from %xmm0 = a and %xmm1 = b into %xmm0 or the register %[r].
+ */
 #define DT_VECTOR(text, take)                                                  \
 	({                                                                     \
 		struct dt_vector_state saved = {.ours = 0x1f80};               \
@@ -59,7 +61,7 @@ DT_INLINE dt_u64 dt_from_unsigned(dt_u64 a)
 
 	if (!(a >> 63))
 		return DT_VECTOR("cvtsi2sdq %[r], %%xmm0", DT_TAKE_XMM0);
-	/* Half of it, rounded to odd so that doubling rounds once. */
+	/* Halved and rounded to odd, so that doubling rounds only once. */
 	a = a >> 1 | odd;
 	return DT_VECTOR("cvtsi2sdq %[r], %%xmm0\n\taddsd %%xmm0, %%xmm0",
 			 DT_TAKE_XMM0);
@@ -73,7 +75,7 @@ DT_INLINE dt_u64 dt_to_signed(dt_u64 a)
 	if (dt_is_nan(a))
 		return 0;
 	r = DT_VECTOR("cvttsd2siq %%xmm0, %[r]", DT_TAKE_NOTHING);
-	/* What does not fit gives the least integer. */
+	/* A value out of range gives the smallest integer. */
 	return r == DT_F64_SIGN && !(a & DT_F64_SIGN) ? r - 1 : r;
 }
 
@@ -90,7 +92,7 @@ DT_INLINE dt_u64 dt_to_unsigned(dt_u64 a)
 	       DT_F64_SIGN;
 }
 
-/* The one function of the runtime that may touch a vector register. */
+/* The only function of the runtime that may change a vector register. */
 __attribute__((__noinline__)) dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b)
 {
 	switch (op) {

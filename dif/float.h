@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Floating point for hosts that have it: dt_host_ops.flop. Not part of the kernel
- * module.
+ * Floating point for hosts that support it: dt_host_ops.flop. Not part of the
+ * kernel module.
  */
 #ifndef DIF_FLOAT_H
 #define DIF_FLOAT_H
@@ -14,11 +14,11 @@ extern "C" {
 
 /**
  * dt_flop - one of the f* rows of DIF_OPS
- * @op: its DIF_OP_*
- * @a, @b: r1 and r2, the bits of doubles or integers as the row has it
+ * @op: its DIF_OP_* @a, @b: r1 and r2, the bits of doubles or integers as the
+ * row requires
  *
- * Context: anywhere. Vector registers and the floating-point environment of who
- * runs are as before, and it raises no exception. Returns rd.
+ * Context: anywhere. Preserves the vector registers and the floating-point
+ * environment of the interrupted code, and raises no exception. Returns rd.
  */
 dt_u64 dt_flop(dt_u32 op, dt_u64 a, dt_u64 b);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Loading a program, and adding probes and ECBs: the owner's side of the
- * tables.
+ * Loads a program, and adds probes and ECBs. These functions are for the
+ * arena's owner.
  *
- * A load publishes its counts at the very end, all or nothing. Entries are
- * complete before a count or a link lets others see them, so that probes can be
- * added while other threads fire.
+ * A load publishes its counts at the end, all or nothing. Entries are complete
+ * before a count or a link makes them visible, so that probes can be added
+ * while other threads fire.
  */
 #include "dif/load.h"
 
@@ -57,7 +57,10 @@ static void dt_ecb_read(struct dt_loader *l, const struct dof_sec *sec,
 	dt_copy(ecb, l->dof + sec->offset + i * sizeof(*ecb), sizeof(*ecb));
 }
 
-/* The clause that an earlier ecbdesc with this number made; 0: none yet. */
+/*
+ * Returns the clause that an earlier ecbdesc with this number created; 0: none
+ * yet.
+ */
 static int dt_clause_known(struct dt_loader *l, const struct dof_ecbdesc *ecb,
 			   dt_u32 *clause)
 {
@@ -182,7 +185,7 @@ int dt_load(void *arena, const void *dof, dt_u64 bytes, dt_u32 *first_clause,
 	return 0;
 }
 
-/* A heap string; the same one again when it equals the string at old. */
+/* Returns a string in the heap. Reuses the string at `old` if it is equal. */
 static dt_off dt_shared_string(struct dt_loader *l, const char *s, dt_off old)
 {
 	if (old && dt_streq(dt_at(l->base, old), s))

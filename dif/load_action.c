@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * One action of a clause: what there is, what it must come with, what it needs
- * of the host and the options, and how many bytes it records.
+ * Checks one action of a clause: whether it exists, which parts it must have,
+ * what it requires of the host and the options, and how many bytes it records.
  */
 #include "dif/distribution.h"
 #include "dif/load.h"
@@ -11,8 +11,8 @@
 enum dt_action_flag {
 	DT_ACT_DATA = 1,	/* the clause makes a record for it */
 	DT_ACT_DESTRUCTIVE = 2, /* needs option destructive */
-	DT_ACT_KERNEL = 4,	/* only a kernel host can do it */
-	DT_ACT_ELSEWHERE = 8,	/* no host here can */
+	DT_ACT_KERNEL = 4,	/* only a kernel host supports it */
+	DT_ACT_ELSEWHERE = 8,	/* no host of this implementation supports it */
 };
 
 static dt_u32 dt_action_flags(const char *flags)
@@ -27,7 +27,7 @@ static dt_u32 dt_action_flags(const char *flags)
 	return bits;
 }
 
-/* The row of DIF_ACTIONS with this kind; 0: there is none. */
+/* Finds the row of DIF_ACTIONS with this kind; 0: there is none. */
 static int dt_action_find(dt_u32 kind, dt_u32 *flags)
 {
 	if (kind == DTRACEACT_TRACEMEM_DYNSIZE) {
@@ -63,7 +63,7 @@ static int dt_agg_known(dt_u32 kind)
 	}
 }
 
-/* Bytes and alignment of what an entry records. */
+/* Determines the size and alignment of an entry's record. */
 static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 			  const struct dt_difo *difo, dt_u32 *bytes,
 			  dt_u32 *align)
@@ -121,7 +121,7 @@ static int dt_record_size(struct dt_loader *l, const struct dof_actdesc *d,
 	return 0;
 }
 
-/* What a kind must come with. */
+/* Checks the parts that an action of this kind must have. */
 static int dt_action_shape(struct dt_loader *l, const struct dof_actdesc *d,
 			   const struct dt_difo *difo)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Clauses: the order of their actions, and where each records.
+ * Clauses: the order of their actions, and the offset of each action's record.
  *
- * A record begins with struct dt_rechdr; values follow in the order of their
- * actions, each aligned to its size up to 8. Parts of an aggregation's key are
- * laid out alike, from 0, in a key of their own; the first of them carries the
- * key's size, and so does the aggregating entry.
+ * A record begins with struct dt_rechdr. Values follow in the order of their
+ * actions, each aligned to its size up to 8. The parts of an aggregation's key
+ * are laid out in the same way, from 0, in a separate key. The first part and
+ * the aggregating entry contain the key's size.
  *
- * The compiler keeps the rules about speculation, too; here they keep records
- * and commits from meeting in one buffer.
+ * The compiler also checks the rules about speculation. Here they ensure that
+ * records and commits never use the same buffer.
  */
 #include "dif/load.h"
 
@@ -49,7 +49,10 @@ static int dt_load_key(struct dt_loader *l, struct dt_action *actions,
 	return 0;
 }
 
-/* Order of speculation and commit among what records; sets the flags. */
+/*
+ * Checks the order of speculation, commit and recording actions; sets the
+ * flags.
+ */
 static int dt_clause_rules(struct dt_loader *l, struct dt_clause *c,
 			   const struct dt_action *actions)
 {
@@ -133,7 +136,10 @@ static int dt_clause_layout(struct dt_loader *l, struct dt_clause *c,
 	if (!c->predicate && c->n_actions == 1 &&
 	    actions[0].kind == DTRACEAGG_count && !actions[0].key_bytes)
 		c->flags |= DT_CLAUSE_COUNTS;
-	/* A speculation that is too small for a record is a drop each time. */
+	/*
+	 * A speculation buffer that is too small for a record would drop every
+	 * record.
+	 */
 	if ((c->flags & DT_CLAUSE_RECORDS) &&
 	    !(c->flags & DT_CLAUSE_SPECULATES) &&
 	    c->rec_bytes > l->arena->plan.principal_bytes) {
@@ -170,7 +176,8 @@ static int dt_load_actions(struct dt_loader *l, struct dt_clause *c,
 		dt_copy(&d, l->dof + sec.offset + i * sizeof(d), sizeof(d));
 		if (dt_load_action(l, c, &actions[i], &d, &align) != 0)
 			return -1;
-		actions[i].rec_offset = align; /* until it is laid out */
+		/* temporary, until the record is laid out */
+		actions[i].rec_offset = align;
 	}
 	return 0;
 }

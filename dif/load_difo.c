@@ -2,9 +2,9 @@
 /*
  * DIFOs and the variables that they declare.
  *
- * A DIFO's tables are copied into the arena, its variables get storage the
- * first time they are seen (and must be the same ever after), then the verifier
- * looks at the text.
+ * A DIFO's tables are copied into the arena. A variable gets storage when it
+ * first appears, and must have the same type in all later DIFOs. Then the
+ * verifier checks the text.
  */
 #include "dif/load.h"
 
@@ -155,7 +155,7 @@ static int dt_rtype_ok(struct dt_loader *l, dt_u32 sec,
 	return 0;
 }
 
-/* One linked table; each kind at most once. */
+/* Reads one linked table. Each kind may occur once. */
 static int dt_difo_table(struct dt_loader *l, struct dt_difo *d, dt_u32 no)
 {
 	struct dof_sec sec;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DOF: header, section table, and what sections may be asked.
+ * DOF: the header, the section table, and access to sections.
  *
- * Sections lie behind the section table in the order of their numbers and do
- * not overlap. Each fact about a section is checked where it is used; nothing
- * is read through a pointer that the image chose.
+ * Sections follow the section table in the order of their numbers and do not
+ * overlap. Each property of a section is checked where it is used. Nothing is
+ * read through a pointer in the image.
  */
 #include "dif/load.h"
 #include "dif/text.h"

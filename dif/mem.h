@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Memory helpers for code that has no libc: copies, unaligned and volatile
+ * Memory functions for code without a libc: copies, unaligned and volatile
  * accesses, atomics.
  *
- * dt_once_*() read memory that another process may change meanwhile: exactly
- * one load, so that what was checked is what is used.
+ * dt_once_*() read memory that another process may change at the same time.
+ * They do exactly one load, so that the checked value is the one that is used.
  */
 #ifndef DIF_MEM_H
 #define DIF_MEM_H
@@ -36,7 +36,7 @@ DT_INLINE void dt_put64(void *at, dt_u64 v)
 	((struct dt_unaligned64 *)at)->v = v;
 }
 
-/* An integer of 1, 2, 4 or 8 bytes, zero-extended. */
+/* Reads an integer of 1, 2, 4 or 8 bytes, zero-extended. */
 static inline dt_u64 dt_get_uint(const void *at, dt_u32 bytes)
 {
 	switch (bytes) {
@@ -79,7 +79,7 @@ static inline void dt_copy(void *to, const void *from, dt_u64 bytes)
 		*t++ = *f++;
 }
 
-/* Regions that may overlap. */
+/* The regions may overlap. */
 static inline void dt_move(void *to, const void *from, dt_u64 bytes)
 {
 	dt_u8 *t = to;
@@ -118,8 +118,10 @@ static inline int dt_same(const void *a, const void *b, dt_u64 bytes)
 	return 1;
 }
 
-/* Length of a string within max bytes, all of which can be read; max when there
- * is no NUL. */
+/*
+ * Returns the length of a string within max readable bytes. Returns max if
+ * there is no NUL.
+ */
 static inline dt_u64 dt_strnlen(const void *s, dt_u64 max)
 {
 	const dt_u64 ones = 0x0101010101010101ull;
@@ -130,7 +132,7 @@ static inline dt_u64 dt_strnlen(const void *s, dt_u64 max)
 		dt_u64 w = dt_get64(p + n);
 		dt_u64 nuls = (w - ones) & ~w & ones << 7;
 
-		if (nuls) /* the lowest one marked is one */
+		if (nuls) /* the lowest marked byte is a NUL */
 			return n + ((dt_u64)__builtin_ctzll(nuls) >> 3);
 	}
 	while (n < max && p[n])

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What D addresses mean.
+ * The meaning of D addresses.
  *
- * DT_VBASE + offset is the arena; D may read there the program (its strings),
- * global variables, dynamic variables, and of the shard that it runs in the
- * clause-local variables and the scratch allocated so far in this clause. It
- * may write that scratch and the bytes of variables that are held by reference.
- * Every other address is the target's, and reading it is the host's safe read.
+ * DT_VBASE + offset is arena memory. D may read the program's strings, global
+ * variables and dynamic variables there. In the shard that it runs on, it may
+ * read clause-local variables and the scratch memory that this clause has
+ * allocated. It may write that scratch memory, and the bytes of variables held
+ * by reference. Every other address belongs to the target, and is read by the
+ * host's safe read.
  */
 #include "dif/mstate.h"
 
@@ -30,7 +31,10 @@ dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail)
 	return m->base + off;
 }
 
-/* Do the bytes at off belong to a by-ref variable's storage after its flag? */
+/*
+ * Returns whether the bytes at off are in a by-reference variable's storage,
+ * after its flag.
+ */
 static int dt_static_stores(struct dt_mstate *m, dt_u64 off, dt_u64 bytes)
 {
 	const struct dt_arena *a = m->arena;
@@ -90,7 +94,7 @@ void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes)
 			dt_load_bytes(m, from, place, bytes);
 		return;
 	}
-	at = dt_alloc(m, bytes); /* fetched before the variable is held */
+	at = dt_alloc(m, bytes); /* fetched before the variable is locked */
 	if (at && dt_load_bytes(m, from, dt_scratch(m, at), bytes) == 0)
 		dt_dynvar_put(m, to - DT_VBASE, dt_scratch(m, at), bytes);
 	m->scratch_used = used;

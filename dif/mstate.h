@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The machine that runs a firing, and the functions between the engine's files.
+ * The state of a firing, and the functions that the engine's files share.
  *
- * A struct dt_mstate lives on the stack of dt_fire() while a shard is held. It
- * has registers, the tuple stack, the scratch space in use, and the pointers
- * that every part of the engine needs. D sees arena memory at DT_VBASE + offset
- * and the target's memory at its own addresses; dt_dmem() and the functions
- * after it are the only way from such an address to bytes.
+ * A struct dt_mstate is on the stack of dt_fire() while a shard is held. It
+ * contains registers, the tuple stack, the scratch space in use, and the
+ * pointers that every part of the engine needs. D sees arena memory at DT_VBASE
+ * + offset and the target's memory at its own addresses; dt_dmem() and the
+ * functions after it are the only way from such an address to bytes.
  *
- * A fault is kept in the machine: whoever finds one calls dt_fault() and
- * returns, callers look at m->fault. It ends the clause.
+ * A fault is stored in this state: code that detects one calls dt_fault() and
+ * returns, and callers check m->fault. A fault ends the clause.
  */
 #ifndef DIF_MSTATE_H
 #define DIF_MSTATE_H
@@ -30,8 +30,9 @@ struct dt_tuple {
 };
 
 /*
- * The value of a dynamic variable whose address a program has: its bytes are this
- * variable's as long as *gen, without what changes with the value, is gen.
+ * The value of a dynamic variable whose address a program has. The bytes belong
+ * to this variable as long as *gen, without the bits that change with the
+ * value, equals gen.
  */
 struct dt_dynref {
 	dt_u64 off, bytes; /* of the value; 0 bytes: none */
@@ -43,11 +44,11 @@ struct dt_dynref {
 
 struct dt_mstate {
 	dt_u64 r[DIF_DIR_NREGS];
-	dt_u64 cmp_a, cmp_b; /* what the last comparison compared */
+	dt_u64 cmp_a, cmp_b; /* operands of the last comparison */
 	const dt_u32 *text;
 	const dt_u64 *ints;
 	dt_u64 strs; /* D address of the string table */
-	dt_u32 pc;   /* of the next instruction */
+	dt_u32 pc;   /* index of the next instruction */
 	dt_u32 fault;
 	dt_u64 fault_value;
 	dt_u32 n_tuple;
@@ -60,19 +61,21 @@ struct dt_mstate {
 	dt_u8 *base; /* of the arena */
 	const struct dt_arena *arena;
 	struct dt_session *session;
-	dt_u32 *activity; /* the word that this host believes */
+	dt_u32 *activity; /* the word that this host uses */
 	struct dt_shard *shard;
 	dt_off shard_at;
 	dt_u32 shard_no;
 	dt_u32 strsize;
 
 	dt_u64 scratch_used;
-	dt_u64 generation; /* this-> variables set in this firing carry it */
+	/* identifies this firing in this-> variables that it sets */
+	dt_u64 generation;
 
-	dt_u32 n_refs; /* of this firing; the last DT_DYNREFS count */
+	dt_u32 n_refs; /* in this firing; only the last DT_DYNREFS are kept */
 	struct dt_dynref refs[DT_DYNREFS];
 
-	dt_u32 strtok_pos, strtok_len; /* what it has still to look at */
+	/* the part that is still to be searched */
+	dt_u32 strtok_pos, strtok_len;
 
 	const struct dt_probe *probe;
 	const struct dt_clause *clause;
@@ -80,30 +83,34 @@ struct dt_mstate {
 	dt_u32 epid;
 	const dt_u64 *args;
 	dt_u32 n_args;
-	dt_u32 action; /* from 1; 0 is the predicate */
+	dt_u32 action; /* counted from 1; 0 is the predicate */
 	dt_u32 in_error;   /* ERROR's clauses: 1, else 0 */
-	dt_u32 exited;	   /* exit() ran, or the firing took too long: no later
-			      clause of this firing */
-	dt_u32 lease_over; /* the consumer is gone */
+	/*
+	 * exit() ran, or the firing took too long: no later clause of this
+	 * firing runs
+	 */
+	dt_u32 exited;
+	dt_u32 lease_over; /* the consumer has exited */
 	dt_u32 have_time, have_wall;
 	dt_u64 timestamp, walltime;
-	dt_u32 n_work;	    /* pieces of work of this firing */
-	dt_u64 measured_at; /* when its time was last measured; 0: never */
+	dt_u32 n_work;	    /* pieces of work in this firing */
+	dt_u64 measured_at; /* time of the last measurement; 0: none */
 
-	/* The record being built: null when the clause makes none. */
+	/* The record that is being built. Null if the clause makes none. */
 	dt_u8 *record;
 	struct dt_buffer *record_in;
 	dt_u64 record_end; /* offset in the buffer after it */
-	dt_u32 spec;	   /* speculation it goes to, 0: principal */
-	dt_u32 skip;	   /* the rest of the clause is not run */
-	dt_u32 discard;	   /* the clause's record is not kept */
+	/* the speculation that it belongs to, 0: principal buffer */
+	dt_u32 spec;
+	dt_u32 skip;	   /* do not run the rest of the clause */
+	dt_u32 discard;	   /* do not keep the clause's record */
 
-	dt_u8 *key;	  /* of the aggregation being made */
-	dt_u64 key_used;  /* bytes of it that count: behind are zeros */
-	dt_u64 increment; /* of a distribution */
+	dt_u8 *key;	  /* of the current aggregation */
+	dt_u64 key_used;  /* significant bytes of it; the rest is zero */
+	dt_u64 increment; /* increment of a distribution */
 };
 
-/* Parts of the shard: what is second is ERROR's. */
+/* Parts of the shard. The second of each is for ERROR's clauses. */
 DT_INLINE dt_off dt_scratch_at(const struct dt_mstate *m)
 {
 	return m->shard_at + m->arena->plan.scratch;
@@ -122,7 +129,7 @@ DT_INLINE dt_off dt_strtok_at(const struct dt_mstate *m)
 	       m->in_error * DT_ALIGN((dt_u64)m->strsize, 8);
 }
 
-/* The clause ends; what it is has been counted as a drop. */
+/* The clause ends; the loss has been counted as a drop. */
 #define DT_FAULT_DROPPED 0xffffffffu
 
 DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
@@ -133,7 +140,7 @@ DT_INLINE void dt_fault(struct dt_mstate *m, dt_u32 fault, dt_u64 value)
 	}
 }
 
-/* The verifier lets floating point through only where hosts have it. */
+/* The verifier accepts floating point only if the hosts support it. */
 static inline dt_u64 dt_float(struct dt_mstate *m, dt_u32 op, dt_u64 a, dt_u64 b)
 {
 	if (m->ops->flop)
@@ -149,37 +156,49 @@ DT_INLINE dt_u64 dt_thread_key(struct dt_host *host)
 	return host->thread_key;
 }
 
-/* For locks of dynamic variables. */
+/* The owner for locks of dynamic variables. */
 DT_INLINE dt_u32 dt_owner(struct dt_host *host)
 {
 	dt_thread_key(host);
 	return host->owner ? host->owner : 1;
 }
 
-/* --- memory.c: what D addresses mean --- */
+/* --- memory.c: the meaning of D addresses --- */
 
-/* Is it an address of arena memory, readable or not? */
+/* Returns whether the address is in arena memory, readable or not. */
 DT_INLINE int dt_is_dmem(const struct dt_mstate *m, dt_u64 addr)
 {
 	return addr - DT_VBASE < m->arena->total_bytes;
 }
 
-/* Bytes at addr that D may read, how many in *avail; null without a fault. */
+/*
+ * Returns the bytes at addr that D may read, and their number in *avail.
+ * Returns null, without a fault, if there are none.
+ */
 dt_u8 *dt_dmem(struct dt_mstate *m, dt_u64 addr, dt_u64 *avail);
-/* Bytes that D may write, or null and BADADDR. */
+/*
+ * Returns bytes that D may write. Returns null and raises BADADDR if there are
+ * none.
+ */
 dt_u8 *dt_dmem_store(struct dt_mstate *m, dt_u64 addr, dt_u64 bytes);
-/* From any address to what D may store to, dynamic variables among it. */
+/*
+ * Copies from any address to memory that D may write, including dynamic
+ * variables.
+ */
 void dt_dmem_copy(struct dt_mstate *m, dt_u64 to, dt_u64 from, dt_u64 bytes);
-/* Copies from any memory that D may read; 0, or -1 and BADADDR. */
+/* Copies from memory that D may read. Returns 0, or -1 and BADADDR. */
 int dt_load_bytes(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
-/* Copies from the target's memory; 0, or -1 and BADADDR. */
+/* Copies from the target's memory. Returns 0, or -1 and BADADDR. */
 int dt_load_target(struct dt_mstate *m, dt_u64 addr, void *to, dt_u64 bytes);
 dt_u64 dt_load_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 dt_u64 dt_uload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 dt_u64 dt_rload_uint(struct dt_mstate *m, dt_u64 addr, dt_u32 bytes);
 void dt_store_uint(struct dt_mstate *m, dt_u64 addr, dt_u64 v, dt_u32 bytes);
 
-/* Scratch of this clause, 8-aligned: its D address, or 0 and NOSCRATCH. */
+/*
+ * Allocates scratch of this clause, 8-aligned. Returns its D address, or 0 and
+ * NOSCRATCH.
+ */
 dt_u64 dt_alloc(struct dt_mstate *m, dt_u64 bytes);
 DT_INLINE dt_u8 *dt_scratch(const struct dt_mstate *m, dt_u64 addr)
 {
@@ -187,23 +206,29 @@ DT_INLINE dt_u8 *dt_scratch(const struct dt_mstate *m, dt_u64 addr)
 }
 
 /*
- * A string wherever it is, at most strsize bytes, its length without the NUL
- * that may be missing. Null and a fault when it cannot be read. Strings of the
- * target are copied to scratch.
+ * Returns a string from any memory, at most strsize bytes, and its length
+ * without the NUL, which may be missing. Returns null and raises a fault if it
+ * cannot be read. A string of the target is copied to scratch.
  */
 const dt_u8 *dt_string(struct dt_mstate *m, dt_u64 addr, dt_u64 *len);
-/* A new string in scratch of at most strsize - 1 bytes: its address, or 0. */
+/*
+ * Creates a string of at most strsize - 1 bytes in scratch. Returns its
+ * address, or 0.
+ */
 dt_u64 dt_new_string(struct dt_mstate *m, const void *from, dt_u64 len);
-/* Copies a string with its NUL into max bytes: bytes used, 0 and a fault. */
+/*
+ * Copies a string with its NUL into max bytes. Returns the bytes used, or 0 and
+ * a fault.
+ */
 dt_u64 dt_copy_string(struct dt_mstate *m, dt_u64 addr, dt_u8 *to, dt_u64 max);
 
 /* --- work.c --- */
 #define DT_WORK_EACH 15
 void dt_work_measure(struct dt_mstate *m);
 /*
- * Counts a piece of work: a clause, an action, an instruction that may take long.
- * At every 16th the firing's time is measured. Beyond the host's budget the
- * clause gets a fault, and the firing ends.
+ * Counts a piece of work: a clause, an action, or an instruction that may take
+ * long. Every 16th piece, the firing's time is measured. When it exceeds the
+ * host's budget, the clause gets a fault, and the firing ends.
  */
 DT_INLINE void dt_work(struct dt_mstate *m)
 {
@@ -213,7 +238,7 @@ DT_INLINE void dt_work(struct dt_mstate *m)
 
 /* --- exec.c --- */
 dt_u64 dt_exec(struct dt_mstate *m, dt_off difo);
-/* The same by a shorter way, if the loader found one. */
+/* The same, by the short form if the loader found one. */
 dt_u64 dt_value(struct dt_mstate *m, const struct dt_short *s, dt_off difo);
 
 /* --- vars.c, dynvar.c --- */
@@ -225,32 +250,35 @@ dt_u64 dt_static_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id);
 void dt_static_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v);
 /* --- slots.c --- */
 #define DT_MIN_SLOTS 32
-/* Looks at some slots, from *next on. */
+/* Checks some slots, from *next on. */
 void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
 		    int (*alive)(dt_u32 owner));
 
-/* Fills in arena->dyn by where the space is and how large. */
+/* Sets arena->dyn from the offset and size of the space. */
 void dt_dynvar_layout(struct dt_arena *arena);
 int dt_dynvar_layout_ok(const struct dt_arena *arena);
 void dt_dynvar_init(dt_u8 *base, const struct dt_arena *arena);
-/* Stores at an address in the space: into the value that it was loaded for. */
+/*
+ * Stores at an address in the space, into the value for which the address was
+ * loaded.
+ */
 void dt_dynvar_put(struct dt_mstate *m, dt_u64 off, const void *from,
 		   dt_u64 bytes);
 /*
- * how: DT_DYN_ELEMENT: of an array, else a thread-local scalar; DT_DYN_MAKE: of
- * zeros, where it is not there. 0: it is not there. What could not be looked at in
- * time is a drop, and so is the clause.
+ * how: DT_DYN_ELEMENT: an element of an array, otherwise a thread-local scalar;
+ * DT_DYN_MAKE: creates the variable, zeroed, if it does not exist. Returns 0 if
+ * it does not exist. A timeout is a drop and ends the clause.
  */
 #define DT_DYN_ELEMENT 1
 #define DT_DYN_MAKE 2
 dt_u64 dt_dynvar_get(struct dt_mstate *m, dt_u32 scope, dt_u32 id, int how);
 void dt_dynvar_set(struct dt_mstate *m, dt_u32 scope, dt_u32 id, dt_u64 v,
 		   int use_tuple);
-/* The same of thread-local scalars. */
+/* The same for thread-local scalars. */
 dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id);
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id);
 void dt_self_set(struct dt_mstate *m, dt_u32 id, dt_u64 v);
-/* And of those that dt_has_slot() is true for: integers. */
+/* The same for integers, for which dt_has_slot() is true. */
 dt_u64 dt_slot_get(struct dt_mstate *m, dt_u32 id);
 void dt_slot_put(struct dt_mstate *m, dt_u32 id, dt_u64 v);
 int dt_has_slot(const dt_u8 *base, const struct dt_arena *arena, dt_u32 id);
@@ -269,7 +297,7 @@ DT_INLINE const struct dt_var *dt_find_var(const dt_u8 *base,
 	return (const struct dt_var *)dt_at(base, arena->vars.at) + n - 1;
 }
 
-/* Bytes that a variable of this type holds. */
+/* Returns the size of a variable of this type. */
 DT_INLINE dt_u64 dt_type_bytes(const struct dt_arena *arena,
 			       const struct dif_type *type)
 {
@@ -295,8 +323,10 @@ DT_INLINE dt_u64 dt_arg(const struct dt_mstate *m, dt_u32 n)
 /* --- action.c, agg.c, spec.c --- */
 void dt_action_run(struct dt_mstate *m, const struct dt_action *a);
 void dt_aggregate(struct dt_mstate *m, const struct dt_action *a, dt_u64 value);
-/* An EPID's first action, count() without a key, where its entry is the one of
- * last time; 0: dt_aggregate() has to look for it. */
+/*
+ * Runs an EPID's first action, count() without a key, if the hint still
+ * matches. Returns 0 if dt_aggregate() must search.
+ */
 int dt_agg_count_hinted(struct dt_shard *s, const struct dt_shard_plan *plan,
 			const struct dt_action *a, dt_u32 epid);
 void dt_agg_reset(struct dt_shard *s, const struct dt_shard_plan *plan,
@@ -311,13 +341,16 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 
 /* --- buffer.c --- */
 
-/* Room for a record in the active principal buffer, or null: counted. */
+/*
+ * Reserves space for a record in the active principal buffer. Returns null and
+ * counts a drop if there is none.
+ */
 dt_u8 *dt_reserve(struct dt_mstate *m, dt_u32 bytes);
-/* Room in any buffer whose records are never overwritten. */
+/* Reserves space in any buffer whose records are never overwritten. */
 dt_u8 *dt_reserve_in(struct dt_mstate *m, struct dt_buffer *b, dt_off data,
 		     dt_u64 size, dt_u32 bytes, dt_u32 drop);
 void dt_publish(struct dt_mstate *m);
-/* Bytes of the record at rec, 0: not a record. */
+/* Returns the size of the record at rec; 0: it is not a record. */
 dt_u32 dt_record_bytes(const dt_u8 *base, const struct dt_arena *arena,
 		       const dt_u8 *rec);
 
@@ -328,7 +361,10 @@ DT_INLINE struct dt_shard *dt_shard_at(dt_u8 *base,
 	return dt_at(base, arena->shards + no * arena->shard_bytes);
 }
 
-/* A free shard for this host where its own is taken, or -1. */
+/*
+ * Takes another free shard if the host's own is taken. Returns -1 if there is
+ * none.
+ */
 int dt_shard_take_any(struct dt_host *host);
 /* Returns the first shard that this host may take, and their number in *n. */
 DT_INLINE dt_u32 dt_shards_of(const struct dt_host *host,
@@ -342,7 +378,7 @@ DT_INLINE dt_u32 dt_shards_of(const struct dt_host *host,
 	return 0;
 }
 
-/* A free shard for this host, or -1. */
+/* Takes a free shard for this host. Returns -1 if there is none. */
 DT_INLINE int dt_shard_take(struct dt_host *host)
 {
 	const struct dt_arena *arena = host->arena;
@@ -356,9 +392,11 @@ DT_INLINE int dt_shard_take(struct dt_host *host)
 	}
 	return dt_shard_take_any(host);
 }
-/* One shard for the consumer: 0, or -1 after a bounded time. Each look after the
- * first costs one of *spins, which several calls may share. *stolen: its holder
- * died in it. */
+/*
+ * Locks a shard for the consumer. Returns 0, or -1 after a limited time. Each
+ * test after the first one uses one of *spins, which several calls may share.
+ * *stolen: set if the holder died while it held the shard.
+ */
 int dt_shard_wait(dt_u8 *base, const struct dt_arena *arena, dt_u32 no,
 		  dt_u32 owner, int (*alive)(dt_u32 owner), dt_u32 *spins,
 		  int *stolen);

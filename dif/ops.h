@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Every DIF instruction is one row. Assembler, disassembler, verifier and
- * interpreter are expanded from it and cannot disagree.
+ * Each DIF instruction is one row. Assembler, disassembler, verifier and
+ * interpreter are expanded from this table, so they cannot disagree.
  *
- * An instruction is 32 bits, op(8) r1(8) r2(8) rd(8). The operand column says
- * how the 24 bits are used; unused bits are zero:
+ * An instruction has 32 bits, op(8) r1(8) r2(8) rd(8). The operand column says
+ * how the 24 bits after the opcode are used. Unused bits are zero:
  *
  *   R1_R2_RD   r1, r2 -> rd            R1_RD      r1 -> rd
  *   R1_R2      compare r1 with r2      R1         test r1
@@ -19,17 +19,19 @@
  *   TUPLE      r1 the key's type, r2 the register with its size, rd its value
  *   XLATE      16-bit translator reference -> rd
  *
- * ld* read any address that the D program may read (its own memory, else the
- * target's or kernel's through the host), uld* the traced process' memory, rld*
- * only memory of the D program itself. Numbers are those of DTrace.
+ * ld* read any address that the D program may read: its own memory, or through
+ * the host the target's or the kernel's. uld* read only the traced process's
+ * memory, rld* only the D program's own memory. Numbers are those of DTrace.
  *
- * f* compute with the bits of a double in a register (of a float: fstod, fdtos);
- * they are ours alone, and hosts without floating point refuse them. Nothing
- * traps: 1/0 is infinite. fdtoi and fdtou truncate, what does not fit becomes the
- * nearest that does, a NaN 0; fdtou of a negative value is as fdtoi.
+ * f* compute with the bits of a double in a register (of a float: fstod,
+ * fdtos). DTrace on other systems does not have them, and hosts without
+ * floating point refuse them. They do not trap: 1/0 is infinite. fdtoi and
+ * fdtou truncate. A value out of range becomes the nearest valid integer, a NaN
+ * becomes 0, and fdtou of a negative value gives the same as fdtoi.
  *
- * ldgaam, ldtaam and ldtsm, ours too, load the address of a structure's or an array's
- * variable to store through it: what is not there is made of zeros.
+ * ldgaam, ldtaam and ldtsm, which other systems do not have either, load the
+ * address of a structure or array variable in order to store through it. A
+ * variable that does not exist is created, zeroed.
  */
 #ifndef DIF_OPS_H
 #define DIF_OPS_H
@@ -183,7 +185,7 @@ enum dif_operands {
 #define DIF_DTR_NREGS 8 /* tuple registers */
 
 /* The type byte of pushtr and pushtv. */
-#define DIF_TYPE_CTF 0 /* a value by reference of any C type */
+#define DIF_TYPE_CTF 0 /* a by-reference value of any C type */
 #define DIF_TYPE_STRING 1 /* a string, at most strsize bytes */
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Run-time options of a session, one row each. The consumer parses their text
- * form, DOF carries their values, the arena is laid out by them.
+ * form, DOF contains their values, and they determine the arena's layout.
  *
- * kind: BOOL, SIZE (bytes), RATE (ns between two), COUNT, ENUM (bufpolicy,
- * bufresize), CPU. dynamic: may change while tracing. DT_OPT_UNSET: not set.
+ * kind: BOOL, SIZE (bytes), RATE (ns between two events), COUNT, ENUM
+ * (bufpolicy, bufresize), CPU. dynamic: may change while tracing. DT_OPT_UNSET:
+ * not set.
  */
 #ifndef DIF_OPTIONS_H
 #define DIF_OPTIONS_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shards: whoever holds a shard's lock fires or drains with it alone.
+ * Shards: only the holder of a shard's lock fires or drains with it.
  *
  * The lock word is the holder's id. Firing never waits for it: it takes the
- * next free shard, beginning with the one that it had last time. A signal
- * handler that fires inside a firing of its own thread finds the lock held and
- * takes another shard, too. A host that may wait a little looks at its own shard
- * some more times. Only the consumer waits, a bounded time; it alone
- * takes a shard away from a holder that no longer lives. What such a holder
- * left half done was never published: records count once `used` moved over
+ * next free shard, starting with the one that it used last. A signal handler
+ * that fires inside a firing of its own thread finds the lock held and also
+ * takes another shard. A host that may wait a little tests its own shard a few
+ * more times. Only the consumer waits, for a limited time, and only it takes a
+ * shard away from a holder that no longer exists. Work that such a holder left
+ * unfinished was never published: records count once `used` has moved past
  * them, aggregation entries once their bucket points to them.
  */
 #include "dif/mstate.h"
@@ -21,7 +21,7 @@ int dt_shard_take_any(struct dt_host *host)
 	dt_u32 owner = host->owner ? host->owner : 1;
 	struct dt_shard *own = dt_shard_at(host->arena, arena, no);
 
-	/* Parts of one speculation in two shards lose their order. */
+	/* The parts of a speculation in two shards would lose their order. */
 	for (dt_u32 i = 0; i < host->patience && dt_once32(&own->lock); i++)
 		dt_pause();
 	for (dt_u32 i = 0; i < n; i++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DIF texts that are known by heart: a builtin, a constant, a builtin compared
- * with a constant; a thread-local variable, set to one of the first two, and
- * the difference of a builtin and it. Most keys, traced values and predicates,
- * and all of what measures a latency, are one of these; the loader recognizes
- * them, and they are evaluated without the interpreter, with the same value,
- * fault and place of a fault.
+ * DIF texts that are recognised as a whole: a builtin; a constant; a builtin
+ * compared with a constant; a thread-local variable; a store of a builtin or a
+ * constant to one; the difference of a builtin and one. These cover most keys,
+ * traced values and predicates, and all parts of a latency measurement. The
+ * loader recognises them. They are evaluated without the interpreter, with the
+ * same value, the same fault and the same place of a fault.
  */
 #include "dif/load.h"
 
-/* Of a comparison, as the compiler writes it: false, skip, true, ret. */
+/* The end of a comparison as the compiler writes it: false, skip, true, ret. */
 enum {
 	DT_AT_LOAD,
 	DT_AT_SETX,
@@ -52,7 +52,7 @@ static int dt_is_ret(dt_u32 insn, dt_u32 rd)
 	return DIF_INSTR_OP(insn) == DIF_OP_RET && DIF_INSTR_RD(insn) == rd;
 }
 
-/* One value and ret. */
+/* Recognises one value and ret. */
 static void dt_short_of_two(const dt_u32 *t, const dt_u64 *ints,
 			    struct dt_short *s)
 {
@@ -70,7 +70,7 @@ static void dt_short_of_two(const dt_u32 *t, const dt_u64 *ints,
 	}
 }
 
-/* A value, stts and ret. */
+/* Recognises a value, stts and ret. */
 static void dt_short_of_three(const dt_u32 *t, const dt_u64 *ints,
 			      struct dt_short *s)
 {
@@ -91,7 +91,7 @@ static void dt_short_of_three(const dt_u32 *t, const dt_u64 *ints,
 	}
 }
 
-/* ldgs, ldts, sub, ret */
+/* Recognises ldgs, ldts, sub, ret. */
 static void dt_short_of_four(const dt_u32 *t, struct dt_short *s)
 {
 	dt_u32 a = DIF_INSTR_RD(t[0]), b = DIF_INSTR_RD(t[1]);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Thread-local integers, the commonest of dynamic variables.
+ * Thread-local integers, the most frequent dynamic variables.
  *
- * Their slots are a table of key and value without a lock: only its thread uses
- * a key, so that what it finds is its own. A slot is looked for in
- * DT_SLOT_REACH places. It stays its key's when 0 is stored, until the
- * consumer's dt_clean() finds the thread gone. A key that finds neither its
- * slot nor one to take has a chunk in dynvar.c, and moves when it can.
+ * Their slots are a table of keys and values without a lock: only its own
+ * thread uses a key, so no other thread changes its value. A slot is searched
+ * in DT_SLOT_REACH places. Storing 0 does not free it: it belongs to its key
+ * until the consumer's dt_clean() finds that the thread has exited. A key that
+ * finds neither its slot nor a free one gets a chunk in dynvar.c, and moves to
+ * a slot when one is free.
  */
 #include "dif/mstate.h"
 
 #define DT_SLOT_REACH 16
-#define DT_SLOT_GONE 1	   /* its thread is; may be taken */
-#define DT_SLOT_CLEANED 32 /* looked at by one dt_dynvar_clean() */
+#define DT_SLOT_GONE 1	   /* its thread has exited; the slot may be reused */
+#define DT_SLOT_CLEANED 32 /* slots that one dt_dynvar_clean() checks */
 
-/* Thread and variable in one word; 0: they do not fit. */
+/* Returns thread and variable in one word; 0: they do not fit. */
 DT_INLINE dt_u64 dt_slot_key(struct dt_mstate *m, dt_u32 id)
 {
 	dt_u64 key = dt_slot_key_of(dt_thread_key(m->host));
@@ -31,8 +32,9 @@ DT_INLINE struct dt_slot *dt_slot_first(struct dt_mstate *m, dt_u64 key)
 }
 
 /*
- * The slot of a key. Null: it has none, *empty may be taken for it, and
- * *elsewhere says that it may have a chunk, made when there was no room here.
+ * Returns the slot of a key. Returns null if it has none. Then *empty is a free
+ * slot that the key may take, if there is one, and *elsewhere is set if the key
+ * may have a chunk, created when there was no free slot.
  */
 static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 				    struct dt_slot **empty, int *elsewhere)
@@ -59,9 +61,10 @@ static struct dt_slot *dt_slot_find(struct dt_mstate *m, dt_u64 key,
 }
 
 enum dt_slotted {
-	DT_SLOT_NO, /* a chunk has to do */
+	DT_SLOT_NO, /* use a chunk */
 	DT_SLOT_YES,
-	DT_SLOT_MOVED, /* yes, and a chunk of this key is not needed */
+	/* found, and the chunk of this key is no longer needed */
+	DT_SLOT_MOVED,
 };
 
 static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
@@ -87,12 +90,12 @@ static enum dt_slotted dt_slot_set(struct dt_mstate *m, dt_u64 key,
 					 __ATOMIC_RELAXED);
 			return elsewhere ? DT_SLOT_MOVED : DT_SLOT_YES;
 		}
-		/* Taken meanwhile, perhaps by this thread's signal handler. */
+		/* Taken in between, perhaps by this thread's signal handler. */
 	}
 	return DT_SLOT_NO;
 }
 
-/* Some slots at a time: those of threads that are gone can be taken again. */
+/* Checks some slots: those of threads that have exited can be reused. */
 void dt_slots_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 *next,
 		    int (*alive)(dt_u32 owner))
 {
@@ -159,7 +162,7 @@ dt_u64 dt_self_get(struct dt_mstate *m, dt_u32 id)
 		   : dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, 0);
 }
 
-/* Of a structure: slots are for integers. */
+/* For structures, which have no slots: these are for integers. */
 dt_u64 dt_self_make(struct dt_mstate *m, dt_u32 id)
 {
 	return dt_dynvar_get(m, DIFV_SCOPE_THREAD, id, DT_DYN_MAKE);

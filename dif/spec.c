@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Speculations: records kept apart until commit() or discard().
+ * Speculations: records that are kept separately until commit() or discard().
  *
- * Each shard has one buffer per speculation; ids count from 1. The state word
- * in the session also tells which shard wrote to it. commit() moves the part of
- * its own shard into the principal buffer at once. When no other shard wrote,
- * the id is free again at once; else the other parts are moved by dt_clean(),
- * and until then the id is busy. Records carry the time of the commit, or the
- * time at which they were moved when that is later.
+ * Each shard has one buffer per speculation. Ids count from 1. The state word
+ * in the session also contains the shards that wrote to it. commit()
+ * immediately moves the part in its own shard into the principal buffer. If no
+ * other shard wrote, the id is then free. Otherwise dt_clean() moves the other
+ * parts, and the id is busy until then. Records have the time of the commit, or
+ * of the move if that is later.
  *
  *   INACTIVE -speculation()-> ACTIVE -commit()-> COMMITTING -dt_clean()->
  * INACTIVE -discard()-> DISCARDING
  *
- * A thread asks for the state while it holds its shard. dt_clean() passes a
- * shard only when it held it, or saw it free and empty, after the state had
- * left ACTIVE; so nobody can still be adding to the speculation afterwards.
+ * A thread reads the state while it holds its shard. dt_clean() finishes a
+ * shard only after it has held it, or found it free and empty, after the state
+ * had left ACTIVE. So no thread can still add to the speculation afterwards.
  */
 #include "dif/mstate.h"
 
-/* The most bytes that one cleaning moves, apart from the last buffer. */
+/* The maximum bytes that one cleaning moves, not counting the last buffer. */
 #define DT_SPEC_CLEAN_BYTES (8ull << 20)
-/* Cleanings less than a millisecond apart may begin at the same one. */
+/*
+ * Cleanings less than a millisecond apart may start with the same speculation.
+ */
 #define DT_SPEC_TURN_SHIFT 20
 
 static dt_u32 *dt_spec_word(struct dt_mstate *m, dt_u64 id)
@@ -66,7 +68,10 @@ int dt_spec_active(struct dt_mstate *m, dt_u32 id)
 	       DT_SPEC_ACTIVE;
 }
 
-/* Notes that this shard writes to the speculation; 0 when it is not active. */
+/*
+ * Records that this shard writes to the speculation. Returns 0 if it is not
+ * active.
+ */
 static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 {
 	dt_u32 *word = dt_spec_word(m, id);
@@ -85,7 +90,7 @@ static int dt_spec_join(struct dt_mstate *m, dt_u64 id)
 	return 0;
 }
 
-/* 0 is silently nothing; an id beyond nspec is an illegal operation. */
+/* Id 0 has no effect. An id beyond nspec is an illegal operation. */
 static int dt_spec_valid(struct dt_mstate *m, dt_u64 id)
 {
 	if (id > m->arena->plan.n_specs)
@@ -113,8 +118,10 @@ void dt_speculate(struct dt_mstate *m, dt_u64 id)
 	m->skip = 0;
 }
 
-/* Moves one shard's part to its principal buffer; what has no room there is
- * counted. Returns how many bytes were read. */
+/*
+ * Moves one shard's part to its principal buffer. Records without space there
+ * are counted as drops. Returns the number of bytes read.
+ */
 static dt_u64 dt_spec_move(struct dt_mstate *m, dt_u32 id, dt_u64 time)
 {
 	dt_u64 size = m->arena->plan.spec_bytes, at = 0;
@@ -192,7 +199,10 @@ void dt_discard(struct dt_mstate *m, dt_u64 id)
 		dt_spec_end(m, id, DT_SPEC_DISCARDING);
 }
 
-/* One ended speculation in one shard; 0 when the shard could not be had. */
+/*
+ * Cleans one ended speculation in one shard. Returns 0 if the shard stayed
+ * locked.
+ */
 static int dt_spec_clean_shard(struct dt_mstate *m, dt_u32 id, dt_u32 state,
 			       dt_u32 no, dt_u32 owner, dt_u64 now,
 			       int (*alive)(dt_u32 owner), dt_u32 *spins,
@@ -227,9 +237,10 @@ int dt_spec_clean(dt_u8 *base, const struct dt_arena *arena, dt_u32 owner,
 {
 	struct dt_mstate m;
 	/*
-	 * For all: a target can end each speculation, hold each shard, and fill
-	 * each buffer again as soon as it was moved. What is left over is moved
-	 * next time; the beginning changes, so that each gets its turn.
+	 * Shared by all shards: a target can end each speculation, hold each
+	 * shard, and refill each buffer right after it was moved. The rest is
+	 * moved by the next cleaning, which starts elsewhere, so that all get
+	 * their turn.
 	 */
 	dt_u32 spins = 4 * DT_WAIT_SPINS;
 	dt_u64 bytes = DT_SPEC_CLEAN_BYTES;

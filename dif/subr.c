@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Calling a subroutine, and those about memory, processes and numbers.
+ * Calls subroutines, and implements those about memory, processes and numbers.
  *
  * Strings, paths, addresses and JSON have files of their own.
  */
@@ -11,14 +11,14 @@
 #define DT_CALL_KERNEL(m, name) dt_subr_of_kernel(m, DIF_SUBR_##name)
 #define DT_CALL_NONE(m, name) dt_subr_refused(m)
 
-/* The verifier lets no such call through. */
+/* The verifier refuses such calls. */
 static dt_u64 dt_subr_refused(struct dt_mstate *m)
 {
 	dt_fault(m, DTRACEFLT_ILLOP, 0);
 	return 0;
 }
 
-/* The verifier lets it through where there is a kernel. */
+/* The verifier accepts it only if the host is the kernel. */
 static dt_u64 dt_subr_of_kernel(struct dt_mstate *m, dt_u32 subr)
 {
 	dt_u64 value = 0, bad = 0;
@@ -103,7 +103,7 @@ dt_u64 dt_subr_copyinto(struct dt_mstate *m)
 {
 	dt_u64 from = dt_arg(m, 0);
 
-	if (dt_is_dmem(m, from)) /* only the target's */
+	if (dt_is_dmem(m, from)) /* accepts only the target's memory */
 		dt_fault(m, DTRACEFLT_BADADDR, from);
 	else
 		dt_dmem_copy(m, dt_arg(m, 2), from, dt_arg(m, 1));
@@ -145,7 +145,7 @@ dt_u64 dt_subr_copyoutstr(struct dt_mstate *m)
 
 	if (!s || !max)
 		return 0;
-	/* When max has no room for the terminating zero, none is written. */
+	/* If max leaves no space for the terminating zero, none is written. */
 	at = dt_new_string(m, s, len);
 	if (at)
 		dt_copyout_bytes(m, dt_scratch(m, at), dt_arg(m, 1),
@@ -165,7 +165,7 @@ dt_u64 dt_subr_progenyof(struct dt_mstate *m)
 	return m->ops->progenyof(m->host, dt_arg(m, 0)) != 0;
 }
 
-/* Linux' 64-bit device numbers: 12 and 8 bits low, 20 and 24 high. */
+/* Linux's 64-bit device numbers: 12 and 8 bits low, 20 and 24 high. */
 dt_u64 dt_subr_getmajor(struct dt_mstate *m)
 {
 	dt_u64 dev = dt_arg(m, 0);
@@ -180,7 +180,7 @@ dt_u64 dt_subr_getminor(struct dt_mstate *m)
 	return (dev & 0xff) | ((dev >> 12) & 0xffffff00);
 }
 
-/* Vectors of strings, one after the other, as one string. */
+/* Returns consecutive strings as one string. */
 dt_u64 dt_subr_memstr(struct dt_mstate *m)
 {
 	dt_u64 size = dt_arg(m, 2), at;
@@ -215,7 +215,7 @@ static int dt_digit(dt_u8 c)
 	return 99;
 }
 
-/* Base 10 is signed, others are not; 16 and 8 carry their prefix. */
+/* Base 10 is signed, others are unsigned; 16 and 8 have their prefix. */
 dt_u64 dt_subr_lltostr(struct dt_mstate *m)
 {
 	dt_u64 v = dt_arg(m, 0), base = m->n_tuple > 1 ? dt_arg(m, 1) : 10;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The subroutines, one dt_subr_*() per row of dif/subrs.h that a host can
- * serve.
+ * The subroutines: one dt_subr_*() for each row of dif/subrs.h that a host can
+ * run.
  *
- * Arguments are on the tuple stack (dt_arg()), a missing one reads 0. The
- * result is returned; a subroutine that faults returns anything.
+ * Arguments are on the tuple stack (dt_arg()); a missing one reads as 0. The
+ * result is returned. The result of a subroutine that faults is not used.
  */
 #ifndef DIF_SUBR_H
 #define DIF_SUBR_H

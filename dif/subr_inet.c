@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Subroutines about the network: byte order and addresses as text.
+ * Subroutines about the network: byte order, and addresses as text.
  *
- * IPv6: lower case hex, the first of the longest runs of two or more zero
- * groups is "::", addresses with an IPv4 one inside (mapped, compatible) show
- * that in dots.
+ * IPv6 addresses have lower-case hexadecimal digits. The first of the longest
+ * runs of two or more zero groups is "::". Addresses that contain an IPv4 one
+ * (mapped, compatible) show it with dots.
  */
 #include "dif/subr.h"
 #include "dif/text.h"
@@ -65,7 +65,7 @@ static void dt_text_group(struct dt_text *t, dt_u32 group)
 	}
 }
 
-/* The longest run of zero groups: where it begins, and its length. */
+/* Finds the longest run of zero groups: its start and its length. */
 static int dt_zero_run(const dt_u32 *groups, int n, int *best)
 {
 	int len = 0, run = 0;
@@ -89,7 +89,7 @@ static void dt_text_ipv6(struct dt_text *t, const dt_u8 *a)
 	for (int i = 0; i < 8; i++)
 		groups[i] = (dt_u32)a[2 * i] << 8 | a[2 * i + 1];
 	len = dt_zero_run(groups, 8, &at);
-	/* ::ffff:1.2.3.4 and ::1.2.3.4, but :: and ::1 are themselves */
+	/* ::ffff:1.2.3.4 and ::1.2.3.4, but not :: and ::1 */
 	if (at == 0 && ((len == 5 && groups[5] == 0xffff) || len == 6)) {
 		n = 6;
 		if (len > n)

@@ -2,12 +2,12 @@
 /*
  * json(text, path): the value at a path like a.b[3].c.
  *
- * One pass, no stack: a value that the path does not lead into is skipped by
- * counting brackets outside of strings. What the path leads to is returned as
- * it stands, a string without its quotes, escapes not decoded. A path that
- * leads nowhere, or text that is not JSON up to there, gives NULL. Nesting is
- * not limited by memory, and work is bounded by the text's length times the
- * parts of the path.
+ * The parser makes one pass and needs no stack: it skips a value that is not on
+ * the path by counting brackets outside of strings. The value at the path is
+ * returned as text: a string without its quotes, escapes not decoded. If the
+ * path leads nowhere, or the text before that is not JSON, the result is NULL.
+ * Nesting is not limited by memory. The work is limited by the text's length
+ * times the number of parts of the path.
  */
 #include "dif/subr.h"
 
@@ -32,7 +32,9 @@ static int dt_json_take(struct dt_json *j, dt_u8 c)
 	return 1;
 }
 
-/* Behind the closing quote of a string whose opening one was passed. */
+/*
+ * Reads a string after its opening quote, up to and including the closing one.
+ */
 static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 {
 	*from = j->at;
@@ -47,7 +49,7 @@ static int dt_json_string(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 	return 0;
 }
 
-/* Passes one value; [from, to) is its text. */
+/* Skips one value; [from, to) is its text. */
 static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 {
 	dt_u64 depth = 0, ignore;
@@ -82,7 +84,7 @@ static int dt_json_value(struct dt_json *j, dt_u64 *from, dt_u64 *to)
 	return !depth && *to > *from;
 }
 
-/* Goes to the value of a key in the object that begins here. */
+/* Moves to the value of a key in the object that begins here. */
 static int dt_json_member(struct dt_json *j, const dt_u8 *key, dt_u64 len)
 {
 	dt_u64 from, to;
@@ -117,7 +119,7 @@ static int dt_json_element(struct dt_json *j, dt_u64 index)
 	return 1;
 }
 
-/* One part of the path; *at moves behind it. */
+/* Follows one part of the path; *at moves after it. */
 static int dt_json_part(struct dt_json *j, const dt_u8 *path, dt_u64 len,
 			dt_u64 *at)
 {

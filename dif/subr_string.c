@@ -44,7 +44,7 @@ dt_u64 dt_subr_strjoin(struct dt_mstate *m)
 	return at;
 }
 
-/* The NUL itself can be found. */
+/* The terminating NUL can also be searched for. */
 dt_u64 dt_subr_strchr(struct dt_mstate *m)
 {
 	struct dt_slice a;
@@ -88,7 +88,7 @@ dt_u64 dt_subr_strstr(struct dt_mstate *m)
 	return at == DT_NOT_FOUND ? 0 : dt_arg(m, 0) + at;
 }
 
-/* A bit for each byte. */
+/* One bit for each byte value. */
 struct dt_byte_set {
 	dt_u64 words[4];
 };
@@ -107,8 +107,8 @@ static int dt_is_in(dt_u8 c, const struct dt_byte_set *set)
 }
 
 /*
- * A string begins anew, NULL goes on with the rest. The rest is kept in the
- * shard, so that it outlives the scratch of the clause that began.
+ * A string starts a new search, NULL continues with the rest. The rest is
+ * stored in the shard, so that it outlives the scratch memory of the clause.
  */
 dt_u64 dt_subr_strtok(struct dt_mstate *m)
 {
@@ -126,7 +126,7 @@ dt_u64 dt_subr_strtok(struct dt_mstate *m)
 		m->strtok_pos = 0;
 		m->strtok_len = (dt_u32)a.len;
 	} else if (!m->strtok_len) {
-		/* no string was begun in this firing */
+		/* no string was started in this firing */
 		dt_fault(m, DTRACEFLT_BADADDR, 0);
 		return 0;
 	}
@@ -138,12 +138,12 @@ dt_u64 dt_subr_strtok(struct dt_mstate *m)
 	for (end = at; end < len && !dt_is_in(rest[end], &set);)
 		end++;
 	if (at == len) {
-		m->strtok_len = 0xffffffffu; /* at its end */
+		m->strtok_len = 0xffffffffu; /* at the end of the string */
 		m->strtok_pos = 0;
 		return 0;
 	}
 	/*
-	 * The next call begins at this delimiter, which need not be in that
+	 * The next call starts at this delimiter, which need not be in that
 	 * call's set.
 	 */
 	m->strtok_pos = end;
@@ -161,7 +161,7 @@ dt_u64 dt_subr_substr(struct dt_mstate *m)
 	count = m->n_tuple > 2 ? (dt_s32)dt_arg(m, 2) : len + 0x100000000ll;
 	if (from < 0)
 		from += len;
-	/* a negative count leaves off that many at the end */
+	/* a negative count omits that many bytes at the end */
 	end = count < 0 ? len + count : from + count;
 	if (end > len)
 		end = len;
@@ -270,8 +270,8 @@ dt_u64 dt_subr_dirname(struct dt_mstate *m)
 }
 
 /*
- * Takes the last part of `to` away, but not what `keep` bytes hold. At the end
- * of a path its slash stays.
+ * Removes the last part of `to`, but keeps the first `keep` bytes. At the end
+ * of a path its slash is kept.
  */
 static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 {
@@ -285,9 +285,10 @@ static dt_u64 dt_up(dt_u8 *to, dt_u64 used, dt_u64 keep, int end)
 }
 
 /*
- * By the text alone: of slashes in a row one stays, also at the end; "."
- * between two of them vanishes; ".." takes the part before it away, at the root
- * nothing. A relative path keeps the ".." that lead out of it.
+ * Works on the text only. Of several consecutive slashes one is kept, also at
+ * the end. A "." between slashes is removed. ".." removes the preceding part;
+ * at the root it has no effect. A relative path keeps a ".." that leads out of
+ * it.
  */
 dt_u64 dt_subr_cleanpath(struct dt_mstate *m)
 {

@@ -8,7 +8,7 @@
  * Availability:
  *   ANY     in every host
  *   WRITE   in every host; destructive, needs -w
- *   KERNEL  only a kernel can answer: refused by the compiler elsewhere
+ *   KERNEL  only in the kernel; elsewhere the compiler refuses it
  *   NONE    exists on other systems only: refused by name
  */
 #ifndef DIF_SUBRS_H

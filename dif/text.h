@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Putting together a line of text without a libc: words and numbers, cut at the
+ * Formats a line of text without a libc: words and numbers, truncated at the
  * end of the buffer, always terminated.
  */
 #ifndef DIF_TEXT_H

@@ -2,8 +2,9 @@
 /*
  * The few types and helpers that dif/ needs, for a compiler without a libc.
  *
- * dif/ includes only its own headers. The one place that may ask which world it is
- * compiled for is this file; everything else asks the host (dif/host.h).
+ * dif/ includes only its own headers. Only this file may depend on the
+ * environment it is compiled for. All other files use the host's operations
+ * (dif/host.h).
  */
 #ifndef DIF_TYPES_H
 #define DIF_TYPES_H
@@ -33,7 +34,10 @@ typedef s16 dt_s16;
 typedef s32 dt_s32;
 typedef s64 dt_s64;
 typedef size_t dt_size;
-/* Its unwinder does not follow computed jumps, and some processors may not take them. */
+/*
+ * The kernel's unwinder does not follow computed jumps, and some
+ * processors may not take them.
+ */
 #define DT_NO_COMPUTED_GOTO
 #endif
 

@@ -2,13 +2,13 @@
 /*
  * Built-in variables, and user variables with static storage.
  *
- * A row of dif/vars.h says where a builtin comes from; those of source ENGINE
- * have a dt_var_*() here, without which the row does not compile.
+ * A row of dif/vars.h gives the source of a builtin. Each row with the source
+ * ENGINE has a dt_var_*() here; otherwise it does not compile.
  *
- * Static storage: a global scalar is 8 bytes; a global held by reference is
- * a flag word and its bytes. A clause-local variable begins with a word that
- * holds the firing that set it, so that this-> reads 0 until set in this
- * firing and nothing needs to be cleared between firings.
+ * Static storage: a global scalar has 8 bytes. A global held by reference has a
+ * flag word and its bytes. A clause-local variable begins with a word that
+ * identifies the firing that set it. So this-> reads as 0 until it is set in
+ * the same firing, and nothing needs to be cleared between firings.
  */
 #include "dif/mstate.h"
 
@@ -17,7 +17,7 @@
 #define DT_VAR_NULL 2 /* NULL was assigned to a by-ref variable */
 #define DT_LOCAL_NULL (1ull << 63)
 
-/* Sampled once per clause, and never before the shard's last record. */
+/* Sampled once per clause, and never earlier than the shard's last record. */
 dt_u64 dt_now(struct dt_mstate *m)
 {
 	dt_u64 lease;
@@ -139,7 +139,10 @@ static dt_u64 dt_var_cpu(struct dt_mstate *m)
 	return m->host->cpu;
 }
 
-/* Frames into unused scratch; how many, 0 where there is no stack. */
+/*
+ * Stores the frames in unused scratch. Returns their number; 0: there is no
+ * stack.
+ */
 static dt_u64 dt_frames(struct dt_mstate *m, dt_u64 **pcs, dt_u32 max)
 {
 	dt_u64 room = (m->arena->plan.scratch_bytes - m->scratch_used) / 8;
@@ -220,7 +223,7 @@ dt_u64 dt_builtin_array(struct dt_mstate *m, dt_u32 id, dt_u64 index)
 	return 0;
 }
 
-/* Copies a by-ref value into its storage; 0 when that faulted. */
+/* Copies a by-reference value into its storage. Returns 0 if that faulted. */
 static int dt_static_fill(struct dt_mstate *m, const struct dt_var *v,
 			  dt_u8 *to, dt_u64 from)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * D's built-in variables, one row each: name, DIF number, D type, what fetches it.
+ * D's built-in variables, one row each: name, DIF number, D type, source.
  *
- * The compiler's identifiers, the engine's switch and the tests that ask for a D
- * program per row are expanded from this table. Numbers are DTrace's; 0x121 and
- * 0x200 differ between systems (FreeBSD's are taken).
+ * The compiler's identifiers, the engine's switch, and the tests that require a
+ * D program per row, are expanded from this table. Numbers are DTrace's; 0x121
+ * and 0x200 differ between systems (FreeBSD's are taken).
  *
  * Sources:
  *   ENGINE  the engine knows it (probe, clause, time)
  *   ARG     an argument of the probe
  *   NUMBER  host operation var(), an integer
  *   STRING  host operation var_string()
- *   KERNEL  only a kernel host can tell; elsewhere the compiler refuses it
+ *   KERNEL  only available in the kernel; elsewhere the compiler refuses it
  *   TYPED   the compiler turns it into other loads (args[] by its argument types)
  */
 #ifndef DIF_VARS_H
@@ -19,8 +19,8 @@
 
 /* clang-format off */
 /*
- * The members of fds[n]. The index is the low 32 bits of n; of a descriptor that is
- * not open strings are "<none>" and numbers 0.
+ * The members of fds[n]. The index is the low 32 bits of n. For a descriptor
+ * that is not open, strings are "<none>" and numbers are 0.
  */
 #define DIF_VAR_FILES(X) /* X(name, number, D type, source) */ \
 	X(fi_name,       0x010, "string",     STRING) \

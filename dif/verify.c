@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The verifier: what an accepted DIFO cannot do, the interpreter need not ask.
+ * The verifier. The interpreter need not check what an accepted DIFO cannot do.
  *
- * The operand column of DIF_OPS decides which fields of an instruction are
- * registers, indices or zero. Branches go strictly forward and the last
- * instruction returns, so that every DIFO ends. Variables were declared before.
+ * The operand column of DIF_OPS determines which fields of an instruction are
+ * registers, indices or zero. Branches go only forward and the last instruction
+ * returns, so every DIFO ends. Variables have been declared before.
  */
 #include "dif/load.h"
 
 struct dt_check {
 	struct dt_loader *l;
 	const struct dt_difo *d;
-	dt_u32 at; /* the instruction */
+	dt_u32 at; /* index of the instruction */
 	dt_u32 destructive;
 };
 
@@ -38,7 +38,7 @@ static int dt_is_zero(struct dt_check *c, dt_u32 bits)
 		    : 0;
 }
 
-/* The 24 bits after the opcode, by their use. */
+/* Checks the 24 bits after the opcode, depending on their use. */
 static int dt_check_operands(struct dt_check *c, dt_u32 i, dt_u32 format)
 {
 	dt_u32 r1 = DIF_INSTR_R1(i), r2 = DIF_INSTR_R2(i);
@@ -97,7 +97,9 @@ static int dt_check_operands(struct dt_check *c, dt_u32 i, dt_u32 format)
 #define DT_GOOD_TYPED 1
 #define DT_GOOD_KERNEL 2
 
-/* 1: can be read anywhere, 2: by a kernel, -1: no such builtin */
+/*
+ * Returns 1: available everywhere, 2: only in the kernel, -1: no such builtin.
+ */
 static int dt_builtin_scalar(dt_u32 id)
 {
 	switch (id) {
@@ -111,7 +113,7 @@ static int dt_builtin_scalar(dt_u32 id)
 	}
 }
 
-/* The same of arrays. */
+/* The same for arrays. */
 static int dt_is_array(dt_u32 id)
 {
 	switch (id) {
@@ -149,7 +151,7 @@ static int dt_check_var(struct dt_check *c, dt_u32 id, dt_u32 scope,
 	return 0;
 }
 
-/* One that is held by reference, and is no string. */
+/* Checks a variable that is held by reference and is not a string. */
 static int dt_check_object(struct dt_check *c, dt_u32 id, dt_u32 scope,
 			   dt_u32 kind)
 {
@@ -192,7 +194,7 @@ static int dt_check_call(struct dt_check *c, dt_u32 subr)
 	return can ? 0 : dt_bad(c, "subroutine is not available here");
 }
 
-/* What the operand column cannot say. */
+/* Checks rules that the operand column does not express. */
 static int dt_check_meaning(struct dt_check *c, dt_u32 i)
 {
 	dt_u32 id = DIF_INSTR_IDX(i);

@@ -12,8 +12,9 @@
  * runs, and a drop of kind TIME is counted. So a firing takes the budget and the
  * time of 32 pieces at most.
  *
- * A virtual machine may stand still in the middle of a firing. One measurement
- * therefore adds at most DT_STEP_MAX_NS: a pause alone cannot use up the budget.
+ * A virtual machine may be paused in the middle of a firing. One measurement
+ * therefore adds at most DT_STEP_MAX_NS: a pause alone cannot use up the
+ * budget.
  */
 #include "dif/mstate.h"
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The anonymous enabling: what is traced from when the module is loaded, for nobody yet.
+ * The anonymous enabling: tracing that starts when the module is loaded, before
+ * there is a consumer process.
  *
- * dtrace -A writes the file (struct dtk_anonymous in ioctl.h); the module reads it by the
- * parameter's name in whatever root it is loaded in, an initramfs' for one. It does then what
- * a consumer asks for by ioctls, and keeps the consumer, its buffers filling, until dtrace -a
- * claims it for its open file. There is one, once.
+ * dtrace -A writes the file (struct dtk_anonymous in ioctl.h). The module reads
+ * it by the name in its parameter, in the root where it is loaded, for example
+ * that of an initramfs. It then does what a consumer requests by ioctls. It
+ * keeps the resulting consumer, whose buffers fill, until dtrace -a claims it
+ * for its open file. There is only one, and it can be claimed once.
  *
- * Addresses of functions differ after each boot, so the file has the names of the functions.
- * A probe that cannot be attached is reported in the kernel's log.
- * The file is root's as much as the module is; it is distrusted all the same.
+ * Addresses of functions differ after each boot, so the file has the names of
+ * the functions. A probe that cannot be attached is reported in the kernel's
+ * log. The file belongs to root, as the module does. It is checked all the
+ * same.
  */
 #include "kmod/consumer.h"
 
@@ -30,13 +33,20 @@ static char *anonymous = DTK_ANONYMOUS_FILE;
 module_param(anonymous, charp, 0444);
 MODULE_PARM_DESC(anonymous, "file of the anonymous enabling, by dtrace -A");
 
-static DEFINE_MUTEX(dt_anonymous_lock); /* inside of a consumer's; no memory of a process is touched */
+/*
+ * taken inside a consumer's mutex; no memory of a process is accessed under it
+ */
+static DEFINE_MUTEX(dt_anonymous_lock);
 static struct dt_consumer *dt_unclaimed;
-static void *dt_file; /* of its enabling */
+static void *dt_file; /* the file of its enabling */
 static size_t dt_file_bytes;
-static u32 dt_n_copying; /* claims that copy the file to their process, each as long as that likes */
+/*
+ * number of claims that are copying the file to their process, which may take
+ * long
+ */
+static u32 dt_n_copying;
 
-/* Parts of the file, all within it. */
+/* The parts of the file, all within its bounds. */
 struct dt_parts {
 	const struct dtk_anonymous *head;
 	const struct dtk_ecb *ecbs;
@@ -121,7 +131,7 @@ static int dt_enable_all(struct dt_consumer *c, const struct dt_parts *p)
 	return 0;
 }
 
-/* Where its function lies now. */
+/* Looks up the current address of the site's function. */
 static int dt_place_now(struct dtk_site *site, const char *name)
 {
 	u64 address = *name ? dt_kernel_symbol(name) : 0;
@@ -207,11 +217,15 @@ static int dt_enabling_take(struct dt_consumer *c, void *file, size_t bytes)
 	return error;
 }
 
-/* That there is none, or a wrong one, does not keep the module from being loaded. */
+/* A missing or invalid file does not prevent the module from being loaded. */
 void dt_anonymous_begin(void)
 {
 	ssize_t bytes = kernel_read_file_from_path(anonymous, 0, &dt_file, DT_MAX_FILE, NULL,
-						   READING_FIRMWARE); /* others are warned of */
+						   /*
+						    * other values cause a
+						    * warning
+						    */
+						   READING_FIRMWARE);
 	struct dt_consumer *c;
 	int error = -ENOMEM;
 
@@ -250,7 +264,7 @@ void dt_anonymous_end(void)
 	vfree(dt_file);
 }
 
-/* Called with the lock held. The file stays as long as a claim copies it. */
+/* Called with the lock held. The file is kept while a claim copies it. */
 static void dt_drop_file(void)
 {
 	if (dt_unclaimed || dt_n_copying)
@@ -288,7 +302,10 @@ static long dt_claim_begin(struct dtk_claim *claim, u64 file_room)
 	return error;
 }
 
-/* Takes the consumer if it is wanted and no other process has taken it meanwhile. */
+/*
+ * Takes the consumer if it is wanted and no other process has taken it in
+ * between.
+ */
 static long dt_claim_end(bool wanted, struct dt_consumer **claimed)
 {
 	long error = 0;

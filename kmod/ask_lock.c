@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * How a lock says who has it is the kernel's own: bits of kernel/locking/mutex.h and rwsem.c,
- * the same ones since 5.3. Of a real-time kernel, whose locks are others, nothing is said.
+ * The encoding of a lock's owner is internal to the kernel: bits of
+ * kernel/locking/mutex.h and rwsem.c, which have been the same since 5.3.
+ * Real-time kernels have other locks, which this file does not support.
  */
 #include "kmod/ask_lock.h"
 
@@ -25,8 +26,10 @@ int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad)
 #else
 
 enum {
-	DT_OWNER_FLAGS = 7, /* beside the owner's address */
-	/* bits of the count: a writer has it, how many readers have it */
+	DT_OWNER_FLAGS = 7, /* flags in the owner's address */
+	/*
+	 * fields of the count: the bit for a writer, and the number of readers
+	 */
 	DT_RW_WRITER = 1,
 	DT_RW_READERS_AT = 8,
 	DT_RW_READERS_END = 63,

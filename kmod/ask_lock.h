@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What D asks about a lock: mutex_*() about a struct mutex, rw_*() about a struct
- * rw_semaphore. In any context: the lock is looked at as memory that may not be.
+ * D's subroutines about locks: mutex_*() for a struct mutex, rw_*() for a
+ * struct rw_semaphore. They run in any context, and read the lock as memory
+ * that may be invalid.
  */
 #ifndef KMOD_ASK_LOCK_H
 #define KMOD_ASK_LOCK_H
 
 #include <linux/types.h>
 
-/* A row of dif/subrs.h: 0 and *value, or -1 with *bad the address that could not be read. */
+/*
+ * Runs a row of dif/subrs.h. Returns 0 and sets *value, or returns -1 and sets
+ * *bad to the address that could not be read.
+ */
 int dt_ask_lock(u32 subr, u64 lock, u64 *value, u64 *bad);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/*
- * What differs between the kernels that this is built for, 6.1 to 6.12.
- */
+/* Differences between the supported kernels, 6.1 to 6.12. */
 #ifndef KMOD_COMPAT_H
 #define KMOD_COMPAT_H
 
@@ -20,7 +18,7 @@ static inline struct pt_regs *dt_entry_regs(struct ftrace_regs *fregs)
 #endif
 }
 
-/* The mapping can not be made writable later either. */
+/* The mapping cannot be made writable later. */
 static inline void dt_forbid_writing(struct vm_area_struct *vma)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -30,7 +28,7 @@ static inline void dt_forbid_writing(struct vm_area_struct *vma)
 #endif
 }
 
-/* It cannot be made larger, and is not part of core dumps. */
+/* The mapping cannot grow, and core dumps do not contain it. */
 static inline void dt_mapping_is_fixed(struct vm_area_struct *vma)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
@@ -48,7 +46,10 @@ static inline void dt_mapping_is_fixed(struct vm_area_struct *vma)
 	struct uprobe_consumer *uc, enum uprobe_filter_ctx ctx, struct mm_struct *mm
 #endif
 
-/* made: for dt_uprobe_take_off(), after whose last call dt_uprobes_are_off() is called. */
+/*
+ * made: receives the handle for dt_uprobe_take_off(). Call dt_uprobes_are_off()
+ * after the last such call.
+ */
 static inline int dt_uprobe_put_on(struct inode *inode, loff_t offset, loff_t semaphore,
 				   struct uprobe_consumer *uc, struct uprobe **made)
 {

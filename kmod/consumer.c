@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What a consumer asks for: its arena, programs, probes, places.
+ * The requests of a consumer: its arena, programs, probes, places.
  *
- * All that comes in is distrusted: sizes are bounded before memory is taken for them,
- * programs are verified by dif/, ids are looked up. The arena's program part is written here
- * alone, and mapped read-only; its data part the consumer may write, and the engine believes
- * nothing of what it reads there (dif/README.md).
+ * All input is untrusted: sizes are limited before memory is allocated for
+ * them, dif/ verifies programs, and ids are looked up. Only this module writes
+ * the arena's program part, which the consumer maps read-only. The consumer may
+ * write the data part, so the engine trusts nothing that it reads there
+ * (dif/README.md).
  */
 #include "kmod/consumer.h"
 
@@ -62,7 +63,10 @@ void dt_detach_all(struct dt_consumer *c)
 	dt_fbt_detach(c);
 }
 
-/* What the caller may not choose, and what the engine would not bound. */
+/*
+ * Checks and sets the fields that the caller may not choose and that the engine
+ * does not limit.
+ */
 static int dt_config_check(struct dt_arena_config *config)
 {
 	u64 may = config->options[DTRACEOPT_destructive];
@@ -79,7 +83,10 @@ static int dt_config_check(struct dt_arena_config *config)
 	    config->heap_bytes > 1ull << 32 || config->globals_bytes > 1ull << 30 ||
 	    config->locals_bytes > 1ull << 24)
 		return -E2BIG;
-	/* Two more, for NMIs and while one is drained. */
+	/*
+	 * One per CPU, plus two: one for NMIs and one for the time while a
+	 * shard is drained.
+	 */
 	config->n_shards = min(nr_cpu_ids + 2, (u32)DT_MAX_SHARDS);
 	config->n_private = 0; /* no target maps any of it */
 	config->n_cpus = nr_cpu_ids;
@@ -103,7 +110,8 @@ int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a)
 	dt_arena_init(arena, &a->config);
 	c->program_bytes = a->program_bytes;
 	c->total_bytes = a->total_bytes;
-	smp_store_release(&c->arena, arena); /* mmap() looks without the mutex */
+	/* mmap() reads it without the mutex */
+	smp_store_release(&c->arena, arena);
 	return 0;
 }
 
@@ -232,7 +240,7 @@ static int dt_attach_one(struct dt_consumer *c, const struct dtk_site *site)
 		return dt_syscall_attach(c, site);
 	case DTK_TRACEPOINT:
 		return dt_tracepoint_attach(c, site);
-	case DTK_STABLE_ROW: /* of a function it is one of fbt's */
+	case DTK_STABLE_ROW: /* for a function, it is a probe of fbt */
 		return dt_stable_tracepoint_attach(c, site, &dt_stables[site->where]);
 	case DTK_PROFILE:
 	case DTK_TICK:
@@ -261,7 +269,7 @@ static bool dt_is_site(const struct dt_arena *arena, const struct dtk_site *site
 	       (site->kind != DTK_STABLE_ROW || site->where < dt_n_stables);
 }
 
-/* Runs of fbt's are attached at once, all others one by one. */
+/* Attaches consecutive fbt sites together, all others one by one. */
 void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 {
 	const struct dt_arena *arena = c->arena;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A consumer: one open file of /dev/dtrace, and what fires for it.
+ * A consumer: one open file of /dev/dtrace, and the probes that fire for it.
  *
  *   consumer ── arena (dif/arena.h)
  *            ── fbt         one ftrace_ops, a table of functions
@@ -11,8 +11,9 @@
  *            ── uprobes     one uprobe_consumer each
  *            ── unwind      tables for ustack()
  *
- * Its mutex guards all but firing. What firing reads is complete before the kernel is
- * told of it, and is freed after the last callback has returned (dt_detach_all()).
+ * Its mutex protects everything except firing. Data that firing reads are
+ * complete before a callback is registered with the kernel, and are freed after
+ * the last callback has returned (dt_detach_all()).
  */
 #ifndef KMOD_CONSUMER_H
 #define KMOD_CONSUMER_H
@@ -32,9 +33,10 @@ struct dt_uprobe;
 
 struct dt_consumer {
 	struct mutex lock;
-	void *arena; /* null: none yet; published with release order, its sizes before it */
+	/* null: none yet; published with release order, after its sizes */
+	void *arena;
 	u64 program_bytes, total_bytes;
-	u64 memory_bytes; /* memory.c: what it has taken */
+	u64 memory_bytes; /* memory.c: bytes that it has allocated */
 	u32 slot, generation; /* fbt_return.c */
 	struct dt_fbt *fbt;
 	struct dt_syscalls *syscalls;
@@ -43,41 +45,63 @@ struct dt_consumer {
 	struct list_head counters;
 	u32 n_counters;
 	struct list_head uprobes;
-	struct dt_unwind *unwind; /* null: nothing was told */
+	struct dt_unwind *unwind; /* null: the consumer has passed no tables */
 	atomic_t n_waiting; /* threads that have a shard and wait for a page */
-	bool killed;	    /* deadman.c: nothing fires any more */
-	struct dt_consumer *replaced; /* the file's before it claimed this one, or null */
+	bool killed;	    /* deadman.c: its probes no longer fire */
+	/* the file's consumer before it claimed this one, or null */
+	struct dt_consumer *replaced;
 };
 
-/* --- memory.c: with the consumer's mutex held, or before others know it --- */
-/* Counts memory that lives as long as the consumer. -ENOMEM: there is too much of it. */
+/* --- memory.c: the consumer's mutex is held, or no other thread knows it --- */
+/*
+ * Counts memory that is allocated as long as the consumer exists. -ENOMEM: too
+ * much.
+ */
 int dt_memory_take(struct dt_consumer *c, u64 bytes);
 void dt_memory_give(struct dt_consumer *c, u64 bytes);
-/* Zeroed memory, counted; null if there is none. dt_free() takes the same size. */
+/*
+ * Returns zeroed memory, which is counted. Returns null if there is none. Free
+ * it by dt_free() with the same size.
+ */
 void *dt_make(struct dt_consumer *c, u64 bytes);
 void dt_free(struct dt_consumer *c, void *made, u64 bytes);
-/* The same in pages that may be mapped, for vfree() and dt_memory_give(). */
+/*
+ * The same in pages that may be mapped. Free them by vfree() and
+ * dt_memory_give().
+ */
 void *dt_make_pages(struct dt_consumer *c, u64 bytes);
-/* A copy of what the caller passes, for dt_free(); or an error pointer. */
+/*
+ * Copies data that the caller passes. Free it by dt_free(). Returns an error
+ * pointer on failure.
+ */
 void *dt_copy_in(struct dt_consumer *c, u64 from, u64 bytes);
 
 /* --- bring_in.c --- */
-/* Brings in memory of the current process. False: it is not there, or may never come. */
+/*
+ * Brings in memory of the current process. Returns false if there is none, or
+ * if the page could be delayed.
+ */
 bool dt_bring_in(unsigned long addr, unsigned long bytes);
 
 /* --- consumer.c --- */
 struct dt_consumer *dt_consumer_make(void);
-/* With nothing attached. */
+/* No probe may be attached. */
 void dt_consumer_free(struct dt_consumer *c);
-/* Makes config ours, and the arena; sets program_bytes and total_bytes. */
+/*
+ * Creates the arena from a copy of the config; sets program_bytes and
+ * total_bytes.
+ */
 int dt_arena_make(struct dt_consumer *c, struct dtk_arena *a);
 void dt_attach_sites(struct dt_consumer *c, struct dtk_site *sites, u32 n);
-/* The next text of a list, behind whose end is a NUL; null: there is none. */
+/*
+ * Returns the next text of a list, which ends with a NUL. Returns null at the
+ * end.
+ */
 const char *dt_next(const char **at, const char *end);
 long dt_names_add(struct dt_consumer *c, const char *at, const char *end, u32 n, u32 *n_done);
-/* The module's parameter: may D programs harm? */
+/* The module's parameter: D programs may use destructive actions. */
 extern bool dt_destructive;
-/* Requests of abi/ioctl.h, with the consumer's mutex held. */
+/* The requests of abi/ioctl.h, with the consumer's mutex held. */
 long dt_make_arena(struct dt_consumer *c, struct dtk_arena __user *user);
 long dt_load_program(struct dt_consumer *c, struct dtk_load __user *user);
 long dt_add_probes(struct dt_consumer *c, struct dtk_list *list);
@@ -87,31 +111,39 @@ long dt_attach(struct dt_consumer *c, struct dtk_list *list);
 /* --- anonymous.c --- */
 void dt_anonymous_begin(void);
 void dt_anonymous_end(void);
-/* Tells of the anonymous consumer, and makes it the caller's if a copy was wanted. */
+/*
+ * Describes the anonymous consumer. If the caller requested a copy of the file,
+ * transfers the consumer to the caller.
+ */
 long dt_anonymous_claim(struct dtk_claim __user *user, struct dt_consumer **claimed);
 
 /*
- * Where a probe fires, for what D asks about it. Zeroed, then filled in as far as
- * the provider knows.
+ * The state in which a probe fires, for D's variables. Zeroed, then filled in
+ * as far as the provider knows.
  */
 struct dt_context {
-	struct dt_host host; /* fire.c's */
-	struct pt_regs *regs; /* of what was interrupted, or null */
-	unsigned long frame; /* stack() begins with the frame whose sp is above... */
-	unsigned long skip_begin, skip_end; /* ... or behind code that lies here */
-	unsigned long caller; /* 0: the second of stack() */
+	struct dt_host host; /* set by fire.c */
+	struct pt_regs *regs; /* of the interrupted code, or null */
+	/* stack() starts with the frame whose sp is above this... */
+	unsigned long frame;
+	/* ... or after code in this range */
+	unsigned long skip_begin, skip_end;
+	unsigned long caller; /* 0: use the second frame of stack() */
 	int error; /* errno */
-	u32 in_stack_args; /* arg6 and so on lie at frame + 8 */
-	u32 at_call; /* regs are a process': its return address is at regs->sp */
-	const struct dt_operand *operands; /* all arguments, of regs; or null */
+	u32 in_stack_args; /* arg6 and later ones are at frame + 8 */
+	/* regs belong to a process, and its return address is at regs->sp */
+	u32 at_call;
+	/* for all arguments, in terms of regs; or null */
+	const struct dt_operand *operands;
 	u32 n_operands;
-	u32 may_wait; /* for so many pages of the process */
-	u32 waited; /* fire.c's: it did */
-	struct dt_consumer *consumer; /* fire.c's */
+	/* number of pages of the process that the probe may wait for */
+	u32 may_wait;
+	u32 waited; /* set by fire.c: it has waited */
+	struct dt_consumer *consumer; /* set by fire.c */
 };
 
 /* --- fire.c --- */
-/* In any context, NMI too. */
+/* Runs in any context, including NMIs. */
 void dt_kfire(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 	      u32 n_args);
 /*
@@ -124,9 +156,12 @@ bool dt_firing_begin(struct dt_consumer *c, unsigned long *flags);
 void dt_firing_end(unsigned long flags);
 void dt_kfire_held(struct dt_consumer *c, struct dt_context *x, u32 probe, const u64 *args,
 		   u32 n_args);
-/* What could not even try to record itself, by DTRACEDROP_*. */
+/* Counts a loss that could not be recorded otherwise, by DTRACEDROP_*. */
 void dt_lost(struct dt_consumer *c, enum dif_drop why);
-/* Brings in memory of the process, where the probe may wait for that. False: it did not. */
+/*
+ * Brings in memory of the process if the probe may wait for it. Returns false
+ * if it did not.
+ */
 bool dt_fault_in(struct dt_context *x, u64 addr, u64 bytes);
 
 /* --- deadman.c: with interrupts off --- */
@@ -144,16 +179,19 @@ void dt_identify(struct dt_host *host);
 
 /* --- host.c --- */
 extern const struct dt_host_ops dt_kernel_ops;
-/* May these bytes of the kernel's memory be read? Not where they may be a device's registers. */
+/*
+ * Returns whether these bytes of the kernel's memory may be read: not if they
+ * could be a device's registers.
+ */
 bool dt_may_read(u64 addr, u64 bytes);
 
 /* --- providers: with the consumer's mutex held --- */
-/* Each site's error is set. */
+/* Sets each site's error. */
 int dt_fbt_begin(void);
 void dt_fbt_end(void);
 void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n);
 void dt_fbt_detach(struct dt_consumer *c);
-/* Of a system call's negative result. */
+/* Returns the errno for a system call's negative result. */
 int dt_errno_of(long result);
 int dt_syscall_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_syscall_detach(struct dt_consumer *c);
@@ -174,7 +212,7 @@ int dt_cpc_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_cpc_detach(struct dt_consumer *c);
 int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site);
 void dt_uprobe_detach(struct dt_consumer *c);
-/* None of them fires any more, and none is in a callback. */
+/* After this, none of its probes fires, and none is in a callback. */
 void dt_detach_all(struct dt_consumer *c);
 
 /* --- fbt_return.c --- */
@@ -182,7 +220,10 @@ struct ftrace_regs;
 void dt_returns_end(void);
 int dt_returns_join(struct dt_consumer *c);
 void dt_returns_leave(struct dt_consumer *c);
-/* The function that is being entered fires probe when it returns, by a row or plainly. */
+/*
+ * Makes the function that is being entered fire `probe` when it returns, by a
+ * row of the stable table or as an fbt probe.
+ */
 void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *row,
 		      struct pt_regs *regs);
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * cpc: counters of perf that fire a probe each time they overflow, one on each CPU.
+ * cpc: counters of perf, one on each CPU, that fire a probe each time they
+ * overflow.
  *
  *   CPU comes online ── dt_cpu_came() ── dt_came, a mask ── work ── a new counter there
  *
- * perf takes the counters of a CPU away when it goes offline, and does not put them back. A hotplug
- * callback cannot make a software event, because perf takes the hotplug lock for that. The callback
- * marks the CPU and queues work, which closes the dead counters of this CPU and opens new ones. The
- * events between its coming and the work are not counted.
+ * perf takes the counters of a CPU away when it goes offline, and does not put
+ * them back. A hotplug callback cannot make a software event, because perf
+ * takes the hotplug lock for that. The callback marks the CPU and queues work,
+ * which closes the dead counters of this CPU and opens new ones. The events
+ * between the CPU's coming online and the work are not counted.
  *
- * perf calls dt_overflow() in any context, NMI included. dt_kfire() does not run a probe in a probe:
- * if an NMI arrives in one, a drop is counted.
+ * perf calls dt_overflow() in any context, including NMIs. dt_kfire() does not
+ * run a probe inside a probe: if an NMI arrives in one, a drop is counted.
  *
  * perf stops a counter of the processor or a clock until the next tick if it overflows more often
  * than kernel.perf_event_max_sample_rate permits. The number of firings that are lost is unknown, so
@@ -19,8 +21,8 @@
  * Counters are pinned: perf never shares a counter of the processor between events in turns, which
  * would make the probe fire too rarely. The probe is refused if no counter is free.
  *
- * arg0 is the kernel's program counter if the overflow came in the kernel, arg1 the process' if it
- * came there; the other one is 0.
+ * arg0 is the kernel's program counter if the overflow was in the kernel, arg1
+ * the process's if it was there. The other one is 0.
  *
  * Lock order: the consumer's mutex, dt_counters_lock, perf's locks and the hotplug lock.
  */
@@ -43,19 +45,21 @@
 
 #include <asm/processor-flags.h>
 
-#define DT_MAX_COUNTERS 64 /* of a consumer */
-#define DT_STOPPED (~0ull) /* perf's MAX_INTERRUPTS, which no header has */
+#define DT_MAX_COUNTERS 64 /* per consumer */
+#define DT_STOPPED (~0ull) /* perf's MAX_INTERRUPTS, which no header defines */
 
 struct dt_counter {
-	struct list_head list; /* of the consumer's */
+	struct list_head list; /* in the consumer's list */
 	struct list_head all;
 	struct dt_consumer *consumer;
 	struct perf_event_attr attr;
 	u32 probe;
-	struct perf_event *on_cpus[]; /* nr_cpu_ids; null where the CPU has none */
+	/* nr_cpu_ids entries; null if the CPU has none */
+	struct perf_event *on_cpus[];
 };
 
-static DEFINE_MUTEX(dt_counters_lock); /* guards dt_counters and on_cpus of all */
+/* protects dt_counters and on_cpus of all counters */
+static DEFINE_MUTEX(dt_counters_lock);
 static LIST_HEAD(dt_counters);
 static struct cpumask dt_came; /* CPUs that have come online since the work ran */
 
@@ -67,7 +71,10 @@ static void dt_overflow(struct perf_event *event, struct perf_sample_data *data,
 	u64 args[2] = {};
 
 	args[user_mode(regs)] = instruction_pointer(regs);
-	/* perf sets ip and sp alone where nothing was interrupted, such as at a context switch. */
+	/*
+	 * perf sets only ip and sp if nothing was interrupted, such as at a
+	 * context switch.
+	 */
 	if (user_mode(regs) || regs->flags & X86_EFLAGS_FIXED)
 		x.regs = regs;
 	else
@@ -108,7 +115,7 @@ static void dt_close(struct dt_counter *counter)
 		dt_close_on(counter, cpu);
 }
 
-/* After an error dt_close() closes what was opened. */
+/* After an error, dt_close() closes the opened ones. */
 static int dt_open_all(struct dt_counter *counter)
 {
 	u32 cpu;
@@ -116,7 +123,10 @@ static int dt_open_all(struct dt_counter *counter)
 
 	for_each_online_cpu(cpu) {
 		error = dt_open_on(counter, cpu);
-		/* A CPU that has just gone offline gets its counter when it comes back. */
+		/*
+		 * A CPU that has just gone offline gets its counter when it is
+		 * online again.
+		 */
 		if (error && (error != -ENODEV || cpu_online(cpu)))
 			return error;
 	}

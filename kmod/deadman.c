@@ -2,8 +2,9 @@
 /*
  * The deadman: no consumer may keep a CPU in probes.
  *
- * A firing has a budget (dif/work.c), but a hot probe can fire again at once. Each CPU therefore
- * adds up the time of its firings, and subtracts a part of all time that passes:
+ * A firing has a budget (dif/work.c), but a hot probe can fire again
+ * immediately. Each CPU therefore adds up the time of its firings, and
+ * subtracts a part of all time that passes:
  *
  *   firings                 subtracted   why
  *   of 100 us and more      80 %         they delay interrupts, and a few of them are a whole tick
@@ -30,7 +31,7 @@
  * Two consumers may fire on a CPU in turns. While a sum grows, a majority vote finds the one
  * to kill: each firing adds its time to the votes of its own consumer, or takes it from those of another one.
  *
- * All of it runs with interrupts off, one firing at a time on each CPU.
+ * All of this runs with interrupts off, one firing at a time on each CPU.
  */
 #include "kmod/consumer.h"
 
@@ -40,7 +41,7 @@
 
 #define DT_LONG_NS 100000ll
 #define DT_COUNTED_MAX_NS 100000000ll
-#define DT_EACH 16 /* one in so many short firings is measured */
+#define DT_EACH 16 /* one out of 16 short firings is measured */
 
 static unsigned int dt_deadman_s = 10;
 module_param_named(deadman, dt_deadman_s, uint, 0644);
@@ -48,7 +49,7 @@ MODULE_PARM_DESC(deadman, "seconds that firings may keep a CPU (default 10); 0 s
 
 enum dt_firings { DT_FIRINGS_LONG, DT_FIRINGS_ALL, DT_N_FIRINGS };
 
-/* The share of the time that they may always take. */
+/* The share of the time that firings of each kind may always take. */
 static const u32 dt_percent[DT_N_FIRINGS] = {80, 97};
 
 struct dt_watch {
@@ -56,9 +57,9 @@ struct dt_watch {
 	s64 sum_ns[DT_N_FIRINGS]; /* never negative */
 	const struct dt_consumer *most; /* the winner of the vote; never dereferenced */
 	s64 votes_ns;
-	u64 all_until_ns; /* until then every firing is measured */
-	u32 skip; /* so many firings are not measured from here */
-	u32 weight; /* of the next measured firing if it is short */
+	u64 all_until_ns; /* every firing is measured until then */
+	u32 skip; /* number of firings to skip before the next measured one */
+	u32 weight; /* weight of the next measured firing if it is short */
 	u32 random;
 };
 
@@ -73,7 +74,7 @@ static void dt_kill(struct dt_consumer *c)
 	smp_store_release(&session->activity, DT_ACTIVITY_KILLED);
 }
 
-/* Chooses the next firing that is measured. */
+/* Selects the next firing to be measured. */
 static void dt_choose_next(struct dt_watch *w, u64 now)
 {
 	if (now < w->all_until_ns) {
@@ -98,7 +99,7 @@ static void dt_vote(struct dt_watch *w, const struct dt_consumer *c, s64 counted
 	w->votes_ns += w->most == c ? counted_ns : -counted_ns;
 }
 
-/* Returns whether the sum is beyond its limit. */
+/* Returns whether the sum exceeds its limit. */
 static bool dt_add(struct dt_watch *w, enum dt_firings which, u64 passed_ns, s64 counted_ns)
 {
 	s64 limit_ns = READ_ONCE(dt_deadman_s) * (s64)NSEC_PER_SEC / 100 * (100 - dt_percent[which]);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * /dev/dtrace: a consumer for each open file; and the module's own begin and end.
+ * /dev/dtrace: one consumer for each open file; and the initialisation and exit
+ * of the module.
  *
- * Whoever may open it can read all of the kernel's memory: CAP_PERFMON is asked for.
+ * A user who can open the device can read all of the kernel's memory, so
+ * CAP_PERFMON is required.
  */
 #include "kmod/consumer.h"
 
@@ -119,7 +121,10 @@ static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	struct dt_consumer *c, *claimed = NULL;
 	long result;
 
-	/* Another thread may have claimed meanwhile; the replaced consumer does nothing any more. */
+	/*
+	 * Another thread may have claimed in between. A replaced consumer does
+	 * nothing any more.
+	 */
 	for (;;) {
 		c = READ_ONCE(file->private_data);
 		if (mutex_lock_interruptible(&c->lock))
@@ -135,7 +140,8 @@ static long dt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	else
 		result = dt_anonymous_claim((void __user *)arg, &claimed);
 	if (claimed) {
-		claimed->replaced = c; /* others may be waiting for its mutex */
+		/* other threads may be waiting for its mutex */
+		claimed->replaced = c;
 		WRITE_ONCE(file->private_data, claimed);
 	}
 	mutex_unlock(&c->lock);
@@ -156,7 +162,8 @@ static int dt_map(struct dt_consumer *c, struct vm_area_struct *vma)
 {
 	u64 begin = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u64 end = begin + (vma->vm_end - vma->vm_start);
-	const void *arena = smp_load_acquire(&c->arena); /* its sizes are set before it */
+	/* its sizes are set before */
+	const void *arena = smp_load_acquire(&c->arena);
 
 	if (!arena)
 		return -ENXIO;
@@ -181,7 +188,7 @@ static int dt_mmap(struct file *file, struct vm_area_struct *vma)
 }
 
 static const struct file_operations dt_operations = {
-    .owner = THIS_MODULE, /* it stays as long as a file is open */
+    .owner = THIS_MODULE, /* the module is not unloaded while a file is open */
     .open = dt_open,
     .release = dt_release,
     .unlocked_ioctl = dt_ioctl,

@@ -2,17 +2,19 @@
 /*
  * fbt: the entry and return of kernel functions, by ftrace.
  *
- * A consumer has one ftrace_ops. Its callback finds the function in a table by the address
- * of the call that ftrace has put into it, and fires what is enabled there; how it hears of the
- * return is fbt_return.c's. A table that has become too small is replaced by one of
- * twice the size and kept until the consumer goes: a callback may still read it.
+ * A consumer has one ftrace_ops. Its callback looks up the address of ftrace's
+ * call in a table of functions, and fires the probes that are enabled there.
+ * fbt_return.c catches the return. A table that has become too small is
+ * replaced by one of twice the size. The old one is kept until the consumer is
+ * freed, because a callback may still read it.
  *
- * What lies in a module that goes is taken off before another one can come to its place.
+ * Probes in a module are detached when it is unloaded, before another one can
+ * be loaded at its address.
  *
- * ftrace itself knows which functions it cannot be put into; each is tried on an ops that
- * is never registered. It cannot be put into this module's own functions, which
- * are compiled without ftrace's entries. The kernel's list of functions that
- * kprobes must not probe is respected, too (symbols.c).
+ * ftrace knows which functions it cannot trace. Each function is tried with an
+ * ops that is never registered. This module's own functions are compiled
+ * without ftrace's entries, so they cannot be traced. Functions on the kernel's
+ * list that kprobes must not probe are refused too (symbols.c).
  */
 #include "kmod/consumer.h"
 
@@ -35,11 +37,13 @@ struct dt_function {
 	struct dt_place_of_stable *stable;
 };
 
-#define DT_STABLES_OF_FUNCTION 64 /* all of them are looked at when it is called */
+/* when it is called, all of them are tested */
+#define DT_STABLES_OF_FUNCTION 64
 
 struct dt_functions {
-	struct dt_functions *smaller; /* the one before */
-	u32 bits, n;		      /* places, of which so many are taken */
+	struct dt_functions *smaller; /* the previous table */
+	/* log2 of the size, and the number of used entries */
+	u32 bits, n;
 	struct dt_function at[];
 };
 
@@ -48,10 +52,13 @@ struct dt_fbt {
 	struct dt_consumer *consumer;
 	struct dt_functions *functions;
 	bool registered;
-	struct list_head list; /* dt_fbts */
+	struct list_head list; /* in dt_fbts */
 };
 
-/* Of all consumers. The lock is for tables against modules that go, inside of a consumer's. */
+/*
+ * The tables of all consumers. The lock protects tables while modules are
+ * unloaded. It is taken inside a consumer's mutex.
+ */
 static LIST_HEAD(dt_fbts);
 static DEFINE_MUTEX(dt_fbts_lock);
 
@@ -69,7 +76,7 @@ static void dt_fire_here(struct dt_fbt *fbt, u32 probe, unsigned long parent_ip,
 {
 	struct dt_context x = {};
 
-	x.frame = regs->sp; /* the caller's is above */
+	x.frame = regs->sp; /* the caller's frame is above */
 	x.caller = parent_ip;
 	x.in_stack_args = 1;
 	dt_kfire(fbt->consumer, &x, probe, args, n_args);
@@ -129,7 +136,9 @@ static struct dt_functions *dt_functions_make(struct dt_consumer *c, u32 bits,
 	return f;
 }
 
-/* Room for so many functions more, a quarter of the places staying free. */
+/*
+ * Makes room for this many more functions. A quarter of the entries stays free.
+ */
 static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 {
 	struct dt_functions *f = fbt->functions;
@@ -147,7 +156,10 @@ static int dt_functions_reserve(struct dt_fbt *fbt, u32 n_more)
 	return 0;
 }
 
-/* ftrace's five bytes: a nop, or its call when others trace there, too. */
+/*
+ * Checks for ftrace's five bytes: a nop, or its call if others trace this
+ * function too.
+ */
 static bool dt_is_call_site(const u8 *code)
 {
 	static const u8 nop[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
@@ -155,7 +167,10 @@ static bool dt_is_call_site(const u8 *code)
 	return !memcmp(code, nop, sizeof(nop)) || *code == 0xe8;
 }
 
-/* They are behind the endbr, or behind what the kernel has put in its place. */
+/*
+ * Returns the address of these bytes: after the endbr, or after its replacement
+ * by the kernel.
+ */
 static unsigned long dt_call_site(unsigned long function)
 {
 	u8 code[4 + 5] = {};
@@ -164,7 +179,7 @@ static unsigned long dt_call_site(unsigned long function)
 	return !dt_is_call_site(code) && dt_is_call_site(code + 4) ? function + 4 : function;
 }
 
-/* Returns 0 if ftrace can be put there and is allowed to. */
+/* Returns 0 if ftrace can trace this place and is allowed to. */
 static int dt_try(struct ftrace_ops *trial, unsigned long ip)
 {
 	unsigned long at = ip;
@@ -185,7 +200,8 @@ static struct dt_fbt *dt_fbt_make(struct dt_consumer *c)
 	if (!fbt)
 		return NULL;
 	fbt->ops.func = dt_fbt_fire;
-	fbt->ops.flags = FTRACE_OPS_FL_RECURSION; /* dt_kfire() looks after that */
+	/* dt_kfire() prevents recursion */
+	fbt->ops.flags = FTRACE_OPS_FL_RECURSION;
 	fbt->consumer = c;
 	mutex_lock(&dt_fbts_lock);
 	list_add(&fbt->list, &dt_fbts);
@@ -242,7 +258,10 @@ static bool dt_has_return(const struct dtk_site *site)
 		dt_stables[site->where].how == DTK_STABLE_RETURNS);
 }
 
-/* Those that can be traced: their call sites into ips, how many. */
+/*
+ * Selects the sites that can be traced. Stores their call sites in ips and
+ * returns their number.
+ */
 static u32 dt_fbt_choose(struct dt_fbt *fbt, struct dtk_site *sites, u32 n,
 			 unsigned long *ips)
 {
@@ -309,7 +328,7 @@ void dt_fbt_attach(struct dt_consumer *c, struct dtk_site *sites, u32 n)
 	dt_free(c, ips, n * sizeof(*ips));
 }
 
-/* The last table has all of them. */
+/* The last table contains all of them. */
 static void dt_free_stables(struct dt_consumer *c, struct dt_functions *f)
 {
 	struct dt_place_of_stable *place, *next;
@@ -346,7 +365,7 @@ void dt_fbt_detach(struct dt_consumer *c)
 	c->fbt = NULL;
 }
 
-/* Its place in the table stays, with nothing to fire; ftrace has it no more. */
+/* Its entry stays in the table without probes; it is removed from ftrace. */
 static void dt_leave_module(struct dt_fbt *fbt, const struct module *mod)
 {
 	struct dt_functions *f = fbt->functions;

@@ -2,27 +2,29 @@
 /*
  * Returns of functions, by the kernel's own return hook.
  *
- * The kernel replaces a return address for kretprobes, and its unwinder, its checks of stacks
- * and the exit of tasks know how to live with that. A kretprobe for each function would take
- * long to plant and much memory, so there is one: it lies on a function of this module that
- * nobody calls, and its handler is called from the ftrace callback of whichever function is
- * being entered. Its instances are a pool for all consumers; when it is empty, the return is
- * counted as lost. So are those of the idle loop, where RCU does not watch and the kernel
- * hooks nothing.
+ * The kernel replaces return addresses for kretprobes, and its unwinder, its
+ * stack checks and the exit of tasks support that. A kretprobe for each
+ * function would need much memory and take long to attach, so there is only
+ * one. It is attached to a function of this module that is never called. The
+ * ftrace callback of the function that is being entered calls its handler. Its
+ * instances are a pool for all consumers. If the pool is empty, the return is
+ * counted as lost. So are returns in the idle loop, where RCU is not watching
+ * and the kernel sets no hooks.
  *
- * The hook's own returns must not be hooked: each would run through the hook, whose returns run
- * through it, until the stack is full. Three rules see to that.
+ * The hook's own returns must not be hooked: each would run the hook again,
+ * until the stack is full. Three rules prevent that.
  *
  *   - Functions between the trampoline and our handler are on the kernel's list of functions that
  *     kprobes may not touch, and have no probes (symbols.c).
- *   - While our handler runs, or the hook is being set, this CPU is in a probe, so that
- *     functions that are called there are not hooked.
- *   - If a kernel had a function there that its list lacks, the hook stops where little of the
- *     thread's stack is left, and counts the return as lost.
+ *   - While our handler runs, or the hook is being set, this CPU is marked as
+ *     being in a probe, so functions called there are not hooked.
+ *   - If the kernel's list lacks such a function, the hook stops when little of
+ *     the thread's stack is left, and counts the return as lost.
  *
- * A return can come long after its consumer has gone. The instance knows the consumer by a
- * slot and the slot's generation; a slot is emptied, and handlers that saw it full are waited
- * for, before the consumer's memory is freed.
+ * A function can return long after its consumer has been closed. The instance
+ * refers to the consumer by a slot and the slot's generation. Before a
+ * consumer's memory is freed, its slot is cleared, and all handlers that read
+ * it before have finished.
  */
 #include "kmod/consumer.h"
 
@@ -41,7 +43,7 @@ module_param(returns, uint, 0444);
 MODULE_PARM_DESC(returns, "how many calls can be under way whose returns fire");
 
 #define DT_SLOTS 1024
-#define DT_RETURN_ARGS 5 /* that the function was called with */
+#define DT_RETURN_ARGS 5 /* number of the function's arguments that are kept */
 
 static struct dt_slot_of_consumer {
 	struct dt_consumer *consumer;
@@ -61,8 +63,9 @@ struct dt_pending {
 static DEFINE_PER_CPU(struct dt_pending *, dt_entered);
 
 /*
- * Its jumps lead into its first bytes, so that the kernel does not replace the breakpoint by a
- * jump of its own: that would outlive this module for a moment.
+ * Its jumps lead into its first bytes, so that the kernel does not replace the
+ * breakpoint by an optimised jump, which would remain for a moment after the
+ * module is unloaded.
  */
 static noinline void dt_never_called(void)
 {
@@ -74,7 +77,7 @@ static int dt_entering(struct kretprobe_instance *instance, struct pt_regs *regs
 	struct dt_pending *pending = this_cpu_read(dt_entered);
 
 	if (!pending)
-		return 1; /* somebody has called what is never called */
+		return 1; /* this function is never called */
 	pending->taken = 1;
 	*(struct dt_pending *)instance->data = *pending;
 	return 0;
@@ -88,7 +91,7 @@ static void dt_fire_return(struct dt_consumer *c, struct kretprobe_instance *ins
 	u64 args[1 + DT_RETURN_ARGS], chosen[DT_STABLE_ARGS];
 	int n = 2;
 
-	/* Where in the function it returned is not known. */
+	/* The place in the function where it returned is not known. */
 	args[0] = 0;
 	args[1] = regs->ax;
 	if (pending->row) {
@@ -98,7 +101,7 @@ static void dt_fire_return(struct dt_consumer *c, struct kretprobe_instance *ins
 	}
 	if (n < 0)
 		return;
-	x.frame = regs->sp - 2; /* the caller has it now */
+	x.frame = regs->sp - 2; /* the stack pointer of the caller */
 	x.caller = get_kretprobe_retaddr(instance);
 	dt_kfire_held(c, &x, pending->probe, pending->row ? chosen : args, n);
 }
@@ -127,7 +130,7 @@ static struct kretprobe dt_hook = {
 };
 
 /*
- * The stack that must be left. A return through the hook takes some 500 bytes.
+ * The minimum of free stack. A return through the hook takes about 500 bytes.
  */
 #define DT_STACK_LEFT 3072
 
@@ -151,7 +154,7 @@ void dt_return_expect(struct dt_consumer *c, u32 probe, const struct dt_stable *
 
 	if (!dt_firing_begin(c, &flags))
 		return;
-	/* The hook cannot have been set where RCU does not watch. */
+	/* The hook cannot be set when RCU is not watching. */
 	if (rcu_is_watching() && !dt_stack_is_short(regs->sp)) {
 		this_cpu_write(dt_entered, &pending);
 		dt_hook.kp.pre_handler(&dt_hook.kp, regs);
@@ -174,7 +177,7 @@ static int dt_hook_make(void)
 	return error;
 }
 
-/* The consumer has a slot from here on. */
+/* Gives the consumer a slot. */
 int dt_returns_join(struct dt_consumer *c)
 {
 	u32 i;

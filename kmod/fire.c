@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Firing in the kernel: a shard is a CPU, with interrupts off.
+ * Fires probes in the kernel. A shard belongs to a CPU, and interrupts are off
+ * while it is used.
  *
- * A probe that fires while its CPU is in a probe already is not run. Either the
- * engine itself has called what is probed (a copy of memory, the clock): that is no
- * event of the system's, and nothing is lost. Or an NMI came into the probe: what it
- * wanted to tell is counted.
+ * A probe that fires while its CPU is already in a probe is not run. There are
+ * two cases. If the engine itself called the probed function (a copy of memory,
+ * the clock), that is no event of the system, and nothing is lost. If an NMI
+ * arrived during the probe, its probe is counted as a drop.
  *
- * A uprobe comes in a thread that holds nothing, so that a page which its D reads and
- * that is not in memory can be waited for. The shard stays taken and the thread may wake up on
- * another CPU; what fires meanwhile takes one of the shards that are to spare. There are few
- * of these: when too many threads wait, one more has an invalid address. bring_in.c decides
- * which pages are waited for.
+ * A uprobe fires in a thread that holds no locks, so it can wait for a page
+ * that its D reads and that is not in memory. The shard stays in use, and the
+ * thread may wake up on another CPU. Probes that fire in the meantime use one
+ * of the spare shards. There are few of these. If too many threads wait,
+ * further ones get an invalid address. bring_in.c decides for which pages a
+ * thread may wait.
  */
 #include "kmod/consumer.h"
 
@@ -33,8 +35,8 @@ void dt_lost(struct dt_consumer *c, enum dif_drop why)
 }
 
 /*
- * self-> is the thread's, and another one in each kind of interrupt that may come into
- * it. The idle threads of all CPUs are thread 0.
+ * self-> belongs to the thread. Each kind of interrupt in a thread has
+ * variables of its own. The idle threads of all CPUs are thread 0.
  */
 void dt_identify(struct dt_host *host)
 {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The engine's host in the kernel: memory, time, and what is known of the current task.
+ * The engine's host in the kernel: memory, time, and data about the current
+ * task.
  *
- * An address below TASK_SIZE_MAX is the current process', any other the kernel's; both are
- * read by copies that may fail and never wait, so a page that is not there is a fault. So is
- * memory of the kernel that is mapped uncached: it may be a device's registers.
+ * An address below TASK_SIZE_MAX belongs to the current process, any other to
+ * the kernel. Both are read by copies that may fail and never wait, so a page
+ * that is not in memory is a fault. Kernel memory that is mapped uncached is
+ * also a fault: it may be a device's registers.
  */
 #include "kmod/consumer.h"
 
@@ -43,7 +45,7 @@ static u64 dt_op_walltime(struct dt_host *host)
 	return ktime_get_real_fast_ns();
 }
 
-/* Until the task was switched to, and since. */
+/* The time until the task was switched to, plus the time since. */
 static u64 dt_op_vtimestamp(struct dt_host *host)
 {
 	s64 since = (s64)(local_clock() - current->se.exec_start);
@@ -103,7 +105,7 @@ static int dt_op_load(struct dt_host *host, u64 addr, void *to, u64 bytes, u64 *
 
 	if (!dt_read_or_wait(dt_context_of(host), to, addr, bytes))
 		return 0;
-	/* Which page was it? */
+	/* Finds the page that caused the fault. */
 	while (done < bytes) {
 		page = min(bytes - done, PAGE_SIZE - ((addr + done) & ~PAGE_MASK));
 		if (dt_read((u8 *)to + done, addr + done, page))
@@ -136,7 +138,7 @@ static int dt_op_store(struct dt_host *host, u64 addr, const void *from, u64 byt
 {
 	*bad = addr;
 	if (addr >= TASK_SIZE_MAX)
-		return -1; /* copyout() writes to processes */
+		return -1; /* only copyout() writes to processes */
 	return copy_to_user_nofault((void __user *)addr, from, bytes) ? -1 : 0;
 }
 
@@ -286,13 +288,16 @@ static int dt_op_stop(struct dt_host *host)
 #define DT_CHILL_MAX_NS 500000000ull
 
 struct dt_chilled {
-	u64 since_ns; /* when the current second began */
-	u64 spent_ns; /* how long chill() has waited in it */
+	u64 since_ns; /* start of the current second */
+	u64 spent_ns; /* time that chill() has waited in it */
 };
 
 static DEFINE_PER_CPU(struct dt_chilled, dt_chilled);
 
-/* Waits with interrupts off. Returns -1 beyond half a second in each second of a CPU. */
+/*
+ * Waits with interrupts off. Returns -1 after half a second of waiting in each
+ * second of a CPU.
+ */
 static int dt_chill(u64 now_ns, u64 ns)
 {
 	struct dt_chilled *chilled = this_cpu_ptr(&dt_chilled);
@@ -318,7 +323,7 @@ static int dt_op_harm(struct dt_host *host, u32 action, u64 value)
 	case DTRACEACT_PANIC:
 		panic("dtrace: panic action");
 	default:
-		return -1; /* breakpoint(): there is no debugger to go to */
+		return -1; /* breakpoint(): there is no debugger */
 	}
 }
 

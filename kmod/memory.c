@@ -2,10 +2,12 @@
 /*
  * Limits the kernel's memory that consumers take, and copies the data that they pass in.
  *
- * Memory that lives as long as a consumer is counted twice: in the control group of the process that
- * requests it (GFP_KERNEL_ACCOUNT), and here, because by default a control group has no limit. All
- * consumers together may have half of the machine's memory, or as many MiB as the parameter says.
- * Beyond that a request fails with ENOMEM. No request makes the kernel kill a process for memory.
+ * Memory that is allocated as long as a consumer exists is counted twice: in
+ * the control group of the process that requests it (GFP_KERNEL_ACCOUNT), and
+ * here, because by default a control group has no limit. All consumers together
+ * may use half of the machine's memory, or the number of MiB in the parameter.
+ * A request beyond that fails with ENOMEM. No request makes the kernel kill a
+ * process because memory is short.
  */
 #include "kmod/consumer.h"
 

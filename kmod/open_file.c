@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * fds[n], by way of the process' table of files.
+ * fds[n], read from the process's table of files.
  *
- * The table, the file and its names are copied out of memory that may change or go
- * meanwhile: a copy fails, or shows something old, but nothing is followed that was not
- * copied. What lies on file systems that are mounted nowhere has the names that /proc/PID/fd
- * shows for it.
+ * The table, the file and its names are copied from memory that may change or
+ * be freed at the same time. A copy fails or shows an old state, but only
+ * copied pointers are followed. Files on file systems without a mount point
+ * have the names that /proc/PID/fd shows for them.
  */
 #include "kmod/open_file.h"
 
@@ -24,7 +24,7 @@ struct dt_open_file {
 	loff_t pos;
 	unsigned int flags;
 	unsigned long inode;
-	unsigned long magic; /* of its file system */
+	unsigned long magic; /* magic number of its file system */
 	char type[32];
 };
 
@@ -73,7 +73,7 @@ u64 dt_file_number(u32 fd, u32 id)
 
 	if (dt_find_file(fd, &f))
 		return 0;
-	/* As fcntl(F_GETFL) shows them. */
+	/* The flags that fcntl(F_GETFL) returns. */
 	return id == DIF_VAR_fi_offset ? (u64)f.pos : f.flags & ~__FMODE_NONOTIFY;
 }
 
@@ -85,7 +85,10 @@ static u64 dt_text(const char *text, char *to, u64 max)
 	return n;
 }
 
-/* Is it on a file system that is mounted nowhere? Then how it is called. */
+/*
+ * Returns the name of a file on a file system without a mount point. Returns 0
+ * for other files.
+ */
 static u64 dt_unmounted_name(const struct dt_open_file *f, char *to, u64 max)
 {
 	char text[64], name[32] = "";

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A static probe's argument out of registers and memory of the process that has reached it.
+ * Reads a static probe's argument from registers and memory of the process that
+ * has reached it.
  *
- * Memory is the process' alone, whatever address the registers make. Floating values are
- * moved as bits: a float becomes a double by integer arithmetic.
+ * Only memory of the process is read, whatever address the registers give.
+ * Floating-point values are moved as bits: a float becomes a double by integer
+ * arithmetic.
  */
 #include "kmod/operand.h"
 
@@ -36,7 +38,7 @@ bool dt_operand_is_valid(const struct dt_operand *o)
 		(!o->segment || o->segment == 'f' || o->segment == 'g'));
 }
 
-/* As instructions number them. */
+/* Registers in the order of the instruction encoding. */
 static u64 dt_general(const struct pt_regs *regs, u32 number)
 {
 	switch (number & 15) {
@@ -91,7 +93,7 @@ static u64 dt_vector_in_cpu(u32 number)
 	return low;
 }
 
-/* The low half. Interrupts are off: nobody moves them meanwhile. */
+/* Returns the low half. Interrupts are off, so the registers do not change. */
 static u64 dt_vector(u32 number)
 {
 	const union fpregs_state *saved = &current->thread.fpu.fpstate->regs;
@@ -101,7 +103,7 @@ static u64 dt_vector(u32 number)
 		return dt_vector_in_cpu(number);
 	if (boot_cpu_has(X86_FEATURE_XSAVE) &&
 	    !(saved->xsave.header.xfeatures & XFEATURE_MASK_SSE))
-		return 0; /* untouched so far */
+		return 0; /* not used by the process so far */
 	memcpy(&low, (const u8 *)saved->fxsave.xmm_space + 16 * (number & 15), sizeof(low));
 	return low;
 }
@@ -111,7 +113,7 @@ static u64 dt_double_of_float(u32 bits)
 	u64 sign = (u64)(bits >> 31) << 63, fraction = bits & 0x7fffff;
 	int exponent = bits >> 23 & 0xff;
 
-	if (exponent == 0xff) /* infinite, or none: that one becomes a quiet one */
+	if (exponent == 0xff) /* infinity or NaN; a NaN becomes a quiet one */
 		return sign | 0x7ffull << 52 | fraction << 29 |
 		       (fraction ? 1ull << 51 : 0);
 	if (!exponent) {

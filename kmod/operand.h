@@ -11,11 +11,12 @@
 
 struct dt_context;
 
-/* Does it name registers that there are, and sizes? */
+/* Returns whether the registers and sizes in it exist. */
 bool dt_operand_is_valid(const struct dt_operand *o);
 /*
- * A valid one's, by x->regs of the current process. 0, or -1: with *bad the address that
- * could not be read, 0: it cannot be had. In a probe.
+ * Evaluates a valid operand with x->regs of the current process. Returns 0, or
+ * -1 with *bad set to the address that could not be read (0: the value is not
+ * available). Call it in a probe.
  */
 int dt_operand_value(const struct dt_operand *o, struct dt_context *x, u64 *value,
 		     u64 *bad);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The current process, read without locks.
+ * Reads data of the current process without locks.
  *
- * Parents, groups and paths are read under RCU, or by copies that may fail where RCU may
- * not be watching; a path is put together from the names of its directories, up through
- * the mounts. A signal is sent by work that an interrupt of our own does: in a probe
- * locks may be held that sending needs.
+ * Parents, groups and paths are read under RCU, or by copies that may fail if
+ * RCU may not be watching. A path is composed from the names of its
+ * directories, up through the mounts. A signal is sent by work that an
+ * interrupt of our own queues, because a probe may run while locks are held
+ * that sending needs.
  */
 #include "kmod/process.h"
 
@@ -29,7 +30,7 @@ u64 dt_parent_pid(void)
 	struct task_struct *parent = NULL;
 	pid_t pid = 0;
 
-	/* A task that is gone stays readable memory, or the copy fails. */
+	/* The memory of a freed task is still readable, or the copy fails. */
 	copy_from_kernel_nofault(&parent, &current->real_parent, sizeof(parent));
 	if (parent)
 		copy_from_kernel_nofault(&pid, &parent->tgid, sizeof(pid));
@@ -70,7 +71,10 @@ u64 dt_arguments(char *to, u64 max)
 	return n;
 }
 
-/* As struct mount begins in all kernels since 3.3: its parent and where it lies there. */
+/*
+ * The first fields of struct mount, the same in all kernels since 3.3: its
+ * parent and its mount point there.
+ */
 struct dt_mount_head {
 	struct hlist_node hash;
 	void *parent;
@@ -85,7 +89,10 @@ static int dt_peek(void *to, const void *from, size_t bytes)
 	return copy_from_kernel_nofault(to, from, bytes) ? -1 : 0;
 }
 
-/* "/a" goes before the text that begins at *at; 0: there is no room. */
+/*
+ * Inserts "/a" before the text that begins at *at. Returns 0 if there is no
+ * space.
+ */
 static int dt_put_name(char *text, u64 *at, const struct dentry *dentry)
 {
 	struct qstr name;
@@ -119,7 +126,7 @@ static u64 dt_path(const struct path *path, const struct path *top, char *to, u6
 			    dt_peek(&mount, &mount->parent, sizeof(mount)))
 				return 0;
 			if (mnt == &mount->mnt)
-				break; /* the topmost one */
+				break; /* the topmost mount */
 			dentry = parent;
 			mnt = &mount->mnt;
 			continue;
@@ -170,7 +177,7 @@ u64 dt_working_folder(char *to, u64 max)
 
 u64 dt_root_folder(char *to, u64 max)
 {
-	static const struct path top; /* to the last mount */
+	static const struct path top; /* leads to the last mount */
 	struct path cwd, root;
 
 	return dt_get_paths(&cwd, &root) ? dt_path(&root, &top, to, max) : 0;
@@ -193,7 +200,10 @@ int dt_descends_from(u64 pid)
 	return 0;
 }
 
-/* What is saved of the running task may be old: programs set these by themselves. */
+/*
+ * The value saved for the running task may be old, because programs can set
+ * this register directly.
+ */
 u64 dt_user_fs_base(void)
 {
 	u64 base;
@@ -202,7 +212,7 @@ u64 dt_user_fs_base(void)
 	return base;
 }
 
-/* The kernel's own is in its place meanwhile. */
+/* In the kernel, the kernel's own value is in the register. */
 u64 dt_user_gs_base(void)
 {
 	u64 base;
@@ -304,7 +314,7 @@ int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm)
 	put_task_struct(task);
 	if (!*mm)
 		return -ESRCH;
-	mmgrab(*mm); /* its address stays its own */
+	mmgrab(*mm); /* prevents the reuse of its address */
 	mmput(*mm);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What D asks about the current process. In any context: nothing here waits or takes a
- * lock, but for dt_grab_mm().
+ * Data about the current process, for D's variables. These functions run in any
+ * context: they neither wait nor take a lock, except dt_grab_mm().
  */
 #ifndef KMOD_PROCESS_H
 #define KMOD_PROCESS_H
@@ -11,29 +11,36 @@
 
 u64 dt_parent_pid(void);
 u64 dt_group_of(enum pid_type type);
-/* Texts of at most max bytes, without a NUL: how long. */
+/* Write texts of at most max bytes, without a NUL, and return their length. */
 u64 dt_arguments(char *to, u64 max);
 u64 dt_working_folder(char *to, u64 max);
 u64 dt_root_folder(char *to, u64 max);
 struct path;
 struct dentry;
-/* Of a file, from the process' root on. */
+/* The path of a file, starting at the process's root. */
 u64 dt_path_text(const struct path *path, char *to, u64 max);
 u64 dt_name_of(const struct dentry *dentry, char *to, u64 max);
-/* Is it the current process or one of its ancestors? */
+/* Returns whether pid is the current process or one of its ancestors. */
 int dt_descends_from(u64 pid);
-/* uregs[index]: 0, or -1: no such register, or a thread of the kernel. */
+/*
+ * uregs[index]. Returns 0, or -1 if there is no such register or the task is a
+ * kernel thread.
+ */
 int dt_user_register(u32 index, u64 *value);
-/* Segment bases of the current process' code. */
+/* Segment bases of the current process's code. */
 u64 dt_user_fs_base(void);
 u64 dt_user_gs_base(void);
 struct mm_struct;
 /*
- * The memory of the process that the caller knows by this number, for mmdrop(), and its pid,
- * for put_pid(); -ESRCH: it has none (any more).
+ * Returns the memory of the process with this number in the caller's namespace
+ * (release it by mmdrop()), and its pid (release it by put_pid()). -ESRCH: it
+ * has no memory, or has exited.
  */
 int dt_grab_mm(s32 number, struct pid **pid, struct mm_struct **mm);
-/* The current process gets it when it returns to user space. */
+/*
+ * Sends a signal to the current process, which gets it when it returns to user
+ * space.
+ */
 int dt_signal_soon(int sig);
 
 #endif

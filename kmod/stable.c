@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The rows of stable.h, as data, and those that need no file of their own.
+ * The rows of stable.h as data, and functions for rows that have no file of
+ * their own.
  */
 #include "abi/stable.h"
 

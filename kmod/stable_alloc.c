@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * dtmalloc: the kernel's memory. arg0 is its address, arg1 who asks or gives back, arg2 the
- * cache (struct kmem_cache), 0 of kmalloc(), arg3 how many bytes.
+ * dtmalloc: the kernel's memory. arg0 is its address, arg1 the caller, arg2 the
+ * cache (struct kmem_cache) or 0 for kmalloc(), arg3 the number of bytes.
  */
 #include "abi/stable.h"
 
@@ -33,7 +33,7 @@ int dt_choose_alloc_cache(const u64 *in, u64 *out)
 	return dt_memory(in[1], in[0], in[2], dt_size(in[2]), out);
 }
 
-/* kfree(caller, address): how many bytes they are it does not say */
+/* kfree(caller, address): the number of bytes is not available */
 int dt_choose_alloc_kfree(const u64 *in, u64 *out)
 {
 	return dt_memory(in[1], in[0], 0, 0, out);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * io: block input and output. A bio is the buffer, tells its device, and has the pages of
- * its file: it is all three arguments.
+ * io: block input and output. All three arguments are the bio: it is the
+ * buffer, refers to its device, and contains the pages of its file.
  *
- * Of one that is done its iterator has walked to the end. The buffer is shown as it was, then:
- * a copy of the bio behind the arguments, its iterator put back by what its vectors say.
+ * When a bio is done, its iterator has reached the end. The probe shows the
+ * buffer in its original state: a copy of the bio follows the arguments, with
+ * its iterator reset according to its vectors.
  *
  * A thread waits in one of three functions, and each wait fires once:
- *   submit_bio_wait()   for a bio that it is given
- *   io_schedule()       for a page, a buffer or a request that it is not given: the probe shows
- *                       a bio without a device
- *   blk_io_schedule()   for direct input and output, also without a bio. It calls
- *                       io_schedule() if hung tasks are not looked for, and that fires; otherwise
- *                       io_schedule_timeout(), which submit_bio_wait() calls too
+ *   submit_bio_wait()   for the bio in its argument
+ *   io_schedule()       for a page, a buffer or a request that is not an argument: the probe
+ *                       shows a bio without a device
+ *   blk_io_schedule()   for direct input and output, also without a bio. If the kernel does not
+ *                       check for hung tasks, it calls io_schedule(), which fires. Otherwise it
+ *                       calls io_schedule_timeout(), as submit_bio_wait() does
  */
 #include "abi/stable.h"
 
@@ -32,7 +33,7 @@ static int dt_bio(u64 bio, u64 *out)
 	return DT_BIO_ARGS;
 }
 
-/* 0: it has no vectors of its own, or brings no data. */
+/* Returns 0 if the bio has no vectors of its own or transfers no data. */
 static u32 dt_bio_bytes(const struct bio *bio)
 {
 	u32 bytes = 0;
@@ -59,7 +60,7 @@ static int dt_bio_done(const struct bio *bio, u64 *out)
 	return DT_BIO_ARGS;
 }
 
-/* Null if the kernel does not look for hung tasks. */
+/* Null if the kernel does not check for hung tasks. */
 static const unsigned long *dt_hung_task_timeout_s;
 
 void dt_stable_io_begin(void)

@@ -2,17 +2,18 @@
 /*
  * lockstat: locks of the kernel. arg0 is the lock.
  *
- * A lock is held when the function that takes it returns, and as long as the one that gives
- * it back has not been entered. Adaptive locks are mutexes; rw are both those that sleep
- * (struct rw_semaphore) and those that spin (rwlock_t), told by arg1: 1 of a reader, 0 of a
- * writer. How long was waited is waits.c's.
+ * A lock is held from the return of the function that acquires it until the
+ * function that releases it is entered. Adaptive locks are mutexes. rw locks
+ * are those that sleep (struct rw_semaphore) and those that spin (rwlock_t);
+ * arg1 is 1 for a reader and 0 for a writer. waits.c measures the waiting
+ * times.
  */
 #include "abi/stable.h"
 #include "kmod/waits.h"
 
 enum { DT_WRITER, DT_READER };
 
-/* What has returned: value, lock. */
+/* The function that has returned has these arguments: value, lock. */
 static int dt_lock(u64 lock, bool held, u64 *out)
 {
 	out[0] = lock;
@@ -26,7 +27,10 @@ static int dt_rw(u64 lock, bool held, u64 who, u64 *out)
 	return held ? 2 : -1;
 }
 
-/* Functions of three kinds: that cannot fail, of 0 or -errno, of yes or no. */
+/*
+ * Functions of three kinds: those that cannot fail, those that return 0 or
+ * -errno, and those that return true or false.
+ */
 int dt_choose_lock_taken(const u64 *in, u64 *out)
 {
 	return dt_lock(in[1], true, out);
@@ -72,7 +76,7 @@ int dt_choose_lock_written_if_1(const u64 *in, u64 *out)
 	return dt_rw(in[1], (u32)in[0], DT_WRITER, out);
 }
 
-/* What is being entered: lock. */
+/* The function that is being entered has the argument: lock. */
 int dt_choose_lock_given(const u64 *in, u64 *out)
 {
 	return dt_lock(in[0], true, out);
@@ -88,7 +92,7 @@ int dt_choose_lock_written_given(const u64 *in, u64 *out)
 	return dt_rw(in[0], true, DT_WRITER, out);
 }
 
-/* contention_end(lock, result): a wait that got the lock, or null */
+/* contention_end(lock, result): returns the wait if it got the lock, or null */
 static const struct dt_wait *dt_got(const u64 *in)
 {
 	const struct dt_wait *wait = dt_wait_of(in[0]);
@@ -143,7 +147,10 @@ int dt_choose_lock_rw_spin(const u64 *in, u64 *out)
 	return 3;
 }
 
-/* Of a semaphore's count: a writer has it, and how many readers there are. */
+/*
+ * Fields of a semaphore's count: the bit for a writer, and the number of
+ * readers.
+ */
 #define DT_RWSEM_WRITER 1
 #define DT_RWSEM_READERS 8
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * ip, tcp, udp: packets, and what becomes of connections.
+ * ip, tcp, udp: packets, and the states of connections.
  *
- *   send     where IP has put its header before the segment: __ip_local_out() for what is
- *            sent from here by IPv4; ip6_output(), which others' packets pass, too: without
- *            a socket
- *   receive  where a socket has been found for it, or a request, or what waits for its end;
- *            of TCP also where there is none and the answer is a reset
+ *   send     after IP has put its header before the segment: __ip_local_out() for packets
+ *            sent from this machine by IPv4; ip6_output(), which forwarded packets pass
+ *            too, but without a socket
+ *   receive  when a socket has been found for it, or a request, or a socket in TIME_WAIT;
+ *            for TCP also if there is none and the answer is a reset
  *
- * A segment is what TCP and IP pass to each other, which a device may cut into many.
+ * A segment is the data that TCP and IP pass to each other. A device may split
+ * it into several packets.
  */
 #include "abi/packet.h"
 #include "abi/stable.h"
@@ -49,7 +50,10 @@ static void dt_packet_turn(struct dtk_packet *p)
 	swap(*(struct in6_addr *)p->from, *(struct in6_addr *)p->to);
 }
 
-/* Requests and what waits for its end have no more than this, and are no struct sock. */
+/*
+ * Requests and sockets in TIME_WAIT have only these members, and are not a
+ * struct sock.
+ */
 static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enum dt_way way)
 {
 	p->version = sk->sk_family == AF_INET6 ? 6 : 4;
@@ -68,9 +72,11 @@ static void dt_packet_of_socket(struct dtk_packet *p, const struct sock *sk, enu
 		memcpy(p->from, &sk->sk_rcv_saddr, 4);
 		memcpy(p->to, &sk->sk_daddr, 4);
 	}
-	if (sk_fullsock(sk) && sk->sk_type != SOCK_RAW) { /* TCP answers by one of its own */
+	/* TCP sends some answers through a raw socket of its own */
+	if (sk_fullsock(sk) && sk->sk_type != SOCK_RAW) {
 		p->sk = (u64)sk;
-		p->from_port = ntohs(inet_sk(sk)->inet_sport); /* stays when it is unbound */
+		/* keeps its value when the socket is unbound */
+		p->from_port = ntohs(inet_sk(sk)->inet_sport);
 	}
 	p->received = way == DT_RECEIVED;
 	if (p->received)
@@ -82,7 +88,7 @@ static bool dt_is_linear(const struct sk_buff *skb, const void *header, size_t b
 	return (u8 *)header >= skb->head && (u8 *)header + bytes <= skb_tail_pointer(skb);
 }
 
-/* Behind the header of IP; NULL: that is not there. */
+/* Returns the data after the header of IP. NULL: not available. */
 static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *skb)
 {
 	const struct iphdr *ip = (void *)skb_network_header(skb);
@@ -112,7 +118,10 @@ static const void *dt_packet_of_ip(struct dtk_packet *p, const struct sk_buff *s
 	return end;
 }
 
-/* TCP and UDP begin with the same two ports. NULL: there is no such header. */
+/*
+ * TCP and UDP headers begin with the same two ports. NULL: there is no such
+ * header.
+ */
 static const void *dt_packet_of_segment(struct dtk_packet *p, const struct sk_buff *skb,
 					size_t bytes)
 {
@@ -159,7 +168,7 @@ int dt_choose_udp_send(const u64 *in, u64 *out)
 	return dt_sent(in, out, IPPROTO_UDP, sizeof(struct udphdr)) ? 5 : -1;
 }
 
-/* The first SYN of a socket. */
+/* Fires for the first SYN of a socket. */
 int dt_choose_tcp_connect_request(const u64 *in, u64 *out)
 {
 	const struct tcphdr *tcp = dt_sent(in, out, IPPROTO_TCP, sizeof(*tcp));
@@ -188,7 +197,7 @@ int dt_choose_tcp_receive(const u64 *in, u64 *out)
 	return dt_received((void *)in[0], (void *)in[1], out, sizeof(struct tcphdr));
 }
 
-/* tcp_v6_do_rcv(sk, skb), which hands IPv4's on */
+/* tcp_v6_do_rcv(sk, skb), which passes IPv4 segments on */
 int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 {
 	const struct sk_buff *skb = (void *)in[1];
@@ -197,9 +206,9 @@ int dt_choose_tcp_receive6(const u64 *in, u64 *out)
 }
 
 /*
- * Of tcp_check_req(listener, skb, request, fastopen, &stolen). What is a fastopen's was received
- * before; where another processor was faster to make a socket of the request, it is yet to come:
- * the segment is that socket's.
+ * tcp_check_req(listener, skb, request, fastopen, &stolen). A fastopen's
+ * segment was already reported as received. If another processor created a
+ * socket for the request first, the segment is reported later, for that socket.
  */
 int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 {
@@ -209,8 +218,9 @@ int dt_choose_tcp_receive_request(const u64 *in, u64 *out)
 }
 
 /*
- * Of tcp_timewait_state_process(timewait, skb). A SYN that begins anew is yet to come: it is the
- * listener's. (If that is gone, it is answered like any other and told nowhere.)
+ * tcp_timewait_state_process(timewait, skb). A SYN that starts a new connection
+ * is reported later, for the listener. (If the listener is closed, the SYN is
+ * answered as usual but not reported.)
  */
 int dt_choose_tcp_receive_late(const u64 *in, u64 *out)
 {
@@ -229,7 +239,7 @@ int dt_choose_tcp_receive_unclaimed(const u64 *in, u64 *out)
 	return 5;
 }
 
-/* tcp_finish_connect(sk, skb), on its way to the state */
+/* tcp_finish_connect(sk, skb), before the state changes */
 int dt_choose_tcp_connect_established(const u64 *in, u64 *out)
 {
 	struct dtk_packet *p = (void *)&out[DTK_PACKET_ARGS];
@@ -307,7 +317,7 @@ static int dt_ip(const struct sk_buff *skb, const struct net_device *device, u64
 	return 6;
 }
 
-/* ip_output(net, sk, skb) and its like */
+/* ip_output(net, sk, skb) and similar functions */
 int dt_choose_ip_send(const u64 *in, u64 *out)
 {
 	const struct sk_buff *skb = (void *)in[2];

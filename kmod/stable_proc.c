@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * proc: what happens to processes and threads.
- */
+/* proc: events of processes and threads. */
 #include "kmod/consumer.h"
 #include "abi/stable.h"
 
@@ -57,8 +55,9 @@ int dt_choose_proc_exec_failure(const u64 *in, u64 *out)
 }
 
 /*
- * A tracer may hold a process in the event of its exec, which comes between the tracepoint and
- * proc_exec_connector(). It holds a command of -x evaltime=exec there until the probes are enabled.
+ * Returns whether a tracer may hold the process at the event of its exec, which
+ * is between the tracepoint and proc_exec_connector(). With -x evaltime=exec,
+ * dtrace holds a command there until the probes are enabled.
  */
 static bool dt_is_held_at_exec(void)
 {
@@ -86,7 +85,10 @@ int dt_choose_proc_signal_clear(const u64 *in, u64 *out)
 	return 1;
 }
 
-/* sched_process_exit(task): of the last thread, why the process ended. */
+/*
+ * sched_process_exit(task): for the last thread, the reason why the process
+ * ended.
+ */
 int dt_choose_proc_exit(const u64 *in, u64 *out)
 {
 	const struct task_struct *task = (void *)in[0];
@@ -118,7 +120,7 @@ int dt_choose_proc_signal_discard(const u64 *in, u64 *out)
 	return (int)in[4] == TRACE_SIGNAL_IGNORED ? dt_choose_proc_signal_send(in, out) : -1;
 }
 
-/* Numbers of illumos' <sys/fault.h>. */
+/* Numbers of illumos's <sys/fault.h>. */
 static int dt_fault_of(int sig, int code)
 {
 	switch (sig) {
@@ -137,7 +139,9 @@ static int dt_fault_of(int sig, int code)
 	}
 }
 
-/* A signal that the kernel sends for what the thread itself did. */
+/*
+ * Fires for a signal that the kernel sends because of the thread's own action.
+ */
 int dt_choose_proc_fault(const u64 *in, u64 *out)
 {
 	const struct kernel_siginfo *info = (void *)in[1];
@@ -152,8 +156,9 @@ int dt_choose_proc_fault(const u64 *in, u64 *out)
 }
 
 /*
- * Returns the signal by which a process ends, if the SIGKILL that its current thread receives
- * stands for that signal and the thread is its process' first. Otherwise returns 0.
+ * Returns the signal that ends a process, if the SIGKILL that the current
+ * thread receives was sent in its place and the thread is the first of its
+ * process. Otherwise returns 0.
  *
  * A signal that ends a process without a core dump is not delivered: the kernel notes it as the
  * group's exit code and sends SIGKILL to every thread. exit_group() and execve() send SIGKILL to
@@ -190,7 +195,7 @@ int dt_choose_proc_signal_handle(const u64 *in, u64 *out)
 		sig = dt_fatal_signal();
 		if (!sig)
 			return -1;
-		/* The kernel has not kept the sender. */
+		/* The kernel does not record the sender. */
 		clear_siginfo(unknown);
 		unknown->si_signo = sig;
 		out[1] = (u64)unknown;

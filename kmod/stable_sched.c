@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * sched: who runs, and who waits to.
- */
+/* sched: which tasks run, and which wait for a CPU. */
 #include "abi/stable.h"
 
 #include <linux/sched.h>
 #include <linux/sched/prio.h>
 
-/* sched_switch(preempted, prev, next, prev_state), in prev */
+/* sched_switch(preempted, prev, next, prev_state), runs in the task prev */
 int dt_choose_sched_off_cpu(const u64 *in, u64 *out)
 {
 	out[0] = out[1] = in[2];
@@ -19,7 +17,7 @@ static bool dt_could_run(const u64 *in)
 	return (u8)in[0] || !(u32)in[3];
 }
 
-/* Leaving the idle thread is neither. */
+/* A switch from the idle thread is not a preemption. */
 int dt_choose_sched_preempt(const u64 *in, u64 *out)
 {
 	return dt_could_run(in) && !is_idle_task(current) ? 0 : -1;
@@ -48,7 +46,7 @@ int dt_choose_sched_queue(const u64 *in, u64 *out)
 {
 	out[0] = out[1] = in[1];
 	out[2] = in[0];
-	out[3] = 0; /* at which end: Linux has none */
+	out[3] = 0; /* end of the queue: Linux has no such data */
 	return 4;
 }
 

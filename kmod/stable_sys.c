@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * sysinfo: what the kernel counts of all else; arg0 is by how much. System calls are those
- * of the machine's own numbers.
+ * sysinfo: other events that the kernel counts; arg0 is the increment. System
+ * calls are those with the machine's own numbers.
  */
 #include "abi/stable.h"
 #include "kmod/waits.h"
@@ -26,7 +26,7 @@ int dt_choose_sys_one(const u64 *in, u64 *out)
 	return dt_if(true, out);
 }
 
-/* sched_switch(preempted, prev, next, prev_state), in prev */
+/* sched_switch(preempted, prev, next, prev_state), runs in the task prev */
 int dt_choose_sys_inv_swtch(const u64 *in, u64 *out)
 {
 	return dt_if(((u8)in[0] || !(u32)in[3]) && !is_idle_task(current), out);
@@ -106,7 +106,7 @@ int dt_choose_sys_writech(const u64 *in, u64 *out)
 	return dt_moved(in, dt_writes, out);
 }
 
-/* kernel_clone(args): of a process, by itself? */
+/* kernel_clone(args): returns whether it creates a process and is a fork */
 static bool dt_forks(const struct kernel_clone_args *args)
 {
 	return !(args->flags & CLONE_THREAD) && !args->fn;
@@ -126,7 +126,10 @@ int dt_choose_sys_vfork(const u64 *in, u64 *out)
 	return dt_if(dt_forks(args) && args->flags & CLONE_VFORK, out);
 }
 
-/* path_parentat(lookup, flags, parent): the first trial, not the careful ones after it */
+/*
+ * path_parentat(lookup, flags, parent): the first attempt, not the slower
+ * retries
+ */
 int dt_choose_sys_namei_parent(const u64 *in, u64 *out)
 {
 	return dt_if(in[1] & LOOKUP_RCU, out);

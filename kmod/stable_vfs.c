@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * vfs: FreeBSD's probes of its file systems' layer, by the functions that do the same here. A
- * vnode is an inode; what FreeBSD has a struct of arguments for is the file or the name that
- * is operated on.
+ * vfs: FreeBSD's probes of its file system layer, for the corresponding
+ * functions of Linux. A vnode is an inode. In place of FreeBSD's struct of
+ * arguments, the probe has the file or the name that the operation is about.
  *
- * What a function was called with can be gone when it returns: it is looked at there as memory
- * that may not be.
+ * The arguments of a function may have been freed when it returns. Therefore
+ * they are then read as memory that may be invalid.
  */
 #include "kmod/open_file.h"
 #include "abi/stable.h"
@@ -16,7 +16,9 @@
 #include <linux/path.h>
 #include <linux/uaccess.h>
 
-/* A member of what `at` points to, as a number; 0: it cannot be read. */
+/*
+ * Reads a member of the object at an address as a number. 0: it cannot be read.
+ */
 #define DT_MEMBER(at, type, member)                                                    \
 	({                                                                             \
 		u64 dt_value = 0;                                                      \
@@ -48,7 +50,7 @@ static u64 dt_of_file(u64 file)
 	return DT_MEMBER(file, struct file, f_inode);
 }
 
-/* vnode, what */
+/* arguments: vnode, object */
 static int dt_vop(u64 vnode, u64 what, u64 *out)
 {
 	out[0] = vnode;
@@ -56,14 +58,14 @@ static int dt_vop(u64 vnode, u64 what, u64 *out)
 	return 2;
 }
 
-/* vnode, what, errno */
+/* arguments: vnode, object, errno */
 static int dt_vop_done(u64 vnode, u64 what, s64 result, u64 *out)
 {
 	out[2] = result < 0 && result >= -MAX_ERRNO ? -result : 0;
 	return dt_vop(vnode, what, out) + 1;
 }
 
-/* vfs_read(file, ...) and others of a file */
+/* vfs_read(file, ...) and other functions with a file */
 int dt_choose_vop_file(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_file(in[0]), in[0], out);
@@ -95,7 +97,7 @@ int dt_choose_vop_closed(const u64 *in, u64 *out)
 	return dt_is_open(in[1]) ? dt_vop_done(dt_of_file(in[1]), in[1], 0, out) : -1;
 }
 
-/* __x64_sys_ioctl(registers): vfs_ioctl() is a part of it. */
+/* __x64_sys_ioctl(registers): vfs_ioctl() is inlined there. */
 static u64 dt_file_of_call(u64 registers)
 {
 	return (u64)dt_file_of(DT_MEMBER(registers, struct pt_regs, di));
@@ -127,7 +129,10 @@ int dt_choose_vop_path_int(const u64 *in, u64 *out)
 			   out);
 }
 
-/* vfs_mkdir(of the mount, folder, dentry, ...) and others that change a folder */
+/*
+ * vfs_mkdir(idmap of the mount, folder, dentry, ...) and others that change a
+ * folder
+ */
 int dt_choose_vop_folder(const u64 *in, u64 *out)
 {
 	return dt_vop(in[1], in[2], out);
@@ -139,8 +144,8 @@ int dt_choose_vop_folder_int(const u64 *in, u64 *out)
 }
 
 /*
- * vfs_open(path, file): an open() has just made the file by the file system's own create,
- * which no function of the kernel does alone.
+ * vfs_open(path, file): an open() that has just created the file by the file
+ * system's own method. No separate function of the kernel does that.
  */
 static int dt_opened_new(u64 path, u64 file, u64 *out)
 {
@@ -160,11 +165,11 @@ int dt_choose_vop_opened_new_int(const u64 *in, u64 *out)
 {
 	int n = dt_opened_new(in[1], in[2], out);
 
-	out[2] = 0; /* made it is, whether or not it could be opened */
+	out[2] = 0; /* it has been created, even if it could not be opened */
 	return n < 0 ? n : n + 1;
 }
 
-/* vfs_link(old dentry, of the mount, folder, new dentry, ...) */
+/* vfs_link(old dentry, idmap of the mount, folder, new dentry, ...) */
 int dt_choose_vop_link(const u64 *in, u64 *out)
 {
 	return dt_vop(in[2], in[3], out);
@@ -188,7 +193,7 @@ int dt_choose_vop_rename_int(const u64 *in, u64 *out)
 			   DT_MEMBER(in[1], struct renamedata, old_dentry), (s32)in[0], out);
 }
 
-/* notify_change(of the mount, dentry, ...) */
+/* notify_change(idmap of the mount, dentry, ...) */
 int dt_choose_vop_setattr(const u64 *in, u64 *out)
 {
 	return dt_vop(dt_of_dentry(in[1]), in[1], out);
@@ -232,10 +237,13 @@ int dt_choose_vop_reclaim_done(const u64 *in, u64 *out)
 	return dt_vop_done(in[1], 0, 0, out);
 }
 
-/* filename_lookup(folder's fd, name, flags, path, ...), __filename_parentat() alike */
+/*
+ * filename_lookup(folder's fd, name, flags, path, ...), also
+ * __filename_parentat()
+ */
 int dt_choose_namei_lookup(const u64 *in, u64 *out)
 {
-	out[0] = 0; /* where it begins is found inside */
+	out[0] = 0; /* the starting folder is determined inside */
 	out[1] = IS_ERR((void *)in[1]) ? 0 : DT_MEMBER(in[1], struct filename, name);
 	out[2] = (u32)in[2];
 	return 3;
@@ -268,7 +276,7 @@ int dt_choose_namei_opened(const u64 *in, u64 *out)
 	return dt_namei_done(failed ? (s64)in[0] : 0, failed ? 0 : dt_of_file(in[0]), out);
 }
 
-/* folder, name, vnode */
+/* arguments: folder, name, vnode */
 static int dt_name(u64 folder, u64 dentry, u64 vnode, u64 *out)
 {
 	out[0] = folder;

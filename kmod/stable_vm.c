@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * vminfo: what the memory system counts; arg0 is by how much.
+ * vminfo: events of the memory system; arg0 is the increment.
  *
- * A page is filled with zeroes when it is taken so from the allocator for a process, or a
- * huge one when it is cleared. It is copied when the fault that wanted to write to it has
- * left another page in its place. Paging in and out is input and output of the page cache's
- * and the swap cache's pages.
+ * A page is zero-filled if it is allocated for a process with that flag; a huge
+ * page, when it is cleared. A page is copied if the fault for a write has put
+ * another page in its place. Paging in and out is the input and output of pages
+ * in the page cache and the swap cache.
  */
 #include "abi/stable.h"
 
@@ -39,7 +39,7 @@ int dt_choose_vm_kernel_asflt(const u64 *in, u64 *out)
 	return dt_by(in[0] >= TASK_SIZE_MAX && !(in[2] & X86_PF_PROT), out);
 }
 
-/* handle_mm_fault() has returned. */
+/* called when handle_mm_fault() has returned */
 int dt_choose_vm_maj_fault(const u64 *in, u64 *out)
 {
 	u32 result = (u32)in[0];
@@ -74,7 +74,10 @@ static bool dt_read_fault(struct vm_fault *to, u64 from)
 	return !copy_from_kernel_nofault(to, (void *)from, sizeof(*to));
 }
 
-/* do_wp_page(fault) has returned: another page than before, which was not that of zeroes? */
+/*
+ * called when do_wp_page(fault) has returned: fires if there is another page
+ * than before, and the old one was not the zero page
+ */
 int dt_choose_vm_cow_fault(const u64 *in, u64 *out)
 {
 	struct vm_fault fault;
@@ -88,7 +91,10 @@ int dt_choose_vm_cow_fault(const u64 *in, u64 *out)
 		     out);
 }
 
-/* finish_fault(fault) has returned: the page that it has put there was copied from a file's? */
+/*
+ * called when finish_fault(fault) has returned: fires if the new page was
+ * copied from a file's page
+ */
 int dt_choose_vm_cow_file(const u64 *in, u64 *out)
 {
 	struct vm_fault fault;
@@ -113,7 +119,10 @@ enum dt_paged {
 	DT_PAGED_FILE,
 };
 
-/* What is in a bio of direct input and output is a process' memory, and not paged. */
+/*
+ * The pages in a bio of direct input and output belong to a process and are not
+ * paged.
+ */
 static enum dt_paged dt_paged(struct bio *bio, enum req_op op)
 {
 	const struct folio *folio;

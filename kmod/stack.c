@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The kernel's stack by the kernel's own unwinder (ORC); the process' by tables that the
- * consumer has given (unwind.h), and by frame pointers where there are none.
+ * Walks the kernel's stack with the kernel's own unwinder (ORC), and the
+ * process's stack with tables from the consumer (unwind.h), or by frame
+ * pointers if there are none.
  *
- * Where a probe was called from code of ours, our frames and those of the kernel's
- * machinery between are left out: all until the one whose stack pointer is above x->frame, or
- * those whose code lies in this module or in [skip_begin, skip_end).
+ * If our own code called the probe, our frames and those of the kernel's
+ * machinery above them are omitted: all frames up to the one whose stack
+ * pointer is above x->frame, or all frames whose code is in this module or in
+ * [skip_begin, skip_end).
  */
 #include "kmod/stack.h"
 
@@ -25,9 +27,9 @@ static bool dt_is_ours(const struct dt_context *x, unsigned long pc)
 	       (pc >= x->skip_begin && pc < x->skip_end);
 }
 
-/* Calls take(pc) for each frame until it says no. */
+/* Calls take(pc) for each frame until it returns false. */
 struct dt_frames {
-	u64 *pcs; /* null: only counts */
+	u64 *pcs; /* null: only count */
 	u32 n, max;
 };
 
@@ -48,11 +50,17 @@ static void dt_walk(const struct dt_context *x, struct dt_frames *f)
 	unsigned long *first = NULL, pc;
 
 	if (x->regs && user_mode(x->regs))
-		return; /* the kernel was not there */
-	/* Started with registers, the unwinder begins with the caller of their pc. */
+		return; /* entered from user space: there is no kernel stack */
+	/*
+	 * If it is started with registers, the unwinder begins with the caller
+	 * of their pc.
+	 */
 	if (x->regs && !dt_take(f, instruction_pointer(x->regs)))
 		return;
-	/* Kernels differ in whether that very sp is skipped; none has an odd one. */
+	/*
+	 * Kernels differ in whether they skip a frame with exactly this sp. No
+	 * sp is odd.
+	 */
 	if (!x->regs && x->frame)
 		first = (unsigned long *)(x->frame + 1);
 	for (unwind_start(&state, current, x->regs, first);
@@ -93,7 +101,10 @@ u64 dt_caller(const struct dt_context *x)
 	return dt_kernel_stack(x, pcs, 2) > 1 ? pcs[1] : 0;
 }
 
-/* By its frame pointer; where that is still, or again, the caller's, x says so. */
+/*
+ * Uses the frame pointer. x says whether the frame pointer is still, or again,
+ * the caller's.
+ */
 static bool dt_by_pointer(const struct dt_context *x, struct dt_user_frame *f, bool first)
 {
 	unsigned long at = f->bp;

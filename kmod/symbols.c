@@ -95,7 +95,7 @@ void dt_forbidden_changed(void)
 static void dt_name_of(unsigned long address, char *name)
 {
 	snprintf(name, DT_NAME_BYTES, "%ps", (void *)address);
-	strreplace(name, ' ', 0); /* the module's name follows */
+	strreplace(name, ' ', 0); /* the module's name follows a space */
 }
 
 /* Copies the list. Called with the mutex of the list held. */
@@ -135,7 +135,7 @@ int dt_forbidden_read(void)
 	lock = (struct mutex *)dt_kernel_symbol("kprobe_mutex");
 	if (!head || !lock)
 		return -EOPNOTSUPP;
-	WRITE_ONCE(dt_is_current, true); /* a module that is loaded from here on clears it */
+	WRITE_ONCE(dt_is_current, true); /* loading another module clears it */
 	mutex_lock(lock);
 	error = dt_copy_list(head);
 	mutex_unlock(lock);

@@ -15,7 +15,10 @@ void dt_symbols_end(void);
 unsigned long dt_kernel_symbol(const char *name);
 
 struct insn;
-/* insn_decode() of the kernel for 64-bit text; -EOPNOTSUPP: it has none. */
+/*
+ * Calls the kernel's insn_decode() for 64-bit text. -EOPNOTSUPP: the kernel has
+ * none.
+ */
 int dt_decode(struct insn *insn, const void *text, int bytes);
 
 /*

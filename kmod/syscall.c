@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * syscall: every system call of 64-bit programs, by the tracepoints sys_enter and sys_exit.
+ * syscall: every system call of 64-bit programs, by the tracepoints sys_enter
+ * and sys_exit.
  *
- * Entry has its six arguments; return has in arg0 and arg1 what the call gives to a C
- * program, -1 for a failure, and errno. A call that a signal makes begin again has failed with EINTR,
- * as the program would see it. Calls of 32-bit programs have other numbers; they do not
- * fire.
+ * The entry probe has the six arguments. The return probe has in arg0 and arg1
+ * the value that a C program gets, which is -1 for a failure, and errno. A call
+ * that is restarted because of a signal fails with EINTR, which is what the
+ * program would see. Calls of 32-bit programs have other numbers, so they do
+ * not fire.
  */
 #include "kmod/consumer.h"
 
@@ -18,11 +20,11 @@
 #include <asm/syscall.h>
 #include <asm/unistd.h>
 
-#define DT_SYSCALLS 1024 /* more than there will be */
+#define DT_SYSCALLS 1024 /* an upper bound with a reserve */
 
 struct dt_syscalls {
 	struct tracepoint *enter, *exit; /* null: not registered */
-	u32 entry[DT_SYSCALLS], ret[DT_SYSCALLS]; /* probes */
+	u32 entry[DT_SYSCALLS], ret[DT_SYSCALLS]; /* probe ids */
 };
 
 static u32 dt_probe_of(const u32 *probes, long number)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * profile and tick: high-resolution timers, one for each CPU or one in all.
+ * profile and tick: high-resolution timers, one for each CPU, or only one.
  *
- * A CPU that goes offline takes its timers with it, and gets them back when it comes online:
- * otherwise they would move to another, and fire there twice.
+ * The timers of a CPU are stopped when it goes offline, and started again when
+ * it comes online. Otherwise they would move to another CPU and fire there
+ * twice.
  *
- * arg0 is the kernel's program counter where it came in, arg1 the process', the other one
- * is 0; arg2 is how many ns too late it was.
+ * arg0 is the kernel's program counter if the timer interrupted the kernel,
+ * arg1 the process's if it interrupted that. The other one is 0. arg2 is the
+ * delay of the timer in ns.
  */
 #include "kmod/consumer.h"
 
@@ -20,7 +22,7 @@
 #include <asm/irq_regs.h>
 
 #define DT_SHORTEST_NS 200000ull
-#define DT_MAX_TIMERS 256 /* of a consumer */
+#define DT_MAX_TIMERS 256 /* per consumer */
 
 struct dt_one_timer {
 	struct hrtimer timer;
@@ -33,7 +35,7 @@ struct dt_timer {
 	u64 interval_ns;
 	u32 probe;
 	struct dt_one_timer __percpu *on_cpus; /* or null */
-	struct hlist_node of_cpus;	       /* of those that come and go */
+	struct hlist_node of_cpus;	       /* in the list for CPU hotplug */
 	struct dt_one_timer one;
 };
 
@@ -62,9 +64,9 @@ static void dt_start(struct dt_timer *t, struct dt_one_timer *one, enum hrtimer_
 	hrtimer_start(&one->timer, ns_to_ktime(t->interval_ns), mode);
 }
 
-static int dt_cpu_state; /* of the kernel's steps of a CPU up and down; 0: none */
+static int dt_cpu_state; /* our state in the kernel's CPU hotplug; 0: none */
 
-/* On that CPU. */
+/* Runs on that CPU. */
 static int dt_cpu_comes(unsigned int cpu, struct hlist_node *node)
 {
 	struct dt_timer *t = hlist_entry(node, struct dt_timer, of_cpus);
@@ -105,7 +107,7 @@ static u32 dt_list_count(const struct list_head *list)
 	return n;
 }
 
-/* It is started on each CPU that is online. */
+/* Starts it on each CPU that is online. */
 static int dt_start_on_cpus(struct dt_timer *t)
 {
 	int error;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * sdt: the kernel's tracepoints, and finding them by name.
+ * sdt: the kernel's tracepoints, and their lookup by name.
  *
- * A tracepoint calls its callbacks as functions of its own arguments behind one pointer. Ours
- * takes ten words, as C's calling convention brings them: what a tracepoint does not pass
- * reads as whatever was there, and no argument list says more than there are.
+ * A tracepoint calls its callbacks as functions of its own arguments after one
+ * pointer. Our callback takes ten words, as C's calling convention passes them.
+ * If a tracepoint has fewer arguments, the other words have random values; no
+ * declared list of arguments is longer than the tracepoint's.
  *
- * Those of modules are known by the notifier, which also takes our callbacks off before a
- * module goes.
+ * Our notifier is informed of tracepoints of modules. It also removes our
+ * callbacks before a module is unloaded.
  */
 #include "kmod/consumer.h"
 
@@ -24,7 +25,7 @@
 struct dt_tracepoint {
 	struct list_head of_consumer, of_all;
 	struct dt_consumer *consumer;
-	struct tracepoint *tp; /* null: it went with its module */
+	struct tracepoint *tp; /* null: it was unloaded with its module */
 	const struct dt_stable *row; /* of a stable probe, or null */
 	u64 widths;
 	u32 probe;
@@ -37,7 +38,7 @@ struct dt_module {
 
 static LIST_HEAD(dt_modules);
 static LIST_HEAD(dt_all);
-static DEFINE_MUTEX(dt_tracepoints_lock); /* inside of a consumer's */
+static DEFINE_MUTEX(dt_tracepoints_lock); /* taken inside a consumer's mutex */
 
 static u64 dt_narrow(u64 value, u32 how)
 {
@@ -120,11 +121,11 @@ static bool dt_reads_waits(const struct dt_tracepoint *t)
 }
 
 /*
- * Each firing of a tracepoint calls all of its callbacks, and the kernel copies their array with each
- * one that is added or removed.
+ * A limit, because each firing of a tracepoint calls all of its callbacks, and
+ * the kernel copies their array whenever one is added or removed.
  */
 #define DT_OF_TRACEPOINT 64
-#define DT_TRACEPOINTS 16384 /* of a consumer */
+#define DT_TRACEPOINTS 16384 /* per consumer */
 
 static bool dt_are_too_many(const struct dt_consumer *c, const struct tracepoint *tp)
 {

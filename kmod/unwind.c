@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Tables are kept until their consumer goes. The maps of a process are replaced by newer
- * ones, and go when nobody has its memory any more: only probes in threads that have it look
- * at them, in code where RCU watches.
+ * Tables are kept until their consumer is closed. The maps of a process are
+ * replaced by newer ones, and are freed when no task uses its memory any more.
+ * Only probes in threads with that memory read them, in code where RCU is
+ * watching.
  *
- * What a process maps later where something was unmapped looks like what was there. So maps
- * that have been looked at are asked for again when they are a second old, by a process that
- * has looked at them: several may have one memory.
+ * If a process maps a file at an address that was unmapped before, the old map
+ * still looks valid. So maps that were used are requested again when they are a
+ * second old. The request names a process that has used them, because several
+ * may share one memory.
  */
 #include "kmod/unwind.h"
 
@@ -24,14 +26,14 @@
 #include <linux/uaccess.h>
 
 #define DT_MAX_TABLES 8192u
-#define DT_MAX_RULES (1u << 22)	  /* of a table */
-#define DT_ALL_RULES (1ull << 25) /* of a consumer: 400 MB */
-#define DT_MAX_MAPS (1u << 16)	  /* of a process */
+#define DT_MAX_RULES (1u << 22)	  /* per table */
+#define DT_ALL_RULES (1ull << 25) /* per consumer: 400 MB */
+#define DT_MAX_MAPS (1u << 16)	  /* per process */
 #define DT_MAX_PROCESSES (1u << 16)
 #define DT_BUCKET_BITS 10
 #define DT_STRANGERS 64u
 
-/* Of a file. */
+/* The unwind rules of a file. */
 struct dt_rules {
 	u32 n;
 	struct dtk_unwind_rule rules[];
@@ -39,11 +41,19 @@ struct dt_rules {
 
 struct dt_process {
 	struct dt_process *next; /* in its bucket */
-	struct dt_process *gone; /* with it */
+	struct dt_process *gone; /* next in the list of removed maps */
 	struct mm_struct *mm;
-	unsigned long told_at; /* jiffies */
-	bool is_same;	       /* as what was told before: it is not met as a stranger again at once */
-	u32 used_by;	       /* since then: a thread group as in struct dt_unwind; 0: none */
+	unsigned long told_at; /* jiffies when the maps were passed */
+	/*
+	 * the same as the previous maps: not reported as unknown again
+	 * immediately
+	 */
+	bool is_same;
+	/*
+	 * the thread group that has used them since then, as in struct
+	 * dt_unwind; 0: none
+	 */
+	u32 used_by;
 	u32 n;
 	struct dtk_unwind_map maps[];
 };
@@ -53,7 +63,11 @@ struct dt_unwind {
 	u64 n_rules;
 	struct dt_rules *tables[DT_MAX_TABLES];
 	struct dt_process *buckets[1 << DT_BUCKET_BITS];
-	u32 strangers[DT_STRANGERS]; /* thread groups by the first namespace's numbers; 0: none */
+	/*
+	 * unknown thread groups by their number in the initial namespace; 0:
+	 * none
+	 */
+	u32 strangers[DT_STRANGERS];
 };
 
 bool dt_user_word(unsigned long at, unsigned long *value)
@@ -90,7 +104,7 @@ static const struct dtk_unwind_map *dt_map_of(const struct dt_process *p, unsign
 	return p && low < p->n && p->maps[low].start <= at ? &p->maps[low] : NULL;
 }
 
-/* The last one that is not behind it. */
+/* Returns the last rule that is not after the address. */
 static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u64 at)
 {
 	u32 low = 0, high = table->n, middle;
@@ -105,7 +119,10 @@ static const struct dtk_unwind_rule *dt_rule_of(const struct dt_rules *table, u6
 	return low ? &table->rules[low - 1] : NULL;
 }
 
-/* What rt_sigreturn() will read: struct ucontext at the stack pointer. */
+/*
+ * Reads the frame that rt_sigreturn() will restore: struct ucontext at the
+ * stack pointer.
+ */
 static enum dt_unwound dt_out_of_signal(struct dt_user_frame *frame)
 {
 	enum { GREGS = 40, RBP = GREGS + 10 * 8, RSP = GREGS + 15 * 8, RIP = GREGS + 16 * 8 };
@@ -218,7 +235,7 @@ long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list)
 		dt_free(c, table, struct_size(table, rules, list->n));
 		return error;
 	}
-	u->tables[u->n_tables++] = table; /* no map has its number yet */
+	u->tables[u->n_tables++] = table; /* no map refers to its number yet */
 	u->n_rules += table->n;
 	list->n_done = u->n_tables;
 	return 0;
@@ -242,7 +259,10 @@ static void dt_process_free(struct dt_consumer *c, struct dt_process *p)
 	dt_free(c, p, struct_size(p, maps, p->n));
 }
 
-/* Takes out of a bucket whose memory nobody has, and what is older than the newest. */
+/*
+ * Removes from a bucket the maps whose memory is unused, and those older than
+ * the newest.
+ */
 static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 			    const struct dt_process *newest, struct dt_process **gone)
 {
@@ -251,7 +271,8 @@ static void dt_bucket_clean(struct dt_unwind *u, struct dt_process **at,
 	while ((p = *at)) {
 		if (p != newest && ((newest && p->mm == newest->mm) ||
 				    !atomic_read(&p->mm->mm_users))) {
-			WRITE_ONCE(*at, p->next); /* who is at it goes on by its next */
+			/* readers of p continue with its next */
+			WRITE_ONCE(*at, p->next);
 			p->gone = *gone;
 			*gone = p;
 			u->n_processes--;
@@ -284,7 +305,10 @@ static void dt_buckets_clean(struct dt_consumer *c)
 	dt_processes_free(c, gone);
 }
 
-/* Are its maps what is known already? Then they are as new as these. */
+/*
+ * Returns whether the maps are the same as the known ones, which then count as
+ * new.
+ */
 static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *newer)
 {
 	struct dt_process *p = dt_process_of(u, newer->mm);
@@ -297,7 +321,7 @@ static bool dt_process_refresh(struct dt_unwind *u, const struct dt_process *new
 	return true;
 }
 
-/* When it has succeeded, p is kept or free. */
+/* On success, p is stored or freed. */
 static int dt_process_add(struct dt_consumer *c, struct dt_process *p)
 {
 	struct dt_unwind *u = c->unwind;
@@ -378,13 +402,16 @@ static int dt_tell_strangers(struct dt_unwind *u, struct dtk_list *list)
 		if (!READ_ONCE(u->strangers[i]))
 			continue;
 		number = dt_number_here(xchg(&u->strangers[i], 0));
-		if (number) /* else it has ended, or is none of the caller's */
+		/*
+		 * otherwise it has exited, or is not in the caller's namespace
+		 */
+		if (number)
 			error = dt_tell(list, number);
 	}
 	return error;
 }
 
-/* Of whom maps were looked at that are not new. */
+/* Reports the processes whose expired maps were used. */
 static int dt_tell_used(struct dt_unwind *u, struct dtk_list *list)
 {
 	struct dt_process *p;
@@ -395,7 +422,8 @@ static int dt_tell_used(struct dt_unwind *u, struct dtk_list *list)
 		for (p = u->buckets[i]; p && list->n_done < list->n && !error; p = p->next) {
 			if (!READ_ONCE(p->used_by) || dt_is_new(p))
 				continue;
-			WRITE_ONCE(p->told_at, jiffies); /* not at once again */
+			/* do not report it again immediately */
+			WRITE_ONCE(p->told_at, jiffies);
 			number = dt_number_here(xchg(&p->used_by, 0));
 			if (number)
 				error = dt_tell(list, number);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * ustack() by tables: what the call frame information of a process' files says, as the
- * consumer has written it down (struct dtk_unwind_rule).
+ * ustack() by tables: the call frame information of a process's files, in the
+ * form in which the consumer passes it (struct dtk_unwind_rule).
  *
  *   consumer ── processes, by mm ── maps, by address ── table ── rules, by place in the file
  *
- * Probes look at them in any context and take no lock. What a probe meets and does not know
- * is noted, for the consumer to ask for; until it is known frame pointers have to do.
+ * Probes read these tables in any context and take no lock. A probe records an
+ * unknown process, so that the consumer can pass its tables. Until then, frame
+ * pointers are used.
  */
 #ifndef KMOD_UNWIND_H
 #define KMOD_UNWIND_H
@@ -22,22 +23,29 @@ struct dt_user_frame {
 	unsigned long pc, sp, bp;
 };
 enum dt_unwound {
-	DT_UNWOUND,	/* it is the caller's frame now */
-	DT_INTERRUPTED, /* the same, of what a signal has interrupted: pc is of the next instruction */
+	DT_UNWOUND,	/* frame is now the caller's */
+	/*
+	 * the same for code that a signal interrupted: pc is the next
+	 * instruction
+	 */
+	DT_INTERRUPTED,
 	DT_OUTERMOST,
 	DT_NO_RULE,
 };
-/* `at`: pc, or of what has called one less. In the current process, which is a user's. */
+/*
+ * at: the pc, or the return address minus one. The current process must be a
+ * user process.
+ */
 enum dt_unwound dt_unwind_step(struct dt_unwind *u, struct dt_user_frame *frame,
 			       unsigned long at);
-/* A word of the current process' memory. */
+/* Reads a word of the current process's memory. */
 bool dt_user_word(unsigned long at, unsigned long *value);
 
-/* With the consumer's mutex held. */
+/* Called with the consumer's mutex held. */
 long dt_unwind_table(struct dt_consumer *c, struct dtk_list *list);
 long dt_unwind_maps(struct dt_consumer *c, struct dtk_unwind_maps __user *user);
 long dt_unwind_strangers(struct dt_consumer *c, struct dtk_list *list);
-/* When nothing fires any more. */
+/* Called when no probe fires any more. */
 void dt_unwind_free(struct dt_consumer *c);
 
 #endif

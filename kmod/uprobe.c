@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * pid and USDT probes: an instruction of a mapped file, by the kernel's uprobes.
+ * pid and USDT probes: an instruction of a mapped file, by the kernel's
+ * uprobes.
  *
- *   site ── file, offset ──▶ breakpoint in the text of the processes that are wanted
- *        └─ pid ──▶ its memory (mm): that of the program which it runs now
+ *   site ── file, offset ──▶ breakpoint in the text of the selected processes
+ *        └─ pid ──▶ its memory (mm): that of the program that it runs now
  *
- * A breakpoint stands in the memory of a process. A site of one process has it there alone: the
- * kernel asks our filter. A child that the process forks has a copy with the breakpoint in
- * it: one that is not wanted has it taken out when it first comes there. One that shares
- * the memory, as after vfork(), fires. An exec makes a new memory, which is not meant any more.
+ * A breakpoint is in the memory of a process. If a site belongs to one process,
+ * the breakpoint is only there: the kernel calls our filter. A child that the
+ * process forks has a copy of the breakpoint. If the child is not selected, the
+ * breakpoint is removed when the child first reaches it. A child that shares
+ * the memory, as after vfork(), fires. An exec creates a new memory, which is
+ * not selected.
  *
- * A return is no uretprobe, which puts its own address where the return address was: every
- * instruction that leaves the function is a site.
+ * Returns do not use uretprobes, which replace the return address. Instead,
+ * every instruction that leaves the function is a site.
  *
- * A breakpoint in the middle of an instruction would change the program. So the text is decoded from the
- * place that the caller names, the beginning of the function, up to the site.
+ * A breakpoint in the middle of an instruction would change the program. So the
+ * text is decoded from a place that the caller names, the start of the
+ * function, up to the site.
  *
- * The handler runs in the thread itself and may wait (fire.c).
- * Handlers of one place are called in the reverse of the order in which they were attached.
+ * The handler runs in the thread itself and may wait (fire.c). Handlers of one
+ * place are called in the reverse of the order in which they were attached.
  */
 #include "kmod/consumer.h"
 
@@ -48,19 +52,24 @@ struct dt_uprobe {
 	struct dt_consumer *consumer;
 	struct file *file; /* keeps the inode */
 	struct uprobe *made;
-	struct pid *pid; /* null: everybody */
-	struct mm_struct *mm; /* of it; the struct is kept, what it describes is not */
-	u64 since; /* when it was attached */
+	struct pid *pid; /* null: all processes */
+	/* its memory; the reference keeps only the struct */
+	struct mm_struct *mm;
+	u64 since; /* time of attaching */
 	u64 offset, arg0;
 	u32 probe, kind, flags, when;
 	u32 n_operands, n_room;
 	struct dt_operand operands[];
 };
 
-#define DT_MAX_PAGES 64 /* that one firing waits for */
+/* the maximum number of pages that one firing waits for */
+#define DT_MAX_PAGES 64
 #define DT_MAX_GENERATIONS 64
 
-/* Forked since, by the process or such a child, with no exec between. */
+/*
+ * Returns whether the current process was forked after that by the process or
+ * by such a child, without an exec in between.
+ */
 static bool dt_is_child(const struct dt_uprobe *u)
 {
 	const struct task_struct *task = current->group_leader;
@@ -79,7 +88,7 @@ static bool dt_is_child(const struct dt_uprobe *u)
 	return found;
 }
 
-/* Should that memory have the breakpoint? */
+/* Returns whether this memory should have the breakpoint. */
 static bool dt_is_wanted(const struct dt_uprobe *u, const struct mm_struct *mm)
 {
 	if (!u->pid || mm == u->mm)
@@ -92,7 +101,10 @@ static bool dt_uprobe_filter(DT_UPROBE_FILTER_PARAMETERS)
 	return dt_is_wanted(container_of(uc, struct dt_uprobe, uc), mm);
 }
 
-/* Is a conditional jump taken? The conditions of the instruction set, the last bit negates. */
+/*
+ * Returns whether a conditional jump is taken. The condition is in the encoding
+ * of the instruction set, whose last bit negates it.
+ */
 static bool dt_is_taken(u32 condition, unsigned long flags)
 {
 	bool c = flags & X86_EFLAGS_CF, z = flags & X86_EFLAGS_ZF;
@@ -169,7 +181,11 @@ static bool dt_jumps_out(const struct dt_uprobe *u, struct pt_regs *regs)
 
 	if (dt_operand_value(&u->operands[0], &x, &to, &bad) &&
 	    (!dt_bring_in(bad, sizeof(to)) || dt_operand_value(&u->operands[0], &x, &to, &bad)))
-		return false; /* the jump faults, or its table's page may never come */
+		/*
+		 * the jump faults, or a page of its table may never be
+		 * available
+		 */
+		return false;
 	for (i = 1; i + 1 < u->n_operands; i += 2)
 		if (to - (u64)u->operands[i].value <
 		    (u64)u->operands[i + 1].value - (u64)u->operands[i].value)
@@ -225,8 +241,8 @@ static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
 }
 
 /*
- * Returns 0 if an instruction begins at the offset, and -EILSEQ if none does. It decodes the file's text
- * from `inside` bytes before the offset on.
+ * Returns 0 if an instruction begins at the offset, and -EILSEQ if not. Decodes
+ * the file's text, starting `inside` bytes before the offset.
  */
 static int dt_is_instruction(struct file *file, u64 offset, u32 inside)
 {
@@ -309,7 +325,7 @@ int dt_uprobe_attach(struct dt_consumer *c, const struct dtk_site *site)
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM; /* a breakpoint changes what programs of all users run */
+		return -EPERM; /* a breakpoint changes programs of all users */
 	u = dt_make(c, struct_size(u, operands, from.n_operands));
 	if (!u)
 		return -ENOMEM;

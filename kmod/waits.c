@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Waits for locks, from the first contention_begin to the contention_end.
+ * Measures waits for locks, from the first contention_begin to the
+ * contention_end.
  *
- * A mutex tells that it begins to spin, then that it begins to sleep, again and again; in its
- * midst the thread waits for spin locks, and interrupts that come into it wait for theirs. So
- * a wait is known by its lock and by who waits: the thread, or a level of interrupts in it.
+ * A mutex reports that it begins to spin, then that it begins to sleep,
+ * repeatedly. In between, the thread waits for spin locks, and interrupts wait
+ * for their own. So a wait is identified by its lock and its owner: the thread,
+ * or a level of interrupts in it.
  *
- * The table is a hash with a few places for each pair. A place is taken by cmpxchg of its
- * owner; from then on only that owner reads and writes it, and an owner is at one place of the
- * kernel's code at a time. When all places of a pair are taken, that wait is not known.
+ * The table is a hash with a few places for each pair. A place is taken by
+ * cmpxchg of its owner. From then on only that owner reads and writes it, and
+ * an owner runs only one piece of kernel code at a time. If all places of a
+ * pair are taken, the wait is not measured.
  *
- * Three callbacks do all: of contention_begin; of contention_end, before those of probes,
- * which find the times complete; and behind them, which frees the place.
+ * There are three callbacks: one for contention_begin; one for contention_end
+ * that runs before those of probes, so that they read complete times; and one
+ * that runs after them and frees the place.
  */
 #include "kmod/waits.h"
 
@@ -143,7 +147,8 @@ int dt_waits_watch(void)
 	dt_ends = dt_tracepoint_find("contention_end");
 	if (!dt_begins || !dt_ends)
 		error = -ENOENT;
-	tracepoint_synchronize_unregister(); /* of the last time */
+	/* for callbacks that were removed before */
+	tracepoint_synchronize_unregister();
 	memset(dt_waits, 0, sizeof(dt_waits));
 	for (i = 0; !error && i < ARRAY_SIZE(dt_callbacks); i++)
 		error = tracepoint_probe_register_prio(*dt_callbacks[i].at,

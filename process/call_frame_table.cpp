@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DWARF 5, section 6.4, describes the instructions. The Linux Standard Base,
-// ".eh_frame", describes lengths, CIEs and augmentations.
+// Parses call frame information. DWARF 5, section 6.4, describes the instructions. The
+// Linux Standard Base, ".eh_frame", describes lengths, CIEs and augmentations.
 #include "process/call_frame_table.hpp"
 
 #include "process/frame_reader.hpp"
@@ -151,7 +151,7 @@ private:
     {
         const std::uint8_t opcode = in.byte();
         const std::uint8_t operand = opcode & 0x3f;
-        switch (opcode & 0xc0) { // these three have an operand in the opcode
+        switch (opcode & 0xc0) { // these three opcodes contain an operand
         case DW_CFA_advance_loc:
             advance(operand);
             return true;
@@ -198,7 +198,7 @@ private:
         default:
             break;
         }
-        reg = in.uleb(); // all others begin with a register
+        reg = in.uleb(); // all others start with a register
         switch (opcode) {
         case DW_CFA_offset_extended:
             return set_offset(reg, scaled(in.uleb_as_signed()));
@@ -215,7 +215,7 @@ private:
         case DW_CFA_register:
         case DW_CFA_val_offset:
         case DW_CFA_val_offset_sf:
-            in.uleb(); // as long as a signed one
+            in.uleb(); // has the same length as a signed one
             return set(reg, {RegisterRule::other, 0, {}});
         case DW_CFA_expression:
             return set(reg, {RegisterRule::expression, 0, in.block()});
@@ -228,7 +228,7 @@ private:
             return set_cfa(reg, scaled(in.sleb()));
         case DW_CFA_def_cfa_register:
             return is_cfa_of_register() && set_cfa(reg, now_.cfa_offset);
-        default: // DW_CFA_set_loc, and what other machines have
+        default: // DW_CFA_set_loc, and instructions of other machines
             return false;
         }
     }
@@ -351,7 +351,7 @@ CallFrameTable::Common CallFrameTable::read_common(std::uint64_t at) const
                 const std::uint8_t encoding = in.byte();
                 read_frame_address(in, encoding & encoding_of_format, 0);
             } else {
-                break; // the length says where the instructions begin
+                break; // the length gives the start of the instructions
             }
         }
         if (in.bad() || n_bytes > length - std::min(length, data))

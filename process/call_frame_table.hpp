@@ -75,7 +75,7 @@ public:
 private:
     struct Entry {
         std::uint64_t begin = 0, end = 0;
-        std::uint64_t instructions = 0; // their offset in the section
+        std::uint64_t instructions = 0; // offset in the section
         std::uint32_t n_bytes = 0;      // of instructions
         std::uint32_t common = 0;       // index in commons_
     };
@@ -97,10 +97,11 @@ private:
     FrameBytes section_;
     std::uint64_t addr_;
     std::vector<Common> commons_;
-    std::unordered_map<std::uint64_t, std::uint32_t> common_places_; // index by place
-    std::vector<Entry> entries_;                                     // by address
+    // index by offset of the CIE
+    std::unordered_map<std::uint64_t, std::uint32_t> common_places_;
+    std::vector<Entry> entries_; // sorted by address
     const Entry* evaluated_ = nullptr;
-    std::vector<FrameRow> rows_; // of evaluated_, by address
+    std::vector<FrameRow> rows_; // rows of evaluated_, sorted by address
 };
 
 } // namespace dt

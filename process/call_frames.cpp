@@ -13,7 +13,7 @@
 
 namespace dt {
 
-// A value that an expression comes to: a base plus a number, or the word there.
+// The result of an expression: a base plus a number, or the word at that address.
 struct Term {
     enum Base : std::uint8_t { number, rsp, rbp, cfa } base = number;
     std::int64_t value = 0;
@@ -128,8 +128,8 @@ template <class T> static bool fits(std::int64_t value)
            value <= std::numeric_limits<T>::max();
 }
 
-// Returns where the caller's value of a register is, or nothing if it is not in memory at
-// a place that a rule can say.
+// Returns the place of the caller's value of a register. Returns nothing if it is not
+// in memory, or at a place that no rule can express.
 static std::optional<Term> place_of(const RegisterRule& rule, TargetAddr pc)
 {
     if (rule.how == RegisterRule::offset)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The call frame information of a file, and what it says at one place of its text, as a
-// struct dt_rt_rule where that is one.
+// The call frame information of a file, and its rules at an address of the text, as a
+// struct dt_rt_rule if that can express them.
 #pragma once
 
 #include "abi/frame_rule.h"
@@ -16,19 +16,20 @@ namespace dt {
 
 class CallFrames {
 public:
-    // A larger file counts as one without call frame information.
+    // A larger file is treated as one without call frame information.
     static constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 30;
 
-    explicit CallFrames(Fd file); // a regular one
+    explicit CallFrames(Fd file); // must be a regular file
     ~CallFrames();
     CallFrames(const CallFrames&) = delete;
     CallFrames& operator=(const CallFrames&) = delete;
 
     bool are_there() const { return table_.has_value(); }
-    // Of what is at this offset of the file: its address in the file's own terms.
+    // Returns the address, in the file's own terms, of the byte at an offset of the
+    // file.
     std::optional<std::uint64_t> address_of(std::uint64_t offset) const;
-    // Returns the row at an address, valid until the next call, or null if the file says
-    // nothing there.
+    // Returns the row at an address, valid until the next call. Returns null if the
+    // file has none.
     const FrameRow* frame_at(std::uint64_t address);
 
     // A range of text that is in the file: its addresses, and the file offset of the
@@ -51,12 +52,13 @@ private:
     std::uint64_t file_bytes_ = 0;
     std::vector<Part> text_;
     Elf* elf_ = nullptr;
-    std::optional<CallFrameTable> table_; // of bytes that elf_ keeps
+    std::optional<CallFrameTable> table_; // refers to bytes that elf_ owns
 };
 
-// Returns the rule for an address of the row, or nothing if no rule can say the same.
+// Returns the rule for an address of the row. Returns nothing if no rule can express
+// it.
 std::optional<dt_rt_rule> rule_of(const FrameRow& row, TargetAddr at);
-// Returns whether the row says something else at each address.
+// Returns whether the row gives a different result at each address.
 inline bool is_computed(const FrameRow& row)
 {
     return !row.cfa_by.empty();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads numbers of call frame information. After a read beyond the end all further ones
-// give zero, and bad() returns true.
+// Reads numbers of call frame information. After a read beyond the end, all further
+// ones return zero, and bad() returns true.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ public:
     }
     std::uint8_t byte() { return fixed<std::uint8_t>(); }
     std::uint64_t uleb() { return leb(nullptr); }
-    // Offsets without a sign are small in what compilers write.
+    // Unsigned offsets are small in compilers' output.
     std::int64_t uleb_as_signed() { return static_cast<std::int64_t>(uleb()); }
     std::int64_t sleb()
     {
@@ -49,7 +49,7 @@ public:
             return fail();
         at_ += n;
     }
-    // Bytes after their number.
+    // Returns a block: a number, and that many bytes.
     std::span<const std::uint8_t> block()
     {
         const std::uint64_t n = uleb();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parsing /proc/PID/maps: "begin-end perms offset major:minor inode   path". Five fields
+// Parses /proc/PID/maps: "begin-end perms offset major:minor inode   path". Five fields
 // with one blank between, then blanks, then the path up to the end of the line.
 #include "process/maps.hpp"
 
@@ -16,7 +16,7 @@ namespace dt {
 
 namespace {
 
-// Takes numbers and marks off the front of a line.
+// Consumes numbers and characters from the start of a line.
 class Cursor {
 public:
     explicit Cursor(std::string_view line) : rest_(line) {}
@@ -100,7 +100,7 @@ std::optional<Mapping> parse_line(std::string_view line)
     return m;
 }
 
-// procfs files tell no size: read until there is no more.
+// procfs files have no size: read until the end.
 Result<std::string> read_all(const std::string& path)
 {
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -130,7 +130,8 @@ Result<ProcessMaps> ProcessMaps::read(pid_t pid)
 {
     std::string path = "/proc/" + std::to_string(pid) + "/maps";
     auto text = read_all(path);
-    // An exec between opening the file and reading it: it shows the memory that ended.
+    // If the process calls exec between opening and reading, the file shows the old
+    // memory, which is empty. So try again.
     for (int i = 0; i < max_execs_met && text && text->empty(); ++i)
         text = read_all(path);
     if (!text) {
@@ -139,7 +140,7 @@ Result<ProcessMaps> ProcessMaps::read(pid_t pid)
             return Error{Code::gone, "no process " + std::to_string(pid), error.sys};
         return error;
     }
-    // A zombie, and a kernel thread, has a maps file with nothing in it.
+    // Zombies and kernel threads have an empty maps file.
     if (text->empty())
         return Error{Code::gone, "process " + std::to_string(pid) + " has no memory"};
     auto maps = parse(*text);
@@ -160,7 +161,8 @@ Result<ProcessMaps> ProcessMaps::parse(std::string_view text)
         maps.mappings_.push_back(std::move(*mapping));
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    // A read of the file in several pieces may see a mapping that moved meanwhile twice.
+    // If the file is read in several pieces, a mapping that moves in between may appear
+    // twice.
     auto order = [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; };
     if (!std::is_sorted(maps.mappings_.begin(), maps.mappings_.end(), order))
         std::stable_sort(maps.mappings_.begin(), maps.mappings_.end(), order);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The mappings of a process, as /proc/PID/maps tells them.
+// The mappings of a process, from /proc/PID/maps.
 //
-// The kernel writes a newline in a path as \012 and nothing else escaped, so a line is
+// The kernel writes a newline in a path as \012 and escapes nothing else, so a line is
 // five fixed fields and then the rest of the line. " (deleted)" after the path is the
-// kernel's mark for an unlinked file; a file can also be called that, which only a look
-// at the file can tell apart, so `path` keeps the name without the mark and `deleted`
-// says that the mark was there.
+// kernel's mark for an unlinked file, but a file's own name can also end like that.
+// Only the file itself shows the difference. So `path` is the name without the mark,
+// and `deleted` records whether the mark was present.
 #pragma once
 
 #include "base/regular_file.hpp"
@@ -37,7 +37,7 @@ struct Mapping {
     FileId file;
     bool readable = false, writable = false, executable = false, shared = false;
     bool deleted = false;
-    std::string path; // empty: anonymous; "[vdso]", "[stack]": the kernel's own
+    std::string path; // empty: anonymous; "[vdso]", "[stack]": made by the kernel
 
     // Returns the path as the kernel prints it, with its mark if the file was unlinked. The
     // links /proc/PID/exe and /proc/PID/fd/N have the same form.
@@ -60,9 +60,9 @@ inline MappedName mapped_name(pid_t pid, const Mapping& mapping)
 
 class ProcessMaps {
 public:
-    // gone: no such process. permission: not ours to look at.
+    // gone: no such process. permission: we may not read its maps.
     static Result<ProcessMaps> read(pid_t pid);
-    // corrupt: a line that is none, by number.
+    // corrupt: an invalid line; the error contains its number.
     static Result<ProcessMaps> parse(std::string_view text);
 
     std::span<const Mapping> all() const { return mappings_; } // in address order
@@ -79,7 +79,7 @@ std::vector<Mapping> mappings_of(pid_t pid);
 // Returns the mapping that contains an address. Returns null if there is none. `all` is in the
 // order of addresses.
 const Mapping* find_mapping(std::span<const Mapping> all, TargetAddr at);
-// Returns a number that changes with the places of the executable files.
+// Returns a hash of the mappings of executable files. It changes when they change.
 std::size_t text_mappings(pid_t pid);
 
 } // namespace dt

@@ -20,7 +20,7 @@ constexpr const char* none = "<none>";
 constexpr const char* unknown = "<unknown>";
 constexpr std::size_t max_mountinfo = 16 << 20;
 
-// File systems that are mounted nowhere, by how the paths of their files begin.
+// File systems without a mount point, by the prefix of their files' paths.
 struct Unmounted {
     std::string_view path, type;
 };
@@ -54,7 +54,7 @@ std::string name_of(const std::string& path)
 
 std::string directory_of(const std::string& path)
 {
-    if (path[0] != '/') // in no directory
+    if (path[0] != '/') // not in a directory
         return path == unknown ? unknown : none;
     std::size_t end = path.rfind('/');
     return end == 0 ? "/" : path.substr(0, end);
@@ -68,8 +68,8 @@ std::string_view next_field(std::string_view& line)
     return field;
 }
 
-// Returns a field with its blanks, tabs, newlines and backslashes, which the kernel writes as
-// three octal digits.
+// Returns a field with its blanks, tabs, newlines and backslashes, which the kernel
+// writes as three octal digits.
 std::string unescaped_field(std::string_view text)
 {
     std::string plain;
@@ -96,7 +96,7 @@ std::optional<Mount> find_mount(const std::string& mountinfo, std::uint64_t id)
         at = end + 1;
         if (!begins_with(line, begin))
             continue;
-        for (int before = 0; before < 4; ++before) // ids, device, root
+        for (int before = 0; before < 4; ++before) // skip ids, device, root
             next_field(line);
         std::string_view point = next_field(line);
         std::size_t optional_end = line.find(" - ");
@@ -123,13 +123,15 @@ std::string OpenFile::path() const
     return n < 0 && errno == ENOENT ? none : unknown;
 }
 
-// Its first lines: pos, flags, mnt_id. The kernel makes up the rest all the same, which of
-// an epoll instance means waiting for a lock that it holds while it writes to the
-// program's memory, and of that we may be the pager.
+// Returns the first lines: pos, flags, mnt_id. Reading them makes the kernel compute
+// the rest too. For an epoll instance that takes a lock, which the kernel also holds
+// while it writes to the program's memory. We may be the pager of that memory, and
+// would deadlock.
 std::string OpenFile::info() const
 {
     if (path() == "anon_inode:[eventpoll]")
-        return "pos:\t0\nflags:\t02\nmnt_id:\t0\n"; // as all of them are opened
+        // every epoll instance is opened like this
+        return "pos:\t0\nflags:\t02\nmnt_id:\t0\n";
     return read_proc_file(pid_, task_ + "/fdinfo/" + fd_, 256);
 }
 

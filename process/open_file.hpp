@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// fds[n]: a file that a thread has open, as /proc tells of it. The file itself is never
-// touched, so that neither a slow file system nor a pipe can make us wait.
+// fds[n]: an open file of a thread, as described by /proc. The file itself is never
+// accessed, so neither a slow file system nor a pipe can delay us.
 //
-//   path      /proc/PID/task/TID/fd/N, a link: as Linux names the file, also what has no
-//             name in a directory ("socket:[7]"), and with " (deleted)" behind it
+//   path      /proc/PID/task/TID/fd/N, a link: Linux's name of the file, also for files
+//             that are in no directory ("socket:[7]"), and with " (deleted)" after it
 //   offset,   /proc/PID/task/TID/fdinfo/N
 //   flags
-//   fs, mount mountinfo, by the mnt_id of fdinfo; ours first, whose view the path is
+//   fs, mount mountinfo, by the mnt_id of fdinfo; ours first, because the path is
+//             relative to our view
 //
-// Of a descriptor that is not open texts are "<none>" and numbers 0; "<unknown>" is what
-// /proc would not tell.
+// For a descriptor that is not open, texts are "<none>" and numbers are 0. "<unknown>"
+// means that /proc did not provide the data.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@
 
 namespace dt {
 
-// One line of a mountinfo file (proc(5)): where the mount with that id is, and its type.
+// One line of a mountinfo file (proc(5)): the mount point of the mount with that id,
+// and its type.
 struct Mount {
     std::string at, type;
 };
@@ -29,7 +31,8 @@ class OpenFile {
 public:
     OpenFile(pid_t pid, pid_t tid, std::uint32_t fd);
 
-    // A member by its id, of dif/vars.h's DIF_VAR_FILES; nothing when it is no such.
+    // Returns a member by its id in DIF_VAR_FILES of dif/vars.h. Returns nothing for
+    // another id.
     std::optional<std::string> text(std::uint32_t member) const;
     std::optional<std::uint64_t> number(std::uint32_t member) const;
 

@@ -28,8 +28,8 @@ static UnwindRow row_of(const FrameRow* frame, std::uint64_t address)
     return row;
 }
 
-// How far it is to where something else may be said. Text that has been silent for long
-// (of Go, say) is not asked about each byte.
+// Returns the distance to the next address where the rule may change. In a long range
+// of text without rules (Go code, for example), not every byte is looked up.
 static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
                                std::uint64_t silent)
 {
@@ -39,8 +39,8 @@ static std::uint64_t step_from(const FrameRow* frame, std::uint64_t address,
     return is_computed(*frame) ? 1 : frame->end - address;
 }
 
-// Bounds the cost of a file that has another rule at each byte, or none in a gigabyte
-// of text. The largest browser has some 2 million rows.
+// Limits the cost of a file that has another rule at each byte, or a gigabyte of text
+// without rules. The largest browser has about 2 million rows.
 constexpr std::size_t max_rows = 8 << 20, max_lookups = 32 << 20;
 
 std::vector<UnwindRow> unwind_rows(Fd file)

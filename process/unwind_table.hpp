@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All that the call frame information of a file says about its text, in a table: for those who
-// walk stacks where no file can be read.
+// The call frame information of a complete file as a table, for code that walks stacks
+// where it cannot read files.
 #pragma once
 
 #include "abi/frame_rule.h"
@@ -12,16 +12,17 @@
 namespace dt {
 
 struct UnwindRow {
-    std::uint64_t offset = 0; // in the file: from there on, up to the next row's
+    // in the file; the row is valid up to the next row's offset
+    std::uint64_t offset = 0;
     enum Kind : std::uint8_t {
-        none, // nothing is said, or nothing that a rule can say
+        none, // there is no rule, or none that can be expressed
         rule,
-        signal, // its caller was interrupted
+        signal, // the caller was interrupted by a signal
     } kind = none;
-    dt_rt_rule how{}; // of kind rule
+    dt_rt_rule how{}; // valid if the kind is rule
 };
 
-// In order. Empty: the file has no call frame information.
+// Returns the rows in order. Empty if the file has no call frame information.
 std::vector<UnwindRow> unwind_rows(Fd file);
 
 } // namespace dt

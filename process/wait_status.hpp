@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The status of a thread as waitpid(2) gives it to its tracer (ptrace(2)).
+// The status of a thread that waitpid(2) returns to its tracer (ptrace(2)).
 #pragma once
 
 #include <csignal>
@@ -10,9 +10,9 @@ namespace dt {
 struct WaitStatus {
     int raw = 0;
 
-    // Returns whether the thread is stopped. Otherwise it has ended.
+    // Returns whether the thread is stopped. Otherwise it has exited.
     bool is_stopped() const { return WIFSTOPPED(raw); }
-    // Returns the signal that the thread is stopped for.
+    // Returns the signal that stopped the thread.
     int signal() const { return WSTOPSIG(raw); }
     // Returns PTRACE_EVENT_* of a stop. Returns 0 if the stop is for a signal or a system
     // call.

@@ -12,7 +12,8 @@ namespace dt::usdt {
 
 namespace {
 
-// Empty: it is a definition. Else what is wrong.
+// Returns an empty text if the note is a definition. Otherwise returns what is wrong
+// with it.
 std::string read_note(std::string_view description, DefinitionNote& note)
 {
     if (!take_text(description, note.provider))

@@ -10,12 +10,13 @@ namespace dt::usdt {
 
 namespace {
 
-// What it shares with dtrace/sdt.h.
+// The part that it shares with dtrace/sdt.h.
 constexpr char note_macro[] =
 #include "sdt_note.inc"
     ;
 
-// For a string literal of C that the assembler reads as one of its own.
+// Quotes text for a string literal of C that contains a string literal of the
+// assembler.
 std::string twice_quoted(std::string_view text)
 {
     std::string out;
@@ -35,7 +36,7 @@ std::string assembly(std::string_view line)
     return "\t\"" + std::string(line) + "\\n\"\n";
 }
 
-// Lines of text as string literals of assembler.
+// Returns lines of text as string literals of the assembler.
 std::string ascii(std::string_view text)
 {
     std::string out;
@@ -56,14 +57,15 @@ std::string section(std::string_view name, std::string_view flags,
                     "\\\",\\\"" + std::string(type) + "\\\"," + group + ",comdat");
 }
 
-// A symbol of the group that no other group has.
+// Returns a symbol of the group that no other group has.
 std::string anchor(const std::string& group)
 {
     return group + ".here";
 }
 
-// With -flto other versions of the provider may be in the assembler's file, whose counter of
-// the same name this probe has then as well: a name has one, as the linker would see to.
+// With -flto, the assembler's file may contain other versions of the provider. A probe
+// of the same name then shares their counter: each name has one counter, which the
+// linker would enforce too.
 std::string semaphores(const ProviderSource& provider, const std::string& group)
 {
     std::string out = section(".probes", "awG", "progbits", group);
@@ -97,7 +99,8 @@ std::string definition(const ProviderSource& provider, const std::string& group)
     return out + assembly(".popsection");
 }
 
-// Once in an assembler's file, which has several of C with -flto.
+// Emits the group once in an assembler's file, which with -flto contains several C
+// files.
 std::string group_text(const ProviderSource& provider)
 {
     const std::string group = group_name(provider), seen = ".Lseen" + group;
@@ -118,8 +121,9 @@ std::string list(std::size_t n, std::string_view between, auto text)
     return out;
 }
 
-// Where the compiler may leave it: a constant, in memory, in a register. A constant of
-// floating point lies in memory that has no name in the file, so it goes into a register.
+// Returns the constraint of the asm statement: a constant, in memory, or in a register.
+// Floating-point constants are in memory that has no name in the file, so they go into
+// a register.
 std::string place_of(const SourceArgument& argument)
 {
     return argument.form.ends_with('f') ? "x" : "nor";
@@ -134,8 +138,8 @@ std::string declarations_of(const SourceProbe& probe)
                  });
 }
 
-// What the assembler writes into the note. Behind the @, with -masm=intel, a $, as
-// dtrace/sdt.h has it.
+// Returns the operands for the note. With -masm=intel, a $ follows the @, as in
+// dtrace/sdt.h.
 std::string operands_of(const SourceProbe& probe)
 {
     if (probe.arguments.empty())
@@ -147,7 +151,7 @@ std::string operands_of(const SourceProbe& probe)
            "\\\"\\n\\t\"";
 }
 
-// What the compiler is asked for.
+// Returns the inputs of the asm statement.
 std::string inputs_of(const SourceProbe& probe)
 {
     if (probe.arguments.empty())
@@ -169,11 +173,11 @@ std::string probe_text(const ProviderSource& provider, const SourceProbe& probe)
         "extern volatile unsigned short " + semaphore + " DTRACE_USDT_HIDDEN_;\n";
     out += "DTRACE_USDT_INLINE_ void " + function + "(" + declarations_of(probe) +
            ")\n{\n";
-    // What is of floating point has its register.
+    // Floating-point arguments are in their registers.
     for (std::size_t i = 1; i <= probe.arguments.size(); i++)
         if (place_of(probe.arguments[i - 1]) != "x")
             out += "\tDTRACE_SDT_FIX_(" + parameter(i) + ");\n";
-    // The relocations do nothing but keep the groups of the counter and of the definition.
+    // The relocations only keep the groups of the counter and of the definition.
     out += "\t__asm__ __volatile__(\n";
     for (const std::string& kept : {semaphore, anchor(group_name(provider))})
         out += "\t    \".reloc .,R_X86_64_NONE," + kept + "\\n\\t\"\n";
@@ -195,8 +199,8 @@ constexpr char before[] = R"(
 
 )";
 
-// __extension__ and the pragmas: -pedantic shall have nothing against bool, long long and
-// long strings where the standard of the program is older than they.
+// __extension__ and the pragmas prevent warnings of -pedantic about bool, long long and
+// long strings if the program uses an older standard.
 constexpr char words[] = R"(
 #ifndef DTRACE_USDT_INLINE_
 #define DTRACE_USDT_INLINE_                                                    \
@@ -238,7 +242,7 @@ std::string header_text(std::span<const ProviderSource> providers,
     std::string guard = "DTRACE";
     for (const ProviderSource& provider : providers) {
         const std::string group =
-            group_name(provider); // others of the name are no repetition
+            group_name(provider); // other groups of the name are no duplicates
         guard += "_" + provider.name + "_" + group.substr(group.rfind('.') + 1);
     }
     std::transform(guard.begin(), guard.end(), guard.begin(),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Operands as -masm=intel makes the compilers write them:
+// Operands that compilers write with -masm=intel:
 //
 //   gcc    eax   7   DWORD PTR -20[rbp+rax*4]   QWORD PTR name[rip+8]
 //   clang  eax   7   [rbp + 4*rax - 20]         [rip + name]
 //
-// What stands in brackets and before them is added up.
+// The terms inside the brackets and before them are added.
 #pragma once
 
 #include "usdt/operands.hpp"
@@ -14,10 +14,12 @@
 
 namespace dt::usdt {
 
-// It can be nothing else: constants look as they do in AT&T's.
+// Returns whether the operand can only be Intel syntax. Constants look the same as in
+// AT&T syntax.
 bool is_intel_operand(std::string_view text);
 
-// sized: out.bytes is known, and is not the register's. Empty: it is one; else what is wrong.
+// sized: out.bytes is known and does not come from the register. Returns an empty text
+// if the operand is valid. Otherwise returns what is wrong with it.
 std::string parse_intel_operand(std::string_view text, Operand& out, bool sized);
 
 } // namespace dt::usdt

@@ -21,7 +21,7 @@ template <class T> std::string bytes_of(const T& value)
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// A string table; the empty string is at 0.
+// A string table. The empty string is at offset 0.
 class Strings {
 public:
     Elf64_Word add(const std::string& text)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The object file of `dtrace -G`: the providers' semaphores and their definitions, in the
-// same section groups that the headers of `dtrace -h` make, so that a program may have
-// both. Nothing in it runs, and no object that it is linked with needs a change.
+// The object file of `dtrace -G`: the providers' semaphores and definitions, in the
+// same section groups as in the headers of `dtrace -h`, so that a program may have
+// both. The file contains no code, and the objects that it is linked with need no
+// changes.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,14 +14,15 @@
 
 namespace dt::usdt {
 
-// A relocatable ELF file for x86-64.
+// Returns a relocatable ELF file for x86-64.
 std::string object_text(std::span<const ProviderSource> providers);
 
 struct UsedProbe {
     std::string provider, name; // as in notes
 };
-// The static probes that an object file has, or the objects of an archive; none of a file that is no ELF file, such as
-// a compiler's intermediate one. not_found, permission, io: it cannot be read.
+// Returns the static probes in an object file, or in the objects of an archive. Returns
+// none for a file that is not ELF, such as a compiler's intermediate file. Errors
+// not_found, permission, io: it is unreadable.
 Result<std::vector<UsedProbe>> probes_used(const std::string& path);
 
 } // namespace dt::usdt

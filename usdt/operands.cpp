@@ -11,7 +11,7 @@ namespace dt::usdt {
 
 namespace {
 
-// The text of one operand, from left to right.
+// Reads the text of one operand from left to right.
 class Text {
 public:
     explicit Text(std::string_view left) : left_(left) {}
@@ -30,7 +30,7 @@ public:
         while (take(' ') || take('\t')) {
         }
     }
-    // Letters, digits and what else is part of a symbol's name.
+    // Reads letters, digits and the other characters of a symbol's name.
     std::string_view word()
     {
         std::size_t n = 0;
@@ -60,7 +60,8 @@ private:
     std::string_view left_;
 };
 
-// Numbers and at most one symbol. Empty: it is one; else what is wrong.
+// Parses numbers and at most one symbol. Returns an empty text if the constant is
+// valid. Otherwise returns what is wrong with it.
 std::string parse_constant(Text& text, Operand& out)
 {
     std::uint64_t sum = 0;
@@ -165,7 +166,7 @@ std::string parse_operand(Text& text, Operand& out, bool sized)
     return "";
 }
 
-// size @
+// Parses the size before the @.
 std::string parse_size(std::string_view text, Operand& out)
 {
     if (!text.empty() && text.front() == '-') {
@@ -184,7 +185,7 @@ std::string parse_size(std::string_view text, Operand& out)
     return "";
 }
 
-// Without its size.
+// Returns the operand without its size.
 std::string_view operand_of(std::string_view word)
 {
     std::size_t at = word.find('@');
@@ -193,8 +194,10 @@ std::string_view operand_of(std::string_view word)
     return operand.substr(operand.starts_with('$') ? 1 : 0);
 }
 
-// Intel's constants have no $. Small numbers are such too: no program has memory there. So
-// are numbers of a floating argument, whose bits our headers show: they name no address.
+// Returns whether the operand is a constant without a $. Constants in Intel syntax have
+// none. In AT&T syntax, small numbers are constants too, because no program has memory
+// there. So are numbers for a floating-point argument, which our headers use for its
+// bits: they are no addresses.
 bool is_bare_constant(std::string_view operand, bool is_intel, bool is_float)
 {
     bool minus = operand.starts_with('-');
@@ -209,7 +212,7 @@ Operand parse_one(std::string_view word, bool is_intel)
     out.text = word;
     std::string_view operand = word;
     std::string wrong;
-    // A symbol may have an @ of its own, behind the size's.
+    // A symbol may contain an @ itself, after the size's.
     std::size_t at = word.find('@');
     bool sized = at != std::string_view::npos && at > 0 && at <= 3;
     if (sized) {
@@ -238,7 +241,7 @@ Operand parse_one(std::string_view word, bool is_intel)
     return out;
 }
 
-// Behind blanks.
+// Skips blanks first.
 bool begins_with_size(std::string_view text)
 {
     std::size_t at = text.find_first_not_of(" \t");
@@ -255,7 +258,8 @@ std::vector<std::string_view> words_of(std::string_view arguments, std::size_t m
         at = arguments.find_first_not_of(" \t", at);
         if (at == std::string_view::npos)
             break;
-        // Blanks inside parentheses are the operand's own, if these end, and those around PTR.
+        // Blanks inside closed parentheses, and those around PTR, belong to the
+        // operand.
         std::size_t end = at;
         int depth = 0;
         for (; end < arguments.size(); end++) {
@@ -292,7 +296,7 @@ std::vector<Operand> parse_operands(std::string_view arguments, std::size_t max,
                                     Syntax of_file)
 {
     const std::vector<std::string_view> words = words_of(arguments, max);
-    // One syntax for all of a probe.
+    // All operands of a probe have the same syntax.
     const bool is_intel =
         has_intel_operand(words) ||
         (of_file == Syntax::intel && arguments.find('%') == std::string_view::npos);

@@ -20,7 +20,8 @@ bool take_word(std::string_view& bytes, std::uint64_t& word)
     return true;
 }
 
-// Empty: it is a probe. Else what is wrong.
+// Returns an empty text if the note is a probe. Otherwise returns what is wrong with
+// it.
 std::string read_note(std::string_view left, ProbeNote& note)
 {
     if (!take_word(left, note.at) || !take_word(left, note.base) ||

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A provider as `dtrace -h` and `dtrace -G` put it into programs: what provider.d says, in
-// terms of C. Whoever compiles provider.d makes it; header.hpp and object.hpp write it out.
+// A provider in the form in which `dtrace -h` and `dtrace -G` put it into programs: the
+// content of provider.d in terms of C. The compiler of provider.d creates it;
+// header.hpp and object.hpp write it.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@
 namespace dt::usdt {
 
 struct SourceArgument {
-    std::string form; // bytes and kind, as stands before an operand's @: -4, 8, 8f
-    std::string declaration; // "const char *dt_a1", of the n-th parameter(n)
+    std::string form; // size and kind in the form before an operand's @: -4, 8, 8f
+    std::string declaration; // "const char *dt_a1"; the names are those of parameter(n)
 };
 
-// As many as <dtrace/sdt.h> and SystemTap's header pass: each finds its register or its
-// place on the stack, whatever it is.
+// The maximum that <dtrace/sdt.h> and SystemTap's header pass. Each argument gets a
+// register or a place on the stack, whatever its type.
 inline constexpr std::size_t max_source_arguments = 12;
 
 struct SourceProbe {
@@ -27,22 +28,25 @@ struct SourceProbe {
 struct ProviderSource {
     std::string name;
     std::vector<SourceProbe> probes;
-    std::vector<std::string> tags; // that the declarations name: "struct connection"
-    std::string definition;        // D text; empty: none goes along
+    // tags that the declarations use: "struct connection"
+    std::vector<std::string> tags;
+    std::string definition; // D text; empty: no definition is included
 };
 
-// Of an argument in C; the first is 1.
+// Returns the name of an argument in C. The first one is 1.
 std::string parameter(std::size_t n);
-// postgresql, query__start: POSTGRESQL_QUERY_START.
+// Returns POSTGRESQL_QUERY_START for postgresql, query__start.
 std::string macro_name(std::string_view provider, std::string_view probe);
-// postgresql, query__start: postgresql_query__start_semaphore.
+// Returns postgresql_query__start_semaphore for postgresql, query__start.
 std::string semaphore_name(std::string_view provider, std::string_view probe);
-// app, query__start: __dtrace_app___query__start, which the macro calls.
+// Returns the function that the macro calls: __dtrace_app___query__start for app,
+// query__start.
 std::string function_name(std::string_view provider, std::string_view probe);
-// query-start is query__start in notes and in C.
+// Returns the name in notes and in C: query__start for query-start.
 std::string note_name(std::string_view probe);
-// What a provider brings into each file that has it is kept once: the section group's name.
-// Other definitions of the same provider have another.
+// Returns the name of the section group that contains the provider's data in each file.
+// The linker keeps one group per name. Other definitions of the same provider have
+// another name.
 std::string group_name(const ProviderSource& provider);
 
 } // namespace dt::usdt

@@ -11,7 +11,7 @@ namespace {
 std::optional<Register> legacy_register(std::string_view name)
 {
     struct Row {
-        std::string_view by_width[4]; // 8, 4, 2, 1 bytes
+        std::string_view by_width[4]; // for 8, 4, 2, 1 bytes
         std::string_view high;
     };
     static constexpr std::array<Row, 8> rows = {{
@@ -35,7 +35,7 @@ std::optional<Register> legacy_register(std::string_view name)
     return std::nullopt;
 }
 
-// %r8 to %r15 and their parts: r8d r8w r8b.
+// Recognises %r8 to %r15 and their parts: r8d r8w r8b.
 std::optional<Register> numbered_register(std::string_view name)
 {
     std::uint8_t bytes = 8;
@@ -64,7 +64,7 @@ std::optional<Register> numbered_register(std::string_view name)
     return Register{static_cast<std::uint8_t>(n), bytes, false, false, false};
 }
 
-// Of the vector registers the low part, whatever width the name says.
+// Recognises vector registers. Their low part is used, whatever width the name has.
 std::optional<Register> vector_register(std::string_view name)
 {
     if (name.size() < 4 || (name[0] != 'x' && name[0] != 'y' && name[0] != 'z') ||

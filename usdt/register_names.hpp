@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The registers of x86-64 by their names, and numbers as assemblers write them.
+// The names of the x86-64 registers, and numbers in the assemblers' notation.
 #pragma once
 
 #include "usdt/operands.hpp"
@@ -16,10 +16,10 @@ struct Register {
     bool high_byte = false, vector = false, rip = false;
 };
 
-// Without %: rax, r8d, xmm3, rip.
+// The name has no %: rax, r8d, xmm3, rip.
 std::optional<Register> register_by_name(std::string_view name);
 
-// Decimal, 0x hexadecimal or 0 octal, all of the text.
+// Parses the complete text as a decimal, 0x hexadecimal or 0 octal number.
 bool parse_number(std::string_view text, std::uint64_t& value);
 
 } // namespace dt::usdt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Times probes of three arguments: made at run time, and compiled in.
+// Times probes with three arguments: created at run time, and compiled in.
 //
-//   prints "ready", then obeys lines on stdin:
+//   prints "ready", then reads commands from stdin:
 //   WHAT ROUNDS CALLS     WHAT: nothing, library, header; prints "ns..." of each round, per
 //                         call, in CPU time of this thread
 #define DTRACE_USE_SEMAPHORES
@@ -23,7 +23,7 @@ static double cpu_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-// A loop of its own for each, that the compiler keeps.
+// A separate loop for each, which the compiler does not remove.
 #define LOOP(name, probe)                                                                \
     __attribute__((noinline, aligned(64))) static void name(long n, const char *text)    \
     {                                                                                    \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// -A: what the kernel module traces from when it is loaded.
+// -A: saves the enabling that the kernel module starts when it is loaded.
 #pragma once
 
 #include "arguments.hpp"
 
-// The exit status. Without a program the saved one is removed.
+// Returns the exit status. Without a program, removes the saved one.
 int save_anonymous(dtrace_hdl_t* session, const Arguments& args);

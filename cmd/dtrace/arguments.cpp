@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of flags, and getopt over it.
+// The table of flags, and their parsing with getopt.
 #include "arguments.hpp"
 
 #include <getopt.h>
@@ -8,9 +8,9 @@ namespace {
 
 struct Flag {
     char letter;
-    const char* argument; // null: none
+    const char* argument; // null: no argument
     const char* help;
-    const char* option = nullptr; // that it sets to its argument, and nothing else
+    const char* option = nullptr; // the option that the flag sets to its argument
 };
 
 constexpr Flag flags[] = {
@@ -52,7 +52,7 @@ constexpr Flag flags[] = {
     {'Z', nullptr, "accept descriptions that match no probe"},
 };
 
-// A long one that no letter has; what it is to take().
+// A long option without a letter, as a value for take().
 constexpr int flag_patches = 256;
 constexpr int flag_help = 257;
 constexpr const char patches_help[] =
@@ -137,7 +137,8 @@ void take(Arguments& args, int flag, const char* value)
     case flag_help:
         set_mode(Mode::Help);
         break;
-    case 'k': // of -h and -G: no file is left behind, and types are always carried
+    // for -h and -G: no file is left after an error, and types are always included
+    case 'k':
         break;
     case 'l':
         set_mode(Mode::List);
@@ -195,7 +196,7 @@ void take(Arguments& args, int flag, const char* value)
     }
 }
 
-// It only looks: there is nothing to enable, nor to start.
+// Listing patches only reads: there is nothing to enable or start.
 std::string wrong_with_patches(const Arguments& args)
 {
     if (args.targets.empty())
@@ -206,8 +207,8 @@ std::string wrong_with_patches(const Arguments& args)
     return args.pieces.empty() ? "" : "--patches takes no probes";
 }
 
-// libtool calls whatever makes an object with its compiler's -fPIC -DPIC; there is no code
-// in ours that would be anything else.
+// Removes -fPIC and -DPIC, which libtool adds for each command that creates an object.
+// Our objects contain no code, so the flags have no effect.
 void drop_pic(Arguments& args)
 {
     std::erase_if(args.pieces, [](const Piece& piece) {
@@ -215,7 +216,7 @@ void drop_pic(Arguments& args)
     });
 }
 
-// One script makes one file.
+// -h and -G take one script and create one file.
 std::string wrong_with_building(const Arguments& args)
 {
     const std::string flag = args.mode == Mode::Header ? "-h" : "-G";
@@ -243,8 +244,8 @@ Arguments parse_arguments(int argc, char* argv[])
                                    {"types", no_argument, nullptr, 'k'},
                                    {nullptr, 0, nullptr, 0}};
     opterr = 0;
-    bool only_operands = false; // "--" was seen
-    // 0 makes getopt() forget an earlier command line; it goes on from 1.
+    bool only_operands = false; // after "--"
+    // Setting optind to 0 resets getopt(), which then starts at 1.
     for (optind = 0; optind < argc && args.wrong.empty(); optind++) {
         int flag = 0;
         int before = optind == 0 ? 1 : optind;
@@ -263,7 +264,7 @@ Arguments parse_arguments(int argc, char* argv[])
             else
                 take(args, flag, optarg);
         }
-        // getopt() steps over "--" without a word.
+        // getopt() skips "--" without returning it.
         only_operands =
             only_operands || (optind > before && argv[before] == std::string("--"));
         if (optind < argc)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// dtrace(1)'s command line, taken apart.
+// Parses dtrace(1)'s command line.
 //
-// Flags and operands may mix, up to a "--"; operands become $1, $2, ... Program pieces
-// (-P -m -f -n -i -s) keep their order. getopt(3) does the parsing, because combined flags
-// ("-qs file") and the #! line demand its rules.
+// Flags and operands may be mixed, up to a "--". Operands become $1, $2, ... Program
+// pieces (-P -m -f -n -i -s) keep their order. getopt(3) does the parsing, because
+// combined flags ("-qs file") and the #! line require its rules.
 #pragma once
 
 #include <dtrace.h>
@@ -31,7 +31,7 @@ struct Piece {
 };
 
 struct TargetArgument {
-    bool create = false; // -c, else -p
+    bool create = false; // -c; otherwise -p
     std::string text;
 };
 
@@ -47,11 +47,11 @@ struct Arguments {
     bool claims = false;       // -a
     bool only_claims = false;  // -ae
     unsigned cflags = 0;
-    std::string wrong;       // what is wrong with the command line; empty: nothing
+    std::string wrong;       // an error in the command line; empty: none
     std::string unsupported; // a flag that only other systems support; empty if none
 };
 
 Arguments parse_arguments(int argc, char* argv[]);
 
-// The usage text; one row per flag.
+// Returns the usage text with one row per flag.
 std::string usage_text();

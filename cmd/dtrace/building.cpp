@@ -26,7 +26,7 @@ std::string name_for(const std::string& script, const char* ending)
     return script.substr(0, has_ending ? dot : script.npos) + ending;
 }
 
-// A file that was begun and cannot be finished would be taken for a header.
+// Removes an incomplete file, which could be mistaken for a header.
 [[noreturn]] void fail_writing(dtrace_hdl_t* session, const std::string& path,
                                const std::string& why)
 {
@@ -65,7 +65,7 @@ int write_object(dtrace_hdl_t* session, dtrace_prog_t* prog, const Arguments& ar
                  const std::string& path)
 {
     const std::string& script = args.pieces.front().text;
-    // Clauses are what configure scripts ask with whether -G works; a build can go on.
+    // Configure scripts test -G with clauses, so an empty program is not an error.
     if (dtrace_program_providers(session, prog) == 0)
         say("%s defines no provider: %s will have no probes", script.c_str(),
             path.c_str());
@@ -86,7 +86,7 @@ bool is_same_file(const std::string& one, const std::string& other)
            a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// A script that is called like a header, an object that is meant and not read.
+// Refuses an output that is the script itself or one of the objects.
 void refuse_to_overwrite(const std::string& path, const Arguments& args)
 {
     if (is_same_file(path, args.pieces.front().text))
@@ -105,7 +105,7 @@ int build(dtrace_hdl_t* session, const Arguments& args)
     const Piece& piece = args.pieces.front();
     bool is_header = args.mode == Mode::Header;
     std::string path = args.output;
-    if (path.empty()) // as other systems do: headers into the folder that one is in
+    if (path.empty()) // as on other systems: a header goes into the current folder
         path = is_header                    ? name_for(without_folder(piece.text), ".h")
                : piece.text.ends_with(".d") ? name_for(piece.text, ".o")
                                             : "d.out";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// -h and -G: a provider's script to what programs with its probes are built with.
+// -h and -G: create the files for building programs with a provider's probes.
 #pragma once
 
 #include "arguments.hpp"
 
-// The exit status.
+// Returns the exit status.
 int build(dtrace_hdl_t* session, const Arguments& args);

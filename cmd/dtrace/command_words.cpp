@@ -55,7 +55,7 @@ private:
         }
         const char c = text_[at_++];
         if (c == '\n')
-            return; // the newline is hidden
+            return; // an escaped newline is removed
         in_word_ = true;
         if (!special.empty() && special.find(c) == std::string_view::npos)
             word_ += '\\';
@@ -74,7 +74,7 @@ private:
     std::size_t at_ = 0;
     CommandWords result_;
     std::string word_;
-    bool in_word_ = false; // '' is a word, too
+    bool in_word_ = false; // '' is also a word
 };
 
 } // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The command line of -c as words.
+// Splits the command line of -c into words.
 //
-// Blanks separate words. Quotes and backslashes mean what they mean to a shell (POSIX.1-2017,
-// Shell Command Language, 2.2 Quoting):
+// Blanks separate words. Quotes and backslashes have the meaning that they have in a
+// shell (POSIX.1-2017, Shell Command Language, 2.2 Quoting):
 //   - '...' is literal;
 //   - "..." is literal except for a backslash before ", \, $, ` or a newline;
-//   - a backslash elsewhere makes the next character literal, and hides a newline.
+//   - a backslash elsewhere makes the next character literal, and removes a newline.
 // There is no expansion, and there are no operators: $, *, ~, |, ; and > are ordinary
 // characters.
 #pragma once
@@ -16,7 +16,7 @@
 
 struct CommandWords {
     std::vector<std::string> words;
-    std::string error; // empty, or why the text is no command line
+    std::string error; // empty, or why the text cannot be split
 };
 
 CommandWords split_command(std::string_view text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists in the columns that other programs parse.
+// Prints lists in the columns that other programs parse.
 #include "listing.hpp"
 
 #include "report.hpp"
@@ -22,7 +22,7 @@ void print_attributes(FILE* out, const char* title, dtrace_attribute_t attribute
                  dtrace_class_name(attribute.dtat_class));
 }
 
-// Split at commas.
+// Splits at commas.
 static std::vector<std::string> split_descriptions(const std::string& text)
 {
     std::vector<std::string> parts;
@@ -52,7 +52,7 @@ void Listing::header()
                      "FUNCTION", "NAME");
 }
 
-// What a probe of a process would be, at each of its places.
+// Prints the mechanism of a process's probe at each of its places.
 static void print_mechanism(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,
                             FILE* out)
 {
@@ -107,7 +107,7 @@ void Listing::matching(const dtrace_probedesc_t& pattern)
     header();
     if (dtrace_probe_iter(session_, &pattern, print_probe, this) == 0)
         return;
-    std::fflush(out_); // the complaint comes at its place in the list
+    std::fflush(out_); // keeps messages in their place in the list
     const char* why = dtrace_errmsg(session_, dtrace_errno(session_));
     if (pattern.dtpd_id != 0)
         say("%s", why);

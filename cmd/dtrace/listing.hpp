@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dtrace -l: the probes that match, and with -v how stable they are.
+// dtrace -l: lists the matching probes, and with -v their stability.
 #pragma once
 
 #include "arguments.hpp"
@@ -10,17 +10,17 @@ class Listing {
 public:
     Listing(dtrace_hdl_t* session, FILE* out, bool verbose);
 
-    // What a session knows without being asked for anything.
+    // Lists all probes of the session that exist without a description.
     void all();
-    // A piece without predicate and clause: descriptions, separated by commas. Exits when
-    // one has too many fields.
+    // Lists the descriptions, separated by commas, of a piece without predicate and
+    // clause. Exits if one has too many fields.
     void descriptions(const Piece& piece, const std::vector<std::string>& operands);
     void program(dtrace_prog_t* prog);
-    // Exit status.
+    // Returns the exit status.
     int finish();
 
 private:
-    // Prints the header once, before the first row or complaint.
+    // Prints the header once, before the first row or message.
     void header();
     void matching(const dtrace_probedesc_t& pattern);
     static int print_probe(dtrace_hdl_t* session, const dtrace_probedesc_t* probe,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dtrace(1): command line in, libdtrace's work out.
+// dtrace(1): translates the command line to calls of libdtrace.
 //
 //   arguments -> options -> targets (-c, -p) -> compile -> enable, consume | list
 //                        -> compile -> -h, -G
@@ -55,17 +55,17 @@ void set_options(dtrace_hdl_t* session, const Arguments& args)
             die(session, "failed to set -x %s", name.c_str());
 }
 
-// A closed standard descriptor would be given to the next file that is opened, and what
-// is meant for a terminal would be written into it.
+// Opens closed standard descriptors. Otherwise the next opened file would get the
+// descriptor, and output for the terminal would be written into it.
 void hold_standard_descriptors()
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            // Writing to it fails as it did before; so does reading from a write end.
+            // Opened so that writing still fails, and reading too.
             (void)!::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// To stdout, for --help and -V: the exit status.
+// Prints on stdout, for --help and -V. Returns the exit status.
 int answer(const std::string& text)
 {
     if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
@@ -90,7 +90,7 @@ FILE* open_output(const Arguments& args)
 int main(int argc, char* argv[])
 {
     hold_standard_descriptors();
-    // Tables of all probes grow in the heap: each step mapped anew would cost more.
+    // Tables of all probes grow in the heap. Mapping each step anew would cost more.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     Arguments args = parse_arguments(argc, argv);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A row for each place of the text that is not the file's, then what they are in all.
+// Prints a row for each place where the text differs from the file, then a summary.
 #include "patches.hpp"
 
 #include "report.hpp"
@@ -91,7 +91,7 @@ int list_patches(dtrace_hdl_t* session, const Arguments& args, FILE* out)
         table.pid = pid_of(target);
         dtrace_patchinfo_t info{};
         if (dtrace_patch_iter(session, table.pid, print_row, &table, &info) != 0) {
-            std::fflush(out); // the complaint comes at its place
+            std::fflush(out); // keeps messages in their place in the output
             say("failed to look at pid %d: %s", table.pid,
                 dtrace_errmsg(session, dtrace_errno(session)));
             status = 1;

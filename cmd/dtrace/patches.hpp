@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// dtrace --patches: what of ours is in processes that run.
+// dtrace --patches: lists our patches in running processes.
 #pragma once
 
 #include "arguments.hpp"
 
 #include <cstdio>
 
-// The processes of -p, one table each: the exit status.
+// Prints a table for each process of -p. Returns the exit status.
 int list_patches(dtrace_hdl_t* session, const Arguments& args, FILE* out);

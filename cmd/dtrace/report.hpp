@@ -9,8 +9,8 @@
 // Returns a name of a target with its control characters escaped.
 std::string name_text(const char* name);
 
-// "dtrace: TEXT\n"
+// Prints "dtrace: TEXT\n".
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
-// The same and the session's error behind it; exits with status 1.
+// Prints the same text followed by the session's error, and exits with status 1.
 [[noreturn, gnu::format(printf, 2, 3)]] void die(dtrace_hdl_t* session,
                                                  const char* format, ...);

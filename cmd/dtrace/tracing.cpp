@@ -21,13 +21,14 @@ volatile std::sig_atomic_t n_interrupts = 0;
 volatile std::sig_atomic_t releasing = 0;
 volatile int output_fd = -1, nowhere_fd = -1;
 
-// timeout(1) signals its child and then the whole group, a shell's terminal likewise: what
-// comes at once is one interrupt. Nobody presses a key twice in that time.
+// timeout(1) signals its child and then the complete group. So does the shell of a
+// terminal. Signals within this time count as one interrupt: no user presses a key
+// twice in it.
 constexpr long one_interrupt_ms = 50;
 
-// After the first one all is printed that there is; a reader that is slow is waited for. The
-// second one says not to: the output goes nowhere from then on. While the targets are
-// released it ends dtrace.
+// After the first interrupt, all existing output is printed, even to a slow reader.
+// After the second, output is discarded. While the targets are released, it terminates
+// dtrace.
 void on_signal(int)
 {
     static volatile long first_ms = 0;
@@ -43,7 +44,7 @@ void on_signal(int)
         if (nowhere_fd >= 0)
             dup2(nowhere_fd, output_fd);
     }
-    // The agent notices when this process exits and releases the targets by itself.
+    // The agent notices when this process exits, and releases the targets.
     if (releasing != 0 && n_interrupts > 1) {
         static constexpr char text[] = "dtrace: interrupted again: the ptrace-agent "
                                        "goes on releasing the targets\n";
@@ -55,7 +56,7 @@ void on_signal(int)
     errno = before;
 }
 
-// As -b takes it: "512k", "4m".
+// Formats a size for -b: "512k", "4m".
 std::string size_text(dtrace_optval_t bytes)
 {
     const char* unit = "";
@@ -102,17 +103,17 @@ void catch_signals(dtrace_hdl_t* session, FILE* out)
     nowhere_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct sigaction action {};
     action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART; // what is being written is written
+    action.sa_flags = SA_RESTART; // write() is not interrupted
     sigemptyset(&action.sa_mask);
     for (int sig : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         struct sigaction before {};
-        // What was ignored when we began (nohup) stays ignored.
+        // A signal that was ignored when dtrace started (nohup) stays ignored.
         if (sigaction(sig, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(sig, &action, nullptr);
     }
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ,
-                SIG_IGN); // output beyond RLIMIT_FSIZE is an error of the write
+                SIG_IGN); // exceeding RLIMIT_FSIZE makes write() fail
 }
 
 void Tracing::take_targets()
@@ -188,7 +189,7 @@ dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
 {
     std::string zero = piece.flag == 's' ? piece.text : "dtrace";
     std::vector<char*> argv{zero.data()};
-    if (args.mode != Mode::Object) // whose operands are object files
+    if (args.mode != Mode::Object) // in that mode, operands are object files
         for (const std::string& operand : args.operands)
             argv.push_back(const_cast<char*>(operand.c_str()));
     auto argc = static_cast<int>(argv.size());
@@ -232,7 +233,7 @@ int Tracing::list()
     if (args_.pieces.empty())
         listing.all();
     for (const Piece& piece : args_.pieces) {
-        // A program is compiled, its descriptions are listed.
+        // A program is compiled, descriptions are listed.
         if (piece.flag == 's' || piece.text.find_first_of("/{") != std::string::npos)
             listing.program(compile_piece(piece));
         else
@@ -245,8 +246,8 @@ int Tracing::on_probe(const dtrace_probedata_t* data, void* arg)
 {
     auto* self = static_cast<Tracing*>(arg);
     if (n_interrupts > 1)
-        return DTRACE_CONSUME_ABORT; // the rest of the records may take long
-    self->rows_ = self->text_;       // the record may change it
+        return DTRACE_CONSUME_ABORT; // running the rest of the records may take long
+    self->rows_ = self->text_;       // running the record may change it
     if (!self->rows_)
         return DTRACE_CONSUME_THIS;
     FILE* out = self->out_;
@@ -315,7 +316,7 @@ int Tracing::on_setopt(const dtrace_setoptdata_t* data, void* arg)
     return DTRACE_HANDLE_OK;
 }
 
-// Rows and messages are for people; in json errors and drops are lines of the output.
+// Rows and messages are for people. In json, errors and drops are lines of the output.
 void Tracing::read_format()
 {
     dtrace_optval_t format = 0; // 1: text, 2: json
@@ -323,7 +324,7 @@ void Tracing::read_format()
     told_in_lines_ = format == 2;
 }
 
-// The targets, and children that were followed.
+// Returns whether the targets and their followed children have all exited.
 bool Tracing::all_ended() const
 {
     return !targets_.empty() && n_ended_ == targets_.size() &&
@@ -361,7 +362,8 @@ void Tracing::on_process(ps_prochandle* process, const char* message, void* arg)
         self->process_ended(process);
 }
 
-// The text of one piece as C writes a string, and what it is of an aggregation.
+// Prints the text of one piece as a string literal of C, and its kind if it belongs to
+// an aggregation.
 int Tracing::on_piece(const dtrace_bufdata_t* data, void* arg)
 {
     FILE* out = static_cast<Tracing*>(arg)->out_;
@@ -400,7 +402,7 @@ int Tracing::run()
     dtrace_handle_drop(session_, on_drop, this);
     dtrace_handle_setopt(session_, on_setopt, this);
     dtrace_handle_proc(session_, on_process, this);
-    FILE* consumed = out_; // null: by on_piece()
+    FILE* consumed = out_; // null: on_piece() receives the text
     if (args_.pieces_shown) {
         dtrace_handle_buffered(session_, on_piece, this);
         consumed = nullptr;
@@ -420,7 +422,8 @@ int Tracing::run()
         dtrace_getopt(session_, size.option, &size.asked);
     if (dtrace_go(session_) != 0)
         die(session_, "could not enable tracing");
-    flowindent_ = set(session_, "flowindent"); // a claimed one has its own
+    // a claimed enabling has a value of its own
+    flowindent_ = set(session_, "flowindent");
     for (const Size& size : sizes) {
         dtrace_optval_t got = 0;
         if (!args_.quiet && dtrace_getopt(session_, size.option, &got) == 0 &&

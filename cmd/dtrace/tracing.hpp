@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Compiling, enabling and consuming, as dtrace(1) does it.
+// Compiles, enables and consumes the programs of dtrace(1).
 #pragma once
 
 #include "arguments.hpp"
 
-// Of -p. One that is none ends the command.
+// Returns the pid of a -p argument. Exits if it is not valid.
 pid_t pid_of(const TargetArgument& target);
 
-// Never null: a piece that does not compile ends the command with status 1.
+// Never returns null: exits with status 1 if a piece does not compile.
 dtrace_prog_t* compile_piece(dtrace_hdl_t* session, const Arguments& args,
                              const Piece& piece);
 
@@ -18,13 +18,13 @@ public:
     {
     }
 
-    // -c and -p, in the order given.
+    // Takes the targets of -c and -p, in the given order.
     void take_targets();
-    // All pieces; exits with status 1 when one does not compile.
+    // Compiles all pieces. Exits with status 1 if one does not compile.
     void compile();
-    // -l: what the pieces match, or everything.
+    // -l: lists the probes that the pieces match, or all.
     int list();
-    // Until exit(), a signal, or the end of all targets: the exit status.
+    // Runs until exit(), a signal, or the exit of all targets. Returns the exit status.
     int run();
 
 private:
@@ -54,18 +54,18 @@ private:
     FILE* out_;
     std::vector<ps_prochandle*> targets_;
     std::size_t n_ended_ = 0;
-    std::size_t n_clauses_ = 0; // of all enabled programs
-    bool lost_ = false;         // a target lives on, but nobody traces it
+    std::size_t n_clauses_ = 0; // in all enabled programs
+    bool lost_ = false;         // a target still runs but is no longer traced
     bool header_done_ = false;
     bool quiet_ = false;
     bool flowindent_ = false;
     bool text_ = true;           // -x format
-    bool rows_ = true;           // of the record under way
-    bool told_in_lines_ = false; // errors and drops
+    bool rows_ = true;           // for the current record
+    bool told_in_lines_ = false; // errors and drops are lines of the output
 };
 
-// Handlers for SIGINT and the like: the first asks for an orderly end, the second
-// ends at once.
+// Installs handlers for SIGINT and the like. The first signal requests an orderly end,
+// the second ends immediately.
 void catch_signals(dtrace_hdl_t* session, FILE* out);
-// Closes the session. From now on a second interrupt ends dtrace at once.
+// Closes the session. From now on, a second interrupt ends dtrace immediately.
 void release_targets(dtrace_hdl_t* session);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of flags, and getopt over it.
+// The table of flags, and their parsing with getopt.
 #include "arguments.hpp"
 
 #include "report.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 struct Flag {
     char letter;
-    const char* argument; // null: none
+    const char* argument; // null: no argument
     const char* help;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// lockstat(1)'s command line, taken apart. Flags end where the command begins.
+// Parses lockstat(1)'s command line. Flags end where the command begins.
 #pragma once
 
 #include <bitset>
@@ -10,19 +10,19 @@
 
 #include "events.hpp"
 
-// Each has what the one before it has.
+// Each level includes the previous one.
 enum class Detail { Basic, Times, Histogram, Stacks };
 
-// "NAME", "NAME,SIZE", "0xADDRESS,SIZE"
+// Parsed from "NAME", "NAME,SIZE" or "0xADDRESS,SIZE".
 struct Place {
     std::string name;
-    std::uint64_t n_bytes = 0; // 0: of the symbol
+    std::uint64_t n_bytes = 0; // 0: the size of the symbol
 };
 
 struct Arguments {
     std::bitset<n_event_ids> events;
     Detail detail = Detail::Times;
-    unsigned depth = 0; // of stacks
+    unsigned depth = 0; // of stacks, in frames
     unsigned long rate = 97;
     unsigned long n_records = 10000;
     unsigned long top = 0; // 0: all
@@ -43,5 +43,5 @@ struct Arguments {
     std::vector<char*> command;
 };
 
-// Ends the program when something is wrong.
+// Exits if the command line is not valid.
 Arguments parse_arguments(int argc, char* argv[]);

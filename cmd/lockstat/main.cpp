@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// lockstat(1): what locks cost while a command runs, by the lockstat provider.
+// lockstat(1): measures the cost of locks while a command runs, with the lockstat
+// provider.
 //
 //   arguments -> D program -> enable -> the command runs -> aggregations -> rows -> table
 #include "arguments.hpp"
@@ -54,7 +55,8 @@ void set(dtrace_hdl_t* session, const char* option, const std::string& value)
         die(session, "failed to set -x %s", option);
 }
 
-// Room for the records that -n says; a key is two words, the stack, and what keeps it.
+// Sets sizes for the number of records in -n. A key consists of two words and the
+// stack, plus overhead.
 void set_options(dtrace_hdl_t* session, const Arguments& args)
 {
     unsigned deepest = 0;
@@ -89,10 +91,11 @@ void enable(dtrace_hdl_t* session, const Arguments& args)
 
 struct Command {
     pid_t pid = -1;
-    int go = -1; // it runs when a byte comes
+    int go = -1; // the command runs when a byte is written here
 };
 
-// Begun before the probes are there, so that starting it is not watched.
+// Starts the command's process before the probes exist, so that its start is not
+// measured.
 Command prepare(const Arguments& args)
 {
     int ends[2];
@@ -125,7 +128,8 @@ int on_error(const dtrace_errdata_t* data, void*)
     return DTRACE_HANDLE_OK;
 }
 
-// Until the command has ended, or a signal came: its status as waitpid() tells.
+// Waits until the command has exited or a signal arrives. Returns the status of
+// waitpid().
 int watch(dtrace_hdl_t* session, const Command& command)
 {
     int status = 0;

@@ -29,7 +29,7 @@ Range resolve(dtrace_hdl_t* session, const Place& place)
 
 namespace {
 
-// "(uint64_t)arg0 >= A && (uint64_t)arg0 < B", one or the other
+// Returns "(uint64_t)arg0 >= A && (uint64_t)arg0 < B" for each range, joined by ||.
 std::string is_in(const std::vector<Range>& ranges)
 {
     std::string text;
@@ -71,8 +71,8 @@ std::string actions(const Arguments& args, const Event& event, const std::string
     return text;
 }
 
-// What one alone can hold is the lock's own: the scheduler gives a run queue's back in
-// another thread than it took it in.
+// If only one thread can hold the lock, the time is stored per lock and not per thread:
+// the scheduler releases a run queue in another thread than the one that acquired it.
 std::string when_taken(const Event& event)
 {
     return (event.shared ? "self->t" : "t") + std::to_string(event.id) + "[arg0]";

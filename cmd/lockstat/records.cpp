@@ -14,13 +14,14 @@ std::uint64_t word(const char* at)
     return value;
 }
 
-// "spin_lock" of "vmlinux`spin_lock+0x1c"
+// Returns "spin_lock" for "vmlinux`spin_lock+0x1c".
 std::string function_of(const std::string& text)
 {
     return text.substr(0, text.find('+'));
 }
 
-// The functions that take locks and wait for them; who called them caused the event.
+// Returns whether the function acquires locks or waits for them. The caller of such
+// functions caused the event.
 bool is_lock_code(const std::string& function)
 {
     static constexpr const char* beginnings[] = {"mutex_",
@@ -86,11 +87,11 @@ void Records::add(const dtrace_aggdata_t& data, char what, int id)
             if (auto pc = word(data.dtada_key + stack->dtrd_offset + at); pc != 0)
                 raw.stack.push_back(pc);
         if (args_.traced && data.dtada_nkeys == 3)
-            raw.stack.clear(); // it was the time
+            raw.stack.clear(); // this key was the time
     } else if (what == 't') {
         raw.record.ns = static_cast<std::uint64_t>(data.dtada_value[0]);
     } else {
-        // The middle one of 127 words is of 0, the next of 1, of 2, of 4 ...
+        // The middle one of 127 words counts 0, the next ones 1, 2, 4 ...
         constexpr std::size_t zero = 63;
         for (std::size_t i = zero; i < data.dtada_valuesize / 8 && i < 127; i++)
             raw.record.histogram[i == zero ? 0 : i - zero - 1] +=
@@ -98,7 +99,7 @@ void Records::add(const dtrace_aggdata_t& data, char what, int id)
     }
 }
 
-// False: -f does not want it.
+// Returns false if -f excludes the record.
 bool Records::find_caller(Raw& raw, const Event& event)
 {
     if (event.kind == 'C') {
@@ -158,7 +159,7 @@ void Records::name(Raw& raw, const Event& event)
 void Records::merge(std::map<std::string, Record>& to, const Record& record,
                     std::size_t n)
 {
-    // With -T each is a row.
+    // With -T each record is a row.
     std::string key = record.lock + '\0' + record.caller;
     if (args_.traced)
         key += '\0' + std::to_string(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was aggregated, as rows to print.
+// Converts aggregations to rows for printing.
 //
 //   aggregations ── by event, keys ──> records ── -f, -k, -c, -w, -W, -g ──> rows
 #pragma once
@@ -15,17 +15,18 @@
 #include <vector>
 
 struct Record {
-    std::string lock, caller; // as they are printed
+    std::string lock, caller; // in the printed form
     std::vector<std::string> stack;
     std::uint64_t count = 0, ns = 0;
-    std::array<std::uint64_t, 64> histogram{}; // by the power of two
+    std::array<std::uint64_t, 64> histogram{}; // indexed by power of two
 
     void add(const Record& other);
 };
 
 struct Rows {
-    std::uint64_t count = 0, ns = 0; // of all, which with -g is less than their sum
-    std::vector<Record> records;     // the first is printed first
+    // of all records; with -g less than the records' sum
+    std::uint64_t count = 0, ns = 0;
+    std::vector<Record> records; // in the order of printing
 };
 
 class Records {
@@ -34,14 +35,15 @@ public:
         : session_(session), args_(args), functions_(std::move(functions))
     {
     }
-    // After dtrace_aggregate_snap(). -1: the session's error says why.
+    // Call it after dtrace_aggregate_snap(). Returns -1 if it fails; the session's
+    // error says why.
     int take();
     Rows rows(const Event& event);
 
 private:
     struct Raw {
         std::uint64_t lock = 0, caller = 0;
-        std::vector<std::uint64_t> stack; // from the caller on
+        std::vector<std::uint64_t> stack; // starts with the caller
         Record record;
     };
     static int on_aggregate(const dtrace_aggdata_t* data, void* arg);
@@ -55,5 +57,5 @@ private:
     dtrace_hdl_t* session_;
     const Arguments& args_;
     std::vector<Range> functions_;
-    std::map<std::pair<int, std::string>, Raw> raw_; // by event and key
+    std::map<std::pair<int, std::string>, Raw> raw_; // indexed by event and key
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows as lockstat(1) prints them.
+// Prints rows in the format of lockstat(1).
 #pragma once
 
 #include "records.hpp"

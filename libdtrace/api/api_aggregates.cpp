@@ -9,7 +9,7 @@
 
 namespace {
 
-// What the function said, checked; what it set is taken over.
+// Checks the result of the callback and takes over the values that it set.
 dt::AggVerdict verdict_of(dtrace_hdl& session, int said, const dtrace_aggdata_t& data,
                           dt::AggEntry& entry)
 {
@@ -41,7 +41,7 @@ int walk(dtrace_hdl& session, dtrace_aggregate_f* func, void* arg, dt::AggOrder 
     return complete ? 0 : -1;
 }
 
-// One row of a joined walk: the columns behind the one that shows the key.
+// One row of a joined walk: a column that shows the key, and the columns after it.
 class Row {
 public:
     Row(dtrace_hdl& session, const std::vector<dt::AggEntry*>& columns,
@@ -56,12 +56,12 @@ public:
             add(columns[i] != nullptr ? *columns[i] : nothing_counted(*descs[i]));
     }
 
-    // False: the walk ends.
+    // Returns false to end the walk.
     bool show_to(dtrace_aggregate_walk_joined_f* func, void* arg)
     {
         int said = func(shown_.data(), static_cast<int>(shown_.size()), arg);
         for (std::size_t i = 0; i < columns_.size(); i++) {
-            // One that stands in two columns may be gone by the first.
+            // An entry that is in two columns may have been removed with the first.
             const auto before = columns_.begin() + static_cast<std::ptrdiff_t>(i);
             if (columns_[i] == nullptr ||
                 std::find(columns_.begin(), before, columns_[i]) != before)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// C API: printing records by a format, for callbacks that print on their own.
+// C API: prints records with a format, for callbacks that print on their own.
 //
-//   recs ──the clause's own, when they are of its view──> RecordDesc ──FormatPlan──> text
+//   recs ──the clause's own, if they belong to its view──> RecordDesc ──FormatPlan──> text
 //
-// The caller's records need not be ours: such ones have no types, and their integers are
+// The caller may pass records of its own. These have no types, and their integers are
 // signed.
 #include "libdtrace/api/views.hpp"
 
@@ -18,14 +18,14 @@
 
 namespace {
 
-// What a call was given, checked.
+// The checked arguments of a call.
 struct Printing {
     dtrace_hdl& session;
     std::span<const dtrace_recdesc_t> recs;
     std::span<const std::byte> bytes;
-    const dt::Format* format = nullptr; // null: the default form
-    dt::ProbeData probe;                // without an ecb: of no probe of ours
-    std::vector<dt::RecordDesc> descs;  // as many as recs
+    const dt::Format* format = nullptr; // null: the default format
+    dt::ProbeData probe;               // without an ecb: the record belongs to no probe
+    std::vector<dt::RecordDesc> descs; // as many as recs
 
     dt::Piece piece() const
     {
@@ -36,7 +36,7 @@ struct Printing {
     {
         return {session.state().processes, session.state().consumer->display()};
     }
-    const dt::RecordDesc* own = nullptr; // the first one, of the clause
+    const dt::RecordDesc* own = nullptr; // the first one of the clause
 };
 
 dt::RecordDesc desc_of(const dtrace_recdesc_t& from)
@@ -106,7 +106,8 @@ std::size_t n_values(const dt::Format& format)
     return n;
 }
 
-// The output of dtrace_work() where it is the same, else one for this call.
+// Selects the output: that of dtrace_work() if it is the same, otherwise one for this
+// call.
 class To {
 public:
     To(dtrace_hdl& session, FILE* file) : session_(session)
@@ -139,7 +140,7 @@ private:
 
 void* keep_format(dtrace_hdl& session, const char* text)
 {
-    // D refuses an empty one; here it is the way back of dtrace_freopen().
+    // D refuses an empty format. Here it restores the output for dtrace_freopen().
     auto parsed = *text == '\0' ? dt::Format{} : dt::parse_format(text);
     if (!parsed) {
         session.fail(EDT_COMPILER, std::string("malformed format \"") + text + "\"");
@@ -149,7 +150,8 @@ void* keep_format(dtrace_hdl& session, const char* text)
     return session.formats.back().get();
 }
 
-// Checks that there is a format and enough records; how many it takes, at least 1.
+// Checks that there is a format and that there are enough records. Returns the number
+// of records that it uses, at least 1.
 int values_of(const Printing& to)
 {
     if (to.format == nullptr)
@@ -270,7 +272,7 @@ int dtrace_freopen(dtrace_hdl_t* dtp, FILE* fp, void* format,
     auto opened = (*out).reopen(back ? "" : text_of(*to));
     if (!opened)
         return dtp->fail(opened.error());
-    if (out.own()) // it knows the way back
+    if (out.own()) // it can restore the original output
         dtp->reopened[fp] = std::move(out.own());
     return n;
 }

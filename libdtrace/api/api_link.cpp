@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// C API: what programs with static probes are built with, dtrace -h and -G.
+// C API: files for building programs with static probes, dtrace -h and -G.
 #include "libdtrace/api/handle.hpp"
 #include "libdtrace/session/provider_names.hpp"
 #include "libdtrace/session/provider_sources.hpp"
@@ -24,7 +24,8 @@ static dt::Error as_error(const dt::Diagnostic& wrong, bool with_tag)
                 "line " + std::to_string(wrong.at.line) + ": " + wrong.text};
 }
 
-// Of one program, or of all that the session has compiled.
+// Returns the providers of one program, or of all programs that the session has
+// compiled.
 static dt::Result<std::vector<ProviderSource>>
 sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definitions)
 {
@@ -36,7 +37,7 @@ sources_of(dtrace_hdl& session, const dtrace_prog* only, dt::Definitions definit
         for (const dt::ProviderBlock& block : prog->program->providers) {
             auto same = [&](const auto& source) { return source.name == block.name; };
             if (std::any_of(sources.begin(), sources.end(), same))
-                continue; // the compiler saw that it is the same
+                continue; // the compiler has checked that both are the same
             if (auto wrong = dt::wrong_name(block))
                 return as_error(*wrong, session.state().options.flags.errtags);
             auto source =
@@ -55,7 +56,7 @@ static dt::Definitions definitions_of(const dtrace_hdl& session, bool strip)
                                                         : dt::Definitions::Carried;
 }
 
-// A probe of these providers that an object has and no provider block.
+// Refuses an object with a probe of these providers that no provider block defines.
 static dt::Result<dt::Ok> check_object(const std::string& path,
                                        const std::vector<ProviderSource>& sources)
 {
@@ -76,7 +77,8 @@ static dt::Result<dt::Ok> check_object(const std::string& path,
     return dt::Ok{};
 }
 
-// All of it, or the file is not there; what is no file (a pipe) has got a part then.
+// Writes a complete file, or removes it on failure. If the path is not a regular file
+// (but a pipe), it may have received a part.
 static dt::Result<dt::Ok> write_file(const std::string& path, const std::string& bytes)
 {
     const std::string what = "failed to write " + path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// C API: descriptions, listing and attributes of probes.
+// C API: probe descriptions, and the listing and attributes of probes.
 #include "libdtrace/api/views.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ template <std::size_t N> bool put(char (&to)[N], std::string_view from)
     return true;
 }
 
-// "$target" and the like within a description.
+// Replaces "$target" and the like in a description.
 std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view text,
                                          int argc, char* const argv[])
 {
@@ -58,7 +58,7 @@ std::optional<std::string> expand_macros(dtrace_hdl& session, std::string_view t
     return result;
 }
 
-// The caller names the description that failed.
+// Removes the description from a message, because the caller adds it.
 std::string without(const std::string& text, const dt::ProbeSpec& spec)
 {
     std::string name =
@@ -85,7 +85,7 @@ int dtrace_xstr2desc(dtrace_hdl_t* dtp, dtrace_probespec_t spec, const char* tex
         return dtp->fail(EDT_BADSPCV);
     std::vector<std::string_view> parts;
     std::string_view rest = *expanded;
-    if (rest.starts_with(':')) // it separates, and adds no field of its own
+    if (rest.starts_with(':')) // the colon separates fields and adds none
         rest.remove_prefix(1);
     for (;;) {
         std::size_t colon = rest.find(':');
@@ -157,7 +157,7 @@ int dtrace_probe_iter(dtrace_hdl_t* dtp, const dtrace_probedesc_t* pattern,
         spec.function = pattern->dtpd_func;
         spec.name = pattern->dtpd_name;
         spec.id = pattern->dtpd_id;
-        dtp->state().providers.pid.zdefs = false; // say why there is none
+        dtp->state().providers.pid.zdefs = false; // report why there is none
         dtp->state().providers.pid.plants = nullptr;
         auto found = dtp->session.compiler().matcher().match(spec);
         if (auto* diagnostic = std::get_if<dt::Diagnostic>(&found)) {

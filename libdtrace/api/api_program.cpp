@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// C API: compiling, enabling and showing programs.
+// C API: compiles, enables and shows programs.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"
@@ -24,7 +24,8 @@ static void disassemble_to(FILE* to, const std::shared_ptr<dt::Difo>& difo)
     std::fwrite(text.data(), 1, text.size(), to);
 }
 
-// The entry that a statement begins with (generate_actions.cpp), if it records anything.
+// Returns whether the action is the first entry of a statement (generate_actions.cpp)
+// that records something.
 static bool begins_record(const dt::Action& action)
 {
     bool nothing = action.kind == DTRACEACT_DIFEXPR && action.difo->rtype.size == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// C API: opening, options, processes.
+// C API: opening a session, options, processes.
 #include "libdtrace/api/handle.hpp"
 #include "libdtrace/session/debug.hpp"
 
@@ -58,7 +58,8 @@ int dtrace_update(dtrace_hdl_t* dtp)
 {
     for (const auto& process : dtp->state().processes.all())
         if (process->alive && process->symbols)
-            // One that ended keeps what was known of it; its exit is told as an event.
+            // A process that has exited keeps its known symbols; its exit is reported
+            // as an event.
             (void)process->symbols->refresh();
     dtp->state().processes.kernel().refresh();
     return 0;
@@ -120,7 +121,7 @@ void dtrace_proc_continue(dtrace_hdl_t* dtp, ps_prochandle* proc)
 {
     if (!proc->alive)
         return;
-    // A target that died meanwhile is told of by its exit.
+    // If the target has died in between, its exit event reports that.
     if (auto resumed = dtp->state().processes.agent()->resume(proc->pid); !resumed)
         dtp->fail(resumed.error());
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// C API: what stands, or would stand, in the text of processes.
+// C API: lists the patches, or the planned patches, in the text of processes.
 #include "libdtrace/api/handle.hpp"
 #include "libdtrace/providers/process_patches.hpp"
 #include "libdtrace/session/sites.hpp"
 
 #include <algorithm>
 
-// All of a listing at once: sites that lie near each other share windows.
+// Plans all sites of a listing together, because sites near each other share windows.
 int dtrace_hdl::plan_listed(pid_t pid)
 {
     ps_prochandle* process = state().processes.find(pid);
     dt::AgentClient* agent = state().processes.agent();
-    // Only the names of a process are known that is not traced.
+    // If the process is not traced, only its names are known.
     if (process == nullptr || process->symbols == nullptr || agent == nullptr)
         return fail(ESRCH, "not looked at; -p " + std::to_string(pid) + " does");
     std::vector<std::uint32_t> ids;

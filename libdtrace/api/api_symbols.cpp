@@ -34,7 +34,8 @@ std::vector<const dt::Module*> dtrace_hdl::modules_called(const char* object)
         in.module = scope;
     }
     auto found = any ? symbols.modules() : symbols.match_modules(in.module);
-    // The program's names go before those of its libraries, wherever it lies.
+    // The program's names take precedence over those of its libraries, whatever their
+    // addresses.
     std::stable_partition(found.begin(), found.end(),
                           [](const dt::Module* module) { return module->is_main; });
     return found.empty() ? none("there is no module " + std::string(in.module)) : found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// C API: types by name, of symbols, and what they are made of.
+// C API: finds types by name or by symbol, and describes their parts.
 //
 // A dtrace_type_t is a Type of the compiler's table under another name.
 #include "libdtrace/api/handle.hpp"
@@ -20,7 +20,8 @@ const dt::Type* type_of(const dtrace_type_t* type)
     return reinterpret_cast<const dt::Type*>(type);
 }
 
-// "struct foo **" as debug data has it: a name, and pointers to it.
+// A name such as "struct foo **" split for a lookup in debug data: the name without
+// stars, and their number.
 struct Wanted {
     DebugKind kind = DebugKind::Ordinary;
     std::string_view name;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // dtrace_sleep, dtrace_work and the handlers: the consumer's loop.
 //
-// dtrace_sleep() polls instead of being woken: a wake-up would cost the target far more
-// than a glance at a fill mark costs us. Aggregation buffers that become full are taken
-// at once. It returns early when a buffer is a quarter
-// full, when exit() was called, when a target's state changed, or on dtrace_wakeup().
+// dtrace_sleep() polls. A wake-up from a target would cost the target far more than
+// reading a fill level costs us. Aggregation buffers that become full are read
+// immediately. dtrace_sleep() returns early if a buffer is a quarter full, if exit()
+// was called, if a target's state changed, or on dtrace_wakeup().
 #include "libdtrace/api/views.hpp"
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 namespace {
 
 constexpr std::uint64_t poll_ns = 5'000'000;
-constexpr std::uint64_t idle_ns = 100'000'000; // how long a record may wait unprinted
+constexpr std::uint64_t idle_ns = 100'000'000; // maximum delay of a record
 constexpr double early_fill = 0.25;
 constexpr const char* not_begun = "tracing has not begun: call dtrace_go() first";
 
-// The C API's callbacks as a sink.
+// Passes records to the C API's callbacks.
 class CallbackSink : public dt::RecordSink {
 public:
     CallbackSink(dtrace_hdl& session, dtrace_consume_probe_f* probe_func,
@@ -65,7 +65,7 @@ private:
     EcbView* view_ = nullptr;
 };
 
-// Text to the buffered handler, in the C API's form.
+// Passes text to the buffered handler, in the C API's form.
 bool hand_over(dtrace_hdl& session, std::string_view text, const dt::Piece& piece)
 {
     std::string copy(text);
@@ -142,7 +142,7 @@ extern "C" {
 void dtrace_wakeup(dtrace_hdl_t* dtp)
 {
     std::uint64_t one = 1;
-    // A full counter wakes as well, so a failed write needs nothing.
+    // If the write fails because the counter is full, the waiter wakes up as well.
     if (::write(dtp->wake.get(), &one, sizeof one) < 0)
         return;
 }
@@ -150,7 +150,7 @@ void dtrace_wakeup(dtrace_hdl_t* dtp)
 void dtrace_sleep(dtrace_hdl_t* dtp)
 {
     std::uint64_t began = dt::monotonic_ns();
-    // One round drains records and aggregations, at the higher of the two rates.
+    // One round drains both records and aggregations, at the higher of the two rates.
     std::uint64_t until = UINT64_MAX;
     for (int rate : {DTRACEOPT_switchrate, DTRACEOPT_aggrate})
         if (dtp->state().options.by_user(rate))
@@ -168,7 +168,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         bool waiting_event = agent != nullptr && agent->has_event();
         int ready = waiting_event ? 1 : ::ppoll(fds, std::size(fds), &timeout, nullptr);
         if (ready < 0)
-            return; // a signal: the caller looks at its flags
+            return; // a signal: the caller checks its flags
         if (ready > 0) {
             std::uint64_t count = 0;
             bool woken = ::read(dtp->wake.get(), &count, sizeof count) > 0;
@@ -186,7 +186,7 @@ void dtrace_sleep(dtrace_hdl_t* dtp)
         std::uint64_t now = dt::monotonic_ns();
         dtp->session.tend(now);
         dtp->session.targets().look_at_new_processes(now);
-        // It prints nothing, so the caller need not know. If it fails, the next round
+        // This prints nothing, so the caller need not know. If it fails, the next round
         // fails as well and reports that.
         if (dtp->state().consumer->wants_snapshot())
             (void)!dtp->state().consumer->snapshot();

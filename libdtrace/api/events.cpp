@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the consumer tells besides text, handed to the caller's handlers.
+// Passes the consumer's events to the caller's handlers.
 #include "libdtrace/api/views.hpp"
 #include "libdtrace/consume/structured.hpp"
 
@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A line of the output like any other, where that is for programs. Handlers are called
-// whatever the form is.
+// Prints the event as a line of the output, if the output is in a format for programs.
+// Handlers are called for every format.
 template <class Event> static bool put_line(dtrace_hdl& session, const Event& event)
 {
     dt::put_json(session.out->text(), event);
@@ -85,7 +85,7 @@ std::optional<std::string> dtrace_hdl::setopt(std::string_view name,
 
 namespace {
 
-// Ignores SIGINT and SIGQUIT while the command runs, so that only the command gets
+// Ignores SIGINT and SIGQUIT while the command runs, so that only the command receives
 // them, as with system(3).
 class IgnoredInterrupts {
 public:
@@ -103,7 +103,7 @@ public:
     }
     IgnoredInterrupts(const IgnoredInterrupts&) = delete;
     IgnoredInterrupts& operator=(const IgnoredInterrupts&) = delete;
-    // Returns the signals that have their default action in the command: those that
+    // Returns the signals to reset to their default action in the command: those that
     // were not ignored before.
     sigset_t defaults() const
     {
@@ -123,9 +123,9 @@ private:
 
 } // namespace
 
-// Runs a command of system(). Targets that exit, load libraries or begin are served
-// meanwhile: the command may itself be a target, and would wait for this process
-// otherwise.
+// Runs a command of system(). Meanwhile, targets that exit, start or load libraries are
+// served: the command may itself be a target, and would otherwise wait for this
+// process.
 int dtrace_hdl::run_command(const std::string& command)
 {
     constexpr timespec look_again{0, 10'000'000};

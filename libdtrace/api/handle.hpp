@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The object of a dtrace_hdl_t: a session, the caller's handlers, and the data that
-// the C API has given to the caller. This data lives as long as the handle, or until
-// the next call of the same function.
+// The object behind a dtrace_hdl_t: a session, the caller's handlers, and the data that
+// the C API has returned to the caller. The data stay valid as long as the handle, or
+// until the next call of the same function.
 #pragma once
 
 #include "libdtrace/api/include/dtrace.h"
@@ -57,12 +57,11 @@ struct dtrace_hdl : dt::Listener {
     void probes_renamed() override { views.clear(); }
     bool writes_json() const;
 
-    // api_symbols.cpp: returns the modules that a name means. Returns none after
-    // fail().
+    // api_symbols.cpp: returns the modules with this name. Returns none after fail().
     std::vector<const dt::Module*> modules_called(const char* object);
     // api_sites.cpp
     int plan_listed(pid_t pid);
-    // Keeps a name for the caller while the handle lives, and returns its text.
+    // Stores a name for the caller as long as the handle exists, and returns its text.
     const char* keep(std::string name)
     {
         return kept.insert(std::move(name)).first->c_str();
@@ -78,16 +77,17 @@ struct dtrace_hdl : dt::Listener {
 
     std::unique_ptr<dt::Output> out; // of the last dtrace_work()
     FILE* out_file = nullptr;
-    std::map<FILE*, std::unique_ptr<dt::Output>> reopened; // by dtrace_freopen()
-    std::vector<std::unique_ptr<dt::Format>> formats;      // of the printf family
-    // Descriptions and records as the C API shows them, made when first needed.
+    // outputs of dtrace_freopen()
+    std::map<FILE*, std::unique_ptr<dt::Output>> reopened;
+    std::vector<std::unique_ptr<dt::Format>> formats; // for the printf family
+    // Descriptions and records in the C API's form, created on first use.
     std::map<std::uint32_t, std::shared_ptr<struct EcbView>> views;
 
     std::vector<std::string> argument_texts; // of the last dtrace_probe_info()
     std::vector<char*> argument_words;
     std::vector<std::uint32_t> listed; // probes of the last dtrace_probe_iter()
     std::map<std::uint32_t, std::vector<dt::SitePlan>>
-        plans;                            // of the listed probes' sites
+        plans;                            // plans for the sites of the listed probes
     std::vector<std::string> patch_notes; // of the last dtrace_patch_iter()
     std::vector<const char*> patch_note_texts;
     std::set<std::string> kept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Our records in the C API's clothes.
+// Converts our records to the C API's form.
 #include "libdtrace/api/views.hpp"
 
 #include "dif/actions.h"
@@ -115,7 +115,8 @@ EcbView& view_of(dtrace_hdl& session, const dt::EcbInfo& ecb)
         return *view;
     view = std::make_shared<EcbView>();
     view->ecb = &ecb;
-    // The arena's names: those of a claimed one have other ids than ours.
+    // The names come from the arena: a claimed enabling has other ids than this
+    // session.
     dt::ProbeInfo probe;
     probe.id = ecb.probe->id;
     probe.provider = ecb.probe->provider;
@@ -145,7 +146,7 @@ dtrace_probedata_t probedata_of(dtrace_hdl& session, const dt::ProbeData& data)
     to.dtpda_flow = data.flow == dt::Flow::Entry    ? DTRACEFLOW_ENTRY
                     : data.flow == dt::Flow::Return ? DTRACEFLOW_RETURN
                                                     : DTRACEFLOW_NONE;
-    // A prefix is a literal of the consumer.
+    // A prefix is a string literal in the consumer.
     to.dtpda_prefix = data.prefix.data();
     to.dtpda_indent = data.indent;
     to.dtpda_timestamp = data.timestamp;

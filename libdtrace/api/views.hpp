@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The C API's descriptions of probes and records, made from ours when first needed and
-// kept for the session: callbacks may keep pointers to them.
+// The C API's descriptions of probes and records. They are created from ours on first
+// use and kept for the session, because callbacks may keep pointers to them.
 #pragma once
 
 #include "libdtrace/api/handle.hpp"
@@ -14,7 +14,7 @@ struct EcbView {
     const dt::EcbInfo* ecb = nullptr;
 };
 
-// One key of an aggregation; valid while the entry is.
+// One key of an aggregation. Valid as long as the entry.
 //
 //   words   | variable | key, padded | value |     what dtada_data points to
 //   records |     0    |  1 ... n    | n + 1 |     each with its offset there
@@ -28,7 +28,7 @@ public:
 private:
     std::vector<dtrace_recdesc_t> keys_, records_;
     std::vector<std::int64_t> words_;
-    std::vector<char*> places_; // into the entry
+    std::vector<char*> places_; // pointers into the entry
     dtrace_aggdesc_t desc_{};
 };
 

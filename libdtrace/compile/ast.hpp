@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The D program as a tree, between the parser, the checker and the code generator.
+// The syntax tree of a D program, which the parser, the checker and the code generator
+// share.
 //
-// parse (lexer, parser, declarations)  makes nodes, types unknown, identifiers as text
-// check (identifiers, types, rules)    sets type, ident and constants on every node
-// generate (DIF)                       reads them
+//   parse (lexer, parser, declarations)  creates the nodes; types are unknown, identifiers are text
+//   check (identifiers, types, rules)    sets type, ident and constants on every node
+//   generate (DIF)                       reads them
 //
-// One Node for all kinds keeps the three passes independent of each other; which fields
-// a kind uses is said beside the kind.
+// All kinds of nodes have the same class, Node, which keeps the three passes
+// independent of each other. The comment of each kind names the fields that it uses.
 #pragma once
 
 #include "libdtrace/compile/attributes.hpp"
@@ -27,17 +28,17 @@ enum class NodeKind {
     Integer,    // value, type (by suffix and size); is_signed; text: as written
     String,     // text
     Float,      // float_value
-    Ident,      // text (maybe with ` scope: "a.out`foo"); scope; ident after check
-    Aggregate,  // @text; args: keys. After check: ident
+    Ident,      // text (may have a ` scope: "a.out`foo"); scope; ident after check
+    Aggregate,  // @text; args: keys; ident after check
     Index,      // left[args...]: array, associative array; left is Ident or expression
     Call,       // text(args): function or action; ident after check
     Member,     // left.text
     Arrow,      // left->text (self-> and this-> are Ident with scope)
     Unary,      // op left
-    PostInc,    // op (Inc, Dec) left, value before
+    PostInc,    // op (Inc, Dec) left; yields the value before
     PreInc,     // op (Inc, Dec) left
     Binary,     // left op right (arithmetic, comparison, logic, comma)
-    Assign,     // left op= right; op is Op::None for plain =
+    Assign,     // left op= right; op is Op::None for a plain =
     Cond,       // cond ? left : right
     Cast,       // (decl_type) left
     SizeofType, // sizeof (decl_type)
@@ -45,7 +46,7 @@ enum class NodeKind {
     Offsetof,   // offsetof (decl_type, text)
     Stringof,   // stringof left
     Xlate,      // xlate <decl_type> (left)
-    TypeName,   // decl_type, where a type stands in an argument list
+    TypeName,   // decl_type; a type in an argument list
 };
 
 // clang-format off
@@ -93,23 +94,25 @@ struct Node {
     NodePtr left, right, cond;
     std::vector<NodePtr> args;
     const Type* decl_type = nullptr;
-    std::uint32_t height = 1; // of the tree below; the parser bounds it
+    std::uint32_t height = 1; // height of the tree below; the parser limits it
 
-    // Set by check.
+    // The checker sets the following fields.
     const Type* type = nullptr;
     Ident* ident = nullptr;
     bool is_lvalue = false;
-    bool is_constant = false; // value holds it (integers after folding)
-    bool userland = false;    // its value is an address of, or lies in, the target
+    bool is_constant = false; // value is valid (for integers, after folding)
+    bool userland = false; // its value is an address in the target or is stored there
     bool bitfield = false;
     std::uint32_t bitfield_unit = 0, bitfield_offset = 0, bitfield_bits = 0;
-    const Type* operand_type = nullptr; // Binary, Assign: in which type it is computed
-    bool string_compare = false;        // Binary: comparison of strings
-    bool alloca_pointer = false;        // an address in the clause's scratch memory
-    std::shared_ptr<Format> format;     // Call of printf and the like
+    // Binary, Assign: the type in which it is computed
+    const Type* operand_type = nullptr;
+    bool string_compare = false; // Binary: comparison of strings
+    // the value is an address in the clause's scratch memory
+    bool alloca_pointer = false;
+    std::shared_ptr<Format> format; // for a Call of printf and the like
 };
 
-// What a name stands for.
+// What kind of object a name denotes.
 enum class IdentKind {
     Scalar,     // D variable
     AssocArray, // D associative array
@@ -121,7 +124,7 @@ enum class IdentKind {
     AggFunc,    // row of dif/actions.h
     Inline,     // named expression
     Enumerator,
-    Symbol, // of the target
+    Symbol, // symbol of the target
 };
 
 struct Ident {
@@ -136,21 +139,26 @@ struct Ident {
     bool referenced = false, modified = false;
     bool alloca_pointer = false; // holds addresses from alloca()
     bool other_pointer = false;  // holds addresses from elsewhere; never both
-    Place at;                    // first seen
+    Place at;                    // place of the first use
     Attributes attributes = stable_attributes;
-    bool attributed = false; // by a pragma, which vouches for what an inline names
+    // a pragma sets its attributes, which then also cover the names in an inline's
+    // expression
+    bool attributed = false;
     Version since = first_version;
-    std::uint32_t program = 0; // the session's n-th, which made it; 0: D
+    // number of the program in this session that created it; 0: predefined in D
+    std::uint32_t program = 0;
     // Action, Subroutine, AggFunc
     const char* prototype = nullptr;
     const char* flags = ""; // actions: D W K N; subroutines: ANY WRITE KERNEL NONE
     int libact = 0;
-    // Aggregation: the function that its first use fixed and its parameters
+    // For an Aggregation: the function that its first use fixed, and the function's
+    // parameters.
     std::uint32_t agg_func = 0;
     std::uint64_t agg_arg = 0;
     // Inline
     NodePtr inline_expr;
-    bool needs_kernel = false; // of an inline: its expression does, even if folded
+    // the expression of an inline needs the kernel, even if it is folded
+    bool needs_kernel = false;
     std::vector<std::string> inline_parameters;
 };
 
@@ -166,24 +174,26 @@ struct Stmt {
     std::vector<Stmt> then_block, else_block;
 };
 
-// prov:mod:func:name as written, macro variables replaced.
+// A probe description, prov:mod:func:name, as written, with macro variables replaced.
 struct ProbeSpec {
     std::string provider, module, function, name;
-    std::uint32_t id = 0; // -i N or a bare number
+    std::uint32_t id = 0; // set by -i N or a bare number
     std::string text;     // as written
     Place at;
-    std::vector<std::uint32_t> matched; // by check: ids of the probes it matches now
+    // set by check: ids of the probes that match now
+    std::vector<std::uint32_t> matched;
 };
 
 struct Clause {
     std::vector<ProbeSpec> probes;
-    NodePtr predicate; // null: none
+    NodePtr predicate; // null: there is no predicate
     std::vector<Stmt> statements;
     Place at;
-    bool default_action = false; // no body was written: records the probe only
-    bool destructive = false;    // by check: has an action or subroutine that needs -w
-    bool needs_kernel = false;   // by check: names something of the kernel
-    // By check: the weakest of what its descriptions match, and of what it names.
+    bool default_action = false; // the clause has no body: it records only the probe
+    bool destructive = false;    // set by check: an action or subroutine needs -w
+    bool needs_kernel = false; // set by check: the clause names an object of the kernel
+    // Set by check: the weakest attributes of the matched descriptions and of the names
+    // used.
     Attributes descriptions = strongest_attributes, names = stable_attributes;
 };
 
@@ -200,10 +210,12 @@ struct ProviderProbe {
     std::string name;
     Place at;
     std::vector<const Type*> native, translated;
-    std::vector<std::string> native_names, translated_names; // "" where none was given
+    // "" for an unnamed argument
+    std::vector<std::string> native_names, translated_names;
     bool has_translated = false;
     std::vector<unsigned>
-        mapping; // by check: of each translated one, which native it is
+        // set by check: for each translated argument, the index of its native one
+        mapping;
 };
 
 struct Decl {
@@ -215,16 +227,17 @@ struct Decl {
     const Type* type = nullptr;
     bool assoc = false;
     std::vector<const Type*> keys;
-    std::vector<std::string> key_names; // of a parameterised inline
+    std::vector<std::string> key_names; // of an inline with parameters
     NodePtr expr;                       // Inline
     // Translator
     const Type* from = nullptr;
     const Type* to = nullptr;
     std::string parameter;
     std::vector<TranslatorMember> members;
-    std::optional<Attributes> attributes; // by a pragma, which vouches for its members
+    // set by a pragma; they also cover the members
+    std::optional<Attributes> attributes;
     Version since = first_version;
-    // Provider: name is its name
+    // Provider; `name` is the provider's name
     std::vector<ProviderProbe> probes;
 };
 
@@ -234,11 +247,12 @@ struct PragmaOption {
     Place at;
 };
 
-// #pragma D attributes n/d/c name, or n/d/c provider name part. The name "translator" is
-// that of the translators below.
+// #pragma D attributes n/d/c name, or n/d/c provider name part. If the name is
+// "translator", the pragma applies to the translators that follow it.
 struct PragmaAttributes {
     Attributes attributes;
-    std::string part; // provider, module, function, name, args; empty: an identifier
+    // provider, module, function, name, args; empty: the pragma is about an identifier
+    std::string part;
     std::string name;
     Place at;
 };
@@ -259,8 +273,8 @@ struct PragmaDependency {
 struct Unit {
     std::vector<std::unique_ptr<Decl>> decls;
     std::vector<std::unique_ptr<Clause>> clauses;
-    // Order of declarations and clauses in the text: index into decls (first true) or
-    // clauses.
+    // The order of declarations and clauses in the text. Each entry is an index into
+    // decls (if the first member is true) or into clauses.
     std::vector<std::pair<bool, std::size_t>> order;
     std::vector<PragmaOption> options;
     std::vector<PragmaAttributes> attributes;

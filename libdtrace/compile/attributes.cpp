@@ -23,7 +23,7 @@ bool same_letters(std::string_view a, std::string_view b)
                       });
 }
 
-// Finds which of the names it is.
+// Finds the index of the given name in a list of names.
 template <class Enum, std::size_t n>
 bool parse(std::string_view text, const std::array<const char*, n>& names, Enum& to)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stability: how much a name, what it stands for, and its class of machine can be relied on.
+// Stability attributes: how far users can rely on a name, on its data, and on which
+// class of machines.
 #pragma once
 
 #include <optional>
@@ -28,19 +29,19 @@ struct Attributes {
     bool operator==(const Attributes&) const = default;
 };
 
-// Nothing is more stable: where a search for the weakest begins.
+// The most stable attributes. A search for the weakest ones starts with them.
 constexpr Attributes strongest_attributes{Stability::Standard, Stability::Standard,
                                           DependencyClass::Common};
-// Of what D itself promises, and of a program's own names.
+// The attributes of D's own names and of a program's own names.
 constexpr Attributes stable_attributes{Stability::Stable, Stability::Stable,
                                        DependencyClass::Common};
 
-// Part by part the less stable one.
+// Returns the less stable of the two, separately for each of the three parts.
 Attributes weakest(const Attributes& a, const Attributes& b);
-// Is any part less stable than that of the least that will do?
+// Returns whether any part is less stable than the same part of the required minimum.
 bool is_below(const Attributes& attributes, const Attributes& least);
 
-// Of the five parts of a provider's probes.
+// The attributes of the five parts of a provider's probes.
 struct ProviderAttributes {
     Attributes provider, module, function, name, args;
 };
@@ -48,7 +49,7 @@ struct ProviderAttributes {
 const char* stability_name(Stability stability);           // "Evolving"
 const char* class_name(DependencyClass dependency);        // "ISA"
 std::string attributes_text(const Attributes& attributes); // "Evolving/Evolving/ISA"
-// The same backwards, in letters of either case; nothing when it is malformed.
+// Parses such a text, in upper or lower case. Returns nothing if it is malformed.
 std::optional<Attributes> parse_attributes(std::string_view text);
 
 } // namespace dt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How stable D's own names are, and since which version they are there: the names of the
-// tables of dif/ are one name space. What has no row here is Stable/Stable/Common and has
-// been there from the first version.
+// The stability of D's own names, and the D version that introduced each. The tables of
+// dif/ share one name space. A name without a row here is Stable/Stable/Common and
+// exists since the first version.
 #include "libdtrace/compile/builtins.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr Attributes stable = stable_attributes;
 constexpr Attributes evolving{Stability::Evolving, Stability::Evolving,
                               DependencyClass::Common};
-// A name that stays for something that may change with every kernel.
+// The name is stable, but what it describes may change with every kernel.
 constexpr Attributes private_data{Stability::Stable, Stability::Private,
                                   DependencyClass::Common};
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// D's own names: each table of dif/ becomes an array, which is searched by name. The
-// arrays are short and a program names few of them, so a linear search will do.
+// D's own names. Each table of dif/ becomes an array, which is searched linearly,
+// because the arrays are short and a program uses few of these names.
 //
-// curpsinfo and curlwpsinfo are structures elsewhere, filled in by a translator from the
-// kernel's process. Here each member is a builtin variable, so that asking for one costs
-// nothing for the others; the two tables below say which. So it is with fds[n]: each
-// member is a builtin array, DIF_VAR_FILES of dif/vars.h.
+// In other implementations of DTrace, curpsinfo and curlwpsinfo are structures that a
+// translator fills in from the kernel's process. Here each member is a builtin
+// variable, so that reading one member does not compute the others. The two tables
+// below map members to variables. In the same way, each member of fds[n] is a builtin
+// array (DIF_VAR_FILES in dif/vars.h).
 #include "libdtrace/compile/builtins.hpp"
 
 #include "dif/actions.h"

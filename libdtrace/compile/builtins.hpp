@@ -44,22 +44,25 @@ struct AggRow {
     const char* prototype;
 };
 
-// Null when there is no such name.
-const VariableRow* find_variable_row(std::string_view name); // no members
-const VariableRow* find_member_row(std::string_view name);   // only these
+// Return null if there is no such name.
+const VariableRow* find_variable_row(std::string_view name); // no members of structures
+const VariableRow* find_member_row(std::string_view name); // only members of structures
 const SubroutineRow* find_subroutine_row(std::string_view name);
 const ActionRow* find_action_row(std::string_view name);
 const AggRow* find_agg_row(std::string_view name);
 
-// The index into uregs[] that R_RIP and the like name; nothing when there is none.
+// Returns the index into uregs[] of a register name such as R_RIP. Returns nothing if
+// there is no such register.
 std::optional<std::uint64_t> find_ureg(std::string_view name);
-// How many there are.
+// Returns the number of elements of uregs[].
 std::uint64_t n_uregs();
 
-// curpsinfo, curlwpsinfo, fds: only their members can be asked for.
+// Returns whether the name is curpsinfo, curlwpsinfo or fds. Programs can use only
+// their members.
 bool is_structure(std::string_view name);
 
-// A member of curpsinfo or curlwpsinfo, and the builtin or the number it stands for.
+// A member of curpsinfo or curlwpsinfo, and the builtin variable or the number that it
+// maps to.
 struct PsinfoRow {
     enum class Kind { Variable, Number, Kernel };
     const char* member;
@@ -69,15 +72,16 @@ struct PsinfoRow {
 };
 const PsinfoRow* find_psinfo_row(std::string_view structure, std::string_view member);
 
-// How stable a name of these is, and since when it is there.
+// The stability of such a name, and the D version that introduced it.
 struct BuiltinFacts {
     Attributes attributes = stable_attributes;
     Version since = first_version;
 };
 BuiltinFacts facts_of(std::string_view name);
-std::vector<std::string_view> names_with_facts(); // whose facts are in a row
+std::vector<std::string_view> names_with_facts(); // names that have a row of facts
 
-// Names for "did you mean": variables and their like, or what can be called.
+// Names for "did you mean" suggestions: variables and the like, or functions that can
+// be called.
 std::vector<std::string_view> variable_names();
 std::vector<std::string_view> function_names();
 

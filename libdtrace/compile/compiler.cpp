@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The compiler's border: passes in order, CompileError to a value, all or nothing.
+// The compiler's interface: it runs the passes in order and turns a CompileError into a
+// value.
 //
-// A program that fails leaves no trace: types are rolled back, new names erased, and what
-// the checker learnt about older names (their types, keys, use) is put back.
+// A program that fails to compile changes nothing: its types are rolled back, its new
+// names are erased, and what the checker recorded about older names (types, keys, uses)
+// is restored.
 #include "libdtrace/compile/compiler.hpp"
 
 #include "libdtrace/compile/check/arguments.hpp"
@@ -22,7 +24,7 @@ Environment& no_environment()
 
 namespace {
 
-// Everything of an Ident but its expression, which no later program changes.
+// Copies an Ident except for its expression, which no later program changes.
 Ident copy_of(const Ident& ident)
 {
     Ident copy;
@@ -52,7 +54,7 @@ Ident copy_of(const Ident& ident)
     return copy;
 }
 
-// One name space of a SymbolTable as it was.
+// A saved copy of one name space of a SymbolTable.
 template <class Map> class SavedNames {
 public:
     explicit SavedNames(Map& map) : map_(map)
@@ -80,7 +82,7 @@ private:
     std::map<typename Map::key_type, Ident> saved_;
 };
 
-// A session's names and types; put back unless keep() is called.
+// Saves a session's names and types, and restores them unless keep() is called.
 class Savepoint {
 public:
     Savepoint(TypeTable& types, SymbolTable& symbols)
@@ -129,7 +131,8 @@ private:
     bool kept_ = false;
 };
 
-// Takes away what came after the version: it is asked for once and for all.
+// Removes the names that a later version introduced. The session's version never
+// changes afterwards.
 void reduce(SymbolTable& symbols, Version version)
 {
     auto is_later = [&](const auto& entry) { return entry.second->since > version; };

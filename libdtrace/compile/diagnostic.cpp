@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one place that throws a CompileError.
+// The only function that throws a CompileError.
 #include "libdtrace/compile/diagnostic.hpp"
 
 #include <utility>

@@ -4,11 +4,12 @@
 //   %  flags  width  .precision  size+conversion
 //      #0- +'?@  digits or *      a row of FORMAT_CONVERSIONS
 //
-// Those between % and the size may stand in any order.
+// The parts between % and the size may come in any order.
 //
-// Literal text stands in the conversion that follows it; what is left at the end becomes
-// a last conversion without a name. %% is literal text and takes nothing between its
-// signs. Widths are bounded only by int, because people ask for 10,000,000.
+// Literal text is stored in the conversion that follows it. The literal text at the end
+// becomes a last conversion without a name. %% is literal text; nothing may come
+// between its two signs. Widths are limited only by int, because some programs use
+// 10,000,000.
 #include "libdtrace/compile/format.hpp"
 
 #include <limits>
@@ -82,8 +83,8 @@ private:
         return c;
     }
 
-    // Flags, width and precision come in any order: "%5-d" is "%-5d". Of "-" and "0" the
-    // later one counts, as of two widths.
+    // Parses one flag, width or precision. They may come in any order: "%5-d" is
+    // "%-5d". The later of "-" and "0" counts, and the later of two widths.
     bool part(Conversion& c, bool& point)
     {
         // clang-format off

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// printf and printa formats, parsed once: the checker validates arguments against it,
-// the consumer prints by it.
+// printf and printa formats. A format is parsed once. The checker validates the
+// arguments against it, and the consumer prints with it.
 //
-// %[flags][width][.precision][size]conversion. See format.cpp for the table of
-// conversions; a conversion knows which types it takes and how it prints.
+// %[flags][width][.precision][size]conversion. The table of conversions below says
+// which types each one accepts.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"
@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-// clang-format off
-// Conversions, one row each: text after the flags, what it takes, what a message calls that.
+// clang-format off One row for each conversion: the text after the flags, the values
+// that it accepts, and their name in messages.
 //   ADDRESS   an address of the kernel, or a symbol of sym()
 //   UADDRESS  an address of the target, or a symbol of usym()
 //   CHAR      an integer of at most four bytes
@@ -25,56 +25,56 @@
 //   STACK     a stack     POINTER  a pointer or an integer
 //   STRING    a string or array of char              TIME  an integer, ns since 1970
 //   WCHAR     a wide character                       WSTRING  an array of them
-#define FORMAT_CONVERSIONS(X) /* X(conversion, takes, called) */ \
-    X("a",   ADDRESS,  "pointer or integer")                  \
-    X("A",   UADDRESS, "pointer or integer")                  \
-    X("c",   CHAR,     "char, short, or int")                 \
-    X("C",   CHAR,     "char, short, or int")                 \
-    X("lc",  CHAR,     "char, short, or int")                 \
-    X("d",   INT,      "int")                                 \
-    X("i",   INT,      "int")                                 \
-    X("u",   INT,      "int")                                 \
-    X("o",   INT,      "int")                                 \
-    X("x",   INT,      "int")                                 \
-    X("X",   INT,      "int")                                 \
-    X("hd",  SHORT,    "short")                               \
-    X("hi",  SHORT,    "short")                               \
-    X("hu",  SHORT,    "unsigned short")                      \
-    X("ho",  SHORT,    "unsigned short")                      \
-    X("hx",  SHORT,    "unsigned short")                      \
-    X("hX",  SHORT,    "unsigned short")                      \
-    X("ld",  INT,      "long")                                \
-    X("li",  INT,      "long")                                \
-    X("lu",  INT,      "unsigned long")                       \
-    X("lo",  INT,      "unsigned long")                       \
-    X("lx",  INT,      "unsigned long")                       \
-    X("lX",  INT,      "unsigned long")                       \
-    X("lld", INT,      "long long")                           \
-    X("lli", INT,      "long long")                           \
-    X("llu", INT,      "unsigned long long")                  \
-    X("llo", INT,      "unsigned long long")                  \
-    X("llx", INT,      "unsigned long long")                  \
-    X("llX", INT,      "unsigned long long")                  \
-    X("e",   FLOAT,    "float, double, or long double")       \
-    X("E",   FLOAT,    "float, double, or long double")       \
-    X("f",   FLOAT,    "float, double, or long double")       \
-    X("g",   FLOAT,    "float, double, or long double")       \
-    X("G",   FLOAT,    "float, double, or long double")       \
-    X("Le",  FLOAT,    "long double")                         \
-    X("LE",  FLOAT,    "long double")                         \
-    X("Lf",  FLOAT,    "long double")                         \
-    X("Lg",  FLOAT,    "long double")                         \
-    X("LG",  FLOAT,    "long double")                         \
-    X("I",   HOST,     "string")                              \
-    X("P",   PORT,     "uint16_t")                            \
-    X("k",   STACK,    "stack")                               \
-    X("p",   POINTER,  "pointer or integer")                  \
-    X("s",   STRING,   "char [] or string (or use stringof)") \
-    X("S",   STRING,   "char [] or string (or use stringof)") \
-    X("T",   TIME,     "int64_t")                             \
-    X("Y",   TIME,     "int64_t")                             \
-    X("wc",  WCHAR,    "wchar_t")                             \
-    X("ws",  WSTRING,  "wchar_t []")
+#define FORMAT_CONVERSIONS(X) /* X(conversion, takes, called) */                       \
+    X("a", ADDRESS, "pointer or integer")                                              \
+    X("A", UADDRESS, "pointer or integer")                                             \
+    X("c", CHAR, "char, short, or int")                                                \
+    X("C", CHAR, "char, short, or int")                                                \
+    X("lc", CHAR, "char, short, or int")                                               \
+    X("d", INT, "int")                                                                 \
+    X("i", INT, "int")                                                                 \
+    X("u", INT, "int")                                                                 \
+    X("o", INT, "int")                                                                 \
+    X("x", INT, "int")                                                                 \
+    X("X", INT, "int")                                                                 \
+    X("hd", SHORT, "short")                                                            \
+    X("hi", SHORT, "short")                                                            \
+    X("hu", SHORT, "unsigned short")                                                   \
+    X("ho", SHORT, "unsigned short")                                                   \
+    X("hx", SHORT, "unsigned short")                                                   \
+    X("hX", SHORT, "unsigned short")                                                   \
+    X("ld", INT, "long")                                                               \
+    X("li", INT, "long")                                                               \
+    X("lu", INT, "unsigned long")                                                      \
+    X("lo", INT, "unsigned long")                                                      \
+    X("lx", INT, "unsigned long")                                                      \
+    X("lX", INT, "unsigned long")                                                      \
+    X("lld", INT, "long long")                                                         \
+    X("lli", INT, "long long")                                                         \
+    X("llu", INT, "unsigned long long")                                                \
+    X("llo", INT, "unsigned long long")                                                \
+    X("llx", INT, "unsigned long long")                                                \
+    X("llX", INT, "unsigned long long")                                                \
+    X("e", FLOAT, "float, double, or long double")                                     \
+    X("E", FLOAT, "float, double, or long double")                                     \
+    X("f", FLOAT, "float, double, or long double")                                     \
+    X("g", FLOAT, "float, double, or long double")                                     \
+    X("G", FLOAT, "float, double, or long double")                                     \
+    X("Le", FLOAT, "long double")                                                      \
+    X("LE", FLOAT, "long double")                                                      \
+    X("Lf", FLOAT, "long double")                                                      \
+    X("Lg", FLOAT, "long double")                                                      \
+    X("LG", FLOAT, "long double")                                                      \
+    X("I", HOST, "string")                                                             \
+    X("P", PORT, "uint16_t")                                                           \
+    X("k", STACK, "stack")                                                             \
+    X("p", POINTER, "pointer or integer")                                              \
+    X("s", STRING, "char [] or string (or use stringof)")                              \
+    X("S", STRING, "char [] or string (or use stringof)")                              \
+    X("T", TIME, "int64_t")                                                            \
+    X("Y", TIME, "int64_t")                                                            \
+    X("wc", WCHAR, "wchar_t")                                                          \
+    X("ws", WSTRING, "wchar_t []")
 // clang-format on
 
 namespace dt {
@@ -92,11 +92,11 @@ struct FormatRow {
     const char* called;
 };
 
-// Null when there is no such conversion.
+// Returns null if there is no such conversion.
 const FormatRow* find_format_row(std::string_view name);
 
 struct Conversion {
-    std::string literal; // text before it, %% already folded
+    std::string literal; // text before the conversion; %% is already replaced by %
     std::string name;    // "d", "lld", "s", "wc"; empty: only the literal (last one)
     bool alternate = false, zero = false, left = false, space = false, plus = false;
     bool group = false;                                    // '
@@ -114,7 +114,7 @@ struct Format {
 
 // Throws CompileError (D_SYNTAX, D_PRINTF_FMT_EMPTY) with the place given.
 Format parse_format(std::string_view text, Place at);
-// For formats that come from elsewhere: nothing when it does not parse.
+// For formats that do not come from the program. Returns nothing if it does not parse.
 std::optional<Format> parse_format(std::string_view text);
 
 } // namespace dt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the compiler makes: clauses with their DIF and what the consumer must know to
-// print their records. write_dof() (dof_writer.hpp) turns it into DOF for the engine.
+// The compiler's output: clauses with their DIF, and the data that the consumer needs
+// to print their records. write_dof() (dof_writer.hpp) turns it into DOF for the
+// engine.
 #pragma once
 
 #include "dif/actions.h"
@@ -24,8 +25,8 @@ struct Difo {
     dif_type rtype{};
 };
 
-// Where a piece of the program was written, and that line's text: the program's own text
-// is gone when the consumer reports a fault.
+// The place of a part of the program, and the text of its line. The program's text no
+// longer exists when the consumer reports a fault.
 struct Source {
     Place at;
     std::string line;
@@ -39,25 +40,25 @@ enum class TextOrigin {
     Name     // the name of a process, a probe or a file
 };
 
-// One entry of a clause's action list, as dof_actdesc takes it. Several values of one
-// printf are consecutive entries of its kind; ntuple of the first is their number.
-// Key parts of an aggregation come before it, ntuple 0; the aggregation's ntuple is
-// the number of its key parts. (dif/arena.h: struct dt_action.)
+// One entry of a clause's action list, in the form of dof_actdesc. The values of one
+// printf are consecutive entries of its kind; ntuple of the first is their number. Key
+// parts of an aggregation precede it, with ntuple 0; the aggregation's ntuple is the
+// number of its key parts. (dif/arena.h: struct dt_action.)
 struct Action {
     std::uint32_t kind = 0;
     std::uint32_t ntuple = 0;
-    std::shared_ptr<Difo> difo; // null: none
+    std::shared_ptr<Difo> difo; // null: no expression
     std::uint64_t arg = 0;
     std::uint64_t uarg = 0;
-    std::string format; // text of the format; empty: none
+    std::string format; // text of the format; empty: no format
     bool has_format = false;
 
-    // For the consumer only.
+    // The following fields are for the consumer only.
     std::shared_ptr<Format> parsed;
-    const Type* type = nullptr; // of the value
+    const Type* type = nullptr; // type of the value
     TextOrigin origin = TextOrigin::Target;
     bool is_print = false; // print(), not trace()
-    Source source;         // of what is evaluated, for faults at run time
+    Source source;         // place of the expression, for faults at run time
 };
 
 struct CompiledClause {
@@ -68,12 +69,13 @@ struct CompiledClause {
     bool default_action = false;
     bool destructive = false;
     bool needs_kernel =
-        false; // names what only the kernel can tell or has in its memory
-    // The weakest of what its descriptions match, and of what it names.
+        false; // uses a builtin or an object that only the kernel module can read
+    // The weakest attributes of its matched descriptions, and of the names that it
+    // uses.
     Attributes descriptions, names;
 };
 
-// An aggregation by its variable id: what the consumer needs to print it.
+// An aggregation by its variable id: the data that the consumer needs to print it.
 struct AggregationInfo {
     std::string name; // without @
     std::uint32_t id = 0;
@@ -82,14 +84,14 @@ struct AggregationInfo {
     std::vector<const Type*> keys;
 };
 
-// A provider block, and by part what #pragma D attributes says of it.
+// A provider block, and the attributes that #pragma D attributes sets for each part.
 struct ProviderBlock {
     std::string name;
     Place at;
     std::vector<ProviderProbe> probes;
     std::map<std::string, Attributes> attributes;
 };
-// What is said of a part; what is not stays.
+// Sets the attributes of the given parts. Other parts are not changed.
 void take_attributes(const std::map<std::string, Attributes>& said,
                      ProviderAttributes& parts);
 
@@ -99,9 +101,10 @@ struct Program {
     std::vector<CompiledClause> clauses;
     std::vector<AggregationInfo> aggregations;
     std::vector<PragmaOption> options;
-    bool needs_kernel = false; // one of its clauses does
-    std::string text;          // with each if as clauses (CompileOptions::keep_text)
-    std::string source_name;   // script file, or empty for command line text
+    bool needs_kernel = false; // one of its clauses needs the kernel
+    // its text with each if rewritten as clauses (CompileOptions::keep_text)
+    std::string text;
+    std::string source_name; // script file, or empty for command line text
 };
 
 } // namespace dt

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The D compiler's error tags, one row each; -x errtags prints them as [D_NAME].
+// The D compiler's error tags, one row each. -x errtags prints them as [D_NAME].
 //
-// A test walks this table: each tag that this system can provoke has a D program
+// A test walks this table: each tag that this compiler can report has a D program
 // tests/d/*/err.D_NAME.*.d.
 #pragma once
 
@@ -74,7 +74,7 @@ enum class Tag {
 #undef X
 };
 
-// "D_SYNTAX" for Tag::SYNTAX.
+// Returns "D_SYNTAX" for Tag::SYNTAX.
 const char* tag_name(Tag tag);
 
 } // namespace dt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Versions of the language D. Each name of D came with one (builtin_facts.cpp), and
-// -x version hides those that came later, so that an old program's own names keep theirs.
+// Versions of the language D. Each name was introduced in one of them
+// (builtin_facts.cpp). -x version hides names from later versions, so that an old
+// program can use them for its own objects.
 #pragma once
 
 #include <compare>
@@ -17,11 +18,12 @@ struct Version {
 };
 
 constexpr Version first_version{1, 0, 0};
-constexpr Version latest_version{1, 13, 0}; // what _dtrace_version says
+constexpr Version latest_version{1, 13, 0}; // the value of _dtrace_version
 
-// "1.2" or "1.2.1"; nothing when it is malformed or a part is too large.
+// Parses "1.2" or "1.2.1". Returns nothing if the text is malformed or a part is too
+// large.
 std::optional<Version> parse_version(std::string_view text);
-// Has there been such a version?
+// Returns whether this version of D exists.
 bool is_defined(Version version);
 std::string version_text(Version version); // "1.2", "1.2.1"
 

@@ -8,7 +8,7 @@
 
 namespace dt {
 
-// Columns of a key's part; strings and what else is no integer have 16.
+// Returns the columns of a key's part. Strings and other non-integers have 16.
 static std::size_t key_columns(const RecordDesc& part)
 {
     switch (part.size) {
@@ -28,7 +28,8 @@ static std::vector<Bucket> buckets_of(const AggEntry& row)
     return buckets_of(row.agg->function, row.agg->arg, row.value());
 }
 
-// The first with a count and the one behind the last; both 0: there are none.
+// Returns the index of the first bucket with a count and the index after the last one.
+// Both are 0 if there are none.
 static std::pair<std::size_t, std::size_t> counted(std::span<const Bucket> buckets)
 {
     auto counts = [](const Bucket& b) { return b.count != 0; };
@@ -79,7 +80,7 @@ PackedTables::PackedTables(std::span<AggEntry* const> rows, const Display& displ
     }
 }
 
-// lquantize()'s edges have 8 columns, quantize()'s as many as they need.
+// The edges of lquantize() have 8 columns, those of quantize() as many as they need.
 static std::size_t edge_columns(const AggEntry& row, const Bucket& bucket)
 {
     return row.agg->function == DTRACEAGG_lquantize ? 8 : edge_text(bucket).size();

@@ -7,8 +7,9 @@
 //              key min .------. max | count                             aggpack: quantize(),
 //             bash   1 :  xX_ : 64  | 12                                lquantize()
 //
-// Keys stand right-justified in 16 columns, an integer's as ever. Rows of quantize() go
-// from below the lowest bucket that any row has to above the highest one.
+// Keys are right-justified in 16 columns, except that integers have their usual width.
+// Rows of quantize() extend from one bucket below the lowest one of any row to one
+// above the highest.
 #pragma once
 
 #include "libdtrace/consume/distribution.hpp"
@@ -21,9 +22,10 @@ namespace dt {
 
 class PackedTables {
 public:
-    // Of the rows that will be printed.
+    // rows: those that will be printed.
     PackedTables(std::span<AggEntry* const> rows, const Display& display);
-    // The row, with the table's header if it is its first; false: not one of a table.
+    // Prints the row, after the table's header if it is the first row. Returns false if
+    // it is not part of a table.
     bool put_row(std::string& out, const PrintContext& context, const AggEntry& row);
 
 private:

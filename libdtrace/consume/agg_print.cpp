@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// printa(): the default columns and the walk over joined rows.
+// printa(): prints the default columns and iterates over joined rows.
 #include "libdtrace/consume/agg_print.hpp"
 
 #include "libdtrace/consume/agg_value.hpp"
@@ -15,7 +15,7 @@ namespace dt {
 namespace {
 
 struct ColumnValue {
-    std::vector<std::byte> zeros; // when the column has no entry
+    std::vector<std::byte> zeros; // used if the column has no entry
     std::span<const std::byte> words;
     std::uint64_t normal = 1;
 };
@@ -147,7 +147,7 @@ Result<Ok> print_joined(Output& out, const PrintContext& context,
             first_column.push_back(const_cast<AggEntry*>(row[0]));
     PackedTables tables(first_column, context.display);
     const AggDesc* planned = nullptr;
-    std::vector<FormatPlan> plan; // of one element
+    std::vector<FormatPlan> plan; // for one element
     for (const auto& row : rows) {
         for (std::size_t i = 0; i < columns.size(); i++)
             columns[i].entry = row[i];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// printa(): rows of keys and values, in the default form and under a format.
+// printa(): prints rows of keys and values, in the default form or with a format.
 //
-// A row's columns are the statement's aggregations; its key is that of any of them. A
-// column without that key prints as zero, or as an empty distribution.
+// The columns of a row are the aggregations of the statement. The key is taken from any
+// of them. A column without that key prints as zero or as an empty distribution.
 #pragma once
 
 #include "libdtrace/consume/agg_packed.hpp"
@@ -13,16 +13,17 @@
 
 namespace dt {
 
-// The value of a column under a conversion (%@d): number or distribution.
+// Prints the value of a column by a conversion (%@d): a number or a distribution.
 void put_agg_conversion(FormatItem& item, const AggColumn& column);
 
-// Keys, values, newline; commits pieces when the output wants them. tables: of the rows
-// that are printed, where some may be drawn as one.
+// Prints keys, values and a newline. Commits pieces if the output requires them.
+// tables: describes the rows that are printed, some of which may form one table.
 Result<Ok> print_agg_row(Output& out, const PrintContext& context,
                          std::span<const AggColumn> columns, Piece piece,
                          PackedTables* tables = nullptr);
 
-// All rows of these aggregations, each by plan or (null) in the default form.
+// Prints all rows of these aggregations, each with `plan`, or in the default form if
+// that is null.
 Result<Ok> print_joined(Output& out, const PrintContext& context,
                         Aggregates& aggregates, std::span<const std::uint32_t> ids,
                         const Format* format, Piece piece);

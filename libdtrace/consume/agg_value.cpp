@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of aggregated values.
+// Arithmetic of aggregated values.
 //
-// Averages divide twice and truncate, by the normal and by the count, so that they
-// equal what the reference shows. Deviations: sqrt(mean of squares - square of mean), in
-// 128 bits. All sums wrap; nothing here may trap, because the words come from a target.
+// Averages are divided twice and truncated, by the normal and by the count, so that
+// they equal the results of classic DTrace. Deviations are sqrt(mean of squares -
+// square of mean), in 128 bits. All sums wrap. No operation may trap, because the words
+// come from a target.
 #include "libdtrace/consume/agg_value.hpp"
 
 #include "dif/distribution.h"
@@ -39,7 +40,8 @@ bool is_distribution(std::uint32_t function)
            function == DTRACEAGG_llquantize;
 }
 
-// Lower bounds of llquantize's buckets from factor^low on; the last one is the overflow.
+// Returns the lower bounds of llquantize's buckets, from factor^low up. The last one is
+// the overflow.
 static std::vector<std::int64_t> llquantize_bounds(std::uint64_t arg, std::size_t most)
 {
     const std::uint64_t factor = DTRACE_LLQUANTIZE_FACTOR(arg),
@@ -102,7 +104,7 @@ static void add_doubles(std::uint32_t function, std::byte* into,
     case DTRACEAGG_sum:
         put(0, double_at(have, 0) + double_at(from, 0));
         return;
-    default: // avg() and stddev(): a count, a sum, a sum of squares
+    default: // avg() and stddev(): count, sum, sum of squares
         put(0, word_at(have, 0) + word_at(from, 0));
         for (std::size_t i = 1; i < std::min<std::size_t>(from.size() / 8, 3); i++)
             put(i, double_at(have, i) + double_at(from, i));

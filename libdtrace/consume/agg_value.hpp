@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an aggregation's words mean: their sum, the number they show, how they sort.
+// The meaning of an aggregation's words: how to add them, the number they show, and
+// their order.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -11,33 +12,36 @@
 namespace dt {
 
 bool is_distribution(std::uint32_t function);
-// Of what was summed, or compared, as doubles.
+// Returns whether the summed or compared values are doubles.
 bool holds_doubles(std::uint32_t function, std::uint64_t arg);
 
-// Does a value of this many bytes fit the function and its parameters?
+// Returns whether the size of a value fits the function and its parameters.
 bool fits(std::uint32_t function, std::uint64_t arg, std::size_t value_bytes);
 
-// into += from, as the function adds up. Both are words of the same aggregation.
+// Adds `from` to `into` by the rules of the function. Both are words of the same
+// aggregation.
 void add_words(std::uint32_t function, std::uint64_t arg, std::byte* into,
                std::span<const std::byte> from);
-// A value without data: zeros, but the parameter word of lquantize and llquantize.
+// Returns a value without data: zeros, except for the parameter word of lquantize and
+// llquantize.
 std::vector<std::byte> zero_value(std::uint32_t function, std::uint64_t arg,
                                   std::size_t value_bytes);
 
-// a / b; 0 for b = 0; the one quotient that does not fit wraps.
+// Returns a / b, and 0 if b is 0. INT64_MIN / -1 wraps.
 std::int64_t divide(std::int64_t a, std::int64_t b);
 
-// A bucket's count as it is shown.
+// Returns a bucket's count in the form that is shown.
 inline std::int64_t normalized(std::int64_t count, std::uint64_t normal)
 {
     return divide(count, static_cast<std::int64_t>(normal));
 }
 
-// The number that %d and default printing show: averages and deviations computed,
-// normalized; of doubles what is whole of it. Words: the value's. Distributions have none.
+// Returns the number that %d and default printing show. Averages and deviations are
+// computed and normalized; doubles are truncated. words: the value's. Distributions
+// have no such number.
 std::int64_t shown_number(std::uint32_t function, std::uint64_t arg,
                           std::span<const std::byte> words, std::uint64_t normal);
-// The same of those that hold doubles.
+// The same for values that are doubles.
 double shown_double(std::uint32_t function, std::span<const std::byte> words,
                     std::uint64_t normal);
 
@@ -46,7 +50,7 @@ struct Bucket {
     std::int64_t value = 0;
     std::int64_t count = 0;
 };
-// The buckets of a distribution with their counts, lowest first.
+// Returns the buckets of a distribution with their counts, lowest first.
 std::vector<Bucket> buckets_of(std::uint32_t function, std::uint64_t arg,
                                std::span<const std::byte> words);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The hash of aggregated values, and the orders in which it is walked.
+// The hash table of aggregated values, and the orders in which it is walked.
 //
-// What an entry sorts by is computed once per walk, not once per comparison: the
-// weighted sum of a distribution takes a look at every bucket.
+// An entry's sort key is computed once per walk, not once per comparison, because the
+// weighted sum of a distribution reads every bucket.
 #include "libdtrace/consume/aggregates.hpp"
 
 #include "libdtrace/consume/agg_value.hpp"
@@ -82,11 +82,11 @@ void Aggregates::count_at(AggEntry& entry, std::span<const std::byte> value,
     std::byte* into = entry.places.data() + place * agg.value_bytes;
     if (entry.counted[place])
         return add_words(agg.function, agg.arg, into, value);
-    std::copy(value.begin(), value.end(), into); // zero is no minimum
+    std::copy(value.begin(), value.end(), into); // zero is not a minimum
     entry.counted[place] = true;
 }
 
-// Returns about how much memory an entry of the aggregation takes, with its share of the
+// Returns the approximate memory of an entry of the aggregation, with its share of the
 // hash table.
 std::uint64_t Aggregates::bytes_of_entry(const AggDesc& agg) const
 {
@@ -118,7 +118,7 @@ Merge Aggregates::merge(AggDesc& agg, std::span<const std::byte> key,
     entry->bytes.reserve(key.size() + value.size());
     entry->bytes.assign(key.begin(), key.end());
     entry->bytes.insert(entry->bytes.end(), value.begin(), value.end());
-    // The parameters are the program's, whatever the buffer says.
+    // The parameters come from the program, not from the buffer.
     if (agg.function == DTRACEAGG_lquantize || agg.function == DTRACEAGG_llquantize)
         std::memcpy(entry->bytes.data() + agg.key_bytes, &agg.arg, 8);
     entry->places = zero_places(agg);
@@ -195,7 +195,7 @@ void Aggregates::normalize(std::uint32_t id, std::uint64_t by)
 
 namespace {
 
-// What a value sorts by; long double holds every 64-bit integer.
+// The number by which a value is sorted. A long double holds every 64-bit integer.
 struct Weight {
     long double value = 0, zero = 0;
 };
@@ -213,7 +213,8 @@ Weight weight_of(const AggEntry& entry)
         return weight;
     }
     for (const Bucket& bucket : buckets_of(agg.function, agg.arg, entry.value())) {
-        // Below the lowest bound counts as one less than it, as the reference has it.
+        // As in classic DTrace, a bucket below the lowest bound is weighted with the
+        // bound minus one.
         long double at = static_cast<long double>(bucket.value) -
                          (bucket.edge == Bucket::Edge::Below ? 1 : 0);
         weight.value += at * static_cast<long double>(bucket.count);
@@ -242,7 +243,7 @@ int compare_part(const RecordDesc& desc_a, std::span<const std::byte> a,
     if (desc_a.action == DTRACEACT_DIFEXPR && a.size() <= 8 &&
         !(type && type->is_by_ref()))
         return sign(load_unsigned(a), load_unsigned(b));
-    if (desc_a.action != DTRACEACT_DIFEXPR) { // stacks and symbols: words
+    if (desc_a.action != DTRACEACT_DIFEXPR) { // stacks and symbols are words
         for (std::size_t i = 0; i + 8 <= a.size() && i + 8 <= b.size(); i += 8)
             if (int order = sign(load_as<std::uint64_t>(a.data() + i),
                                  load_as<std::uint64_t>(b.data() + i)))
@@ -262,7 +263,8 @@ struct Weighed {
 int Aggregates::compare_keys(const AggEntry& a, const AggEntry& b,
                              std::size_t first_part)
 {
-    // Fewer keys come first: without that, three aggregations could be in a ring.
+    // Fewer keys come first. Without this rule, the order of three aggregations could
+    // be cyclic.
     const std::size_t n = a.agg->parts.size(), n_others = b.agg->parts.size();
     if (n != n_others)
         return n < n_others ? -1 : 1;
@@ -282,7 +284,8 @@ std::vector<AggEntry*> Aggregates::entries(std::uint32_t id, AggOrder order,
         if (id == 0 || table_id == id)
             for (auto& [key, entry] : table)
                 all.push_back({entry.get(), {}});
-    // A hash has no order of its own; creation gives walks that repeat.
+    // A hash table has no order of its own. The order of creation makes walks
+    // repeatable.
     std::sort(all.begin(), all.end(), [](const Weighed& a, const Weighed& b) {
         return a.entry->order < b.entry->order;
     });

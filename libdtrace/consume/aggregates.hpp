@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The consumer's aggregations: what all shards counted, summed up by key.
+// The consumer's aggregations: the counts of all shards, added up by key.
 //
 //   shard buffers ──snapshot──> merge() ──> AggEntry per (aggregation, key bytes)
 //
-// A shard's buffer is emptied when it is drained, so merge() adds. min and max keep the
-// extreme, everything else is a sum of 64-bit words (stddev's squares are 128-bit).
-// clear(), trunc() and normalize() act here, never in the arena.
+// Draining empties a shard's buffer, so merge() adds. min and max keep the extreme; all
+// other functions are sums of 64-bit words (stddev's squares are 128-bit). clear(),
+// trunc() and normalize() act here, never in the arena.
 //
-// With keep_places() an entry also has what each place counted: the CPUs by number, and
-// last what was counted where no CPU is known. A thread whose CPU's shard is busy takes the
-// next one, and counts as that one's.
+// With keep_places(), an entry also stores the count of each place: the CPUs by number,
+// and last the counts without a known CPU. A thread that finds the shard of its CPU
+// busy uses the next one, and is counted there.
 //
-// limit_memory() bounds the memory of all entries. A target can invent keys faster than
-// anybody reads them. Values of known keys are always added.
+// limit_memory() limits the memory of all entries, because a target can create keys
+// faster than a user can read them. Values of known keys are always added.
 #pragma once
 
 #include "libdtrace/consume/display.hpp"
@@ -31,7 +31,8 @@
 
 namespace dt {
 
-// One aggregation of a program. Parts describe the key, offsets count from its start.
+// One aggregation of a program. Parts describe the key; their offsets count from its
+// start.
 struct AggDesc {
     std::uint32_t id = 0; // variable id
     std::string name;     // without @
@@ -39,17 +40,17 @@ struct AggDesc {
     std::uint64_t arg = 0;
     std::vector<RecordDesc> parts;
     std::uint32_t key_bytes = 0, value_bytes = 0;
-    std::uint32_t epid = 0; // the first clause seen to feed it
-    bool printed = false;   // by printa(): not dumped at the end
+    std::uint32_t epid = 0; // the first clause found to feed it
+    bool printed = false;   // printa() has printed it, so it is not printed at the end
 };
 
 struct AggEntry {
     const AggDesc* agg = nullptr;
     std::vector<std::byte> bytes; // key, then value (8-aligned)
     std::uint64_t normal = 1;
-    std::uint64_t order = 0;       // of creation
-    std::vector<std::byte> places; // a value for each; empty: they are not kept
-    std::vector<bool> counted;     // at each place; where not, its value is zero
+    std::uint64_t order = 0;       // number in the order of creation
+    std::vector<std::byte> places; // a value for each place; empty: places are not kept
+    std::vector<bool> counted;     // per place; if false, its value is zero
 
     std::span<const std::byte> key() const
     {
@@ -64,7 +65,7 @@ struct AggEntry {
     {
         return std::span(bytes).subspan(agg->key_bytes);
     }
-    // The value as 64-bit words.
+    // The size of the value in 64-bit words.
     std::size_t n_words() const { return agg->value_bytes / 8; }
     std::int64_t word(std::size_t n) const;
     std::span<const std::byte> place(std::size_t n) const
@@ -73,10 +74,10 @@ struct AggEntry {
     }
 };
 
-// How walks are ordered; the C API's _walk_* functions are these and reversals.
+// The order of a walk. The C API's _walk_* functions use these and their reversals.
 enum class AggOrder { Unsorted, ByOption, Key, Value, KeyVariable, ValueVariable };
 
-// What a walker wants done with the entry; the C API's DTRACE_AGGWALK_*.
+// What the callback of a walk requests for the entry; the C API's DTRACE_AGGWALK_*.
 enum class AggVerdict {
     Error = -1,
     Next = 0,
@@ -89,17 +90,17 @@ enum class AggVerdict {
 
 enum class Merge {
     Added,
-    Misfit, // the sizes are not those of the aggregation
-    NoRoom  // the key is new and the entries have as much memory as they may have
+    Misfit, // the sizes differ from those of the aggregation
+    NoRoom  // the key is new and the entries have reached the limit of memory
 };
 
 class Aggregates {
 public:
-    // Tells of an aggregation and the layout of its keys. The same id with the same
-    // layout again gives the one that is there.
+    // Declares an aggregation and the layout of its keys. Declaring the same id with
+    // the same layout again returns the existing description.
     AggDesc& declare(AggDesc desc);
-    // Announces an aggregation of a program. Until it is declared it prints as zero
-    // beside other aggregations, and its keys are unknown.
+    // Announces an aggregation of a program. Until it is declared, its keys are
+    // unknown, and it prints as zero next to other aggregations.
     void announce(AggDesc desc);
     // Returns null if the aggregation was neither declared nor announced.
     AggDesc* find(std::uint32_t id);
@@ -108,12 +109,12 @@ public:
         return descs_;
     }
 
-    // From the first merge() on: as many places as given.
+    // Sets the number of places. Call it before the first merge().
     void keep_places(std::size_t n_places) { n_places_ = n_places; }
-    // The value of each place when nothing was counted.
+    // Returns the values of all places with nothing counted.
     std::vector<std::byte> zero_places(const AggDesc& agg) const;
 
-    // Limits the memory of all entries to about so many bytes.
+    // Limits the memory of all entries to approximately this number of bytes.
     void limit_memory(std::uint64_t bytes) { max_bytes_ = bytes; }
     std::uint64_t max_bytes() const { return max_bytes_; }
 
@@ -122,32 +123,35 @@ public:
                 std::span<const std::byte> value, std::size_t place = 0);
 
     void clear(std::uint32_t id);
-    void trunc(std::uint32_t id);                 // all keys
-    void trunc(std::uint32_t id, std::int64_t n); // keeps n largest, or -n smallest
+    void trunc(std::uint32_t id); // all keys
+    // keeps the n largest, or the -n smallest
+    void trunc(std::uint32_t id, std::int64_t n);
     void normalize(std::uint32_t id, std::uint64_t by);
     void denormalize(std::uint32_t id) { normalize(id, 1); }
     void clear_all(); // dtrace_aggregate_clear()
 
-    // Entries of one aggregation (0: of all) in order.
+    // Returns the entries of one aggregation (0: of all) in the given order.
     std::vector<AggEntry*> entries(std::uint32_t id, AggOrder order,
                                    const Display& display, bool reverse = false);
-    // Rows of several joined by key; a column without that key is null. Sorted by
-    // display's options.
+    // Returns the rows of several aggregations, joined by key. A column without that
+    // key is null. The options in `display` determine the order.
     std::vector<std::vector<AggEntry*>> joined(std::span<const std::uint32_t> ids,
                                                const Display& display);
-    // Does what a walker asks. False: it said Error or Abort.
+    // Carries out the request of a walk's callback. Returns false for Error or Abort.
     bool obey(AggEntry& entry, AggVerdict verdict);
-    // Calls fn on each and does what it asks. False: fn said Error or Abort.
+    // Calls fn for each entry and carries out its request. Returns false if fn
+    // requested Error or Abort.
     bool walk(std::uint32_t id, AggOrder order, const Display& display, bool reverse,
               const std::function<AggVerdict(AggEntry&)>& fn);
     std::size_t size() const { return n_entries_; }
 
-    // The number an entry sorts by (distributions: the weighted sum).
+    // Compares the numbers by which entries are sorted (for distributions: the weighted
+    // sum).
     static int compare_keys(const AggEntry& a, const AggEntry& b,
                             std::size_t first_part);
 
 private:
-    // By key bytes, which lie in the entry.
+    // Indexed by key bytes, which are stored in the entry.
     using Table = std::unordered_map<std::string_view, std::unique_ptr<AggEntry>>;
     std::uint64_t bytes_of_entry(const AggDesc& agg) const;
     void erase(AggEntry& entry);
@@ -156,7 +160,7 @@ private:
 
     std::map<std::uint32_t, std::unique_ptr<AggDesc>> descs_;
     std::map<std::uint32_t, AggDesc> announced_;
-    // The same aggregation with keys of other widths, by clause that feeds it.
+    // The same aggregation with keys of other widths, per clause that feeds it.
     std::vector<std::unique_ptr<AggDesc>> variants_;
     std::map<std::uint32_t, Table> tables_;
     std::size_t n_entries_ = 0, n_places_ = 0;

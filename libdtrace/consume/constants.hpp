@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Values of a record that the compiled clause determines.
 //
-// A target can write any record of a clause that fires in it. Constants of the program
-// are the aggregation that trunc(@a) names, the option that setopt() sets, and a
-// command without a conversion. A record with another value is forged.
+// A target can write any record of a clause that fires in it. The program's constants
+// are the aggregation in trunc(@a), the option in setopt(), and a command without
+// conversions. A record with another value is forged.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"
@@ -21,7 +21,7 @@ namespace dt {
 // The constant that a DIF object returns.
 using ConstantValue = std::variant<std::uint64_t, std::string>;
 
-// Returns the constant, or nothing if the object computes its value.
+// Returns the constant. Returns nothing if the object computes its value.
 std::optional<ConstantValue> constant_of(const Difo& difo);
 
 // A constant and its place in a record. A string ends with its first NUL; the bytes
@@ -31,7 +31,7 @@ struct RecordedConstant {
     ConstantValue value;
 };
 
-// Returns whether the record holds all of the constants.
+// Returns whether the record contains all of the constants.
 bool holds_constants(std::span<const std::byte> record,
                      std::span<const RecordedConstant> constants);
 

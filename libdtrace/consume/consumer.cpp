@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The consumer's rounds: drain, snapshot, order, run.
+// The consumer's rounds. A round drains records, takes a snapshot of aggregations,
+// sorts the records and runs them.
 #include "libdtrace/consume/consumer.hpp"
 
 #include "libdtrace/consume/cpu_flows.hpp"
@@ -29,11 +30,11 @@ namespace dt {
 
 namespace {
 
-// Rounds in a row in which a shard could not be had before its silence no longer keeps
-// the other shards' records back.
+// The number of consecutive rounds for which a locked shard delays the records of the
+// other shards.
 constexpr int patience_rounds = 5;
 
-// How often a drain looks at locks of shards in all, and at each of them at least.
+// How often a drain tests locks of shards in total, and each of them at least.
 constexpr dt_u32 drain_spins = 4 * DT_WAIT_SPINS, least_spins = DT_WAIT_SPINS / 64;
 
 int thread_lives(dt_u32 owner)
@@ -83,18 +84,19 @@ struct Consumer::Impl {
         display.aggsortkeypos = option(arena, DTRACEOPT_aggsortkeypos, 0);
     }
 
-    // Copies records out of the shards, starting at next_shard, until all shards were
-    // read or the round has enough. `began` is when the round did.
+    // Copies records from the shards, starting at next_shard, until all shards were
+    // read or the round has enough. `began` is the start time of the round.
     Result<Ok> collect(DrainKind kind, std::uint64_t began, std::uint32_t& n_left);
-    // Returns the time up to which all records were copied, without the shards that were
+    // Returns the time up to which all records were copied, ignoring shards that were
     // locked for patience_rounds.
     std::uint64_t read_until() const;
-    // Returns how often to look at a locked shard. Targets can keep locks locked, so the
-    // shards of a round share a budget, and a shard that stays locked gets less and less.
+    // Returns how often to test a locked shard. Targets can keep locks locked, so the
+    // shards of a round share a budget, and a shard that stays locked gets less and
+    // less.
     dt_u32 spins_for(std::uint32_t shard) const;
     void spend_spins(dt_u32 given, dt_u32 left);
-    // Returns how many full buffers a round may copy. More shards than there are CPUs can
-    // become full between two rounds only if a target forges that.
+    // Returns how many full buffers a round may copy. Only forged data fill more shards
+    // between two rounds than there are CPUs.
     std::uint64_t round_buffers() const
     {
         return std::uint64_t{arena->counters.n_cpus} + (n_shards - arena->n_shared) + 2;
@@ -125,16 +127,18 @@ struct Consumer::Impl {
     ByteBuffer agg_copy;
     DropCounts drops;
     std::uint32_t n_shards = 0;
-    std::vector<bool> liars; // already reported
+    std::vector<bool> liars; // shards with invalid records, already reported
     bool dropped_keys = false;
-    std::vector<int> silent;            // rounds in a row in which the shard was locked
-    std::vector<std::uint64_t> read_at; // when the last round began that read the shard
-    dt_u32 spins_left = 0;              // of the drain's budget
+    // number of consecutive rounds in which the shard was locked
+    std::vector<int> silent;
+    // start time of the last round that read the shard
+    std::vector<std::uint64_t> read_at;
+    dt_u32 spins_left = 0; // of the drain's budget
     std::uint64_t watermark = 0;
     std::uint64_t delivered_until = 0; // the watermark of the last complete round
     std::size_t n_due = 0;             // records that the last round had no time to run
     std::uint32_t next_shard = 0, next_agg_shard = 0;
-    std::uint64_t insists_until = 0; // in the last drain
+    std::uint64_t insists_until = 0; // end of the wait in the last drain
     CpuFlows flows;
 };
 
@@ -169,7 +173,7 @@ void Consumer::Impl::distrust(std::uint32_t shard, const char* what)
     liars[shard] = true;
 }
 
-// Counts a key that is not kept, and reports the first one with what the user can do.
+// Counts a key that is not kept, and reports the first one with advice for the user.
 void Consumer::Impl::drop_key(std::uint32_t shard)
 {
     drops.lose_aggregated(shard);
@@ -180,11 +184,12 @@ void Consumer::Impl::drop_key(std::uint32_t shard)
             "fewer keys, or remove some with trunc()");
 }
 
-// How long the last drain waits for whoever is in the midst of a probe: the machine may be
-// busy, and the agent may hold the thread for a moment.
+// How long the last drain waits for a thread in a probe: the machine may be busy, and
+// the agent may stop the thread for a moment.
 constexpr std::uint64_t last_patience_ns = 1'000'000'000;
 
-// The last drain insists: what is not had now is lost, and has to be told.
+// Takes the records of a shard. The last drain waits for the lock: records that are not
+// read now are lost and must be reported.
 dt_s64 Consumer::Impl::take_records(DrainKind kind, std::uint32_t shard, std::byte* to,
                                     std::uint64_t max)
 {
@@ -233,7 +238,7 @@ Result<Ok> Consumer::Impl::collect(DrainKind kind, std::uint64_t began,
                                    std::uint32_t& n_left)
 {
     const std::uint64_t room_bytes = arena->plan.principal_bytes;
-    // A full fill buffer is followed by a second one, with what END recorded.
+    // A second buffer follows a full fill buffer, with the records of END.
     const int n_buffers =
         arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_FILL ? 2 : 1;
     const std::uint64_t enough = round_bytes();
@@ -277,7 +282,7 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
         if (!ecb || described == ecb->aggregations.end() ||
             described->second.desc.id != entry.aggvar)
             return distrust(shard, "holds an aggregation that no clause makes");
-        // The clause determines the length of keys and values, whatever the entry says.
+        // The clause determines the length of keys and values, not the entry.
         const AggDesc& desc = described->second.desc;
         AggDesc*& declared = described->second.declared;
         if (!declared)
@@ -297,17 +302,17 @@ void Consumer::Impl::take_aggregations(std::uint32_t shard,
     }
 }
 
-// What native code counted, without a shard.
+// Reads the counters of native code, which do not belong to a shard.
 Result<Ok> Consumer::Impl::snapshot_counters()
 {
     constexpr std::uint64_t room_bytes =
-        2 * DT_COUNTERS_BYTES; // the largest value fits
+        2 * DT_COUNTERS_BYTES; // space for the largest value
     std::byte* to = agg_copy.room(room_bytes);
     if (!to)
         return Error{Code::limit, "snapshot of counters: out of memory", ENOMEM};
     for (std::uint32_t set = 0; set <= arena->counters.n_cpus; set++) {
         // The entries that the engine makes from counters belong to clauses that use
-        // counters, so they are treated like those of a shard that no target maps.
+        // counters. They are trusted like those of a shard that no target maps.
         for (dt_u64 from = 0; from != DT_COUNTERS_DONE;) {
             dt_s64 n = dt_drain_counters(config.arena, set, &from, to, room_bytes);
             if (n == 0)
@@ -319,8 +324,8 @@ Result<Ok> Consumer::Impl::snapshot_counters()
     return Ok{};
 }
 
-// Reads the aggregations of all shards once, or, except in the last drain, until the round
-// has enough; the next one continues there.
+// Reads the aggregations of all shards once. Except in the last drain, stops when the
+// round has enough, and the next round continues there.
 Result<Ok> Consumer::Impl::snapshot(DrainKind kind)
 {
     const std::uint64_t room_bytes = arena->plan.agg_bytes;
@@ -397,22 +402,22 @@ Result<Ok> Consumer::drain(DrainKind kind, Output& out, RecordSink& sink)
     }
 }
 
-// Drains once. The last drain takes as many of these rounds as it needs; any other
-// leaves the rest to the next.
+// Drains once. The last drain runs as many of these rounds as it needs. Any other drain
+// leaves the rest to the next one.
 Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
                                        std::uint32_t& n_left, Output& out,
                                        RecordSink& sink)
 {
     const bool final = kind == DrainKind::Final;
-    // A ring keeps the newest records, fill the oldest until there is no more room: both
-    // are read once, when all is over.
-    // Records that the last round had no time to run come first.
+    // A ring buffer keeps the newest records, a fill buffer the oldest ones that fit.
+    // Both are read only once, at the end. Records that the last round had no time to
+    // run come first.
     if (final ||
         (n_due == 0 && arena->options[DTRACEOPT_bufpolicy] == DT_BUFPOLICY_SWITCH)) {
         if (auto collected = collect(kind, began, n_left); !collected)
             return collected;
-        // A locked shard may still bring records that are older than `began`. If no shard
-        // is waited for, all records that there are may be delivered.
+        // A locked shard may still deliver records that are older than `began`. If no
+        // locked shard is waited for, all existing records may be delivered.
         watermark = std::max(watermark, std::min(began, read_until()));
     }
     if (!final)
@@ -423,7 +428,7 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     std::size_t n = records.size();
     if (n_due != 0 && !final)
         n = n_due;
-    // Timestamps that a target forged can hold back no more than a round may copy.
+    // Forged timestamps can hold back no more records than a round may copy.
     else if (!final && runner.display.temporal &&
              round.held_bytes() <= 2 * round_bytes())
         n = static_cast<std::size_t>(
@@ -434,8 +439,9 @@ Result<Ok> Consumer::Impl::drain_round(DrainKind kind, std::uint64_t began,
     return run_records(final, n, out, sink);
 }
 
-// How long a round runs records before it leaves the rest to the next one. A record can take
-// long: for example, printa() prints all keys. Meanwhile the session does no other work.
+// How long a round runs records before it leaves the rest to the next one. A record can
+// take long: for example, printa() prints all keys. The session does no other work in
+// that time.
 constexpr std::uint64_t longest_run_ns = 500'000'000;
 
 // Runs the first n records of the round, and keeps the others.

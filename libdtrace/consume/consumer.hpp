@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The consumer of one session: records and aggregations out of the arena, text out.
+// The consumer of one session reads records and aggregations from the arena and prints
+// text.
 //
 //   shards ──drain──> records ──merge by time──> RecordSink ──> printers ──> Output
 //   shards ──snapshot──> Aggregates ──printa, print_aggregations──> Output
@@ -12,16 +13,16 @@
 //         consumer.snapshot()                   // when it wants_snapshot()
 //   end:  consumer.drain(DrainKind::Final, ...), consumer.print_aggregations(output)
 //
-// Time order: a record is printed once its timestamp is below the time at which the
-// round of draining began, because no shard can then bring an older one; the others
-// wait for the next round. Final prints all. Without the temporal option shards are
-// printed one after the other.
+// Time order: a record is printed once its timestamp is before the start of the current
+// round, because no shard can then deliver an older one. Later records wait for the
+// next round. Final prints all records. Without the temporal option, shards are printed
+// one after the other.
 //
-// The data part of the arena is writable by targets. The engine copies buffers out
-// within their bounds; here each record is checked against its clause before use, and a
-// shard that lies is reported once and its copy thrown away from there on.
+// Targets can write the data part of the arena. The engine copies buffers within their
+// bounds. This code checks each record against its clause before use. A shard with an
+// invalid record is reported once, and the rest of its copy is discarded.
 //
-// Not for use by several threads at once.
+// Only one thread may use a consumer at a time.
 #pragma once
 
 #include "base/clock_ns.hpp"
@@ -44,13 +45,13 @@ class Consumer {
 public:
     struct Config {
         void* arena = nullptr;
-        Symbolizer* symbols = nullptr;        // null: addresses in hex
-        Events* events = nullptr;             // null: faults and drops go nowhere
-        std::uint32_t owner = 0;              // our id for shard locks; 0: the thread's
+        Symbolizer* symbols = nullptr; // null: addresses print in hex
+        Events* events = nullptr;      // null: faults and drops are not reported
+        std::uint32_t owner = 0;       // our id for locks of shards; 0: the thread's
         int (*alive)(dt_u32 owner) = nullptr; // null: asks the system
-        bool per_cpu = false;                 // aggregations keep what each CPU counted
+        bool per_cpu = false; // aggregations also store the counts of each CPU
         std::uint64_t max_aggregated_bytes =
-            ~std::uint64_t{0}; // of all keys and values
+            ~std::uint64_t{0}; // for all keys and values
         std::function<std::uint64_t()> clock = monotonic_ns;
     };
     explicit Consumer(Config config);
@@ -64,39 +65,41 @@ public:
 
     Display& display();
 
-    // One round: records out of all shards, then an aggregation snapshot, then the
-    // records are run. So a printa() shows at least what was counted before it.
+    // Runs one round: copies records from all shards, takes a snapshot of aggregations,
+    // then runs the records. So a printa() shows at least the counts up to its own
+    // time.
     Result<Ok> drain(DrainKind kind, Output& out, RecordSink& sink);
-    // Aggregations alone.
+    // Reads only the aggregations.
     Result<Ok> snapshot();
     // Returns whether the last round had no time to run all its records.
     bool is_late() const;
-    // Each record that was made before this time (of Config::clock) has been delivered.
+    // All records made before this time (of Config::clock) have been delivered.
     std::uint64_t consumed_until() const;
     // See EcbTable::rename().
     void rename_probe(std::uint32_t id);
-    // Reports what was lost since the last report, per shard and kind. After a round it
+    // Reports the losses since the last report, per shard and kind. After a round it
     // does so at most once a second. Returns false if a handler ended the consumption.
     bool report_drops(DrainKind kind = DrainKind::Final);
-    // The final dump: every aggregation that printa() has not shown; `all` shows those
-    // too.
+    // Prints every aggregation that printa() has not printed, at the end of tracing.
+    // With `all`, also prints the others.
     Result<Ok> print_aggregations(Output& out, bool all = false);
-    // One entry as the default printa() shows it (for walkers of the C API).
-    // tables: of all rows that are printed with it.
+    // Prints one entry as the default printa() does (for walkers of the C API). tables:
+    // describes all rows that are printed with it.
     Result<Ok> print_entry(Output& out, const AggEntry& entry,
                            class PackedTables* tables = nullptr);
 
-    // Fill of the fullest active principal buffer, 0 to 1.
+    // Fill level of the fullest active principal buffer, 0 to 1.
     double fullest() const;
     // Returns whether an aggregation buffer is so full that it should be read now.
     bool wants_snapshot() const;
-    // A record of exit() was seen; the last one's status.
+    // Returns the status of the last exit() record. Returns nothing if there was none.
     std::optional<int> exit_status() const;
     Aggregates& aggregates();
-    // Null: no such EPID, or a clause that no program told of.
+    // Returns null if there is no such EPID, or if its clause was not added.
     const EcbInfo* ecb(std::uint32_t epid);
 
-    // The C API's record printers, for callers that said Next and print on their own.
+    // The C API's functions for printing records, for callers that return Next and
+    // print on their own.
     Result<Ok> print_record(Output& out, const ProbeData& data, const RecordDesc& desc);
 
 private:
@@ -104,7 +107,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// The sink of dtrace(1): header once, a row per record, -q and -F as display says.
+// The sink of dtrace(1): prints the header once and a row per record, with -q and -F as
+// in `display`.
 class RowPrinter : public RecordSink {
 public:
     RowPrinter(Output& out, const Display& display) : out_(out), display_(display) {}

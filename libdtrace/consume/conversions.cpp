@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The conversions of printf: one row each, by their last letter, and how each prints.
+// The conversions of printf, one row each by their last letter, and their printing
+// functions.
 //
-// Sizes (h, l, ll, L) are a matter of the checker; here the value's own size counts,
-// and h alone cuts it as C does. C's rules hold for flags, width and precision. Floats
-// are the one thing left to stdio.
+// The checker handles sizes (h, l, ll, L). Here the size of the value itself counts,
+// except that h truncates it as in C. Flags, width and precision follow C's rules. Only
+// floating-point numbers are printed by stdio.
 #include "libdtrace/consume/format_plan.hpp"
 #include "libdtrace/consume/net_names.hpp"
 #include "libdtrace/consume/numbers.hpp"
@@ -33,7 +34,7 @@ static std::string grouped(std::string_view digits)
     return text;
 }
 
-// prefix: sign or 0x; it stays before the zeros that fill a width.
+// prefix: sign or 0x, which precedes the zeros that fill a width.
 static void put_digits(std::string& out, const Conversion& c, std::string_view prefix,
                        std::string_view digits, int width, int precision, bool left)
 {
@@ -148,7 +149,7 @@ static void print_text(FormatItem& item)
     put_padded(item, printable(cut(item, load_string(item.bytes)), item.escaping()));
 }
 
-// As it would stand between quotes in C.
+// Escapes the text as in a quoted C string.
 static std::string escaped(std::string_view text)
 {
     static constexpr std::string_view named = "\a\b\t\n\v\f\r\"\\";
@@ -241,7 +242,7 @@ void put_double(FormatItem& item, long double value)
             format.push_back(flag);
     format += "*.*L";
     format.push_back(item.step.letter);
-    // Longer than any double in %f, before precision and width.
+    // Longer than any double in %f, before precision and width are added.
     std::string text(400 + 5000 +
                          static_cast<std::size_t>(std::max(item.precision, 0)) +
                          static_cast<std::size_t>(item.width),
@@ -285,7 +286,7 @@ static void print_user_address(FormatItem& item)
     put_padded(item, text);
 }
 
-// %-10k: the width is the indent.
+// In %-10k, the width is the indentation.
 static void print_stack(FormatItem& item)
 {
     std::uint64_t indent = item.left && item.width > 0

@@ -24,13 +24,14 @@ void CpuFlows::set(std::span<const RoundRecord> records, std::size_t index,
         flow.indent -= 2;
     data.indent = flow.indent;
     if (data.flow == Flow::Entry)
-        // A trace that only ever enters must not grow its rows without end.
+        // If a trace contains only entries, the indentation must not grow without
+        // limit.
         flow.indent = std::min(flow.indent + 2, 512);
     flow.last_probe = data.probe->id;
 }
 
-// Links all records in one pass. A target can give each of them a CPU number of its own, so
-// a search from each record would take quadratic time.
+// Links all records in one pass. A target can give each record a CPU number of its own,
+// so a search from each record would take quadratic time.
 void CpuFlows::link(std::span<const RoundRecord> records)
 {
     const auto none = static_cast<std::uint32_t>(records.size());

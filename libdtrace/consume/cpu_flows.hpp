@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How rows are indented with flowindent: by the calls of each CPU.
+// Computes the indentation of rows with flowindent from the calls on each CPU.
 #pragma once
 
 #include "libdtrace/consume/record.hpp"
@@ -15,11 +15,12 @@ namespace dt {
 
 class CpuFlows {
 public:
-    // Forgets the records of the round before.
+    // Forgets the records of the previous round.
     void begin_round() { next_on_cpu_.clear(); }
-    // Sets the arrow and the indentation of a record's row. Called once for each record of
-    // the round, in their order. Several clauses of one firing indent once: an entry is
-    // compared with the record before it on its CPU, a return with the record after it.
+    // Sets the arrow and the indentation of a record's row. Call it once for each
+    // record of the round, in order. Several clauses of one firing indent once: an
+    // entry is compared with the previous record on its CPU, a return with the next
+    // one.
     void set(std::span<const RoundRecord> records, std::size_t index, ProbeData& data);
 
 private:
@@ -29,8 +30,8 @@ private:
         int indent = 0;
         std::uint32_t last_probe = 0;
     };
-    std::unordered_map<std::uint32_t, CpuFlow> flows_; // by CPU
-    // For each record of the round, the index of the next one of its CPU. Empty: not
+    std::unordered_map<std::uint32_t, CpuFlow> flows_; // indexed by CPU
+    // For each record of the round, the index of the next one on its CPU. Empty: not
     // computed.
     std::vector<std::uint32_t> next_on_cpu_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Display options by name and text.
+// Sets display options by name and text.
 #include "libdtrace/consume/display.hpp"
 
 #include <algorithm>

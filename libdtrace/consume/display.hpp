@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options that say how records and aggregations are shown, as values.
+// The options that control how records and aggregations are printed.
 //
 // agghist shows counts and sums as bars, aggpack a distribution as one line
 // (agg_packed.hpp).
@@ -29,7 +29,7 @@ enum class DrawnIn { ascii, utf8 };
 struct Display {
     OutputForm form = OutputForm::text;
     DrawnIn encoding = DrawnIn::ascii;
-    bool terminal = false; // the text goes to a terminal
+    bool terminal = false; // the output is a terminal
 #define X(option) bool option = false;
     DT_DISPLAY_FLAGS(X)
 #undef X
@@ -37,8 +37,8 @@ struct Display {
     DT_DISPLAY_COUNTS(X)
 #undef X
 
-    // By name, in the text forms of -x ("", "yes", "off", "3"); not_found: not one of
-    // these options.
+    // Sets an option by name, from the text of -x ("", "yes", "off", "3"). not_found:
+    // it is not one of these options.
     Result<Ok> set(std::string_view name, std::string_view value);
 };
 

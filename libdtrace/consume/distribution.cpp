@@ -2,7 +2,8 @@
 // Drawing distributions: a bar per bucket.
 //
 // A bar's length is its share of all counts (with aggzoom: of a little more than the
-// largest), rounded to the nearest of 40 columns, or in UTF-8 to an eighth of one below.
+// largest count). It is rounded to the nearest of 40 columns, or in UTF-8 down to an
+// eighth of a column.
 #include "libdtrace/consume/distribution.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -14,10 +15,10 @@ namespace dt {
 
 namespace {
 
-// Of the largest count, with aggzoom: nearly the whole width.
+// With aggzoom, the largest count takes nearly the full width.
 constexpr long double zoomed = 0.95L;
 
-// One of U+2581 to U+2588 and U+2588 to U+258F, block elements.
+// Appends one of the block elements U+2581 to U+2588 and U+2588 to U+258F.
 void put_block(std::string& out, unsigned number)
 {
     unsigned code = 0x2580 + number;
@@ -28,7 +29,8 @@ void put_block(std::string& out, unsigned number)
 
 constexpr unsigned full_block = 8, eighths = 8;
 
-// In eighths of a column, which lie one behind the other from the full one on.
+// Draws in eighths of a column. The characters for these are consecutive, from the full
+// block on.
 void put_fine_bar(std::string& out, std::int64_t count, const BarScale& scale)
 {
     long double columns = scale.share(count) * static_cast<int>(bar_columns);
@@ -116,7 +118,7 @@ std::string edge_text(const Bucket& bucket)
 
 namespace {
 
-// The bucket range to show: one more on each side than has counts.
+// Returns the buckets to show: those with counts and one more on each side.
 std::span<const Bucket> shown(std::uint32_t function, std::span<const Bucket> buckets)
 {
     auto counted = [](const Bucket& b) { return b.count != 0; };

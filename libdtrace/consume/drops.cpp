@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Drop reports: one row per kind, its text in two halves around the plural's s; a star
-// stands for another one.
+// Drop reports. One row per kind contains the text in two halves, before and after the
+// plural's s. A star in it is replaced by another s.
 #include "libdtrace/consume/drops.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ constexpr DropText texts[DTRACEDROP_N] = {
 #undef X
 };
 
-// The rows stand in the order of dif/faults.h.
+// The rows are in the order of dif/faults.h.
 #define X(kind, by_cpu, before, after) kind,
 enum class Order { DT_DROP_TEXTS(X) };
 #undef X
@@ -57,7 +57,7 @@ std::uint64_t read_count(const dt_u64& count)
     return __atomic_load_n(&count, __ATOMIC_RELAXED);
 }
 
-// Forged counts can come to more than 64 bits.
+// Sums of forged counts can exceed 64 bits.
 void add(std::uint64_t& to, std::uint64_t more)
 {
     if (__builtin_add_overflow(to, more, &to))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Joining the arena's ECBs with the programs' clauses.
+// Joins the arena's ECBs with the programs' clauses.
 #include "libdtrace/consume/ecb_table.hpp"
 
 #include "libdtrace/consume/agg_value.hpp"
@@ -8,7 +8,7 @@
 
 namespace dt {
 
-// A table's entry, or null when the index lies outside.
+// Returns a table's entry. Returns null if the index is out of range.
 template <class T>
 static const T* entry(const dt_arena* arena, const dt_table& table, std::uint32_t index)
 {
@@ -75,7 +75,7 @@ static void set_flow(EcbState& state)
     }
 }
 
-// Does its place in the record mean something to the consumer?
+// Returns whether the consumer uses the action's part of the record.
 static bool is_consumed(const dt_action& action)
 {
     if (action.in_key || DTRACEACT_ISAGG(action.kind))
@@ -93,8 +93,8 @@ static bool is_consumed(const dt_action& action)
     }
 }
 
-// Returns whether the action changes what the consumer keeps, prints or does, or where
-// its output goes.
+// Returns whether the action changes what the consumer stores, prints or does, or the
+// place of its output.
 static bool acts_on_consumer(std::uint32_t kind)
 {
     return kind == DTRACEACT_LIBACT || kind == DTRACEACT_PRINTA ||
@@ -128,7 +128,7 @@ AggDesc EcbTable::describe_aggregation(const Known& known, const dt_action* acti
     for (const AggregationInfo& info : known.program->aggregations)
         if (info.id == agg.id)
             agg.name = info.name;
-    // Key parts stand before the aggregating entry; an increment may lie between.
+    // Key parts precede the aggregating entry; an increment may be in between.
     std::uint32_t first = index;
     while (first > 0 && actions[first - 1].kind == action.kind &&
            !actions[first - 1].in_key)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What a record's EPID stands for: the arena's ECB joined with the program's clause.
+// The meaning of a record's EPID: the arena's ECB joined with the program's clause.
 //
 //   EPID ──arena ecbs──> clause number ──add()──> CompiledClause
 //        └─────────────> probe names
 //
-// The arena's clause says where bytes lie, the program says what they mean; both have
-// the same actions in the same order. Rows are made when their EPID is first met, and
-// kept, because probes can appear while tracing. Records in a shard that targets map
-// are accepted only for clauses that are enabled at a probe which fires in targets.
-// Only the arena's program part is read here, which targets cannot write.
+// The arena's clause gives the offsets of the bytes, the program gives their meaning.
+// Both have the same actions in the same order. A row is created when its EPID first
+// occurs, and is kept, because probes can appear while tracing. A record in a shard
+// that targets map is accepted only if its clause is enabled at a probe that fires in
+// targets. This code reads only the program part of the arena, which targets cannot
+// write.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -26,20 +27,20 @@ namespace dt {
 // An aggregating action of a clause.
 struct Aggregating {
     AggDesc desc;
-    AggDesc* declared = nullptr; // its entry in Aggregates; null: not yet declared
+    AggDesc* declared = nullptr; // its entry in Aggregates; null: not declared yet
 };
 
 struct EcbState {
     EcbInfo info;
     bool own = false;       // fires in the consumer and the agent, never in a target
-    Flow flow = Flow::None; // by the probe's name alone
+    Flow flow = Flow::None; // follows from the probe's name alone
     std::string_view prefix;
-    // Values of actions that change the consumer or its output. A record without them is
-    // forged.
+    // Constants of actions that change the consumer or its output. A record with other
+    // values is forged.
     std::vector<RecordedConstant> constants;
-    // Of the first record of each printf, system and freopen; else null.
+    // For the first record of each printf, system and freopen; else null.
     std::vector<std::unique_ptr<FormatPlan>> plans;
-    // By index of the aggregating action in the clause.
+    // Indexed by the aggregating action's index in the clause.
     std::map<std::uint32_t, Aggregating> aggregations;
 };
 
@@ -48,17 +49,17 @@ public:
     explicit EcbTable(const dt_arena* arena) : arena_(arena) {}
     void add(std::shared_ptr<const Program> program, std::uint32_t first_clause);
 
-    // Updates the probe's provider name from the arena, also in descriptions that were
-    // handed out before.
+    // Updates the probe's provider name from the arena, also in existing descriptions.
     void rename(std::uint32_t id);
-    // Null: no such EPID, or no program told of its clause.
+    // Returns null if there is no such EPID, or if its clause was not added.
     EcbState* find(std::uint32_t epid)
     {
         if (epid < states_.size() && states_[epid])
             return states_[epid].get();
         return make(epid);
     }
-    // Also returns null if no host that uses this shard runs the EPID's clause.
+    // The same, but also returns null if no host that uses this shard runs the EPID's
+    // clause.
     EcbState* find_in(std::uint32_t shard, std::uint32_t epid)
     {
         EcbState* state = find(epid);
@@ -80,8 +81,8 @@ private:
 
     const dt_arena* arena_;
     std::map<std::uint32_t, Known> clauses_;
-    std::vector<std::unique_ptr<EcbState>> states_;  // by EPID
-    std::vector<std::unique_ptr<ProbeName>> probes_; // by id
+    std::vector<std::unique_ptr<EcbState>> states_;  // indexed by EPID
+    std::vector<std::unique_ptr<ProbeName>> probes_; // indexed by id
 };
 
 } // namespace dt

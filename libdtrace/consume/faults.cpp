@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a fault record says, as the default ERROR report.
+// Formats a fault record as the default ERROR report.
 #include "libdtrace/consume/faults.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -28,7 +28,7 @@ const FaultRow& row_of(std::uint32_t fault)
     return rows[0]; // unknown fault
 }
 
-// action: from 1; 0: the predicate.
+// action: counted from 1; 0: the predicate.
 const Source& source_of(const CompiledClause& clause, std::uint32_t action)
 {
     if (action == 0 && clause.predicate_source.at.line > 0)

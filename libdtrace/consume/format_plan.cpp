@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Binding formats to records, and the loop that prints them.
+// Binds formats to records, and prints them.
 #include "libdtrace/consume/format_plan.hpp"
 
 #include "libdtrace/consume/agg_print.hpp"
@@ -11,7 +11,7 @@ namespace dt {
 
 using Path = FormatStep::Path;
 
-// Flags, width or precision: not for the fast paths.
+// Returns whether there are no flags, width or precision, so that a fast path applies.
 static bool is_plain(const Conversion& c)
 {
     return !c.alternate && !c.zero && !c.left && !c.space && !c.plus && !c.group &&
@@ -108,7 +108,8 @@ static std::span<const std::byte> slice(std::span<const std::byte> base,
     return base.subspan(offset, size);
 }
 
-// Width and precision of this record: from the format, or from the data under a clamp.
+// Gets the width and precision for this record: from the format, or from the data,
+// limited.
 static FormatItem item_of(std::string& out, const PrintContext& context,
                           const FormatStep& step, std::span<const std::byte> base)
 {
@@ -182,7 +183,7 @@ Result<Ok> FormatPlan::print_pieces(Output& out, const PrintContext& context,
 {
     if (base.size() < min_bytes_)
         return Ok{};
-    std::size_t next = 0; // column; the last one is repeated
+    std::size_t next = 0; // column; the last one is reused
     const std::uint32_t flags = piece.flags;
     for (std::size_t i = 0; i < steps_.size(); i++) {
         const FormatStep& step = steps_[i];

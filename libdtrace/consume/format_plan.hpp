@@ -3,12 +3,12 @@
 //
 //   Format + RecordDesc[] ──once──> FormatPlan ──per record──> text
 //
-// Binding decides all that does not depend on the data: which printer, the sign, where
-// the bytes lie. Integers and strings without flags take a path of their own, in which
-// nothing is looked up; that is what makes millions of records a second.
+// Binding determines everything that does not depend on the data: the printer, the
+// sign, the offsets. Integers and strings without flags have a fast path without any
+// lookups, which allows millions of records a second.
 //
-// Widths and precisions taken from data (`*`) come from a target: they are clamped to
-// max_width, so that one record cannot ask for gigabytes.
+// Widths and precisions in data (`*`) come from a target. They are limited to
+// max_width, so that one record cannot request gigabytes.
 #pragma once
 
 #include "libdtrace/compile/format.hpp"
@@ -27,7 +27,7 @@ namespace dt {
 constexpr int max_width = 1 << 24;
 
 struct FormatStep;
-// All that printing one value needs.
+// The parameters for printing one value.
 struct FormatItem {
     std::string& out;
     const PrintContext& context;
@@ -53,13 +53,13 @@ struct FormatStep {
     Path path = Path::Literal;
     FormatPrinter print = nullptr;
     Conversion conversion;
-    char letter = 0;        // last letter of the conversion
+    char letter = 0;        // the last letter of the conversion
     bool is_signed = false; // of the value's type
     std::uint32_t action = 0;
     TextOrigin origin = TextOrigin::Program;
     std::uint64_t arg = 0;
     std::uint32_t offset = 0, size = 0;
-    // `*`: where width and precision lie; size 0: none
+    // For `*`: the places of width and precision; size 0: none
     std::uint32_t width_offset = 0, width_size = 0;
     std::uint32_t precision_offset = 0, precision_size = 0;
 };
@@ -69,8 +69,9 @@ inline Escaping FormatItem::escaping() const
     return escaping_of(step.origin, context.display);
 }
 
-// The aggregated values of a printa() row, in the order of its arguments. A null entry
-// is a key that this aggregation does not have: it prints as zero.
+// The aggregated value of a column in a printa() row. The columns are in the order of
+// the arguments. A null entry means that this aggregation does not have the key, and
+// prints as zero.
 struct AggColumn {
     const AggDesc* agg = nullptr;
     const AggEntry* entry = nullptr;
@@ -78,14 +79,14 @@ struct AggColumn {
 
 class FormatPlan {
 public:
-    // values: all records of the statement, in order, `*` included.
+    // values: all records of the statement, in order, including those for `*`.
     FormatPlan(const Format& format, std::span<const RecordDesc> values);
 
-    // Appends. base: what the descs' offsets count from.
+    // Appends the text. base: the bytes that the descs' offsets refer to.
     void print(std::string& out, const PrintContext& context,
                std::span<const std::byte> base) const;
-    // The same for a row of printa(), and for outputs that want pieces: commits after
-    // each conversion.
+    // The same for a row of printa(), and for outputs that require pieces: commits
+    // after each conversion.
     Result<Ok> print_pieces(Output& out, const PrintContext& context,
                             std::span<const std::byte> base, Piece piece,
                             std::span<const AggColumn> columns) const;
@@ -95,12 +96,13 @@ private:
                     const FormatStep& step, std::span<const std::byte> base) const;
 
     std::vector<FormatStep> steps_;
-    std::size_t min_bytes_ = 0; // what the fast paths need of base
+    std::size_t min_bytes_ = 0; // minimum size of base for the fast paths
 };
 
-// The printer of a conversion by its name ("d", "lld", "wc"); null: no such conversion.
+// Returns the printer of a conversion by its name ("d", "lld", "wc"). Returns null if
+// there is none.
 FormatPrinter find_printer(std::string_view name);
-// A number under a conversion's flags; used for aggregated values.
+// Prints a number with a conversion's flags, for aggregated values.
 void put_number(std::string& out, const FormatStep& step, std::int64_t value,
                 bool is_signed, int width, int precision, bool left);
 void put_double(FormatItem& item, long double value);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names of hosts and services by the system's resolver; answers are kept.
+// Looks up names of hosts and services with the system's resolver, and caches the
+// results.
 #include "libdtrace/consume/net_names.hpp"
 
 #include <arpa/inet.h>
@@ -24,7 +25,7 @@ std::string host_name(const std::string& address)
     static std::map<std::string, std::string> known;
     if (auto found = known.find(address); found != known.end())
         return found->second;
-    if (known.size() >= 4096) // a target chooses the addresses
+    if (known.size() >= 4096) // limited because a target chooses the addresses
         known.clear();
     std::string name = address;
     sockaddr_in v4{};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Integers to text and from bytes, without stdio: the consumer's inner loop.
+// Converts integers to text, and bytes to integers, without stdio. This is the
+// consumer's inner loop.
 //
-// put_* append to a string. Two digits at a time from a table; no locale, no format to
-// read again. Values from records come as bytes of 1, 2, 4 or 8, in the machine's order.
+// put_* functions append to a string. They take two digits at a time from a table, and
+// use neither locales nor formats. Values in records are 1, 2, 4 or 8 bytes, in the
+// machine's byte order.
 #pragma once
 
 #include <bit>
@@ -15,10 +17,10 @@
 
 namespace dt {
 
-// "00" "01" .. "99", one after the other.
+// "00" "01" .. "99", concatenated.
 extern const char two_digits[201];
 
-// Writes the digits before `end`; where they begin.
+// Writes the digits before `end`. Returns the address of the first one.
 inline char* digits_before(char* end, std::uint64_t value)
 {
     while (value >= 100) {
@@ -79,7 +81,7 @@ inline void put_hex(std::string& out, std::uint64_t value)
     out.append(begin, static_cast<std::size_t>(buf + sizeof buf - begin));
 }
 
-// Right-justified in width; longer text is not cut.
+// Right-justifies text in a column. Longer text is not truncated.
 inline void put_right(std::string& out, std::string_view text, std::size_t width)
 {
     if (text.size() < width)
@@ -112,7 +114,7 @@ template <class T> T load_as(const std::byte* from)
     return value;
 }
 
-// An integer of 1, 2, 4 or 8 bytes; any other size reads as 0.
+// Loads an integer of 1, 2, 4 or 8 bytes. Any other size reads as 0.
 inline std::int64_t load_signed(std::span<const std::byte> bytes)
 {
     switch (bytes.size()) {
@@ -145,7 +147,7 @@ inline std::uint64_t load_unsigned(std::span<const std::byte> bytes)
     }
 }
 
-// The text in a fixed field, without the NUL and what follows it.
+// Returns the text in a field of fixed size, up to its NUL.
 inline std::string_view load_string(std::span<const std::byte> bytes)
 {
     const char* text = reinterpret_cast<const char*>(bytes.data());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Outputs: a stdio stream, a callback, a string.
 //
-// freopen() works on descriptors, not on the stream: the file is opened apart and
-// dup2()ed over the stream's descriptor, after the original was duplicated away. So
-// children of system() follow, and "" can bring the first place back.
+// freopen() works on descriptors, not on the stream. It duplicates the original
+// descriptor, opens the file, and dup2()s it over the stream's descriptor. So children
+// of system() write to the same file, and "" can restore the original one.
 #include "libdtrace/consume/output.hpp"
 
 #include <cerrno>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Where the consumer's text goes.
+// Destinations of the consumer's text.
 //
-// Printers append to text() and then call commit(), which says what the piece was: a
-// FileOutput hands it to its FILE, a HandlerOutput to a callback (the C API's buffered
-// handler). Everything appended since the last commit() is one piece. After an output
-// failed (disk full, closed pipe) commit() goes on failing and the text is thrown away.
+// Printers append to text() and then call commit(), which describes the piece. A
+// FileOutput passes it to its FILE, a HandlerOutput to a callback (the C API's buffered
+// handler). A piece is all text appended since the last commit(). After an output has
+// failed (disk full, closed pipe), commit() continues to fail and the text is
+// discarded.
 #pragma once
 
 #include "base/fd.hpp"
@@ -23,7 +24,7 @@ struct ProbeData;
 struct RecordDesc;
 struct AggEntry;
 
-// What a piece of text belongs to; all may be null. Flags are the C API's
+// The objects that a piece of text belongs to. Each may be null. Flags are the C API's
 // DTRACE_BUFDATA_*.
 struct Piece {
     const ProbeData* probe = nullptr;
@@ -39,13 +40,13 @@ public:
     virtual ~Output() = default;
     std::string& text() { return text_; }
     Result<Ok> commit(const Piece& piece = {});
-    // Ready for others to write to the same place: nothing stays in our buffers.
+    // Empties our buffers, so that others may write to the same place.
     virtual Result<Ok> flush() { return Ok{}; }
-    // freopen(): an empty path goes back to where output went at first.
+    // freopen(): an empty path restores the original output.
     virtual Result<Ok> reopen(const std::string& path);
-    // ftruncate(): empties a regular file, does nothing to others.
+    // ftruncate(): empties a regular file; has no effect on others.
     virtual Result<Ok> truncate() { return Ok{}; }
-    // Pieces are wanted one by one (per conversion), not per record.
+    // Whether pieces are required one by one (per conversion), not per record.
     virtual bool wants_pieces() const { return false; }
     // Returns whether this writes to a terminal. Strings of targets are then escaped.
     virtual bool to_terminal() const { return false; }
@@ -58,7 +59,7 @@ private:
     std::optional<Error> failure_; // the first one
 };
 
-// Text into a stdio stream that the caller owns. reopen() swaps the file under the
+// Writes text to a stdio stream that the caller owns. reopen() replaces the file of the
 // stream's descriptor, so that programs run by system() write to the same place.
 class FileOutput : public Output {
 public:
@@ -74,10 +75,10 @@ protected:
 
 private:
     std::FILE* file_;
-    Fd original_; // of the stream's descriptor while freopen() is in force
+    Fd original_; // the stream's original descriptor while freopen() is in effect
 };
 
-// Text to a function, piece by piece; false ends the consumption.
+// Passes text to a function, piece by piece. If it returns false, consumption ends.
 class HandlerOutput : public Output {
 public:
     using Handler = std::function<bool(std::string_view text, const Piece& piece)>;
@@ -91,7 +92,7 @@ private:
     Handler handler_;
 };
 
-// Text kept in memory, for tests and for callers that print it later.
+// Collects text in memory, for tests and for callers that print it later.
 class StringOutput : public Output {
 public:
     std::string taken;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What a record is, as callbacks see it.
+// Records in the form that callbacks get.
 //
-//   ProbeData   one record: which probe, clause and CPU, when, and all its bytes
-//   RecordDesc  one action's part of it: kind, where its bytes lie, how to print them
+//   ProbeData   one record: its probe, clause, CPU and time, and all its bytes
+//   RecordDesc  one action's part of it: kind, offset, how to print it
 //
-// These are views: valid during the callback. The bytes are the consumer's own copy of
-// the arena, but what they say comes from a target: a count or an offset in them is not
-// to be believed.
+// These are views, which are valid during the callback. The bytes are the consumer's
+// own copy of the arena. Their content comes from a target: counts and offsets in them
+// are untrusted.
 #pragma once
 
 #include "dif/arena.h"
@@ -28,14 +28,14 @@ struct ProbeName {
     std::string provider, module, function, name;
 };
 
-// An action that records something (or prints at its place, as a printf without
-// arguments does). Of a printf with several values each has one, the first has the
-// format and n_values.
+// An action that records data, or prints at its place (a printf without arguments). If
+// a printf has several values, each has one RecordDesc; the first has the format and
+// n_values.
 struct RecordDesc {
     std::uint32_t action = 0;   // DTRACEACT_*, DTRACEAGG_*
     std::uint32_t size = 0;     // bytes
     std::uint32_t offset = 0;   // from the record's start (its dt_rechdr), or in a key
-    std::uint32_t n_values = 1; // this one included
+    std::uint32_t n_values = 1; // including this one
     std::uint64_t arg = 0, uarg = 0;
     const Action* compiled = nullptr; // never null; type, format, place
 };
@@ -46,8 +46,8 @@ struct EcbInfo {
     const ProbeName* probe = nullptr;
     const CompiledClause* clause = nullptr;
     const Program* program = nullptr;
-    std::uint32_t record_bytes = 0;  // with its dt_rechdr
-    std::vector<RecordDesc> records; // in order; aggregations are not among them
+    std::uint32_t record_bytes = 0;  // including its dt_rechdr
+    std::vector<RecordDesc> records; // in order, without aggregations
 };
 
 enum class Flow { Entry, Return, None };
@@ -60,8 +60,9 @@ struct ProbeData {
     Flow flow = Flow::None;
     std::string_view prefix;           // "-> ", "<= ", "| ", ""
     int indent = 0;                    // columns; 0 unless flowindent
-    std::span<const std::byte> record; // from its dt_rechdr on
-    // Of one action: offset and size are checked; empty for an action without bytes.
+    std::span<const std::byte> record; // including its dt_rechdr
+    // The bytes of one action. Offset and size are checked. Empty for an action without
+    // bytes.
     std::span<const std::byte> bytes(const RecordDesc& desc) const
     {
         if (desc.offset > record.size() || desc.size > record.size() - desc.offset)
@@ -73,29 +74,30 @@ struct ProbeData {
 // The C API's DTRACE_CONSUME_*.
 enum class Verdict { Error = -1, This = 0, Next = 1, Abort = 2 };
 
-// Asked about each record. This: print it in the default way; Next: skip it.
+// Called for each record. This: print it in the default way; Next: skip it.
 class RecordSink {
 public:
     virtual ~RecordSink() = default;
-    // Before a record's actions; Next skips all of them.
+    // Called before a record's actions. Next skips all of them.
     virtual Verdict probe(const ProbeData& data) = 0;
-    // Before each action, and with null after the last one of a record.
+    // Called before each action, and with null after the last one of a record.
     virtual Verdict record(const ProbeData& data, const RecordDesc* desc) = 0;
-    // It writes to the same place by other ways than Output, as a C program's callback
-    // with its FILE does: text is handed on before each call.
+    // Returns whether the sink also writes to the same place by other ways than Output,
+    // as a C program's callback with its FILE does. In that case text is passed on
+    // before each call.
     virtual bool writes_beside() const { return true; }
 };
 
 struct FaultEvent {
-    const EcbInfo* ecb = nullptr; // whose clause faulted
+    const EcbInfo* ecb = nullptr; // the ECB whose clause faulted
     std::uint32_t cpu = 0;
-    std::uint32_t action = 0; // from 1; 0: predicate
-    std::uint32_t offset = 0; // in the DIF, bytes
+    std::uint32_t action = 0; // counted from 1; 0: predicate
+    std::uint32_t offset = 0; // in the DIF, in bytes
     std::uint32_t fault = 0;  // DTRACEFLT_*
     std::uint64_t value = 0;  // address
     std::string text;   // "error on enabled probe ID 1 (ID 1: dtrace:::BEGIN): ..."
-    int line = 0;       // in the D program; 0: not known
-    std::string source; // that line, empty when its text is not known
+    int line = 0;       // line in the D program; 0: unknown
+    std::string source; // the text of that line; empty if unknown
 };
 
 struct DropEvent {
@@ -106,18 +108,18 @@ struct DropEvent {
     std::string text; // "2 drops on CPU 0"; with droptags "[DTRACEDROP_PRINCIPAL] "
 };
 
-// What happens besides text. False ends the consumption.
+// Events other than text. If a function returns false, consumption ends.
 class Events {
 public:
     virtual ~Events() = default;
     virtual bool fault(const FaultEvent&) { return true; }
     virtual bool drop(const DropEvent&) { return true; }
-    // setopt(): nothing when it took the option, else why not. Consumer::display() is
-    // the implementer's to change; without Events setopt() changes it alone.
+    // setopt(): returns nothing if the option was set, else why not. The implementation
+    // may change Consumer::display(). Without Events, setopt() changes only that.
     virtual std::optional<std::string> setopt(std::string_view name,
                                               std::string_view value) = 0;
     // Runs a command of system() like system(3), and returns the same value. A session
-    // continues to serve its targets meanwhile.
+    // continues to serve its targets while the command runs.
     virtual int run_command(const std::string& command)
     {
         return std::system(command.c_str());

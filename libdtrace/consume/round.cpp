@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Collecting and merging a round's records.
+// Collects and merges the records of a round.
 #include "libdtrace/consume/round.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void Round::add_run(std::size_t begin)
         runs_.push_back(begin);
 }
 
-// Clocks of hosts differ by less than this.
+// The clocks of hosts differ by less than this.
 constexpr std::uint64_t skew_ns = 1000000000;
 
 bool Round::collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
@@ -101,7 +101,7 @@ void Round::hold(std::size_t first)
     records_.erase(records_.begin(),
                    records_.begin() + static_cast<std::ptrdiff_t>(first));
     spare_.clear();
-    // Without memory for the copy they stay where they are, at the price of room.
+    // Without memory for a copy, the records stay where they are, which wastes space.
     if (spare_.room(records_.empty() ? 0 : buffer_.used())) {
         for (RoundRecord& record : records_) {
             std::memcpy(spare_.room(record.bytes), buffer_.data() + record.offset,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One round of draining: records of all shards, copied out, checked, in order of time.
+// One round of draining: copies the records of all shards, checks them and sorts them
+// by time.
 //
-//   collect()  shard by shard: copy, check each header, note (time, place, ECB)
+//   collect()  for each shard: copy, check each header, note (time, offset, ECB)
 //   order()    merge the shards' runs by time
-//   records()  those below the watermark; the rest waits in hold() for the next round
+//   records()  those before the watermark; hold() keeps the rest for the next round
 //
-// The copy is ours, so a header is checked and used without a target in between. What a
-// shard's copy holds after the first record that fits no clause is thrown away.
+// The copy is ours, so a target cannot change a header after its check. The rest of a
+// shard's copy after the first record that fits no clause is discarded.
 #pragma once
 
 #include "libdtrace/consume/ecb_table.hpp"
@@ -29,11 +30,10 @@ struct RoundRecord {
     std::uint16_t flags; // DT_REC_*
 };
 
-// Memory that grows without being zeroed; pages that nothing was drained into cost
-// nothing.
+// Memory that grows without being zeroed. Unused pages cost nothing.
 class ByteBuffer {
 public:
-    // At least this much room after used().
+    // Provides at least this much space after used().
     std::byte* room(std::size_t bytes);
     void use(std::size_t bytes) { used_ += bytes; }
     void clear() { used_ = 0; }
@@ -50,10 +50,11 @@ private:
 
 class Round {
 public:
-    // Where the next shard's records are to be copied; null: no memory.
+    // Returns the place for the next shard's records. Returns null if out of memory.
     std::byte* room(std::size_t bytes) { return buffer_.room(bytes); }
-    // The next shard's copy is there, made at `now`. False: it held a record that cannot
-    // be. A time far in the future is taken as now: it would be held back for ever.
+    // Adds the next shard's copy, made at `now`. Returns false if it contains an
+    // invalid record. A time far in the future is replaced by now, because the record
+    // would be held back forever.
     bool collect(std::size_t bytes, std::uint32_t shard, EcbTable& ecbs,
                  std::uint64_t now);
     void order();
@@ -64,7 +65,7 @@ public:
     {
         return {buffer_.data() + record.offset, record.bytes};
     }
-    // Keeps records from this one on for the next round, forgets the others.
+    // Keeps the records from this one on for the next round, and forgets the others.
     void hold(std::size_t first);
 
 private:
@@ -72,7 +73,7 @@ private:
 
     ByteBuffer buffer_, spare_;
     std::vector<RoundRecord> records_, merged_;
-    std::vector<std::size_t> runs_; // where each sorted run begins
+    std::vector<std::size_t> runs_; // start of each sorted run
 };
 
 } // namespace dt

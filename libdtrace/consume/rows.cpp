@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows of dtrace(1): the header before the first record, CPU, ID and name before each,
-// a newline after each; with flowindent an indented function instead.
+// Rows of dtrace(1): a header before the first record; CPU, ID and name before each
+// record, and a newline after it; with flowindent, an indented function instead.
 #include "base/printable.hpp"
 #include "libdtrace/consume/consumer.hpp"
 #include "libdtrace/consume/numbers.hpp"

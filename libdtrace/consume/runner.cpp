@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Actions of the consumer's side, in the order of the stream.
+// Runs the consumer's actions, in the order of the records.
 //
-// One entry of an action list is one RecordDesc; statements of several entries say in
-// their first how many. A sink that says This gets the whole statement printed and is
-// asked again after it; one that says Next is asked about each entry.
+// One entry of an action list is one RecordDesc. The first entry of a statement
+// contains the number of its entries. If a sink returns This, the complete statement is
+// printed and the sink is called again after it. If it returns Next, it is called for
+// each entry.
 //
-// What a command of system() prints stands between the records. In the forms for programs
-// every line is theirs, so it goes to the standard error output there.
+// The output of a command of system() appears between the records. In the formats for
+// programs, every line must be in the format, so the command's output goes to stderr.
 #include "libdtrace/consume/runner.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -107,7 +108,8 @@ Result<Ok> Runner::formatted(EcbState& ecb, const ProbeData& data, std::size_t i
 {
     const RecordDesc& desc = ecb.info.records[index];
     const FormatPlan* plan = ecb.plans[index].get();
-    // A later value of a statement whose first one was skipped; but freopen("").
+    // Skips a later value of a statement whose first one was skipped, but not
+    // freopen("").
     if (!plan && !(desc.action == DTRACEACT_FREOPEN && desc.size == 0))
         return Ok{};
     if (desc.action == DTRACEACT_PRINTF) {

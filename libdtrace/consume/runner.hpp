@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the actions of one record: prints what it prints, does what it does.
+// Runs the actions of one record: prints text and performs other actions.
 #pragma once
 
 #include "libdtrace/consume/agg_print.hpp"
@@ -10,7 +10,7 @@
 
 namespace dt {
 
-// Text that may wait is handed on in pieces of this size.
+// Buffered text is passed on in pieces of this size.
 constexpr std::size_t enough_text = 32 << 10;
 
 class Runner {
@@ -21,15 +21,15 @@ public:
     Aggregates aggregates;
     std::optional<int> exit_status;
 
-    // All actions of a record, with the sink asked before each.
+    // Runs all actions of a record. Calls the sink before each.
     Result<Ok> run(EcbState& ecb, const ProbeData& data, Output& out, RecordSink& sink);
-    // The statement that begins with record `index`.
+    // Prints the statement that starts with record `index`.
     Result<Ok> print(EcbState& ecb, const ProbeData& data, std::size_t index,
                      Output& out);
     PrintContext context() { return {symbols_, display}; }
 
 private:
-    // runner_structured.cpp: what it records as one object, or as folded stacks.
+    // runner_structured.cpp: prints the record as one object, or as folded stacks.
     Result<Ok> run_structured(EcbState& ecb, const ProbeData& data, Output& out,
                               RecordSink& sink);
     Result<Ok> print_statement(EcbState& ecb, const ProbeData& data, std::size_t index,

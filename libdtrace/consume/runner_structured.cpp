@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A record's statements in a form for programs (structured.hpp). The sink is asked as for
-// text; what it skips is not in the record's line, which comes when all were asked about.
+// Prints a record's statements in a format for programs (structured.hpp). The sink is
+// called as for text. Skipped actions are not in the record's line, which is printed
+// after the sink was called for all of them.
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/runner.hpp"
 #include "libdtrace/consume/structured.hpp"
@@ -51,7 +52,7 @@ Result<Ok> Runner::run_structured(EcbState& ecb, const ProbeData& data, Output& 
             break;
         case DTRACEACT_SYSTEM:
         case DTRACEACT_FREOPEN:
-            // What was recorded before is printed before, as a record of its own.
+            // Earlier values are printed first, as a record of their own.
             if (!record.empty()) {
                 record.finish(out.text());
                 part.emplace(data, context());

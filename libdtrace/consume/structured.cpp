@@ -22,7 +22,8 @@ static std::string json_text(const Json& object)
 {
     const std::string text =
         object.dump(-1, ' ', false, Json::error_handler_t::replace);
-    constexpr char del = 0x7f, c1 = '\xc2'; // the first of a C1 control's two bytes
+    // del, and the first of a C1 control's two bytes
+    constexpr char del = 0x7f, c1 = '\xc2';
     constexpr char controls[] = {del, c1, '\0'};
     std::string out;
     std::size_t done = 0;
@@ -61,7 +62,7 @@ static Json probe_json(const ProbeName& probe)
             {"name", probe.name}};
 }
 
-// Innermost first.
+// Returns the frames, innermost first.
 static std::vector<std::string> frames_of(const PrintContext& context,
                                           const RecordDesc& desc, Bytes bytes)
 {
@@ -145,7 +146,7 @@ static Json entry_json(const PrintContext& context, const AggEntry& entry)
     return object;
 }
 
-// A line of folded stacks: its parts, joined.
+// Joins the parts of a line of folded stacks.
 class FoldedLine {
 public:
     void add(std::string_view part)
@@ -155,7 +156,7 @@ public:
         for (char c : part)
             text_.push_back(c == ';' ? ':' : c == '\n' ? ' ' : c);
     }
-    // "libc.so.6`malloc+0x12": where in the function is no matter for a flame graph.
+    // Adds "libc.so.6`malloc+0x12" without its offset, which flame graphs do not need.
     void add_frame(std::string_view frame) { add(frame.substr(0, frame.rfind("+0x"))); }
     bool empty() const { return n_parts_ == 0; }
     const std::string& text() const { return text_; }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Output for programs: -x format=json and format=folded.
 //
-// json: one object a line. What they are is said by "type":
+// json: one object per line. Its "type" is one of:
 //
-//   record       "time" (monotonic ns), "cpu", "probe", "values": one for each statement
+//   record       "time" (monotonic ns), "cpu", "probe", "values": one per statement
 //                that records, {"action": "trace", "value": ...}, {"action": "printf",
 //                "text": ...}, {"action": "printa", "aggregations": [...]}, ...
-//   aggregation  "name", "function", "keys", "value"; of a distribution "buckets"
+//   aggregation  "name", "function", "keys", "value"; for a distribution "buckets"
 //   drop         "kind", "count", "total", "message", with some kinds "cpu"
 //   error        "cpu", "probe", "fault", "message"; "action" (0: the predicate), "address",
 //                "source" where they are known
 //
-// Integers are numbers, by the sign of their type; strings text; stacks arrays of frames, the
-// innermost first; structures objects; bytes that are no text {"bytes": "0a1b.."}. A
-// field that is not listed here may come to be.
+// Integers are numbers, with the sign of their type. Strings are text, stacks are
+// arrays of frames with the innermost first, and structures are objects. Bytes that are
+// not text are {"bytes": "0a1b.."}. Future versions may add fields.
 //
-// folded: what flame graphs are made of. A line is "outermost;...;innermost N"; keys of an
-// aggregation that are no stacks stand before it. Of records only stacks are shown, each
-// counts for 1.
+// folded: the input of flame graphs. A line is "outermost;...;innermost N". Keys of an
+// aggregation that are not stacks precede the stack. Only the stacks of records are
+// shown, and each counts as 1.
 #pragma once
 
 #include "libdtrace/consume/aggregates.hpp"
@@ -31,7 +31,7 @@
 
 namespace dt {
 
-// A record, statement by statement.
+// Prints a record, statement by statement.
 class StructuredRecord {
 public:
     StructuredRecord(const ProbeData& data, const PrintContext& context);
@@ -45,7 +45,7 @@ public:
     void aggregations(std::span<AggEntry* const> entries);
     void exit(int status);
     bool empty() const { return !any_; }
-    void finish(std::string& out); // its lines
+    void finish(std::string& out); // appends its lines
 
 private:
     void add(std::string_view action, std::string_view field,
@@ -53,7 +53,7 @@ private:
 
     const ProbeData& data_;
     const PrintContext context_;
-    const OutputForm form_; // setopt() changes that of the next record
+    const OutputForm form_; // fixed: setopt() changes only the next record's
     std::unique_ptr<nlohmann::ordered_json> values_;
     std::string folded_;
     bool any_ = false;
@@ -66,7 +66,7 @@ void put_json(std::string& out, const DropEvent& event);
 
 // typed_json.cpp
 nlohmann::ordered_json typed_json(const Type* type, std::span<const std::byte> bytes);
-// What is no number in JSON is text: "inf", "-inf", "nan".
+// Numbers that JSON does not have become text: "inf", "-inf", "nan".
 nlohmann::ordered_json double_json(double value);
 nlohmann::ordered_json bytes_json(std::span<const std::byte> bytes);
 

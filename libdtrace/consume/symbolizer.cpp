@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The symbolizer that knows no names.
+// The symbolizer without names.
 #include "libdtrace/consume/symbolizer.hpp"
 
 #include "base/hex_text.hpp"

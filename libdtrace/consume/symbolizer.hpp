@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Names for addresses in stacks, usym() and the like; served by who knows processes.
+// Names for addresses in stacks, usym() and the like. The session implements this
+// interface.
 //
-// Every answer is printable as it is: an address without a name comes back in hex. A
-// process that has exited is asked like a live one.
+// Every result is printable: an address without a name is returned in hex. Processes
+// that have exited still have names.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +16,24 @@ public:
     virtual ~Symbolizer() = default;
     // "libc.so.6`malloc+0x12", "libc.so.6`malloc", "libx.so`0x1234", "0x7f00"
     virtual std::string uaddr(std::uint64_t pid, std::uint64_t addr) = 0;
-    // "libc.so.6`malloc": the function alone
+    // "libc.so.6`malloc": only the function
     virtual std::string usym(std::uint64_t pid, std::uint64_t addr) = 0;
     // "libc.so.6"
     virtual std::string umod(std::uint64_t pid, std::uint64_t addr) = 0;
-    // One line of a user stack.
+    // Returns one line of a user stack.
     virtual std::string frame(std::uint64_t pid, std::uint64_t pc)
     {
         return uaddr(pid, pc);
     }
-    // The kernel's: "vmlinux`vfs_read+0x1"
+    // Returns the name of a kernel address: "vmlinux`vfs_read+0x1"
     virtual std::string kaddr(std::uint64_t addr) = 0;
     virtual std::string ksym(std::uint64_t addr) = 0;
     virtual std::string kmod(std::uint64_t addr) = 0;
-    // $target, for %A of a plain number; 0: none.
+    // Returns $target, for %A of a plain number; 0: none.
     virtual std::uint64_t target() { return 0; }
 };
 
-// Knows no names: all in hex.
+// Knows no names: prints all addresses in hex.
 class HexSymbolizer : public Symbolizer {
 public:
     std::string uaddr(std::uint64_t pid, std::uint64_t addr) override;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// print(): a walk over a type with its bytes at hand.
+// print(): prints a value by its type.
 //
-// Offsets and sizes come from debug data, which a target's author wrote: every access
-// is cut to the bytes there are, and nesting ends at a depth no real type has.
+// Offsets and sizes come from debug data, which the target's author controls. So every
+// access is limited to the available bytes, and nesting ends at a depth that no real
+// type has.
 #include "libdtrace/consume/typed.hpp"
 
 #include "base/printable.hpp"
@@ -42,12 +43,12 @@ constexpr std::size_t indent_columns = 4;
 
 using Bytes = std::span<const std::byte>;
 
-// `end` is the size of `out` at which the rest is left out.
+// `end`: the size of `out` at which the rest is omitted.
 void put_value_of(std::string& out, const Type* type, Bytes bytes, int depth,
                   std::size_t end);
 
-// As its author declared it: where a pointer leads is the tracer's business. What has no
-// name is "struct " with its blank.
+// Returns the type as its author declared it, without marks such as userland. A type
+// without a name is "struct " with the blank.
 std::string written(const Type* type)
 {
     std::string text = type_text(type);
@@ -69,7 +70,7 @@ bool is_printable(char c)
     return c >= ' ' && c <= '~';
 }
 
-// Text up to a NUL, which an array of char must have.
+// Returns whether the bytes are text. An array of char must have a NUL.
 bool is_text(Bytes bytes)
 {
     for (std::byte byte : bytes) {
@@ -110,7 +111,8 @@ void put_enum(std::string& out, const Type* type, Bytes bytes)
     put_signed(out, value);
 }
 
-// A bit-field that has not just the bytes of its type.
+// Returns whether the member is a bit-field that does not consist of complete bytes of
+// its type.
 bool shows_bits(const Member& member)
 {
     return member.bitfield_bits != 0 &&
@@ -154,7 +156,7 @@ void put_members(std::string& out, const Type* type, Bytes bytes, int depth,
     out.append(indent_columns * static_cast<std::size_t>(depth), ' ').push_back('}');
 }
 
-// A string by itself has no brackets, which what is inside of something else has.
+// A string inside another value has brackets; a string by itself has none.
 void put_text(std::string& out, Bytes bytes, int depth)
 {
     out.append(depth == 0 ? "\"" : "[ \"");
@@ -264,7 +266,8 @@ void put_typed(std::string& out, const Type* type, std::span<const std::byte> by
     out.append(written(type)).push_back(' ');
     put_value_of(out, type, bytes, 0, out.size() + max_typed_text);
     if (!type->is_struct_or_union())
-        out.push_back('\n'); // a closing brace is left to the program's own newline
+        // no newline after a closing brace: the program prints its own
+        out.push_back('\n');
 }
 
 } // namespace dt

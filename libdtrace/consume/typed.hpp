@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// print(): a value with its type, as one would write it in C.
+// print(): prints a value with its type, in the style of C.
 //
 //   struct point {
 //       int x = 0x1
 //       char [4] tag = [ "abc" ]
 //   }
 //
-// Bytes are the value's own copy; pointers in it are shown, never followed.
+// The bytes are the value's own copy. Pointers in it are printed but never followed.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -20,21 +20,21 @@
 
 namespace dt {
 
-// What debug data says of a type need not be true: nesting ends at a depth that no real
-// type has, and each access is cut to the bytes that there are.
+// Debug data may be invalid. So nesting ends at a depth that no real type has, and each
+// access is limited to the available bytes.
 constexpr int max_type_depth = 64;
 std::span<const std::byte> cut(std::span<const std::byte> bytes, std::uint64_t offset,
                                std::uint64_t size);
-// Nothing: they are not all there.
+// Returns nothing if some of the bits are not available.
 std::optional<std::uint64_t> bits_of(std::span<const std::byte> bytes,
                                      std::uint64_t offset_bits, std::uint32_t n_bits);
 
-// The most text of one value, and the sign that the rest is left out. Members of a union
-// share their bytes, so a type of a few bytes could print gigabytes.
+// The maximum length of one value's text, and the mark for an omitted rest. Members of
+// a union share their bytes, so a type of a few bytes could print gigabytes.
 constexpr std::size_t max_typed_text = std::size_t{1} << 20;
 constexpr std::string_view typed_rest = "...";
 
-// Writes `typed_rest` where the text is cut.
+// Writes `typed_rest` if the text is truncated.
 void put_typed(std::string& out, const Type* type, std::span<const std::byte> bytes);
 
 } // namespace dt

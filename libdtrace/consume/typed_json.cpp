@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A value by its type, as JSON: what typed.cpp writes for people.
+// Prints a value by its type as JSON. typed.cpp prints it for people.
 #include "base/hex_text.hpp"
 #include "libdtrace/consume/numbers.hpp"
 #include "libdtrace/consume/structured.hpp"
@@ -18,10 +18,10 @@ using Bytes = std::span<const std::byte>;
 
 namespace {
 
-// The limit of max_typed_text, spent while the value is built.
+// Counts down from max_typed_text while the value is built.
 class Budget {
 public:
-    // Each value costs this and the length of its text and its name.
+    // The cost of each value, in addition to the length of its text and its name.
     static constexpr std::size_t value_bytes = 8;
     void spend(std::size_t n_bytes) { left_ -= std::min(left_, n_bytes); }
     bool any() const { return left_ != 0; }
@@ -30,11 +30,11 @@ private:
     std::size_t left_ = max_typed_text;
 };
 
-// A JSON object in the order of its members. The library searches all members for each new
-// name, so that a type with many of them takes quadratic time.
+// A JSON object in the order of its members. The library searches all members for each
+// new name, which takes quadratic time for a type with many members.
 class Object {
 public:
-    // The last one of several values with one name stays.
+    // If several values have the same name, the last one counts.
     void set(const std::string& name, Json value)
     {
         auto [at, is_new] = places_.emplace(name, list_.size());
@@ -113,7 +113,7 @@ static Json members_json(const Type* type, Bytes bytes, int depth, Budget& budge
         }
         if (!member.name.empty())
             object.set(member.name, std::move(value));
-        else if (value.is_object()) // an anonymous member's members
+        else if (value.is_object()) // members of an anonymous member
             for (auto& [name, inner] : value.get_ref<Json::object_t&>())
                 object.set(name, std::move(inner));
     }
@@ -147,7 +147,7 @@ static Json array_json(const Type* type, Bytes bytes, int depth, Budget& budget)
     return array;
 }
 
-// JSON has no number for what is none, or none that ends.
+// JSON has no numbers for NaN and infinity.
 static Json float_json(Bytes bytes)
 {
     double value = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Default printing of single values.
+// Prints single values in the default form.
 //
-// Whether bytes are text is decided as classic DTrace does: printable up to a NUL and
-// only NULs after it. A value of type string is text also when it is empty, when bytes
-// follow its NUL and when it is UTF-8.
+// The rule for text is that of classic DTrace: printable bytes up to a NUL, and only
+// NULs after it. A value of type string is always text, even if it is empty, if other
+// bytes follow its NUL, or if it is UTF-8.
 #include "libdtrace/consume/values.hpp"
 
 #include "libdtrace/consume/numbers.hpp"
@@ -115,7 +115,7 @@ void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column
         put_hex_dump(out, bytes);
 }
 
-// Keys of one and two bytes print without a sign, as they are sorted.
+// Keys of one and two bytes print as unsigned, which is also how they are sorted.
 static void put_integer(std::string& out, std::span<const std::byte> bytes,
                         Column column, bool quiet)
 {

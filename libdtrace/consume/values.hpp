@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// How one value is printed when the program did not say how: trace(), key columns,
-// stacks, symbols, hex dumps.
+// Prints one value if the program gave no format: trace(), key columns, stacks,
+// symbols, hex dumps.
 //
-// One value's bytes and its RecordDesc are enough. All append to a string. Widths are
-// those of classic DTrace: integers in 4, 6, 9, 17 columns by size, text after two
-// blanks in a column of 33 (trace) or 50 (keys). Quiet drops the padding of trace().
+// These functions need only one value's bytes and its RecordDesc. All append to a
+// string. Widths are those of classic DTrace: integers in 4, 6, 9 or 17 columns by
+// size, text after two blanks in a column of 33 (trace) or 50 (keys). Quiet mode omits
+// the padding of trace().
 #pragma once
 
 #include "base/printable.hpp"
@@ -24,7 +25,7 @@ struct PrintContext {
     const Display& display;
 };
 
-// Text is left-justified, in a packed table right-justified.
+// Text is left-justified, except in a packed table.
 enum class Column { Trace = 33, Key = 50, Packed = 16 };
 
 enum class Padding { None, Column };
@@ -35,29 +36,30 @@ void put_float(std::string& out, double value, Padding padding);
 Escaping escaping_of(TextOrigin origin, const Display& display);
 Escaping escaping_of(const RecordDesc& desc, const Display& display);
 
-// Any recorded value: number, text, bytes, stack, symbol.
+// Prints any recorded value: number, text, bytes, stack, symbol.
 void put_value(std::string& out, const PrintContext& context, const RecordDesc& desc,
                std::span<const std::byte> bytes, Column column);
 
-// Prints bytes that look like text as text, others (and all with rawbytes) as a hex
-// dump.
+// Prints bytes that look like text as text, and others as a hex dump. With rawbytes,
+// prints all as a hex dump.
 void put_bytes(std::string& out, std::span<const std::byte> bytes, Column column,
                const Display& display, Escaping escaping);
 void put_hex_dump(std::string& out, std::span<const std::byte> bytes);
 
-// A newline and a line per frame. arg: DTRACE_USTACK_ARG; bytes: pid, then frames.
+// Prints a newline and a line per frame. arg: DTRACE_USTACK_ARG; bytes: pid, then
+// frames.
 void put_ustack(std::string& out, Symbolizer& symbols, std::span<const std::byte> bytes,
                 std::uint64_t arg, std::uint64_t indent);
 void put_kstack(std::string& out, Symbolizer& symbols, std::span<const std::byte> bytes,
                 std::uint64_t indent);
 bool is_stack(std::uint32_t action);
 
-// The name that a sym(), mod(), usym(), umod() or uaddr() value stands for; empty for
-// other actions.
+// Returns the name for the value of a sym(), mod(), usym(), umod() or uaddr(). Empty
+// for other actions.
 std::string symbol_text(Symbolizer& symbols, std::uint32_t action,
                         std::span<const std::byte> bytes);
 
-// Text of a D string or char array; whole bytes when it has no NUL.
+// Returns whether the bytes of a D string or char array look like text.
 bool looks_like_text(std::span<const std::byte> bytes);
 
 } // namespace dt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Wall-clock times to text, in English whatever the locale.
+// Formats wall-clock times, in English whatever the locale.
 #include "libdtrace/consume/wall_time.hpp"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Wall-clock times as %Y and %T print them; both take ns since 1970 and honour TZ.
+// Wall-clock times in the formats of %Y and %T. Both take ns since 1970 and honour TZ.
 #pragma once
 
 #include <cstdint>

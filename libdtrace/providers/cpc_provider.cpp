@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of perf's events to counters.
+// Translates the names of perf's events to counters.
 #include "libdtrace/providers/cpc_provider.hpp"
 
 #include "abi/cpc.h"
@@ -146,7 +146,7 @@ bool has_cpc_event(const CpcCounter& counter)
         ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd >= 0)
         ::close(static_cast<int>(fd));
-    // Any other error, such as a container's EPERM, says nothing of the machine.
+    // Any other error, such as a container's EPERM, does not depend on the machine.
     return fd >= 0 || (errno != ENOENT && errno != EOPNOTSUPP && errno != ENODEV &&
                        errno != EINVAL);
 }
@@ -162,8 +162,8 @@ ProviderAttributes CpcProvider::attributes() const
     return {evolving, hidden, hidden, of_cpu, evolving};
 }
 
-// A counter costs every CPU, and the processor has few. A description that does not name
-// the provider, such as ":::", therefore makes none.
+// A counter has a cost on every CPU, and the processor has few of them. Therefore a
+// description that does not name the provider, such as ":::", creates none.
 void CpcProvider::list(const ProbeSpec& spec)
 {
     if (spec.provider != "cpc")

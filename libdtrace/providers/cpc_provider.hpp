@@ -4,10 +4,11 @@
 //   cpc:::EVENT-MODE[-0xMASK]-COUNT      cpc:::PAPI_tot_cyc-all-1000000
 //
 // EVENT is a row of abi/cpc.h, or rHEX for a raw event of the processor. MODE is user,
-// kernel or all. MASK goes above the low 8 bits of a raw event. Events contain dashes, so a
-// name is parsed from its end. A probe is made when a description names it; a description
-// with a pattern gets each event of this machine once, in mode all, with its default count,
-// but only if its provider is exactly cpc: ":::" makes no counters.
+// kernel or all. MASK goes above the low 8 bits of a raw event. Events contain dashes,
+// so a name is parsed from its end. A description that names a probe creates it. A
+// description with a pattern creates one probe for each event of this machine, in mode
+// all, with its default count, but only if its provider is exactly cpc: ":::" creates
+// no counters.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -23,7 +24,7 @@ struct CpcCounter {
     std::uint64_t config = 0, count = 0;
 };
 
-// The counter of a probe's name. The error says which part of the name is not valid.
+// Parses the name of a probe. The error says which part of the name is not valid.
 Result<CpcCounter> parse_cpc(std::string_view name);
 
 // Returns false if the kernel reports that this machine cannot count the event.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BEGIN, END and ERROR, in the order that gives them the ids 1, 2 and 3.
+// Creates BEGIN, END and ERROR, in the order that gives them the ids 1, 2 and 3.
 #include "libdtrace/providers/dtrace_provider.hpp"
 
 #include <cassert>

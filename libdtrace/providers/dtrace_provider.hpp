@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The dtrace provider: BEGIN before everything else, END after it, ERROR after a clause
-// faulted. The session fires the first two, the engine the third.
+// The dtrace provider: BEGIN fires before all other probes, END after them, ERROR after
+// a fault in a clause. The session fires the first two, the engine the third.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"

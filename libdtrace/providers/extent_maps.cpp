@@ -25,11 +25,11 @@ bool ExtentMaps::begin(const std::shared_ptr<ElfImage>& image)
     if (!is_new || works_)
         return works_;
     if (worker_.joinable())
-        worker_.join(); // the one before has left work_off()
+        worker_.join(); // the previous thread has left work_off()
     try {
         NoSignals here;
         worker_ = std::thread([this] { work_off(); });
-    } catch (const std::exception&) { // no room for one more
+    } catch (const std::exception&) { // no more threads or memory
     }
     return works_ = worker_.joinable();
 }
@@ -38,7 +38,7 @@ void ExtentMaps::make(std::unique_lock<std::mutex>& lock, Entries::value_type& e
 {
     lock.unlock();
     std::unique_ptr<ExtentMap> map;
-    std::exception_ptr failed; // without memory, say: for who asks, when it asks again
+    std::exception_ptr failed; // such as out of memory: for the caller, who retries
     try {
         map = map_extents(*entry.first, given_up_);
     } catch (...) {
@@ -61,7 +61,7 @@ void ExtentMaps::work_off()
         entry.second.state = State::under_way;
         try {
             make(lock, entry);
-        } catch (const std::exception&) { // of() will meet it
+        } catch (const std::exception&) { // of() will get the same error
         }
     }
     works_ = false;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The extents of images, each worked out once, if wanted before somebody asks.
+// The extents of images, each computed once, and on request in advance.
 //
-// A module's text and data are swept for them, 10 ms for each 50,000 functions, and making
-// probes of these takes as long: with a second processor the one is done during the other.
+// Computing them sweeps a module's text and data, which takes 10 ms for each 50,000
+// functions. Creating probes for these functions takes as long. With a second
+// processor, the two run at the same time.
 #pragma once
 
 #include "libdtrace/providers/module_extents.hpp"
@@ -20,14 +21,16 @@ namespace dt {
 class ExtentMaps {
 public:
     ExtentMaps() = default;
-    ~ExtentMaps(); // what is under way is given up
+    ~ExtentMaps(); // cancels computations in progress
     ExtentMaps(const ExtentMaps&) = delete;
     ExtentMaps& operator=(const ExtentMaps&) = delete;
 
-    // It will be asked for: a thread begins. The image's functions() were called. False:
-    // there is no thread for it, of() will do all.
+    // Starts a thread that computes the extents in advance. The image's functions()
+    // must have been called. Returns false if no thread could be started; of() then
+    // computes them.
     bool begin(const std::shared_ptr<ElfImage>& image);
-    // Waits where it is under way. Null: the image has none.
+    // Waits if the computation is in progress. Returns null if the image has no
+    // extents.
     const ExtentMap* of(const std::shared_ptr<ElfImage>& image);
 
 private:
@@ -39,14 +42,14 @@ private:
     using Entries = std::map<std::shared_ptr<ElfImage>, Entry>;
 
     void work_off();
-    // Of an entry that is under_way, and by whoever made it so. Throws as map_extents() does;
-    // then it is queued again.
+    // Computes an entry that the caller has marked under_way. If map_extents() throws,
+    // passes the exception on and queues the entry again.
     void make(std::unique_lock<std::mutex>& lock, Entries::value_type& entry);
 
     std::mutex mutex_;
     std::condition_variable made_;
     Entries entries_;
-    std::deque<Entries::value_type*> queue_; // some may be taken from it already
+    std::deque<Entries::value_type*> queue_; // of() may already have taken some of them
     std::thread worker_;
     bool works_ = false;
     std::atomic<bool> given_up_ = false;

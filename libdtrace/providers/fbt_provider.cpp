@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions of the kernel to probes and back to addresses.
+// Creates probes for functions of the kernel, and maps probes back to addresses.
 #include "libdtrace/providers/fbt_provider.hpp"
 
 #include "abi/ioctl.h"
@@ -35,7 +35,7 @@ static std::set<std::string, std::less<>> forbidden_functions()
     return names;
 }
 
-// "vfs_read", "ext4_map_blocks [ext4]"
+// Reads lines such as "vfs_read" and "ext4_map_blocks [ext4]".
 void FbtProvider::load()
 {
     if (loaded_)
@@ -53,7 +53,8 @@ void FbtProvider::load()
         std::string_view module = KernelSymbols::proper;
         if (std::size_t open = line.find('['); open != std::string_view::npos)
             module = line.substr(open + 1, line.find(']') - open - 1);
-        // A part that the compiler has split off (nmi_handle.part.0) counts as its function.
+        // A part that the compiler has split off (nmi_handle.part.0) counts as its
+        // function.
         if (!name.empty() && !name.starts_with("__ftrace_invalid_address__") &&
             !forbidden.contains(name) &&
             !forbidden.contains(name.substr(0, name.find('.'))))
@@ -83,11 +84,11 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec)
     });
     if (!outcome.provided.ids.empty() || spec.provider != "fbt" ||
         spec.function.empty() || is_glob(spec.function))
-        return outcome; // what others have by that name is theirs
+        return outcome; // other providers may have probes of that name
     outcome = provide(spec, [&](std::string_view function) {
         return KernelSymbols::function_of(function) == spec.function;
     });
-    // The registry would not find them.
+    // The registry would not match these probes itself.
     outcome.mine = outcome.mine || !outcome.provided.ids.empty();
     return outcome;
 }
@@ -111,7 +112,8 @@ Provider::Outcome FbtProvider::provide(const ProbeSpec& spec, F meets)
                 outcome.provided.ids.push_back(id);
             }
     }
-    // A module by another of its names: the registry would not find it.
+    // The description calls the module by another of its names, which the registry does
+    // not know.
     outcome.mine = module != spec.module && spec.provider == "fbt";
     sort_ids(outcome.provided.ids);
     return outcome;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The fbt provider: entry and return of kernel functions, where ftrace can be put.
+// The fbt provider: entry and return of the kernel functions that ftrace can
+// instrument.
 //
-//   available_filter_functions ──> which    /proc/kallsyms ──> where
+//   available_filter_functions ──> names    /proc/kallsyms ──> addresses
 //
-// Functions that the kernel forbids to kprobes have no probes, because the return hook
-// runs through some of them. debugfs lists them; the module refuses them in any case
+// Functions in which the kernel forbids kprobes have no probes, because the return hook
+// calls some of them. debugfs lists them. The module refuses them in any case
 // (kmod/symbols.c).
 //
-// Static functions of one name in one module are one probe with several places. A function that
-// the kernel has under other names alone, __kmalloc as __kmalloc_noprof, is met by its own.
+// Static functions of one name in one module are one probe with several places. If the
+// kernel has a function only under another name, such as __kmalloc_noprof for
+// __kmalloc, descriptions match the function's own name.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -32,21 +34,22 @@ public:
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
 
-    // Modules came or went: the lists are read anew.
+    // Makes the provider read the lists again after modules were loaded or unloaded.
     void forget();
-    // Why there is no probe of that name, beginning with "; ", or nothing.
+    // Returns why there is no probe of that name, starting with "; ". Returns an empty
+    // text if no reason is known.
     std::string hint(const ProbeSpec& spec);
 
 private:
     using Function = std::pair<std::string_view, std::string_view>; // module, name
     void load();
-    // Makes the probes of those that meets() is true of.
+    // Creates the probes of the functions for which meets() returns true.
     template <class F> Outcome provide(const ProbeSpec& spec, F meets);
 
     Registry& registry_;
     KernelSymbols& symbols_;
     std::string list_, why_not_;
-    std::vector<Function> functions_; // in the list's order, some twice
+    std::vector<Function> functions_; // in the order of the list, some twice
     std::map<Function, std::vector<std::uint64_t>> places_;
     bool loaded_ = false, placed_ = false;
 };

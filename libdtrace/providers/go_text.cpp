@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// The most bytes that a check takes, including the instructions before it.
+// The maximum length of a check, including the instructions before it.
 constexpr std::uint64_t longest_check = 96;
 
 AddressRange go_text(ElfImage& image)

@@ -8,9 +8,10 @@
 // the runtime, assembly, small leaf functions). Such a function may use the last byte,
 // so nothing may be stored below its stack pointer.
 //
-//   after the check     800 bytes are left: jumps, which use 216 at most
-//   before it, without  breakpoints, which use none; nothing where only a wildcard found the
-//                       function, since the runtime's busiest functions are such ones
+//   after the check            800 bytes are left: jumps, which use 216 at most
+//   before it, or without one  breakpoints, which use none; no probe if only a wildcard
+//                              matched the function, because the runtime's busiest
+//                              functions are of this kind
 //
 // Code that gcc compiled with -fsplit-stack needs none of this. Each of its functions
 // checks, and the bound that it compares with is 3,584 bytes above the end of the piece

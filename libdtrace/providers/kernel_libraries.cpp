@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Their own texts say what they declare, each at the beginning of a line:
+// The texts of the libraries say what they declare. Each declaration is at the start of
+// a line:
 //
 //   translator psinfo_t < ...       inline int B_READ = ...       provider io {
 #include "libdtrace/providers/kernel_libraries.hpp"
@@ -27,7 +28,8 @@ template <class F> void each_line(std::string_view text, F visit)
     }
 }
 
-// The word that a line declares, without a type's ending: curpsinfo is a psinfo_t. "": none.
+// Returns the word that a line declares, without a type's ending: psinfo_t gives
+// psinfo, as in curpsinfo. Returns "" if there is none.
 std::string_view declared(std::string_view line)
 {
     if (line.starts_with(translates)) {
@@ -73,7 +75,7 @@ public:
     std::vector<KernelLibrary> take() { return std::move(chosen_); }
 
 private:
-    // Of modules and members there is no such file.
+    // Modules and members have no such file.
     void add_by_name(std::string_view file)
     {
         for (const KernelLibrary& one : all)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// D libraries about the kernel: kernel/ has them. Each declares the types that some stable
-// providers show, translates the kernel's own to them, and says which of both each probe has.
-// There a probe that has a function, vfs:vop:vop_read:entry, is vop_read-entry.
+// D libraries about the kernel, in the folder kernel/. Each declares the types that
+// some stable providers show, translates the kernel's own types to them, and declares
+// both types for each probe. In a library, a probe that has a function, such as
+// vfs:vop:vop_read:entry, is called vop_read-entry.
 //
-// They are written against the kernel's type data, so that one text serves its versions.
-// What differs between those is in files of their own, which depend on a member that only
-// some have (#pragma D depends_on member TAG.NAME).
+// The libraries use the kernel's type data, so one text works for all of its versions.
+// Parts that differ between versions are in separate files, which depend on a member
+// that only some versions have (#pragma D depends_on member TAG.NAME).
 #pragma once
 
 #include <set>
@@ -19,8 +20,8 @@ struct KernelLibrary {
     std::string_view name, text;
 };
 
-// Those that define one of the providers, those that declare a word of the text, and what
-// they depend on, which comes before them.
+// Returns the libraries that define one of the providers, those that declare a word of
+// the text, and those that they depend on, which come first.
 std::vector<KernelLibrary> kernel_libraries(const std::set<std::string>& providers,
                                             std::string_view text);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Providers whose probes fire in the kernel module.
 //
-// Their probes are made when a description names them, from lists that the running kernel
-// gives; where one of them lies is asked when it is enabled.
+// A description that names a probe creates it, from lists that the running kernel
+// provides. The probe's places are looked up when it is enabled.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -13,22 +13,23 @@
 
 namespace dt {
 
-// A place where a probe fires: struct dtk_site of abi/ioctl.h, with a name where that has an
-// address of one.
+// A place where a probe fires: struct dtk_site of abi/ioctl.h, with a name instead of
+// its address.
 struct KernelSite {
     std::uint32_t kind = 0; // enum dtk_kind
     std::uint64_t where = 0;
-    std::string name; // goes before where
+    std::string name; // overrides `where`
     std::uint64_t more = 0;
 };
 
 class KernelProvider : public Provider {
 public:
-    // Of one of its probes; none: there is none any more.
+    // Returns the places of one of its probes. Returns none if the probe no longer
+    // exists.
     virtual std::vector<KernelSite> sites(const ProbeInfo& probe) = 0;
 
 protected:
-    // Could the description's part mean this text?
+    // Returns whether this part of a description could match the text.
     static bool part_means(const std::string& part, std::string_view text);
 };
 

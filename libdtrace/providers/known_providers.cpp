@@ -16,11 +16,11 @@ constexpr std::pair<std::string_view, std::string_view> definitions[] = {
 #include "known_definitions.inc"
 };
 
-// Probes that are there and do nothing unless the program was started so.
+// Probes that fire only if the program was started with a certain option.
 struct Switch {
     std::string_view provider;
     const char* probe; // a glob
-    const char* file;  // below /proc/PID, of words that end in 0
+    const char* file;  // below /proc/PID; its words end in 0
     std::array<std::string_view, 2> either;
     std::string_view how;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Well-known providers whose programs do not say what their probes' arguments are: known/
-// has a definition of each. Programs of other versions may pass others; then sizes alone count.
+// Definitions of well-known providers whose programs do not describe their probes'
+// arguments. known/ has one for each. If another version of a program passes other
+// arguments, only their sizes are right.
 #pragma once
 
 #include <string>
@@ -9,10 +10,11 @@
 
 namespace dt {
 
-// D text; "": none.
+// Returns D text. Returns "" if the provider is not known.
 std::string_view known_definition(std::string_view provider);
 
-// What the process lacks for a probe to fire, as a sentence; "": nothing that is known.
+// Returns a sentence that says what the process lacks for the probe to fire. Returns ""
+// if no such reason is known.
 std::string missing_switch(pid_t pid, std::string_view provider,
                            std::string_view probe);
 

@@ -25,14 +25,14 @@ struct Piece {
     std::span<const CodeStart> starts;
 };
 
-// Runs work(thread, i) for each i below n until given up, on as many threads as there are
-// CPUs to gain from, or may be made.
+// Runs work(thread, i) for each i below n, until cancelled. Uses as many threads as
+// there are useful CPUs, or fewer if no more can be started.
 template <class F>
 void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
            const F& work)
 {
     std::atomic<std::size_t> next = 0;
-    std::vector<std::exception_ptr> failed(n_threads); // for want of memory
+    std::vector<std::exception_ptr> failed(n_threads); // out of memory, for example
     auto run = [&](unsigned thread) {
         try {
             for (std::size_t i = next++; i < n && !given_up; i = next++)
@@ -45,7 +45,7 @@ void share(std::size_t n, unsigned n_threads, const std::atomic<bool>& given_up,
     try {
         for (unsigned thread = 1; thread < n_threads; ++thread)
             others.emplace_back(run, thread);
-    } catch (const std::exception&) { // as many as there are do all of it
+    } catch (const std::exception&) { // the existing threads do all the work
     }
     run(0);
     for (std::thread& other : others)
@@ -89,7 +89,8 @@ public:
         return std::make_unique<ExtentMap>(
             std::move(*swept), known_,
             [this](TargetAddr from, std::span<std::byte> into) {
-                if (!is_loaded(from.value, into.size())) // most of what is asked for
+                // most addresses asked for are loaded
+                if (!is_loaded(from.value, into.size()))
                     return false;
                 auto bytes = image_.bytes(from.value, into.size());
                 if (bytes)
@@ -121,8 +122,8 @@ private:
         return false;
     }
 
-    // Functions, labels and the beginnings of text, merged; a place that is both is a
-    // function.
+    // Merges functions, labels and the starts of text. A place that is both a function
+    // and a label counts as a function.
     void list_starts()
     {
         std::vector<CodeStart>& starts = known_.starts;
@@ -151,7 +152,8 @@ private:
                      starts.end());
     }
 
-    // A piece starts at a function and ends where another one starts.
+    // Cuts the text into pieces. A piece starts at a function and ends where another
+    // one starts.
     void cut(const std::vector<AddressRange>& text, std::vector<Piece>& pieces)
     {
         std::span<const CodeStart> starts = known_.starts;
@@ -230,8 +232,8 @@ private:
         return found;
     }
 
-    // A run of words is looked over as a whole first, which the compiler does several
-    // at once: most data has no address.
+    // A run of words is first tested as a block, which the compiler vectorises: most
+    // data contain no address.
     void search(std::span<const std::uint64_t> words,
                 std::vector<TargetAddr>& found) const
     {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The extents of a module's text (fasttrap/extents.hpp), from its ELF file.
+// Computes the extents of a module's text (fasttrap/extents.hpp) from its ELF file.
 //
-// The text is read and swept in pieces by two threads, then the data is searched for
-// words that could be addresses of text.
+// Two threads read and sweep the text in pieces. Then the data are searched for words
+// that could be addresses of text.
 #pragma once
 
 #include "fasttrap/extents.hpp"
@@ -13,9 +13,10 @@
 
 namespace dt {
 
-// In link-time addresses. Null: not text of this machine, or none that can be read.
+// Returns extents in link-time addresses. Returns null if the text is unreadable or not
+// for this machine.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image);
-// Null, too, soon after somebody gives it up.
+// Also returns null soon after another thread cancels it.
 std::unique_ptr<ExtentMap> map_extents(ElfImage& image,
                                        const std::atomic<bool>& given_up);
 

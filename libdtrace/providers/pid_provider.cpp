@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a description to functions, from functions to sites.
+// Finds the functions of a description, and the sites of a function.
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include "libdtrace/symbols/glob.hpp"
@@ -43,7 +43,8 @@ Provider::Outcome refuse(Tag tag, const ProbeSpec& spec, std::string text)
     return outcome;
 }
 
-// "pid123" -> 123. Not ours: nothing. Ours but no number: 0.
+// Parses "pid123" to 123. Returns nothing if the provider is not pid. Returns 0 if no
+// valid number follows.
 std::optional<std::uint64_t> pid_of(const std::string& provider)
 {
     if (provider.rfind("pid", 0) != 0 || is_glob(provider))
@@ -64,14 +65,14 @@ std::string_view excerpt(std::string_view name, std::size_t max)
 
 } // namespace
 
-// What the name part of a description asks for.
+// The sites that the name part of a description selects.
 struct PidProvider::Wanted {
     bool entry = false, returns = false, every_offset = false;
-    std::string glob; // every_offset: which of them
+    std::string glob; // for every_offset: selects the offsets
     std::optional<std::uint64_t> offset;
     pid_t pid = 0;
-    std::string provider; // of the pid
-    bool many = false; // functions come from a glob: one that does not fit is skipped
+    std::string provider; // with its pid
+    bool many = false; // the functions match a glob: one without such a site is skipped
 
     bool nothing() const { return !entry && !returns && !every_offset && !offset; }
     static Wanted by_name(const std::string& name)
@@ -110,12 +111,12 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Without what was found in modules that are gone.
+// Forgets what was found in modules that have been unloaded.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];
     if (known.symbols != &symbols) {
-        // Another process had the number, or this one was let go meanwhile.
+        // Another process has got the pid, or this one was released in between.
         if (known.symbols != nullptr)
             probes_.forget(symbols.pid());
         known = {&symbols, {}};
@@ -144,7 +145,7 @@ std::uint32_t PidProvider::add(const Wanted& wanted, const FunctionAt& at,
     return id;
 }
 
-// Functions known by their unwind entries only.
+// Returns whether the table has functions that only unwind entries describe.
 static bool has_nameless(const FunctionTable& table)
 {
     return std::ranges::any_of(table.all(), [&table](const Function& function) {
@@ -173,8 +174,8 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
         site.no_stack = check.may_lack_stack(offset);
         return site;
     };
-    // A function that grows its stack restarts at its beginning, so the entry is after
-    // the check.
+    // A function that grows its stack restarts at its beginning, so the entry probe is
+    // placed after the check.
     if (wanted.entry)
         ids.push_back(add(wanted, at, "entry",
                           {mark({at.addr + check.n_bytes, ProbeSiteKind::Entry,
@@ -237,13 +238,13 @@ std::optional<Diagnostic> PidProvider::make_probes(const ProbeSpec& spec,
                                   "; nearest are" + near,
                               ""};
         }
-        // 0A, 00a and a are one probe.
+        // 0A, 00a and a are the same probe.
         ids.push_back(
             add(wanted, at, hex(offset),
                 {mark({at.addr + offset, ProbeSiteKind::Offset, offset}, offset)}));
     }
-    // Where data may lie between the instructions, only the offsets that were asked for
-    // by name are safe to offer.
+    // If there may be data between the instructions, only offsets that are named
+    // explicitly are safe.
     if (wanted.every_offset && sites->exact()) {
         for (std::uint32_t offset : sites->instructions)
             if (std::string name = hex(offset); glob_match(wanted.glob, name))
@@ -322,7 +323,7 @@ void PidProvider::begin_planting(const Wanted& wanted,
             n_threads = 1;
         before = at.module;
     }
-    // Of offsets there may be many more.
+    // The number of offsets is not included: it may be much larger.
     std::size_t n_each = (wanted.entry ? 1 : 0) + (wanted.returns ? 1 : 0);
     plants(functions.size() * std::max<std::size_t>(n_each, 1), n_threads);
 }

@@ -6,20 +6,22 @@
 //   pidN:module:function:1a       the instruction at that hex offset
 //   pidN:module:-:401a2b          the instruction at that address of the program
 //
-// A description makes the probes that it names, from the symbols of the process' modules.
-// One address has one function, whatever its aliases; the probe carries the preferred
-// name. Text is decoded only as far as a probe needs it: an entry needs none here (the
-// agent decodes the one instruction), a return or an offset the function.
+// A description creates the probes that it matches, from the symbols of the process's
+// modules. One address has one function, whatever its aliases, and the probe has the
+// preferred name. Only the necessary text is decoded: none for an entry (the agent
+// decodes the one instruction), the complete function for a return or an offset.
 //
-// The compiler splits rarely run parts off a function (foo.cold). A jump there and back is
-// no return; what leaves from there is one of foo. The parts are no functions to a glob.
+// The compiler moves rarely executed parts of a function to another place (foo.cold). A
+// jump there and back is not a return, but an instruction that leaves from there is a
+// return of foo. A glob does not match the parts as functions.
 //
-// A module that is not there yet: with zdefs the description is retained and tried again
-// when libraries change, otherwise it is refused with the names that come near.
+// If a module is not loaded yet, a description with zdefs is retained and matched again
+// when libraries change. Without zdefs it is refused, and the error suggests similar
+// names.
 //
-// When libraries change, a module that stays keeps its sites, one that went takes them
-// along, and a description looks only into what it has not been matched over
-// (provide_new): a program that loads a hundred modules is searched once.
+// When libraries change, a module that is still loaded keeps its sites, and an unloaded
+// one loses them. A description is matched only against new modules (provide_new), so a
+// program that loads a hundred modules is searched once.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -38,37 +40,38 @@ namespace dt {
 
 class PidProvider : public Provider {
 public:
-    // Symbols of a process, which is grabbed when it is not yet.
+    // Returns the symbols of a process. Grabs it if it is not held yet.
     using FindProcess = std::function<Result<ProcessSymbols*>(pid_t)>;
 
     PidProvider(Registry& registry, ProcessProbes& probes, FindProcess find_process);
     std::string name() const override { return "pid"; }
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
-    // Over modules alone in which the description was not looked for since they were
-    // loaded. The symbols were refreshed; they and their modules outlive this.
+    // Matches only the modules that were loaded since the description was last matched.
+    // The symbols must be up to date. They and their modules must outlive this object.
     Outcome provide_new(const ProbeSpec& spec);
 
-    // It has a new image, or ended: nothing was looked for in it yet.
+    // Forgets what was found in a process that has a new image or has exited.
     void forget(pid_t pid) { searched_.erase(pid); }
-    // Offsets into functions and modules that could not be analysed, as sentences.
+    // Returns sentences about functions and modules that could not be analysed.
     std::vector<std::string> take_notes();
 
     bool zdefs = false;
-    // Set while the probes that provide() makes will be planted: the extents of their
-    // modules are worked out meanwhile, by as many threads, and it hears about how many
-    // sites there will be before they are made.
+    // Set if the probes that provide() creates will be planted. Several threads then
+    // compute the extents of their modules in advance. The function gets the
+    // approximate number of sites before they are created, and the number of threads.
     std::function<void(std::size_t n_sites, unsigned n_threads)> plants;
 
 private:
     struct Wanted;
-    // What descriptions found in a process.
+    // The matches of descriptions in a process.
     struct Searched {
         using Names = std::tuple<std::string, std::string, std::string>;
         const ProcessSymbols* symbols = nullptr;
-        std::map<Names, std::set<const Module*>> descriptions; // over which modules
+        // the modules matched for each
+        std::map<Names, std::set<const Module*>> descriptions;
         std::map<const Module*, AddressRange> go_text;
-        // The operands of return sites at indirect jumps, by their bytes.
+        // The operands of return sites at indirect jumps, indexed by their encoding.
         std::map<std::string, StaticArguments> jumps;
     };
     enum class Over { all, not_searched };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Where a function is left: by what returns or jumps away from it, and from the parts that
-// were split off from it. A jump from one of these to another stays.
+// Finds the places where a function is left: instructions that return or jump away from
+// it, and from the parts that were split off from it. A jump from one of these parts to
+// another is not a return.
 //
-// The destination of an indirect jump is known when it is about to run. Its site has
-// the jump's operand and the address ranges of all parts, and fires if the destination
-// is in none of them.
+// The destination of an indirect jump is known only when it is about to execute. Its
+// site has the jump's operand and the address ranges of all parts, and fires if the
+// destination is in none of them.
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include "ptrace-agent/statics.hpp"
@@ -13,7 +14,7 @@
 
 namespace dt {
 
-// Its target is known.
+// Returns whether the jump's target is fixed.
 static bool is_direct(const ReturnSite& site)
 {
     return site.kind == ReturnSite::tail_jump || site.kind == ReturnSite::tail_branch;
@@ -39,7 +40,7 @@ const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
 {
     ElfImage& image = *at.module->image;
     auto text = image.bytes(at.module->link_addr(jump), max_insn_bytes);
-    for (std::size_t n = max_insn_bytes; !text && n-- > 2;) // at the segment's end
+    for (std::size_t n = max_insn_bytes; !text && n-- > 2;) // for the end of a segment
         text = image.bytes(at.module->link_addr(jump), n);
     auto insn = text ? x86_64.decode(*text, jump) : Result<Instruction>(text.error());
     auto to = insn ? agent::destination_of(*insn) : std::nullopt;
@@ -65,7 +66,8 @@ const StaticArguments* PidProvider::arguments_of_jump(const FunctionAt& at,
     return &known;
 }
 
-// The function, and what was split off from it: by name, or by where it jumps to.
+// Returns the function and the parts split off from it, which are found by name or as
+// targets of its jumps.
 std::vector<PidProvider::Part> PidProvider::parts_of(const FunctionAt& at,
                                                      const FunctionSites& sites,
                                                      const ReadModule& read)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Differences of text explained: jumps against the runtime's sites.
+// Explains differences of text: matches jumps to the runtime's sites.
 #include "libdtrace/providers/process_patches.hpp"
 
 #include "base/hex_text.hpp"
@@ -23,10 +23,10 @@ namespace dt {
 namespace {
 
 constexpr std::byte int3{0xcc}, jmp_rel32{0xe9};
-constexpr std::byte jump_prefix{0x67}; // that may stand before it
+constexpr std::byte jump_prefix{0x67}; // optional
 constexpr std::size_t jump_bytes = 5;
 constexpr std::size_t max_prefixes = 3;
-constexpr std::uint64_t max_window_bytes = 64; // about what one patch can span
+constexpr std::uint64_t max_window_bytes = 64; // the approximate range of one patch
 constexpr std::uint64_t max_trampoline_bytes = 2048;
 constexpr std::uint32_t owner_died = 0x40000000; // FUTEX_OWNER_DIED
 constexpr std::uint32_t owner_tid = 0x3fffffff;  // FUTEX_TID_MASK
@@ -38,7 +38,8 @@ template <class Word> Word word_at(std::span<const std::byte> bytes, std::size_t
     return word;
 }
 
-// The runtime in a process, and its sites by where their trampolines come back.
+// The runtime in a process, and its sites sorted by the addresses to which their
+// trampolines return.
 class Runtime {
 public:
     explicit Runtime(const ProcessMemory& memory) : memory_(memory) {}
@@ -52,14 +53,14 @@ public:
         read_config(found);
     }
 
-    // The living one's, and those of all that died.
+    // Returns the images of the living runtime and of all earlier ones.
     std::vector<TargetAddr> images(const ProcessMaps& maps) const
     {
         std::vector<TargetAddr> all;
         for (const Mapping& mapping : maps.all()) {
             if (!mapping.executable || mapping.writable || !mapping.path.empty())
                 continue;
-            // Not only at its beginning: another mapping of ours may be one with it.
+            // Checks every page, because another mapping of ours may be merged with it.
             for (TargetAddr at : memory_.own_pages(mapping))
                 if (memory_.value<std::uint64_t>(at) == DT_RT_MAGIC)
                     all.push_back(at);
@@ -84,7 +85,7 @@ public:
         return (alive.value_or(owner_died) & owner_died) == 0;
     }
 
-    // Sites whose trampolines begin at or behind `from`, as far as `to`.
+    // Returns the sites whose trampolines start at or after `from` and before `to`.
     std::span<const dt_rt_site> between(TargetAddr from, TargetAddr to) const
     {
         auto before = [](const dt_rt_site& site, TargetAddr at) {
@@ -109,8 +110,8 @@ private:
         read_sites(at + offsetof(dt_rt_config, sites));
     }
 
-    // Numbers are given in order, so the first piece without a site ends them. Pages
-    // behind that are not there, and reading them would make them.
+    // Numbers are assigned in order, so the first piece without a site is the end. The
+    // pages after it do not exist, and reading them would allocate them.
     void read_sites(TargetAddr at)
     {
         constexpr std::size_t n_at_once = page_bytes / sizeof(dt_rt_site);
@@ -129,10 +130,10 @@ private:
     }
 
     const ProcessMemory& memory_;
-    std::vector<dt_rt_site> sites_; // ascending by back
+    std::vector<dt_rt_site> sites_; // sorted by `back`
 };
 
-// What the differences are.
+// Determines the reason of each difference.
 class Explain {
 public:
     Explain(const ProcessMemory& memory, const ProcessMaps& maps,
@@ -156,7 +157,7 @@ private:
                mapping->path.empty();
     }
 
-    // Where a jump at that address leads, when that is memory of ours.
+    // Returns the target of a jump at that address, if it is in our memory.
     std::optional<TargetAddr> jump_at(TargetAddr at) const
     {
         std::array<std::byte, jump_bytes> insn{};
@@ -167,7 +168,8 @@ private:
         return is_ours(to) ? std::optional(to) : std::nullopt;
     }
 
-    // A jump may begin before the first byte that differs: it was a jump already.
+    // Finds a jump that may start before the first differing byte, if the original
+    // instruction there was also a jump.
     std::optional<TargetAddr> jump_over(TargetAddr at, TargetAddr from)
     {
         for (std::uint64_t back = 0; back < jump_bytes; back++) {
@@ -185,7 +187,7 @@ private:
         return memory_.value<std::byte>(at) == jump_prefix;
     }
 
-    // The jump behind the prefixes that begin there.
+    // Finds the jump after the prefixes that start at the address.
     std::optional<TargetAddr> jump_behind(TargetAddr at) const
     {
         std::array<std::byte, max_prefixes> bytes{};
@@ -230,14 +232,14 @@ private:
         done_ = at + n_bytes;
     }
 
-    // What was written begins at `at`.
+    // Adds a jump that was written from `at` on.
     void add_jump(TargetAddr at, TargetAddr jump)
     {
         TargetAddr to = *jump_at(jump);
         std::size_t n_bytes = jump_bytes, n_jumps = 1;
-        // The next jump of a pair or chain overlaps the one before, and leads by a stub into
-        // the same trampoline. A displacement may look like a jump.
-        // Behind four bytes of the first it has a prefix.
+        // The next jump of a pair or chain overlaps the previous one, and leads through
+        // a stub into the same trampoline. A displacement may look like a jump. After
+        // four bytes of the first jump, the next one has a prefix.
         for (std::size_t last = 0, i = 1;
              n_jumps < max_jumps && i <= last + jump_bytes + max_prefixes; i++) {
             if (i >= last + jump_bytes && !begins_with_prefix(jump + i - 1))
@@ -292,7 +294,7 @@ private:
         for (dt_u32 i = 0; i < site.n_firings; i++) {
             std::uint64_t index = std::uint64_t{site.first_firing} + i;
             if (index >= DT_RT_MAX_FIRINGS)
-                return; // not what an agent writes
+                return; // no agent writes this
             auto firing =
                 memory_.value<dt_rt_firing>(list + index * sizeof(dt_rt_firing));
             if (firing && firing->kind == DT_RT_LIBRARIES)
@@ -302,7 +304,7 @@ private:
         }
     }
 
-    // A site belongs to the trampoline before the place where it comes back.
+    // A site belongs to the trampoline that precedes the place to which it returns.
     void count_firings()
     {
         std::vector<ProcessPatch*> jumps;
@@ -368,7 +370,7 @@ Result<ProcessPatches> find_patches(const ProcessSymbols& symbols)
     return found;
 }
 
-// What of a difference lies in a patch.
+// Adds the bytes of a difference that are in a patch.
 static void add_left(const Difference& difference, const ProcessPatch& patch,
                      std::vector<LeftText>& left)
 {
@@ -415,7 +417,7 @@ void lower_semaphores(pid_t pid)
     Fd mem = agent::open_mem(pid);
     auto maps = ProcessMaps::read(pid);
     if (!memory.opened() || !mem || !maps)
-        return; // it ended, and they with it
+        return; // the process exited, and with it its patches
     Runtime runtime(memory);
     for (TargetAddr at : runtime.images(*maps))
         if (runtime.is_of_our_version(at) && !runtime.agent_lives(at))

@@ -114,11 +114,11 @@ void ProcessProbes::forget(pid_t pid)
     inherited_.erase(pid);
 }
 
-// Each site's module, each image's map once.
+// Finds each site's module, and uses each image's map once.
 void ProcessProbes::find_extents(ProcessSymbols& symbols,
                                  std::span<const std::uint32_t> ids)
 {
-    const Module* module = nullptr; // of the site before: mostly the same
+    const Module* module = nullptr; // of the previous site; usually the same
     const ExtentMap* extents = nullptr;
     for (std::uint32_t id : ids) {
         if (id >= probes_.size() || probes_[id].pid != symbols.pid())
@@ -142,7 +142,7 @@ void ProcessProbes::find_extents(ProcessSymbols& symbols,
                     end.value != 0)
                     site.loop_end = module->target_addr(end.value);
             site.restartable = extents->is_restartable({module->link_addr(site.at)});
-            // A note of a static probe says itself that there is code.
+            // The note of a static probe proves that there is code.
             site.unknown = site.kind != ProbeSiteKind::Static &&
                            !extents->is_code({module->link_addr(site.at)});
             site.first = module->target_addr(extent.first.value);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Where the probes of processes fire, by id, whoever made them: functions' sites of the pid
-// provider, the sites that notes tell of.
+// The places where probes of processes fire, by probe id: the pid provider's sites in
+// functions, and the sites in notes of static probes.
 //
-// A module that goes takes its sites along; a process that ends or execs, all of its own.
+// The sites of a module disappear when it is unloaded, and all sites of a process when
+// it exits or execs.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -27,30 +28,30 @@ enum class ProbeSiteKind { Entry, Return, Offset, Static };
 // jump, which fires if the jump leads out of the function (SiteKind::jump_out has the
 // operands).
 struct StaticArguments {
-    TargetAddr semaphore; // 0: there is none
+    TargetAddr semaphore; // 0: none
     std::vector<dt_operand> operands;
 };
 
 struct ProbeSite {
     TargetAddr at;
     ProbeSiteKind kind = ProbeSiteKind::Entry;
-    // From the function's start; a part that was split off may lie before it.
+    // Counted from the function's start. A part that was split off may precede it.
     std::int64_t offset = 0;
-    // How far the bytes around may be moved (fasttrap/extents.hpp), once find_extents()
-    // was called; both 0: not known.
+    // The range of bytes around the site that may be moved (fasttrap/extents.hpp), set
+    // by find_extents(). Both are 0 if unknown.
     TargetAddr first, end;
-    TargetAddr beyond;       // of what begins at `end`
-    FurtherBlocks further{}; // of what begins at `beyond`
+    TargetAddr beyond;       // end of the block that starts at `end`
+    FurtherBlocks further{}; // blocks that start at `beyond`
     // For Entry: the end of the function's last branch that leads back to its first
     // instruction; 0 if there is none. Known together with the extents.
     TargetAddr loop_end;
     bool restartable = false; // in a restartable sequence; known with the extents
-    bool unknown = false;     // no known code; found with the extents
-    // In Go, before or without a check of the stack: no byte below the stack pointer may be
-    // written there, as a jump's trampoline does.
+    bool unknown = false;     // not known to be code; found with the extents
+    // In Go code before a check of the stack, or without one: bytes below the stack
+    // pointer must not be written, as a jump's trampoline does.
     bool no_stack = false;
-    bool planted = false;                       // as who plants it says
-    const StaticArguments* arguments = nullptr; // its provider's
+    bool planted = false;                       // set by the planting code
+    const StaticArguments* arguments = nullptr; // owned by its provider
 };
 
 struct ProcessProbe {
@@ -62,35 +63,36 @@ struct ProcessProbe {
 
 class ProcessProbes {
 public:
-    // Null: no probe of a process.
+    // Returns null if the probe is not a probe of a process.
     const ProcessProbe* probe(std::uint32_t id) const;
     ProcessProbe* probe(std::uint32_t id);
-    // Those of a process that have sites, ascending.
+    // Returns the ids of the probes of a process that have sites, ascending.
     std::vector<std::uint32_t> of_process(pid_t pid) const;
 
-    // Sites that lie in the module; those that the probe has already stay as they are.
+    // Adds the sites in the module. Sites that the probe already has are not changed.
     void add(std::uint32_t id, pid_t pid, const Module* module,
              std::vector<ProbeSite> sites);
-    void reserve(std::size_t n_probes); // ids up to it are coming
+    void reserve(std::size_t n_probes); // reserves space for ids below it
 
-    // A forked child has what is planted of its parent's static probes, and they fire by
-    // the parent's ids: no probes of its own are made there.
+    // A forked child inherits the planted static probes of its parent, and they fire
+    // with the parent's ids. It gets no probes of its own.
     void inherit(pid_t parent, pid_t child);
     bool is_inherited(pid_t pid, TargetAddr at) const;
 
-    // The process' symbols were refreshed: sites of modules that are gone go.
+    // Removes the sites in modules that have been unloaded. Call it after the process's
+    // symbols were refreshed.
     void drop_gone(const ProcessSymbols& symbols);
-    // The process has a new image, or ended: its probes have no sites any more.
+    // Removes all sites of a process that has a new image or has exited.
     void forget(pid_t pid);
 
-    // Fills first and end of the sites of one process that lack them. The first time for a
-    // module its whole text is swept, some 40 ms for 10 MB: ask for probes that will be
-    // planted, and for all of them at once.
+    // Sets first and end of the sites of one process that lack them. The first call for
+    // a module sweeps its complete text, about 40 ms for 10 MB. So call it only for
+    // probes that will be planted, with all of them in one call.
     void find_extents(ProcessSymbols& symbols, std::span<const std::uint32_t> ids);
     ExtentMaps& extents() { return extents_; }
 
 private:
-    std::vector<ProcessProbe> probes_; // by id; pid 0: of no process
+    std::vector<ProcessProbe> probes_; // indexed by id; pid 0: not of a process
     std::map<pid_t, std::map<const Module*, std::vector<std::uint32_t>>> ids_;
     std::map<pid_t, std::set<TargetAddr>> inherited_;
     ExtentMaps extents_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of timed probes to intervals.
+// Translates the names of timed probes to intervals.
 #include "libdtrace/providers/profile_provider.hpp"
 
 #include "libdtrace/symbols/glob.hpp"
@@ -105,7 +105,7 @@ Provider::Outcome ProfileProvider::provide(const ProbeSpec& spec)
                        "probe description " + spec.provider + ":::" + spec.name +
                            " does not match any probes: " + why,
                        ""};
-    return outcome; // what was made is found in the registry
+    return outcome; // the registry finds the new probes
 }
 
 } // namespace dt

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The profile provider: probes that time makes fire.
+// The profile provider: probes that fire at intervals of time.
 //
 //   tick-N[unit]     once per interval, in the consumer
 //   profile-N[unit]  once per interval for every running thread of the targets, with
 //                    arg1 its program counter; once per CPU when there is no target
 //
-// A probe is made when a description names it. One thread (Clock) sleeps until the next
-// one is due; firing runs in that thread, as its own host. An interval below 200 us is
-// refused: firing would take most of a CPU.
+// A description that names a probe creates it. One thread (Clock) sleeps until the next
+// probe is due, and fires it, as a host of its own. An interval below 200 us is
+// refused, because firing would take most of a CPU.
 #pragma once
 
 #include "libdtrace/providers/provider.hpp"
@@ -23,8 +23,8 @@ struct Timer {
     bool per_cpu = false; // profile-
 };
 
-// "97", "1ms", "5sec", "100hz": interval in ns. Nothing when it does not parse, is zero,
-// or is longer than the clock counts (292 years).
+// Parses "97", "1ms", "5sec" or "100hz" to an interval in ns. Returns nothing if it
+// does not parse, is zero, or exceeds the range of the clock (292 years).
 std::optional<std::uint64_t> parse_interval(std::string_view text);
 
 constexpr std::uint64_t shortest_interval_ns = 200'000;
@@ -39,11 +39,12 @@ public:
     const std::map<std::uint32_t, Timer>& timers() const { return timers_; }
 
 private:
-    // Null: made, or not a timed probe's name; else why there is no such probe.
+    // Returns null if the probe was created or the name is not that of a timed probe.
+    // Otherwise returns why there is no such probe.
     const char* make(const std::string& name);
 
     Registry& registry_;
-    std::map<std::uint32_t, Timer> timers_; // by probe
+    std::map<std::uint32_t, Timer> timers_; // indexed by probe
 };
 
 } // namespace dt

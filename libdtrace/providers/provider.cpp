@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all providers have in common.
+// The code that all providers share.
 #include "libdtrace/providers/provider.hpp"
 
 #include "libdtrace/providers/kernel_provider.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A provider publishes probes. Some have a fixed list (dtrace), some make probes when a
-// description names them (profile, pid).
+// A provider publishes probes. Some have a fixed list (dtrace), others create probes
+// when a description names them (profile, pid).
 //
-//   provide()  a description was compiled: make the probes that it may mean
-//   enable()   tracing begins, or began before and these are new: make them fire
+//   provide()  a description has been compiled: create the probes that it may match
+//   enable()   tracing starts, or these probes are new: make them fire
 #pragma once
 
 #include "base/result.hpp"
@@ -20,8 +20,9 @@
 namespace dt {
 
 struct Provided {
-    std::vector<std::uint32_t> ids; // probes that the description means, maybe aliases
-    bool retained = false;          // more may come later
+    // probes that match the description, maybe under aliases
+    std::vector<std::uint32_t> ids;
+    bool retained = false; // more may match later
 };
 
 class Provider {
@@ -33,27 +34,30 @@ public:
 
     virtual std::string name() const = 0;
     virtual ProviderAttributes attributes() const = 0;
-    // Of one of its probes.
+    // The attributes of one of its probes.
     virtual ProviderAttributes probe_attributes(const ProbeInfo&) const
     {
         return attributes();
     }
 
-    // Makes probes for a description; nothing when it is not this provider's matter, or
-    // when only what exists can match. A Diagnostic refuses the description.
+    // The result of creating probes for a description. It is empty if the description
+    // is not for this provider, or if only existing probes can match. A Diagnostic
+    // refuses the description.
     struct Outcome {
-        bool mine = false; // ids say all that matches; else the registry is asked
+        // ids contains all matches; otherwise the registry is searched
+        bool mine = false;
         Provided provided;
         std::optional<Diagnostic> refused;
     };
     virtual Outcome provide(const ProbeSpec& spec) = 0;
 };
 
-// Providers of the kernel's probes, as scripts name them.
+// Returns whether scripts use this name for a provider of the kernel's probes.
 bool is_kernel_provider(std::string_view name);
 
-// Of a probe's description: the weakest of its parts that are not empty.
+// Returns the attributes of a probe's description: the weakest of its non-empty parts.
 Attributes attributes_of(const ProbeInfo& probe, const ProviderAttributes& parts);
-bool same_attributes(const ProbeInfo& a, const ProbeInfo& b); // without asking for them
+// without computing the attributes
+bool same_attributes(const ProbeInfo& a, const ProbeInfo& b);
 
 } // namespace dt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The registry's table and its glob matching.
+// The registry's table, and matching of globs.
 #include "libdtrace/providers/registry.hpp"
 
 #include "libdtrace/symbols/glob.hpp"
@@ -60,7 +60,7 @@ std::size_t Registry::slot_of(Hash hash, std::string_view provider,
     }
 }
 
-// Most have but for the function the names of the probe before.
+// Most probes share all names but the function with the previous probe.
 std::string_view Registry::keep(std::string_view text, std::string_view before)
 {
     if (text == before)
@@ -79,7 +79,7 @@ std::uint32_t Registry::add(Provider* owner, std::string_view provider,
     Hash hashed = hash(provider, module, function, name);
     std::size_t slot = slot_of(hashed, provider, module, function, name);
     if (const std::uint32_t known = slots_[slot].id; known != 0) {
-        at(known).waiting = false; // a process has the number of one that ended
+        at(known).waiting = false; // a new process has the pid of one that has exited
         return known;
     }
     if (std::uint32_t id = recycled(owner, module, function, name); id != 0) {
@@ -116,7 +116,7 @@ void Registry::remove_slot(std::size_t slot)
          next = (next + 1) & mask) {
         const std::size_t wanted = slots_[next].hash & mask;
         if (((next - wanted) & mask) < ((next - slot) & mask))
-            continue; // it would move to before the place where its search begins
+            continue; // it would move to a slot before the start of its search
         slots_[slot] = slots_[next];
         slot = next;
     }

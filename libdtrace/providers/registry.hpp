@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All probes that a session knows, numbered from 1 in the order in which they were made.
+// All probes of a session, numbered from 1 in the order of their creation.
 //
-//   Provider --makes--> ProbeInfo (Registry) --dtrace_go--> probe table of the arena
+//   Provider --creates--> ProbeInfo (Registry) --dtrace_go--> probe table of the arena
 //
 // Ids are the same here and in the arena, because both only append. BEGIN, END and ERROR
 // are 1, 2 and 3.
@@ -9,7 +9,7 @@
 // Programs that start and exit repeatedly (-x follow=exec) have the same functions each
 // time. When a process exits, its probes are recycled for the next process that has
 // these functions: a probe keeps its id and its ECBs, and gets another provider name.
-// So a probe may pass only between kin: processes that the same descriptions mean.
+// So a probe may be reused only among kin: processes that the same descriptions match.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -35,7 +35,8 @@ enum class ProbeFlow { None, Entry, Return };
 
 struct ProbeInfo {
     std::uint32_t id = 0;
-    std::string_view provider, module, function, name; // a NUL follows; the registry's
+    // a NUL follows each; the registry owns them
+    std::string_view provider, module, function, name;
     Provider* owner = nullptr;
     bool enabled = false; // an ECB uses it
     bool waiting = false; // recycled, and not yet used by another process
@@ -46,26 +47,26 @@ std::string full_name(const ProbeInfo& probe);
 
 constexpr std::uint32_t probe_begin = 1, probe_end = 2, probe_error = 3;
 
-// Ascending, each once.
+// Sorts the ids and removes duplicates.
 void sort_ids(std::vector<std::uint32_t>& ids);
 
 class Registry {
 public:
-    // The existing id when all four names are known already.
+    // Returns the existing id if a probe with these four names exists.
     std::uint32_t add(Provider* owner, std::string_view provider,
                       std::string_view module, std::string_view function,
                       std::string_view name);
-    // Sets the kin for which probes are made from now on. Nothing is recycled if it is
-    // empty.
+    // Sets the kin of the probes that are created from now on. If it is empty, no probe
+    // is recycled.
     void begin_kin(std::string kin) { kin_ = std::move(kin); }
-    // Makes probes available for reuse: they have no process any more, and none of
-    // their records is left. The next probe with the same names, except the provider's,
-    // takes the id of one.
+    // Makes probes available for reuse. Their process must have exited and all of their
+    // records must have been consumed. The next probe with the same names, except the
+    // provider's, takes over the id of one of them.
     void recycle(const std::string& kin, std::span<const std::uint32_t> ids);
     // Returns probes that were recycled since the last call, and whose new name must be
     // set elsewhere.
     std::vector<std::uint32_t> take_renamed();
-    // So many more are coming: adding them is faster then.
+    // Reserves memory for this many more probes, which makes adding them faster.
     void expect(std::size_t n_more);
     std::uint32_t find(std::string_view provider, std::string_view module,
                        std::string_view function, std::string_view name) const;
@@ -74,8 +75,8 @@ public:
     const ProbeInfo& at(std::uint32_t id) const { return probes_[id - 1]; }
     bool has(std::uint32_t id) const { return id != 0 && id <= probes_.size(); }
 
-    // Probes whose four parts match as globs (an empty part matches anything; if all
-    // are empty, only probes with a function do).
+    // Returns the probes whose four parts match as globs. An empty part matches
+    // anything, but if all are empty, only probes with a function match.
     std::vector<std::uint32_t> match(const std::string& provider,
                                      const std::string& module,
                                      const std::string& function,
@@ -85,7 +86,7 @@ private:
     using Hash = std::uint32_t;
     static Hash hash(std::string_view provider, std::string_view module,
                      std::string_view function, std::string_view name);
-    // The place of the names, or the free one where they would be.
+    // Returns the slot with these names, or the free slot where they would be stored.
     std::size_t slot_of(Hash hash, std::string_view provider, std::string_view module,
                         std::string_view function, std::string_view name) const;
     void index(std::size_t n_probes);
@@ -96,17 +97,18 @@ private:
 
     std::pmr::monotonic_buffer_resource names_;
     std::vector<ProbeInfo> probes_;
-    // By the hash of their names; open addressing, at most half full. A process has a hundred
-    // thousand functions: nodes of a map are a miss of the cache each, and so are the names
-    // of others, which are looked at only where the whole hash is the same.
+    // A hash table of the names, with open addressing, at most half full. A process has
+    // a hundred thousand functions. Nodes of a map would cost a cache miss each, and so
+    // would comparing the names of others, so names are compared only if the complete
+    // hash is the same.
     struct Slot {
         std::uint32_t id = 0; // 0: free
         Hash hash = 0;
     };
     std::vector<Slot> slots_;
 
-    // Probes that wait for a process, by kin and by the hash of their names without the
-    // provider's.
+    // Recycled probes that wait for a process, by kin and by the hash of their names
+    // without the provider's.
     std::string kin_;
     std::map<std::string, std::unordered_multimap<Hash, std::uint32_t>> waiting_;
     std::vector<std::uint32_t> renamed_;

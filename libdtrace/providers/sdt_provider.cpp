@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tracepoints to probes.
+// Creates probes for tracepoints.
 #include "libdtrace/providers/sdt_provider.hpp"
 
 #include "abi/ioctl.h"
@@ -19,7 +19,7 @@ ProviderAttributes SdtProvider::attributes() const
     return {evolving, hidden, hidden, hidden, hidden};
 }
 
-// Events that are no tracepoints of their own.
+// Returns whether the subsystem's events are not tracepoints of their own.
 static bool is_made_of_others(std::string_view subsystem)
 {
     constexpr std::array others{"ftrace", "syscalls", "kprobes", "uprobes",
@@ -27,7 +27,7 @@ static bool is_made_of_others(std::string_view subsystem)
     return std::find(others.begin(), others.end(), subsystem) != others.end();
 }
 
-// "sched:sched_switch"
+// Reads lines such as "sched:sched_switch".
 void SdtProvider::load()
 {
     if (loaded_)
@@ -63,7 +63,7 @@ Provider::Outcome SdtProvider::provide(const ProbeSpec& spec)
     for (const auto& [subsystem, event] : events_)
         if (part_means(spec.module, subsystem) && part_means(spec.name, event))
             registry_.add(this, "sdt", subsystem, "", event);
-    return {}; // what was made is found in the registry
+    return {}; // the registry finds the new probes
 }
 
 std::vector<KernelSite> SdtProvider::sites(const ProbeInfo& probe)

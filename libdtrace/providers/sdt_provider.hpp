@@ -16,8 +16,8 @@ public:
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
-    void forget();      // the list, which is read again
-    std::string hint(); // why there are none, beginning with "; ", or nothing
+    void forget();      // makes the provider read the list again
+    std::string hint(); // why there are none, starting with "; ", or ""
 
 private:
     void load();

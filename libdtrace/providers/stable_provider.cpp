@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rows of abi/stable.h, from the side of their names.
+// Looks up the rows of abi/stable.h by their names.
 #include "libdtrace/providers/stable_provider.hpp"
 
 #include "abi/ioctl.h"
@@ -61,7 +61,8 @@ const StablePlaces::Place& StablePlaces::place_of(std::string_view function)
             if (row.how != DTK_STABLE_TRACEPOINT)
                 places_[row.source];
         symbols_.each([&](const KernelSymbols::Symbol& symbol) {
-            // A part is called by the whole, or has other arguments: it is none.
+            // A split-off part is called by its function or has other arguments, so it
+            // does not count.
             auto wanted = places_.find(KernelSymbols::function_of(symbol.name));
             if (!symbol.is_function || wanted == places_.end())
                 return;
@@ -98,7 +99,7 @@ Provider::Outcome StableProvider::provide(const ProbeSpec& spec)
             part_means(spec.name, names.name) && !sites(row.probe).empty())
             registry_.add(this, name_, names.module, names.function, names.name);
     }
-    return {}; // what was made is found in the registry
+    return {}; // the registry finds the new probes
 }
 
 // All tracepoints of the table are in the kernel proper.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Providers of the kernel whose probes mean the same on every version of it: proc, sched, io
-// and the others of abi/stable.h, whose rows say what each probe is made from.
+// Providers of the kernel whose probes mean the same on every version of it: proc,
+// sched, io and the others of abi/stable.h. Its rows say which tracepoints and
+// functions each probe consists of.
 //
-// A probe exists where the running kernel has one of its places. A function counts under its
-// own name and under those that the compiler gives to a copy of it (NAME.isra.0). The module
-// of a probe is that of its first place, unless the table names another one.
+// A probe exists if the running kernel has one of its places. A function is found under
+// its own name and under the names that the compiler gives to a copy of it
+// (NAME.isra.0). The module of a probe is that of its first place, unless the table
+// names another one.
 #pragma once
 
 #include "libdtrace/providers/kernel_provider.hpp"
@@ -17,12 +19,13 @@
 
 namespace dt {
 
-// Addresses of the functions that rows name; looked up once.
+// The addresses of the functions in the rows, looked up once.
 class StablePlaces {
 public:
     explicit StablePlaces(KernelSymbols& symbols) : symbols_(symbols) {}
     const std::vector<std::uint64_t>& of(std::string_view function);
-    // The module whose code has the function; empty if there is no such function.
+    // Returns the module that contains the function. Returns an empty text if there is
+    // no such function.
     const std::string& module_of(std::string_view function);
 
 private:
@@ -57,10 +60,11 @@ private:
     std::string_view name_;
 };
 
-// Those of the table, by which the module knows that it has the same one.
+// Returns the number of rows. The kernel module compares it to check that it has the
+// same table.
 std::size_t n_stable_rows();
 
-// One for each name in the table.
+// Returns one provider for each name in the table.
 std::vector<std::unique_ptr<StableProvider>> stable_providers(Registry& registry,
                                                               StablePlaces& places);
 

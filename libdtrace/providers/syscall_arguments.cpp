@@ -32,7 +32,7 @@ std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format)
     return arguments;
 }
 
-// Where the kernel's source has another name than the table of system calls.
+// Returns the name in the kernel's source if it differs from the table of system calls.
 static std::string_view name_in_source(std::string_view call)
 {
     using Pair = std::pair<std::string_view, std::string_view>;
@@ -54,7 +54,7 @@ Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view c
         return arguments_in_format(*format);
     if (format.error().code != Code::not_found)
         return format.error();
-    // Is it the file alone that is not there?
+    // Checks whether only this file is missing.
     if (auto events = read_tracefs("available_events"); !events)
         return events.error();
     return Error{Code::unsupported,

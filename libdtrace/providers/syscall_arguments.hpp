@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What tracefs says of the arguments of system calls: the fields of its event
-// syscalls:sys_enter_NAME, each a line
+// The arguments of system calls, as tracefs describes them: the fields of the event
+// syscalls:sys_enter_NAME, each on a line
 //
 //   <tab>field:const struct iovec * vec;<tab>offset:24;<tab>size:8;<tab>signed:0;
 //
-// behind those that all events have, the system call's number, and what newer kernels add of
-// the strings that arguments point to.
+// These fields follow the ones that all events have and the system call's number.
+// Fields that newer kernels add for the strings behind arguments are skipped.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,11 +16,12 @@
 
 namespace dt {
 
-// Of the text of such a file: events/syscalls/sys_enter_NAME/format.
+// Parses the text of a file events/syscalls/sys_enter_NAME/format.
 std::vector<ArgumentTypes::Written> arguments_in_format(std::string_view format);
 
-// By the name of its probes. unsupported: the kernel describes no such system call, and most
-// likely has none; not_found: tracefs is not mounted; permission.
+// Reads the arguments of a system call, by the name in its probes. unsupported: the
+// kernel does not describe this system call, and most likely does not have it.
+// not_found: tracefs is not mounted. permission: it is unreadable.
 Result<std::vector<ArgumentTypes::Written>> syscall_arguments(std::string_view call);
 
 } // namespace dt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of system calls to numbers.
+// Translates the names of system calls to numbers.
 #include "libdtrace/providers/syscall_provider.hpp"
 
 #include "abi/ioctl.h"
@@ -48,7 +48,7 @@ Provider::Outcome SyscallProvider::provide(const ProbeSpec& spec)
         for (const char* name : {"entry", "return"})
             if (part_means(spec.function, row.name) && part_means(spec.name, name))
                 registry_.add(this, "syscall", "", row.name, name);
-    return {}; // what was made is found in the registry
+    return {}; // the registry finds the new probes
 }
 
 std::vector<KernelSite> SyscallProvider::sites(const ProbeInfo& probe)

@@ -14,7 +14,8 @@ public:
     ProviderAttributes attributes() const override;
     Outcome provide(const ProbeSpec& spec) override;
     std::vector<KernelSite> sites(const ProbeInfo& probe) override;
-    // Without written_in. not_found: tracefs is not mounted; permission.
+    // Does not set written_in. not_found: tracefs is not mounted; permission: it is
+    // unreadable.
     Result<ArgumentTypes> argument_types(const ProbeInfo& probe) const;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Page by page, and only pages that were written to.
+// Compares text page by page, and only pages that were written to.
 #include "libdtrace/providers/text_differences.hpp"
 
 #include "base/page_bytes.hpp"
@@ -21,7 +21,7 @@ class Differences {
 public:
     explicit Differences(const ProcessMemory& memory) : memory_(memory) {}
 
-    // False: the file's bytes cannot be had.
+    // Returns false if the file's bytes are not available.
     bool add(const Mapping& mapping, const Fd& file)
     {
         std::array<std::byte, page_bytes> now{}, then{};
@@ -32,7 +32,7 @@ public:
                 return false;
             std::fill(then.begin() + n, then.end(), std::byte{0});
             if (!memory_.read(page, now))
-                continue; // unmapped meanwhile
+                continue; // unmapped in between
             for (std::size_t i = 0; i < page_bytes; i++)
                 if (now[i] != then[i])
                     add_byte(page, i, now, then);
@@ -51,7 +51,8 @@ private:
             at - all_.back().end() >= patch_bytes)
             all_.push_back({at, {}, {}});
         Difference& last = all_.back();
-        // The bytes between are alike; on the page before they are not at hand.
+        // The bytes in between are equal. Those on the previous page are no longer
+        // available.
         std::size_t n_between = at - last.end();
         if (n_between > i) {
             all_.push_back({at, {now[i]}, {then[i]}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a process' text is not what its files have.
+// Finds the differences between a process's text and its files.
 #pragma once
 
 #include "base/fd.hpp"
@@ -15,11 +15,11 @@
 
 namespace dt {
 
-// The memory of a process, for reading alone.
+// The memory of a process, opened only for reading.
 class ProcessMemory {
 public:
     explicit ProcessMemory(pid_t pid);
-    // errno tells why not.
+    // If it returns false, errno says why.
     bool opened() const { return static_cast<bool>(mem_); }
     bool read(TargetAddr from, std::span<std::byte> into) const;
     template <class T> std::optional<T> value(TargetAddr from) const
@@ -29,22 +29,25 @@ public:
             return std::nullopt;
         return into;
     }
-    // Pages of a private mapping that are there and are no file's: written to. Only these
-    // need be read, so that nothing is paged in on behalf of the process.
+    // Returns the pages of a private mapping that are present and do not belong to a
+    // file: pages that were written to. Only these need to be read, so this causes no
+    // paging for the process.
     std::vector<TargetAddr> own_pages(const Mapping& mapping) const;
 
 private:
     Fd mem_, pages_;
 };
 
-// A run of bytes of which the first and the last differ, and no five in a row are alike.
+// A run of bytes. The first and the last byte differ from the file, and no five
+// consecutive bytes are equal.
 struct Difference {
     TargetAddr at;
-    std::vector<std::byte> now, file; // as many of each
+    std::vector<std::byte> now, file; // both have the same length
     TargetAddr end() const { return at + now.size(); }
 };
 
-// Of all executable memory of files, ascending. notes: what could not be compared.
+// Returns the differences in all executable file mappings, ascending. notes: receives a
+// sentence for each file that could not be compared.
 std::vector<Difference> text_differences(pid_t pid, const ProcessMemory& memory,
                                          const ProcessMaps& maps,
                                          std::vector<std::string>& notes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where tracefs is mounted, and reading a file there.
+// Finds the mount point of tracefs and reads a file there.
 #include "libdtrace/providers/tracefs.hpp"
 
 #include "base/fd.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists out of the kernel's tracefs.
+// Reads lists from the kernel's tracefs.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,7 +10,8 @@
 
 namespace dt {
 
-// The whole of a file there. not_found: tracefs is not mounted; permission.
+// Reads a complete file. not_found: tracefs is not mounted; permission: it is
+// unreadable.
 Result<std::string> read_tracefs(const std::string& file);
 
 // Returns a complete file of debugfs, at the usual mount point.

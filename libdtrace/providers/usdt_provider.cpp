@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::size_t max_arguments = 64;
 
-// A field of a description. It may be long, and is asked for each probe there is.
+// A field of a description. It is preprocessed, because it may be long and is compared
+// with every probe.
 class Pattern {
 public:
     explicit Pattern(const std::string& text) : text_(text), is_glob_(is_glob(text)) {}
@@ -33,11 +34,11 @@ private:
     bool is_glob_;
 };
 
-// A name as D shows it, which has room for 63 bytes. One that is longer ends in its hash: two
-// that begin alike are two.
+// Returns a name in D's form, which has room for 63 bytes. A longer name ends in its
+// hash, so that names with the same beginning stay distinct.
 std::string in_d(const std::string& name, std::size_t max_bytes)
 {
-    constexpr std::size_t max_hash_bytes = 9; // with a _
+    constexpr std::size_t max_hash_bytes = 9; // including a _
     if (name.size() <= max_bytes)
         return name;
     std::uint32_t hash = 0x811c9dc5; // FNV-1a
@@ -59,7 +60,7 @@ std::string provider_in_d(const StaticProbe& probe, const std::string& pid)
     return in_d(probe.provider, max_name - pid.size()) + pid;
 }
 
-// Where the symbol is in the process: a variable of the module.
+// Returns the address of a variable of the module in the process.
 std::optional<std::uint64_t> address_of(const Module& module, const std::string& symbol)
 {
     auto at = module.image->find_variable(symbol);
@@ -71,7 +72,7 @@ std::optional<std::uint64_t> address_of(const Module& module, const std::string&
     return module.target_addr(*at).value;
 }
 
-// trouble: what is wrong with it, where it cannot be read.
+// Converts an operand. trouble: receives the reason if the operand cannot be read.
 dt_operand in_process(const usdt::Operand& from, const Module& module,
                       std::string& trouble)
 {
@@ -193,7 +194,7 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     if (found == nullptr || found->native.size() == n_passed)
         return found;
     if (read.not_its_own.count(probe.provider) != 0)
-        return nullptr; // of another version
+        return nullptr; // of another version of the program
     std::string name = probe.provider + ":::" + probe.name;
     if (told_.insert(image->path() + name).second)
         notes_.push_back(image->path() + ": " + name + " passes " +
@@ -204,7 +205,7 @@ const ProviderProbe* UsdtProvider::defined(const std::shared_ptr<ElfImage>& imag
     return nullptr;
 }
 
-// The operands in the order in which the probe shows them.
+// Returns the operands in the order in which the probe shows them.
 static std::vector<dt_operand> shown(std::vector<dt_operand> passed,
                                      const ProviderProbe& probe)
 {
@@ -342,7 +343,7 @@ Provider::Outcome UsdtProvider::provide(const ProbeSpec& spec)
     return outcome;
 }
 
-// What is typed of a provider, without the pattern for pids.
+// Returns the typed provider without the pattern for pids.
 static std::string_view provider_stem(std::string_view typed)
 {
     std::size_t last = typed.find_last_not_of("*?0123456789");
@@ -368,7 +369,7 @@ std::string UsdtProvider::hint(const ProbeSpec& spec)
             }
         }
     if (names.count(spec.name) != 0)
-        return ""; // of another module or function
+        return ""; // in another module or function
     Suggestions near(names.empty() ? provider_stem(spec.provider) : spec.name);
     for (const std::string& each : names.empty() ? providers : names)
         near.consider(each);
@@ -405,7 +406,7 @@ ArgumentTypes UsdtProvider::argument_types(const ProbeInfo& probe) const
 
 std::vector<std::string> UsdtProvider::take_notes()
 {
-    // A file can have thousands of probes with operands that cannot be read.
+    // A file can have thousands of probes with unreadable operands.
     constexpr std::size_t most = 100;
     if (notes_.size() > most) {
         const std::size_t n_more = notes_.size() - most;

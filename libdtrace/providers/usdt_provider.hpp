@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Static probes (USDT): the ones that a program's author put into it.
+// Static probes (USDT), which a program's author added to the program.
 //
 //   postgresql4711:postgres:exec_simple_query:query-start
-//   provider + pid   module   function that holds it   name in the note, - for __
+//   provider + pid   module   its function        name in the note, - for __
 //
-// A description means the provider with its pid, or by its name alone: in the processes that
-// the session has (-p, -c), and when it has none, in all that we may look at. A probe with
-// several sites in one function is one probe. Names that are longer than D's are found as they
-// are in the note, and as they are shown: their end is a hash.
+// A description names the provider with its pid, or only by its name. Then it matches
+// the processes of the session (-p, -c). A session without processes matches all
+// processes that we may read. A probe with several sites in one function is one probe.
+// D limits the length of names. A longer name can be given as in the note, or as shown:
+// its end is a hash.
 //
-// A file may carry definitions of its providers (usdt/definition_notes.hpp): then the probe
-// shows the arguments in their order and with their types, and is as stable as they say. A
-// definition that lies is told once, and the probe is as if there was none.
+// A file may contain definitions of its providers (usdt/definition_notes.hpp). In that
+// case the probe shows the arguments in their order and with their types, and has their
+// stability. An invalid definition is reported once and otherwise ignored.
 #pragma once
 
 #include "libdtrace/compile/check/provider_definition.hpp"
@@ -29,47 +30,49 @@ namespace dt {
 
 class UsdtProvider : public Provider {
 public:
-    // Whose probes are meant: the session's processes, or everybody if it has none and
-    // that is allowed. A process that cannot be looked at is left out.
+    // Returns the processes to search: the session's, or all processes if it has none
+    // and `everybody` allows it. An unreadable process is omitted.
     using Candidates = std::function<std::vector<ProcessSymbols*>(bool everybody)>;
 
     UsdtProvider(Registry& registry, ProcessProbes& probes, Candidates candidates);
     std::string name() const override { return "usdt"; }
     ProviderAttributes attributes() const override;
     ProviderAttributes probe_attributes(const ProbeInfo& probe) const override;
-    // Asked after all others. Where the provider is not named, only in the session's
-    // processes, and when nothing else matches.
+    // Called after all other providers. If the description does not name the provider,
+    // only the session's processes are searched, and only if nothing else matches.
     Outcome provide(const ProbeSpec& spec) override;
-    // Does it name a provider that may be one of ours? Then more may come: see provide_in().
+    // Returns whether the description names a provider that may have static probes.
+    // Then more may match later: see provide_in().
     static bool may_mean(const ProbeSpec& spec);
-    // Of one process as its symbols are now, with what it had before: ascending.
+    // Returns the probes in one process, given its current symbols, including earlier
+    // ones. Ascending.
     std::vector<std::uint32_t> provide_in(const ProbeSpec& spec,
                                           const ProcessSymbols& symbols);
-    // Would provide_in() find any?
+    // Returns whether provide_in() would find any probe.
     bool has_any(const ProbeSpec& spec, const ProcessSymbols& symbols);
-    // Names that are there, and near a description's that matches nothing: how a sentence
-    // about it ends.
+    // Returns the end of an error message: existing names that are near a description
+    // that matches nothing.
     std::string hint(const ProbeSpec& spec);
     ArgumentTypes argument_types(const ProbeInfo& probe) const;
-    // Notes that lie, operands that are of no known form: sentences.
+    // Returns sentences about invalid notes and about operands of an unknown form.
     std::vector<std::string> take_notes();
 
 private:
     using Definition = std::shared_ptr<const ProviderDefinition>;
     struct Read {
-        std::weak_ptr<ElfImage> image; // another may come to lie where one was
+        std::weak_ptr<ElfImage> image; // a later image may have the same address
         StaticProbes probes;
         std::map<std::string, Definition>
-            definitions;                   // by provider; null: none that holds
+            definitions;                   // indexed by provider; null: no valid one
         std::set<std::string> not_its_own; // known_providers.hpp
     };
 
     const Read& of_image(const std::shared_ptr<ElfImage>& image);
     using Visit =
-        std::function<bool(const Module&, const StaticProbe&)>; // false: enough
+        std::function<bool(const Module&, const StaticProbe&)>; // returns false to stop
     void visit(const ProbeSpec& spec, const ProcessSymbols& symbols, const Visit& each);
     void define(const ElfImage& image, Read& read);
-    // Null: nothing that holds is said of it.
+    // Returns null if there is no valid definition of the probe.
     const ProviderProbe* defined(const std::shared_ptr<ElfImage>& image,
                                  const StaticProbe& probe, std::size_t n_passed,
                                  Definition& by);
@@ -80,8 +83,9 @@ private:
     ProcessProbes& probes_;
     Candidates candidates_;
     std::map<const ElfImage*, Read> by_image_;
-    std::deque<StaticArguments> arguments_; // their addresses stay
-    // By id, of probes that one describes.
+    // a deque, so that their addresses stay valid
+    std::deque<StaticArguments> arguments_;
+    // Indexed by id, for the probes that have a definition.
     std::map<std::uint32_t, std::pair<Definition, const ProviderProbe*>> defined_;
     std::set<std::string> told_;
     std::vector<std::string> notes_;

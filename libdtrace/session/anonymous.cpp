@@ -23,7 +23,7 @@ void append_text(std::string& to, std::string_view text)
     to.append(text).push_back('\0');
 }
 
-// Texts, each with its NUL.
+// Reads consecutive texts, each with its NUL.
 class Texts {
 public:
     explicit Texts(std::string_view all) : left_(all) {}
@@ -57,7 +57,7 @@ std::string source_of(const dtrace_prog& prog)
 }
 
 struct Saved {
-    std::map<std::uint32_t, std::uint32_t> ids; // ours -> in the file
+    std::map<std::uint32_t, std::uint32_t> ids; // maps our ids to those in the file
     std::string names, sites, texts;
     dtk_anonymous head{};
 };
@@ -152,8 +152,7 @@ int save_anonymous(SessionState& state, FILE* file)
     return 0;
 }
 
-// Compiles the sources of the enabling again. programs holds the DOF of each, as the file has
-// it.
+// Compiles the sources of the enabling again. programs: the DOF of each, from the file.
 static int recompile(SessionState& state, ProgramCompiler& compiler,
                      std::string_view programs, std::string_view sources)
 {
@@ -197,7 +196,7 @@ static int recompile(SessionState& state, ProgramCompiler& compiler,
 int restore_anonymous(SessionState& state, ProgramCompiler& compiler,
                       std::span<const std::byte> from)
 {
-    // The module has checked the parts' sizes.
+    // The module has checked the sizes of the parts.
     dtk_anonymous head{};
     std::string_view file(reinterpret_cast<const char*>(from.data()), from.size());
     std::memcpy(&head, file.data(), sizeof head);

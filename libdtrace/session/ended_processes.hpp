@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Processes that have exited and that the user did not name: followed children, and
-// processes that became targets later. Keeps what names the addresses of their stacks.
+// processes that became targets later. This class keeps the data that give names to the
+// addresses of their stacks.
 //
 //   a child that only forked       has its parent's modules, so its parent's names
 //   a process with other modules   its symbols are kept, for the last thousand of them
@@ -38,7 +39,7 @@ public:
 private:
     struct Turn {
         pid_t pid;
-        std::uint64_t n; // tells it from another process that had the same pid
+        std::uint64_t n; // distinguishes it from another process with the same pid
     };
     EndedProcess* at(const Turn& turn);
 

@@ -146,7 +146,7 @@ Probed KernelFacts::arguments(const ProbeInfo& probe)
         for (const ProviderProbe& one : block.probes)
             if (one.name == name)
                 return ArgumentTypes{{}, shown_arguments(one), argument_types_};
-        return ""; // it has none
+        return ""; // the probe has no arguments
     }
     if (s_.options.flags.nolibs)
         return "D libraries say it, and -x nolibs was given";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Options that say which D it is: its version, and how stable what a program uses must be.
-// They are kept as text that has been checked.
+// Options about the language: the version of D, and the minimum stability of the names
+// that a program uses. They are stored as checked text.
 #include "libdtrace/session/options.hpp"
 
 namespace dt {
@@ -29,7 +29,7 @@ Options::Refused Options::check_language(std::string_view name,
         return Refused::version_malformed;
     if (!is_defined(*asked))
         return Refused::version_undefined;
-    // The names that a lower one took away do not come back.
+    // Names hidden by a lower version stay hidden.
     return *asked > version() ? Refused::version_raised : Refused::none;
 }
 

@@ -37,7 +37,7 @@ static Result<Library> read_library(const std::string& path)
     return Library{path, std::move(text).str()};
 }
 
-// Depth first; who is being visited and is met again closes a circle.
+// Sorts depth first. Visiting a library again during its own visit means a circle.
 class InOrder {
 public:
     explicit InOrder(std::vector<Library> all)

@@ -66,8 +66,8 @@ std::variant<ProbeMatch, Diagnostic> Matcher::match(const ProbeSpec& spec)
     return match;
 }
 
-// Returns why a description such as app4711::: matches nothing, if this process may not
-// look at process 4711.
+// Returns why a description such as app4711::: matches nothing, if we may not read
+// process 4711.
 std::string Matcher::why_not_in_process(const ProbeSpec& spec)
 {
     std::size_t digits = spec.provider.find_last_not_of("0123456789") + 1;
@@ -83,7 +83,7 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
            " may not be looked at: that takes its user, or root";
 }
 
-// Returns what descriptions of the kernel's providers lack.
+// Returns why descriptions of the kernel's providers match nothing.
 std::string Matcher::kernel_hint(const ProbeSpec& spec)
 {
     if (!s_.kernel)
@@ -110,7 +110,8 @@ std::string Matcher::hint_for(const ProbeSpec& spec)
     return "";
 }
 
-// Returns in which processes static probes were looked for, if the session has none itself.
+// Returns the processes that were searched for static probes, if the session has none
+// of its own.
 std::string Matcher::looked_at(const ProbeSpec& spec)
 {
     const bool is_pattern = spec.provider.find_last_of("*?[") != std::string::npos;
@@ -129,7 +130,7 @@ std::string Matcher::looked_at(const ProbeSpec& spec)
     if (int n_hidden = s_.processes.n_forbidden(); n_hidden != 0)
         hidden = processes_text(static_cast<std::size_t>(n_hidden)) +
                  " may not be: that takes their user, or root";
-    if (!is_pattern) // any name at all, mistyped
+    if (!is_pattern) // a plain name may be mistyped
         return hidden.empty() || ::geteuid() == 0
                    ? ""
                    : "; of the processes that run now, " + hidden;

@@ -23,14 +23,14 @@ namespace dt {
 
 namespace {
 
-// After its exec.
+// times after the exec
 constexpr std::array<std::uint64_t, 6> look_after_ns = {
     0, 5'000'000, 20'000'000, 100'000'000, 500'000'000, 2'000'000'000};
 constexpr std::uint64_t read_every_ns = 100'000'000;
 constexpr int answer_ms = 50;
 constexpr int queue_bytes = 1 << 20;
 
-// None: the datagram is something else. An event lies at no multiple of its alignment.
+// Returns nothing if the datagram is something else. Events need not be aligned.
 std::optional<proc_event> event_in(const char* data, std::size_t bytes)
 {
     if (bytes < NLMSG_HDRLEN + sizeof(cn_msg) + sizeof(proc_event))
@@ -54,7 +54,8 @@ void NewProcesses::begin()
         read_proc(0, false);
 }
 
-// false: the kernel does not tell us. It answers whom it tells.
+// Returns false if the kernel does not report events to us. It acknowledges a
+// subscription.
 bool NewProcesses::listen()
 {
     Fd fd(::socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
@@ -99,7 +100,7 @@ void NewProcesses::hear(std::uint64_t now_ns)
         ssize_t n = ::recv(events_.get(), data, sizeof data, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == ENOBUFS) { // some were lost
+        if (n < 0 && errno == ENOBUFS) { // some events were lost
             read_proc(now_ns, true);
             continue;
         }
@@ -117,7 +118,7 @@ void NewProcesses::read_proc(std::uint64_t now_ns, bool all_are_new)
     std::map<pid_t, Program> now;
     for (pid_t pid : pids_in_proc()) {
         struct stat file {};
-        Program program; // of another user's none is told
+        Program program; // stays empty for programs of other users
         if (::stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &file) == 0)
             program = {file.st_dev, file.st_ino};
         auto before = known_.find(pid);

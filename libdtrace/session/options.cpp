@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Option texts to values, driven by the table of dif/options.h and the one below.
+// Parses option texts, with the table of dif/options.h and the tables below.
 #include "libdtrace/session/options.hpp"
 
 #include "dif/arena.h"
@@ -34,7 +34,7 @@ constexpr RunTimeOption run_time_options[] = {
 struct FlagOption {
     std::string_view name;
     bool CompileFlags::*flag;
-    bool value; // what "on" means
+    bool value; // the value that "on" sets
 };
 
 constexpr FlagOption flag_options[] = {
@@ -95,7 +95,7 @@ std::string lower(std::string_view text)
     return low;
 }
 
-// Words that are members of Options.
+// Options whose values are words and become members of Options.
 struct ChoiceOption {
     std::string_view name;
     std::string_view allowed; // the words of the enumerators, in their order
@@ -117,7 +117,7 @@ constexpr ChoiceOption choice_options[] = {
 };
 #undef CHOICE
 
-// Returns the place of a word among the choices, from 0. Returns nothing if it is none of
+// Returns the index of a word among the choices. Returns nothing if it is not one of
 // them.
 std::optional<int> place_of(std::string_view choices, std::string_view value)
 {
@@ -172,7 +172,7 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     case Kind::SIZE:
         return parse_size(text);
     case Kind::RATE:
-        // Cleaning "never" is as seldom as it gets.
+        // For cleaning, "never" is replaced by the longest interval.
         if (option.number == DTRACEOPT_cleanrate && parse_count(text) == 0)
             return INT64_MAX;
         return parse_rate(text);
@@ -185,10 +185,11 @@ std::optional<std::uint64_t> parse(const RunTimeOption& option, std::string_view
     return std::nullopt;
 }
 
-// Options whose promise is not kept: a program that relies on one must not run without it.
+// Options that have no effect here: a program that relies on one must not run without
+// it.
 constexpr std::string_view unsupported = "ctypes|dtypes|tree";
 
-// Returns whether the engine has room for a value of an option.
+// Returns whether the engine supports a value of an option.
 bool within_limits(int number, std::uint64_t value)
 {
     switch (number) {

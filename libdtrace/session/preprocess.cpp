@@ -24,7 +24,7 @@ extern char** environ;
 
 namespace dt {
 
-// A script's `#!` is none of C's.
+// Removes a script's `#!`, which C does not have.
 static std::string without_interpreter(std::string_view text)
 {
     std::string out;
@@ -43,7 +43,7 @@ static std::string without_interpreter(std::string_view text)
     return out;
 }
 
-// "6.1.0-18-amd64" -> "6_1_0_18_amd64"
+// "6.1.0-18-amd64" becomes "6_1_0_18_amd64".
 static std::string as_word(std::string text)
 {
     for (char& c : text)
@@ -171,7 +171,7 @@ static Result<int> run(std::vector<std::string> args, int in, int out)
 Result<std::string> preprocess(const Preprocessor& by, std::string_view text,
                                const std::string& name)
 {
-    // For its messages; a name that C would have to quote is not worth it.
+    // Names the script in messages, unless the name would need quoting in C.
     bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) {
         return c < ' ' || c == '"' || c == '\\';
     });

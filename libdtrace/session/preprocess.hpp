@@ -15,13 +15,14 @@
 
 namespace dt {
 
-constexpr std::uint32_t language_version = 1U << 24 | 13U << 12; // as _dtrace_version
+// the same as _dtrace_version
+constexpr std::uint32_t language_version = 1U << 24 | 13U << 12;
 
 struct Preprocessor {
     std::string path = "cpp"; // searched in $PATH
     std::vector<std::string> define, undef, incdir;
-    std::string arguments;     // further ones, separated by blanks
-    bool list_headers = false; // on stderr
+    std::string arguments;     // further arguments, separated by blanks
+    bool list_headers = false; // list headers on stderr
     // -X: a and t are GNU C, c is ISO C, s is C before the standard.
     char dialect = 'a';
     std::uint32_t version = language_version; // __SUNW_D_VERSION

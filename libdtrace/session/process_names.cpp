@@ -59,7 +59,7 @@ ProcessNames::modules_of(std::string_view scope)
             debug("type data of %s: %s", module->name.c_str(),
                   types ? "found" : types.error().text.c_str());
         }
-        if (module->is_main) // goes before its libraries, wherever it lies
+        if (module->is_main) // the program precedes its libraries, whatever its address
             std::rotate(modules.begin(), modules.end() - 1, modules.end());
     }
     if (modules.empty())
@@ -68,7 +68,8 @@ ProcessNames::modules_of(std::string_view scope)
     return modules;
 }
 
-// GCC's clones of a function have other parameters than its debug data says.
+// Returns whether the symbol is a clone that GCC made of a function. Its parameters may
+// differ from those in the debug data.
 static bool is_changed_clone(std::string_view name)
 {
     for (std::string_view mark : {".isra.", ".constprop.", ".part."})

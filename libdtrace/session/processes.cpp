@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Grabbing, creating and naming.
+// Grabs, creates and names processes.
 #include "libdtrace/session/processes.hpp"
 
 #include "base/hex_text.hpp"
@@ -13,7 +13,7 @@
 
 namespace dt {
 
-// The agent says what it was doing, and so do those who call us: once is enough.
+// Removes a prefix that the agent and our callers would both add.
 static Error without(const std::string& doing, const Error& error)
 {
     std::string prefix = doing + ": ";
@@ -77,7 +77,8 @@ Result<ps_prochandle*> Processes::grab(pid_t pid)
     auto adopted = adopt(*target);
     if (!adopted)
         return adopted;
-    // Another tracer's jumps are no text to plan for, and were not taken out by it.
+    // Restores text that an earlier tracer patched and did not restore: sites cannot be
+    // planned in patched text.
     auto left = left_behind(*(*adopted)->symbols);
     if (left && !left->empty()) {
         if (auto put = agent_->put_back(pid, *left); !put)
@@ -168,7 +169,7 @@ void Processes::release(ps_prochandle* process)
 {
     debug("process %d: released", process->pid);
     if (process->alive && agent_) {
-        // A target that died meanwhile needs nothing any more.
+        // A target that has died needs no further work.
         if (auto detached = agent_->detach(process->pid); !detached)
             process->alive = false;
     }
@@ -213,7 +214,7 @@ void Processes::bury()
     for (auto& process : processes_) {
         if (!is_done(process))
             continue;
-        // One that ended before it was looked at had what its parent had.
+        // A process that exited before it was read has its parent's symbols.
         const ProcessSymbols* parent = process->followed != 0
                                            ? traced_symbols(process->followed, traced)
                                            : nullptr;
@@ -231,10 +232,11 @@ ps_prochandle* Processes::first()
     return processes_.empty() || processes_[0]->implied ? nullptr : processes_[0].get();
 }
 
-// Of a process that is or was traced; null: it is none, or has no names.
+// Returns the symbols of a process that is or was traced. Returns null if there is
+// none, or if it has no symbols.
 ProcessSymbols* Processes::traced_symbols(pid_t pid, bool& traced)
 {
-    // Pids come again: the ancestors of a process could go round in a circle.
+    // Pids are reused: the chain of ancestors could be circular.
     constexpr int max_ancestors = 32;
     traced = false;
     for (int i = 0; i < max_ancestors; ++i) {

@@ -37,7 +37,7 @@ struct ProgramProbes {
 // The handle of the C API.
 struct ps_prochandle {
     pid_t pid = 0;
-    bool created = false; // by dtrace_proc_create(): dtrace has to start it
+    bool created = false; // by dtrace_proc_create(): dtrace must start it
     bool alive = true;
     bool implied = false; // grabbed because a description matched it
     bool watched = false; // the agent reports changes of its libraries
@@ -49,11 +49,11 @@ struct ps_prochandle {
     // The nearest ancestor of a followed child that is not itself followed.
     pid_t origin = 0;
     bool execed = false;   // it has executed another program while it was traced
-    int status = 0;        // of waitpid(2) after its exit; -1: it is not held any more
+    int status = 0;        // of waitpid(2) after its exit; -1: it is no longer held
     std::string unmatched; // the program it executed, if no probe matches there
     std::uint64_t executed_ns = 0;               // monotonic time of that exec
     std::unique_ptr<dt::ProcessSymbols> symbols; // may be null if it is followed
-    std::set<std::uint32_t> told; // probes with sites that SiteReports has reported
+    std::set<std::uint32_t> told; // probes whose sites SiteReports has reported
     std::shared_ptr<dt::ProgramProbes> program_probes; // null: not recycled
     std::vector<std::uint32_t> unplanted; // probes that may have sites not in place yet
     // Uprobes that were requested for its current program: probe, file, offset.

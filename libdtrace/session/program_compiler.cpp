@@ -157,7 +157,7 @@ CompileOptions ProgramCompiler::compile_options(uint_t cflags)
     return to;
 }
 
-// No program can cause them: the checker lets nothing through of which they speak.
+// Returns whether the tag is an internal error: the checker lets no program cause it.
 static bool is_internal(Tag tag)
 {
     return tag == Tag::UNKNOWN || tag == Tag::ASRELO || tag == Tag::CG_DYN;
@@ -169,7 +169,7 @@ static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one
         with_tag ? std::string("[") + tag_name(diagnostic.tag) + "] " : "";
     if (!diagnostic.source.empty())
         text += "\"" + diagnostic.source + "\", ";
-    // Text of -n has one line: its number would say nothing.
+    // The text of -n has one line, so its number is omitted.
     if (diagnostic.at.line > 0 && !(one_line && diagnostic.source.empty()))
         text += "line " + std::to_string(diagnostic.at.line) + ": ";
     else if (diagnostic.tag == Tag::EMPTY && !one_line)
@@ -177,9 +177,9 @@ static std::string text_of(const Diagnostic& diagnostic, bool with_tag, bool one
     return text + diagnostic.text;
 }
 
-// Compiles the D libraries of the folders, once. Libraries that failed are tried again for
-// the next program. A library that depends on a module or provider that does not exist is
-// passed over.
+// Compiles the D libraries of the folders, once. Libraries that failed are tried again
+// for the next program. A library that depends on a module or provider that does not
+// exist is skipped.
 int ProgramCompiler::load_libraries(uint_t cflags)
 {
     if (s_.options.flags.nolibs || (cflags & DTRACE_C_NOLIBS) != 0)
@@ -202,7 +202,7 @@ int ProgramCompiler::load_libraries(uint_t cflags)
             continue;
         CompileOptions to = compile_options(cflags);
         to.library = to.empty = true;
-        to.amin.reset(); // it is what uses the library that is judged
+        to.amin.reset(); // only the program that uses the library is judged
         to.source_name = library.path;
         auto compiled = compiler_->compile(library.text, to);
         auto* diagnostic = std::get_if<Diagnostic>(&compiled);
@@ -227,7 +227,7 @@ bool ProgramCompiler::load_kernel_libraries(std::string_view refused)
         refused, [this](std::string_view text, const std::string& name) {
             CompileOptions to = compile_options(0);
             to.library = to.empty = true;
-            to.amin.reset(); // the program that uses the library is judged instead
+            to.amin.reset(); // only the program that uses the library is judged
             to.source_name = name;
             return compiler().compile(text, to);
         });
@@ -260,7 +260,8 @@ Compiler& ProgramCompiler::compiler()
     return *compiler_;
 }
 
-// Reports to the agent how many sites a description has at most, so that it prepares.
+// Reports to the agent the maximum number of sites of a description, so that it
+// prepares for them.
 void ProgramCompiler::foresee(std::size_t n_sites, unsigned n_threads)
 {
     if (n_sites <= std::exchange(n_foreseen_, std::max(n_sites, n_foreseen_)))
@@ -371,7 +372,8 @@ ProviderAttributes ProgramCompiler::attributes_of_provider(const ProbeInfo& prob
 ProbeStability ProgramCompiler::stability(std::span<const std::uint32_t> ids)
 {
     ProbeStability weak;
-    const ProbeInfo* before = nullptr; // mostly one like the next
+    // the previous probe, which usually has the same result
+    const ProbeInfo* before = nullptr;
     for (std::uint32_t id : ids) {
         const ProbeInfo& probe = s_.registry.at(id);
         if (before == nullptr || !same_attributes(*before, probe)) {

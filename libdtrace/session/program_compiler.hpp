@@ -31,7 +31,7 @@ public:
     // Compiles D libraries of stable providers that a refused program needs. Returns
     // false if there are no more.
     bool load_kernel_libraries(std::string_view refused);
-    // Forgets for how many sites the agent has prepared.
+    // Forgets the number of sites for which the agent has prepared.
     void forget_foreseen() { n_foreseen_ = 0; }
 
     // Returns how stable the parts of a probe are: as its provider declares, or as a

@@ -51,8 +51,9 @@ int Session::choose_backend()
             }
     }
     in_processes |= s_.awaits_statics();
-    // Only the kernel sees all that runs on a CPU, with or without -c and -p. But a clock probe
-    // alone must not turn probes in processes into uprobes, which cost many times as much.
+    // Only the kernel sees all activity of a CPU, with or without -c and -p. But a
+    // clock probe alone must not turn probes in processes into uprobes, which cost many
+    // times as much.
     const bool of_clock =
         in_processes ? profiles && !s_.has_own_targets() : profiles || ticks;
     const bool fires_in_module = of_kernel || wanted || (of_clock && s_.kernel);
@@ -122,7 +123,7 @@ int Session::go()
     return -1;
 }
 
-// Chooses a backend, makes the arena with all enabled probes, and plants them.
+// Chooses a backend, creates the arena with all enabled probes, and plants them.
 int Session::prepare()
 {
     if (choose_backend() != 0 || fit_options(s_, backend_->default_aggsize()) != 0 ||
@@ -185,7 +186,8 @@ void Session::make_consumer()
     apply_display();
 }
 
-// Refuses programs whose records do not fit their buffers: nothing would be recorded.
+// Refuses programs whose records do not fit into their buffers, because nothing would
+// be recorded.
 int Session::check_sizes()
 {
     auto* header = static_cast<dt_arena*>(s_.arena->base());
@@ -288,7 +290,7 @@ int Session::stop()
     for (dt_u32 from : {DT_ACTIVITY_WARMUP, DT_ACTIVITY_ACTIVE, DT_ACTIVITY_DRAINING})
         dt_activity_advance(base, from, DT_ACTIVITY_COOLDOWN);
     // Records that were committed and are still in other shards are part of the output.
-    // A target can add to it meanwhile, so the time is limited.
+    // A target can add records at the same time, so the time is limited.
     constexpr std::uint64_t longest_ns = 1'000'000'000;
     const std::uint64_t until = monotonic_ns() + longest_ns;
     auto clean = [this, base, until] {

@@ -26,14 +26,14 @@
 
 namespace dt {
 
-// The agent prepares in advance if so many sites, or more, are to be planted.
+// The agent prepares in advance if at least this many sites are to be planted.
 constexpr std::size_t many_sites = 10'000;
 
 // The program that uses the session: the C API's handlers.
 class Listener : public Events {
 public:
-    // Reports the text about a process, or that the process has ended if the text is
-    // null. The process may be null, too.
+    // Reports the text about a process. A null text means that the process has exited.
+    // The process may be null, too.
     virtual void process(ps_prochandle* process, const char* text) = 0;
     // Names of probes have changed, so what was derived from them is out of date.
     virtual void probes_renamed() = 0;
@@ -87,7 +87,7 @@ struct SessionState {
 
     Listener& listener;
     int error = 0;
-    std::string error_text;  // of the last error; empty: the number's own text
+    std::string error_text;  // for the last error; empty: use the number's own text
     std::string error_quote; // source line and caret of the last compile error
     Options options;
     Processes processes;
@@ -102,7 +102,8 @@ struct SessionState {
     std::string why_no_kernel;
 
     std::optional<ArenaMemory> arena;
-    std::uint32_t n_probes_added = 0; // probes of the registry that are in the arena
+    // number of the registry's probes that are in the arena
+    std::uint32_t n_probes_added = 0;
     std::unique_ptr<Consumer> consumer;
     bool active = false, stopped = false;
 };

@@ -9,14 +9,15 @@ const SiteWords not_probed{"cannot probe ", "", " more places that cannot be pro
 const SiteWords by_breakpoint{"", " fires by a breakpoint, some 20 us a hit",
                               " more places that fire by a breakpoint"};
 
-// Returns whether a remark on the places of a probe is to be reported for this process. A
-// process that the user has not named, or that executed another program, repeats no remark
-// on a function of the same name in the same module: a shell loop would print it for each
-// process that it starts.
+// Returns whether to report a remark on the places of a probe for this process. A
+// process that the user has not named, or that executed another program, repeats no
+// remark on a function of the same name in the same module: a shell loop would print it
+// for each process that it starts.
 bool SiteReports::is_new_place(const ps_prochandle& process, std::string_view remark,
                                std::uint32_t id)
 {
-    constexpr std::size_t max_remarks = 10'000; // module names are the targets' choice
+    // a limit, because targets choose the names of modules
+    constexpr std::size_t max_remarks = 10'000;
     const bool repeats = process.implied || process.execed;
     if (remarks_.size() >= max_remarks)
         return !repeats;

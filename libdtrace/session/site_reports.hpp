@@ -38,7 +38,7 @@ private:
                       std::uint32_t id);
 
     SessionState& s_;
-    std::set<std::string> remarks_; // that were reported
+    std::set<std::string> remarks_; // already reported
 };
 
 } // namespace dt

@@ -58,7 +58,8 @@ static std::uint64_t add_static(StaticTable& table, const StaticArguments& from)
     return table.sites.size() - 1;
 }
 
-// Probes whose function an enabled description names without a wildcard; ascending.
+// Returns the probes whose function an enabled description names without a wildcard,
+// ascending.
 static std::vector<std::uint32_t> named_probes(const SessionState& state)
 {
     std::vector<std::uint32_t> named;
@@ -102,7 +103,7 @@ std::vector<Site> missing_sites(SessionState& state, ps_prochandle& process,
     if (process.symbols != nullptr)
         state.probes.find_extents(*process.symbols, ids);
     std::vector<Site> sites;
-    sites.reserve(ids.size()); // most probes have one
+    sites.reserve(ids.size()); // most probes have one site
     const bool any = state.options.mechanism == MechanismOption::any;
     const std::vector<std::uint32_t> named =
         any ? std::vector<std::uint32_t>() : named_probes(state);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Enabled descriptions over what comes later: libraries that a target loads, the program
-// that it executes, processes that begin where descriptions mean all processes.
+// Applies enabled descriptions to later events: libraries that a target loads, a
+// program that it executes, and processes that start if descriptions match all
+// processes.
 //
-// The probes that a description matched when it was compiled are in its program
-// (dtrace_prog::matched). Probes that it matches later go from here into the arena at once.
+// dtrace_prog::matched contains the probes that a description matched when it was
+// compiled. Probes that it matches later are added to the arena immediately.
 #include "libdtrace/session/targets.hpp"
 
 #include "base/clock_ns.hpp"
@@ -18,7 +19,7 @@
 
 namespace dt {
 
-// After dlopen or dlclose.
+// Called after dlopen or dlclose.
 void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgotten)
 {
     ps_prochandle* process = s_.processes.find(pid);
@@ -37,8 +38,8 @@ void Targets::libraries_changed(pid_t pid, std::span<const ForgottenProbe> forgo
         s_.complain(s_.error_text);
 }
 
-// Reports a command's program that has no probes. Called when the program had time to load
-// its libraries, and when it ends.
+// Reports a command's program that has no probes. Called when the program has had time
+// to load its libraries, and when it exits.
 void Targets::report_unmatched(ps_prochandle& process)
 {
     if (process.unmatched.empty())
@@ -57,11 +58,11 @@ void Targets::report_unmatched(std::uint64_t now_ns)
             report_unmatched(*process);
 }
 
-// Notes which program a target now runs, if it is a target that the user named.
+// Records which program a target now runs, if the user named the target.
 void Targets::note_program(ps_prochandle& process, bool goes_on,
                            const std::string& program)
 {
-    report_unmatched(process); // the program before this one
+    report_unmatched(process); // the previous program
     if (process.followed != 0 || process.implied ||
         s_.options.follow == FollowOption::none || !s_.active || s_.stopped ||
         !s_.awaits_libraries(process))
@@ -82,14 +83,14 @@ void Targets::note_program(ps_prochandle& process, bool goes_on,
 void Targets::program_changed(ps_prochandle& process, bool goes_on,
                               const std::string& program)
 {
-    // If descriptions mean all processes, it counts as a process that begins.
+    // If descriptions match all processes, it counts as a new process.
     const bool begins = !goes_on && process.implied && !s_.has_own_targets();
     if (begins && process.followed == 0) {
         s_.processes.release(&process);
         process.newcomer = true;
     }
     if (begins || (process.followed != 0 && !goes_on)) {
-        process.alive = false; // the agent let it go
+        process.alive = false; // the agent detached from it
         forget_sites(process.pid);
         if (begins)
             s_.new_processes.look_again(process.pid, monotonic_ns());
@@ -102,8 +103,7 @@ void Targets::program_changed(ps_prochandle& process, bool goes_on,
     process.uprobes.clear();
     process.told.clear();
     note_program(process, goes_on, program);
-    // That fails when it has ended since; its exited event is on the way, and is what says
-    // so.
+    // Fails if the process has exited since. Its exit event will report that.
     if (process.symbols == nullptr || !process.symbols->refresh() || !goes_on ||
         !s_.active || s_.stopped)
         return;
@@ -111,8 +111,8 @@ void Targets::program_changed(ps_prochandle& process, bool goes_on,
         s_.complain(s_.error_text);
 }
 
-// All descriptions over the modules of one process that were not there before. A
-// description that several clauses have is one.
+// Matches all descriptions against the new modules of one process. A description in
+// several clauses is matched once.
 int Targets::rematch(ps_prochandle& process)
 {
     s_.probes.drop_gone(*process.symbols);

@@ -21,8 +21,7 @@ int Targets::plant(ps_prochandle& process)
 {
     StaticTable statics;
     std::vector<Site> sites = missing_sites(s_, process, statics);
-    // The agent watches libraries from the first call on, also when nothing is there yet
-    // that a description could match.
+    // The agent watches libraries from the first call on, even if nothing matches yet.
     if (sites.empty() && (process.watched || !s_.awaits_libraries(process)))
         return 0;
     if (!std::exchange(process.watched, true))
@@ -58,7 +57,7 @@ void Targets::report_notes(ps_prochandle& process)
 
 void Targets::report_cuts()
 {
-    // Each process can map many such files.
+    // A limit, because each process can map many such files.
     constexpr std::size_t most = 100;
     for (const std::string& cut : s_.processes.take_cuts())
         if (n_cuts_reported_++ < most)
@@ -70,8 +69,8 @@ bool Targets::admits(pid_t pid)
     return !backend().targets_share_memory() || users_.admits(pid);
 }
 
-// Makes targets of the processes that descriptions found only by their probes. Reports a
-// process that cannot be traced, and goes on with the others.
+// Makes targets of the processes that descriptions found only by their probes. Reports
+// a process that cannot be traced, and continues with the others.
 void Targets::grab_found()
 {
     for (pid_t pid : s_.found_by_probes()) {
@@ -86,7 +85,7 @@ void Targets::grab_found()
     users_.report_left_out();
 }
 
-// Reports once that a process cannot be traced, unless it has ended.
+// Reports once that a process cannot be traced, unless it has exited.
 void Targets::report_untraced(pid_t pid, const Error& why)
 {
     if (why.code == Code::gone || why.code == Code::not_found ||
@@ -116,8 +115,8 @@ void Targets::resume_changed(const AgentEvent& event)
 }
 
 // Returns how many threads block SIGTRAP. After the agent's death the target restores
-// its text at the first breakpoint that a thread runs into. If that thread blocks
-// SIGTRAP, the target ends instead.
+// its text at the first breakpoint that a thread reaches. If that thread blocks
+// SIGTRAP, the target is terminated instead.
 static std::size_t n_blocking_traps(pid_t pid)
 {
     const std::vector<pid_t> threads = threads_of(pid);
@@ -159,8 +158,8 @@ static const char* event_text(AgentEvent::Kind kind)
     return "";
 }
 
-// A program that loads libraries all the time makes events faster than they are handled:
-// what is left waits until records were drained.
+// A program that loads libraries all the time causes events faster than they can be
+// handled. The rest waits until records have been drained.
 void Targets::handle_events()
 {
     AgentClient* agent = s_.processes.agent();
@@ -230,7 +229,7 @@ void Targets::handle_events()
             break;
         case AgentEvent::agent_gone:
             s_.complain("the process that holds the targets died: " + event.text);
-            // They may live on, but as far as we are concerned all have ended.
+            // The processes may still run, but for this session all have ended.
             for (const auto& other : s_.processes.all()) {
                 if (!std::exchange(other->alive, false))
                     continue;

@@ -16,7 +16,7 @@ bool UserLimit::admits(pid_t pid)
     if (status.empty())
         return true; // it has exited; grabbing it will report that
     const std::uint64_t ours = ::geteuid();
-    for (int n = 0; n < 4; n++) { // real, effective, saved, of the file system
+    for (int n = 0; n < 4; n++) { // real, effective, saved, and file system id
         const std::uint64_t user = status_number(status, "Uid", n);
         if (user == ours)
             continue;
@@ -31,7 +31,7 @@ bool UserLimit::admits(pid_t pid)
     return true;
 }
 
-// Reports processes that were left out, once for each user.
+// Reports omitted processes, once for each user.
 void UserLimit::report_left_out()
 {
     if (std::includes(told_users_.begin(), told_users_.end(), left_out_users_.begin(),

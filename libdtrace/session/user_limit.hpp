@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Decides which processes may become targets, by their users. All targets of a session
 // write to one memory, so one of them can spoil the records of another. If descriptions
-// find processes only by their probes, processes of dtrace's user and of one other user
-// become targets. Processes of further users require -x trust=all.
+// match processes only by their probes, processes of dtrace's user and of one other
+// user become targets. Processes of further users require -x trust=all.
 #pragma once
 
 #include "libdtrace/session/session_state.hpp"
@@ -17,9 +17,9 @@ class UserLimit {
 public:
     explicit UserLimit(SessionState& state) : s_(state) {}
 
-    // Returns whether a process may become a target. If not, it counts as left out.
+    // Returns whether a process may become a target. If not, it counts as omitted.
     bool admits(pid_t pid);
-    // Reports processes that were left out, once for each user.
+    // Reports omitted processes, once for each user.
     void report_left_out();
 
 private:

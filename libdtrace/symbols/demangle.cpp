@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Demangling by the C++ runtime, behind limits; matching in both forms.
+// Demangles names with the C++ runtime, within limits, and matches patterns against
+// mangled and demangled names.
 //
-// Matching a pattern against the 80,000 names of node must not demangle them all: a run
-// of letters in the pattern, such as `malloc`, that the demangler cannot make up itself
-// has to stand in the mangled name too, because identifiers are spelled out there.
+// Matching a pattern against the 80,000 names of node must not demangle them all. The
+// mangled form spells out identifiers. So a sequence of letters in the pattern, such as
+// `malloc`, must occur in the mangled name too, unless the demangler can produce it
+// itself.
 #include "libdtrace/symbols/demangle.hpp"
 
 #include "base/printable.hpp"
@@ -23,7 +25,8 @@ namespace {
 
 constexpr std::size_t remembered_names = 16384;
 
-// Every word that demangled names hold without their mangled form spelling it.
+// All words that the demangler can produce without their occurrence in the mangled
+// form.
 constexpr std::string_view made_up =
     "signed char bool double long float __float128 unsigned int __int128 short void "
     "wchar_t "
@@ -55,7 +58,7 @@ struct NameHash {
     }
 };
 
-// What one name may cost: 16 MiB of output take the C++ library some 100 ms.
+// Limit for one name: 16 MiB of output take the C++ library some 100 ms.
 constexpr double max_estimated_bytes = 16 << 20;
 
 bool part_of_sequence(char c)
@@ -63,11 +66,11 @@ bool part_of_sequence(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
 }
 
-// An upper bound of the length of the demangled form. Output outgrows input in two ways.
-// References (S_, S0_, T_, ...) repeat an earlier part: to multiply by n takes n of them
-// on one level of nesting, so k of them spread over levels give at most 3^(k/3) <=
-// e^(k/e). Pack expansions (Dp, sp) repeat a pattern for each element of a pack, and a
-// pack has fewer elements than the name has bytes.
+// Returns an upper bound of the length of the demangled form. Output can be longer than
+// input for two reasons. References (S_, S0_, T_, ...) repeat an earlier part.
+// Multiplying by n takes n of them on one level of nesting, so k references spread over
+// levels give at most 3^(k/3) <= e^(k/e). Pack expansions (Dp, sp) repeat a pattern for
+// each element of a pack, and a pack has fewer elements than the name has bytes.
 double estimated_bytes(std::string_view mangled)
 {
     double references = 0, expansions = 0;
@@ -96,7 +99,8 @@ bool letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// The longest run of at least four letters outside of classes that is not made up.
+// Returns the longest sequence of at least four letters outside of character classes
+// that the demangler cannot produce itself.
 std::string needle_of(std::string_view pattern)
 {
     std::string_view best;
@@ -120,7 +124,7 @@ std::string needle_of(std::string_view pattern)
     return std::string(best);
 }
 
-// Cuts " const", "&", " [clone .cold]" and the like from behind the parameters.
+// Removes " const", "&", " [clone .cold]" and the like after the parameters.
 std::string_view up_to_parameters(std::string_view text)
 {
     constexpr std::string_view tails[] = {" const", " volatile", " &", " &&",
@@ -141,7 +145,8 @@ std::string_view up_to_parameters(std::string_view text)
     return text;
 }
 
-// Index of the '(' that the last byte, a ')', closes; npos when there is none.
+// Returns the index of the '(' that matches the last byte, a ')'. Returns npos if there
+// is none.
 std::size_t opening_of_last(std::string_view text)
 {
     std::size_t depth = 0;
@@ -154,7 +159,8 @@ std::size_t opening_of_last(std::string_view text)
     return std::string_view::npos;
 }
 
-// Where the name starts behind a return type: after the last blank outside of brackets.
+// Returns the start of the name after a return type: the offset after the last blank
+// outside of brackets.
 std::size_t start_of_name(std::string_view text)
 {
     std::size_t from = text.size();
@@ -174,7 +180,8 @@ std::size_t start_of_name(std::string_view text)
     return 0;
 }
 
-// Adds to `cost` what was written, also when it is then refused for its length.
+// Adds the length of the output to `cost`, also if the output is too long and is
+// refused.
 std::optional<std::string> demangle_counted(std::string_view name, std::size_t& cost)
 {
     cost += name.size();

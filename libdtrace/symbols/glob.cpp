@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Globs: one pass over the text; a mismatch goes back to the last star and lets it take
-// one byte more. Earlier stars never need to give, so there is no exponential case.
+// Matches globs in one pass over the text. After a mismatch, the last star consumes one
+// byte more and matching resumes from there. Earlier stars never need to change, so
+// there is no exponential case.
 #include "libdtrace/symbols/glob.hpp"
 
 #include <cstddef>
@@ -11,12 +12,12 @@ namespace dt {
 namespace {
 
 struct Step {
-    std::size_t next; // index behind the element
+    std::size_t next; // index after the element
     bool matched;
 };
 
-// The class that opens at glob[at] == '[' against one byte. A ']' first is a member.
-// Nothing when the class is not closed.
+// Matches the class that starts at glob[at] == '[' against one byte. A ']' right after
+// the '[' is a member. Returns nothing if the class is not closed.
 std::optional<Step> match_class(std::string_view glob, std::size_t at, unsigned char c)
 {
     std::size_t i = at + 1;
@@ -51,7 +52,7 @@ std::optional<Step> match_class(std::string_view glob, std::size_t at, unsigned 
     }
 }
 
-// One element that is not a star.
+// Matches one element that is not a star.
 std::optional<Step> match_one(std::string_view glob, std::size_t at, unsigned char c)
 {
     switch (glob[at]) {

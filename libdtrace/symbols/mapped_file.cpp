@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// From a line of /proc/PID/maps to the bytes behind it.
+// Finds the file of a line of /proc/PID/maps, by the first of these methods that works:
 //
 //   open_mapped()   the file itself (base/regular_file.hpp)
 //   exe, root/PATH, PATH
-//                   a guess by name: believed when the page that holds the ELF header (and
-//                   the build id) is the same in the file and in the target's memory
-//   fd/N            a file that has no name any more, or never had one (memfd_create(2)),
+//                   a guess by name, accepted if the page with the ELF header (and the build
+//                   id) is the same in the file and in the target's memory
+//   fd/N            a file that no longer has a name, or never had one (memfd_create(2)),
 //                   while the target has it open
-//   memory          the segments themselves, laid out as a file. Section headers that the
-//                   segments hold are kept; of most files they do not, and then .dynsym is
-//                   there and .symtab is not
+//   memory          the segments themselves, in the layout of a file. Section headers are
+//                   available only if a segment contains them. Otherwise .dynsym is found
+//                   but .symtab is not
 #include "libdtrace/symbols/mapped_file.hpp"
 
 #include "base/page_bytes.hpp"
@@ -28,7 +28,8 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t largest_memory_image = 64 << 20;
-constexpr std::size_t max_descriptors = 4096; // that are looked at for a mapped file
+// the limit for the search for a mapped file
+constexpr std::size_t max_descriptors = 4096;
 
 std::string proc(pid_t pid, std::string_view entry)
 {
@@ -41,7 +42,7 @@ public:
         : fd_(::open(proc(pid, "mem").c_str(), O_RDONLY | O_CLOEXEC))
     {
     }
-    // Fewer bytes when the rest cannot be read.
+    // Returns fewer bytes if the rest cannot be read.
     std::vector<std::byte> read(TargetAddr at, std::uint64_t n_bytes) const
     {
         std::vector<std::byte> out(fd_ ? n_bytes : 0);
@@ -63,7 +64,8 @@ private:
     Fd fd_;
 };
 
-// The mapping of the same file that shows its beginning: the last one at or below.
+// Finds the mapping of the start of the same file: the last one at or below this
+// mapping.
 const Mapping* first_mapping(const ProcessMaps& maps, const Mapping& mapping)
 {
     const Mapping* first = nullptr;
@@ -84,14 +86,14 @@ bool same_first_page(const Fd& fd, const TargetMemory& memory, const Mapping* fi
     std::vector<std::byte> stored(page_bytes);
     ssize_t n = ::pread(fd.get(), stored.data(), stored.size(), 0);
     stored.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    // Behind the end of a short file the page is filled up with zeros.
+    // If the file is shorter, the rest of the page is zero.
     if (stored.size() < sizeof(Elf64_Ehdr) || mapped.size() < stored.size())
         return false;
     return std::equal(stored.begin(), stored.end(), mapped.begin());
 }
 
-// The target's own descriptor of a mapped file that no path leads to. Links are compared
-// before any file is touched.
+// Opens the target's own descriptor of a mapped file that no path leads to. Links are
+// compared before any file is opened.
 Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
 {
     const std::string folder = proc(pid, "fd");
@@ -111,7 +113,7 @@ Fd open_by_descriptor(pid_t pid, const Mapping& mapping)
     return {};
 }
 
-// Whether memory that was laid out as a file has the section headers too.
+// Returns whether memory in the layout of a file includes the section headers.
 bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> programs)
 {
     std::uint64_t n_bytes = std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr);
@@ -124,7 +126,8 @@ bool has_section_headers(const Elf64_Ehdr& header, std::span<const Elf64_Phdr> p
     });
 }
 
-// The dynamic linker of glibc turns these into addresses of the process, in place.
+// Reverses glibc's dynamic linker, which replaces these entries by addresses of the
+// process, in place.
 void unrelocate(std::vector<std::byte>& file, const Elf64_Phdr& dynamic,
                 std::uint64_t bias)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: the ELF image behind a mapping of another process.
+// Internal to symbols/: the ELF image of a file that another process has mapped.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -12,35 +12,36 @@ namespace dt {
 
 class ImageCache;
 
-// The file that is really mapped there, see process_symbols.hpp; the content of memory
-// when no file can be proven to be it. Errors as ElfImage::open().
+// Returns the file that is really mapped there, see process_symbols.hpp. If no file can
+// be verified, returns the content of memory. Errors as in ElfImage::open().
 Result<std::shared_ptr<ElfImage>> image_of_mapping(pid_t pid, const ProcessMaps& maps,
                                                    const Mapping& mapping,
                                                    ImageCache& cache);
 
-// The last resort of the above: the segments as the target's memory holds them, laid out
-// as a file, with section headers only where a segment holds them.
+// The last method of the above: copies the segments from the target's memory into the
+// layout of a file. Section headers are available only if a segment contains them.
 Result<std::shared_ptr<ElfImage>> image_from_memory(pid_t pid, const ProcessMaps& maps,
                                                     const Mapping& mapping);
 
-// The file whose text has been replaced by anonymous memory (huge pages for text, as node
-// and some databases do): `mapping` shows its beginning, and executable anonymous memory
-// follows where an executable segment belongs.
+// Returns whether anonymous memory has replaced the file's text (huge pages for text,
+// as node and some databases use them): `mapping` is the start of the file, and
+// executable anonymous memory follows at the place of an executable segment.
 bool has_anonymous_text(const ProcessMaps& maps, const Mapping& mapping);
 
-// What is to be added to link-time addresses, by the executable segment that the mapping
-// shows. Nothing when no segment of the image covers that offset of the file.
+// Returns the number to add to link-time addresses, from the executable segment in the
+// mapping. Returns nothing if no segment of the image covers that offset of the file.
 std::optional<std::uint64_t> bias_of_mapping(const ElfImage& image,
                                              const Mapping& mapping);
 
-// The same for a mapping that shows the beginning of the file.
+// The same for a mapping of the start of the file.
 std::optional<std::uint64_t> bias_of_beginning(const ElfImage& image,
                                                const Mapping& mapping);
 
-// What the kernel told the process about its main program, out of /proc/PID/auxv.
+// Information about the main program that the kernel gave the process, from
+// /proc/PID/auxv.
 struct MainProgram {
-    std::optional<TargetAddr> program_headers; // AT_PHDR; nothing: not readable
-    std::string executed_path;                 // AT_EXECFN; empty: not readable
+    std::optional<TargetAddr> program_headers; // AT_PHDR; nothing: unreadable
+    std::string executed_path;                 // AT_EXECFN; empty: unreadable
 };
 MainProgram main_program(pid_t pid);
 

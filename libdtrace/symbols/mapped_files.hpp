@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Files of one process' mappings, each opened once: the very file, whatever its path means by
-// now, where the kernel lets us (CAP_CHECKPOINT_RESTORE); else the one that its path leads to.
+// The files of one process's mappings, each opened once. With CAP_CHECKPOINT_RESTORE
+// this is the mapped file itself, whatever its path means now. Otherwise it is the file
+// that the path leads to.
 #pragma once
 
 #include "base/fd.hpp"
@@ -13,7 +14,8 @@
 
 namespace dt {
 
-// A file's number is another's when it is gone; what is written anew has another time.
+// Identifies a version of a file. After a file is deleted, another one may get its
+// inode number. A rewritten file has another time.
 struct FileVersion {
     FileId file;
     std::int64_t bytes = 0;
@@ -25,14 +27,15 @@ class MappedFiles {
 public:
     explicit MappedFiles(pid_t pid) : pid_(pid) {}
 
-    int open(const Mapping& mapping);      // -1: it cannot be had
-    Fd take(const Mapping& mapping) const; // for the caller to keep; empty: the same
+    int open(const Mapping& mapping); // Returns -1 if the file is not available.
+    // ownership passes to the caller; empty: not available
+    Fd take(const Mapping& mapping) const;
     std::optional<FileVersion>
-    version(const Mapping& mapping) const; // of regular files
+    version(const Mapping& mapping) const; // for regular files
 
 private:
     std::string
-    range_path(const Mapping& mapping) const; // the file itself, by the range
+    range_path(const Mapping& mapping) const; // path of the file itself in map_files
     std::string root_path(const Mapping& mapping) const;
 
     pid_t pid_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ProcessSymbols: which modules there are, and what they are called.
+// ProcessSymbols: the list of modules, and their names.
 #include "libdtrace/symbols/glob.hpp"
 #include "libdtrace/symbols/mapped_file.hpp"
 #include "libdtrace/symbols/process_symbols.hpp"
@@ -16,22 +16,23 @@ namespace {
 constexpr std::string_view vdso_path = "[vdso]";
 constexpr std::string_view vdso_name = "linux-vdso.so.1";
 constexpr std::string_view memory_file_path = "/memfd:"; // memfd_create(2)
-// More only come from a process that means harm; their addresses print as hexadecimal.
+// Only a hostile process has more; the addresses in further modules print as
+// hexadecimal.
 constexpr std::size_t max_modules = 4096;
 
 std::string base_name(std::string_view path)
 {
     if (path == vdso_path)
         return std::string(vdso_name);
-    // A file of memory has the name that its program gave it; a description's fields have
-    // no colon.
+    // A memory file has a name that its program chose, which may contain colons; fields
+    // of probe descriptions cannot.
     if (path.starts_with(memory_file_path))
         path.remove_prefix(memory_file_path.size());
     return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// The addresses of the mappings of one file around `mapping`, for a module whose segments
-// are not known.
+// Sets a module's range to the adjacent mappings of the same file around `mapping`.
+// Used if the module's segments are not known.
 void span_of_file(const ProcessMaps& maps, const Mapping& mapping, Module& module)
 {
     module.begin = mapping.begin;
@@ -47,7 +48,7 @@ std::optional<std::uint64_t> bias_of(const ElfImage& image, const Mapping& mappi
                               : bias_of_beginning(image, mapping);
 }
 
-// Whether the beginning of the file is mapped where this bias puts it.
+// Returns whether the start of the file is mapped at the address that this bias gives.
 bool has_first_segment(const ProcessMaps& maps, const Module& module)
 {
     if (module.path == vdso_path)
@@ -66,7 +67,7 @@ bool is_main_mapping(const ProcessMaps& maps, const Mapping& mapping,
     return main && main->file == mapping.file && main->path == mapping.path;
 }
 
-// Whether the mapping is a part of the module.
+// Returns whether the mapping is a part of the module.
 bool shows(const Mapping& mapping, const Module& module)
 {
     return module.contains(mapping.begin) && module.file == mapping.file &&
@@ -106,7 +107,8 @@ bool Module::is_called(std::string_view what) const
            (is_main && (what == "a.out" || (!what.empty() && what == executed_as)));
 }
 
-// libc.so.6 is `libc` and `libc.so`, and not `lib`; libfoo-1.2.so is `libfoo`.
+// libc.so.6 may be written `libc` or `libc.so`, but not `lib`. libfoo-1.2.so may be
+// written `libfoo`.
 bool Module::is_abbreviated_by(std::string_view what) const
 {
     if (what.empty() || what.size() >= name.size() || !name.starts_with(what))
@@ -124,8 +126,9 @@ Module* ProcessSymbols::known_module(const Mapping& mapping) const
     return nullptr;
 }
 
-// A library that is loaded again where it was is the module that it was, unless another
-// file got its inode number meanwhile: then the cache has another image for it.
+// A library that is loaded again at the same place is the same module, unless another
+// file has got its inode number since then. In that case the cache has another image
+// for it.
 bool ProcessSymbols::revive_module(const Mapping& mapping)
 {
     auto at = std::find_if(retired_.begin(), retired_.end(),
@@ -175,7 +178,8 @@ std::unique_ptr<Module> ProcessSymbols::new_module(const Mapping& mapping,
     module->begin =
         module->target_addr(module->image->segments().front().addr & ~0xfffULL);
     module->end = module->target_addr(last.addr + last.mem_bytes);
-    // Segments may claim more than there is: never less than the mapping itself.
+    // Segments may claim less than is mapped: the range includes at least the mapping
+    // itself.
     module->begin = std::min(module->begin, mapping.begin);
     module->end = std::max(module->end, mapping.end);
     return module;
@@ -231,7 +235,8 @@ std::vector<const Module*> ProcessSymbols::match_modules(std::string_view patter
 {
     if (pattern.empty() || pattern == "*")
         return modules();
-    // A path may lead to the file by other links than the target's: /lib for /usr/lib.
+    // A path may reach the file by other links than the target's path: /lib for
+    // /usr/lib.
     struct stat st {};
     bool is_path = pattern[0] == '/';
     std::string path = "/proc/" + std::to_string(pid_) + "/root" + std::string(pattern);
@@ -262,7 +267,7 @@ const Module* ProcessSymbols::module_at(TargetAddr addr) const
     if (after != modules_.begin() && (*std::prev(after))->contains(addr))
         return std::prev(after)->get();
     if (maps_.at(addr))
-        return nullptr; // something else lives there now
+        return nullptr; // another file is mapped there now
     for (auto module = retired_.rbegin(); module != retired_.rend(); ++module)
         if ((*module)->contains(addr))
             return module->get();
@@ -283,8 +288,8 @@ bool ProcessSymbols::has_modules_of(const ProcessSymbols& other) const
         auto same = [&its](const std::unique_ptr<Module>& ours) {
             if (ours->file != its->file || ours->path != its->path)
                 return false;
-            // A process that exits while its files are opened has modules without images.
-            // Their extent is that of one contiguous group of mappings.
+            // If a process exits while its files are opened, its modules have no
+            // images. Their extent is one contiguous group of mappings.
             if (!its->image)
                 return ours->contains(its->begin);
             return ours->begin == its->begin && ours->end == its->end &&

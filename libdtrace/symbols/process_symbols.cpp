@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ProcessSymbols: names to addresses, addresses to text.
+// ProcessSymbols: finds the addresses of names, and formats addresses as text.
 #include "libdtrace/symbols/process_symbols.hpp"
 
 #include "base/hex_text.hpp"
@@ -100,7 +100,7 @@ std::vector<FunctionAt> ProcessSymbols::match(std::span<const Module* const> mod
                 add(*f);
             continue;
         }
-        // The link editor's frame around initialisation is nobody's function.
+        // Functions that the link editor adds for initialisation are excluded.
         auto wanted = [&](const Function& f) {
             return table.name(f) != "_init" && table.name(f) != "_fini";
         };

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Names for the addresses of one process, and addresses for names.
+// Finds names for the addresses of one process, and addresses for names.
 //
 //   /proc/PID/maps ──> Module (bias, range) ──> ElfImage, shared through the ImageCache
 //
 // A module is an ELF file that is mapped with executable pages: the program (also
-// called `a.out`), its libraries, the dynamic linker, the vDSO. Its file is opened
-// through the kernel's own handle on it (map_files, exe) where we may, else by path
-// below the target's root, and then only believed when it is the same inode, or has the
-// same build id or the same headers as what is mapped: a replaced file at the same path
-// is not the program.
+// called `a.out`), its libraries, the dynamic linker, the vDSO. The file is opened
+// through the kernel's own link to it (map_files, exe) if that is permitted, otherwise
+// by path below the target's root. A file opened by path is accepted only if it has the
+// same inode, the same build id, or the same headers as the mapped one: a file that
+// replaced the program at the same path is not the program.
 //
-// refresh() reads the maps again (after dlopen, dlclose, exec). What went away stays
-// known for addresses that nothing live covers, so that stacks recorded before a
-// dlclose, or printed after the process has exited, still have names. References to
-// Modules stay valid as long as the ProcessSymbols.
+// refresh() reads the maps again (after dlopen, dlclose, exec). Unmapped modules are
+// kept for addresses that no mapped module covers. So stacks that were recorded before
+// a dlclose, or are printed after the process has exited, still have names. References
+// to Modules stay valid as long as the ProcessSymbols.
 //
-// Not for use by several threads at once.
+// Only one thread may use an object at a time.
 #pragma once
 
 #include "base/result.hpp"
@@ -34,7 +34,7 @@
 
 namespace dt {
 
-// Images by file, so that a library is read once for all processes.
+// A cache of images by file, so that a library is read once for all processes.
 class ImageCache {
 public:
     Result<std::shared_ptr<ElfImage>> open(Fd fd, const std::string& path,
@@ -43,7 +43,8 @@ public:
     std::vector<std::string> take_cuts();
 
 private:
-    // st_dev, st_ino, st_size, st_mtim: a file rewritten in place is a new image.
+    // st_dev, st_ino, st_size, st_mtim: a file that was rewritten in place is a new
+    // image.
     using Key = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t,
                            std::int64_t>;
     std::map<Key, std::shared_ptr<ElfImage>> images_;
@@ -52,34 +53,37 @@ private:
 struct Module {
     std::string name; // base name, as probemod shows it
     std::string path; // as the target sees it; "[vdso]"
-    // The base name that the program was executed by: Debian's redis-server is a link to
-    // redis-check-rdb. Empty but for the main program.
+    // The base name of the path that was executed: Debian's redis-server is a link to
+    // redis-check-rdb. Empty except for the main program.
     std::string executed_as;
     FileId file;
     std::uint64_t bias = 0; // target address = link-time address + bias
     TargetAddr begin, end;  // from the first to the last mapped segment
     bool is_main = false;   // also called a.out
     bool deleted = false;
-    // A part of the file that is mapped a second time by itself, as V8 does with its
-    // builtins. It names addresses; it is no module that descriptions can mean.
+    // A part of the file that is mapped a second time, as V8 does with its builtins. It
+    // gives names to addresses, but descriptions cannot match it.
     bool partial = false;
     bool live = true;                // false: unmapped, kept for old addresses
-    std::shared_ptr<ElfImage> image; // null when the file could not be had, see trouble
+    std::shared_ptr<ElfImage> image; // null if the file is not available, see trouble
     std::string trouble;             // "open /x: permission denied", "32-bit", ...
 
     std::uint64_t link_addr(TargetAddr at) const { return at.value - bias; }
     TargetAddr target_addr(std::uint64_t addr) const { return {addr + bias}; }
     bool contains(TargetAddr at) const { return begin <= at && at < end; }
-    // D's rules: base name, full path, `a.out`, executed_as; then `libc` or `libc.so` for libc.so.6.
+    // D's rules: base name, full path, `a.out`, executed_as; then `libc` or `libc.so`
+    // for libc.so.6.
     bool is_called(std::string_view what) const;
     bool is_abbreviated_by(std::string_view what) const;
 };
 
 struct Symbol {
-    const Module* module = nullptr;     // null: outside every module
-    const Function* function = nullptr; // null: in a module, in no known function
-    std::string_view name;    // preferred name, mangled; empty without function
-    std::uint64_t offset = 0; // from the function, or else from nothing
+    const Module* module = nullptr; // null: outside of all modules
+    // null: in a module, but not in a known function
+    const Function* function = nullptr;
+    std::string_view name; // preferred name, mangled; empty without function
+    // from the start of the function; 0 without one
+    std::uint64_t offset = 0;
 };
 
 struct FunctionAt {
@@ -90,27 +94,29 @@ struct FunctionAt {
 
 class ProcessSymbols {
 public:
-    // gone, permission: from /proc. The cache must live as long as this.
+    // Errors gone and permission come from /proc. The cache must outlive this object.
     static Result<std::unique_ptr<ProcessSymbols>> open(pid_t pid, ImageCache& cache);
 
-    // Reads the maps again. gone: the process has exited; all that was known stays.
+    // Reads the maps again. gone: the process has exited; known modules are kept.
     Result<Ok> refresh();
 
     pid_t pid() const { return pid_; }
     const ProcessMaps& maps() const { return maps_; } // as of the last refresh
     const Module* main_module() const;
     std::vector<const Module*> modules() const; // live ones, in address order
-    // Modules that a description's module field means: all for "" and "*"; those called
-    // exactly so; else those abbreviated so; else those that match as a glob.
+    // Returns the modules that a description's module field selects: all for "" and
+    // "*"; else those with exactly this name; else those with this abbreviation; else
+    // those that match the glob.
     std::vector<const Module*> match_modules(std::string_view pattern) const;
     const Module* module_at(TargetAddr addr) const;
-    // Whether all that is in the other is here, at the same place, or was.
+    // Returns whether each module of the other object is here, at the same address, or
+    // was.
     bool has_modules_of(const ProcessSymbols& other) const;
 
     Symbol lookup(TargetAddr addr) const;
-    // First by module, then by FunctionTable::find(). not_found: with suggestions.
+    // Searches by module, then by FunctionTable::find(). not_found: with suggestions.
     Result<FunctionAt> lookup(std::string_view module, std::string_view function) const;
-    // All functions that a description's module and function fields mean.
+    // Returns all functions that a description's module and function fields select.
     std::vector<FunctionAt> match(std::string_view module,
                                   std::string_view function) const;
     static std::vector<FunctionAt> match(std::span<const Module* const> modules,
@@ -136,7 +142,7 @@ private:
     ImageCache* cache_;
     ProcessMaps maps_;
     std::vector<std::unique_ptr<Module>> modules_; // live ones sorted by begin
-    std::vector<std::unique_ptr<Module>> retired_; // latest last
+    std::vector<std::unique_ptr<Module>> retired_; // the most recent is last
 };
 
 } // namespace dt

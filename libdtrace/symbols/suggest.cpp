@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Edit distance by rows, given up as soon as a whole row is beyond the limit.
+// Computes the edit distance row by row, and stops when a complete row exceeds the
+// limit.
 #include "libdtrace/symbols/suggest.hpp"
 
 #include "libdtrace/symbols/demangle.hpp"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// "did you mean": the names that are nearest to what was typed.
+// Suggestions ("did you mean"): the names that are nearest to the typed text.
 //
-// Near is an edit distance (insert, delete, replace, swap neighbours) of at most 2, or
-// of 1 for names below four bytes, or the typed text being a prefix. Nearest first; a
-// prefix counts as distance 3, shorter first.
+// A name is near if its edit distance (insert, delete, replace, swap neighbours) is at
+// most 2, or at most 1 for names below four bytes, or if the typed text is a prefix of
+// it. The nearest name comes first. A prefix counts as distance 3, and shorter names
+// come first.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +29,11 @@ private:
     std::vector<Candidate> found_;
 };
 
-// " (did you mean a, b or c?)", as every message says it; "" without names.
+// Returns " (did you mean a, b or c?)", the form used in all messages. Returns "" if
+// there are no names.
 std::string did_you_mean(const std::vector<std::string>& names);
 
-// The edit distance, or limit + 1 when it is larger than limit.
+// Returns the edit distance, or limit + 1 if it exceeds the limit.
 unsigned edit_distance(std::string_view a, std::string_view b, unsigned limit);
 
 } // namespace dt

@@ -9,25 +9,26 @@
  *   the rest   R    .hash .dynsym .dynstr .note.stapsdt .stapsdt.base .eh_frame_hdr
  *                   .eh_frame .symtab .strtab .shstrtab, section headers
  *
- * An address is an offset in the file, so one number says both. All of it is
- * loaded, also what libraries keep for files only: who may read the memory but
- * not the file sees the same. There is nothing to relocate: what reaches what
- * is filled in when it is loaded.
+ * An address is also an offset in the file. The complete file is loaded,
+ * including sections that are not loaded in other libraries, so that tools
+ * which can read only the memory find them. There are no relocations: addresses
+ * are filled in when the object is loaded.
  *
- * Section .probes has its name from SystemTap: bpftrace looks for semaphores
- * there alone.
+ * The section .probes has the same name as in SystemTap, because bpftrace
+ * searches for semaphores only there.
  *
- * A stub is endbr64; nop; nop of 5 bytes; ret. The note names the first nop,
- * whose trap the kernel's uprobes emulate; both nops together give way to a
- * jump. A kernel that replaces the second by a call (6.18) does no harm here,
- * as it would in code of a compiler (dtrace/sdt.h): nothing below the stack
- * pointer is live in a stub. Its only argument, in %rdi, is the address of the probe's arguments,
- * one word each: so are a dozen of any mix of types, and every tracer can read
- * memory, while few can read vector registers.
+ * A stub is endbr64; nop; nop of 5 bytes; ret. The note gives the address of
+ * the first nop, whose trap the kernel's uprobes emulate. A jump may replace
+ * both nops. A kernel that replaces the second nop by a call (6.18) does no
+ * harm here, in contrast to compiled code (dtrace/sdt.h): no data below the
+ * stack pointer are live in a stub. The stub's only argument, in %rdi, is the
+ * address of the probe's arguments, one word each. This form supports a dozen
+ * arguments of any types, and every tracer can read memory, while few can read
+ * vector registers.
  *
- * Written by hand, not by libelf: a program that has probes loads no other
- * library for them, and all there is to do is to place things, which libelf
- * leaves to its callers.
+ * The image is written without libelf, so that a program with probes needs no
+ * other library. Most of the work is the layout, which libelf leaves to its
+ * callers.
  */
 #include "internal.h"
 
@@ -48,7 +49,7 @@ static const unsigned char dt_stub[DT_USDT_STUB_BYTES] = {
 };
 enum { DT_STUB_NOP = 4, DT_STUB_END = 11 };
 
-/* One row a section: name, type, flags, entry size, link, info, alignment. */
+/* One row per section: name, type, flags, entry size, link, info, alignment. */
 #define DT_SECTIONS(X)                                                                   \
 	X(text, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 0, 0, 16)           \
 	X(data, ".probes", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0, 0, 0, 16)               \
@@ -132,15 +133,15 @@ static void dt_add_data(struct dt_making *m, uint64_t token)
 	dt_end(m, DT_S_data);
 }
 
-/* For the dynamic linker: there is no name to be found here. */
+/* For the dynamic linker: an empty symbol table. */
 static void dt_add_dynamic_symbols(struct dt_making *m)
 {
 	static const Elf64_Sym none;
 
 	dt_begin(m, DT_S_hash, 8);
-	dt_bytes_add_u32(m->out, 1); /* one bucket, */
-	dt_bytes_add_u32(m->out, 1); /* one symbol, */
-	dt_bytes_add_u64(m->out, 0); /* and it is the null symbol */
+	dt_bytes_add_u32(m->out, 1); /* one bucket */
+	dt_bytes_add_u32(m->out, 1); /* one symbol */
+	dt_bytes_add_u64(m->out, 0); /* the null symbol */
 	dt_end(m, DT_S_hash);
 	dt_begin(m, DT_S_dynsym, 8);
 	dt_bytes_add(m->out, &none, sizeof none);
@@ -196,9 +197,9 @@ static void dt_add_notes(struct dt_making *m)
 }
 
 /*
- * Where the caller of a stub is: at all of its instructions on top of the
- * stack. LSB core, 10.5 and 10.6: addresses are 4 bytes, signed, from the place
- * where they stand (0x1b) or from the header's beginning (0x3b).
+ * The caller's frame: the return address is on top of the stack at all
+ * instructions of a stub. LSB core, 10.5 and 10.6: addresses are 4 bytes,
+ * signed, relative to their own place (0x1b) or to the header's start (0x3b).
  */
 static void dt_add_frames(struct dt_making *m)
 {
@@ -239,7 +240,7 @@ static void dt_add_frames(struct dt_making *m)
 		dt_bytes_add_u64(m->out,
 				 0); /* no augmentation data; DW_CFA_nop */
 	}
-	dt_bytes_add_u32(m->out, 0); /* the end */
+	dt_bytes_add_u32(m->out, 0); /* end of the list */
 	dt_end(m, DT_S_eh);
 }
 
@@ -268,7 +269,7 @@ static void dt_add_symbols(struct dt_making *m)
 	dt_end(m, DT_S_strtab);
 }
 
-/* Returns where they are. */
+/* Returns the offset of the headers. */
 static uint64_t dt_add_section_headers(struct dt_making *m)
 {
 	static const struct {

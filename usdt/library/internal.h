@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside of libdtrace-usdt: what its files know of each other.
+ * Internal declarations of libdtrace-usdt, shared by its files.
  *
- *   provider.c   create, add, load, destroy: the public calls
- *     names.c    what names and types may be
+ *   provider.c   create, add, load, destroy: the public functions
+ *     names.c    valid names and types
  *     image.c    the probes of one load as the bytes of a shared object
- *     object.c   such bytes as a library of this process
- *   error.c      the sentence on the last failure
- *   bytes.c      a growing piece of memory
+ *     object.c   loads such bytes as a library of this process
+ *   error.c      the sentence about the last failure
+ *   bytes.c      a growing block of memory
  *
- * Functions that fail return an errno and have left the sentence.
+ * Functions that fail return an errno and have set the sentence.
  */
 #ifndef DT_USDT_INTERNAL_H
 #define DT_USDT_INTERNAL_H
@@ -26,11 +26,13 @@ enum {
 	DT_USDT_MAX_MODULE = 63,
 	DT_USDT_MAX_FUNCTION = 127,
 	DT_USDT_MAX_NAME = DTRACE_USDT_MAX_NAME_BYTES,
-	DT_USDT_MAX_PROBES = 1 << 20, /* of one load: offsets stay below 2^31 */
+	DT_USDT_MAX_PROBES = 1 << 20, /* per load: offsets stay below 2^31 */
 };
 
-/* One row a type: its name, its size in a note, where - is signed and f
- * floating. */
+/*
+ * One row per type: its name, and its size in a note, where - means signed and
+ * f floating-point.
+ */
 /* clang-format off */
 #define DT_USDT_TYPES(X)     \
 	X("int8_t",   "-1")  \
@@ -46,7 +48,7 @@ enum {
 	X("double",   "8f")
 /* clang-format on */
 
-/* A probe that was added and is not loaded. */
+/* A probe that was added but is not loaded yet. */
 struct dt_usdt_wanted {
 	const struct dtrace_usdt_probe **slot;
 	char *function;
@@ -56,8 +58,10 @@ struct dt_usdt_wanted {
 	unsigned n_types;
 };
 
-/* The bytes, and whether there was memory for all of them: looked at once, at
- * the end. */
+/*
+ * The bytes, and whether all allocations succeeded, which is checked once at
+ * the end.
+ */
 struct dt_bytes {
 	unsigned char *data;
 	size_t len_bytes;
@@ -70,16 +74,15 @@ DT_HIDDEN void dt_bytes_add(struct dt_bytes *bytes, const void *data,
 DT_HIDDEN void dt_bytes_add_text(struct dt_bytes *bytes, const char *text);
 DT_HIDDEN void dt_bytes_add_u32(struct dt_bytes *bytes, uint32_t value);
 DT_HIDDEN void dt_bytes_add_u64(struct dt_bytes *bytes, uint64_t value);
-/* Zeros up to a place that is no smaller, and up to a multiple of a power of
- * two. */
+/* Adds zeros up to an offset, and up to a multiple of a power of two. */
 DT_HIDDEN void dt_bytes_pad(struct dt_bytes *bytes, size_t to_bytes);
 DT_HIDDEN void dt_bytes_align(struct dt_bytes *bytes, size_t unit_bytes);
-/* Over what is there. */
+/* Overwrites existing bytes. */
 DT_HIDDEN void dt_bytes_put(struct dt_bytes *bytes, size_t at, const void *data,
 			    size_t len_bytes);
 DT_HIDDEN void dt_bytes_free(struct dt_bytes *bytes);
 
-/* Always returns `error`, an errno. "text" has no newline. */
+/* Always returns `error`, an errno. `format` has no newline. */
 DT_HIDDEN int dt_usdt_fail(int error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -90,19 +93,18 @@ DT_HIDDEN int dt_usdt_check_name(const char *name);
 DT_HIDDEN int dt_usdt_parse_types(const char *text,
 				  struct dt_usdt_wanted *wanted);
 
-/* Where the parts are that the loader of an image asks for: from its beginning.
- */
+/* The parts that the loader of an image needs, as offsets from its start. */
 struct dt_usdt_image {
 	struct dt_bytes bytes;
 	size_t dynamic_at;
 	size_t token_at;  /* 8 bytes, as given to dt_usdt_make_image() */
 	size_t probes_at; /* struct dtrace_usdt_probe of each */
-	size_t stubs_at;  /* what they reach */
+	size_t stubs_at;  /* the functions that probes call */
 };
 
 enum { DT_USDT_STUB_BYTES = 16 };
 
-/* token: what tells the loaded image from any other of this process. */
+/* token: distinguishes the loaded image from all others in this process. */
 DT_HIDDEN int dt_usdt_make_image(struct dt_usdt_image *image,
 				 const char *provider,
 				 const struct dt_usdt_wanted *wanted,
@@ -114,7 +116,7 @@ struct dt_usdt_object {
 	void *handle;
 	unsigned char *base;
 	int fd;
-	uint64_t device, inode; /* what fd was opened for */
+	uint64_t device, inode; /* identify the file that fd refers to */
 	const struct dtrace_usdt_probe ***slots;
 	size_t n_slots;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What names and types may be: what D can say, and what all readers of notes
- * can.
+ * Valid names and types: those that D can express and that all readers of notes
+ * accept.
  *
  * Characters are those of ASCII, whatever the locale.
  */
@@ -27,7 +27,10 @@ struct dt_shown {
 	char text[4 * DT_SHOWN_BYTES + 1];
 };
 
-/* A text's beginning. What is not visible could break a terminal: \x20. */
+/*
+ * Returns the start of a text. Invisible characters could affect a terminal and
+ * are escaped: \x20.
+ */
 static struct dt_shown dt_shown(const char *text, size_t len_bytes)
 {
 	struct dt_shown shown = {""};
@@ -139,7 +142,7 @@ int dt_usdt_check_module(const char *name)
 {
 	int error = dt_check_visible("module", name, DT_USDT_MAX_MODULE, ":/");
 
-	/* It may become the name of a file. */
+	/* The name may become the name of a file. */
 	if (!error && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
 		return dt_usdt_fail(EINVAL,
 				    "a module's name is '%s': folders are "

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An image as a library of this process: a file of memory (memfd_create(2)), or
- * where such files or their code are not to be had a file below $TMPDIR that is
- * unlinked at once, and dlopen(3) on it.
+ * Loads an image as a library of this process. It writes the image to a memory
+ * file (memfd_create(2)) and calls dlopen(3) on it. If memory files, or code in
+ * them, are not permitted, it uses a file below $TMPDIR that is unlinked
+ * immediately.
  *
  *   the name of the file     the module's, which tracers show
- *   the name for dlopen()    /proc/PID/fd/N: what a debugger of this process can open too
- *   the descriptor           stays open: by it tracers of the same user read the file
+ *   the name for dlopen()    /proc/PID/fd/N, which a debugger of this process can open too
+ *   the descriptor           stays open: tracers of the same user read the file through it
  *
- * The dynamic linker takes a library of the same name for the same library.
- * Descriptors are numbers, and a program may close ours: so what it loaded is
- * believed for its token alone.
+ * The dynamic linker treats a library with the same name as the same library.
+ * Descriptors are numbers, and a program may close ours. Therefore a loaded
+ * library is accepted only if it contains the token.
  */
 #define _GNU_SOURCE
 #include "internal.h"
@@ -30,18 +31,18 @@
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL                                                        \
-	8U /* since Linux 6.3: nobody can exec it; it may be mapped */
+	8U /* since Linux 6.3: the file cannot be executed, but may be mapped */
 #endif
 
 enum { DT_MAX_NAMES_TAKEN = 16 };
 
-/* What went wrong with one way of loading. */
+/* The error of one method of loading. */
 struct dt_trouble {
 	int error;
 	char text[400];
 };
 
-/* -1; text that is too long is cut. */
+/* Returns -1. Long text is truncated. */
 __attribute__((format(printf, 3, 4))) static int
 dt_told(struct dt_trouble *trouble, int error, const char *format, ...)
 {
@@ -59,7 +60,10 @@ static int dt_trouble(struct dt_trouble *trouble, int error, const char *doing)
 	return dt_told(trouble, error, "%s: %s", doing, strerror(error));
 }
 
-/* 0 to 2 are what others take for the standard streams. */
+/*
+ * Moves the descriptor away from 0 to 2, which other code uses as the standard
+ * streams.
+ */
 static int dt_away_from_streams(int fd)
 {
 	int moved;
@@ -76,7 +80,7 @@ static int dt_write_all(int fd, const struct dt_bytes *bytes)
 	struct rlimit limit;
 	size_t done = 0;
 
-	/* The kernel would send SIGXFSZ, which kills. */
+	/* The kernel would send SIGXFSZ, which terminates the process. */
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
 	    limit.rlim_cur < bytes->len_bytes) {
 		errno = EFBIG;
@@ -103,7 +107,7 @@ static int dt_is_file(const struct stat *file, const char *path)
 	       st.st_ino == file->st_ino;
 }
 
-/* Another process's /proc, or none, is possible as well. */
+/* /proc may be another process's, or may not be mounted. */
 static int dt_find_name(int fd, char *name, size_t size, const char *path)
 {
 	struct stat st;
@@ -131,8 +135,10 @@ static int dt_is_ours(void *handle, const struct dt_usdt_image *image,
 	       memcmp(*base + image->token_at, &token, sizeof token) == 0;
 }
 
-/* Takes the descriptor over when it succeeds. path: where the file is, if it is
- * anywhere. */
+/*
+ * Takes ownership of the descriptor on success. path: the file's path, if it
+ * has one.
+ */
 static int dt_open_library(struct dt_usdt_object *object,
 			   const struct dt_usdt_image *image, uint64_t token,
 			   int fd, const char *path, struct dt_trouble *trouble)
@@ -194,7 +200,7 @@ static int dt_load_from_memory(struct dt_usdt_object *object,
 		close(fd);
 		return -1;
 	}
-	/* Not needed, only better: what is mapped stays what it is. */
+	/* Optional: the seals prevent changes to the mapped file. */
 	(void)fcntl(fd, F_ADD_SEALS,
 		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
 	return dt_open_library(object, image, token, fd, NULL, trouble);

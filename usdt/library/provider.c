@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers. What was added waits in `wanted` until it is loaded; each load is
- * an object of its own, so that a provider can grow.
+ * Providers. Added probes are stored in `wanted` until they are loaded. Each
+ * load creates an object of its own, so that a provider can grow.
  *
- * The caller's variable always holds a probe that can be tested and fired:
+ * The caller's variable always contains a probe that can be tested and fired:
  * dt_usdt_off, or one in the data of an object.
  */
 #define _GNU_SOURCE /* strdup() */
@@ -52,7 +52,7 @@ struct dtrace_usdt_provider *dtrace_usdt_create(const char *name,
 	return provider;
 }
 
-/* Every - as __. */
+/* Replaces every - by __. */
 static char *dt_name_in_note(const char *name)
 {
 	char *copy = malloc(2 * strlen(name) + 1), *to = copy;
@@ -128,7 +128,7 @@ static void dt_forget_wanted(struct dtrace_usdt_provider *provider)
 	provider->n_wanted = provider->room = 0;
 }
 
-/* What is wanted are the object's probes from now on. */
+/* Turns the wanted probes into probes of the object. */
 static void dt_hand_out(struct dtrace_usdt_provider *provider,
 			struct dt_usdt_object *object,
 			const struct dt_usdt_image *image)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static probes for Python programs: dtrace/usdt.h as a module, for any Python
+ * Static probes for Python programs: a module for dtrace/usdt.h, for any Python
  * from 3.10 on.
  *
  *   Provider ──owns──> struct dtrace_usdt_provider, slots
  *      ^                                             ^
  *      └──────holds── Probe ──────────looks at───────┘
  *
- * A Probe holds its Provider: the library writes to the slot when the provider
- * goes away, which is when nobody has it or a probe of it any more, or when
- * destroy() says so.
+ * A Probe has a reference to its Provider: the library writes to the slot when
+ * the provider is destroyed. That happens when no reference to it or to one of
+ * its probes is left, or by destroy().
  *
- * A C extension, since a test that is off is what there is most of: `if probe:`
- * is one call of a slot, without a frame. All of it runs under the GIL, so no
+ * This is a C extension because most tests find the probe off: `if probe:` is
+ * one call of a slot, without a frame. All code runs under the GIL, so no
  * thread is in a probe while another one destroys it.
  */
 #define Py_LIMITED_API 0x030a0000
@@ -35,7 +35,7 @@ struct dt_provider {
 	struct dt_slot *slots;
 };
 
-/* By how a Python value becomes a word. */
+/* How a Python value is converted to a word. */
 enum dt_kind { DT_INTEGER, DT_STRING, DT_DOUBLE };
 
 struct dt_probe {
@@ -43,7 +43,7 @@ struct dt_probe {
 	const struct dt_slot *slot;
 	Py_ssize_t n_kinds;
 	unsigned char kinds[DTRACE_USDT_MAX_ARGUMENTS];
-	unsigned char was_told; /* that a value was of another type */
+	unsigned char was_told; /* a value of a wrong type was reported */
 };
 
 static PyTypeObject *dt_probe_type;
@@ -109,8 +109,10 @@ static void dt_provider_dealloc(struct dt_provider *self)
 	Py_DECREF(type);
 }
 
-/* types: text. -1: an exception is set. The library has checked that all are
- * types. */
+/*
+ * types: text. Returns -1 if an exception is set. The library has checked that
+ * all types are valid.
+ */
 static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 {
 	Py_ssize_t n = PyTuple_Size(types);
@@ -129,7 +131,7 @@ static int dt_set_kinds(struct dt_probe *probe, PyObject *types)
 	return 0;
 }
 
-/* One type is one word here, so that values and types are counted alike. */
+/* Checks that each text is one type, so that values and types correspond. */
 static int dt_check_types(PyObject *types)
 {
 	for (Py_ssize_t i = 0; i < PyTuple_Size(types); i++) {
@@ -147,7 +149,7 @@ static int dt_check_types(PyObject *types)
 	return 0;
 }
 
-/* "int32_t string", which the caller frees. */
+/* Returns "int32_t string", which the caller frees. */
 static PyObject *dt_joined(PyObject *types)
 {
 	PyObject *blank = PyUnicode_FromString(" "), *joined = NULL;
@@ -205,7 +207,10 @@ static PyObject *dt_provider_probe(struct dt_provider *self, PyObject *args,
 
 	if (!dt_is_alive(self))
 		return NULL;
-	/* The name by place, then types, and function by its word alone. */
+	/*
+	 * The name is positional, as are the types; function is a keyword
+	 * argument.
+	 */
 	first = PyTuple_GetSlice(args, 0, 1);
 	types = PyTuple_GetSlice(args, 1, PyTuple_Size(args));
 	if (first && types && dt_check_types(types) == 0 &&
@@ -267,9 +272,10 @@ static PyObject *dt_probe_enabled(struct dt_probe *self, void *nothing)
 }
 
 /*
- * UTF-8, where surrogates are the bytes that they stand for in names of files
- * (PEP 383), or are encoded themselves. NULL: an exception is set. kept: what
- * the text is part of, unless that is the value.
+ * Returns the text as UTF-8. Surrogates are converted to the bytes that they
+ * represent in file names (PEP 383), or are encoded themselves. Returns NULL if
+ * an exception is set. kept: the object that owns the text, unless that is the
+ * value.
  */
 static const char *dt_text_of(PyObject *value, PyObject **kept)
 {
@@ -286,8 +292,10 @@ static const char *dt_text_of(PyObject *value, PyObject **kept)
 	return text;
 }
 
-/* The value's word; value and *kept outlive the firing. -1: an exception is
- * set. */
+/*
+ * Converts a value to its word. value and *kept must outlive the firing.
+ * Returns -1 if an exception is set.
+ */
 static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 		      PyObject **kept)
 {
@@ -325,9 +333,10 @@ static int dt_word_of(PyObject *value, unsigned char kind, uint64_t *word,
 }
 
 /*
- * A program does the same traced or not: a value that is no such type is 0 to
- * the tracer, and sys.unraisablehook() is told of the probe's first one. -1: an
- * exception that is not the value's, such as KeyboardInterrupt.
+ * A program behaves the same whether it is traced or not. A value of a wrong
+ * type is 0 for the tracer, and sys.unraisablehook() is called for the first
+ * one of each probe. Returns -1 for an exception that the value did not cause,
+ * such as KeyboardInterrupt.
  */
 static int dt_excuse(struct dt_probe *self)
 {
@@ -341,7 +350,7 @@ static int dt_excuse(struct dt_probe *self)
 	return 0;
 }
 
-/* Somebody traces. */
+/* Fires the probe, which is traced. */
 static int dt_fire(struct dt_probe *self, PyObject *const *values)
 {
 	uint64_t words[DTRACE_USDT_MAX_ARGUMENTS] = {0};
@@ -352,8 +361,10 @@ static int dt_fire(struct dt_probe *self, PyObject *const *values)
 		if (dt_word_of(values[i], self->kinds[i], &words[i],
 			       &kept[i]) != 0)
 			error = dt_excuse(self);
-	/* Looked up last: __index__() of a value may have destroyed the
-	 * provider. */
+	/*
+	 * Looked up last, because __index__() of a value may have destroyed the
+	 * provider.
+	 */
 	if (error == 0)
 		dtrace_usdt_fire(self->slot->probe, words);
 	for (Py_ssize_t i = 0; i < self->n_kinds; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The provider bench_work, as lttng/tracepoint.h wants it written. */
+/* The provider bench_work, in the form that lttng/tracepoint.h requires. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER bench_work
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More modes of tests/victims/timed, for bench/static_probes: some 5 ns of work, alone,
- * with a static probe, with its arguments in memory, and with a call of an empty function.
+ * More modes of tests/victims/timed, for bench/static_probes: about 5 ns of
+ * work, alone, with a static probe, with its arguments in memory, and with a
+ * call of an empty function.
  */
 #define _GNU_SOURCE
 #include <dtrace/sdt.h>
@@ -12,7 +13,9 @@ static unsigned long words[4];
 
 static inline unsigned long some_work(unsigned long n)
 {
-	/* Calls do not wait for each other: half of what one alone would take. */
+	/*
+	 * The calls are independent: they take half the time of dependent ones.
+	 */
 	for (int i = 0; i < 7; i++) {
 		n *= 0x9e3779b97f4a7c15UL;
 		n ^= n >> 29;
@@ -21,7 +24,7 @@ static inline unsigned long some_work(unsigned long n)
 	return n;
 }
 
-/* What the probe's arguments are is made here, too. */
+/* The probe's arguments are computed here, too. */
 BODY unsigned long bare(unsigned long n)
 {
 	unsigned long got = some_work(n);
@@ -30,7 +33,7 @@ BODY unsigned long bare(unsigned long n)
 	return got;
 }
 
-/* The same once more: how far two of them differ is what the machine adds. */
+/* The same again: the difference between the two is the machine's noise. */
 BODY unsigned long twin(unsigned long n)
 {
 	unsigned long got = some_work(n);
@@ -53,7 +56,8 @@ BODY unsigned long probed_memory(unsigned long n)
 
 	*(volatile unsigned long *)&words[1] = n & 7;
 	*(volatile unsigned long *)&words[2] = got & 3;
-	__asm__ volatile("" : : : "memory"); /* no register has them any more */
+	/* removes them from all registers */
+	__asm__ volatile("" : : : "memory");
 	DTRACE_PROBE2(bench, memory, words[1], words[2]);
 	return got;
 }
@@ -62,7 +66,8 @@ BODY unsigned long probed_pointer(unsigned long n)
 {
 	unsigned long got = some_work(n), *p = words;
 
-	__asm__ volatile("" : "+r"(p)); /* that it is these words nobody knows */
+	/* hides from the compiler what p points to */
+	__asm__ volatile("" : "+r"(p));
 	*(volatile unsigned long *)&p[1] = n & 7;
 	*(volatile unsigned long *)&p[2] = got & 3;
 	__asm__ volatile("" : : : "memory");

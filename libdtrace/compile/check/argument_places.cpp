@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned n_integer_registers = 6, n_float_registers = 8;
 constexpr int max_places_depth = 64;
 
-// The classes of the psABI, of a word of eight bytes.
+// The psABI's classes of an eight-byte word.
 enum class Class { None, Integer, Float, FloatUp, X87, X87Up, Memory };
 
 Class merged(Class a, Class b)
@@ -31,12 +31,13 @@ Class merged(Class a, Class b)
 
 struct Classes {
     std::array<Class, 2> words{Class::None, Class::None};
-    bool has_empty = false; // classes of C++ without members
+    bool has_empty = false; // a C++ class without members
     unsigned count(Class wanted) const
     {
         return static_cast<unsigned>(std::count(words.begin(), words.end(), wanted));
     }
-    // Unions of __float128 or a vector with something else.
+    // A union of __float128 or a vector with another type. Compilers pass these
+    // differently.
     bool is_disputed = false;
     void add(std::uint64_t word, Class one)
     {
@@ -53,7 +54,8 @@ struct Classes {
 
 constexpr Classes memory{{Class::Memory, Class::Memory}};
 
-// Of a type without members: of its first word, and of those behind it.
+// Returns the classes of a type without members: of its first word and of the following
+// ones.
 std::pair<Class, Class> classes_of_scalar(const Type* type)
 {
     switch (type->passing) {
@@ -107,7 +109,7 @@ void classify(const Type* type, std::uint64_t at, Classes& into, int depth)
         return;
     }
     if (type->align != 0 && at % type->align != 0) {
-        into = memory; // packed
+        into = memory; // a packed struct
         return;
     }
     auto [first, next] = classes_of_scalar(type);
@@ -130,8 +132,9 @@ Classes classes_of(const Type* type)
     return classes;
 }
 
-// Debug data leave out bit-fields without a name, which some compilers count and others do
-// not. What else would leave a word empty is known.
+// Returns whether the struct may contain an unnamed bit-field, which some compilers
+// count and others do not. Debug data omit unnamed bit-fields. Every other reason for
+// an empty word is visible in the debug data.
 bool is_unknown(const Type* type, const Classes& classes)
 {
     if (type->passing == Passing::Unknown || classes.is_disputed)
@@ -154,7 +157,7 @@ ArgumentPlace in_registers_of(const Type* type, unsigned n_integers)
     return {is_struct || n_integers != 0 ? Kind::Registers : Kind::Float, 0};
 }
 
-// Words of the stack; what is aligned to less begins with one all the same.
+// Rounds a number of stack words up to an alignment, which is at least one word.
 unsigned aligned(unsigned words, std::uint32_t align_bytes)
 {
     unsigned to = std::max(align_bytes / 8, 1u);
@@ -176,7 +179,7 @@ std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& param
     };
     const ArgumentPlace returned = result_place(result);
     if (returned.kind == Kind::Address)
-        next_integer(Kind::Value); // where the result shall go
+        next_integer(Kind::Value); // the hidden pointer to the result
     bool lost = returned.kind == Kind::Unknown;
     for (const Type* type : parameters) {
         const Type* real = type->resolve();
@@ -204,7 +207,7 @@ std::vector<ArgumentPlace> argument_places(const std::vector<const Type*>& param
             n_float += floats;
             places.push_back(in_registers_of(real, integers));
         } else if (real->passing == Passing::IntegerWords) {
-            lost = true; // GCC and Clang do not agree
+            lost = true; // GCC and Clang pass these differently
             places.push_back({Kind::Unknown, 0});
         } else {
             n_stack = aligned(n_stack, real->align);

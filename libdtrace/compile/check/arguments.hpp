@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The arguments of a probe: names, types, places.
+// The arguments of a probe: their names, types and places.
 #pragma once
 
 #include "libdtrace/compile/check/argument_places.hpp"
@@ -16,12 +16,13 @@ struct Argument {
     std::string name; // may be empty
     const Type* type = nullptr;
     ArgumentPlace place;
-    const Type* native = nullptr; // a translator makes it from that
+    const Type* native = nullptr; // a translator converts from this type
 };
 
 std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types,
                                    ForeignTypes& foreign);
-// At the entry its parameters; at a return the offset, and what it returns.
+// Returns the parameters at the entry of a function. At its return, returns the offset
+// and the result.
 std::vector<Argument> arguments_of(const ProbedFunction& probed, TargetTypes& types,
                                    TypeTable& table);
 

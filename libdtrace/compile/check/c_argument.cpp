@@ -25,8 +25,8 @@ public:
     }
 
 private:
-    // Structures without a tag cannot be, nor enumerations: there is no declaration of one
-    // before its body.
+    // Returns whether C can declare the type before its body. That is impossible for
+    // enumerations and for structures without a tag.
     static bool has_a_declaration(const Type* type)
     {
         type = type->resolve();
@@ -36,7 +36,7 @@ private:
                (!type->is_struct_or_union() || !type->name.empty());
     }
 
-    // Whatever it is, behind a pointer.
+    // The type in C of a pointer to any type.
     const Type* any(const Type* type)
     {
         bool is_volatile = false;
@@ -49,11 +49,13 @@ private:
     const Type* to_const(const Type* base)
     {
         bool is_volatile = false;
-        // ISO C does not take a pointer to an array for one to a const array.
+        // In ISO C, a pointer to an array does not convert to a pointer to a const
+        // array.
         const bool is_said =
             base->resolve()->kind != TypeKind::Array && has_a_declaration(base);
         const Type* plain = is_said ? make(base) : any(base);
-        while (plain->kind == TypeKind::Typedef && plain->name.empty()) { // qualified
+        // a qualified type
+        while (plain->kind == TypeKind::Typedef && plain->name.empty()) {
             is_volatile |= plain->is_volatile;
             plain = plain->base;
         }
@@ -85,7 +87,7 @@ private:
             tags_.insert((type->kind == TypeKind::Union ? "union " : "struct ") +
                          type->name);
             return type;
-        case TypeKind::Enum: // has no declaration before its body
+        case TypeKind::Enum: // cannot be declared before its body
             return types_.lookup_original(type->is_signed ? "int" : "unsigned int");
         case TypeKind::String:
             return types_.pointer_to(
@@ -97,7 +99,7 @@ private:
         }
     }
 
-    // C's word for it or C++'s, as the header has it.
+    // The Boolean type, under C's name or C++'s, as the header defines it.
     const Type* boolean()
     {
         constexpr char name[] = "DTRACE_USDT_BOOL_";

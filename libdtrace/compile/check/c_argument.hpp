@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// An argument of a probe as C declares it in a header that knows no header of the program:
-// typedefs are what they stand for, structures are named by their tag, and what has no tag,
-// enumerations and arrays are void behind their pointer. What a pointer leads to is const,
-// since no probe writes.
+// Declares a probe argument in C for a generated header that includes none of the
+// program's headers. Typedefs are replaced by their types, and structures are named by
+// their tag. Enumerations, arrays and structures without a tag become void if a pointer
+// leads to them. The data that a pointer leads to is const, because no probe writes.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -18,8 +18,8 @@ struct CArgument {
     std::string declaration; // "const struct connection *NAME"
 };
 
-// Adds the tags that it names: "struct connection". A text says why the type is no
-// argument.
+// Adds the tags that the declaration names, such as "struct connection". The string
+// says why the type cannot be an argument.
 std::variant<CArgument, std::string> c_argument(const Type* type,
                                                 const std::string& name,
                                                 TypeTable& types,

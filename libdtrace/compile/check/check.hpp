@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The checker's promise to the code generator: what check() leaves in the tree.
+// The contract between the checker and the code generator: the form of the tree after
+// check().
 //
-// check() rewrites the tree in place. What it could replace by something simpler is gone
-// afterwards, so the generator meets few kinds of node:
+// check() rewrites the tree in place. It replaces some kinds of node by simpler ones,
+// so that the generator has few kinds to handle:
 //
 //   gone      Plus, SizeofType, SizeofExpr, Offsetof, TypeName, Xlate, Float; Ident of an
 //             Enumerator, Inline or Symbol; args[n]; curpsinfo->x, curlwpsinfo->x, fds[n].x;
@@ -83,9 +84,10 @@
 //
 // Every node: type is set. userland: a load through this address (pointers), or of this
 // by-reference value, is one of the traced process. is_constant: an Integer.
-// Statements: all are Expr. Clause: default_action is set for an empty body; destructive
-// is set when an action or subroutine of it needs -w. Idents: referenced and modified say
-// what DIF's variable table wants to know. ProbeSpec: matched holds the ids of its probes.
+// Statements: all are Expr. Clause: default_action is set for an empty body;
+// destructive is set when an action or subroutine of it needs -w. Idents: referenced
+// and modified are the flags of DIF's variable table. ProbeSpec: matched holds the ids
+// of its probes.
 //
 // Reading order: check.cpp (units, clauses, statements), check_names.cpp (what a name
 // means), check_expr.cpp (types of expressions), check_calls.cpp and check_actions.cpp.

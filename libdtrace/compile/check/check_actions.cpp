@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Actions: the rules of each, beyond its prototype.
+// The rules of each action, beyond its prototype.
 //
-// An action comes here as a statement, or as a key of an aggregation when it gives a
-// stack or a symbol. Constants that belong to the action and not to its record (frames,
-// bytes, formats) are taken out of the argument list; check.hpp says where they go.
+// An action is called as a statement, or as a key of an aggregation if it yields a
+// stack or a symbol. Constants that belong to the action and not to its record (numbers
+// of frames or bytes, formats) are removed from the argument list. check.hpp says where
+// they are stored.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/types.h"
@@ -18,7 +19,8 @@ namespace {
 
 constexpr std::uint64_t u32_max = 0xffffffffu;
 
-// Is this argument itself an action with a value: ustack(), usym(x)?
+// Returns the row of an action that has a value, such as ustack() or usym(x), if this
+// argument is a call of one.
 const ActionRow* valued_action(const Node& node)
 {
     const ActionRow* row =
@@ -91,7 +93,8 @@ void Checker::action(NodePtr& slot)
     node.type = prototype_of(*node.ident).result;
 }
 
-// Nothing but its prototype to say: exit, raise, speculate, usym, setopt ...
+// Checks an action that has no rules beyond its prototype: exit, raise, speculate,
+// usym, setopt and so on.
 void Checker::action_plain(Node& node)
 {
     check_arguments(node);
@@ -166,7 +169,7 @@ void Checker::action_freopen(Node& node)
     if (name.kind == NodeKind::String && name.text == ".")
         fail(Tag::FREOPEN_INVALID, node.at, "freopen( ) cannot be applied to \".\"");
     if (name.kind == NodeKind::String && name.text.empty() && node.args.size() == 1) {
-        // Back to the original output: a format that prints nothing.
+        // Restores the original output. The format prints nothing.
         node.format = std::make_shared<Format>();
         node.args.clear();
         return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Aggregating statements: @name[keys] = function(value, parameters, increment).
 //
-// The first use of an aggregation fixes its function, its keys and, of lquantize() and
-// llquantize(), its parameters. The parameters are packed into one word, kept in the
-// aggregation and in the call, and taken out of the argument list.
+// The first use of an aggregation fixes its function, its keys and, for lquantize() and
+// llquantize(), the parameters. The parameters are packed into one word, which is
+// stored in the aggregation and in the call. They are removed from the argument list.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/types.h"
@@ -31,7 +31,8 @@ const char* agg_function_name(std::uint32_t kind)
     }
 }
 
-// A parameter of lquantize() or llquantize(): an integer constant within bounds.
+// Returns a parameter of lquantize() or llquantize(), which must be an integer constant
+// within bounds.
 std::int64_t parameter(const Node& call, std::size_t i, const char* what, Tag type_tag,
                        Tag value_tag, std::int64_t least, std::int64_t most)
 {
@@ -91,7 +92,7 @@ void Checker::aggregate_statement(Node& node)
                     find_agg_row(right.text) != nullptr;
     if (!function && right.kind == NodeKind::Call && node.op == Op::None &&
         !find_action_row(right.text) && !find_subroutine_row(right.text))
-        resolve_function(right); // a misspelt name has a better message
+        resolve_function(right); // gives a better message for a misspelt name
     if (!function)
         fail(Tag::AGG_FUNC, node.at,
              "@" + left.text +
@@ -128,7 +129,8 @@ void Checker::aggregate_statement(Node& node)
 
 void Checker::agg_function(Node& call, Ident& aggregation)
 {
-    // Values, parameters and the optional increment: the counts that a call may have.
+    // The number of arguments that a call may have: a value, parameters, and an
+    // optional increment.
     std::size_t n_value = call.ident->id == DTRACEAGG_count ? 0 : 1;
     std::size_t n_parameters = 0;
     bool increment = false;
@@ -184,7 +186,8 @@ void Checker::agg_function(Node& call, Ident& aggregation)
     call.type = types_.void_type();
 }
 
-// Doubles where the first use has them; distributions take whole numbers.
+// Checks a value that is a double if the aggregation's first use had doubles.
+// Distributions take only integers.
 std::uint64_t Checker::float_aggregation(Node& call, const Ident& aggregation,
                                          bool is_distribution)
 {
@@ -280,8 +283,8 @@ std::uint64_t Checker::llquantize(Node& call, const Ident& aggregation)
         if (__builtin_mul_overflow(power, static_cast<std::uint64_t>(factor), &power))
             fail(Tag::LLQUANT_MAGTOOBIG, call.args[3]->at,
                  name + " factor to the power of high magnitude + 1 exceeds 64 bits");
-    // Buckets must be whole numbers: steps a multiple of the factor, and a divisor of
-    // one of its powers.
+    // Buckets must be integers. So the number of steps must be a multiple of the
+    // factor, and a divisor of one of its powers.
     std::uint64_t covering = static_cast<std::uint64_t>(factor);
     while (covering < static_cast<std::uint64_t>(nsteps))
         covering *= static_cast<std::uint64_t>(factor);

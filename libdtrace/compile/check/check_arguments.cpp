@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// args[n]: what the probe says of its argument, from argN or from the stack.
+// args[n]: the typed arguments of a probe, taken from argN or from the stack.
 //
-// Providers with types of their own say them with the probe; where it shows another type
-// than the program passes, args[n] stands for xlate <type> (argN). Those of a function's entry
-// and return come from its debug data (argument_places.hpp says where they are), and are
-// looked up for the functions of a clause that asks for them only. Those of a system call are
-// C's text (written_types.hpp).
+// - A provider may declare types with the probe. If the probe shows another type than
+//   the program passes, args[n] means xlate <type> (argN).
+// - For the entry and return of a function, the types come from the debug data
+//   (argument_places.hpp finds the places). They are looked up only for clauses that
+//   use args[].
+// - For a system call, the types are C text (written_types.hpp).
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/vars.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr unsigned n_fetched = 10; // arg0 .. arg9
 
-// Null: it can be had.
+// Says why an argument is not available. Returns null if it is available.
 const char* why_not(ArgumentPlace place)
 {
     using Kind = ArgumentPlace::Kind;
@@ -96,9 +97,9 @@ std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types
         for (unsigned i = 0; i < said.defined.size(); i++) {
             const ArgumentTypes::Defined& one = said.defined[i];
             const Type* type = foreign.type(one.type, said.types);
-            if (type->is_float()) // argN has a double's bits
+            if (type->is_float()) // argN holds a double's bits
                 type = table.lookup_original("double");
-            if (type->is_string()) // argN is where it is
+            if (type->is_string()) // argN is the string's address
                 type = table.lookup_original("char *");
             const Type* native =
                 one.native != nullptr ? foreign.type(one.native, said.types) : nullptr;
@@ -115,7 +116,8 @@ std::vector<Argument> arguments_of(const ArgumentTypes& said, TargetTypes& types
     return arguments;
 }
 
-// Of all probes of the clause; those that differ are told at `at`.
+// Finds the argument in all probes of the clause. Reports at `at` if the probes have
+// different types.
 Argument Checker::find_argument(std::uint64_t n, Place at)
 {
     const std::string name = "args[" + std::to_string(n) + "]";
@@ -159,7 +161,7 @@ Argument Checker::find_argument(std::uint64_t n, Place at)
                 break;
             if (auto* why = std::get_if<std::string>(&*probed)) {
                 if (why->empty())
-                    take({}); // a probe without arguments of any type
+                    take({}); // a probe without typed arguments
                 no_type(*why);
             }
             auto* said = std::get_if<ArgumentTypes>(&*probed);
@@ -194,7 +196,8 @@ NodePtr Checker::translation_of(const Argument& argument, Place at)
     return xlate;
 }
 
-// Of args[n] whose value is a translation; nothing of any other expression.
+// Returns the argument if the node is an args[n] that a translator produces. Returns
+// nothing for any other expression.
 std::optional<Argument> Checker::translated_argument(const Node& node)
 {
     if (node.kind != NodeKind::Index || node.left->kind != NodeKind::Ident ||
@@ -227,7 +230,8 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     if (place.kind != Kind::Stack) {
         value = name_node("arg" + std::to_string(place.n), at);
     } else {
-        // Above the return address, which the stack pointer leads to.
+        // Counts from the word above the return address, which the stack pointer points
+        // to.
         value = std::make_unique<Node>();
         value->kind = NodeKind::Binary;
         value->op = Op::Add;
@@ -250,18 +254,19 @@ void Checker::argument(NodePtr& slot, std::uint64_t n, Place at)
     }
     const bool is_bits = place.kind == Kind::Value && type->is_float();
     if (is_bits) {
-        slot = std::move(value); // of a double, as D has one in a register
+        slot = std::move(value); // a double, in the form that D's registers use
     } else if (place.kind == Kind::Value && type->is_scalar()) {
         slot = make_cast(type, std::move(value), at);
     } else {
-        // By value, or by reference: what is there is its address.
+        // The address of the argument on the stack is the value of a by-reference type.
+        // Other types are loaded from there.
         slot = std::make_unique<Node>();
         slot->kind = NodeKind::Unary;
         slot->op = Op::Deref;
         slot->at = at;
         slot->left = make_cast(types_.pointer_to(type, true), std::move(value), at);
     }
-    n_vouched_++; // for what fetches it
+    n_vouched_++; // for the nodes that fetch the argument
     expr(slot);
     n_vouched_--;
     if (is_bits)

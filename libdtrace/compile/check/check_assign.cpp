@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Assignments. The first one to a name that was not declared makes the variable and fixes
-// its type: the right side's, without qualifiers. ++ and -- make an int64_t.
+// Assignments. The first assignment to an undeclared name creates the variable and
+// fixes its type: the type of the right side, without qualifiers. ++ and -- create an
+// int64_t.
 //
-// A variable that holds addresses from alloca() holds nothing else (but NULL): the engine
-// frees that memory when the clause ends, and a store through it is checked against
-// scratch memory, which no other pointer would pass.
+// A variable that holds addresses from alloca() may hold no other addresses (except
+// NULL). The engine frees that memory when the clause ends. It accepts a store through
+// such a pointer only if it goes to scratch memory, which a store through any other
+// pointer would not.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
@@ -18,8 +20,8 @@ namespace {
              assign_text(node.op) + " \"" + node_type_text(*node.right) + "\"");
 }
 
-// The variable whose storage the left side of an assignment changes; null when it is
-// memory behind a pointer.
+// Returns the variable whose storage the left side of an assignment changes. Returns
+// null if it is memory behind a pointer.
 Ident* changed_variable(const Node& target)
 {
     switch (target.kind) {
@@ -38,7 +40,8 @@ Ident* changed_variable(const Node& target)
     }
 }
 
-// A whole variable or element, not a part of a structure in it.
+// Returns the variable if the left side is a complete variable or element, not a part
+// of a structure in it.
 Ident* stored_variable(const Node& target)
 {
     if (target.kind == NodeKind::Ident)
@@ -49,8 +52,9 @@ Ident* stored_variable(const Node& target)
     return nullptr;
 }
 
-// A thread-local variable or an element of an associative array: storage that exists
-// from the first store that is not zero to the next that is.
+// Returns whether the left side is a thread-local variable or an element of an
+// associative array. Storage for these is allocated by a nonzero store and freed by a
+// store of zero.
 bool is_element(const Node& target)
 {
     const Ident* ident = stored_variable(target);
@@ -84,7 +88,7 @@ Ident* Checker::target_variable(Node& name, IdentKind kind)
     return make_variable(name.scope, name.text, kind, types_.dynamic_type(), name.at);
 }
 
-// Checks the left side; plain: for =, which does not read it.
+// Checks the left side. plain: the operator is =, which does not read it.
 void Checker::assign_target(NodePtr& slot, bool plain)
 {
     Node& node = *slot;
@@ -122,7 +126,7 @@ void Checker::assign_target(NodePtr& slot, bool plain)
         return;
     Ident* ident = stored_variable(*slot);
     if (!plain && ident) {
-        // ++, -- and op= read it first: an int64_t that starts at 0.
+        // ++, -- and op= read the variable first: it is an int64_t that starts at 0.
         ident->type = types_.int64_type();
         slot->type = ident->type;
         if (slot->kind == NodeKind::Index)
@@ -134,7 +138,8 @@ void Checker::fix_type(Ident& ident, const Node& value)
 {
     const Type* type = value.bitfield ? promoted(value, types_) : value.type;
     if (value.kind == NodeKind::Integer && value.text == "NULL")
-        type = types_.int64_type(); // a pointer is declared, or has been stored before
+        // a pointer must be declared or have been stored before
+        type = types_.int64_type();
     while (type->kind == TypeKind::Typedef && (type->is_const || type->is_volatile))
         type = type->base;
     if (type->is_pointer() && value.userland && !is_userland(type))
@@ -189,7 +194,7 @@ void Checker::assign(NodePtr& slot)
     node.alloca_pointer = right.alloca_pointer;
 
     if (node.op == Op::None) {
-        // 0 frees an element of any type.
+        // Assigning 0 frees an element of any type.
         bool frees =
             left.type->is_by_ref() && is_null_constant(right) && is_element(left);
         if (!frees && !assignable(left.type, right))
@@ -220,7 +225,7 @@ void Checker::assign(NodePtr& slot)
     } else if (any_float(left, right) && node.op <= Op::Div) {
         to_double(node.right, name);
         if (left.type->resolve()->size > sizeof(double))
-            to_double(node.left, name); // which it is refused
+            to_double(node.left, name); // reports the error
         node.operand_type = node.right->type;
         mark_modified(left);
         return;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Calls: what can be called, and its arguments against the prototype in dif/'s table.
+// Calls: the functions that can be called, and a check of the arguments against the
+// prototype in dif/'s table.
 //
-// Actions are statements. A call of one inside an expression is refused here; the places
-// that take one (keys of aggregations, trace()) look before they come here.
+// Actions are statements. This file refuses a call of one inside an expression. The
+// places that accept an action (keys of aggregations, trace()) handle it before they
+// get here.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/subrs.h"
@@ -34,7 +36,8 @@ bool has_flag(const char* flags, char flag)
     return std::strchr(flags, flag) != nullptr;
 }
 
-// Is it the kernel's dev_t? D's own dev_t has 8 bytes and user space's encoding.
+// Returns whether the type is the kernel's dev_t. D's own dev_t has 8 bytes and uses
+// user space's encoding.
 bool is_kernel_device(const Type* type)
 {
     for (; type != nullptr && type->kind == TypeKind::Typedef; type = type->base)
@@ -142,13 +145,14 @@ const Prototype& Checker::prototype_of(const Ident& function)
     return found->second;
 }
 
-// Counts and types of arguments; those of type "any" must still have a value.
+// Checks the number and the types of the arguments. An argument of type "any" must
+// still have a value.
 void Checker::check_arguments(Node& node)
 {
     const Prototype& prototype = prototype_of(*node.ident);
     std::size_t most = prototype.varargs ? any_number : prototype.parameters.size();
     std::size_t least = prototype.n_required;
-    // Names like "void(@, ...)" have no upper bound to speak of.
+    // A prototype such as "void(@, ...)" has no practical upper bound.
     check_count(node, call_name(node), least, most);
     for (std::size_t i = 0; i < node.args.size(); i++) {
         expr(node.args[i]);
@@ -174,8 +178,9 @@ void Checker::check_alloca_size(const Node& node)
              "alloca( ) of " + std::to_string(value) + " bytes is not possible");
 }
 
-// The kernel keeps 12 bits of the major number above 20 of the minor one (<linux/kdev_t.h>);
-// the subroutines take user space's encoding (gnu_dev_major(3)).
+// Converts a device number of the kernel, which has 12 bits for the major number above
+// 20 bits for the minor number (<linux/kdev_t.h>). The subroutines expect user space's
+// encoding (gnu_dev_major(3)).
 void Checker::kernel_device_number(NodePtr& slot, NodePtr device)
 {
     constexpr std::uint64_t minor_bits = 20, minor_mask = (1u << minor_bits) - 1;

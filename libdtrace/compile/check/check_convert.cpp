@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// From one type to another: casts, stringof, and the common type of ?:'s two sides.
+// Conversions between types: casts, stringof, and the common type of the two sides of
+// ?:.
 //
-// A constant is converted here and stays a constant. A string has an address, which fits
-// an integer of eight bytes and no smaller one.
+// A constant is converted here and stays a constant. A string has an address, which
+// fits into an integer of eight bytes and into no smaller one.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/fold.hpp"
@@ -61,7 +62,8 @@ void Checker::conditional(NodePtr& slot)
     node.type = common;
     node.userland = left.userland || right.userland;
     node.alloca_pointer = left.alloca_pointer || right.alloca_pointer;
-    to_operand_type(node.left, common); // left and right refer to other nodes from here
+    // left and right no longer refer to the same nodes after this
+    to_operand_type(node.left, common);
     to_operand_type(node.right, common);
     if (node.cond->is_constant && node.left->is_constant && node.right->is_constant)
         slot =
@@ -104,7 +106,7 @@ void Checker::cast_to(NodePtr& slot, const Type* type)
         ok = from->is_scalar() || is_array(from) || from->is_string();
     if (is_void(from) && !is_void(type))
         ok = false;
-    // A string's address as an integer would be lost by a narrowing cast.
+    // A narrowing cast would truncate a string's address.
     if (from->is_string() && type->is_integer())
         ok = type->resolve()->size == 8;
     if (!ok)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Operators: what types they take, what type they give, what is known at compile time.
+// Operators: the types that they accept, the type of the result, and constant folding.
 //
-// Arithmetic is done in 64 bits. A node's type says how its value is signed and how many
-// bytes a record or a variable gets; only casts and assignments narrow. So an operator
-// leaves operand_type for the generator and inserts no conversions.
+// Arithmetic is done in 64 bits. A node's type determines the sign of its value, and
+// its size in a record or a variable. Only casts and assignments narrow a value. So an
+// operator sets operand_type for the generator and inserts no conversions.
 //
 // Unsigned 32-bit arithmetic is the exception, because C defines its result. Its signed
-// operands and those of its results that may exceed 32 bits are wrapped in casts, so that
-// -1u is 4294967295 and an unsigned int compares equal to -1 when all its bits are set.
+// operands, and results that may exceed 32 bits, are wrapped in casts. So -1u is
+// 4294967295, and an unsigned int with all bits set compares equal to -1.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/fold.hpp"
@@ -134,14 +134,14 @@ void Checker::require_scalar(const Node& node, std::string_view operation)
                  node_type_text(node) + "\"");
 }
 
-// A scalar that is asked whether it is 0.
+// Checks a condition: a scalar that is compared with 0.
 void Checker::condition(NodePtr& slot, std::string_view operation)
 {
     require_scalar(*slot, operation);
     to_truth(slot, operation);
 }
 
-// An operator over constants becomes the constant.
+// Replaces an operator with constant operands by its result.
 void Checker::fold(NodePtr& slot)
 {
     const Node& node = *slot;
@@ -310,8 +310,8 @@ void Checker::shift_or_bits(Node& node)
     bool shift = node.op == Op::Shl || node.op == Op::Shr;
     node.operand_type = shift ? promoted(*node.left, types_)
                               : usual_conversion(*node.left, *node.right, types_);
-    // C leaves a shift by the width or more undefined. Programs rely on such shifts to
-    // build 64-bit values.
+    // In C, a shift by the type's width or more is undefined. Programs rely on such
+    // shifts to build 64-bit values.
     if (node.op == Op::Shl && wraps_below_64(node.operand_type) &&
         node.right->is_constant && node.right->value >= 32)
         node.operand_type = types_.uint64_type();
@@ -330,7 +330,7 @@ void Checker::add_or_sub(Node& node)
     const Node& count = text == &left ? right : left;
     if (text->type->is_string() && count.type->is_integer() &&
         (text == &left || node.op == Op::Add)) {
-        // What is left of a string from a character of it on.
+        // A string plus an offset is the rest of the string from there.
         node.type = node.operand_type = types_.string_type();
         node.userland = text->userland;
         node.alloca_pointer = text->alloca_pointer;
@@ -382,7 +382,7 @@ void Checker::comparison(Node& node)
     }
     bool strings = (left.type->is_string() && right.type->is_string_compatible()) ||
                    (right.type->is_string() && left.type->is_string_compatible());
-    // An array of char against an array of char: text as well.
+    // Two arrays of char are also compared as text.
     strings = strings ||
               (is_array(left.type) && is_array(right.type) &&
                left.type->is_string_compatible() && right.type->is_string_compatible());
@@ -391,7 +391,8 @@ void Checker::comparison(Node& node)
         node.operand_type = types_.string_type();
         return;
     }
-    // A string against NULL, a pointer against a pointer or any integer: addresses.
+    // A string and NULL, or a pointer and a pointer or integer, are compared as
+    // addresses.
     auto is_null_pointer = [](const Node& n) {
         return is_null_constant(n) && n.type->is_pointer();
     };
@@ -422,7 +423,7 @@ void Checker::pre_or_post(Node& node)
                  node_type_text(target) + "\"");
     require_scalar(target, operator_name(node.op));
     if (target.type->is_float() && target.type->resolve()->size > sizeof(double))
-        to_double(node.left, operator_name(node.op)); // which it is refused
+        to_double(node.left, operator_name(node.op)); // reports the error
     if (is_function_pointer(target.type))
         fail(Tag::OP_VFPTR, node.at,
              operator_name(node.op) + " cannot be applied to a function pointer");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Floating point: float and double values are computed with as doubles.
+// Floating point: values of type float and double are computed as doubles.
 //
-// Operands become doubles here, by conversions that the tree shows, so that the generator
-// finds two of a kind. Constants are folded in the same arithmetic. A float is what memory
-// and variables may hold; long double is what printf( ) can print, no more.
+// The checker converts operands to doubles by nodes in the tree, so the generator
+// always gets two operands of the same type. Constants are folded with the same
+// arithmetic. Only memory and variables can hold a float. A long double can only be
+// printed by printf( ).
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/float.h"
@@ -50,7 +51,7 @@ void Checker::to_double(NodePtr& slot, std::string_view operation)
         cast_to(slot, wanted);
 }
 
-// What a condition asks of a value: is it not 0?
+// Replaces a condition by a comparison of its value with 0.
 void Checker::to_truth(NodePtr& slot, std::string_view operation)
 {
     if (!slot->type->is_float())
@@ -94,7 +95,7 @@ static bool compared(Op op, double a, double b)
     // clang-format on
 }
 
-// + - * / and comparisons, one side of which is floating-point.
+// Checks + - * / and comparisons with at least one floating-point operand.
 void Checker::float_binary(NodePtr& slot, std::string_view operation)
 {
     Node& node = *slot;
@@ -121,7 +122,7 @@ void Checker::float_negation(NodePtr& slot)
         slot = make_double(-node.left->float_value, node.type, node.at);
 }
 
-// From or to a floating-point type; both are arithmetic.
+// Checks a cast from or to a floating-point type. Both types are arithmetic.
 void Checker::float_cast(NodePtr& slot, const Type* type)
 {
     const Type* to = type->resolve();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The checker's one class. A node is checked through the NodePtr that owns it, because
-// checking may put another node in its place (a constant, an inline's expression).
+// The class Checker. It checks a node through the NodePtr that owns it, because it may
+// replace the node (by a constant or an inline's expression).
 //
 //   check.cpp          pragmas, declarations, clauses, probe descriptions, clause rules
 //   check_names.cpp    what a name means; inlines
@@ -34,7 +34,7 @@ namespace dt {
 
 struct Argument;
 
-// Why a builtin is refused.
+// Why a builtin is refused: it needs the kernel module.
 inline constexpr const char* needs_module =
     "only the kernel can tell it, and tracing the kernel needs the dtrace kernel "
     "module, "
@@ -52,21 +52,25 @@ private:
     TypeTable& types_;
     SymbolTable& symbols_;
 
-    // What is known of the clause being checked.
+    // State of the clause that is being checked.
     Clause* clause_ = nullptr;
     bool needs_kernel_ = false; // the declaration being checked uses the kernel
     std::vector<ProbeMatch> matches_;
     struct Rules {
         bool commit = false, speculate = false, data = false;
     } rules_;
-    // How deep inlines, translators and the tree itself nest.
+    // The current depth of nested inlines, translators and nodes.
     int depth_ = 0;
-    // Nodes that inlines and translators have put into the program so far.
+    // The number of nodes that inlines and translators have added to the program so
+    // far.
     std::size_t n_expanded_ = 0;
     std::map<std::string_view, Prototype> prototypes_;
-    // The weakest of the names of the clause so far, and of what its probes say of args[].
+    // The weakest attributes of the names used in the clause so far, and of the args[]
+    // of its probes.
     Attributes names_used_ = stable_attributes, arguments_ = stable_attributes;
-    int n_vouched_ = 0; // inlines and the like around, which answer for what they name
+    // number of enclosing inlines and the like whose attributes cover the names inside
+    // them
+    int n_vouched_ = 0;
     std::set<std::string> hidden_; // declared for a later version
 
     // check.cpp
@@ -138,14 +142,14 @@ private:
     Ident* find_variable(Scope scope, const std::string& name);
     Ident* make_variable(Scope scope, const std::string& name, IdentKind kind,
                          const Type* type, Place at);
-    // The identifier of an assignment's left side, made when there is none.
+    // Returns the identifier on an assignment's left side. Creates it if there is none.
     Ident* target_variable(Node& name, IdentKind kind);
     Ident* builtin(const VariableRow& row, Place at);
     void expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> arguments);
     void check_expansion(const Node& body, Place at);
     void symbol(NodePtr& slot, bool address_only);
-    // Refuses the name. D has another tag for one that is indexed, because an assignment would have made
-    // an array of it.
+    // Refuses the name. D has another tag for an indexed name, because an assignment to
+    // it would have created an array.
     [[noreturn]] void undefined_variable(const Node& name, bool indexed);
     std::string suggestion(std::string_view name,
                            const std::vector<std::string_view>& more) const;
@@ -248,19 +252,20 @@ private:
 };
 
 NodePtr clone(const Node& node);
-// A body that was written elsewhere, maybe in another text, is where it is expanded.
+// Sets the place of all nodes of an expanded body, which may come from another text, to
+// the place of the expansion.
 void move_to(Node& body, Place at);
 std::size_t count_nodes(const Node& node);
-// Is there an assignment, ++ or -- in it?
+// Returns whether the tree contains an assignment, ++ or --.
 bool assigns(const Node& node);
-// Puts copies of the replacements where names stand alone.
+// Replaces each plain use of one of the names by a copy of its replacement.
 void substitute(NodePtr& slot, const std::vector<std::string>& names,
                 const std::vector<const Node*>& replacements);
 NodePtr make_double(double value, const Type* type, Place at);
 NodePtr make_integer(std::uint64_t value, const Type* type, Place at);
-NodePtr make_cast(const Type* type, NodePtr value, Place at); // to be checked
+NodePtr make_cast(const Type* type, NodePtr value, Place at); // not checked yet
 
-// "NAME( )", as messages write it.
+// Returns "NAME( )", the form used in messages.
 std::string call_name(const Node& call);
 
 } // namespace dt

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the kernel has and what only the kernel can tell. A clause that names such a thing
-// is marked, so that nobody runs it elsewhere; types alone mark nothing.
+// Names of the kernel's objects, and builtins that only the kernel module can compute.
+// A clause that uses one is marked as needing the kernel, so that it is not run
+// elsewhere. Using a type of the kernel does not mark a clause.
 //
-// Pointers of the kernel's are plain ones: in the kernel a load through them is a load.
+// Pointers into the kernel are plain pointers: inside the kernel, a load through one is
+// an ordinary load.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -16,7 +18,8 @@ void Checker::uses_kernel()
         clause_->needs_kernel = true;
 }
 
-// Of a builtin whose type the kernel's type data says; null: what its row says.
+// Returns the type of a builtin if the kernel's type data gives it. Returns null if the
+// builtin's row does.
 const Type* Checker::kernel_type_of(std::string_view name)
 {
     static constexpr std::pair<std::string_view, std::string_view> pointers[] = {
@@ -29,7 +32,8 @@ const Type* Checker::kernel_type_of(std::string_view name)
     return nullptr;
 }
 
-// Under its plain name if that is in capitals: variables mistyped are not to mean it.
+// Returns the value of an enumerator of the kernel. A plain name is accepted only in
+// capitals, so that a misspelt variable does not match one.
 std::optional<std::int64_t> Checker::kernel_enumerator(std::string_view name)
 {
     auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
@@ -38,13 +42,13 @@ std::optional<std::int64_t> Checker::kernel_enumerator(std::string_view name)
     return context_.target.kernel().enumerator("", name);
 }
 
-// A function's name is its address.
+// Replaces a symbol of the kernel by its value. A function's value is its address.
 void Checker::kernel_symbol(NodePtr& slot, bool address_only,
                             const TargetNames::Variable& variable)
 {
     const std::string text = slot->text;
     const Place at = slot->at;
-    uses(Attributes{}, "symbol " + text, at); // the kernel promises nothing
+    uses(Attributes{}, "symbol " + text, at); // the kernel does not guarantee symbols
     uses_kernel();
     const Type* type = variable.type;
     if (variable.per_cpu && !address_only)

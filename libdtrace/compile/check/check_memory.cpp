@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What reaches into memory: [], ., ->, * and &, and what asks for sizes and offsets.
+// Operators that access memory ([], ., ->, * and &) and those that yield sizes and
+// offsets.
 //
-// Associative arrays share [] with pointers. The first use of one, declared or not, fixes
-// how many keys it has and of what types; integers of any width fit an integer key.
+// Associative arrays use [] as pointers do. The first use of an array, declared or not,
+// fixes the number and types of its keys. Integers of any width are accepted for an
+// integer key.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -36,7 +38,8 @@ void Checker::check_keys(Ident& ident, std::vector<NodePtr>& keys, Place at, boo
                  name + " key #" + std::to_string(i + 1) + " cannot have the type " +
                      quoted(keys[i]->type));
     }
-    // Text is a key by its bytes, whether a string, an array or a pointer brings it.
+    // The bytes of a text are the key, whether it comes as a string, an array or a
+    // pointer.
     auto as_string = [&](NodePtr& key) {
         auto text = std::make_unique<Node>();
         text->kind = NodeKind::Stringof;
@@ -132,8 +135,9 @@ void Checker::index_builtin(NodePtr& slot)
     node.type = node.left->type;
 }
 
-// Says whether an expression, as it was written, has the bounds of D's type string. A cast
-// and stringof read any memory as a string, and are the way to index beyond strsize.
+// Returns whether an expression, as it was written, has the bounds of D's type string.
+// Casts and stringof read any memory as a string, which lets programs index beyond
+// strsize.
 static bool names_a_string(const Node& written)
 {
     switch (written.kind) {
@@ -149,7 +153,8 @@ static bool names_a_string(const Node& written)
     }
 }
 
-// Refuses a constant index beyond a string's bytes: strsize, or those of a longer literal.
+// Refuses a constant index beyond the end of a string: strsize bytes, or the length of
+// a longer literal.
 void Checker::check_string_bound(const Node& index, std::uint64_t literal_bytes)
 {
     const std::uint64_t strsize = types_.string_type()->resolve()->size;
@@ -176,7 +181,7 @@ void Checker::index(NodePtr& slot)
     if (plain_name) {
         const Ident* ident = find_variable(base.scope, base.text);
         if (ident && ident->kind == IdentKind::AssocArray) {
-            if (is_dynamic(ident->type)) // this is part of its first assignment
+            if (is_dynamic(ident->type)) // this is part of the array's first assignment
                 fail(Tag::VAR_UNDEF, base.at,
                      scoped_name(base.scope, base.text) +
                          " has not yet been declared or assigned");
@@ -200,7 +205,7 @@ void Checker::index(NodePtr& slot)
     const std::uint64_t literal_bytes =
         base.kind == NodeKind::String ? base.text.size() + 1 : 0;
     bool index_is_checked = false;
-    // The bounds are known even if this session cannot tell the member's value.
+    // The bounds are known even if this session cannot read the member's value.
     if (node.args.size() == 1 && is_string_of_current(base)) {
         expr(node.args[0]);
         index_is_checked = true;
@@ -253,8 +258,9 @@ void Checker::index(NodePtr& slot)
     node.userland = node.left->userland || is_userland(element);
 }
 
-// The bytes that hold a bit-field; at `value` in its struct. As a rule those of its type,
-// which a packed struct's fields may lie across.
+// Returns the number of bytes that hold a bit-field at offset `value` in its struct.
+// Usually this is the size of its type. The fields of a packed struct may cross that
+// boundary.
 static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
                              Node& node)
 {
@@ -265,7 +271,7 @@ static std::uint64_t unit_of(const Member& field, std::uint64_t struct_bytes,
         return bytes;
     for (bytes = 1; bytes <= 8; bytes *= 2) {
         node.value = field.offset_bits / 8;
-        if (node.value + bytes > struct_bytes) // nothing behind the struct
+        if (node.value + bytes > struct_bytes) // do not read past the end of the struct
             node.value = struct_bytes - std::min(bytes, struct_bytes);
         if (end <= (node.value + bytes) * 8)
             return bytes;

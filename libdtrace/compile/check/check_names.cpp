@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Names. A plain name is, in this order: a D variable, a builtin, an inline, an
-// enumerator, a predefined constant; with a backquote it is a symbol of the target. Last of all,
-// and of a backquoted name too, it may be the kernel's (check_kernel.cpp). What
-// can be called is another name space (check_calls.cpp), and so are aggregations.
+// Names. A plain name is looked up in this order: D variable, builtin, inline,
+// enumerator, predefined constant. A name with a backquote is a symbol of the target.
+// If all these fail, the kernel is searched (check_kernel.cpp). Functions and
+// aggregations have name spaces of their own (check_calls.cpp).
 //
-// args[n] is in check_arguments.cpp, members of curpsinfo and the like in
-// check_structures.cpp. An inline becomes a copy of its expression, checked anew where it
-// stands.
+// args[n] is handled in check_arguments.cpp, members of curpsinfo and the like in
+// check_structures.cpp. A use of an inline is replaced by a copy of its expression,
+// which is checked again there.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "dif/vars.h"
@@ -157,7 +157,7 @@ void Checker::identifier(NodePtr& slot, bool indexed)
     }
     if (node.text == "NULL") {
         NodePtr null = make_integer(0, types_.pointer_to(types_.void_type()), node.at);
-        null->text = "NULL"; // which fits integers, too
+        null->text = "NULL"; // also fits integers
         slot = std::move(null);
         return;
     }
@@ -178,7 +178,8 @@ void Checker::identifier(NodePtr& slot, bool indexed)
     undefined_variable(node, indexed);
 }
 
-// A variable of known type is what is stored there; its address is an integer constant.
+// Replaces a symbol of the target. A variable of known type becomes its value in the
+// target. Its address becomes an integer constant.
 void Checker::symbol(NodePtr& slot, bool address_only)
 {
     const std::string text = slot->text;
@@ -194,7 +195,7 @@ void Checker::symbol(NodePtr& slot, bool address_only)
                  context_.target.why_no_variable(text));
     if (variable->of_kernel)
         return kernel_symbol(slot, address_only, *variable);
-    uses(Attributes{}, "symbol " + text, at); // the target promises nothing
+    uses(Attributes{}, "symbol " + text, at); // the target does not guarantee symbols
     const Type* type = variable->type;
     if (!type && !address_only)
         fail(Tag::SYM_NOTYPES, at,
@@ -216,10 +217,12 @@ void Checker::symbol(NodePtr& slot, bool address_only)
     deref(*slot);
 }
 
-// Inlines of inlines double at each step; a program of forty lines would need all memory.
+// Limits the expansion. Inlines of inlines may double at each step, so that a program
+// of forty lines could exhaust all memory.
 void Checker::check_expansion(const Node& body, Place at)
 {
-    // A long program may have many uses; what grows faster than its text is the trouble.
+    // A long program may have many uses. Only growth beyond a multiple of the text's
+    // length is refused.
     constexpr std::size_t least = 200000;
     constexpr std::size_t per_byte = 4;
     const std::size_t most = least + per_byte * context_.text.size();
@@ -266,7 +269,7 @@ void Checker::expand_inline(NodePtr& slot, Ident& ident, std::vector<NodePtr> ar
     }
 
     if (ident.needs_kernel)
-        uses_kernel(); // its address may be all that is left
+        uses_kernel(); // the expression may be folded to the object's address
     NodePtr body = clone(*ident.inline_expr);
     move_to(*body, at);
     substitute(body, ident.inline_parameters, replacements);

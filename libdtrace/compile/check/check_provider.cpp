@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Provider blocks: which argument of a probe is which, and that two of one name agree.
+// Provider blocks: maps each argument of a probe to a native argument, and checks that
+// two probes with the same name agree.
 //
 //   probe place(int i, int j) : (int j, int i);
 //
-// The second list is what the probe shows, as argN and as args[N]. An argument of it is the
-// native one of its name; without a name, the one at its place.
+// The second list gives the arguments that the probe shows as argN and as args[N]. A
+// named entry denotes the native argument of that name. An entry without a name denotes
+// the native argument at the same position.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/definition_text.hpp"
@@ -15,7 +17,8 @@ namespace dt {
 
 namespace {
 
-constexpr std::size_t max_arguments = 29; // with the probe's own: GCC's asm takes 30
+// together with the probe's own: GCC's asm takes 30
+constexpr std::size_t max_arguments = 29;
 
 std::string called(const std::string& provider, const ProviderProbe& probe)
 {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Stability: each name that a clause uses, and each description, makes it as weak as itself;
-// -x amin refuses what is below. And versions: names that came later than -x version are
-// not there.
+// Stability and versions. Each name that a clause uses, and each of its probe
+// descriptions, lowers the clause's stability to its own. -x amin refuses a clause
+// below a minimum. -x version hides names that a later version introduced.
 //
-// What #pragma D attributes says of an inline or a translator holds for all that it names:
-// whoever writes it answers for that. Without a pragma it is as weak as what it names.
+// #pragma D attributes on an inline or a translator covers all names in it: its author
+// answers for them. Without a pragma, an inline or translator is as weak as the names
+// that it uses.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <algorithm>
@@ -77,7 +78,8 @@ std::string Checker::version_hint(std::string_view name) const
            ", and the option version is " + version_text(options_.version);
 }
 
-// Makes the clause as weak as that; true when it is refused.
+// Lowers the clause's attributes to these. Returns true if the clause is therefore
+// refused.
 bool Checker::weakens(const Attributes& attributes)
 {
     if (n_vouched_ > 0)
@@ -100,7 +102,7 @@ void Checker::uses(const Ident& ident, Place at)
                  "identifier " + (sigil + scoped_name(ident.scope, ident.name)), at);
 }
 
-// Of what a description matched.
+// Applies the attributes of the probes that a description matched.
 void Checker::describes(const ProbeSpec& spec)
 {
     if (spec.matched.empty())
@@ -113,7 +115,8 @@ void Checker::describes(const ProbeSpec& spec)
                  spec.at);
 }
 
-// What the program's pragmas say of a name that it makes, wherever they stand.
+// Applies the program's pragmas about a name that it creates, wherever they are in the
+// text.
 void Checker::take_pragmas(Ident& ident)
 {
     ident.program = symbols_.program;
@@ -129,7 +132,7 @@ void Checker::take_pragmas(Ident& ident)
             ident.since = pragma.version;
 }
 
-// Is the declaration one of a later version?
+// Returns whether a later version introduced the declaration.
 bool Checker::is_hidden(const Decl& decl) const
 {
     if (decl.kind == DeclKind::Translator)
@@ -142,7 +145,8 @@ bool Checker::is_hidden(const Decl& decl) const
                        });
 }
 
-// Pragmas that speak of what has no name of its own, before what they speak of is used.
+// Applies pragmas about declarations without a name of their own, before those are
+// used.
 void Checker::declaration_pragmas()
 {
     for (const PragmaAttributes& pragma : unit_.attributes) {
@@ -175,7 +179,7 @@ void Checker::provider_pragma(const PragmaAttributes& pragma)
     unused("attributes", "no provider is named " + pragma.name, pragma.at);
 }
 
-// For the translators below it, up to the next such pragma.
+// Applies to the translators that follow it, up to the next such pragma.
 void Checker::translator_pragma(const char* pragma, Place at,
                                 const std::function<void(Decl&)>& apply)
 {
@@ -190,7 +194,7 @@ void Checker::translator_pragma(const char* pragma, Place at,
         unused(pragma, "no translator stands below it", at);
 }
 
-// At the end, because a pragma may stand before what it speaks of.
+// Runs at the end, because a pragma may precede the declaration that it is about.
 void Checker::identifier_pragmas()
 {
     for (const PragmaAttributes& pragma : unit_.attributes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// curpsinfo, curlwpsinfo and fds[n]: structures that stand nowhere. Each member becomes
-// the builtin that answers it, or what a translator makes of the kernel's own thread.
+// curpsinfo, curlwpsinfo and fds[n]: structures that do not exist in memory. Each
+// member becomes the builtin that computes it, or the result of a translator for the
+// kernel's current thread.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {
@@ -26,14 +27,15 @@ static const VariableRow* row_of(std::string_view name)
     return row ? row : find_member_row(name);
 }
 
-// A name of D's own, which no variable of the program hides.
+// Returns whether the node is one of D's own names and no variable of the program hides
+// it.
 bool Checker::is_own_name(const Node& node)
 {
     return node.kind == NodeKind::Ident && node.scope == Scope::Global &&
            is_there(node.text) && !find_variable(Scope::Global, node.text);
 }
 
-// curpsinfo->pr_addr is xlate <psinfo_t *> (curthread)->pr_addr.
+// Replaces curpsinfo->pr_addr by xlate <psinfo_t *> (curthread)->pr_addr, for example.
 void Checker::translate_current(Node& member)
 {
     if (kernel_type_of("curthread") == nullptr)
@@ -101,7 +103,7 @@ bool Checker::psinfo_member(NodePtr& slot)
     return true;
 }
 
-// fds[n].fi_name: an element of the builtin array fi_name.
+// Replaces fds[n].fi_name by an element of the builtin array fi_name.
 bool Checker::fds_member(NodePtr& slot)
 {
     Node& element = *slot->left;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Trees as such: copies, substitution of names, names in messages.
+// Operations on trees: copying, substituting names, and text for messages.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 namespace dt {

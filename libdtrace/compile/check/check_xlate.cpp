@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Translators. xlate <OUT> (e)->member is the member's expression with e in the place of
-// the translator's parameter; members nobody asks for cost nothing.
+// Translators. xlate <OUT> (e)->member becomes the member's expression, with e in place
+// of the translator's parameter. Members that the program does not use cost nothing.
 //
-// Only a whole OUT that is needed itself is built: xlate <OUT> (e) becomes
+// The complete OUT is built only where the program needs it as a value: xlate <OUT> (e)
+// becomes
 //   (this->%xN.a = ..., this->%xN.b = ..., this->%xN)
-// with a hidden variable of its own, whose other members stay 0. There is no pointer to
-// it, so xlate <OUT *> (e) is followed by -> or stands behind *. An inline may stand for
-// a translation, too; its uses are as if the xlate were written there.
+// with a hidden variable of its own, whose other members stay 0. That value has no
+// address, so xlate <OUT *> (e) must be followed by -> or preceded by *. An inline may
+// abbreviate a translation. Its uses are treated as if the xlate were written there.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include "libdtrace/compile/check/arguments.hpp"
@@ -21,7 +22,7 @@ const Type* target_struct(const Type* type)
     return base ? base : type;
 }
 
-// Equal for types that are the same; of types that are not it may be equal, too.
+// Returns a key that is equal for equal types. Different types may share a key.
 std::string bucket(const Type* type)
 {
     std::string text;
@@ -34,7 +35,7 @@ std::string bucket(const Type* type)
                                            : text + type->name;
 }
 
-// What stands for the parameter while a translator's members are checked.
+// Returns a node in place of the parameter, for checking a translator's members.
 NodePtr trial_input(const Type* from, TypeTable& types, Place at)
 {
     auto node = std::make_unique<Node>();
@@ -99,7 +100,8 @@ void Checker::translator(std::unique_ptr<Decl>& decl)
     all.push_back(std::move(decl));
 }
 
-// The inline that a name, or a name and its keys, stands for, if that is a translation.
+// Returns the inline that a name, or a name with keys, refers to, if its expression is
+// a translation.
 const Ident* Checker::translating_inline(const Node& node)
 {
     bool indexed = node.kind == NodeKind::Index;
@@ -117,7 +119,8 @@ const Ident* Checker::translating_inline(const Node& node)
     return translates && ident.keys.size() == n_keys ? &ident : nullptr;
 }
 
-// Puts the xlate that the node stands for in its place. False: it stands for none.
+// Replaces the node by the xlate that it abbreviates. Returns false if it abbreviates
+// none.
 bool Checker::find_xlate(NodePtr& slot)
 {
     if (auto argument = translated_argument(*slot)) {
@@ -150,7 +153,8 @@ bool Checker::find_xlate(NodePtr& slot)
     return slot->kind == NodeKind::Xlate;
 }
 
-// The translator of exactly this type comes before one that would take it as well.
+// Finds a translator. One for exactly this type is preferred to one that also accepts
+// it.
 const Decl& Checker::find_translator(const Node& xlate)
 {
     const Type* to = target_struct(xlate.decl_type);
@@ -172,13 +176,14 @@ const Decl& Checker::find_translator(const Node& xlate)
     return *compatible;
 }
 
-// A member's expression, not checked yet.
+// Returns a member's expression, not checked yet.
 NodePtr Checker::translated(const Decl& translator, const TranslatorMember& member,
                             const Node& xlate)
 {
     NodePtr body = clone(*member.expr);
     move_to(*body, xlate.at);
-    // Of the type that the translator says: NULL and void * are taken for any pointer.
+    // The input gets the type that the translator declares: NULL and void * are
+    // accepted for any pointer.
     NodePtr input = clone(*xlate.left);
     if (translator.from->is_pointer())
         input = make_cast(translator.from, std::move(input), xlate.at);
@@ -187,7 +192,7 @@ NodePtr Checker::translated(const Decl& translator, const TranslatorMember& memb
     return body;
 }
 
-// Checks what came of a translator, which may vouch for it.
+// Checks the result of a translator, whose attributes may cover the names in it.
 void Checker::translation(NodePtr& slot, const Decl& translator, Place at)
 {
     const bool vouched = translator.attributes.has_value();
@@ -242,7 +247,7 @@ void Checker::xlate(NodePtr& slot)
     whole->text = name;
     whole->at = at;
     NodePtr built = clone(*whole);
-    // Each goes before those behind it.
+    // Each assignment precedes the ones after it.
     for (std::size_t i = translator.members.size(); i-- > 0;) {
         const TranslatorMember& member = translator.members[i];
         Member found;
@@ -262,7 +267,8 @@ void Checker::xlate(NodePtr& slot)
     slot = std::move(built);
 }
 
-// inline T name = xlate <T> (e) is checked here, because it need not have a value.
+// Checks inline T name = xlate <T> (e). It needs a check of its own because it need not
+// have a value.
 bool Checker::inline_translation(Ident& ident)
 {
     auto xlate = clone(*ident.inline_expr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Conversions: what C says about int and long, what D adds about strings, and nothing
-// about the tree. A pointer and an integer are compatible only when the integer is the
-// constant 0 or when an address-sized parameter takes the pointer's value. NULL is 0 to an
-// integer, too.
+// Conversions: C's rules for int and long and D's rules for strings. These functions do
+// not change the tree. A pointer and an integer are compatible only if the integer is
+// the constant 0, or if a parameter of an address's size receives the pointer's value.
+// NULL is also accepted as the integer 0.
 #include "libdtrace/compile/check/conversions.hpp"
 
 namespace dt {
@@ -88,7 +88,8 @@ bool is_function_pointer(const Type* type)
 bool is_userland(const Type* type)
 {
     for (; type; type = type->base) {
-        // An array of pointers: where they lead to is no matter of where they are.
+        // For an array of pointers, only the array's own location counts, not where its
+        // elements point to.
         if (type->kind == TypeKind::Array && type->base->is_pointer())
             return false;
         if (type->userland)
@@ -156,7 +157,7 @@ bool pointers_compatible(const Type* a, const Type* b)
     const Type* ra = pa->resolve();
     const Type* rb = pb->resolve();
     if (ra->is_integer() && rb->is_integer())
-        return ra->size == rb->size; // signedness of the pointee does not matter
+        return ra->size == rb->size; // the pointee's signedness does not matter
     if (pointee(ra) && pointee(rb))
         return pointers_compatible(ra, rb);
     return same_type(ra, rb);
@@ -179,10 +180,10 @@ bool accepts(const Type* parameter, const Node& argument)
     if ((p->is_pointer() || p->is_string()) && is_null_constant(argument) &&
         (a->is_pointer() || p->is_pointer()))
         return true;
-    // uintptr_t, or any integer that can hold one, takes a pointer's value.
+    // uintptr_t, or any unsigned integer of its size, accepts a pointer's value.
     if (p->kind == TypeKind::Integer && p->size == 8 && !p->is_signed)
         return pointee(a) != nullptr;
-    // A void * parameter takes a string's address, too.
+    // A void * parameter also accepts a string's address.
     if (is_void_pointer(p) && a->is_string())
         return true;
     return pointers_compatible(p, a);

@@ -26,7 +26,7 @@ std::string keyword(const Type* type)
                                           : "struct";
 }
 
-// What a declaration begins with: int of "const int *a[4]".
+// Returns the type that a declaration starts with, such as int for "const int *a[4]".
 const Type* specifier(const Type* type)
 {
     while (type->kind == TypeKind::Pointer || type->kind == TypeKind::Array ||
@@ -36,7 +36,8 @@ const Type* specifier(const Type* type)
     return type;
 }
 
-// Two types, of two tables, in all that they lead to, by whatever typedefs.
+// Compares two types of different tables, including all types that they refer to and
+// ignoring typedefs.
 class Comparison {
 public:
     bool same(const Type* a, const Type* b)
@@ -71,7 +72,7 @@ private:
     std::set<std::pair<const Type*, const Type*>> met_;
 };
 
-// What every program of D has: it need not be said.
+// Returns whether every D program has this type, so that the text need not declare it.
 bool is_predefined(const Type* type, const std::string& name)
 {
     static const TypeTable pristine;
@@ -117,7 +118,7 @@ private:
         return "(" + text + ")";
     }
 
-    // Its body stands where a type has no name.
+    // Returns a declaration. A type without a name is written with its body.
     std::string declaration(const Type* type, const std::string& name)
     {
         std::string text = declaration_text(type, name);
@@ -151,7 +152,7 @@ private:
         out_ += keyword(type) + " " + type->name + " " + body(type) + ";\n";
     }
 
-    // whole: its size has to be known.
+    // Declares a type before it is used. whole: its size must be known.
     void need(const Type* type, bool whole)
     {
         switch (type->kind) {
@@ -215,9 +216,9 @@ private:
 
     Bodies bodies_;
     std::string out_;
-    std::set<std::string> names_; // that were declared
+    std::set<std::string> names_; // names that are already declared
     std::unordered_set<const Type*> bodies_said_;
-    std::deque<const Type*> later_; // whose bodies come behind
+    std::deque<const Type*> later_; // types whose bodies are written later
 };
 
 bool says(const std::string& text, const ProviderBlock& block)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A provider block as text that stands alone: what a program carries of its provider.d.
+// Writes a provider block as a text that compiles on its own. A program carries this
+// text of its provider.d.
 //
-//   types that the arguments lead to, provider block, #pragma D attributes
+//   types that the arguments use, provider block, #pragma D attributes
 //
-// What the text says is what a compiler makes of it again: types that D text cannot say
-// (packed, aligned otherwise) are named there without what is in them, and so is all when
-// it would be much.
+// Compiling the text again gives the same definition. Types that D text cannot express
+// (packed ones, or ones with another alignment) are declared by name only, without
+// members. The same applies to all types if the text would be long.
 #pragma once
 
 #include "libdtrace/compile/program.hpp"
@@ -15,7 +16,8 @@
 namespace dt {
 
 std::string definition_text(const ProviderBlock& block);
-// The same without a look at whether it can be read: blocks that differ have others.
+// Returns the text without checking that it compiles. Blocks that differ have different
+// texts.
 std::string interface_text(const ProviderBlock& block);
 
 } // namespace dt

@@ -8,13 +8,14 @@
 
 namespace dt {
 
-// What the engine would compute; nothing for a division by zero or an operator that
-// cannot be folded. is_signed chooses between the two divisions, shifts and orders.
+// Returns the engine's result. Returns nothing for a division by zero or an operator
+// that cannot be folded. is_signed selects between the two kinds of division, shift and
+// comparison.
 std::optional<std::uint64_t> fold_binary(Op op, std::uint64_t a, std::uint64_t b,
                                          bool is_signed);
 std::optional<std::uint64_t> fold_unary(Op op, std::uint64_t a);
 
-// Keeps the low bytes, then extends by sign or by zero.
+// Keeps the low size_bytes bytes, then extends by sign or by zero.
 std::uint64_t narrow(std::uint64_t value, std::uint64_t size_bytes, bool is_signed);
 
 } // namespace dt

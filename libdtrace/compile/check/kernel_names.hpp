@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Names of the kernel: its types, variables, functions and enumerators, in the modules
-// that the session gives (CompileOptions::kernel_modules).
+// that the session provides (Environment::kernel_modules).
 //
 //   `jiffies   vmlinux`jiffies   ext4`struct ext4_inode_info   struct task_struct   pid_t
 //
-// Without a scope the kernel proper is asked first, then the module that has the symbol, and
-// for types all modules. BTF seldom says of which type a variable is: then a table does
-// (symbols/kernel_variables.hpp), or its address alone is known. Nothing is read before
-// a name is asked for.
+// A name without a scope is searched first in the kernel proper, then in the module
+// that has the symbol. Types are also searched in all modules. BTF rarely gives the
+// type of a variable. In that case a table does (symbols/kernel_variables.hpp), or only
+// the address is known. Nothing is read before the first lookup.
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -29,8 +29,8 @@ public:
     {
     }
 
-    bool is_scope(std::string_view scope) const; // a module of it
-    // Null: no such type.
+    bool is_scope(std::string_view scope) const; // whether it is a module of the kernel
+    // Returns null if there is no such type.
     const Type* type(std::string_view scope, std::string_view name, Kind kind);
     std::string why_no_type(std::string_view scope, std::string_view name, Kind kind);
 
@@ -38,7 +38,7 @@ public:
         const Type* type = nullptr; // null: only its address is known
         std::uint64_t addr = 0;
         bool is_function = false;
-        bool per_cpu = false; // addr is what each CPU's own offset is added to
+        bool per_cpu = false; // addr must be added to each CPU's own offset
     };
     Result<Variable> variable(std::string_view scope, std::string_view name);
     std::optional<std::int64_t> enumerator(std::string_view scope,
@@ -49,7 +49,8 @@ private:
     template <class F>
     auto first(std::string_view scope, F find)
         -> decltype(find(*static_cast<DebugTypes*>(nullptr)));
-    // "struct list_head", "unsigned long [ ]" of so many bytes; null: it is not known.
+    // Returns a type given as text, "struct list_head" or "unsigned long [ ]", of
+    // n_bytes bytes. Returns null if it is not known.
     const Type* written(std::string_view text, std::uint64_t n_bytes);
     const Type* base_written(std::string_view text);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Formats against arguments. printf: one argument per conversion, and one before it for
-// each *. printa: conversions without @, and each *, take the keys in order, those with @
-// take the aggregations' values, the last aggregation over and over.
+// Checks formats against arguments. printf takes one argument per conversion, and one
+// before it for each *. In printa, conversions without @, and each *, take the keys in
+// order. Conversions with @ take the aggregations' values; the last aggregation is
+// reused.
 //
-// What a conversion takes is a column of FORMAT_CONVERSIONS. Length modifiers of integers
-// may ask for more than the argument has; %h may not ask for less.
+// The types that a conversion accepts are a column of FORMAT_CONVERSIONS. Length
+// modifiers of integers may be wider than the argument. %h may not be narrower.
 #include "libdtrace/compile/check/check_internal.hpp"
 
 #include <cstring>
@@ -57,7 +58,7 @@ bool takes(FormatTakes what, const Type* type)
     return false;
 }
 
-// May the value of an aggregation be printed so?
+// Returns whether the conversion can print the value of an aggregation.
 bool takes_aggregation(const FormatRow& row)
 {
     return row.takes == FormatTakes::INT || row.takes == FormatTakes::SHORT ||
@@ -123,7 +124,7 @@ void Checker::check_printf(Node& call)
                      call_name(call) + " cannot print " + call_name(*argument) +
                          ", which has no value");
         expr(argument);
-        if (!is_void(argument->type)) // which no conversion takes
+        if (!is_void(argument->type)) // no conversion accepts void
             require_value(*argument);
         if (argument->kind == NodeKind::Integer && argument->text == "NULL")
             argument->type = types_.int64_type();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prototypes: the tables of dif/ are trusted text, so this is a splitter, not a parser.
-// A type that the session does not know (a struct of a network header, say) stands for
+// Prototypes. The tables of dif/ are trusted text, so a splitter is enough. A type that
+// the session does not know (a struct of a network header, for example) is treated as
 // any pointer.
 #include "libdtrace/compile/check/prototypes.hpp"
 

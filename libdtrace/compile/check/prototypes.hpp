@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prototypes of subroutines and actions, as dif/ writes them: "string(const char *,
-// int, [int])". "@" is any type, "..." any number of any type, brackets an optional one.
+// int, [int])". "@" is any type, "..." is any number of arguments of any type, and
+// brackets mark an optional argument.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -25,7 +26,8 @@ struct Prototype {
 
 Prototype parse_prototype(std::string_view text, TypeTable& types);
 
-// "const struct foo *" to a type; null when a name in it is unknown.
+// Parses a type such as "const struct foo *". Returns null if it contains an unknown
+// name.
 const Type* parse_type_text(std::string_view text, TypeTable& types);
 
 } // namespace dt

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t max_definition_bytes = 1 << 20;
 
-// "query__start" and "query-start" are one name.
+// Returns the published form of a name: "query__start" and "query-start" are the same
+// name.
 std::string shown(std::string_view name)
 {
     std::string out;
@@ -23,7 +24,8 @@ std::string shown(std::string_view name)
     return out;
 }
 
-// A structure that is not what the program passes: a translator makes it.
+// Returns whether a translator makes this type from the structure that the program
+// passes.
 bool is_translated(const Type* native, const Type* type)
 {
     if (same_type(native, type))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A provider's definition as a program carries it, compiled: the types of its probes'
-// arguments, which argument is which, how stable all is.
+// A provider's definition, compiled from the text that a program carries: the types of
+// its probes' arguments, the mapping of arguments, and the stability.
 //
-// It has types of its own, which have nothing to do with those of the session that reads
-// it (foreign_types.hpp).
+// The definition has a type table of its own, separate from that of the session that
+// reads it (foreign_types.hpp).
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -19,18 +19,19 @@ struct ProviderDefinition {
     std::shared_ptr<const TypeTable> types;
     ProviderBlock block;
 
-    // By the name in a note or in D. Null: it has no such probe.
+    // Finds a probe by its name in a note or in D. Returns null if there is none.
     const ProviderProbe* probe(std::string_view name) const;
-    // Those of the parts that it speaks of.
+    // Sets the attributes of those parts that the definition mentions.
     void set_attributes(ProviderAttributes& parts) const;
 };
 
-// The text may be anything. A sentence says what is wrong with it.
+// Compiles an untrusted text. The string says what is wrong with it.
 std::variant<std::shared_ptr<const ProviderDefinition>, std::string>
 read_definition(std::string_view provider, std::string_view text);
 
-// As the probe shows its arguments: which they are of those that the program passes, and
-// of which types. Without names those of the native ones.
+// Returns the arguments that the probe shows: for each one its type and the index of
+// the argument that the program passes. If the block gives no translated list, these
+// are the native arguments.
 std::vector<ArgumentTypes::Defined> shown_arguments(const ProviderProbe& probe);
 
 } // namespace dt

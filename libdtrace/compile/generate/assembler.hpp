@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The assembler: one DIF object's instructions, labels and tables while it is made.
+// The assembler builds one DIF object: its instructions, labels and tables.
 //
 //   emit() / branch() / label() ... ──> finish() ──> Difo
 //
-// Operands are given in the order in which the disassembler prints them, and the
-// operand column of DIF_OPS says where they go, so that the two cannot disagree.
-// A label is a point between instructions; it costs no instruction. Branches go forward
-// only: a label is made, branched to, and then placed, once.
+// Operands are passed in the order in which the disassembler prints them. The operand
+// column of DIF_OPS gives their positions, so the two cannot disagree. A label marks a
+// point between instructions and costs no instruction. Branches go forward only: a
+// label is created, used by branches, and then placed exactly once.
 //
-// Tables: an integer or string that is asked for twice has one entry. Strings of the
-// code come first (offset 0 is the empty string), names of variables after them,
-// because instructions address strings with 16 bits and names have 32.
+// An integer or string that is used twice has one entry in its table. In the string
+// table, the strings of the code come first (offset 0 is the empty string) and names of
+// variables follow, because instructions address strings with 16 bits, while names have
+// 32.
 #pragma once
 
 #include "dif/ops.h"
@@ -24,7 +25,7 @@
 
 namespace dt {
 
-// How an opcode uses its 24 operand bits.
+// Returns how an opcode uses its 24 operand bits.
 dif_operands operands_of(dif_op op);
 
 class Assembler {
@@ -32,17 +33,17 @@ public:
     using Reg = int;
     enum class Label : std::size_t {};
 
-    // at: of the expression, for refusals.
+    // at: the place of the expression, for error messages.
     explicit Assembler(Place at) : at_(at) {}
 
-    // Any instruction without table or label, e.g. emit(DIF_OP_ADD, r1, r2, rd),
-    // emit(DIF_OP_LDX, address, rd), emit(DIF_OP_STX, value, address),
-    // emit(DIF_OP_TST, r1), emit(DIF_OP_PUSHTR, type, size, value).
+    // Emits any instruction without table or label, e.g. emit(DIF_OP_ADD, r1, r2, rd),
+    // emit(DIF_OP_LDX, address, rd), emit(DIF_OP_STX, value, address), emit(DIF_OP_TST,
+    // r1), emit(DIF_OP_PUSHTR, type, size, value).
     void emit(dif_op op, Reg a = 0, Reg b = 0, Reg c = 0);
-    // Instructions with a 16-bit number: ldgs, stgs, ldgaa, call and their like.
+    // Emits an instruction with a 16-bit number: ldgs, stgs, ldgaa, call and the like.
     void emit_numbered(dif_op op, std::uint32_t number, Reg reg);
 
-    // rd = value; %r0 is where zero comes from.
+    // Sets rd to a value. Zero is copied from %r0.
     void set_integer(std::uint64_t value, Reg rd);
     void set_string(std::string_view text, Reg rd);
 
@@ -50,11 +51,12 @@ public:
     void branch(dif_op op, Label to);
     void place(Label label);
 
-    // Notes that the object reads or writes (DIFV_F_*) a variable.
+    // Records that the object reads or writes (DIFV_F_*) a variable.
     void note_variable(const dif_varinfo& variable, std::string_view name,
                        unsigned flags);
 
-    // Resolves the branches and builds the tables. Text is at most 64 Ki instructions.
+    // Resolves the branches and builds the tables. An object has at most 64 Ki
+    // instructions.
     Difo finish(dif_type rtype);
 
 private:
@@ -77,7 +79,8 @@ private:
     std::unordered_map<std::string, std::uint32_t> str_offset_;
     std::vector<NotedVariable> vars_;
     std::unordered_map<std::uint64_t, std::size_t> var_index_;
-    std::vector<std::size_t> labels_; // the instruction each stands before
+    // index of the instruction that follows each label
+    std::vector<std::size_t> labels_;
     std::vector<Branch> branches_;
 };
 

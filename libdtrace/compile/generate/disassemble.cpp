@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Disassembly of a DIF object as dtrace -S prints it. The layout is DTrace's (other
-// programs read it): a header with the result's type, one row per instruction with a
-// comment that says what a table index stands for, then the table of variables.
+// Disassembles a DIF object in the format of dtrace -S. Other programs read this
+// format, so it is the one of DTrace: a header with the result's type, one row per
+// instruction with a comment that explains a table index, then the table of variables.
 //
-// The instruction's own text comes from the engine (dt_disasm); the comments need the
-// object's tables and are made here. Comments follow two tabs, as everywhere.
+// The engine writes the text of an instruction (dt_disasm). The comments need the
+// object's tables and are added here, always after two tabs.
 #include "dif/engine.h"
 #include "dif/ops.h"
 #include "dif/subrs.h"
@@ -69,7 +69,7 @@ const char* subroutine_name(unsigned number)
     return "unknown subroutine";
 }
 
-// Strings as D would write them, so that each row stays one line.
+// Quotes a string as in D source, so that each row stays on one line.
 std::string quoted(std::string_view text)
 {
     std::string out = "\"";

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The program as DOF (dif/dof.h), the form in which an engine takes it.
+// Writes the program as DOF (dif/dof.h), the format that engines load.
 //
 //   header | section table | data of section 0 | data of section 1 | ...
 //
-// Per clause: its DIF objects (each a DIFOHDR with DIF, INTTAB, STRTAB, VARTAB of its
-// own), one ACTDESC, and per probe description a PROBEDESC and an ECBDESC. ECBDESCs of
-// one clause carry the same number in uarg and name the same ACTDESC. Probe names and
-// formats share one STRTAB, each string once; a DIF object that several clauses share
-// is written once. So time and size grow with the program and nothing else.
+// Each clause has its DIF objects (each a DIFOHDR with DIF, INTTAB, STRTAB and VARTAB
+// of its own), one ACTDESC, and a PROBEDESC and an ECBDESC per probe description. The
+// ECBDESCs of one clause have the same number in uarg and refer to the same ACTDESC.
+// Probe names and formats share one STRTAB, in which each string occurs once. A DIF
+// object that several clauses share is written once. So time and size are linear in the
+// size of the program.
 #include "dif/dof.h"
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
@@ -41,7 +42,7 @@ private:
 
     static constexpr dof_secidx strings_section = 0;
 
-    std::vector<dof_sec> sections_; // offset: in data_, until finish()
+    std::vector<dof_sec> sections_; // offset is relative to data_ until finish()
     std::vector<std::byte> data_;
     std::string strings_ = std::string(1, '\0');
     std::unordered_map<std::string, dof_stridx> string_index_;
@@ -51,8 +52,9 @@ private:
 
 DofWriter::DofWriter()
 {
-    // First in the table, so that all can refer to it, and first in the file, because
-    // sections lie in the order of their numbers; its bytes are known at the end.
+    // The string table is first in the section table, so that all sections can refer to
+    // it. It is first in the file too, because sections are in the order of their
+    // numbers. Its bytes are known only at the end.
     sections_.push_back({DOF_SECT_STRTAB, 1, DOF_SECF_LOAD, 0, 0, 0});
 }
 
@@ -79,7 +81,7 @@ dof_secidx DofWriter::add_section(dof_sectype type, std::uint32_t align,
     dof_secidx same = find_section(type, hash, data, bytes);
     if (same != DOF_SECIDX_NONE)
         return same;
-    // data_ starts 8-aligned in the file.
+    // data_ starts at a multiple of 8 in the file.
     std::size_t at = DT_ALIGN(data_.size(), std::size_t{align});
     data_.resize(at + bytes);
     if (bytes != 0)

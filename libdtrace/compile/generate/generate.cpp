@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Units to programs: per clause the predicate's DIF object and the list of actions, per
-// aggregation what the consumer needs to print it. See generate.hpp for the rest.
+// Turns units into programs: for each clause, the predicate's DIF object and the list
+// of actions; for each aggregation, the data that the consumer needs to print it. See
+// generate.hpp for the rest.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include <algorithm>

@@ -9,20 +9,21 @@
 //   generate_assign.cpp   = op= ++ -- on every kind of lvalue
 //   generate_objects.cpp  structures in variables that have no memory yet
 //   generate_tuple.cpp    key parts and arguments; calls, associative arrays
-//   generate_facts.cpp    what is known of a subtree: registers needed, side effects
-//   generate_types.cpp    how D's types look to DIF
+//   generate_facts.cpp    facts about a subtree: registers needed, side effects
+//   generate_types.cpp    D's types as DIF types
 //
 // Invariants
 //   - A value in a register is 64 bits. A value of an integer type that comes from a
 //     variable, memory, a cast or an assignment is what the type can hold, sign- or
-//     zero-extended ("canonical"); arithmetic may leave more, and whoever assigns narrows.
+//     zero-extended ("canonical"); arithmetic may leave more bits, and the assignment
+//     narrows.
 //   - A by-reference value (string, struct, array) is its address.
-//   - The tuple is in use only between a flush and the instruction that takes it: what
-//     contains such an instruction itself is evaluated before the flush.
+//   - The tuple is in use only between a flush and the instruction that consumes it. A
+//     part that contains such an instruction itself is evaluated before the flush.
 //
-// Order of evaluation is C's: unspecified for most operators. It is left to right unless
-// the right operand needs more registers, and either no side has side effects or there
-// are too few registers for left to right.
+// As in C, the order of evaluation is unspecified for most operators. It is left to
+// right unless the right operand needs more registers and one of two things is true:
+// neither side has side effects, or there are too few registers for left to right.
 #pragma once
 
 #include "libdtrace/compile/generate/assembler.hpp"
@@ -37,17 +38,17 @@ namespace dt {
 
 // --- generate_types.cpp ---
 
-// A value that travels by its address: what D passes by reference, and floating-point
-// values that do not fit a register.
+// Returns whether values of this type are passed by address: types that D passes by
+// reference, and floating-point values that do not fit into a register.
 bool travels_by_ref(const Type* type);
-// Integers, also enumerations (which are int).
+// Returns whether the type is a signed integer. Enumerations count as int.
 bool is_signed_integer(const Type* type);
 dif_type dif_type_of(const Type* type, bool userland);
-// 64-bit integer, as the consumer's own numbers travel.
+// Returns the type of a 64-bit integer, for the consumer's own numbers.
 dif_type dif_type_word();
-// Of an expression whose value nobody looks at.
+// Returns the type of an expression whose value is not used.
 dif_type dif_type_nothing();
-// Bytes from one element to the next of what a pointer or array type holds.
+// Returns the number of bytes between elements of a pointer or array type.
 std::uint64_t element_bytes(const Type* pointer);
 
 // --- one expression, one DIF object ---
@@ -56,22 +57,22 @@ class ExprGenerator {
 public:
     ExprGenerator(const CompileOptions& options, Place at);
 
-    // Code for the expression, returning its value as rtype.
+    // Generates code for the expression, which returns its value as rtype.
     static std::shared_ptr<Difo> generate(const CompileOptions& options,
                                           const Node& node, dif_type rtype);
-    // An object that returns a constant.
+    // Generates an object that returns a constant.
     static std::shared_ptr<Difo> constant(const CompileOptions& options, Place at,
                                           std::uint64_t value);
 
 private:
     struct Facts {
-        int registers = 1;        // needed at once, the result's included
+        int registers = 1;        // needed at the same time, including the result's
         bool uses_tuple = false;  // flushes the tuple
         bool has_effects = false; // changes a variable or memory
     };
     struct ScopeOps {
         dif_op load, store, load_assoc, store_assoc;
-        dif_op make, make_assoc; // as load, of objects that are stored to
+        dif_op make, make_assoc; // like load, for objects that are stored to
         std::uint8_t scope;
     };
 
@@ -92,7 +93,7 @@ private:
     Register integer(std::uint64_t value, Place at);
     void arithmetic(Op op, int left, int right, bool is_signed, Place at);
     void scale(int reg, std::uint64_t by, Place at);
-    // value narrowed so that it is canonical in an integer type.
+    // Narrows a value so that it is canonical in an integer type.
     void narrow(int reg, const Type* to, Place at);
     void extend_from(int reg, unsigned bits, bool is_signed, Place at);
     bool is_canonical(const Node& node, const Type* to);
@@ -118,7 +119,7 @@ private:
     // generate_memory.cpp
     Register address(const Node& node, std::uint64_t distance = 0);
     Register address_of_element(const Node& node);
-    // The value of a node that lies at an address: to = [from].
+    // Loads the value of a node from its address: to = [from].
     void load(int from, int to, const Node& node);
     void store(int value, int to, const Node& lvalue);
     void store_bits(int value, int to, const Node& lvalue);
@@ -133,11 +134,11 @@ private:
     void load_object(const Node& node, int into);
 
     // generate_assign.cpp
-    using Kept = std::vector<Register>; // key parts already evaluated; empty: none
+    using Kept = std::vector<Register>; // evaluated key parts; empty: none
     struct Lvalue {
         const Node* node;
-        Register address; // when it lies in memory
-        Kept kept;        // when it is an element of an associative array
+        Register address; // if it is in memory
+        Kept kept;        // if it is an element of an associative array
     };
     Lvalue open(const Node& node);
     Register address_to_store(const Node& node);
@@ -150,8 +151,8 @@ private:
     Register narrowed_value(const Node& right, const Type* to);
     void store_variable(const Node& ident, int reg);
 
-    // generate_tuple.cpp
-    // as_types: of an array's keys; null: the parts' own.
+    // generate_tuple.cpp as_types: the key types of an array; null: the parts' own
+    // types.
     void push_tuple(const std::vector<NodePtr>& parts,
                     const std::vector<const Type*>* as_types, const Kept& kept,
                     Place at);
@@ -168,12 +169,13 @@ private:
     Assembler code_;
     RegisterFile registers_;
     std::unordered_map<const Node*, Facts> facts_;
-    std::unordered_set<const Node*> made_; // objects that are about to be stored to
+    std::unordered_set<const Node*> made_; // objects that will be stored to
     int depth_ = 0;
 };
 
 bool is_assoc(const Node& node);
-// As a register holds a value of a floating-point type; null: double.
+// Returns the bits of a floating-point value of this type in a register. A null type
+// means double.
 std::uint64_t float_bits(double value, const Type* type);
 
 // --- clauses ---
@@ -193,19 +195,19 @@ private:
     std::vector<const Ident*> all_;
 };
 
-// Lines of a program's text, found once.
+// Finds the lines of a program's text. The text is split once.
 class SourceLines {
 public:
     explicit SourceLines(std::string_view text);
-    // Without its text when the place is not of this program.
+    // Returns the source without its text if the place is not in this program.
     Source source(Place at) const;
 
 private:
-    static constexpr std::size_t max_source_line = 512; // bytes that are kept of one
+    static constexpr std::size_t max_source_line = 512; // bytes that are kept of a line
     std::vector<std::string_view> lines_;
 };
 
-// Statements of one clause become entries of its action list.
+// Translates the statements of one clause to entries of its action list.
 class ActionGenerator {
 public:
     ActionGenerator(const CompileContext& context, const SourceLines& lines,
@@ -214,15 +216,16 @@ public:
     void statement(const Node& node);
 
 private:
-    // An entry without a value.
+    // Adds an entry without a value.
     Action& add(std::uint32_t kind, const Node& node);
-    // An entry that records the value of an expression, as it is by its type ...
+    // Adds an entry that records the value of an expression in the form of its own
+    // type.
     Action& add_value(std::uint32_t kind, const Node& node);
-    // ... or as the type given.
+    // The same in the form of the given type.
     Action& add_value(std::uint32_t kind, const Node& node, dif_type as);
-    // An entry that tells the consumer which aggregation is meant.
+    // Adds an entry that tells the consumer which aggregation is meant.
     void add_aggregation(std::uint32_t kind, const Node& node);
-    // The first entry of a run says how many there are.
+    // Stores the number of entries of a group in its first entry.
     Action& close_run(std::size_t first);
 
     void action(const Node& node);

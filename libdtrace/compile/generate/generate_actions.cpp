@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Statements to entries of a clause's action list (program.hpp, struct Action).
+// Translates statements to entries of a clause's action list (program.hpp, struct
+// Action).
 //
 //   x = 1;                       DIFEXPR that records nothing
 //   trace(e)                     DIFEXPR
@@ -9,8 +10,9 @@
 //   @a[k, ustack()] = sum(e)     DIFEXPR k, USTACK, sum e (ntuple 2, uarg id of @a)
 //   @a = quantize(e, n)          quantize n (ntuple increment), quantize e
 //
-// Actions that are one entry carry ntuple 1; parts of a key and increments 0 and
-// DT_NTUPLE_INCREMENT. uarg is the source line, except that of an aggregating entry.
+// An action that is a single entry has ntuple 1. Parts of a key have ntuple 0,
+// increments DT_NTUPLE_INCREMENT. uarg is the source line, except in an aggregating
+// entry.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/actions.h"
@@ -46,7 +48,7 @@ static TextOrigin origin_of(const Node& node)
     case NodeKind::String:
     case NodeKind::Integer:
         return TextOrigin::Program;
-    case NodeKind::Ident: // every built-in string names something
+    case NodeKind::Ident: // every built-in string is a name
         return node.ident->kind == IdentKind::Builtin && node.type->is_string()
                    ? TextOrigin::Name
                    : TextOrigin::Target;
@@ -68,7 +70,7 @@ static TextOrigin origin_of(const Node& node)
 Action& ActionGenerator::add_value(std::uint32_t kind, const Node& node, dif_type as)
 {
     Action& out = add(kind, node);
-    // Commands and file names are used unescaped.
+    // Commands and file names are used without escaping.
     out.origin = kind == DTRACEACT_SYSTEM || kind == DTRACEACT_FREOPEN
                      ? TextOrigin::Program
                      : origin_of(node);

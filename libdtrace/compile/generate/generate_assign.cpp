@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Assignment, op=, ++ and --, the same way for every kind of lvalue:
+// Assignment, op=, ++ and --, which use the same three steps for every kind of lvalue:
 //
-//   open    evaluates once what says where it is: an address, keys with side effects
-//   fetch   its value                       put   stores a value
+//   open    evaluates its location once: an address, or keys with side effects
+//   fetch   reads its value                 put   stores a value
 //
 //   variable       ldgs/ldts/ldls           stgs/stts/stls
 //   element        keys, ldgaa/ldtaa        keys again, stgaa/sttaa
-//   memory         ld* from the address     st* (objects: copys, bit-fields: or-ed in)
+//   memory         ld* from the address     st* (objects: copys; bit-fields: or-ed in)
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "libdtrace/compile/check/conversions.hpp"
@@ -84,7 +84,7 @@ Register ExprGenerator::fetch(const Lvalue& from)
     return out;
 }
 
-// type: of the value, which for objects says how much of it may be read.
+// type: the value's type. For objects it limits how many bytes may be read.
 void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
 {
     if (is_assoc(*to.node))
@@ -97,8 +97,9 @@ void ExprGenerator::put(int value, const Lvalue& to, const Type* type)
         store(value, to.address, *to.node);
 }
 
-// char a[16]; a = "text": stgs would read sixteen bytes of the text. The thread's own
-// variables have no address before they are stored to, and go that way all the same.
+// Returns whether the assignment is like char a[16]; a = "text": stgs would read
+// sixteen bytes of the text. Thread-local variables have no address before they are
+// stored to, so they use stgs nevertheless.
 static bool is_array_given_string(const Node& assign)
 {
     const Type* left = assign.left->type->resolve();
@@ -117,7 +118,7 @@ Register ExprGenerator::value_of_assign(const Node& node)
     Lvalue to{&left, {}, {}};
     if (left.type->is_pointer())
         decays(*node.right);
-    // The address first only where that saves registers.
+    // The address is evaluated first only if that saves registers.
     bool address_first = in_memory && right_first(*node.right, left);
     if (address_first)
         to.address = address_to_store(left);
@@ -130,7 +131,7 @@ Register ExprGenerator::value_of_assign(const Node& node)
     return value;
 }
 
-// A new value as the lvalue can hold it.
+// Narrows a new value to the lvalue's type.
 void ExprGenerator::narrow_to(int value, const Node& lvalue)
 {
     if (lvalue.bitfield)
@@ -143,8 +144,8 @@ void ExprGenerator::narrow_to(int value, const Node& lvalue)
 Register ExprGenerator::modify(const Node& node)
 {
     const Node& left = *node.left;
-    // The left side's value is read first where the right side may change it, as in
-    // x += x++, unless that takes too many registers.
+    // The left side's value is read first if the right side may change it, as in x +=
+    // x++, unless that needs too many registers.
     const std::size_t held = 3 + (is_assoc(left) ? left.args.size() : 0);
     const bool left_first =
         facts(*node.right).has_effects &&
@@ -169,7 +170,7 @@ Register ExprGenerator::modify(const Node& node)
     bool is_signed = !left.type->is_pointer() && is_signed_integer(type);
     if (left.type->is_pointer())
         scale(right, element_bytes(left.type), node.at);
-    // A negative value divided by an unsigned one is converted first, as in C.
+    // As in C, a negative value is converted before it is divided by an unsigned one.
     if ((node.op == Op::Div || node.op == Op::Mod) && wraps_below_64(type) &&
         is_signed_integer(left.type))
         extend_from(result, 32, false, node.at);

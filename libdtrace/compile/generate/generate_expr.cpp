@@ -22,7 +22,7 @@ std::shared_ptr<Difo> ExprGenerator::generate(const CompileOptions& options,
                                               const Node& node, dif_type rtype)
 {
     ExprGenerator generator(options, node.at);
-    generator.facts(node); // refuses what is nested too deeply
+    generator.facts(node); // refuses an expression that is nested too deeply
     Register result = generator.value(node);
     generator.code_.emit(DIF_OP_RET, result);
     return std::make_shared<Difo>(generator.code_.finish(rtype));
@@ -302,7 +302,8 @@ static std::uint64_t narrowed_constant(std::uint64_t value, const Type* to)
     return high >> unused_bits;
 }
 
-// Whether an integer node's value, as generated, already is a value of the type.
+// Returns whether the generated value of an integer node is already a value of the
+// type.
 bool ExprGenerator::is_canonical(const Node& node, const Type* to)
 {
     const Type* target = to->resolve();

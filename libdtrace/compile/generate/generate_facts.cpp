@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What is known of a subtree before it is generated: the registers that it needs at once
-// (Sethi and Ullman's numbers), whether it flushes the tuple and whether it has effects.
-// Computed once per node. Also the place that bounds how deep expressions may nest, so
-// that no program text can exhaust the compiler's stack.
+// Facts about a subtree, computed once per node before its code is generated: how many
+// registers it needs at the same time (Sethi-Ullman numbers), whether it flushes the
+// tuple, and whether it has side effects. This code also limits how deep expressions
+// may nest, so that no program can exhaust the compiler's stack.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/subrs.h"
@@ -68,7 +68,7 @@ ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
     if (node.right)
         include(*node.right, 0);
 
-    // Parts before the last that flushes the tuple itself wait in registers.
+    // Parts before the last one that flushes the tuple are kept in registers.
     std::size_t waiting = 0;
     for (std::size_t i = 0; i < node.args.size(); i++)
         if (facts(*node.args[i]).uses_tuple)
@@ -81,7 +81,8 @@ ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
     case NodeKind::PreInc:
     case NodeKind::PostInc:
         out.has_effects = true;
-        out.uses_tuple |= travels_by_ref(node.type); // strlen() of a string to copy
+        // strlen() of a string to be copied
+        out.uses_tuple |= travels_by_ref(node.type);
         out.registers = std::max(out.registers, 4);
         break;
     case NodeKind::Call:

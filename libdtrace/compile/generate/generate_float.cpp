@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Floating point: a double in a register is its bits, a float the low half of one. The
-// checker made doubles of operands; here are the instructions, and conversions between
-// what registers, memory and variables hold.
+// Floating point. A register holds the bits of a double; a float is in the lower half.
+// The checker has converted the operands to doubles. This file emits the instructions,
+// and the conversions between the formats in registers, memory and variables.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/ops.h"
@@ -66,7 +66,7 @@ void ExprGenerator::float_arithmetic(Op op, int left, int right, Place at)
     code_.emit(opcode(), left, right, left);
 }
 
-// 0 or 1. A NaN is not equal, and neither less nor greater.
+// Returns 0 or 1. A NaN is not equal to, less than or greater than any value.
 Register ExprGenerator::float_comparison(Op op, Register left, Register right, Place at)
 {
     bool swapped = op == Op::Gt || op == Op::Ge;
@@ -88,7 +88,7 @@ void ExprGenerator::negate_float(int reg, Place at)
     code_.emit(DIF_OP_XOR, reg, sign, reg);
 }
 
-// op= where either side is floating-point; right is a double.
+// Generates op= with a floating-point operand on either side. right is a double.
 void ExprGenerator::modify_float(Op op, int value, int right, const Node& lvalue)
 {
     to_double(value, lvalue.type);

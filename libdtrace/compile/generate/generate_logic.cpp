@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Comparisons and logic: values 0 and 1 by branches, all of which go forward.
+// Comparisons and logical operators: forward branches produce the values 0 and 1.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/ops.h"
@@ -28,7 +28,7 @@ dif_op branch_if(Op op, bool is_signed)
 
 } // namespace
 
-// into = 1 when the condition codes satisfy the branch, else 0.
+// Sets into to 1 if the condition codes satisfy the branch, else to 0.
 Register ExprGenerator::truth_by_branch(dif_op if_true, Register into)
 {
     Assembler::Label yes = code_.new_label(), end = code_.new_label();
@@ -41,7 +41,7 @@ Register ExprGenerator::truth_by_branch(dif_op if_true, Register into)
     return into;
 }
 
-// reg = reg != 0.
+// Sets reg to reg != 0.
 void ExprGenerator::truth(int reg)
 {
     Assembler::Label end = code_.new_label();
@@ -58,7 +58,7 @@ Register ExprGenerator::value_of_comparison(const Node& node)
         return float_comparison(node.op, std::move(left), std::move(right), node.at);
     code_.emit(node.string_compare ? DIF_OP_SCMP : DIF_OP_CMP, left, right);
     right.release();
-    // scmp leaves the sign of a difference, so its order is the signed one.
+    // scmp leaves the sign of a difference, so the comparison is signed.
     bool is_signed = node.string_compare || (node.operand_type != nullptr &&
                                              is_signed_integer(node.operand_type));
     return truth_by_branch(branch_if(node.op, is_signed), std::move(left));
@@ -73,7 +73,7 @@ Register ExprGenerator::value_of_not(const Node& node)
 
 Register ExprGenerator::value_of_logical(const Node& node)
 {
-    // The operand that decides early jumps to decided with what it decided.
+    // An operand that decides the result early jumps to `decided` with the result.
     bool is_or = node.op == Op::LogOr;
     dif_op decides = is_or ? DIF_OP_BNE : DIF_OP_BE;
     Assembler::Label decided = code_.new_label(), end = code_.new_label();
@@ -116,7 +116,7 @@ Register ExprGenerator::value_of_cond(const Node& node)
         number = first;
         code_.branch(DIF_OP_BA, end);
     }
-    // Both arms leave their value in the register of the first.
+    // Both alternatives leave their value in the register of the first.
     code_.place(otherwise);
     Register second = value(*node.right);
     if (second != number) {

@@ -45,7 +45,8 @@ void ExprGenerator::add_offset(int reg, std::uint64_t by, Place at)
     code_.emit(DIF_OP_ADD, reg, bytes, reg);
 }
 
-// Part of an object in memory, whose address is the object's and some bytes more.
+// Returns whether the node is a part of an object in memory, whose address is the
+// object's plus an offset.
 static bool is_part(const Node& node)
 {
     bool deref = node.kind == NodeKind::Unary && node.op == Op::Deref;
@@ -55,8 +56,8 @@ static bool is_part(const Node& node)
             node.kind == NodeKind::Arrow);
 }
 
-// The address of a node plus some bytes. Constant distances of nested parts add up here
-// and cost one addition at the end.
+// Returns the address of a node plus some bytes. Constant offsets of nested parts are
+// added up here and cost one addition at the end.
 Register ExprGenerator::address(const Node& node, std::uint64_t distance)
 {
     bool constant_index = false;
@@ -79,7 +80,7 @@ Register ExprGenerator::address(const Node& node, std::uint64_t distance)
             break;
         [[fallthrough]];
     default: {
-        Register out = value(node); // of by-reference type: the value is the address
+        Register out = value(node); // of by-reference type: its value is the address
         add_offset(out, distance, node.at);
         return out;
     }
@@ -113,7 +114,7 @@ void ExprGenerator::load(int from, int to, const Node& node)
     code_.emit(node.left->userland ? user : plain, from, to);
     if (!node.bitfield)
         return;
-    // The field's highest bit moves to bit 63, then its lowest to bit 0.
+    // Shift the field's highest bit to bit 63, then its lowest bit to bit 0.
     unsigned above = 64 - node.bitfield_offset - node.bitfield_bits;
     if (above != 0) {
         Register count = integer(above, node.at);
@@ -133,7 +134,8 @@ void ExprGenerator::store(int value, int to, const Node& lvalue)
         code_.emit(ops_for(lvalue).store, value, to);
 }
 
-// unit = (unit & ~mask) | (value << offset & mask); the value stays as it is.
+// Computes unit = (unit & ~mask) | (value << offset & mask). The value register is not
+// changed.
 void ExprGenerator::store_bits(int value, int to, const Node& lvalue)
 {
     const LoadOps& ops = ops_for(lvalue);
@@ -155,8 +157,8 @@ void ExprGenerator::store_bits(int value, int to, const Node& lvalue)
     code_.emit(ops.store, unit, to);
 }
 
-// A by-reference value to memory. Of a string only what it holds is read, since the bytes
-// behind its NUL need not belong to anybody.
+// Copies a by-reference value to memory. A string is read only up to its NUL, because
+// the bytes after it may be unmapped.
 void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
                                 const Type* from_type)
 {
@@ -169,7 +171,7 @@ void ExprGenerator::copy_object(int from, int to, const Node& lvalue,
     code_.emit(DIF_OP_COPYS, from, size, to);
 }
 
-// size = min(size, strlen(from) + 1)
+// Sets size to min(size, strlen(from) + 1).
 void ExprGenerator::limit_to_string(int size, int from, Place at)
 {
     Register length = registers_.take(at);

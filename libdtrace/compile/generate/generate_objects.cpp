@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Structures, unions and arrays in thread-local variables and associative arrays. They
-// have no memory before something is stored to them, and load as null:
+// have no memory before the first store to them, and until then load as null:
 //
-//   info[pid].calls = 1      ldgaam info, %r1: the whole is made of zeros, if it is not there
+//   info[pid].calls = 1      ldgaam info, %r1     allocates the element, zeroed, if it is absent
 //   info[pid].calls          ldgaa info, %r1;  tst %r1;  bne there
-//                            setx size, %r1;  allocs %r1, %r1      zeros, and nothing is made
+//                            setx size, %r1;  allocs %r1, %r1      zeros in scratch memory; no element
 //                            there:
 //
-// What is about to be stored to is what an assignment leads to, what has its address taken,
-// and an array that becomes a pointer.
+// An object is prepared for a store if it is on the left of an assignment, if its
+// address is taken, or if it is an array that decays to a pointer.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/ops.h"
@@ -27,7 +27,7 @@ bool ExprGenerator::may_be_absent(const Node& node)
             node.ident->kind == IdentKind::CArray);
 }
 
-// part: of an object; what contains all of it is made before it is stored to.
+// part: a part of an object. The object that contains it is allocated before the store.
 void ExprGenerator::will_store(const Node& part)
 {
     const Node* whole = &part;
@@ -42,14 +42,14 @@ void ExprGenerator::will_store(const Node& part)
         made_.insert(whole);
 }
 
-// An array where a pointer is wanted: anybody may store through that.
+// An array is used as a pointer: the program may store through it.
 void ExprGenerator::decays(const Node& node)
 {
     if (node.type->resolve()->kind == TypeKind::Array)
         will_store(node);
 }
 
-// into: a register. The variable's value, or the address of its object.
+// Loads the variable's value, or the address of its object, into the given register.
 void ExprGenerator::load_object(const Node& node, int into)
 {
     const Ident& ident = is_assoc(node) ? *node.left->ident : *node.ident;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The tuple: arguments of subroutines and keys of associative arrays.
 //
-//   parts up to the last that needs the tuple itself    evaluated into registers
+//   parts up to the last that uses the tuple itself     evaluated into registers
 //   flushts
-//   each part: its register, or evaluated now           pushtr (by reference) / pushtv
-//   call, ldgaa, stgaa, ldtaa or sttaa                  takes the tuple
+//   each part, from its register or evaluated now       pushtr (by reference) / pushtv
+//   call, ldgaa, stgaa, ldtaa or sttaa                  consumes the tuple
 //
-// So parts that need no tuple of their own (nearly all) take one register, not one each,
-// and eight keys fit the seven registers.
+// So the parts that do not use the tuple (nearly all) share one register, and eight
+// keys fit into the seven registers.
 #include "libdtrace/compile/generate/generate.hpp"
 
 #include "dif/ops.h"
@@ -79,8 +79,9 @@ void ExprGenerator::push(const Node& part, const Type* as_type, int reg)
         Register size = integer(part.type->resolve()->size, part.at);
         code_.emit(DIF_OP_PUSHTR, DIF_TYPE_CTF, size, reg);
     } else {
-        // A key takes the type of the array's first use, so that equal keys are equal bits.
-        // One of a wider type keeps its bits: a[0] does not make a[timestamp] 32 bits.
+        // A key is converted to the type of the array's first use, so that equal keys
+        // have equal bits. A key of a wider type keeps its bits: a[0] does not truncate
+        // a[timestamp] to 32 bits.
         if (as_type != nullptr && as_type->is_integer() &&
             part.type->resolve()->size <= as_type->resolve()->size &&
             !is_canonical(part, as_type))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Registers of DIF: %r1 up; %r0 reads as zero and is never handed out.
+// Registers of DIF, from %r1 up. %r0 reads as zero and is never allocated.
 //
-// A Register is held like any other resource: who has one, owns it, and it is free again
-// when it goes away. The lowest free register is taken first. There is no memory to spill
-// to that costs nothing at run time, so an expression that needs more registers than
-// there are is refused; the generator evaluates the deeper operand of each operator first
-// (generate_facts.cpp), which makes that rare.
+// A Register object owns its register and frees it when destroyed. The lowest free
+// register is allocated first. Spilling would cost time in each firing, so an
+// expression that needs more registers than exist is refused. The generator evaluates
+// the deeper operand of each operator first (generate_facts.cpp), which makes that
+// rare.
 #pragma once
 
 #include "libdtrace/compile/diagnostic.hpp"
@@ -40,16 +40,17 @@ public:
     // n_registers includes %r0.
     explicit RegisterFile(int n_registers);
 
-    // The lowest free register. Throws D_NOREG, naming the place, when there is none.
+    // Allocates the lowest free register. Throws D_NOREG with the given place if there
+    // is none.
     Register take(Place at);
-    // This register, which is free.
+    // Allocates this register, which must be free.
     Register claim(int number);
 
 private:
     friend class Register;
 
     int n_registers_;
-    std::uint32_t used_ = 1; // bit n: %rn
+    std::uint32_t used_ = 1; // bit n is set if %rn is in use
 };
 
 } // namespace dt

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: what C's headers have and D has not. What decides about sizes, offsets
-// and types is read; the rest (bodies, initialisers, labels, assertions) is passed over.
+// See parser.hpp: what C's headers contain beyond D. The parser reads what affects
+// sizes, offsets and types. It skips the rest (bodies, initialisers, labels,
+// assertions).
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/parse/specifier_words.hpp"
 
@@ -13,9 +14,9 @@ namespace dt {
 namespace {
 
 constexpr std::uint32_t default_aligned = 16; // __attribute__((aligned))
-constexpr std::int64_t max_aligned = 1 << 28; // as GCC has it
+constexpr std::int64_t max_aligned = 1 << 28; // GCC's limit
 
-// "__packed__" is "packed".
+// Strips the underscores: "__packed__" becomes "packed".
 std::string_view plain(std::string_view name)
 {
     if (name.size() > 4 && name.starts_with("__") && name.ends_with("__"))
@@ -23,7 +24,7 @@ std::string_view plain(std::string_view name)
     return name;
 }
 
-// 0: no alignment.
+// Returns 0 if the value is no valid alignment.
 std::uint32_t checked_alignment(std::optional<std::int64_t> value)
 {
     if (!value || *value <= 0 || *value > max_aligned ||
@@ -71,7 +72,7 @@ bool Parser::is_c_word_of_type(const Token& token) const
            token.c_word == CWord::Complex || token.c_word == CWord::Int128;
 }
 
-// At an opening bracket of any kind: to behind the one that closes it.
+// At an opening bracket of any kind, skips to the token after the closing one.
 void Parser::skip_brackets(Lexer::Mode after)
 {
     int depth = 0;
@@ -86,7 +87,7 @@ void Parser::skip_brackets(Lexer::Mode after)
     } while (depth > 0);
 }
 
-// "= {1, 2}", up to the comma or semicolon behind it.
+// Skips "= {1, 2}", up to the comma or semicolon after it.
 void Parser::skip_initialiser()
 {
     while (!at(Tok::Comma) && !at(Tok::Semicolon)) {
@@ -99,7 +100,8 @@ void Parser::skip_initialiser()
     }
 }
 
-// What may stand between any two parts of a declaration.
+// Reads attributes and the like, which may occur between any two parts of a
+// declaration.
 void Parser::c_extras(CAttributes& into)
 {
     for (;;) {
@@ -120,7 +122,7 @@ void Parser::c_extras(CAttributes& into)
     }
 }
 
-// __attribute__((packed, aligned(8)))
+// Reads __attribute__((packed, aligned(8))).
 void Parser::attribute_list(CAttributes& into)
 {
     advance();
@@ -164,7 +166,8 @@ void Parser::attribute(CAttributes& into)
         skip_brackets();
 }
 
-// What __attribute__ makes of a type; where it lies is its declaration's business.
+// Applies __attribute__ to a type. Attributes about an object's placement are handled
+// by its declaration.
 const Type* Parser::with_attributes(const Type* type, const CAttributes& said,
                                     Place place)
 {
@@ -207,7 +210,7 @@ const Type* Parser::complex_type(const Type* part)
     return type;
 }
 
-// _Alignas's: a constant or a type.
+// Reads the operand of _Alignas: a constant or a type.
 std::uint32_t Parser::alignment_operand()
 {
     Depth depth(*this);
@@ -219,7 +222,7 @@ std::uint32_t Parser::alignment_operand()
     return align;
 }
 
-// _Atomic(int), and the qualifier.
+// Reads _Atomic(int), or the qualifier _Atomic.
 void Parser::atomic_type(SpecifierWords& words)
 {
     Depth depth(*this);
@@ -276,8 +279,9 @@ bool Parser::c_specifier(Specifiers& into, SpecifierWords& words)
     return true;
 }
 
-// What declares nothing, and what begins with an attribute of C23's, which reads as a
-// probe description. False: it is neither.
+// Reads a declaration that declares nothing, or one that starts with an attribute of
+// C23, which the lexer takes for a probe description. Returns false if the text is
+// neither.
 bool Parser::c_declaration()
 {
     if (at(CWord::StaticAssert) || at(CWord::Asm)) {
@@ -305,8 +309,9 @@ bool Parser::c_declaration()
     return true;
 }
 
-// In a parameter's brackets, behind the first one: "static 4", "restrict", "n", "*". It
-// will be a pointer; of an inner dimension that is not constant nothing is known.
+// Reads the brackets of a parameter, after the opening one: "static 4", "restrict",
+// "n", "*". The parameter becomes a pointer. An inner dimension that is not constant is
+// left unknown.
 bool Parser::parameter_bracket(Layer& layer)
 {
     while (at(Key::Static) || at(Key::Const) || at(Key::Volatile) ||
@@ -329,7 +334,7 @@ bool Parser::parameter_bracket(Layer& layer)
     return true;
 }
 
-// "inline int f(void) { ... }", from behind the declarator on.
+// Reads "inline int f(void) { ... }", starting after the declarator.
 void Parser::c_function(const Specifiers& base, Declarator declarator)
 {
     Specifiers elsewhere = base;

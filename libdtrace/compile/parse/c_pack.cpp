@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text)
     return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
-// 1, 2, 4, 8, 16; 0 is no such number.
+// Returns 1, 2, 4, 8 or 16. Returns 0 for any other number.
 std::uint32_t alignment(std::string_view text)
 {
     for (std::string_view one : {"1", "2", "4", "8"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// #pragma pack: the largest alignment of members, as headers set it.
+// #pragma pack: the largest alignment of members that a header allows.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace dt {
 
 class Packing {
 public:
-    // What follows the word: "(push, 1)", "(2)", "(pop)", "()". What is none of C's
-    // forms changes nothing.
+    // Handles the text after the word: "(push, 1)", "(2)", "(pop)", "()". Text in none
+    // of C's forms changes nothing.
     void pragma(std::string_view text);
 
     std::uint32_t limit() const { return limit_; } // bytes; 0: none

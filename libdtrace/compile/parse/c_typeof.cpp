@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: __typeof__, _Alignof, and the types of the expressions that headers put
-// there and behind sizeof, which are known before the checker runs: a path to a member,
-// a cast, the name of a function or variable, arithmetic.
+// See parser.hpp: __typeof__ and _Alignof. Headers use them, and sizeof, with
+// expressions whose types are known before the checker runs: a path to a member, a
+// cast, the name of a function or variable, arithmetic.
 #include "libdtrace/compile/parse/parser.hpp"
 
 namespace dt {
@@ -35,7 +35,7 @@ const Type* pointed_to(const Type* type)
     return leads_on ? real->base : nullptr;
 }
 
-// Arithmetic's conversions, for what is no wider than a long.
+// Returns the type of the usual arithmetic conversions, for types no wider than a long.
 const Type* common_type(const Type* left, const Type* right, const TypeTable& types)
 {
     if (left == nullptr || right == nullptr)
@@ -56,7 +56,7 @@ const Type* common_type(const Type* left, const Type* right, const TypeTable& ty
 
 } // namespace
 
-// Null: it is not known.
+// Returns null if the type is not known.
 const Type* Parser::expression_type(const Node& node) const
 {
     TypeTable& types = context_.types;
@@ -125,7 +125,7 @@ const Type* Parser::expression_type(const Node& node) const
     }
 }
 
-// Behind __typeof__: (type) or (expression).
+// Reads the operand of __typeof__: (type) or (expression).
 const Type* Parser::typeof_operand()
 {
     Depth depth(*this);
@@ -143,7 +143,7 @@ const Type* Parser::typeof_operand()
     return type;
 }
 
-// _Alignof (type), __alignof__ (expression): an integer.
+// Reads _Alignof (type) or __alignof__ (expression), which yields an integer.
 NodePtr Parser::align_of()
 {
     Place place = token_.at;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The words that C and GCC have and D has not, as headers use them behind -C.
+// Keywords of C and GCC that D does not have. Headers use them (dtrace -C).
 //
-// Those with an underscore are known everywhere, because macros of headers are used in
-// scripts, too; the others are words only inside a header.
+// The words with an underscore are known everywhere, because scripts use macros of
+// headers. The others are keywords only inside a header.
 #pragma once
 
 #include <string_view>
@@ -28,7 +28,7 @@ namespace dt {
     X("_Static_assert", StaticAssert, 0)   X("static_assert", StaticAssert, 1) \
     X("__int128", Int128, 0)
 
-// Other spellings of words that D has.
+// Other spellings of D's keywords.
 #define D_C_SPELLINGS(X) /* X(word, keyword) */ \
     X("__const__", Const)       X("__const", Const) \
     X("__volatile__", Volatile) X("__volatile", Volatile) \
@@ -40,9 +40,9 @@ namespace dt {
 enum class CWord {
     None,
     Attribute, // __attribute__((...))
-    Asm,       // a label of the linker's, or assembly
-    Extension, // no warning
-    Function,  // says something of a function
+    Asm,       // a label for the linker, or assembly
+    Extension, // suppresses warnings
+    Function,  // an attribute of a function
     Thread,    // a storage class
     Typeof,
     Alignas,
@@ -55,8 +55,8 @@ enum class CWord {
 
 struct Token;
 
-// What stands in a header, or comes from one's macro: sets Token::c_word, or makes it the
-// keyword that it means.
+// For a token in a header or from a header's macro: sets Token::c_word, or turns the
+// token into the keyword that it means.
 void read_c_word(Token& token);
 bool is_c_word(std::string_view text, bool in_header);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a character is to the lexer and to macros, whatever the locale says.
+// Classes of characters for the lexer and for macros, independent of the locale.
 #pragma once
 
 namespace dt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: declaration specifiers, and what a declaration declares. Struct, union
-// and enum bodies are in declarations_tagged.cpp.
+// See parser.hpp: declaration specifiers and the declarations that follow them. Struct,
+// union and enum bodies are in declarations_tagged.cpp.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/parse/specifier_words.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace dt {
 
-// Null: no type's name.
+// Returns null if the name is no type's.
 const Type* Parser::named_type(std::string_view name) const
 {
     if (name.find('`') == std::string_view::npos)
@@ -185,8 +185,8 @@ bool Parser::specifier(Specifiers& into, SpecifierWords& words)
     return true;
 }
 
-// "self" in "struct s { int self; }": C's structures use D's words as names, and its
-// parameters do.
+// Returns whether the keyword is a name here, as "self" in "struct s { int self; }". C
+// code uses D's keywords as names of members and parameters.
 bool Parser::names_member()
 {
     if (!at(Tok::Keyword) || !keyword_is_member_name(token_.key))
@@ -196,8 +196,9 @@ bool Parser::names_member()
            next == Tok::LBracket || (next == Tok::RParen && token_.at.c_header);
 }
 
-// "extern x;" declares an int, as in old C. A name before another name or a star is no
-// variable's: a type that is not known.
+// Returns whether this is a declaration like "extern x;", which declares an int, as in
+// old C. A name that precedes another name or a star is not a variable but an unknown
+// type.
 bool Parser::is_implicit_int()
 {
     if (at(Tok::Star) || at(Tok::LParen))
@@ -231,7 +232,7 @@ Parser::Specifiers Parser::specifiers(Names names)
     return result;
 }
 
-// Which words go together: C's rules, each with its tag.
+// Checks which words may be combined, by C's rules. Each error has its own tag.
 const Type* Parser::finish_specifiers(const SpecifierWords& words)
 {
     bool is_char = words.word == Key::Char;
@@ -315,7 +316,7 @@ void Parser::declaration()
     advance(Lexer::Mode::Outer);
 }
 
-// What a header initialises is C's, and lies elsewhere.
+// An object that a header initialises belongs to C and is stored elsewhere.
 void Parser::declare_one(const Specifiers& base)
 {
     Declarator one = declarator(base, Names::Needed);
@@ -336,7 +337,7 @@ void Parser::declare(const Specifiers& base, Declarator declarator)
     bool is_function = declarator.type->resolve()->kind == TypeKind::Function;
     bool elsewhere = base.storage == Storage::Extern || base.storage == Storage::Other;
     if (elsewhere || is_function) {
-        // Says that something exists elsewhere: D has no use for it but its types.
+        // Declares an object that exists elsewhere. D uses only its type.
         if (declarator.at.c_header)
             c_objects_[declarator.name] = declarator.type;
         auto decl = std::make_unique<Decl>();

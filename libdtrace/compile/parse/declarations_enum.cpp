@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // See parser.hpp: an enum's body.
 //
-// D's enumerators fit an int. A header's may be as large as a long, as GCC has them: the
-// enum is unsigned unless one of them is negative, and 8 bytes wide when one needs that.
+// D's enumerators fit into an int. In a header they may be as large as a long, as in
+// GCC. Such an enum is unsigned unless an enumerator is negative, and 8 bytes wide if
+// an enumerator needs that.
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace dt {
 
-// An enum's constants are known from their own comma on.
+// An enumerator is known to the text after its own comma.
 void Parser::enum_body(Type& into)
 {
     into.size = into.align = 4;
@@ -25,7 +26,7 @@ void Parser::enum_body(Type& into)
         syntax_error();
 }
 
-// The value that the next one has when it says none.
+// next: the value of the enumerator if it has no initialiser.
 Parser::Constant Parser::enumerator(Type& into, Constant next)
 {
     const bool is_c = token_.at.c_header;
@@ -55,7 +56,7 @@ Parser::Constant Parser::enumerator(Type& into, Constant next)
     const Type* in = nullptr;
     const Enumerator* before = context_.types.find_enumerator(name, in);
     auto [here, is_new] = enumerators_.emplace(name, mine);
-    // A header, or another program's, may say the same again.
+    // A header may repeat a definition that it or another program has made.
     bool is_again = is_c && (is_new || here->second.value == next.value) &&
                     (before == nullptr || before->value == next.value);
     if ((!is_new || before != nullptr) && !is_again)
@@ -70,7 +71,7 @@ Parser::Constant Parser::enumerator(Type& into, Constant next)
 void Parser::finish_enum(Type& into, const CAttributes& attributes, bool is_c) const
 {
     bool has_negative = false;
-    std::uint64_t largest = 0; // or, of a negative one, what it needs without its sign
+    std::uint64_t largest = 0; // for a negative value, the magnitude without the sign
     for (const Enumerator& one : into.enumerators) {
         auto found = enumerators_.find(one.name);
         bool is_negative = one.value < 0 &&
@@ -81,7 +82,7 @@ void Parser::finish_enum(Type& into, const CAttributes& attributes, bool is_c) c
     }
     if (has_negative)
         largest =
-            largest > INT64_MAX ? largest : largest << 1; // and a bit for the sign
+            largest > INT64_MAX ? largest : largest << 1; // plus one bit for the sign
     std::uint64_t size = largest > UINT_MAX ? 8 : 4;
     if (attributes.packed)
         size = largest <= UINT8_MAX ? 1 : largest <= UINT16_MAX ? 2 : size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: struct, union and enum, with a tag, a body, or both. What an enum's
-// body says: declarations_enum.cpp.
+// See parser.hpp: struct, union and enum, with a tag, a body, or both. The body of an
+// enum is in declarations_enum.cpp.
 //
-// A body is read to its end, and what __attribute__ says behind it, before it is laid out.
+// A body is laid out only after it and the __attribute__ after it have been read.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/types_layout.hpp"
 
@@ -65,7 +65,7 @@ const Type* Parser::tagged_type(Specifiers& into)
     return before;
 }
 
-// Between braces, and what follows them.
+// Reads the members up to the closing brace, and the attributes after it.
 void Parser::body(Type& into, CAttributes& attributes)
 {
     const Place place = token_.at;
@@ -90,7 +90,7 @@ void Parser::body(Type& into, CAttributes& attributes)
 const Type* Parser::target_type(TypeKind kind, const std::string& keyword,
                                 const std::string& name)
 {
-    if (peek().kind == Tok::LBrace) // what is declared has no scope
+    if (peek().kind == Tok::LBrace) // a tag that is defined here has no scope
         syntax_error();
     if (name.starts_with(own_scope)) {
         const Type* own =
@@ -159,7 +159,8 @@ void Parser::struct_member(const Type& into, std::vector<MemberLine>& lines)
         fail(Tag::DECL_BADCLASS, base.at,
              "storage class may not be used in a struct or union member");
     if (at(Tok::Semicolon)) {
-        const Type* body = base.type; // under const and the like, but no typedef's name
+        // without qualifiers, but a typedef's name is no anonymous body
+        const Type* body = base.type;
         while (body->kind == TypeKind::Typedef && body->name.empty())
             body = body->base;
         bool is_body = body->kind == TypeKind::Struct || body->kind == TypeKind::Union;
@@ -205,7 +206,7 @@ void Parser::member_declarator(const Specifiers& base, const Type& into,
     lines.push_back(std::move(line));
 }
 
-// ": 4"
+// Reads the width of a bit-field, ": 4".
 void Parser::bit_field(MemberLine& line)
 {
     advance();

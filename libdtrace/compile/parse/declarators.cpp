@@ -12,8 +12,9 @@
 
 namespace dt {
 
-// The type, if objects of it can exist; else DECL_INCOMPLETE, DECL_VOIDOBJ. An array with
-// a size needs no look at its elements: apply() had one.
+// Returns the type if objects of it can exist; else fails with DECL_INCOMPLETE or
+// DECL_VOIDOBJ. The elements of an array with a size need no check: apply() has checked
+// them.
 const Type* Parser::whole_type(const Type* type, Place place,
                                std::string_view what) const
 {
@@ -31,8 +32,8 @@ const Type* Parser::whole_type(const Type* type, Place place,
     return type;
 }
 
-// An object of D's own lies in D's memory, wherever its type comes from: "userland" says
-// something of pointers alone.
+// Removes the mark "userland" from the type of an object of D's own, which is stored in
+// D's memory wherever its type comes from. Only pointers keep the mark.
 const Type* Parser::of_own(const Type* type)
 {
     bool is_marked =
@@ -98,7 +99,7 @@ void Parser::direct_layers(std::vector<Layer>& into, Declarator& named, Names na
         named.name = token_.text;
         advance();
     } else if (at(Tok::LParen)) {
-        // "(" opens a nested declarator, or, without a name, a parameter list.
+        // "(" starts a nested declarator, or a parameter list if there is no name.
         const Token& second = peek();
         bool is_list = names != Names::Needed && names != Names::Member &&
                        (second.kind == Tok::RParen || starts_type(second));
@@ -132,7 +133,7 @@ Parser::Layer Parser::pointer_layer()
     }
 }
 
-// [], [constant], or [type, type]
+// Reads [], [constant], or [type, type].
 Parser::Layer Parser::bracket_layer()
 {
     Layer layer;
@@ -182,7 +183,8 @@ Parser::Layer Parser::parameter_layer()
     return layer;
 }
 
-// Types, maybe named, up to and with the bracket that closes them; (void) is none.
+// Reads types, with or without names, up to and including the closing bracket. (void)
+// is an empty list.
 Parser::Parameters Parser::parameters(Tok close)
 {
     Parameters list;
@@ -227,7 +229,7 @@ Parser::Parameters Parser::parameters(Tok close)
             has_void = true;
             list.types.push_back(one.type);
         } else {
-            // As in C, an array parameter is a pointer and a function one too.
+            // As in C, a parameter of array or function type becomes a pointer.
             if (real->kind == TypeKind::Array && close == Tok::RParen)
                 one.type = context_.types.pointer_to(real->base);
             else if (real->kind == TypeKind::Function)
@@ -276,7 +278,8 @@ const Type* Parser::apply(const Layer& layer, const Type* base)
     return types.array_of(base, layer.count, layer.sized);
 }
 
-// A type in parentheses or angle brackets: specifiers and a declarator without a name.
+// Reads a type in parentheses or angle brackets: specifiers, and a declarator without a
+// name.
 const Type* Parser::type_name()
 {
     n_type_names_++;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // See parser.hpp: types of the kernel under their plain names.
 //
-// What the program declares goes first, even below: a struct that the text defines is the
-// text's. Kernels have typedefs such as `code` and `config`, which are good names for a
-// program's variables, too, and those need no declaration. So a name is a kernel's
-// typedef only where what follows it leaves no other reading:
+// The program's declarations take precedence, even those further down in the text.
+// Kernels have typedefs such as `code` and `config`. Those are also likely names of a
+// program's variables, which need no declaration. So a name is looked up as a typedef
+// of the kernel only where the text after it allows no other reading:
 //
 //   config x   config *x;   (config *)   (config)x   sizeof (config)   offsetof(config, m)
-//
-// and only then is the kernel asked.
 #include "libdtrace/compile/builtins.hpp"
 #include "libdtrace/compile/parse/parser.hpp"
 
@@ -30,7 +28,7 @@ bool begins_name(std::string_view text)
            (std::isalpha(static_cast<unsigned char>(text[0])) != 0 || text[0] == '_');
 }
 
-// What a cast may be of.
+// Returns whether the text may start the operand of a cast.
 bool begins_operand(std::string_view text)
 {
     if (text.empty())
@@ -42,7 +40,8 @@ bool begins_operand(std::string_view text)
 
 } // namespace
 
-// The text from behind the token on; nothing: it is not of the text (a macro's value).
+// Returns the text after the token. Returns nothing if the token is not part of the
+// text but of a macro's value.
 static std::string_view behind(std::string_view raw, std::string_view text)
 {
     const std::less_equal<const char*> before;
@@ -57,7 +56,7 @@ bool Parser::reads_as_type(std::string_view raw, TypePlace place) const
     std::string_view rest = behind(raw, context_.text);
     skip_blanks(rest);
     if (rest.empty())
-        return place == TypePlace::Certain; // the text is a type
+        return place == TypePlace::Certain; // the complete text is a type
     const bool starred = rest[0] == '*';
     switch (place) {
     case TypePlace::Certain:
@@ -98,7 +97,7 @@ const Type* Parser::kernel_typedef(std::string_view raw, TypePlace place) const
     return context_.target.kernel().type("", raw, TargetNames::Kind::Ordinary);
 }
 
-// "struct NAME {" anywhere in the text.
+// Returns whether the text contains "struct NAME {" anywhere.
 static bool defines_tag(std::string_view text, std::string_view keyword,
                         std::string_view name)
 {
@@ -116,7 +115,8 @@ static bool defines_tag(std::string_view text, std::string_view keyword,
     return false;
 }
 
-// The parser is at the tag. Null: it is the program's, or nobody's.
+// Looks up the tag at the parser's position. Returns null if the program defines it, or
+// if the kernel does not have it.
 const Type* Parser::kernel_tag(TypeKind kind, const std::string& keyword)
 {
     const std::string& name = token_.text;

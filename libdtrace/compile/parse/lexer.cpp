@@ -12,7 +12,7 @@ namespace dt {
 
 namespace {
 
-// A module's name before a ` is looked for this far.
+// The maximum length of a module's name before a `.
 constexpr std::size_t max_module_name = 256;
 
 enum : unsigned char {
@@ -113,7 +113,7 @@ void Lexer::newline()
     fresh_line_ = true;
 }
 
-// Length of backslash-newline at this offset; 0: none.
+// Returns the length of a backslash-newline at this offset. Returns 0 if there is none.
 std::size_t Lexer::splice_length(std::size_t at) const
 {
     std::string_view rest = text_.substr(std::min(at, text_.size()));
@@ -204,8 +204,8 @@ Token Lexer::next(Mode mode)
     return token;
 }
 
-// A description with a ':' is one; one without may still be a keyword, or a type's name
-// followed by a declarator.
+// A token with a ':' is a probe description. One without may still be a keyword, or the
+// name of a type that a declarator follows.
 Token Lexer::outer(Token token)
 {
     if (!is(peek(), spec_start) || text_.substr(pos_, 2) == "*/")
@@ -258,8 +258,8 @@ Token Lexer::code(Token token)
     return punctuation(std::move(token));
 }
 
-// Where the ` after a module's name stands when one starts at this offset, else npos. The
-// name may hold dots; and, when it has ".so" in it, also - and +.
+// Returns the offset of the ` after a module's name that starts at this offset, else
+// npos. The name may contain dots. If it contains ".so", it may also contain - and +.
 std::size_t Lexer::module_end(std::size_t begin) const
 {
     std::size_t at = begin;
@@ -279,7 +279,8 @@ std::size_t Lexer::module_end(std::size_t begin) const
     return at;
 }
 
-// "pid$target`" as the start of a scope: its value and a backquote, and where it ends.
+// Reads "pid$target`" at the start of a scope. Returns the macro's value and a
+// backquote, and sets `end` to the offset after it.
 std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
 {
     if (!text_.substr(end).starts_with("pid$"))
@@ -292,7 +293,8 @@ std::optional<std::string> Lexer::process_scope(std::size_t& end, Place at)
     return "pid" + macros_.value(name, at) + "`";
 }
 
-// Behind a scope: where the name starts that a tag's keyword stands before, if one does.
+// After a scope: skips a tag's keyword (struct, union, enum), if there is one, and
+// returns the offset of the name.
 std::size_t Lexer::skip_tag_keyword(std::size_t at) const
 {
     for (std::string_view word : {"struct", "union", "enum"}) {
@@ -307,7 +309,8 @@ std::size_t Lexer::skip_tag_keyword(std::size_t at) const
     return at;
 }
 
-// foo, `foo, unix`foo, a.out`foo, libc.so.6`foo, pid12`libc.so.6`foo, pid$target`struct foo
+// Reads foo, `foo, unix`foo, a.out`foo, libc.so.6`foo, pid12`libc.so.6`foo or
+// pid$target`struct foo.
 Token Lexer::word(Token token)
 {
     std::size_t end = pos_;
@@ -324,7 +327,7 @@ Token Lexer::word(Token token)
         end = skip_tag_keyword(end);
     while (end < text_.size() && is(text_[end], letter | digit))
         ++end;
-    if (end == pos_) { // a ` that no name follows
+    if (end == pos_) { // no name follows the `
         ++pos_;
         token.kind = Tok::Unknown;
         return token;
@@ -338,7 +341,7 @@ Token Lexer::word(Token token)
         process
             ? *process + std::string(text_.substr(after_process, end - after_process))
             : std::string(spelled);
-    // "struct   foo" is "struct foo".
+    // "struct   foo" becomes "struct foo".
     std::size_t blanks = token.text.find_first_of(" \t");
     if (blanks != std::string::npos)
         token.text.replace(blanks, token.text.find_first_not_of(" \t", blanks) - blanks,
@@ -354,7 +357,7 @@ Token Lexer::word(Token token, std::string_view spelled) const
     return token;
 }
 
-// $1 is read by its spelling: a number, a name, or else a string.
+// The spelling of $1 determines its token: a number, a name, or else a string.
 Token Lexer::macro(Token token)
 {
     Macros::Name name = Macros::scan(text_.substr(pos_));

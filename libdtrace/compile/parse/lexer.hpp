@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// D text to tokens, one at a time, in the mode that the parser asks for.
+// Splits D text into tokens, one at a time, in the mode that the parser requests.
 //
 //   Mode::Code     expressions, statements, declarations
-//   Mode::Outer    where a probe description may start: a run of description characters
-//                  is one token, unless it is a keyword or starts with a type's name
+//   Mode::Outer    a place where a probe description may start: a run of description
+//                  characters is one token, unless it is a keyword or starts with a
+//                  type's name
 //
-// Comments, #! lines and control lines vanish here; a control line is handed to the
-// parser's pragma handler with its line number.
+// The lexer consumes comments, #! lines and control lines. It passes a control line to
+// the parser's pragma handler, with its line number.
 //
-// `/` closes a predicate while one is open and when the next non-blank is the end, `;`,
-// `{` or `/`; else it divides. So // starts a comment, except inside a predicate.
+// `/` closes a predicate if one is open and the next non-blank is the end of the text,
+// `;`, `{` or `/`. Otherwise it divides. So // starts a comment, except inside a
+// predicate.
 //
-// The text may hold any bytes, NUL included. Work is linear in its length.
+// The text may contain any bytes, NUL included. Work is linear in its length.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"
@@ -65,7 +67,7 @@ enum class Tok {
     Aggregation,  // text without @
     ProbeSpec,    // text (Outer only)
     PredicateEnd, // the `/` that closes a predicate
-    Unknown,      // a byte that starts no token
+    Unknown,      // a byte that no token starts with
 #define X(text, name) name,
     D_PUNCTUATION(X)
 #undef X
@@ -78,15 +80,15 @@ enum class Key {
 #undef X
 };
 
-// Key::None when the word is no keyword.
+// Returns Key::None if the word is no keyword.
 Key find_keyword(std::string_view word);
-// Is it a word that C code uses freely as a member's name?
+// Returns whether C code commonly uses this word as a member's name.
 bool keyword_is_member_name(Key key);
 
 struct Token {
     Tok kind = Tok::End;
     Key key = Key::None;
-    CWord c_word = CWord::None; // of an Ident; the parser's
+    CWord c_word = CWord::None; // for an Ident; the parser uses it
     Place at;
     std::size_t begin = 0; // offset in the text
     std::string_view raw;  // as written
@@ -103,10 +105,10 @@ class Lexer {
 public:
     enum class Mode { Code, Outer };
 
-    // Asked in Outer mode: is `name` a type, so that "name*" starts a declaration?
+    // Called in Outer mode: is `name` a type, so that "name*" starts a declaration?
     using IsType = std::function<bool(std::string_view name)>;
-    // A control line without its '#' and line end, with the place of its '#'. It may
-    // call set_line().
+    // Called for a control line, without its '#' and line end, and with the place of
+    // its '#'. It may call set_line().
     using Control = std::function<void(std::string_view line, Place at)>;
 
     Lexer(std::string_view text, Macros& macros, bool pspec, IsType is_type,
@@ -114,7 +116,7 @@ public:
 
     Token next(Mode mode);
     void open_predicate() { predicate_open_ = true; }
-    // The line after the present one gets this number.
+    // Sets the number of the line after the current one.
     void set_line(int line) { line_ = line - 1; }
     void set_file(const std::string* file, bool c_header = false)
     {
@@ -164,17 +166,17 @@ private:
     Control control_;
     std::size_t pos_ = 0;
     std::size_t line_start_ = 0;
-    int line_ = 1;                      // as #line counts
-    int text_line_ = 1;                 // as newlines count
-    const std::string* file_ = nullptr; // as #line names it
+    int line_ = 1;                      // as set by #line
+    int text_line_ = 1;                 // as counted by newlines
+    const std::string* file_ = nullptr; // as set by #line
     bool c_header_ = false;
-    bool fresh_line_ = true; // only blanks since the line's start
+    bool fresh_line_ = true; // only blanks since the start of the line
     bool predicate_open_ = false;
     int parens_ = 0, brackets_ = 0;
 };
 
-// Decodes an integer constant's spelling into the token: prefix, digits, suffix. The
-// number of characters taken. INT_DIGIT, INT_OFLOW (or the tag given).
+// Decodes an integer constant (prefix, digits, suffix) into the token. Returns the
+// number of characters read. Fails with INT_DIGIT or INT_OFLOW (or the given tag).
 std::size_t read_integer(std::string_view text, Token& token, Tag overflow);
 
 } // namespace dt

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Constants: integers and their suffixes, floating point, characters, strings.
+// Constants: integers with their suffixes, floating-point numbers, characters, strings.
 //
-// Escapes are C's; an unknown one keeps its backslash. In a string \ and a newline vanish.
-// A character constant of several characters has the first one in the highest byte, as
-// the Solaris compilers have it.
+// Escapes are C's. An unknown escape keeps its backslash. In a string, a backslash
+// before a newline removes both. A character constant of several characters has the
+// first one in the highest byte, as in the Solaris compilers.
 #include "libdtrace/compile/parse/lexer.hpp"
 
 #include "libdtrace/compile/parse/characters.hpp"
@@ -26,7 +26,7 @@ int hex_digit(char c)
     return -1;
 }
 
-// u, then l once or twice; in C's headers also behind them.
+// Reads u, then l once or twice. In C's headers, u may also follow the l.
 std::size_t read_suffix(std::string_view text, Token& token)
 {
     std::size_t at = 0;
@@ -72,7 +72,7 @@ Escape hex_escape(std::string_view text)
     return {std::string(1, static_cast<char>(value)), at};
 }
 
-// text begins with a backslash and is longer than that.
+// The text must start with a backslash and have at least one more character.
 Escape read_escape(std::string_view text)
 {
     static constexpr std::string_view letters = "abfnrtv\\\"'?";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// if/else becomes clauses. The engine has no branches between actions, so a clause with
-// an if is cut at it, and this->%step says which piece comes next:
+// Rewrites if/else as clauses. The engine has no branches between actions, so a clause
+// is split at each if, and this->%step selects the piece that runs next:
 //
 //   p /x/ { a; if (c) { b; } else { d; } e; }
 //
@@ -9,9 +9,10 @@
 //   p /this->%step == 2/ { d; this->%step = 3; }
 //   p /this->%step == 3/ { e; }
 //
-// A piece that faults does not reach its last assignment, so that no later piece of the
-// same firing runs. Numbers only grow, within a clause and over the session: what another
-// clause left behind in this->%step selects no piece. No D program can spell the name.
+// A piece that faults does not reach its last assignment, so no later piece of the same
+// firing runs. The numbers increase within a clause and over the session, so the value
+// that another clause left in this->%step selects no piece. No D program can spell the
+// name.
 #include "libdtrace/compile/passes.hpp"
 
 #include <utility>
@@ -65,7 +66,7 @@ private:
         pieces_.push_back(std::move(piece));
     }
 
-    // Opens the piece with this number.
+    // Starts the piece with this number.
     void open_step(std::uint32_t step, Place at)
     {
         open(at);
@@ -102,8 +103,8 @@ private:
         current_->statements.push_back(std::move(statement));
     }
 
-    // Puts the statements into pieces; after the last one goes to the piece `after`, or
-    // nowhere when that is 0.
+    // Distributes the statements over pieces. After the last statement, the piece
+    // `after` runs, or none if that is 0.
     void run(std::vector<Stmt> statements, std::uint32_t after)
     {
         for (std::size_t i = 0; i < statements.size(); ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Macro variables: $1 and $$1 from the arguments, $target and $pid from the session.
 //
-// An argument that the program does not reference is an error when the program ends
-// (unless argref), one that it references without having it is one at once (unless
-// defaultargs: then it is 0, or "" in string form).
+// An argument that the program does not use is an error at the end of the program
+// (unless argref). A use of a missing argument is an error immediately (unless
+// defaultargs: its value is then 0, or "" in string form).
 #pragma once
 
 #include "libdtrace/compile/compiler.hpp"
@@ -22,20 +22,21 @@ public:
     }
 
     struct Name {
-        std::size_t length = 0;   // characters taken, dollars included; 0: no macro
+        std::size_t length = 0;   // characters read, including the $; 0: no macro
         bool as_string = false;   // two dollars
-        std::string_view name;    // without dollars
+        std::string_view name;    // without $
         bool is_argument = false; // digits
     };
-    // What stands at the start of text, which begins with '$'.
+    // Scans the name at the start of a text that begins with '$'.
     static Name scan(std::string_view text);
 
-    // The value as text. MACRO_UNDEF when there is none.
+    // Returns the value as text. Fails with MACRO_UNDEF if there is none.
     std::string value(const Name& name, Place at);
-    // For descriptions: PDESC_INVAL with the whole description instead.
+    // Replaces the macros in a description. Fails with PDESC_INVAL, which quotes the
+    // description.
     std::string expand(std::string_view description, Place at);
 
-    // Throws MACRO_UNUSED for the first argument without a reference.
+    // Throws MACRO_UNUSED for the first argument that the program does not use.
     void check_all_used() const;
 
 private:

@@ -84,7 +84,7 @@ void Parser::expect(Tok kind)
         syntax_error();
 }
 
-// A member's name: the words that C code uses freely are names here.
+// Reads a member's name. Keywords that C code commonly uses as names are accepted.
 std::string Parser::take_name()
 {
     if (!at(Tok::Ident) && !(at(Tok::Keyword) && keyword_is_member_name(token_.key)))
@@ -98,7 +98,7 @@ void Parser::syntax_error() const
 {
     if (at(Tok::End))
         fail(Tag::SYNTAX, token_.at, "syntax error near end of input");
-    // "(a.out`foo *)x" reads as a product when there is no such type.
+    // "(a.out`foo *)x" is parsed as a product if there is no such type.
     if (!unknown_type_.empty() && !context_.target.variable(unknown_type_))
         fail(Tag::TYPE_ERR, token_.at,
              "failed to resolve " + unknown_type_ + ": Unknown type name" +
@@ -212,7 +212,7 @@ ProbeSpec Parser::probe_spec()
     return spec;
 }
 
-// Only the whole numbers from 1 can be probe ids.
+// A probe id must be an integer from 1.
 void Parser::probe_id(ProbeSpec& spec) const
 {
     if (context_.options.field != SpecField::Name) {
@@ -227,7 +227,7 @@ void Parser::probe_id(ProbeSpec& spec) const
     spec.id = static_cast<std::uint32_t>(token_.value);
 }
 
-// Fields fill from the right, starting with the one that -P, -m, -f or -n names.
+// Fields are filled from the right, starting with the one that -P, -m, -f or -n names.
 ProbeSpec Parser::describe(const Token& token)
 {
     ProbeSpec spec;
@@ -237,7 +237,7 @@ ProbeSpec Parser::describe(const Token& token)
                                    &spec.name};
     std::string expanded = macros_.expand(token.text, token.at);
     std::string_view rest = expanded;
-    if (rest.starts_with(':')) // it separates, and adds no field of its own
+    if (rest.starts_with(':')) // the colon separates fields and adds none
         rest.remove_prefix(1);
     for (int field = static_cast<int>(context_.options.field);; --field) {
         std::size_t colon = rest.rfind(':');
@@ -253,7 +253,7 @@ ProbeSpec Parser::describe(const Token& token)
     }
 }
 
-// The statements up to the '}', which stays.
+// Reads the statements up to the '}', which is not consumed.
 std::vector<Stmt> Parser::block()
 {
     std::vector<Stmt> statements;
@@ -295,7 +295,7 @@ Stmt Parser::if_statement()
     return statement;
 }
 
-// What follows if (...) and else: a block or one statement.
+// Reads the part after if (...) or else: a block or one statement.
 std::vector<Stmt> Parser::branch()
 {
     std::vector<Stmt> statements;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Tokens to a Unit, by recursive descent with one token of lookahead.
+// Parses tokens into a Unit, by recursive descent with one token of lookahead.
 //
 //   parser.cpp             program, clauses, probe descriptions, statements
 //   parser_blocks.cpp      inline, translator, provider
 //   parser_expression.cpp  expressions, by precedence climbing
-//   parser_constant.cpp    what array sizes and bit-fields may say
+//   parser_constant.cpp    constant expressions of array sizes and bit-fields
 //   declarations.cpp       specifiers, variables, typedefs
 //   declarations_tagged.cpp  struct, union, enum
 //   declarators.cpp        pointers, arrays, functions, keys; type names
-//   c_header.cpp           what C's headers have and D has not: attributes, bodies, asm
+//   c_header.cpp           parts of C's headers beyond D: attributes, bodies, asm
 //   c_typeof.cpp           the types of C's expressions
 //
 // Invariants
-//   - token_ is the next token, lexed in the mode of the place where it stands: whoever
-//     consumes the token before it says which mode that is (advance's argument).
-//   - Neither the depth of recursion nor the height of a tree passes max_depth, so that
-//     no later pass needs a check of its own: they may recurse over the tree.
+//   - token_ is the next token. The lexer read it in the mode that was passed to
+//     advance(), which consumed the token before it.
+//   - Neither the depth of recursion nor the height of a tree exceeds max_depth. So the
+//     later passes may recurse over the tree without a check of their own.
 #pragma once
 
 #include "libdtrace/compile/parse/lexer.hpp"
@@ -37,22 +37,22 @@ public:
     explicit Parser(CompileContext& context);
 
     Unit program();
-    const Type* only_type(); // of a text that is a type alone
+    const Type* only_type(); // for a text that is only a type
 
 private:
     enum class Storage { None, Typedef, Extern, Other };
 
-    // What __attribute__ and _Alignas say about types.
+    // The effects of __attribute__ and _Alignas on types.
     struct CAttributes {
         bool packed = false;
-        std::uint32_t align = 0;        // bytes; 0: nothing was said
-        std::uint64_t vector_bytes = 0; // the same
+        std::uint32_t align = 0;        // bytes; 0: not given
+        std::uint64_t vector_bytes = 0; // bytes; 0: not given
         std::string mode;               // "DI"
 
         void add(const CAttributes& more);
     };
 
-    // What stands before the declarators: "typedef unsigned", "self const struct foo".
+    // The words before the declarators: "typedef unsigned", "self const struct foo".
     struct Specifiers {
         const Type* type = nullptr;
         Storage storage = Storage::None;
@@ -62,29 +62,31 @@ private:
         Place at;
     };
 
-    // An integer constant: D's are 64 bits wide and signed, C's as wide as their types.
+    // An integer constant. D's are signed and 64 bits wide, C's are as wide as their
+    // types.
     struct Constant {
         std::int64_t value = 0;
         bool is_unsigned = false;
         int bits = 64;
     };
 
-    // A member of a body that is not laid out yet.
+    // A member of a body that has not been laid out yet.
     struct MemberLine {
         std::string name;
         Place at;
         const Type* type = nullptr;
-        std::optional<std::uint32_t> bits; // of a bit-field
+        std::optional<std::uint32_t> bits; // width of a bit-field
         CAttributes attributes;
     };
 
     struct Parameters {
         std::vector<const Type*> types;
-        std::vector<std::string> names; // "" where none was given
+        std::vector<std::string> names; // "" for an unnamed parameter
         bool varargs = false;
     };
 
-    // One layer of a declarator; a declarator is a list of them, from the name outward.
+    // One layer of a declarator. A declarator is a list of layers, from the name
+    // outward.
     struct Layer {
         enum Kind { Pointer, Array, Function, Keys } kind = Pointer;
         bool is_const = false, is_volatile = false, userland = false; // Pointer
@@ -103,7 +105,7 @@ private:
         CAttributes attributes;
     };
 
-    // Member: a name is needed, and most of D's own words are names.
+    // Member: a name is required, and most of D's own keywords are names.
     enum class Names { Needed, Member, Optional, None };
 
     struct Depth {
@@ -124,7 +126,7 @@ private:
     bool accept(Tok kind);
     void expect(Tok kind);
     std::string take_name();
-    // D`foo is the program's own foo, not one of the target.
+    // D`foo is the program's own foo, not a symbol of the target.
     static constexpr std::string_view own_scope = "D`";
 
     [[noreturn]] void syntax_error() const;
@@ -172,7 +174,7 @@ private:
     std::vector<NodePtr> arguments(Tok close);
     const Type* integer_type(const Token& token) const;
 
-    // Constant expressions: an integer, or nothing when the tree is not constant.
+    // Evaluates a constant expression. Returns nothing if the tree is not constant.
     std::optional<Constant> evaluate(const Node& node) const;
     std::optional<Constant> evaluate_name(const Node& node) const;
     std::optional<Constant> evaluate_unary(const Node& node) const;
@@ -202,7 +204,7 @@ private:
     // Declarations
     const Type* named_type(std::string_view name) const;
     bool is_type_name(std::string_view name) const;
-    // kernel_type_names.cpp: where a name stands that may be a typedef of the kernel.
+    // kernel_type_names.cpp: the places where a name may be a typedef of the kernel.
     enum class TypePlace { Declaration, Parenthesis, Sizeof, Certain };
     bool reads_as_type(std::string_view raw, TypePlace place) const;
     bool is_taken(const std::string& name) const;
@@ -211,7 +213,8 @@ private:
     bool starts_type(const Token& token) const;
     bool starts_declaration() const;
     void declaration();
-    Specifiers specifiers(Names names = Names::Needed); // of what is declared
+    // for the object that is declared
+    Specifiers specifiers(Names names = Names::Needed);
     bool names_member();
     bool is_implicit_int();
     bool specifier(Specifiers& into, struct SpecifierWords& words);
@@ -257,14 +260,15 @@ private:
     Token token_;
     std::optional<Token> peeked_;
     int depth_ = 0;
-    int n_type_names_ = 0; // that are being read: what stands there is a type
+    // nesting depth of the type names being read; a name in one is a type
+    int n_type_names_ = 0;
     mutable std::string unknown_type_; // the last name with a backquote that is no type
-    int c_parameters_ = 0;  // how many parameter lists of C's functions are open
-    bool in_probe_ = false; // among the arguments of a provider's probe
+    int c_parameters_ = 0;  // nesting depth of parameter lists of C functions
+    bool in_probe_ = false; // inside the arguments of a provider's probe
     std::unordered_map<std::string, Constant> enumerators_;
     std::unordered_map<std::string, const Type*> c_objects_; // functions, variables
     std::unordered_set<std::string> variables_;
-    std::unordered_set<const Type*> open_types_; // whose bodies are being parsed
+    std::unordered_set<const Type*> open_types_; // types whose bodies are being parsed
 };
 
 } // namespace dt

@@ -117,7 +117,7 @@ ProviderProbe Parser::provider_probe()
     }
     expect(Tok::LParen);
     provider_arguments(probe.native, probe.native_names);
-    // The translated arguments may name a native one several times.
+    // A translated list may name the same native argument several times.
     std::set<std::string> declared;
     for (const std::string& name : probe.native_names)
         if (!name.empty() && !declared.insert(name).second)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // See parser.hpp: integral constant expressions in declarations (array sizes, bit-field
-// widths, enumerators), where types are not checked yet. Arithmetic is 64-bit and wraps;
-// in a header it is C's, as wide as the operands and signed when they are.
+// widths, enumerators), which are evaluated before types are checked. Arithmetic is
+// 64-bit and wraps. In a header it follows C: as wide as the operands, and signed if
+// they are.
 #include "libdtrace/compile/parse/parser.hpp"
 #include "libdtrace/compile/types/constants.hpp"
 
@@ -42,7 +43,7 @@ bool less(std::int64_t a, std::int64_t b, bool is_unsigned)
     return a < b;
 }
 
-// Cuts a value to an integer type's width.
+// Truncates a value to an integer type's width.
 std::int64_t narrow(std::int64_t value, const Type& type)
 {
     if (type.is_bool)
@@ -150,7 +151,7 @@ std::optional<Parser::Constant> Parser::evaluate_name(const Node& node) const
 std::optional<Parser::Constant> Parser::evaluate(const Node& node) const
 {
     const bool is_c = node.at.c_header;
-    // Of an integer type; D's own have no type here.
+    // The result has this integer type. D's own constants have no type here.
     auto typed = [is_c](std::int64_t value, const Type* type) -> Constant {
         if (!is_c || type == nullptr)
             return {value};
@@ -229,8 +230,8 @@ std::optional<Parser::Constant> Parser::evaluate_unary(const Node& node) const
     return result;
 }
 
-// C's usual conversions; where no operand is narrower than 64 bits or unsigned they change
-// nothing.
+// Applies C's usual conversions. They have no effect if all operands are signed and
+// have 64 bits.
 std::optional<Parser::Constant> Parser::evaluate_binary(const Node& node) const
 {
     auto left = evaluate(*node.left), right = evaluate(*node.right);

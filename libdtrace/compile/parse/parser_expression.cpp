@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See parser.hpp: expressions. Precedence is a table; the rest is C's grammar with D's
-// ^^, stringof, xlate, aggregations and self-> and this->.
+// See parser.hpp: expressions. Precedence is a table. The rest is C's grammar plus D's
+// ^^, stringof, xlate, aggregations, self-> and this->.
 #include "libdtrace/compile/parse/parser.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 
 struct Binary {
     Op op = Op::None;
-    int precedence = 0; // 0: no binary operator
+    int precedence = 0; // 0: not a binary operator
 };
 
 Binary binary_operator(Tok kind)
@@ -82,7 +82,7 @@ NodePtr Parser::make(NodeKind kind, Place place) const
     return node;
 }
 
-// Every node with children goes through here once they are in place.
+// Checks the height of a node. Called for each node once its children are in place.
 NodePtr Parser::fit(NodePtr node) const
 {
     std::uint32_t highest = 0;
@@ -151,7 +151,7 @@ NodePtr Parser::conditional()
     return fit(std::move(node));
 }
 
-// Operators of this precedence and higher.
+// Parses operators of this precedence and higher.
 NodePtr Parser::binary(int lowest)
 {
     NodePtr left = unary();
@@ -307,7 +307,7 @@ NodePtr Parser::call(NodePtr callee)
     return fit(std::move(node));
 }
 
-// One or more, and what closes them.
+// Reads one or more arguments and the closing token.
 std::vector<NodePtr> Parser::arguments(Tok close)
 {
     std::vector<NodePtr> list;
@@ -400,8 +400,8 @@ NodePtr Parser::constant()
     return node;
 }
 
-// The first type that holds the value, of those that its spelling allows. A decimal
-// constant that only unsigned long holds is one, as C compilers have it.
+// Returns the first type that can hold the value, of those that its spelling allows. As
+// in C compilers, a decimal constant that only unsigned long can hold has that type.
 const Type* Parser::integer_type(const Token& token) const
 {
     static constexpr const char* names[] = {"int",       "unsigned int",

@@ -11,7 +11,7 @@
 
 namespace dt {
 
-// The blank-separated words of a control line; a quoted word loses its quotes.
+// The blank-separated words of a control line. Quotes around a word are removed.
 struct Pragmas::Words {
     std::string_view rest;
 
@@ -112,7 +112,8 @@ PragmaOption split_option(std::string_view word, Place at)
 
 } // namespace
 
-// A number and, perhaps, a name; behind that cpp tells more, for compilers of C.
+// Reads a line number and an optional name. cpp adds flags for C compilers after the
+// name.
 void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& lexer)
 {
     if (!all_digits(number) || number.size() > 9)
@@ -126,7 +127,7 @@ void Pragmas::set_line(Words& words, std::string_view number, Place at, Lexer& l
         return lexer.set_file(options_.library ? files_(options_.source_name)
                                                : nullptr);
     const std::string* file = files_(name);
-    bool included = lexer.in_c_header(file); // 1: a file begins; 2: it goes on
+    bool included = lexer.in_c_header(file); // 1: start of a file; 2: return to a file
     while (!words.empty()) {
         std::string_view flag = words.next();
         included = included || flag == "1" || flag == "2";
@@ -140,7 +141,7 @@ void Pragmas::control(std::string_view line, Place at, Lexer& lexer)
     std::string_view word = words.next();
     if (word.empty() || word == "ident")
         return;
-    const bool is_line = word == "line"; // cpp writes it without the word
+    const bool is_line = word == "line"; // cpp omits the word
     if (is_line)
         word = words.next();
     if (is_line || all_digits(word))
@@ -265,7 +266,8 @@ void Pragmas::depends_on(Words& words, Place at)
 
 namespace {
 
-// Walks over a text line by line, past comments, strings and character constants.
+// Iterates over the lines of a text, skipping comments, strings and character
+// constants.
 class ControlLines {
 public:
     explicit ControlLines(std::string_view text) : text_(text) {}
@@ -306,7 +308,8 @@ private:
         pos_ = end;
     }
 
-    // To the closing quote or the line's end, where the parser will complain.
+    // Skips to the closing quote or to the line's end, where the parser will report an
+    // error.
     void skip_quoted(char quote)
     {
         for (++pos_; pos_ < text_.size() && text_[pos_] != '\n'; ++pos_) {
@@ -349,7 +352,7 @@ bool parse_bool(std::string_view text, bool& value)
     return true;
 }
 
-// 64, 4k, 1m: a number with one of k m g t behind it.
+// Parses 64, 4k or 1m: a number with an optional suffix k, m, g or t.
 bool parse_size(std::string_view text, std::uint64_t& value)
 {
     static constexpr std::string_view units = "kmgt";
@@ -397,7 +400,7 @@ template <class Number> void set(Number& field, std::string_view value)
 
 } // namespace
 
-// The words of each control line that begins with these.
+// Returns the words of each control line that begins with the given words.
 static std::vector<std::pair<std::vector<std::string>, Place>>
 scan_pragmas(std::string_view text, std::initializer_list<std::string_view> with)
 {

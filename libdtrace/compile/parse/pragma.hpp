@@ -18,14 +18,14 @@ namespace dt {
 
 class Pragmas {
 public:
-    // files: the session's names of them.
+    // Returns the session's copy of a file name.
     using Files = std::function<const std::string*(std::string_view)>;
     Pragmas(const CompileOptions& options, Unit& unit, Files files)
         : options_(options), unit_(unit), files_(std::move(files))
     {
     }
 
-    // One line without its '#'. Throws CompileError with the PRAG* tags.
+    // Handles one line without its '#'. Throws CompileError with the PRAG* tags.
     void control(std::string_view line, Place at, Lexer& lexer);
 
     const Packing& packing() const { return packing_; }

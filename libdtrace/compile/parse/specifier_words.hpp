@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The words of one specifier list, counted; Parser::finish_specifiers() says which of them
-// go together.
+// Counts the words of one list of specifiers. Parser::finish_specifiers() checks which
+// of them may be combined.
 #pragma once
 
 #include "libdtrace/compile/parse/lexer.hpp"

@@ -37,7 +37,7 @@ std::string list(const std::vector<NodePtr>& nodes)
     return out;
 }
 
-// In brackets where what is around could take it apart.
+// Adds parentheses if the surrounding operator could bind more tightly.
 std::string operand(const Node& node)
 {
     bool compound = node.kind == NodeKind::Binary || node.kind == NodeKind::Assign ||

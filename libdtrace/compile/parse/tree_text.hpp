@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A tree as D text, for dtrace -d: what the program is once each if is clauses.
+// Writes a tree as D text, for dtrace -d: the program after each if has been rewritten
+// as clauses.
 #pragma once
 
 #include "libdtrace/compile/ast.hpp"
@@ -8,8 +9,9 @@
 
 namespace dt {
 
-// Clauses, and the variables, inlines and translators between them, in their order.
-// Before the check: names are as written. Types of the program's own are not shown.
+// Writes clauses, and the variables, inlines and translators between them, in their
+// order. The tree must not be checked yet: names are as written. The program's own
+// types are not shown.
 std::string tree_text(const Unit& unit);
 
 } // namespace dt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// See constants.hpp. One row per constant; numbers are those of Linux on x86-64, which
-// signal(7), errno(3), open(2) and proc(5) name.
+// See constants.hpp. Each constant is one row. The numbers are those of Linux on
+// x86-64, which signal(7), errno(3), open(2) and proc(5) document.
 #include "libdtrace/compile/types/constants.hpp"
 
 #include "dif/faults.h"
@@ -75,8 +75,10 @@ namespace {
     X(O_SYNC, 04010000) X(O_RSYNC, 04010000) X(O_PATH, 010000000) \
     X(O_TMPFILE, 020200000)
 
-/* Process flags and thread states: names and values of the Solaris line's procfs, which
- * D programs know; dtrace translates the kernel's to them. */
+/*
+ * Process flags and thread states, with the names and values of the Solaris procfs that
+ * D programs expect. dtrace translates the kernel's values to them.
+ */
 #define D_PROCESS_STATES(X) \
     X(PR_STOPPED, 0x00000001) X(PR_ISTOP, 0x00000002) X(PR_DSTOP, 0x00000004) \
     X(PR_STEP, 0x00000008) X(PR_ASLEEP, 0x00000010) X(PR_PCINVAL, 0x00000020) \

@@ -8,7 +8,7 @@
 
 namespace dt {
 
-// Null when there is none of that name.
+// Returns null if there is no constant of that name.
 const std::int64_t* find_constant(std::string_view name);
 
 } // namespace dt

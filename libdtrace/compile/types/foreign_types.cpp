@@ -3,7 +3,7 @@
 
 namespace dt {
 
-static constexpr int max_foreign_depth = 100; // of types in types
+static constexpr int max_foreign_depth = 100; // limit for nested types
 
 const Type* ForeignTypes::type(const Type* of,
                                const std::shared_ptr<const TypeTable>& owner)
@@ -22,7 +22,8 @@ const Type* ForeignTypes::type(const Type* of,
     return made;
 }
 
-// What the session calls so; null: its own would be another type.
+// Returns the session's type of this name. Returns null if the session's own type is a
+// different one.
 const Type* ForeignTypes::declared(const std::string& name, const Type* of) const
 {
     const Type* there = types_.lookup(name);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Types of another table, as types of this one: what a provider's definition says of
-// arguments.
+// Converts types of another table to types of this one, for the arguments in a
+// provider's definition.
 //
-// A name that the session has declared means what it means there (D libraries declare the
-// types that they translate; programs' definitions often have a stand-in only); other
-// names are those of the definition, and no name of the session. Pointers lead to the
-// traced process: they are userland. The types may come from a file that lies: nothing
-// here recurses deeper than it says.
+// A name that the session has declared keeps its meaning there. D libraries declare the
+// types that they translate, while programs' definitions often have only a stand-in.
+// Other names belong to the definition and do not become names of the session. Pointers
+// refer to the traced process: they are userland. The types may come from an untrusted
+// file, so the recursion depth is limited.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -22,8 +22,9 @@ class ForeignTypes {
 public:
     explicit ForeignTypes(TypeTable& types) : types_(types) {}
 
-    // owner keeps the type alive; it is kept from here on. What is this table's already
-    // stays what it is.
+    // Returns the type of this table. `owner` keeps the original type alive, and the
+    // table keeps `owner`. Types that already belong to this table are returned
+    // unchanged.
     const Type* type(const Type* of, const std::shared_ptr<const TypeTable>& owner);
 
 private:

@@ -7,7 +7,7 @@
 
 namespace dt {
 
-// Of types in types, which only data that lies exceeds.
+// Limit for nested types. Only invalid debug data exceed it.
 static constexpr int max_target_depth = 100;
 static constexpr std::uint32_t max_types = 1 << 10, max_parts = 1 << 18;
 static constexpr std::size_t max_dimensions = 32;
@@ -20,7 +20,8 @@ static const Type* element_of(const Type* type)
     return type;
 }
 
-// 0 is not said, and what is said may be anything.
+// Returns the alignment that the debug data declare. 0 means not declared. The data are
+// untrusted.
 static std::uint32_t alignment(const DebugType& described)
 {
     constexpr std::uint64_t most = 4096;
@@ -44,7 +45,7 @@ const Type* TargetTypes::make(DebugTypes& from, DebugRef ref, int depth)
     auto& made = made_[&from];
     if (auto known = made.find(ref); known != made.end())
         return known->second;
-    made[ref] = types_.void_type(); // where it is made of itself
+    made[ref] = types_.void_type(); // used if the type refers to itself
     const Type* type = make_described(from, ref, from.type(ref), depth);
     if (!measure(type))
         type = types_.void_type();
@@ -94,7 +95,7 @@ TargetTypes::Extent TargetTypes::extent(const Type* type) const
     return known != extents_.end() ? known->second : Extent{};
 }
 
-// False: it is too much.
+// Returns false if the type is too large.
 bool TargetTypes::measure(const Type* type)
 {
     if (extents_.contains(type))
@@ -111,12 +112,12 @@ bool TargetTypes::measure(const Type* type)
             return false;
     }
     if (type->kind == TypeKind::Typedef && !type->name.empty())
-        all.n_types = 1; // which its name ends
+        all.n_types = 1; // a typedef counts as one type
     extents_[type] = all;
     return true;
 }
 
-// D's own type of the name when it is the same one.
+// Returns D's own type of this name if it is the same type.
 const Type* TargetTypes::make_scalar(const DebugType& described)
 {
     using Kind = DebugType::Kind;
@@ -247,7 +248,7 @@ void TargetTypes::complete(const Type* type)
     complete_value(type, 0);
 }
 
-// What lies in it; not what it points to.
+// Completes the types that are stored inside the type, but not those that it points to.
 bool TargetTypes::complete_value(const Type* type, int depth)
 {
     if (type == nullptr)
@@ -272,7 +273,7 @@ static std::uint64_t bits_of(const Member& member)
                                      : member.type->resolve()->size * 8;
 }
 
-// What is not as it should be is left out.
+// Adds a member. Returns false for an invalid one, which is omitted.
 bool TargetTypes::fill_member(DebugMember&& member, const Body& body, int depth)
 {
     Type& whole = *body.into;
@@ -317,9 +318,10 @@ void TargetTypes::fill(Body body, int depth)
         is_packed |= last.bitfield_bits == 0 && last.offset_bits / 8 % its != 0;
     }
     is_packed |= whole.size % align != 0;
-    if (described.align == 0) // nobody said it
+    if (described.align == 0) // the alignment is not declared
         whole.align = is_packed ? 1 : align;
-    // Members that are not told of, or an alignment that is not.
+    // Detects members that the debug data omit, or an alignment that they do not
+    // declare.
     std::uint64_t a = whole.align, end = (end_bits + 7) / 8;
     if (whole.passing == Passing::ByMembers && !whole.members.empty() &&
         (end + a - 1) / a * a != whole.size)

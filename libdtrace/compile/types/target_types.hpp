@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Types of the traced process' debug data and of the kernel's, as D types.
+// Converts types from the debug data of the traced process and of the kernel to D
+// types.
 //
 //   DebugTypes of a module ── type() ──> Type of the table, one for each entry
 //
-// What a struct has in it is looked up when complete() is called for it, so that a
-// pointer costs its own type and not all that can be reached from it: the checker
-// completes the type of every expression. Types that C has too are D's own ones. Pointers
-// in types of a process lead to it: they are userland. Those in the kernel's do not.
+// The members of a struct are looked up when complete() is called for it. So a pointer
+// costs only its own type, and not all types that can be reached from it. The checker
+// completes the type of every expression. Types that C also has become D's own ones.
+// Pointers in types of a process are userland; pointers in the kernel's types are not.
 //
-// The data may lie: a type that is made of itself, or of more than any program has, is void
-// there, and a member that is not within its struct is left out. What is made here can be
-// walked by recursion.
+// The data are untrusted. A type that contains itself, or that is larger than in any
+// real program, becomes void. A member outside its struct is omitted. So the resulting
+// types can be walked by recursion.
 #pragma once
 
 #include "libdtrace/compile/types/types.hpp"
@@ -27,14 +28,14 @@ public:
     explicit TargetTypes(TypeTable& types) : types_(types) {}
 
     TypeTable& table() { return types_; }
-    // Of a process, whose memory is not D's.
+    // Marks a type as userland: the process's memory is not D's.
     const Type* in_process(const Type* type)
     {
         return types_.qualified(type, false, false, true);
     }
-    // Of an entry; complete.
+    // Returns the complete type of an entry.
     const Type* type(DebugTypes& from, DebugRef ref);
-    // The struct or union that the type is, or that it points to: its members.
+    // Fills in the members of the struct or union that the type is or points to.
     void complete(const Type* type);
 
 private:
@@ -43,7 +44,8 @@ private:
         DebugRef ref = 0;
         Type* into = nullptr;
     };
-    // What walking a type meets: a struct's members only where it lies in another type.
+    // The size of a type when it is walked. The members of a struct count only where it
+    // is contained in another type.
     struct Extent {
         int height = 0;
         std::uint32_t n_types = 1;
@@ -62,15 +64,16 @@ private:
     const Type* make_function(DebugTypes& from, const DebugType& described, int depth);
     void fill(Body body, int depth);
     bool fill_member(DebugMember&& member, const Body& body, int depth);
-    // False: it is being completed, or lies too deep.
+    // Returns false if the type is being completed or is nested too deeply.
     bool complete_value(const Type* type, int depth);
 
     TypeTable& types_;
     std::map<DebugTypes*, std::unordered_map<DebugRef, const Type*>> made_;
-    std::unordered_map<const Type*, Body> bodies_; // that are still to be filled in
+    std::unordered_map<const Type*, Body> bodies_; // not filled in yet
     std::unordered_set<const Type*> filling_;
     std::unordered_map<const Type*, Extent> extents_;
-    std::unordered_map<const Type*, std::uint32_t> n_parts_; // of structs
+    // numbers of parts of structs
+    std::unordered_map<const Type*, std::uint32_t> n_parts_;
 };
 
 } // namespace dt

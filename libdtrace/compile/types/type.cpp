@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a type is, whatever it is called: questions that look through typedefs.
+// Predicates on types that ignore names: they look through typedefs.
 #include "libdtrace/compile/types/types.hpp"
 
 namespace dt {
@@ -98,7 +98,7 @@ bool Type::find_member(std::string_view wanted, Member& found) const
     return false;
 }
 
-// Bodies inside bodies, so no deeper than a program is nested.
+// Compares bodies. The recursion is no deeper than the program's nesting.
 bool has_same_body(const Type& one, const Type& other)
 {
     if (one.kind != other.kind || one.size != other.size || one.align != other.align ||

@@ -2,13 +2,12 @@
 // The type table: one object per type.
 //
 //   names_   "int", "uint8_t"           -> intrinsic types and typedefs
-//   tags_    "struct foo", "union foo", "enum foo" -> each keyword has a name space of its own,
-//            as classic DTrace has it
+//   tags_    "struct foo", "union foo", "enum foo" -> each keyword has a name space of its own, as in classic DTrace
 //   derived  (kind, base, ...)          -> pointers, arrays, functions, qualified types
 //
-// A struct that was named but not declared yet is a Struct with complete == false; its
-// body is filled in place, so that pointers to it made before need no change. Every
-// change of names_ and tags_ is written to undo_, which rollback() reads backwards.
+// A struct that has been named but not declared is a Struct with complete == false. Its
+// body is filled in place, so that existing pointers to it stay valid. undo_ records
+// every change of names_ and tags_; rollback() reads it backwards.
 #include "libdtrace/compile/types/types.hpp"
 
 #include "libdtrace/compile/types/types_predefined.hpp"
@@ -60,7 +59,8 @@ std::string_view take_word(std::string_view& text)
     return word;
 }
 
-// "long unsigned int" -> "unsigned long"; empty when a word is no integer word.
+// Turns "long unsigned int" into "unsigned long". Returns an empty text if a word is
+// not part of an integer type.
 std::string canonical_integer(std::string_view text)
 {
     int longs = 0;
@@ -94,7 +94,7 @@ std::string canonical_integer(std::string_view text)
 struct TypeTable::Impl {
     std::deque<Type> storage;
     Names names, tags;
-    Names first_names, first_tags; // of what redeclare() put something in place of
+    Names first_names, first_tags; // types that redeclare() has replaced
     std::unordered_map<std::string, FoundEnumerator> enumerators;
     std::vector<Undo> undo;
     std::unordered_set<const Type*> fresh; // declared since mark()
@@ -177,7 +177,7 @@ TypeTable::TypeTable(std::uint64_t strsize) : impl_(std::make_unique<Impl>())
 #undef X
     impl_->string = impl_->special(TypeKind::String, "string", strsize);
     impl_->names.emplace("string", impl_->string);
-    // The hidden types: their sizes are those of the engine's records.
+    // Types that programs cannot name. Their sizes are those in the engine's records.
     impl_->stack = impl_->special(TypeKind::Stack, "stack", 8);
     impl_->symaddr = impl_->special(TypeKind::SymAddr, "_symaddr", 8);
     impl_->usymaddr = impl_->special(TypeKind::UsymAddr, "_usymaddr", 16);
@@ -305,7 +305,7 @@ const Type* TypeTable::find_text(std::string_view name, bool original) const
         name.remove_suffix(1);
     }
     const Type* type = name.empty() ? nullptr : impl_->find_base(name, original);
-    // The table is a cache of derived types: making one does not change its meaning.
+    // The table caches derived types: creating one does not change its meaning.
     for (; type != nullptr && stars > 0; --stars)
         type = const_cast<TypeTable*>(this)->pointer_to(type);
     return type;
@@ -394,7 +394,7 @@ void TypeTable::add_enumerator_scope(const Type* enumeration)
     for (std::size_t i = 0; i < enumeration->enumerators.size(); ++i) {
         const std::string& name = enumeration->enumerators[i].name;
         if (impl_->enumerators.emplace(name, FoundEnumerator{enumeration, i}).second) {
-            // An entry with a key alone: an enumerator's name.
+            // The name of an enumerator. Undoing it only removes the name.
             impl_->undo.push_back({nullptr, name, nullptr, nullptr});
         }
     }

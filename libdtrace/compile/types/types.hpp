@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// D's types: C's types plus the ones only D has (string, stack, symaddr, dynamic).
+// D's types: C's types plus the ones that only D has (string, stack, symaddr, dynamic).
 //
-// Types are immutable, owned by a TypeTable, and compared by identity after
-// resolve(); derived types (pointer to T, array of T) are interned, so equal
-// ones are the same object. Struct bodies are filled in once after creation, so that they can
+// Types are immutable. A TypeTable owns them, and after resolve() they are compared by
+// identity. Derived types (pointer to T, array of T) are interned, so equal ones are
+// the same object. Struct bodies are filled in once after creation, so that they can
 // refer to themselves.
 #pragma once
 
@@ -57,14 +57,16 @@ struct Type {
     std::string name; // "int", "foo" for struct foo, the typedef's name; may be empty
     std::uint64_t size = 0;      // bytes
     std::uint32_t align = 1;     // bytes
-    std::uint32_t own_align = 0; // Typedef: one that it says instead of its base's
+    std::uint32_t own_align = 0; // Typedef: its own alignment, if it declares one
     bool is_signed = false;      // Integer
     bool is_char = false;        // Integer: char, signed char, unsigned char
     bool is_bool = false;
     bool is_const = false, is_volatile = false; // only on a Typedef-like wrapper
-    bool userland = false; // lives in the traced process: loads become user loads
+    bool userland = false; // stored in the traced process: loads become user loads
     const Type* base =
-        nullptr; // Pointer, Array: of what; Typedef: for what; Function: result
+        // Pointer, Array: the element type; Typedef: the type it names; Function: the
+        // result
+        nullptr;
     std::uint64_t count = 0;             // Array: elements; 0 with incomplete: flexible
     std::vector<Member> members;         // Struct, Union
     std::vector<Enumerator> enumerators; // Enum
@@ -72,35 +74,39 @@ struct Type {
     bool varargs = false;
     Passing passing = Passing::ByMembers;
     bool complete = true; // Struct, Union, Enum: body seen; Array: size known
-    // Typedef: what resolve() gives, so that a long chain is walked once; null: not known.
+    // Typedef: a cache of resolve(), so that a long chain is walked once; null: not
+    // known yet.
     const Type* resolved = nullptr;
 
-    // Through typedefs and qualifiers.
+    // Looks through typedefs and qualifiers.
     const Type* resolve() const;
-    std::uint32_t alignment() const; // of a member of this type
+    std::uint32_t alignment() const; // as a member of this type needs it
     bool is_integer() const;         // Integer or Enum after resolve()
     bool is_float() const;
     bool is_arithmetic() const;
     bool is_pointer() const; // Pointer after resolve()
     bool is_scalar() const;  // arithmetic or pointer
     bool is_string() const;  // String after resolve()
-    // String, or array of or pointer to char: can take part in a string comparison.
+    // Returns whether this is a string, or an array of or pointer to char, so that
+    // string comparison applies.
     bool is_string_compatible() const;
     bool is_struct_or_union() const;
     bool is_by_ref() const; // String, Array, Struct, Union, Stack, SymAddr, UsymAddr
-    // A member by name, through anonymous ones; offset_bits is from this type's start.
+    // Finds a member by name, also in anonymous members. offset_bits counts from the
+    // start of this type.
     bool find_member(std::string_view name, Member& found) const;
 };
 
-// The same type, or nameless structs, unions and enums with the same parts: what a header
-// says again.
+// Returns whether the types are the same, or nameless structs, unions or enums with the
+// same parts, which result from a repeated header.
 bool is_same_type(const Type& one, const Type& other);
-// The same parts, whatever the names of the two are.
+// Returns whether the parts are the same, whatever the names of the two types.
 bool has_same_body(const Type& one, const Type& other);
 
 class TypeTable {
 public:
-    // strsize: bytes of `string`. Holds the intrinsic types and predefined typedefs.
+    // strsize: the size of `string` in bytes. The table starts with the intrinsic types
+    // and predefined typedefs.
     explicit TypeTable(std::uint64_t strsize = 256);
     ~TypeTable();
 
@@ -121,14 +127,16 @@ public:
     const Type* qualified(const Type* base, bool is_const, bool is_volatile,
                           bool userland);
 
-    // "unsigned int", "struct foo", "uint8_t", "size_t"; null when unknown.
+    // Finds "unsigned int", "struct foo", "uint8_t", "size_t". Returns null if unknown.
     const Type* lookup(std::string_view name) const;
-    // The same before any program's redeclare(): what builtins and subroutines mean.
+    // The same without any program's redeclare(): the types of builtins and
+    // subroutines.
     const Type* lookup_original(std::string_view name) const;
-    // Makes or completes; the caller fills the body in. Null: name taken by another kind.
+    // Creates or completes a type, whose body the caller fills in. Returns null if the
+    // name belongs to another kind of type.
     Type* declare(TypeKind kind, std::string_view name);
-    // What is predefined, or was declared before mark(), gives way: the name is that of
-    // another type, incomplete yet. Null: it was declared since.
+    // Replaces a predefined type, or one declared before mark(), by a new, incomplete
+    // type of the same name. Returns null if the name was declared after mark().
     Type* redeclare(TypeKind kind, std::string_view name);
     bool is_fresh(const Type* type) const; // declared since mark()
     Type* anonymous(TypeKind kind);
@@ -136,11 +144,13 @@ public:
     const Enumerator* find_enumerator(std::string_view name, const Type*& in) const;
     void add_enumerator_scope(const Type* enumeration);
 
-    // Bytes of `string`; #pragma D option strsize may change it before the first use.
+    // The size of `string` in bytes; #pragma D option strsize may change it before the
+    // first use.
     void set_strsize(std::uint64_t strsize);
 
-    // What was declared or completed since mark() is forgotten by rollback(): a program
-    // that did not compile leaves no types. Types already handed out stay valid.
+    // rollback() removes the types declared or completed since mark(), so that a
+    // program that fails to compile leaves no types. Type pointers already returned
+    // stay valid.
     std::size_t mark();
     void rollback(std::size_t mark);
 
@@ -151,10 +161,11 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-// As DTrace's messages name it: "int", "struct foo *", "string", "char [12]",
-// "dynamic variable".
+// Returns the type in the form of DTrace's messages: "int", "struct foo *", "string",
+// "char [12]", "dynamic variable".
 std::string type_text(const Type* type);
-// "char *name", "int (*f)(void)"; the type alone without a name.
+// Returns a declaration such as "char *name" or "int (*f)(void)". Without a name,
+// returns the type alone.
 std::string declaration_text(const Type* type, std::string_view name);
 
 } // namespace dt

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What every TypeTable holds from its start, one row per type.
+// The types that every TypeTable contains from the start, one row per type.
 //
-// Sizes are LP64's. The typedefs are those that DTrace programs use without any debug
-// data: fixed widths, POSIX's, the Solaris line's (uchar_t, hrtime_t), Linux's (__u8).
-// A typedef's base is a row above it.
+// Sizes are those of LP64. The typedefs are those that DTrace programs use without any
+// debug data: fixed widths, POSIX types, Solaris types (uchar_t, hrtime_t), Linux types
+// (__u8). The base of a typedef is in a row above it.
 #pragma once
 
 // clang-format off
@@ -81,7 +81,7 @@
     X("_Float64",    "double")         X("_Float64x",    "long double")        \
     X("__float80",   "long double")
 
-// GCC's own, that headers use as they are.
+// GCC's own types, which headers use without a declaration.
 #define D_OPAQUE_TYPES(X) /* X(name, bytes, alignment) */ \
     X("__int128", 16, 16)    X("unsigned __int128", 16, 16) \
     X("__int128_t", 16, 16)  X("__uint128_t", 16, 16)       \
@@ -90,8 +90,8 @@
     X("_Decimal32", 4, 4)    X("_Decimal64", 8, 8)          \
     X("_Decimal128", 16, 16) X("__builtin_va_list", sizeof(va_list), 8)
 
-// psinfo_t, lwpsinfo_t and fileinfo_t as DTrace programs know them; the checker turns a
-// member of curpsinfo, curlwpsinfo and fds[n] into the builtin that answers it.
+// psinfo_t, lwpsinfo_t and fileinfo_t, as DTrace programs expect them. The checker
+// turns a member of curpsinfo, curlwpsinfo or fds[n] into the builtin that computes it.
 #define D_PSINFO_MEMBERS(X) /* X(type, name) */ \
     X("int", pr_nlwp) X("pid_t", pr_pid) X("pid_t", pr_ppid) X("pid_t", pr_pgid) \
     X("pid_t", pr_sid) X("uid_t", pr_uid) X("uid_t", pr_euid) X("gid_t", pr_gid) \
@@ -116,8 +116,9 @@ namespace dt {
 
 class TypeTable;
 
-// Fills in the rows above and struct in_addr, in6_addr, sockaddr_in, sockaddr_in6,
-// timeval, timespec. Called once by TypeTable's constructor, after the intrinsic types.
+// Adds the types of the rows above, and struct in_addr, in6_addr, sockaddr_in,
+// sockaddr_in6, timeval, timespec. TypeTable's constructor calls this once, after the
+// intrinsic types.
 void declare_predefined_types(TypeTable& types);
 
 } // namespace dt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A type as messages, -v and print() name it. C's declarators are read inside out, so
-// the text is built around what stands in the middle: "int (*)[4]".
+// Type names for messages, -v and print(). C's declarators are read from the inside
+// out, so the text is built around the name in the middle: "int (*)[4]".
 #include "libdtrace/compile/types/types.hpp"
 
 namespace dt {
@@ -35,12 +35,12 @@ std::string pointer_text(const Type* type, std::string middle)
 {
     middle = "*" + middle;
     const Type* base = type->base;
-    while (base->kind == TypeKind::Typedef && base->name.empty()) // what is qualified
+    while (base->kind == TypeKind::Typedef && base->name.empty()) // skips qualifiers
         base = base->base;
     if (base->kind == TypeKind::Array || base->kind == TypeKind::Function)
         middle = "(" + middle + ")";
     std::string text = around(type->base, std::move(middle));
-    // A pointer to what lives there is said once, by what it points to.
+    // "userland" is printed once, for the pointee.
     const bool is_said = type->base->userland || base->userland;
     return type->userland && !is_said ? "userland " + text : text;
 }

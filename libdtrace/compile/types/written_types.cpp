@@ -14,7 +14,7 @@ static const Type* named(std::string_view text, DebugTypes* in, TargetTypes& typ
     return types.table().lookup_original(text);
 }
 
-// A word, or an asterisk; empty at the end.
+// Takes a word or an asterisk off the text. Returns an empty text at the end.
 static std::string_view take_token(std::string_view& text)
 {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -45,7 +45,7 @@ const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& typ
             type = named(name, in, types);
         if (type == nullptr)
             type = is_pointer ? table.void_type() : table.lookup_original("long");
-        if (token.empty()) // a const value is one that the kernel does not change
+        if (token.empty()) // a const value tells us that the kernel does not change it
             return type;
         type = table.pointer_to(table.qualified(type, is_const, false, false), true);
         is_const = false;

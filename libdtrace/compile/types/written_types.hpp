@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What C writes of an argument of a system call, "const struct iovec *", as a D type. The
-// kernel has the type's name, whatever a program calls so, and the process what a pointer
-// leads to: it is userland, and so are the pointers in there.
+// Converts the C text of a system call's argument, such as "const struct iovec *", to a
+// D type. The name denotes the kernel's type, even if the program has another type of
+// that name. The data that a pointer leads to are in the process, so the type is
+// userland, as are pointers inside it.
 #pragma once
 
 #include "libdtrace/compile/types/target_types.hpp"
@@ -10,8 +11,8 @@
 
 namespace dt {
 
-// in: types whose place is a process (DebugTypes::place()); null: D's own alone are known. A
-// type that is not known is void behind a pointer, and a long by itself.
+// in: types of a process (DebugTypes::place()); null: only D's own types are known. An
+// unknown type becomes void behind a pointer, and otherwise a long.
 const Type* written_type(std::string_view text, DebugTypes* in, TargetTypes& types);
 
 } // namespace dt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making, mapping and sealing the memfds of an arena.
+// Creates, maps and seals the memfds of an arena.
 #include "libdtrace/session/backends/arena_memory.hpp"
 
 #include "base/memfd.hpp"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How much memory a session takes: its arena, and the sizes that options ask for.
+// Computes how much memory a session takes: its arena, and the sizes that options
+// request.
 //
-// The arena is sparse: only what is written takes memory. It is as large as the programs can
-// use: for example, without aggregations there are no aggregation buffers.
+// The arena is sparse: only pages that are written take memory. It contains only parts
+// that the programs can use: for example, without aggregations there are no aggregation
+// buffers.
 //
 // All buffers can become full at the same time, so that memory must be available at the
 // start. With bufresize auto the largest sizes are halved until they fit; with manual
@@ -34,8 +36,9 @@ constexpr dt_u32 n_private = 4;
 
 dt_u32 n_shards()
 {
-    // A thread of a target that is preempted while it fires keeps its shard, and as many
-    // as there are can be. One that nobody needs is address space and a page.
+    // A thread of a target that is preempted while it fires keeps its shard, and there
+    // can be as many such threads as CPUs. An unused shard costs only address space and
+    // a page.
     long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
     return static_cast<dt_u32>(
         std::clamp(4 * cpus, 128L, long{DT_MAX_SHARDS - n_private}));
@@ -51,7 +54,7 @@ std::uint64_t n_busy_shards()
 
 namespace {
 
-// The amounts that the programs of a session can make use of.
+// The amounts that the programs of a session can use.
 struct Needs {
     std::size_t n_clauses = 0, n_descriptions = 0, n_difos = 0, n_matched = 0;
     std::size_t dof_bytes = 0, local_bytes = 0;
@@ -85,7 +88,7 @@ struct Needs {
     }
 };
 
-constexpr std::uint64_t name_bytes = 256; // of a probe, in the heap
+constexpr std::uint64_t name_bytes = 256; // of a probe's names, in the heap
 
 dt_arena_config arena_config(const Options& options, const Needs& needs)
 {
@@ -101,7 +104,7 @@ dt_arena_config arena_config(const Options& options, const Needs& needs)
     config.n_shards = n_shards();
     config.n_private = n_private;
     config.n_cpus = static_cast<dt_u32>(::sysconf(_SC_NPROCESSORS_CONF));
-    // Libraries and programs that are loaded later have probes, too.
+    // Libraries and programs that are loaded later also have probes.
     config.max_probes = 1u << 20;
     config.max_ecbs = static_cast<dt_u32>(
         std::clamp<std::size_t>(4 * needs.n_matched, 1u << 21, 1u << 26));
@@ -121,7 +124,8 @@ dt_arena_config arena_config(const Options& options, const Needs& needs)
     return config;
 }
 
-// A size whose buffers exist `copies` times; the engine lays out at most `limit`.
+// An option's size with the number of buffers of that size. The engine's maximum is
+// `limit`.
 struct Sized {
     int option;
     std::uint64_t limit, copies;
@@ -201,7 +205,7 @@ Layout layout_of(const dt_arena_config& config)
     return {program, total - program};
 }
 
-// How much memory the arena may take.
+// Limits for the memory of the arena.
 struct Room {
     std::uint64_t file = no_limit;    // for each part
     std::uint64_t address = no_limit; // for all parts
@@ -307,7 +311,7 @@ int make_shared_arena(SessionState& state, bool& charged_to_us)
             room.address = std::min(room.address, left);
         group = std::min(group, control_group_left(pid));
     }
-    // The group has enough memory if it has eight times what the busy shards can take.
+    // The group has enough memory if it has eight times the maximum of the busy shards.
     const std::uint64_t busy = layout.data / config.n_shards * n_busy_shards();
     charged_to_us = group / 8 < busy;
     if (charged_to_us) {

@@ -12,8 +12,8 @@
 //   attach  fire(BEGIN)  start_clock
 //
 // While tracing, programs and modules that come later repeat add_probes, enable, plant
-// and attach. A backend is used once. If go() fails, Session::back_out() unplants the
-// sites and destroys the backend and the arena.
+// and attach. A backend is used for one tracing run. If go() fails, Session::back_out()
+// unplants the sites and destroys the backend and the arena.
 //
 // Functions that return int return 0, or -1 after SessionState::fail().
 #pragma once

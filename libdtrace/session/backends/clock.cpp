@@ -44,7 +44,7 @@ void Clock::stop()
         return;
     stopping_ = true;
     std::uint64_t one = 1;
-    // It cannot be full: one write in its life.
+    // The pipe cannot be full: this is its only write.
     (void)!::write(wake_fd_, &one, sizeof one);
     thread_.join();
     ::close(std::exchange(wake_fd_, -1));

@@ -44,7 +44,7 @@ std::optional<ClockSample> ClockSource::sample()
     }
     if (!counter_is_clock(*facts_))
         return std::nullopt;
-    // The try that was least disturbed.
+    // the least disturbed reading
     ClockSample best;
     std::uint64_t least = ~0ull;
     for (int i = 0; i < 8; i++) {
@@ -80,8 +80,8 @@ std::uint64_t ClockLine::line_at(std::uint64_t counter) const
     return line_.mono_ns + scaled(counter - line_.tsc, line_.mult, line_.shift);
 }
 
-// Counts to ns, as they were since the renewal before. A rate that is far from the last
-// one is not believed the first time: the machine slept in between, or was moved.
+// Returns counts per ns since the previous renewal. A rate that is far from the last
+// one is ignored the first time: the machine may have slept or been moved in between.
 std::uint64_t ClockLine::rate_until(const ClockSample& now)
 {
     std::uint64_t rate = rate_;
@@ -117,7 +117,8 @@ void ClockLine::renew(dt_clock& clock, const ClockSample& now)
                                               static_cast<std::uint64_t>(to_run) /
                                               period_ns_);
     }
-    // From here no reader takes the old line, so the new one begins at this counter.
+    // From here readers do not use the old line, so the new one begins at this counter
+    // value.
     const std::uint32_t seq = line_.seq == ~0u - 1 ? 0 : line_.seq;
     __atomic_store_n(&clock.seq, seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -150,7 +151,7 @@ void ClockLine::withdraw(dt_clock& clock)
 void ClockLine::tend(dt_clock& clock, std::uint64_t now_ns)
 {
     const bool there = __atomic_load_n(&clock.seq, __ATOMIC_RELAXED) == line_.seq;
-    if (now_ns < due_ns_ && there) // a new session's is not
+    if (now_ns < due_ns_ && there) // a new session has no line
         return;
     auto now = source_->sample();
     if (now && !last_) {

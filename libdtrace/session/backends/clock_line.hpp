@@ -37,7 +37,7 @@ public:
     virtual void rest(std::uint64_t ns);
 
 private:
-    std::optional<ClockFacts> facts_; // of the source that sample() found last
+    std::optional<ClockFacts> facts_; // for the clock source that sample() found last
 };
 
 class ClockLine {

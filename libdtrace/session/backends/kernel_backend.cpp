@@ -23,7 +23,7 @@ dt_arena_config kernel_arena_config(const SessionState& state)
         for (const auto& ids : each.prog->matched)
             n_ecbs += ids.size();
     }
-    // Modules that are loaded later need some room, too.
+    // Modules that are loaded later also need space.
     constexpr std::size_t more = 4096, name_bytes = 64;
     auto count = [](std::size_t n) { return static_cast<dt_u32>(n); };
     config.max_probes = count(state.registry.size() + more);
@@ -38,8 +38,8 @@ dt_arena_config kernel_arena_config(const SessionState& state)
     return config;
 }
 
-// Takes the arena of the module's device. The stacks of user space are walked by the tables
-// that the device gets from here on.
+// Takes the arena of the module's device. From now on the module walks user stacks with
+// the tables that the session passes.
 void KernelBackend::use(ArenaMemory arena)
 {
     s_.arena.emplace(std::move(arena));
@@ -134,7 +134,8 @@ int KernelBackend::enable(std::span<const std::uint32_t> ids, std::size_t clause
     return added ? 0 : s_.fail(added.error());
 }
 
-// Returns whether programs walk stacks of user space. If not, no files of targets are read.
+// Returns whether programs walk stacks of user space. If not, files of targets need not
+// be read.
 bool KernelBackend::walks_user_stacks() const
 {
     return std::any_of(s_.enabled.begin(), s_.enabled.end(), [](const Enabling& each) {
@@ -155,7 +156,7 @@ int KernelBackend::attach()
         if (process->alive && walks_user_stacks())
             unwind_->know(process->pid);
     std::vector<KernelSite> sites;
-    std::vector<std::uint32_t> ids; // of each site
+    std::vector<std::uint32_t> ids; // the probe of each site
     for (std::uint32_t id = first_unattached_; s_.registry.has(id); id++) {
         ProbeInfo& probe = s_.registry.at(id);
         KernelProvider* owner = s_.providers.of_kernel(id);
@@ -180,8 +181,8 @@ static std::string text_of_error(const dtk_site& site)
     return std::strerror(error);
 }
 
-// Attaches sites; ids holds the probe of each. Reports a probe that fires nowhere; one with
-// several places may lack some.
+// Attaches sites. ids: the probe of each. Reports a probe that fires nowhere. Some
+// places of a probe with several ones may fail.
 int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
                                 const std::vector<std::uint32_t>& ids)
 {
@@ -213,7 +214,7 @@ int KernelBackend::attach_sites(std::vector<KernelSite>& sites,
     return 0;
 }
 
-// Names of modules alone: how often one is used changes all the time.
+// Returns only the modules' names, because their use counts change all the time.
 static std::string loaded_modules()
 {
     std::ifstream file("/proc/modules");
@@ -223,7 +224,7 @@ static std::string loaded_modules()
     return names;
 }
 
-// A module that is loaded while we trace has what enabled descriptions mean.
+// Creates the probes of a newly loaded module that enabled descriptions match.
 void KernelBackend::look_at_modules(std::uint64_t now)
 {
     constexpr std::uint64_t every_ns = 500'000'000;
@@ -280,7 +281,7 @@ int KernelBackend::start_clock()
 
 void KernelBackend::unplant(ps_prochandle& process)
 {
-    // Uprobes end with the device's file.
+    // Closing the device's file removes the uprobes.
     for (std::uint32_t id : s_.probes.of_process(process.pid))
         for (ProbeSite& at : s_.probes.probe(id)->sites)
             at.planted = false;
@@ -298,10 +299,11 @@ void KernelBackend::fire(std::uint32_t probe)
 void KernelBackend::tend(std::uint64_t now_ns)
 {
     look_at_modules(now_ns);
-    unwind_->look(now_ns); // may take longer than all others
+    unwind_->look(now_ns); // last, because it may take longest
 }
 
-// Makes uprobes of the sites. The agent gets none of them: it only watches libraries.
+// Creates uprobes for the sites. The agent gets none of them: it only watches
+// libraries.
 int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                          const StaticTable& statics)
 {
@@ -317,7 +319,7 @@ int KernelBackend::plant(ps_prochandle& process, const std::vector<Site>& sites,
                     s_.options.follow == FollowOption::fork ||
                         s_.options.follow == FollowOption::exec);
     std::vector<Refusal> refused;
-    std::vector<std::uint32_t> of; // of each request: its site
+    std::vector<std::uint32_t> of; // for each request, the index of its site
     for (std::size_t left = sites.size(); left > 0; left--) {
         auto i = static_cast<std::uint32_t>(left - 1);
         const Mapping* mapping = process.symbols->maps().at(sites[i].at);

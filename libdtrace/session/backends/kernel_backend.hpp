@@ -60,7 +60,7 @@ private:
     SiteReports& reports_;
     std::optional<KernelUnwind> unwind_;
     std::uint32_t first_unattached_ =
-        1;                // the first probe that attach() has not looked at
+        1;                // the first probe that attach() has not handled
     std::string modules_; // names of the kernel's modules at the last check
     std::uint64_t modules_looked_at_ = 0; // monotonic ns
 };

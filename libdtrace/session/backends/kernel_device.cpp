@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests to /dev/dtrace.
+// Sends requests to /dev/dtrace.
 #include "libdtrace/session/backends/kernel_device.hpp"
 
 #include "abi/stable.h"
@@ -21,10 +21,10 @@ static std::string first_line(const char* path)
     return line;
 }
 
-// Returns what prevents the kernel from loading a module without a signature. Empty: nothing.
+// Returns why the kernel refuses to load an unsigned module. Empty: it does not refuse.
 static std::string why_it_would_not_load()
 {
-    // "none [integrity] confidentiality"
+    // such as "none [integrity] confidentiality"
     std::string lockdown = first_line("/sys/kernel/security/lockdown");
     const bool locked = lockdown.find("[integrity]") != std::string::npos ||
                         lockdown.find("[confidentiality]") != std::string::npos;
@@ -38,7 +38,7 @@ static std::string why_it_would_not_load()
     return "";
 }
 
-// "fbt, sdt, syscall, proc, ... and callout_execute"
+// Returns "fbt, sdt, syscall, proc, ... and callout_execute".
 static std::string kernel_providers()
 {
     std::vector<std::string_view> names{"fbt", "sdt", "syscall"};
@@ -131,7 +131,7 @@ Result<std::uint32_t> KernelDevice::add_probes(std::string_view names, std::uint
 
 Result<Ok> KernelDevice::add_ecbs(std::span<const dtk_ecb> ecbs)
 {
-    constexpr std::size_t most = 1 << 16; // a list that the module takes
+    constexpr std::size_t most = 1 << 16; // maximum length of a list
     for (; !ecbs.empty(); ecbs = ecbs.subspan(std::min(most, ecbs.size()))) {
         auto part = ecbs.first(std::min(most, ecbs.size()));
         if (auto done =

@@ -31,7 +31,7 @@ static dtk_unwind_rule rule_of(const UnwindRow& row)
     return rule;
 }
 
-// Offsets of 4 GiB and more have none.
+// Offsets of 4 GiB and more have no rules.
 static std::vector<dtk_unwind_rule> rules_of(Fd file)
 {
     std::vector<dtk_unwind_rule> rules;
@@ -39,7 +39,7 @@ static std::vector<dtk_unwind_rule> rules_of(Fd file)
         if (row.offset >> 32 != 0 || (!rules.empty() && row.offset < rules.back().at))
             break;
         if (!rules.empty() && row.offset == rules.back().at)
-            rules.pop_back(); // a part of the file that ends where the next begins
+            rules.pop_back(); // one part of the file ends where the next begins
         rules.push_back(rule_of(row));
     }
     return rules;
@@ -54,7 +54,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     if (!is_new)
         return known->second;
     Fd file = files.take(text);
-    if (!file) { // the process may have ended meanwhile; another one has the file, too
+    if (!file) { // the process may have exited; another process may have the file too
         tables_.erase(known);
         return 0;
     }
@@ -67,7 +67,7 @@ std::uint32_t KernelUnwind::table_of(const MappedFiles& files, const Mapping& te
     if (given)
         return known->second = *given;
     if (given.error().sys == EINTR || given.error().sys == ENOMEM)
-        tables_.erase(known); // there will be another time
+        tables_.erase(known); // the next request will try again
     return 0;
 }
 
@@ -75,12 +75,12 @@ void KernelUnwind::know(pid_t pid)
 {
     auto mapped = ProcessMaps::read(pid);
     if (!mapped)
-        return; // it is gone
+        return; // it has exited
     const MappedFiles files(pid);
     std::vector<dtk_unwind_map> maps;
     for (const Mapping& each : mapped->all())
         if (each.executable &&
-            each.begin.value >> 63 == 0) // the kernel's page is no text of its
+            each.begin.value >> 63 == 0) // the kernel's page is not text of the process
             maps.push_back({each.begin.value, each.end.value, each.offset,
                             each.is_file() ? table_of(files, each) : 0, 0});
     if (auto given = device_.set_maps(pid, maps); !given)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Host operations served from the consumer's own process.
+// Host operations in the consumer's own process.
 #include "libdtrace/session/backends/local_host.hpp"
 
 #include "abi/ioctl.h"
@@ -43,8 +43,8 @@ OpenFile own_file(dt_u32 fd)
     return {::getpid(), static_cast<pid_t>(::syscall(SYS_gettid)), fd};
 }
 
-// Reads a register of the calling thread, as it is in this function. Registers that
-// calls do not preserve, and segment registers, read as 0.
+// Reads a register of the calling thread, with its value in this function. Registers
+// that calls do not preserve, and segment registers, read as 0.
 int own_register(dt_u32 index, dt_u64* value)
 {
     struct Row {
@@ -177,7 +177,8 @@ pid_t parent_of(pid_t pid)
 
 int op_progenyof(dt_host*, dt_u64 pid)
 {
-    constexpr int max_generations = 4096; // parents change while they are read
+    // a limit, because parents may change during the walk
+    constexpr int max_generations = 4096;
     pid_t ancestor = ::getpid();
     for (int i = 0; i < max_generations && ancestor > 0; i++) {
         if (pid == static_cast<dt_u64>(ancestor))
@@ -210,7 +211,7 @@ int thread_alive(dt_u32 tid)
 {
     if (DTK_IS_CPU(tid))
         return 1;
-    // A thread id of any process; EPERM means that it lives.
+    // A thread id of any process. EPERM means that it exists.
     return ::syscall(SYS_tkill, static_cast<pid_t>(tid), 0) == 0 || errno != ESRCH;
 }
 

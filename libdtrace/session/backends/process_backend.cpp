@@ -13,8 +13,8 @@
 
 namespace dt {
 
-// The default where probes fire in processes. 100,000 keys of two words fit, and buffers are
-// taken at a fill mark that is far below it.
+// The default for probes in processes. There is space for 100,000 keys of two words,
+// and buffers are read at a fill level far below it.
 static constexpr std::uint64_t aggsize_of_processes = 6 << 20;
 
 ProcessBackend::~ProcessBackend()
@@ -40,7 +40,7 @@ int ProcessBackend::make_arena()
     return 0;
 }
 
-// To the agent, which prepares for what is to be planted while we go on.
+// Tells the agent to prepare for the sites, while this thread continues.
 int ProcessBackend::prepare_agent()
 {
     AgentClient* agent = s_.processes.agent();
@@ -94,8 +94,7 @@ int ProcessBackend::enable(std::span<const std::uint32_t> ids, std::size_t claus
     return 0;
 }
 
-// Touches the memory that firings write to, once it is known, before any target maps
-// it.
+// Touches the memory that firings will write, before any target maps it.
 void ProcessBackend::touch_arena()
 {
     if (!arena_is_charged_to_us_)
@@ -110,9 +109,9 @@ void ProcessBackend::touch_arena()
                         header->counters.used);
 }
 
-// Returns whether the control group of a process that becomes a target later has too little
-// memory for what its firings would be the first to touch. The arena was not sized for it.
-// Targets that were there when the arena was made have twice as much.
+// Returns whether the control group of a later target has too little memory for the
+// pages that its firings would touch first. The arena was not sized for it. Targets
+// that existed when the arena was created have twice as much.
 bool ProcessBackend::is_cramped(pid_t pid) const
 {
     if (arena_is_charged_to_us_)
@@ -185,7 +184,7 @@ void ProcessBackend::fire(std::uint32_t probe)
     host_->fire(probe);
 }
 
-// profile-n means all CPUs. Where it samples less, that is said.
+// Reports if profile-n, which means all CPUs, samples fewer.
 void ProcessBackend::report_sampled()
 {
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
@@ -210,7 +209,7 @@ void ProcessBackend::report_sampled()
 int ProcessBackend::start_clock()
 {
     std::vector<Timer> timers;
-    std::vector<ProfileTimer> sampled; // by the agent, in the targets
+    std::vector<ProfileTimer> sampled; // the agent samples these, in the targets
     for (const auto& [id, timer] : s_.providers.profile.timers()) {
         if (!s_.registry.at(id).enabled)
             continue;

@@ -13,7 +13,7 @@ namespace dt {
 
 namespace {
 
-constexpr int linux_enotsupp = 524; // of the kernel, which libc does not know
+constexpr int linux_enotsupp = 524; // an errno of the kernel that libc does not define
 
 // Returns 1 + the condition of a conditional jump. Returns 0 for other instructions, and
 // nothing for jumps that depend on the count register.

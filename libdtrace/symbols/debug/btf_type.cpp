@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One entry of BTF as a DebugType (Documentation/bpf/btf.rst of the kernel).
+// Reads one entry of BTF as a DebugType (Documentation/bpf/btf.rst of the kernel).
 #include "libdtrace/symbols/debug/btf_types.hpp"
 
 #include <bpf/btf.h>
 
 namespace dt {
 
-// BTF says of few characters that they are some; since Linux 6.2 the kernel's `char` has
-// no sign, and is D's char for all that.
+// BTF marks few character types as such. Since Linux 6.2 the kernel's `char` is
+// unsigned, but it still becomes D's char.
 void BtfTypes::fill_integer(const btf_type* entry, DebugType& into) const
 {
     using Kind = DebugType::Kind;
@@ -77,7 +77,7 @@ DebugType BtfTypes::type(DebugRef ref)
     const btf_type* its = entry(ref);
     if (its == nullptr)
         return into;
-    build_index(); // which knows about the signs of enumerations
+    build_index(); // which finds out whether enumerations have signs
     into.name = text(its->name_off);
     switch (btf_kind(its)) {
     case BTF_KIND_INT:
@@ -122,7 +122,7 @@ DebugType BtfTypes::type(DebugRef ref)
         into.base = its->type;
         break;
     case BTF_KIND_TYPE_TAG:
-    case BTF_KIND_RESTRICT: // says nothing in D
+    case BTF_KIND_RESTRICT: // has no meaning in D
         into.name.clear();
         [[fallthrough]];
     case BTF_KIND_TYPEDEF:
@@ -139,7 +139,7 @@ DebugType BtfTypes::type(DebugRef ref)
                 into.parameters.push_back(parameter.type);
         }
         break;
-    default: // variables, sections, tags of declarations are no types
+    default: // variables, sections and tags of declarations are not types
         break;
     }
     return into;
@@ -147,7 +147,7 @@ DebugType BtfTypes::type(DebugRef ref)
 
 std::optional<DebugFunction> BtfTypes::function_of(DebugRef ref)
 {
-    constexpr int max_steps = 32; // a chain of data that lies may have no end
+    constexpr int max_steps = 32; // invalid data may contain an endless chain
     const btf_type* its = entry(ref);
     for (int i = 0; its != nullptr && i < max_steps && !btf_is_func_proto(its); i++) {
         const bool leads_on = btf_is_func(its) || btf_is_ptr(its) || btf_is_mod(its) ||

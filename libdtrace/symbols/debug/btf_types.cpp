@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BTF through libbpf: opening it, and names. What an entry says: btf_type.cpp.
+// Opens BTF through libbpf and finds names. btf_type.cpp reads the entries.
 #include "libdtrace/symbols/debug/btf_types.hpp"
 
 #include <bpf/btf.h>
@@ -13,7 +13,7 @@ void BtfTypes::End::operator()(btf* data) const
     btf__free(data);
 }
 
-// libbpf would print on stderr what is wrong with the data.
+// Suppresses libbpf's messages about invalid data on stderr.
 static void silence()
 {
     [[maybe_unused]] static const auto before = libbpf_set_print(nullptr);
@@ -79,7 +79,7 @@ std::pair<DebugTypes*, DebugRef> BtfTypes::owner(DebugRef ref)
     return {this, ref};
 }
 
-// The first definition goes before later ones, and before declarations.
+// The first definition takes precedence over later ones and over declarations.
 void BtfTypes::build_index()
 {
     if (indexed_)

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What the kernel's BTF says: types, the parameters of functions, variables of each CPU.
+// Types from the kernel's BTF, the parameters of its functions, and its per-CPU
+// variables.
 //
-//   /sys/kernel/btf/vmlinux ── base of ──> /sys/kernel/btf/ext4: only what is its own
+//   /sys/kernel/btf/vmlinux ── base of ──> /sys/kernel/btf/ext4: only the module's own types
 //
-// A DebugRef is BTF's number of a type. What a module shares with the kernel proper is the
-// base's: owner() says whose a number is, so that a type is made once. Pointers lead to
-// the kernel, if nothing else is said. BTF has no addresses, and no variables but those in a
-// section that it describes: on most kernels the per-CPU ones.
+// A DebugRef is BTF's number of a type. The types that a module shares with the kernel
+// proper belong to the base. owner() returns the owner of a number, so that a type is
+// created only once. Pointers lead to the kernel unless the caller says otherwise. BTF
+// has no addresses, and it describes only variables in certain sections: on most
+// kernels, the per-CPU ones.
 //
-// The data is untrusted: libbpf checks that the sections are whole; numbers and names are
-// asked for one by one here, and what is not there is void or nameless.
+// The data are untrusted. libbpf checks that the sections are complete. This class
+// checks each number and name: an invalid one becomes void or an empty name.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"
@@ -26,8 +28,9 @@ namespace dt {
 
 class BtfTypes final : public DebugTypes {
 public:
-    // base outlives it; null: of a kernel proper. Place::Process: of what programs give to
-    // the kernel. not_found: there is no such file; corrupt: libbpf refuses it.
+    // `base` must outlive the result; null: this is the kernel proper. Place::Process:
+    // the types describe data that programs pass to the kernel. not_found: there is no
+    // such file; corrupt: libbpf refuses it.
     static Result<std::unique_ptr<BtfTypes>> open(const std::string& path,
                                                   BtfTypes* base = nullptr,
                                                   Place place = Place::Kernel);
@@ -37,7 +40,7 @@ public:
 
     Place place() const override { return place_; }
     std::pair<DebugTypes*, DebugRef> owner(DebugRef ref) override;
-    // Of its own, else of its base.
+    // Searches this file's own types, then those of its base.
     std::optional<DebugRef> find(Kind kind, std::string_view name) override;
     std::optional<DebugVariable> find_variable(std::string_view name) override;
     std::optional<std::int64_t> find_enumerator(std::string_view name) override;
@@ -46,9 +49,9 @@ public:
     std::vector<std::string_view> names(Kind kind) override;
 
     std::optional<DebugFunction> function_named(std::string_view name);
-    // Of a type that is, or leads to, the prototype of a function.
+    // Returns the function of a type that is a prototype or leads to one.
     std::optional<DebugFunction> function_of(DebugRef ref);
-    std::vector<std::string_view> function_names(); // of its own
+    std::vector<std::string_view> function_names(); // without those of the base
 
 private:
     struct End {
@@ -74,10 +77,10 @@ private:
     std::unique_ptr<btf, End> data_;
     BtfTypes* base_ = nullptr;
     Place place_ = Place::Kernel;
-    DebugRef first_ = 1, end_ = 1; // of its own
+    DebugRef first_ = 1, end_ = 1; // range of the file's own numbers
     bool indexed_ = false, enumerated_ = false;
     bool says_signs_ =
-        false; // enumerations of older kernels do not say whether they have one
+        false; // the sign of enumerations is unknown; older kernels do not record it
     Names ordinary_, structs_, unions_, enums_, functions_, variables_;
     std::unordered_map<DebugRef, bool> per_cpu_;
     std::unordered_map<std::string_view, std::int64_t> enumerators_;

@@ -5,13 +5,15 @@
 
 namespace dt {
 
-static constexpr int max_depth = 64; // of classes in classes
+static constexpr int max_depth = 64; // limit for nested classes
 
-// A constructor that copies or moves, or the destructor, as its author wrote it.
+// Returns whether the entry is a copy or move constructor or the destructor, and the
+// author of the class declared it.
 static bool is_special_function(Dwarf_Die* die, Dwarf_Die* of)
 {
     std::string_view name = name_of(die), class_name = name_of(of);
-    class_name = class_name.substr(0, class_name.find('<')); // a template's arguments
+    // strips the template's arguments
+    class_name = class_name.substr(0, class_name.find('<'));
     bool is_destructor = name.starts_with('~');
     if (dwarf_hasattr(die, DW_AT_artificial) != 0 ||
         number(die, DW_AT_defaulted).value_or(0) == DW_DEFAULTED_in_class ||
@@ -46,7 +48,7 @@ static bool element_type(Dwarf_Die* member, Dwarf_Die& into)
     return found;
 }
 
-// Whether DW_AT_defaulted and DW_AT_deleted are there where they apply.
+// Returns whether the data contain DW_AT_defaulted and DW_AT_deleted where they apply.
 static bool says_what_is_defaulted(Dwarf_Die* type)
 {
     Dwarf_Die unit;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Which classes of C++ are passed as an address: those that are "non-trivial for the
-// purposes of calls" (Itanium C++ ABI, 3.1.2.3).
+// Determines which classes of C++ are passed by address: those that are "non-trivial
+// for the purposes of calls" (Itanium C++ ABI, 3.1.2.3).
 //
-// Some compilers say it (DW_AT_calling_convention). Otherwise the class does: what it
-// declares, and what it is made of. Whether what is declared is defaulted is in DWARF 5, and
-// in what GCC adds to older versions; in others a declaration tells nothing.
+// Some compilers record this (DW_AT_calling_convention). Otherwise it follows from the
+// class's declarations and members. DWARF 5 records whether a declared function is
+// defaulted, and GCC adds this to older versions. Without that, a declaration does not
+// tell.
 #pragma once
 
 #include "libdtrace/symbols/debug/dwarf_entry.hpp"
@@ -16,14 +17,15 @@ namespace dt {
 
 class ClassPassing {
 public:
-    // ByMembers, ByReference or Unknown.
+    // Returns ByMembers, ByReference or Unknown.
     Passing operator()(Dwarf_Die* type) { return ask(type, 0); }
 
 private:
     Passing ask(Dwarf_Die* type, int depth);
     Passing by_its_parts(Dwarf_Die* type, int depth);
 
-    std::unordered_map<const void*, Passing> known_; // ByMembers: not yet known, too
+    // ByMembers is also the value of a class that is being examined
+    std::unordered_map<const void*, Passing> known_;
 };
 
 } // namespace dt

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Candidates by name, proof by content.
+// Finds candidates by name and verifies them by content.
 //
-// .gnu_debuglink is "name NUL padding crc32": the name is used as a base name only, so that
-// a link such as ../../etc/shadow leads nowhere. The CRC is of the whole debug file.
+// .gnu_debuglink is "name NUL padding crc32". Only the base name is used, so a link
+// such as ../../etc/shadow is harmless. The CRC covers the complete debug file.
 #include "libdtrace/symbols/debug/debug_file.hpp"
 
 #include "base/regular_file.hpp"
@@ -20,7 +20,8 @@ namespace dt {
 
 namespace {
 
-constexpr off_t largest_checked = off_t{4} << 30; // a CRC of more takes seconds
+// computing the CRC of a larger file takes seconds
+constexpr off_t largest_checked = off_t{4} << 30;
 
 struct Link {
     std::string name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: finding the file that symbols were stripped into.
+// Internal to symbols/: finds the separate file with the symbols of a stripped image.
 #pragma once
 
 #include "base/fd.hpp"
@@ -15,12 +15,13 @@ struct DebugFile {
     std::string path;
 };
 
-// FOLDER/.build-id/NN/NNNN.debug. The id has two bytes or more.
+// Returns FOLDER/.build-id/NN/NNNN.debug. The id must have two bytes or more.
 std::string build_id_path(const std::string& folder, Bytes id);
 
-// By build id in the .build-id of debug_folders(), then by .gnu_debuglink next to the image,
-// in .debug next to it and in debug_folders(), each below `root` too. A candidate is taken only
-// when its build id, or the link's CRC of its content, is right. Null elf: none.
+// Searches by build id in the .build-id of debug_folders(). Then follows
+// .gnu_debuglink: next to the image, in .debug next to it, and in debug_folders(), each
+// below `root` too. A candidate is accepted only if its build id matches, or if the
+// link's CRC matches its content. The elf of the result is null if no file was found.
 DebugFile find_debug_file(const ElfSections& image, const std::string& image_path,
                           const std::string& root);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Folders whose debug files are trusted: /usr/lib/debug, and those of -x debugdir.
 //
-// Debug data names other files: .gnu_debugaltlink names the file that it shares entries
-// with, and DW_AT_dwo_name the file that a unit was split into. libdw opens any path
-// that is written there, including FIFOs and devices. Here such a path is opened only
-// inside these folders, which belong to the administrator or to the user of dtrace and
-// not to the target.
+// Debug data refer to other files: .gnu_debugaltlink names a file with shared entries,
+// and DW_AT_dwo_name the file that a unit was split into. libdw opens any path in these
+// attributes, including FIFOs and devices. This code opens such a path only inside the
+// trusted folders, which belong to the administrator or to the user of dtrace and not
+// to the target.
 //
 // There is one list of folders for the process, like its environment: all sessions of a
 // program share it.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Names of debug data: units are walked at their top level, into namespaces and into types.
+// Indexes the names in debug data. It walks the top level of each unit, and descends
+// into namespaces and types.
 #include "libdtrace/symbols/debug/debug_types_state.hpp"
 
 namespace dt {
 
-// Where a struct's name needs no keyword. A unit that says no language may be a part of such
-// a one.
+// Returns whether the unit's language uses a struct's name without a keyword. A unit
+// without a language may be part of such a unit.
 static bool names_its_tags(Dwarf_Die* unit)
 {
     switch (dwarf_srclang(unit)) {
@@ -31,7 +32,7 @@ void DwarfTypes::State::add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what
         names_left_out += !index.contains({kind, name});
         return;
     }
-    // What completes a declaration may stand outside of the namespace that it is of.
+    // The definition of a declared entry may be outside of the entry's namespace.
     DebugIndexed entry{what != nullptr ? *what : *die,
                        depth + dwarf_hasattr(die, DW_AT_specification)};
     auto [at, is_new] = index.try_emplace({kind, name}, entry);
@@ -60,7 +61,7 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
         case DW_TAG_structure_type:
         case DW_TAG_class_type:
             add_tag(Kind::Struct);
-            if (depth < max_namespaces) // the types within; compilers nest C's, too
+            if (depth < max_namespaces) // nested types; compilers also nest C's types
                 index_entries(die, cxx, depth + 1);
             break;
         case DW_TAG_union_type:
@@ -70,7 +71,7 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             break;
         case DW_TAG_enumeration_type:
             add_tag(Kind::Enum);
-            // Its type comes along: whether the values have a sign.
+            // The enumeration's type is needed to know the sign of the values.
             for_children(die, [&](Dwarf_Die* child) {
                 if (dwarf_tag(child) == DW_TAG_enumerator)
                     add(DebugIndexKey::enumerator, child, depth, die);
@@ -78,8 +79,8 @@ void DwarfTypes::State::index_entries(Dwarf_Die* parent, bool cxx, int depth)
             });
             break;
         case DW_TAG_variable: {
-            // What has a place goes before what only says that there is one. One that the
-            // compiler did away with is none.
+            // An entry with a location takes precedence over a declaration. One that
+            // the compiler optimised away does not count.
             bool placed = dwarf_hasattr(die, DW_AT_location) != 0;
             if (placed || dwarf_hasattr(die, DW_AT_declaration) != 0)
                 add(DebugIndexKey::variable, die, placed ? depth : max_namespaces + 1);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// An entry of DWARF as a DebugType; see the DWARF 5 standard, chapter 5.
+// Reads an entry of DWARF as a DebugType; see the DWARF 5 standard, chapter 5.
 #include "libdtrace/symbols/debug/debug_types_state.hpp"
 
 namespace dt {
 
-// Until DWARF 4 a location may be an expression: "add so many bytes".
+// Returns a member's offset. Up to DWARF 4 a location may be an expression: "add this
+// number of bytes".
 static std::uint64_t member_bytes(Dwarf_Die* die)
 {
     if (auto plain = number(die, DW_AT_data_member_location))
@@ -85,7 +86,7 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
             auto count = number(child, DW_AT_count);
             if (!count) {
                 count = number(child, DW_AT_upper_bound);
-                // "unsigned, all ones" is how some say that there is none.
+                // Some compilers encode a missing count as unsigned, with all bits set.
                 if (count && static_cast<std::uint32_t>(*count) == UINT32_MAX)
                     count = std::nullopt;
                 else if (count)
@@ -102,7 +103,8 @@ static std::vector<std::optional<std::uint64_t>> dimensions_of(Dwarf_Die* die)
     return counts;
 }
 
-// Its elements are of no use in D. Wider ones depend on what the compiler may use.
+// D does not use a vector's elements. The passing of wide vectors depends on the
+// compiler's flags.
 void DwarfTypes::State::fill_vector(Dwarf_Die* die, DebugType& into)
 {
     Dwarf_Die element;
@@ -129,7 +131,7 @@ bool DwarfTypes::State::member(Dwarf_Die* die, DebugType& into)
         member.offset_bits = *offset;
     } else if (auto from_the_left = number(die, DW_AT_bit_offset);
                from_the_left && bits) {
-        // DWARF 2: counted from the most significant bit of the unit.
+        // DWARF 2 counts from the most significant bit of the unit.
         std::uint64_t unit_bytes = 0;
         Dwarf_Die type;
         if (auto bytes = number(die, DW_AT_byte_size))
@@ -147,7 +149,7 @@ void DwarfTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
     for_children(die, [&](Dwarf_Die* child) {
         switch (dwarf_tag(child)) {
         case DW_TAG_member:
-            // A static member lives elsewhere.
+            // A static member is stored elsewhere.
             if (has(child, DW_AT_external) || has(child, DW_AT_const_value))
                 return true;
             return member(child, into);
@@ -156,7 +158,7 @@ void DwarfTypes::State::fill_members(Dwarf_Die* die, DebugType& into)
             bool is_virtual = number(child, DW_AT_virtuality).value_or(0) != 0;
             if (is_virtual ||
                 dwarf_attr(child, DW_AT_data_member_location, &location) == nullptr)
-                return true; // where it is, only the object knows
+                return true; // the offset depends on the object
             bool more = member(child, into);
             into.members.back().name.clear();
             return more;
@@ -181,7 +183,7 @@ void DwarfTypes::State::fill_enumerators(Dwarf_Die* die, DebugType& into)
         if (dwarf_tag(child) != DW_TAG_enumerator ||
             dwarf_attr(child, DW_AT_const_value, &found) == nullptr)
             return true;
-        // Forms without a sign are read as unsigned ones, whatever the type says.
+        // Forms without a sign are read as unsigned, whatever the type.
         Dwarf_Sword value = 0;
         Dwarf_Word word = 0;
         if (into.is_signed ? dwarf_formsdata(&found, &value) == 0
@@ -240,7 +242,8 @@ DebugType DwarfTypes::type(DebugRef ref)
         out.kind = Kind::Opaque;
         out.passing = Passing::IntegerWords;
         out.align = 8;
-        if (out.bytes == 0) // of a function: also by how much `this` moves
+        // a pointer to a member function also holds an adjustment of `this`
+        if (out.bytes == 0)
             out.bytes =
                 plain_type(&die, target) && dwarf_tag(&target) == DW_TAG_subroutine_type
                     ? 16
@@ -257,7 +260,7 @@ DebugType DwarfTypes::type(DebugRef ref)
     case DW_TAG_union_type:
         out.kind = dwarf_tag(&die) == DW_TAG_union_type ? Kind::Union : Kind::Struct;
         out.is_complete = dwarf_hasattr(&die, DW_AT_declaration) == 0;
-        // Rust promises nothing of how it passes them.
+        // Rust does not define how it passes structures.
         out.passing = language_of(&die) == DW_LANG_Rust ? Passing::Unknown
                                                         : state.class_passing(&die);
         state.fill_members(&die, out);
@@ -283,7 +286,7 @@ DebugType DwarfTypes::type(DebugRef ref)
     case DW_TAG_packed_type:
     case DW_TAG_shared_type:
     case DW_TAG_subrange_type:
-        refer(Kind::Typedef); // without a name: the type itself
+        refer(Kind::Typedef); // no name: use the type itself
         out.name.clear();
         break;
     case DW_TAG_subroutine_type:

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What debug data says: types by name, the types of variables, the parameters of
-// functions. Of a file's DWARF it is DwarfTypes that answers, of the kernel's BTF BtfTypes.
+// The interface to debug data: types by name, types of variables, and parameters of
+// functions. DwarfTypes implements it for a file's DWARF, BtfTypes for the kernel's
+// BTF.
 //
-//   (kind, name) ── find() ──> DebugRef ── type() ──> DebugType, which names others by DebugRef
+//   (kind, name) ── find() ──> DebugRef ── type() ──> DebugType, which refers to others by DebugRef
 //
-// Entries are read when asked for: a type costs what it says itself, whatever it refers to.
+// An entry is read only when requested, without the types that it refers to.
 //
-// The data is untrusted: its form is checked; numbers and references are as they are there,
-// and whoever follows them limits how far.
+// The data are untrusted. The format is checked, but numbers and references are passed
+// on unchecked. Code that follows them must limit how far.
 #pragma once
 
 #include "base/result.hpp"
@@ -50,17 +51,18 @@ struct DebugType {
         Const,
         Volatile,
         Function,
-        Opaque, // so many bytes that mean nothing in D: complex numbers, vectors, ...
+        Opaque, // a size without meaning in D: complex numbers, vectors, ...
     };
     Kind kind = Kind::Void;
     Passing passing = Passing::ByMembers;
     std::string name;
     std::uint64_t bytes = 0;
-    std::uint64_t align = 0; // as said; 0: what follows from the type
+    std::uint64_t align = 0; // as declared; 0: follows from the type
     bool is_signed = false;
-    bool is_complete = true; // Struct, Union, Enum: not only declared
+    // Struct, Union, Enum: the definition is present, not only a declaration
+    bool is_complete = true;
     DebugRef base = 0; // Pointer, Array, Typedef, Const, Volatile, Function: result
-    // Array: of its dimensions, the outermost first; nothing: not known.
+    // Array: the size of each dimension, the outermost first; nothing: not known.
     std::vector<std::optional<std::uint64_t>> counts;
     std::vector<DebugMember> members;
     std::vector<std::pair<std::string, std::int64_t>> enumerators;
@@ -77,7 +79,7 @@ struct DebugFunction {
     std::vector<DebugParameter> parameters;
     DebugRef result = 0;
     bool varargs = false;
-    // Its arguments are not where the ABI has them, as the compiler or the language says.
+    // The compiler or the language passes the arguments in other places than the ABI.
     bool own_convention = false;
 };
 
@@ -86,7 +88,7 @@ struct DebugVariable {
     std::optional<std::uint64_t>
         addr; // link-time; nothing: elsewhere, or one per thread
     bool per_cpu =
-        false; // of the kernel: its address is where each CPU's begins to count
+        false; // a per-CPU variable of the kernel: addr is relative to each CPU's base
 };
 
 class DebugTypes {
@@ -104,7 +106,8 @@ public:
         Kind kind = Kind::Ordinary;
         std::string_view name;
     };
-    // "struct foo" is foo among the structs; what has no such word is of the kind given.
+    // Splits a name: "struct foo" is foo among the structs. A name without such a
+    // keyword has the kind `otherwise`.
     static constexpr Name split(std::string_view text, Kind otherwise = Kind::Ordinary)
     {
         for (const TagWord& tag : tag_words)
@@ -118,24 +121,26 @@ public:
     DebugTypes(const DebugTypes&) = delete;
     DebugTypes& operator=(const DebugTypes&) = delete;
 
-    // Where what they describe lies, and what pointers in it lead to.
+    // Whether the data describe memory of a process or of the kernel. Pointers lead to
+    // the same place.
     enum class Place { Process, Kernel };
     virtual Place place() const { return Place::Process; }
 
     virtual std::optional<DebugRef> find(Kind kind, std::string_view name) = 0;
-    // Of those that live as long as the program.
+    // Finds a variable with static storage.
     virtual std::optional<DebugVariable> find_variable(std::string_view name) = 0;
-    // Of an enumeration that find() knows.
+    // Finds an enumerator of an enumeration that find() knows.
     virtual std::optional<std::int64_t> find_enumerator(std::string_view name) = 0;
-    // What begins at a link-time address.
+    // Finds the function that starts at a link-time address.
     virtual std::optional<DebugFunction> function_at(std::uint64_t addr) = 0;
     // Returns sentences about tables that are larger than what is read of a file, each
     // sentence once.
     virtual std::vector<std::string> take_cuts() { return {}; }
     virtual DebugType type(DebugRef ref) = 0;
-    // Whose entry it is, and which: data of one file may go on in another's.
+    // Returns the owner of an entry and its number there: the data of one file may
+    // continue in another.
     virtual std::pair<DebugTypes*, DebugRef> owner(DebugRef ref) { return {this, ref}; }
-    // All names of a kind; for suggestions.
+    // Returns all names of a kind, for suggestions.
     virtual std::vector<std::string_view> names(Kind kind) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: what a DwarfTypes keeps. dwarf_types.cpp opens it and finds functions,
-// debug_index.cpp names, debug_type.cpp reads types.
+// Internal to symbols/: the state of a DwarfTypes. dwarf_types.cpp opens it and finds
+// functions, debug_index.cpp finds names, debug_type.cpp reads types.
 #pragma once
 
 #include "base/fd.hpp"
@@ -20,20 +20,20 @@
 
 namespace dt {
 
-constexpr int max_namespaces = 64;                 // one in another
-constexpr std::size_t max_debug_members = 1 << 16; // of a type or function
+constexpr int max_namespaces = 64;                 // limit of nesting
+constexpr std::size_t max_debug_members = 1 << 16; // limit for a type or function
 
-// Limits of what is walked and kept of one file. In forged data an entry can be reached in
-// as many ways as there are paths to it, and all units can share one long list of ranges.
-// Entries are walked twice at most: for names and for functions. With their attributes they
-// have more than four bytes.
+// Limits for the entries of one file that are walked and kept. In forged data, an entry
+// can be reached by many paths, and all units can share one long list of ranges.
+// Entries are walked at most twice: for names and for functions. An entry with its
+// attributes takes more than four bytes.
 constexpr std::size_t least_debug_walks = std::size_t{1} << 24;
 constexpr std::size_t bytes_per_debug_walk = 2;
 constexpr std::size_t max_debug_names = std::size_t{1} << 24;
 constexpr std::size_t max_debug_ranges = std::size_t{1} << 22;
 
 struct DebugIndexKey {
-    // DebugTypes::Kind, or
+    // A DebugTypes::Kind or one of these.
     static constexpr int variable = 8, enumerator = 9;
     int kind = 0;
     std::string_view name;
@@ -50,7 +50,7 @@ struct DebugIndexHash {
 
 struct DebugIndexed {
     Dwarf_Die die{};
-    int depth = 0; // of namespaces
+    int depth = 0; // nesting of namespaces
 };
 
 struct DwarfTypes::State {
@@ -65,16 +65,16 @@ struct DwarfTypes::State {
     Fd alternate_file;
     std::unique_ptr<Dwarf, End> alternate;
     std::unique_ptr<Dwarf, End> dwarf;
-    std::string path; // of the file
+    std::string path; // path of the file
 
-    std::vector<Dwarf_Die> entries; // by DebugRef - 1
+    std::vector<Dwarf_Die> entries; // indexed by DebugRef - 1
     std::unordered_map<const void*, DebugRef> refs;
     ClassPassing class_passing;
 
     bool indexed = false;
     std::unordered_map<DebugIndexKey, DebugIndexed, DebugIndexHash> index;
 
-    // Where units have code, and what begins where in those that were asked for.
+    // The address ranges of units, and the functions in the units that were searched.
     struct Range {
         std::uint64_t begin = 0, end = 0;
         Dwarf_Die unit{};
@@ -84,10 +84,10 @@ struct DwarfTypes::State {
     std::unordered_map<const void*, std::unordered_map<std::uint64_t, Dwarf_Die>>
         functions;
 
-    // Data that the limits left out and that take_cuts() has not reported.
+    // Data omitted because of the limits, which take_cuts() has not reported yet.
     std::size_t names_left_out = 0;
     bool ranges_left_out = false, list_left_out = false, walks_end_reported = false;
-    // Returns whether a list of a type or function may have more than n parts.
+    // Returns whether a list of a type or function may grow to n parts.
     bool may_add_to(std::size_t n)
     {
         list_left_out |= n >= max_debug_members;
@@ -111,7 +111,7 @@ struct DwarfTypes::State {
     template <class F> void for_units(Dwarf* from, F visit) const;
     void build_index();
     void index_entries(Dwarf_Die* parent, bool cxx, int depth);
-    // The name leads to the entry, or to `what`.
+    // Maps the name to the entry, or to `what` if given.
     void add(int kind, Dwarf_Die* die, int depth, Dwarf_Die* what = nullptr);
     void build_ranges();
     void collect_functions(Dwarf_Die* parent, int depth,

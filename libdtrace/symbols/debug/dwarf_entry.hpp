@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// One entry of DWARF: what its attributes say, where they lead, what is below it.
+// Reads one entry of DWARF: its attributes, the entries that they refer to, and its
+// children.
 //
-// An attribute of another entry that this one completes (DW_AT_specification,
-// DW_AT_abstract_origin) is its own.
+// The attributes of an entry include those of the entry that it completes
+// (DW_AT_specification, DW_AT_abstract_origin).
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,18 @@ std::string_view name_of(Dwarf_Die* die);
 std::optional<std::uint64_t> number(Dwarf_Die* die, unsigned attribute);
 bool has(Dwarf_Die* die, unsigned attribute);
 
-// A type that only says in which type unit it is leads to that one.
+// Follows a reference. A type that only refers to a type unit is replaced by the type
+// there.
 bool entry_at(Dwarf_Die* die, unsigned attribute, Dwarf_Die& into);
-// Its type, behind typedefs and qualifiers.
+// Finds the entry's type, without typedefs and qualifiers.
 bool plain_type(Dwarf_Die* die, Dwarf_Die& into);
 
-bool is_class(Dwarf_Die* die); // a struct, too
+bool is_class(Dwarf_Die* die); // also a struct
 
-// Of the unit that it is in; 0: not said.
+// Returns the language of the entry's unit. Returns 0 if it is not recorded.
 int language_of(Dwarf_Die* die);
 
-// Each child until `visit` says no.
+// Visits each child until `visit` returns false.
 template <class F> void for_children(Dwarf_Die* die, F visit)
 {
     Dwarf_Die child;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DWARF through libdw: opening it, and functions by their address (DWARF 5, 3.3).
+// Opens DWARF through libdw, and finds functions by their address (DWARF 5, 3.3).
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 
 #include "libdtrace/symbols/debug/debug_folders.hpp"
@@ -17,9 +17,10 @@
 
 namespace dt {
 
-constexpr std::size_t max_units = std::size_t{1} << 19; // large programs have a tenth
+// large programs have a tenth of that
+constexpr std::size_t max_units = std::size_t{1} << 19;
 
-// Languages whose functions take their arguments elsewhere than C's do.
+// Languages whose functions receive their arguments in other places than C's.
 static bool has_own_convention(int language)
 {
     constexpr int swift = 0x1e;
@@ -42,8 +43,8 @@ static std::uint64_t gnu_packed_bytes(Elf_Scn* section)
     return size;
 }
 
-// Returns how much debug data is read: an eighth of the machine's memory, because up to
-// three copies of a section exist for a moment.
+// Returns the limit for debug data: an eighth of the machine's memory, because up to
+// three copies of a section may exist at a time.
 static std::uint64_t most_debug_bytes()
 {
     constexpr std::uint64_t most = std::uint64_t{4} << 30;
@@ -55,7 +56,8 @@ static std::uint64_t most_debug_bytes()
 }
 
 // Checks the sizes that headers claim, because libdw and zlib allocate that much
-// memory: a section of zeros takes a thousandth of it in the file. Returns their sum.
+// memory: a compressed section of zeros takes a thousandth of its size in the file.
+// Returns the sum.
 static Result<std::uint64_t> check_debug_bytes(Elf* elf)
 {
     const std::uint64_t largest = most_debug_bytes();
@@ -80,7 +82,7 @@ static Result<std::uint64_t> check_debug_bytes(Elf* elf)
     return n_bytes;
 }
 
-// Returns the number of units in a section, which begin with their lengths. Stops at
+// Returns the number of units in a section. Each unit starts with its length. Stops at
 // max_units.
 static std::size_t count_units(const Elf_Data& data)
 {
@@ -160,7 +162,7 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
             Code::corrupt,
             std::string("debug data: ") + (why != nullptr ? why : "unreadable"), 0};
     }
-    // Without this libdw would look for one itself, in any folder.
+    // Without this, libdw would search for one itself, in any folder.
     AlternateFile alternate = find_alternate_file(state->path, state->dwarf.get());
     if (alternate.wanted) {
         state->alternate_file = std::move(alternate.file);
@@ -280,7 +282,7 @@ std::optional<DebugFunction> DwarfTypes::function_at(std::uint64_t addr)
     auto after = std::upper_bound(
         state.ranges.begin(), state.ranges.end(), addr,
         [](std::uint64_t at, const State::Range& range) { return at < range.begin; });
-    // Ranges do not overlap but in data that lies.
+    // Only invalid data have overlapping ranges.
     if (after == state.ranges.begin() || addr >= std::prev(after)->end)
         return std::nullopt;
     Dwarf_Die unit = std::prev(after)->unit;

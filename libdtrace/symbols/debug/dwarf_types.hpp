@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What a file's DWARF says: its types by name, the types of its variables, the
-// parameters of its functions.
+// The DWARF of a file: types by name, the types of variables, the parameters of
+// functions.
 //
-//   .debug_info of the file, of its debug file, of what both share (dwz)
+//   .debug_info of the file, of its debug file, of data shared by both (dwz)
 //     ── once, top-level entries ──> index: (kind, name) -> entry
 //
-// A name means the first definition that is found, as in a debugger without a context;
-// what is declared outside of a namespace goes before what is inside of one.
+// A name denotes the first definition found, as in a debugger without a context.
+// Declarations outside of namespaces take precedence over those inside.
 #pragma once
 
 #include "libdtrace/symbols/debug/debug_types.hpp"
@@ -15,11 +15,12 @@ namespace dt {
 
 class DwarfTypes final : public DebugTypes {
 public:
-    // The file need not be kept. not_found: it has no DWARF; corrupt: libdw refuses it.
+    // The caller may close the file afterwards. not_found: it has no DWARF; corrupt:
+    // libdw refuses it.
     static Result<std::unique_ptr<DebugTypes>> open(int fd);
     ~DwarfTypes() override;
 
-    // A class of C++ has its name in both name spaces.
+    // The name of a C++ class is in both name spaces.
     std::optional<DebugRef> find(Kind kind, std::string_view name) override;
     std::optional<DebugVariable> find_variable(std::string_view name) override;
     std::optional<std::int64_t> find_enumerator(std::string_view name) override;

@@ -46,12 +46,13 @@ private:
         return after != out_.text.begin() && (after - 1)->contains(at);
     }
 
-    // Sections where there are any: segments may have both text and constants.
+    // Uses sections if there are any, because segments may contain both text and
+    // constants.
     void add_ranges(const ElfSections& file)
     {
         for (const ElfSection& section : file.sections()) {
             const GElf_Shdr& header = section.header;
-            // What .eh_frame tells of code is read from its entries.
+            // The code that .eh_frame describes is found by reading its entries.
             if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_type == SHT_NOBITS ||
                 header.sh_size == 0 || section.name == ".eh_frame" ||
                 section.name == ".eh_frame_hdr")
@@ -72,7 +73,8 @@ private:
         keep_loaded(file, out_.data, false);
     }
 
-    // What lies in the file part of one segment; of ranges that overlap, the first.
+    // Keeps the ranges in the file part of one segment. If ranges overlap, keeps the
+    // first.
     static void keep_loaded(const ElfSections& file, std::vector<AddressRange>& ranges,
                             bool executable)
     {
@@ -105,7 +107,7 @@ private:
             const ElfSection* section = file.find(type);
             auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
             if (!bytes)
-                continue; // functions() has noted it
+                continue; // already in functions()
             const std::size_t n_all = bytes->size() / sizeof(Elf64_Sym);
             const std::size_t n = std::min(n_all, elf_limits::symbols);
             if (n < n_all)
@@ -126,7 +128,7 @@ private:
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
             type == STT_TLS || type == STT_FILE || type == STT_SECTION)
             return;
-        // Those with a size are in functions(), but for what has no name.
+        // Functions with a size are in functions(), except those without a name.
         bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
         if (!function)
             out_.symbols.push_back(symbol.st_value);
@@ -134,15 +136,15 @@ private:
             out_.labels.push_back(symbol.st_value);
     }
 
-    // Both sources are in the order of addresses.
+    // Merges two sources, both in the order of addresses.
     void add_functions(const ElfSections& file)
     {
         std::vector<std::uint64_t> framed;
-        // Mostly all tables are in one section, one behind the other.
+        // Usually all tables are in one section, one after the other.
         const ElfSection* section = file.find(".gcc_except_table");
         auto bytes = section ? file.data(*section) : Result<Bytes>(Bytes{});
-        // Few functions share a table. If all functions claimed the same long one, it
-        // would be read, and its places kept, for each of them.
+        // Functions rarely share a table. If forged data gave all functions the same
+        // long table, this code would read it for each of them, and keep its places.
         std::size_t left = bytes ? 2 * bytes->size() : 0;
         for (const Frame& frame : read_frames(file)) {
             framed.push_back(frame.range.addr);
@@ -167,9 +169,9 @@ private:
                    std::back_inserter(out_.functions));
     }
 
-    // struct rseq_cs of <linux/rseq.h>: version and flags, start, length, abort
-    // address. A file that is not linked to its addresses has them in its relocations
-    // only.
+    // Reads struct rseq_cs of <linux/rseq.h>: version and flags, start, length, abort
+    // address. In a file that is not linked to fixed addresses, these are only in the
+    // relocations.
     void add_restartable(const ElfSections& file)
     {
         const ElfSection* section = file.find("__rseq_cs");
@@ -193,7 +195,7 @@ private:
         }
     }
 
-    // The file has zeros where the dynamic linker writes an address.
+    // The file has zeros where the dynamic linker will write an address.
     void add_relocated(const ElfSections& file)
     {
         for (const ElfSection& section : file.sections()) {

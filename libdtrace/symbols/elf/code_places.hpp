@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Where the text of an image is, and every place in it that a table of the file names.
+// The text of an image, and every place in it that a table of the file names.
 //
-// Who moves instructions must know where somebody may jump to. Symbols of any type
-// count, aliases and labels in the middle of a function too, also those of debug files;
-// then the ranges of .eh_frame, and by the tables of the languages (LSDA, in
-// .gcc_except_table) where exceptions land. All addresses are link-time ones.
+// Code that moves instructions must know all possible jump targets. Symbols of any type
+// count, including aliases, labels in the middle of a function, and those of debug
+// files. Other sources are the ranges of .eh_frame and the landing pads of exceptions
+// in the language tables (LSDA, in .gcc_except_table). All addresses are link-time
+// addresses.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -16,17 +17,18 @@ namespace dt {
 
 struct CodePlaces {
     std::vector<AddressRange> text;       // executable, ascending
-    std::vector<AddressRange> data;       // what else the file loads, but .eh_frame
-    std::vector<std::uint64_t> functions; // where one starts; ascending
+    std::vector<AddressRange> data;       // all other loaded ranges, except .eh_frame
+    std::vector<std::uint64_t> functions; // start addresses, ascending
     std::vector<std::uint64_t> labels;    // other places of code, ascending
     std::vector<std::uint64_t> symbols;   // places of code or of data, ascending
-    std::vector<AddressRange> sized; // functions whose end is known, by their start
-    std::vector<std::uint64_t> relocated;  // values of relocations that lie in text
+    std::vector<AddressRange> sized;      // functions with known ends, sorted by start
+    // values of relocations that are addresses in text
+    std::vector<std::uint64_t> relocated;
     std::vector<AddressRange> restartable; // rseq critical sections (__rseq_cs)
     bool absolute = false;                 // linked to run at these addresses
 };
 
-// Bounded by the file's size and elf_limits.
+// The work is limited by the file's size and elf_limits.
 CodePlaces read_code_places(ElfImage& image);
 
 } // namespace dt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Variables by name, from the symbol tables.
+// Finds variables by name in the symbol tables.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"
@@ -10,8 +10,8 @@
 
 namespace dt {
 
-// The link-time address of a variable that is the same for all threads; of a global one when
-// there are several of the name. The whole table is read for it.
+// Returns the link-time address of a variable that all threads share. If several have
+// the name, a global one is preferred. Reads the complete table.
 std::optional<std::uint64_t> find_data_symbol(const ElfSections& file,
                                               std::string_view name);
 

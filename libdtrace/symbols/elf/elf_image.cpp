@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// ElfImage puts the parts together: headers when opened, tables and text when asked for.
+// ElfImage combines the parts: it reads headers when opened, and tables and text when
+// requested.
 //
-// Text is read in windows of 1 MiB that overlap by 64 KiB, so that nearly every function
-// lies whole in one of them; a larger range gets a buffer of its own.
+// Text is read in windows of 1 MiB that overlap by 64 KiB, so that nearly every
+// function is contained in one of them. A larger range gets a buffer of its own.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 
 #include "base/regular_file.hpp"
@@ -42,7 +43,8 @@ struct ElfImage::State {
     std::vector<std::byte> build_id;
     ElfKind kind = ElfKind::shared_object;
 
-    // Filled by functions(). What the names are views into comes before the table.
+    // Filled by functions(). The buffers that names refer to are declared before the
+    // table.
     std::unique_ptr<ElfSections> debugdata;
     DebugFile debug;
     std::unique_ptr<SymbolCollector> collector;
@@ -52,8 +54,9 @@ struct ElfImage::State {
     std::optional<Result<std::unique_ptr<DebugTypes>>> debug_types;
 
     std::optional<std::vector<AddressRange>> frames;
-    std::mutex reading;                                      // of windows and large
-    std::map<std::uint64_t, std::vector<std::byte>> windows; // by link-time address
+    std::mutex reading; // protects windows and large
+    // indexed by link-time address
+    std::map<std::uint64_t, std::vector<std::byte>> windows;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;
 
     void load_functions();
@@ -173,7 +176,7 @@ std::vector<std::string> ElfImage::take_cuts()
         for (std::string& cut : more)
             cuts.push_back(where + ": " + std::move(cut));
     };
-    if (state.collector) // they begin with the file
+    if (state.collector) // the symbols' cuts come first
         for (std::string& cut : std::exchange(state.collector->cuts(), {}))
             cuts.push_back(std::move(cut));
     add(state.path, state.file->take_cuts());
@@ -226,7 +229,7 @@ void ElfImage::State::open_debugdata()
         notes.push_back(".gnu_debugdata: " + elf.error().text);
 }
 
-// A debug file is looked for only when the image has no .symtab of its own: it would hold
+// A debug file is needed only if the image has no .symtab: otherwise it would contain
 // the same symbols again.
 void ElfImage::State::load_functions()
 {
@@ -252,8 +255,8 @@ void ElfImage::State::load_functions()
         notes.push_back(std::move(note));
 }
 
-// Ranges of .eh_frame that no symbol covers. The linkage table has one range for all of
-// its stubs and is no function.
+// Adds ranges of .eh_frame that no symbol covers. The procedure linkage table is one
+// range for all of its stubs and is not a function.
 void ElfImage::State::add_frame_functions(std::vector<FunctionSymbol>& symbols)
 {
     std::vector<Frame> found = read_frames(*file);
@@ -301,7 +304,7 @@ const FunctionTable& ElfImage::functions()
     return *state_->functions;
 }
 
-// A file that strip(1) left its symbols in may have a debug file all the same.
+// A file with symbols may still have a separate debug file.
 Result<std::unique_ptr<DebugTypes>> ElfImage::State::open_debug_types()
 {
     auto has_types = [](const ElfSections& elf) {
@@ -406,7 +409,8 @@ Result<std::span<const std::byte>> ElfImage::bytes(std::uint64_t at,
                 return loaded.error();
             window = state_->windows.emplace(base, std::move(*loaded)).first;
         }
-        // Overlapping segments share window addresses; the shorter one may have come first.
+        // Overlapping segments share window addresses, and the shorter one may have
+        // been read first.
         if (window->second.size() >= at - base + n_bytes)
             return std::span<const std::byte>(window->second)
                 .subspan(at - base, n_bytes);

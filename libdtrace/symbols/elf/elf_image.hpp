@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// One ELF file: what it is, which functions it has, which bytes it loads.
+// One ELF file: its kind, its functions, and the bytes that it loads.
 //
 //   file ──libelf──> header, segments, build id        (read when opened)
 //     ├── .symtab .dynsym .gnu_debugdata ─┐
-//     └── debug file (build id, link) ────┴─> FunctionTable   (when first asked for)
+//     └── debug file (build id, link) ────┴─> FunctionTable   (at the first request)
 //
-// Addresses here are link-time addresses, as in the file; a Module of a process adds
-// its load bias. All files are untrusted. Everything is read with pread() into memory
-// of our own, never mapped: a file that is truncated or rewritten while we hold it
-// gives an error or old bytes, not a SIGBUS. Sizes are checked against the file and
-// against limits (see elf_limits) before memory is taken.
+// Addresses here are link-time addresses, as in the file. A Module of a process adds
+// its load bias. All files are untrusted. Everything is read with pread() into our own
+// memory and never mapped. So a file that is truncated or rewritten during the work
+// causes an error or yields old bytes, but no SIGBUS. Sizes are checked against the
+// file and against limits (see elf_limits) before memory is allocated.
 //
-// Tables are filled when first asked for: not for use by several threads at once, but for
-// files(), bytes() and read() after functions() was called.
+// Tables are filled at the first request. Therefore only one thread may use an image at
+// a time, except for files(), bytes() and read() after functions() has been called.
 #pragma once
 
 #include "base/fd.hpp"
@@ -41,22 +41,22 @@ struct ElfSegment {
 };
 
 enum class ElfKind {
-    executable, // ET_EXEC: runs where it was linked
-    pie,        // ET_DYN that says it is a program (DF_1_PIE, or it has an interpreter)
+    executable, // ET_EXEC: runs at the addresses it was linked to
+    pie, // ET_DYN that is marked as a program (DF_1_PIE, or it has an interpreter)
     shared_object, // ET_DYN otherwise: libraries, the dynamic linker, the vDSO
 };
 
-// What one file may make us allocate; a file that asks for more is refused or cut
-// short.
+// Limits for what one file may make us allocate. A file that needs more is refused or
+// truncated.
 namespace elf_limits {
-// Chrome with its symbols has some 2 million functions, and 300 MB of their names.
+// Chrome with its symbols has about 2 million functions, whose names take 300 MB.
 constexpr std::uint64_t section_bytes = std::uint64_t{384} << 20;
 constexpr std::uint64_t unpacked_debugdata_bytes = std::uint64_t{64} << 20;
 constexpr std::size_t segments = 256;
 constexpr std::size_t sections = 1 << 18;
-constexpr std::size_t functions = std::size_t{4} << 20;    // of one symbol table
-constexpr std::size_t name_bytes = std::size_t{512} << 20; // of one symbol table
-constexpr std::size_t symbols = std::size_t{8} << 20;      // of any kind, of one table
+constexpr std::size_t functions = std::size_t{4} << 20;    // in one symbol table
+constexpr std::size_t name_bytes = std::size_t{512} << 20; // in one symbol table
+constexpr std::size_t symbols = std::size_t{8} << 20;      // of any kind, in one table
 } // namespace elf_limits
 
 class DebugTypes;
@@ -64,14 +64,15 @@ class ElfSections;
 
 class ElfImage {
 public:
-    // `path` is for messages and for finding debug files by .gnu_debuglink, below `root`
-    // ("/proc/PID/root" for a file that a process of another mount namespace has mapped).
-    // unsupported: "32-bit", "big-endian", not a program (relocatable, core file).
-    // corrupt: not ELF, or headers that lie. not_found, permission, io: from open().
+    // `path` is for messages and for finding debug files by .gnu_debuglink, below
+    // `root` ("/proc/PID/root" for a file that a process of another mount namespace has
+    // mapped). unsupported: "32-bit", "big-endian", not a program (relocatable, core
+    // file). corrupt: not ELF, or invalid headers. not_found, permission, io: from
+    // open().
     static Result<std::shared_ptr<ElfImage>> open(const std::string& path);
     static Result<std::shared_ptr<ElfImage>> open(Fd fd, std::string path,
                                                   std::string root = "");
-    // An image that is no file (the vDSO). Has no debug file by link.
+    // Opens an image that is not a file (the vDSO). It has no debug file by link.
     static Result<std::shared_ptr<ElfImage>> from_bytes(std::vector<std::byte> bytes,
                                                         std::string name);
     ~ElfImage();
@@ -82,47 +83,50 @@ public:
     std::uint16_t machine() const; // EM_X86_64, EM_AARCH64, ...
     ElfKind kind() const;
     std::uint64_t entry() const;
-    const std::string& interpreter() const; // PT_INTERP, empty when there is none
+    const std::string& interpreter() const; // PT_INTERP; empty if there is none
     std::span<const std::byte> build_id() const;
     std::span<const ElfSegment> segments() const; // PT_LOAD, in the order of addresses
     bool has_symtab() const;                      // false: stripped
     bool has_section_headers() const;
 
-    // The functions by all sources, loaded on the first call. Sources that lie or
-    // cannot be read are left out and told in notes(); an image without any has an
-    // empty table.
+    // Returns the functions of all sources, loaded at the first call. Sources that are
+    // invalid or unreadable are omitted, and notes() reports them. An image without any
+    // source has an empty table.
     const FunctionTable& functions();
     const std::vector<std::string>& notes() const;
     // Returns sentences about tables that are larger than what is read of a file, each
     // sentence once.
     std::vector<std::string> take_cuts();
-    // The debug file that functions() took names from, empty when none was found.
+    // Returns the debug file that functions() took names from. Empty if none was found.
     const std::string& debug_file() const;
 
-    // The link-time address of a variable, by the symbol tables.
+    // Returns the link-time address of a variable from the symbol tables.
     std::optional<std::uint64_t> find_variable(std::string_view name);
 
-    // The DWARF of the file or of its debug file, opened on the first call. not_found,
-    // corrupt: as DwarfTypes::open(). Lives as long as the image.
+    // Returns the DWARF of the file or of its debug file, opened at the first call.
+    // Errors not_found and corrupt as in DwarfTypes::open(). The result exists as long
+    // as the image.
     Result<DebugTypes*> debug_types();
 
-    // Function ranges from .eh_frame, also where symbols are missing: sorted by
-    // address, without names. Empty when the file has no usable .eh_frame.
+    // Returns function ranges from .eh_frame, also where symbols are missing: sorted by
+    // address, without names. Empty if the file has no usable .eh_frame.
     std::span<const AddressRange> frame_functions();
 
-    // The bytes that the file loads at [at, at + n_bytes): text, or read-only data such
-    // as jump tables. Bytes past file_bytes are zero. The span lives as long as the
-    // image. invalid: the range is not inside one segment.
+    // Returns the bytes that the file loads at [at, at + n_bytes): text, or read-only
+    // data such as jump tables. Bytes after file_bytes are zero. The span is valid as
+    // long as the image. invalid: the range is not inside one segment.
     Result<std::span<const std::byte>> bytes(std::uint64_t at, std::uint64_t n_bytes);
-    // The same bytes into memory of the caller's, for what is read once; false when the
-    // file has not all of them there. Any thread.
+    // Copies the same bytes into the caller's memory, for data that is read once.
+    // Returns false if the file does not have all of them. Any thread may call it.
     bool read(std::uint64_t at, std::span<std::byte> into) const;
-    // Executable segment that holds `at`, null when there is none.
+    // Returns the executable segment that contains `at`. Returns null if there is none.
     const ElfSegment* text_segment(std::uint64_t at) const;
-    // Named section's range; for example where .plt is. Empty when there is none.
+    // Returns the range of a named section, such as .plt. Returns nothing if there is
+    // none.
     std::optional<AddressRange> section(std::string_view name);
 
-    // For symbols/ itself: the file, then those that were found to hold symbols of it.
+    // Internal to symbols/: the file itself, then the files found to contain its
+    // symbols.
     std::vector<const ElfSections*> files();
 
 private:

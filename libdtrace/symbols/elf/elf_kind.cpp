@@ -51,7 +51,8 @@ std::string interpreter_of(const ElfSections& file)
     return {};
 }
 
-// libc.so.6 has an interpreter too; programs linked before DF_1_PIE existed have no name.
+// A shared library such as libc.so.6 may have an interpreter too. Programs linked
+// before DF_1_PIE existed have no DT_SONAME.
 ElfKind kind_of(const ElfSections& file, const std::string& interpreter)
 {
     if (file.header().e_type == ET_EXEC)

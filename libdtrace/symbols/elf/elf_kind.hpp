@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: what sort of program a file is, by its dynamic section.
+// Internal to symbols/: determines from the dynamic section what kind of program a file
+// is.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"
@@ -8,7 +9,7 @@
 
 namespace dt {
 
-// PT_INTERP, empty when there is none.
+// Returns PT_INTERP. Empty if there is none.
 std::string interpreter_of(const ElfSections& file);
 ElfKind kind_of(const ElfSections& file, const std::string& interpreter);
 

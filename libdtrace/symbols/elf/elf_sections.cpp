@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Opening an ELF file: identity first, then counts against limits, then libelf's tables.
+// Opens an ELF file: first checks its identity, then counts against limits, then reads
+// libelf's tables.
 #include "libdtrace/symbols/elf/elf_sections.hpp"
 
 #include "base/printable.hpp"
@@ -32,7 +33,7 @@ bool initialise_libelf()
     return good;
 }
 
-// The build id among the notes of a section or segment. Empty when it is not there.
+// Returns the build id in the notes of a section or segment. Empty if there is none.
 std::vector<std::byte> build_id_of(Bytes notes, std::uint64_t align)
 {
     std::uint64_t at = 0;
@@ -107,7 +108,7 @@ Result<std::vector<std::byte>> ElfSections::read(std::uint64_t offset,
         }
         return out;
     }
-    // What the file cannot have is not allocated.
+    // Sizes beyond the file's are refused before memory is allocated.
     struct stat st;
     if (::fstat(fd_.get(), &st) != 0)
         return errno_error("stat");
@@ -147,7 +148,8 @@ Result<std::size_t> ElfSections::read(std::uint64_t offset,
     return done;
 }
 
-// libelf allocates by these counts when it opens a file, so they are looked at before.
+// libelf allocates memory by these counts when it opens a file, so they are checked
+// before.
 Result<Ok> ElfSections::check_counts()
 {
     auto head = read(0, sizeof(Elf64_Ehdr));
@@ -193,7 +195,8 @@ Result<Ok> ElfSections::read_headers()
         return libelf_error("open");
     if (elf_kind(elf_.get()) != ELF_K_ELF || !gelf_getehdr(elf_.get(), &header_))
         return Error{Code::corrupt, "the ELF header is not whole"};
-    // Checked again on the copy that is used from here on: the file may have changed.
+    // Repeats the check on the copy that is used from here on: the file may have
+    // changed.
     if (gelf_getclass(elf_.get()) != ELFCLASS64 ||
         (header_.e_type != ET_EXEC && header_.e_type != ET_DYN))
         return Error{Code::corrupt, "the ELF header changed while it was read"};
@@ -229,7 +232,7 @@ Result<Ok> ElfSections::read_program_headers()
     return Ok{};
 }
 
-// Without them (or with wrong ones) there is still PT_DYNAMIC: no error.
+// Invalid or missing section headers are not an error, because PT_DYNAMIC still helps.
 void ElfSections::read_section_headers()
 {
     std::size_t count = 0, names_index = 0;

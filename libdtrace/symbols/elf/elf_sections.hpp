@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: the headers, segments and sections of one ELF file through libelf.
+// Internal to symbols/: the headers, segments and sections of one ELF file, read
+// through libelf.
 //
-// libelf is opened for reading without mapping, so section data is read by pread() into
-// memory that the Elf handle owns; spans from data() live as long as this object.
+// libelf is opened for reading without mapping, so pread() reads section data into
+// memory that the Elf handle owns. Spans from data() are valid as long as this object
+// exists.
 #pragma once
 
 #include "base/fd.hpp"
@@ -31,7 +33,7 @@ struct ElfSection {
     GElf_Shdr header{};
 };
 
-// A T from untrusted bytes, nothing when it does not fit.
+// Reads a T from untrusted bytes. Returns nothing if it does not fit.
 template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
 {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
@@ -41,9 +43,9 @@ template <class T> std::optional<T> read_at(Bytes bytes, std::uint64_t offset)
     return value;
 }
 
-// Returns the NUL-terminated string at an offset, or nothing if it does not end in the
-// bytes or has more than max_bytes. A table can give the same long string to each of
-// millions of entries, so that a search without a limit takes hours.
+// Returns the NUL-terminated string at an offset. Returns nothing if it does not end in
+// the bytes or has more than max_bytes. A table can give the same long string to each
+// of millions of entries, so a search without a limit could take hours.
 constexpr std::size_t max_string_bytes = std::size_t{1} << 20;
 std::optional<std::string_view> string_at(Bytes bytes, std::uint64_t offset,
                                           std::size_t max_bytes = max_string_bytes);
@@ -60,25 +62,28 @@ public:
     const ElfSection* find(std::string_view name) const;
     const ElfSection* find(std::uint32_t type) const;
 
-    // What the file holds for a section, not decompressed. limit: larger than
-    // elf_limits::section_bytes. corrupt: not inside the file, or no bytes (NOBITS). Any
-    // thread.
+    // Returns the bytes of a section in the file, not decompressed. limit: larger than
+    // elf_limits::section_bytes. corrupt: not inside the file, or no bytes (NOBITS).
+    // Any thread may call it.
     Result<Bytes> data(const ElfSection& section) const;
     Result<Bytes> data(std::size_t index) const;
-    // Bytes of the file itself; fewer when the file ends before.
+    // Reads bytes of the file itself. Returns fewer if the file ends before.
     Result<std::vector<std::byte>> read(std::uint64_t offset,
                                         std::uint64_t n_bytes) const;
-    // The same into memory of the caller's: how many bytes. Any thread.
+    // The same into the caller's memory. Returns the number of bytes. Any thread may
+    // call it.
     Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> into) const;
-    // Where in the file the byte of a link-time address is.
+    // Returns the file offset of the byte at a link-time address.
     std::optional<std::uint64_t> offset_of(std::uint64_t addr) const;
-    // From addr to the end of what the file loads there, at most max_bytes.
+    // Returns the bytes from addr to the end of the file data loaded there, at most
+    // max_bytes.
     Result<std::vector<std::byte>> loaded(std::uint64_t addr,
                                           std::uint64_t max_bytes) const;
     std::vector<std::byte> build_id() const;
     int fd() const { return fd_.get(); }
 
-    // Notes that a table of the file is larger than what is read of it. Any thread.
+    // Records that a table of the file is larger than what is read of it. Any thread
+    // may call it.
     void add_cut(std::string cut) const;
     // Returns the sentences of add_cut(), each one once.
     std::vector<std::string> take_cuts() const;
@@ -95,9 +100,10 @@ private:
 
     Fd fd_;                        // the file, or
     std::vector<std::byte> bytes_; // the bytes
-    mutable std::mutex reading_;   // of a section, which fills elf_
+    // protects the reading of a section, which changes elf_
+    mutable std::mutex reading_;
     mutable std::mutex cutting_;
-    mutable std::vector<std::string> cuts_; // all of them
+    mutable std::vector<std::string> cuts_; // all sentences of add_cut()
     mutable std::size_t n_cuts_taken_ = 0;
     std::unique_ptr<Elf, End> elf_;
     GElf_Ehdr header_{};

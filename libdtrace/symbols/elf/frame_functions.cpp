@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Every FDE of .eh_frame covers one function, or one part of a split one: its first two
+// Every FDE of .eh_frame covers one function, or one part of a split one. Its first two
 // fields are start and length, in the encoding that the 'R' of its CIE's augmentation
-// names (DWARF exception header encoding, LSB "Linux Standard Base Core" 10.5). Behind
-// them, with an augmentation 'z', its own augmentation data: with 'L', the address of the
-// language's table for the function.
+// names (DWARF exception header encoding, LSB "Linux Standard Base Core" 10.5). If the
+// augmentation has a 'z', the FDE's own augmentation data follow. With an 'L', these
+// contain the address of the language's table for the function.
 #include "libdtrace/symbols/elf/frame_functions.hpp"
 
 #include "libdtrace/symbols/elf/split_off.hpp"
@@ -17,7 +17,8 @@ namespace dt {
 
 namespace {
 
-// The two parts of an encoding (DW_EH_PE_*): how the value is stored, and what is added to it.
+// The two parts of an encoding (DW_EH_PE_*): the storage format, and the base that is
+// added to the value.
 constexpr unsigned char pe_format = 0x0f, pe_application = 0x70;
 constexpr unsigned char pe_unknown = 0xff;
 
@@ -27,10 +28,10 @@ struct Encodings {
     unsigned char table = DW_EH_PE_omit;
 };
 
-// What the FDEs of one CIE have in common.
+// The properties that the FDEs of one CIE share.
 struct Common {
     Encodings encodings{pe_unknown, DW_EH_PE_omit};
-    bool has_data = false; // augmentation data, whose length comes first
+    bool has_data = false; // has augmentation data, which start with their length
     std::int64_t data_factor = 1;
     CanonicalFrame at_call;
 };
@@ -47,7 +48,7 @@ Encodings encodings_of(const Dwarf_CIE& cie)
     std::size_t at = 0;
     for (char c : augmentation.substr(1)) {
         if (c == 'S' || c == 'B' || c == 'G')
-            continue; // signal frame, aarch64 marks: no data
+            continue; // signal frames and aarch64 marks have no data
         if (at >= cie.augmentation_data_size)
             return unknown;
         unsigned char value = cie.augmentation_data[at++];
@@ -59,7 +60,7 @@ Encodings encodings_of(const Dwarf_CIE& cie)
             continue;
         if (c != 'P')
             return unknown;
-        switch (value & pe_format) { // the personality routine's pointer is passed over
+        switch (value & pe_format) { // skips the pointer to the personality routine
         case DW_EH_PE_udata2:
         case DW_EH_PE_sdata2:
             at += 2;
@@ -116,7 +117,8 @@ public:
     FrameReader(const ElfSections& file, Bytes bytes, std::uint64_t addr)
         : file_(file), bytes_(bytes), addr_(addr)
     {
-        data_.d_buf = const_cast<std::byte*>(bytes.data()); // libdw only reads it
+        // libdw only reads the buffer
+        data_.d_buf = const_cast<std::byte*>(bytes.data());
         data_.d_type = ELF_T_BYTE;
         data_.d_version = EV_CURRENT;
         data_.d_size = bytes.size();
@@ -179,7 +181,7 @@ private:
         return found;
     }
 
-    // What libdw points to, within bytes_.
+    // Returns a range that libdw gives by pointers, checked to be within bytes_.
     Bytes between(const std::uint8_t* from, const std::uint8_t* to) const
     {
         const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
@@ -221,12 +223,12 @@ private:
         return std::nullopt;
     }
 
-    // at: behind the range.
+    // at: the offset after the range.
     CanonicalFrame frame_at_start(const Common& common, const Dwarf_FDE& fde,
                                   std::size_t at) const
     {
         const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes_.data());
-        if (common.has_data) { // its length, and so it is in one byte
+        if (common.has_data) { // the length, which takes one byte
             if (at >= bytes_.size() || (bytes_[at] & std::byte{0x80}) != std::byte{0})
                 return common.at_call;
             at += 1 + std::to_integer<std::size_t>(bytes_[at]);
@@ -236,7 +238,7 @@ private:
                                 common.data_factor);
     }
 
-    // at: of the augmentation data, which starts with its length.
+    // at: the offset of the augmentation data, which start with their length.
     std::uint64_t table_at(unsigned char encoding, std::size_t at) const
     {
         unsigned char application = encoding & pe_application;
@@ -244,7 +246,7 @@ private:
             (application != 0 && application != DW_EH_PE_pcrel) ||
             (encoding & DW_EH_PE_indirect) != 0 || at >= bytes_.size())
             return 0;
-        if (bytes_[at] == std::byte{0}) // and so it is in one byte
+        if (bytes_[at] == std::byte{0}) // the length, which takes one byte
             return 0;
         auto value = read_encoded(bytes_, ++at, encoding & pe_format);
         if (!value || value->value == 0)

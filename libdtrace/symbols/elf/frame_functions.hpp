@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: function ranges out of .eh_frame, which stripping leaves in place.
+// Internal to symbols/: function ranges from .eh_frame, which stripping does not
+// remove.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"
@@ -10,12 +11,13 @@ namespace dt {
 
 struct Frame {
     AddressRange range;
-    std::uint64_t table = 0; // link-time address of its LSDA; 0: it has none
-    std::uint32_t index = 0; // in .eh_frame
-    bool split_off = false;  // no function, but a part of one: split_off.hpp
+    std::uint64_t table = 0; // link-time address of its LSDA; 0: none
+    std::uint32_t index = 0; // index in .eh_frame
+    bool split_off = false;  // not a function but a part of one: split_off.hpp
 };
 
-// Sorted by address, no two with the same start. Empty without a usable .eh_frame.
+// Returns the frames sorted by address, no two with the same start. Empty if there is
+// no usable .eh_frame.
 std::vector<Frame> read_frames(const ElfSections& file);
 std::vector<AddressRange> read_frame_functions(const ElfSections& file);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Walking symbol tables. The rules of what is a function stand in add_table().
+// Reads symbol tables. add_table() decides which symbols are functions.
 //
-// Files without section headers (packers, sstrip, images taken out of memory) still tell
-// the dynamic linker where .dynsym is, but not how long it is: that is the number of
-// chains of DT_HASH, or the end of the last chain of DT_GNU_HASH.
+// Files without section headers (packers, sstrip, images copied from memory) still give
+// the dynamic linker the address of .dynsym, but not its length. The length follows
+// from the number of chains of DT_HASH, or from the end of the last chain of
+// DT_GNU_HASH.
 #include "libdtrace/symbols/elf/function_symbols.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 constexpr std::uint64_t largest_hash_bytes = 64 << 20;
 constexpr std::uint16_t version_hidden = 0x8000;
 
-// What PT_DYNAMIC says, as link-time addresses; 0: not said.
+// The fields of PT_DYNAMIC, as link-time addresses; 0: absent.
 struct Dynamic {
     std::uint64_t symtab = 0, strtab = 0, strtab_bytes = 0;
     std::uint64_t hash = 0, gnu_hash = 0, versym = 0;
@@ -117,7 +118,7 @@ const ElfSegment* text_of(std::span<const ElfSegment> segments, std::uint64_t ad
 
 void SymbolCollector::add(const ElfSections& file, const std::string& what)
 {
-    // A file has at most one of each (gABI); more would only be there to cost time.
+    // A file has at most one of each (gABI). Reading more would only cost time.
     const ElfSection* symtab = file.find(std::uint32_t{SHT_SYMTAB});
     const ElfSection* dynsym = file.find(std::uint32_t{SHT_DYNSYM});
     if (symtab)
@@ -189,7 +190,7 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
         const ElfSegment* text = text_of(segments_, symbol->st_value);
         if (!text)
             continue;
-        // The budget also covers names that are not taken, because they were searched.
+        // The budget also covers names that are not used, because they were searched.
         auto name = string_at(table.strings, symbol->st_name);
         name_bytes += name ? name->size()
                            : std::min(table.strings.size() -

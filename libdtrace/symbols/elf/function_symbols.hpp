@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: function symbols out of the tables of one ELF file.
+// Internal to symbols/: function symbols from the tables of one ELF file.
 #pragma once
 
 #include "libdtrace/symbols/elf/elf_sections.hpp"
@@ -12,22 +12,25 @@
 
 namespace dt {
 
-// Collects symbols of several files that describe one image. Names are views into the
-// ElfSections given and into the collector's own copies: both must outlive the table.
+// Collects the symbols of several files that describe one image. Names are views into
+// the given ElfSections and into the collector's own copies: both must outlive the
+// table.
 class SymbolCollector {
 public:
-    // `segments`: those of the image. A symbol outside its executable ones is dropped, and
-    // a size that leaves them is cut.
+    // `segments`: those of the image. A symbol outside its executable segments is
+    // dropped, and a size beyond a segment is truncated.
     explicit SymbolCollector(std::span<const ElfSegment> segments) : segments_(segments)
     {
     }
 
-    // .symtab and .dynsym, or without section headers what PT_DYNAMIC points to.
+    // Adds .symtab and .dynsym. Without section headers, adds the table that PT_DYNAMIC
+    // points to.
     void add(const ElfSections& file, const std::string& what);
 
     std::vector<FunctionSymbol> take() { return std::move(symbols_); }
     std::vector<std::string>& notes() { return notes_; }
-    std::vector<std::string>& cuts() { return cuts_; } // those notes that name a limit
+    // notes about limits that were exceeded
+    std::vector<std::string>& cuts() { return cuts_; }
 
 private:
     struct Table {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Sorting symbols into functions, and finding them again.
+// Groups symbols into functions and searches them.
 //
-// Building sorts once by address, and the names of each by preference. Names are found
-// through an index of hashes that is built by the first lookup, because a trace of one
-// function never needs more than that and a listing needs none.
+// The constructor sorts once by address, and sorts the names of each function by
+// preference. The first lookup by name builds an index of hashes, so listing the
+// functions costs nothing for it.
 #include "libdtrace/symbols/elf/function_table.hpp"
 
 #include "libdtrace/symbols/demangle.hpp"
@@ -18,7 +18,8 @@ namespace dt {
 
 namespace {
 
-// How far back at() looks for a function around a nested one: real nesting is two deep.
+// How far at() searches backwards for a function around a nested one. Real nesting is
+// at most two deep.
 constexpr std::size_t max_nesting = 64;
 
 std::size_t underscores(std::string_view name)
@@ -36,14 +37,15 @@ bool preferred(const FunctionName& a, const FunctionName& b)
     return ka != kb ? ka < kb : a.text < b.text;
 }
 
-// Sorting small keys instead of whole symbols: twice as fast on 100,000 of them.
+// Sorts small keys instead of complete symbols, which is twice as fast for 100,000 of
+// them.
 struct Key {
     std::uint64_t addr;
     std::uint32_t index;
 };
 
-// Digit by digit from the lowest, which keeps the order of equals: a few passes, as the
-// addresses of a file lie near each other, and a tenth of the time of comparing them.
+// A stable radix sort from the lowest digit. It takes few passes, because the addresses
+// of a file are near each other, and a tenth of the time of a comparison sort.
 void sort_by_address(std::vector<Key>& keys)
 {
     constexpr unsigned digit_bits = 11;
@@ -73,7 +75,8 @@ void sort_by_address(std::vector<Key>& keys)
     }
 }
 
-// Rank among functions of one name: what a new program would be linked to first.
+// Rank among functions of one name: the one that a new program would be linked to is
+// first.
 auto lookup_rank(const FunctionName& n)
 {
     return std::tuple(n.old_version, n.binding);
@@ -122,9 +125,10 @@ FunctionTable::FunctionTable(std::vector<FunctionSymbol> symbols)
             functions_.push_back(
                 {symbol.addr, 0, static_cast<std::uint32_t>(names_.size()), 0});
         Function& function = functions_.back();
-        // Aliases may differ in size (assembler); the whole is what the largest says.
+        // Aliases may differ in size (assembler). The largest determines the function.
         function.n_bytes = std::max(function.n_bytes, symbol.n_bytes);
-        // The same name from a second table follows its equal, but for its binding.
+        // The same name from a second table follows its duplicate, which may have
+        // another binding.
         bool known = false;
         for (std::uint32_t i = 0; i < std::min(function.n_names, 16U); i++)
             known |= names_[names_.size() - 1 - i].text == symbol.name.text;

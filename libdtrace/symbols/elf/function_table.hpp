@@ -2,18 +2,19 @@
 // The functions of one ELF image, in the order of addresses, each with all of its
 // names.
 //
-// A function is an address range; names that share the start address are aliases of one
-// function. The preferred name is the one shown (probefunc, stacks): by type (a plain
-// function before an indirect one), binding (global and weak before local), fewer leading
-// underscores (strdup, which is weak, before __strdup), global before weak, shorter, then by
-// alphabet. A lookup by name finds every alias.
+// A function is an address range. Names with the same start address are aliases of one
+// function. The preferred name is the one shown (probefunc, stacks). The criteria are,
+// in this order: type (a plain function before an indirect one), binding (global and
+// weak before local), fewer leading underscores (strdup, which is weak, before
+// __strdup), global before weak, shorter, alphabetical order. A lookup by name finds
+// every alias.
 //
-// A stripped image's functions that only .eh_frame knows are there too, named
-// fde.ADDRESS: probes can be asked of them, but symbol lookups pass them over.
+// The functions of a stripped image that only .eh_frame describes are named
+// fde.ADDRESS. Probe descriptions can name them, but symbol lookups skip them.
 //
-// Names are views into the symbol tables that the owner of the table keeps. They are
-// what the file says, minus the @version: anything but NUL may be in them, so
-// printable_name() stands between them and a terminal.
+// Names are views into the symbol tables, which the table's owner keeps. They are the
+// names in the file without the @version, and may contain anything but NUL. Pass them
+// through printable_name() before printing them on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -37,12 +38,13 @@ enum class Binding : std::uint8_t { global, weak, local }; // in the order of pr
 struct FunctionName {
     std::string_view text;
     Binding binding = Binding::local;
-    bool indirect = false;    // GNU_IFUNC: the address is the resolver's
-    bool old_version = false; // name@VERSION: not what a new program would link to
-    bool from_frame = false;  // no symbol: fde.ADDRESS, made up from .eh_frame
-    bool split_off = false;   // from_frame, and a part of a function as NAME.cold is
+    bool indirect = false;    // GNU_IFUNC: the address is that of the resolver
+    bool old_version = false; // name@VERSION: a new program would not be linked to it
+    bool from_frame = false;  // no symbol: fde.ADDRESS, derived from .eh_frame
+    bool split_off = false;   // from_frame, and a part of a function like NAME.cold
 
-    bool is_of_part() const; // no function, but what a compiler split off from one
+    // not a function, but a part that a compiler split off from one
+    bool is_of_part() const;
 };
 
 struct Function {
@@ -53,7 +55,7 @@ struct Function {
     bool contains(std::uint64_t at) const { return at - addr < n_bytes; }
 };
 
-// One symbol as a source gave it; FunctionTable sorts and joins them.
+// One symbol from a source. FunctionTable sorts and merges them.
 struct FunctionSymbol {
     std::uint64_t addr = 0;
     std::uint64_t n_bytes = 0;
@@ -76,17 +78,19 @@ public:
         return names_[function.first_name].text;
     }
 
-    // The function whose bytes hold `addr`; of nested ones the innermost. Null: none.
+    // Returns the function whose bytes contain `addr`, the innermost if functions are
+    // nested. Returns null if there is none.
     const Function* at(std::uint64_t addr) const;
-    // The function that has this mangled or plain name. Several static functions may
-    // share a name: find() gives the global or current-version one first, find_all()
-    // all.
+    // Returns the function that has this mangled or plain name. Several static
+    // functions may share a name: find() returns the global or current-version one
+    // first, find_all() returns all.
     const Function* find(std::string_view name) const;
     std::vector<const Function*> find_all(std::string_view name) const;
-    // Functions whose alias, demangled alias, or demangled alias without its parameters
-    // matches a glob (or is it). In the order of addresses.
+    // Returns the functions with a name that matches a glob (or equals it): an alias, a
+    // demangled alias, or a demangled alias without its parameters. In the order of
+    // addresses.
     std::vector<const Function*> match(std::string_view glob) const;
-    // Names that the user may have meant, nearest first, at most `limit`.
+    // Returns at most `limit` names that the user may have meant, the nearest first.
     std::vector<std::string> suggest(std::string_view name,
                                      std::size_t limit = 3) const;
 
@@ -94,9 +98,10 @@ private:
     void index_names() const;
 
     std::vector<Function> functions_;
-    std::vector<std::uint64_t> max_end_; // of functions_[0..i], for nested functions
+    // maximum end of functions_[0..i], for nested functions
+    std::vector<std::uint64_t> max_end_;
     std::vector<FunctionName> names_;
-    std::vector<std::uint32_t> function_of_; // by index into names_
+    std::vector<std::uint32_t> function_of_; // indexed like names_
     mutable std::vector<std::pair<std::uint32_t, std::uint32_t>> by_hash_;
 };
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The table is (Itanium C++ ABI, exception handling, as GCC and LLVM emit it)
+// The format of the table (Itanium C++ ABI, exception handling, as GCC and LLVM emit
+// it) is
 //
 //   encoding  [start of landing pads]      0xff: the function's start
 //   encoding  [offset of the type table]   0xff: none
 //   encoding  length of the call sites
 //   call site: start, length, landing pad, action    landing pad 0: none
 //
-// with offsets in the last encoding, lengths and actions in LEB128.
+// with offsets in the last encoding, and lengths and actions in LEB128.
 #include "libdtrace/symbols/elf/landing_pads.hpp"
 
 #include <dwarf.h>
@@ -15,7 +16,8 @@ namespace dt {
 
 namespace {
 
-// Reads on; when the bytes end, or an encoding is not known, everything is 0 and bad.
+// Reads values in sequence. If the bytes end or an encoding is not known, all further
+// values are 0 and `bad` is set.
 class Reader {
 public:
     Reader(Bytes bytes, std::size_t at) : bytes_(bytes), at_(at) {}
@@ -46,7 +48,8 @@ public:
         case DW_EH_PE_sdata8:
             return fixed<std::uint64_t>();
         case DW_EH_PE_uleb128:
-        case DW_EH_PE_sleb128: // offsets are not negative, so that both read the same
+        // offsets are not negative, so signed and unsigned forms are read the same way
+        case DW_EH_PE_sleb128:
             return uleb128();
         case DW_EH_PE_udata2:
         case DW_EH_PE_sdata2:

@@ -9,10 +9,11 @@ namespace dt {
 namespace {
 
 constexpr std::uint64_t text_at_once = 1 << 20;
-constexpr std::uint64_t largest_function = 1 << 20; // more of one is not looked at
-constexpr std::uint64_t largest_gap = 64; // of padding between functions that follow
+// the search stops after that many bytes of a function
+constexpr std::uint64_t largest_function = 1 << 20;
+constexpr std::uint64_t largest_gap = 64; // maximum padding between adjacent functions
 
-// Operands, bounded by the bytes.
+// Reads operands, within the bounds of the bytes.
 class Operands {
 public:
     explicit Operands(Bytes bytes) : bytes_(bytes) {}
@@ -38,7 +39,7 @@ public:
     }
 
 private:
-    // LEB128; n_bits: how many there were.
+    // Reads a LEB128 number. n_bits: receives the number of bits.
     std::uint64_t number(unsigned* n_bits)
     {
         std::uint64_t value = 0;
@@ -58,7 +59,7 @@ private:
     std::size_t at_ = 0;
 };
 
-// The text of a file, a piece at a time.
+// The text of a file, read piece by piece.
 class Text {
 public:
     explicit Text(const ElfSections& file) : file_(file) {}
@@ -83,7 +84,8 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// 0f 80..8f and a displacement of four bytes: by chance, once in 2^40 bytes.
+// Recognises 0f 80..8f and a displacement of four bytes. A match by chance has a
+// probability of 2^-40 per byte.
 bool branches_to(Bytes text, std::uint64_t at, std::uint64_t target)
 {
     constexpr std::size_t length = 6;
@@ -107,7 +109,7 @@ CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
     Operands operands(instructions);
     while (!operands.at_end()) {
         std::uint8_t opcode = operands.byte();
-        switch (opcode & 0xc0) { // these three have an operand in the opcode
+        switch (opcode & 0xc0) { // these three opcodes contain an operand
         case DW_CFA_advance_loc:
             return now;
         case DW_CFA_offset:
@@ -159,14 +161,14 @@ CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
         case DW_CFA_val_offset_sf:
         case DW_CFA_GNU_negative_offset_extended:
             operands.unsigned_number();
-            operands.unsigned_number(); // as long as a signed one
+            operands.unsigned_number(); // has the same length as a signed one
             break;
         case DW_CFA_expression:
         case DW_CFA_val_expression:
             operands.unsigned_number();
             operands.skip(operands.unsigned_number());
             break;
-        default: // an advance of another size, or not known
+        default: // an advance of another size, or an unknown instruction
             return now;
         }
     }
@@ -202,8 +204,8 @@ void find_split_off(const ElfSections& file, std::vector<Frame>& frames)
     for (const Pair& pair : pairs) {
         AddressRange range = pair.function->range;
         range.n_bytes = std::min(range.n_bytes, largest_function);
-        // Functions do not overlap, except in call frame information that is forged. If
-        // all functions claimed the same text, it would be searched for each of them.
+        // Functions overlap only in forged call frame information. If it gave all
+        // functions the same text, this code would search it for each of them.
         const Frame* next = pair.function + 1;
         if (next != frames.data() + frames.size())
             range.n_bytes = std::min(range.n_bytes, next->range.addr - range.addr);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: which ranges of .eh_frame are no functions but parts that a compiler
-// split off, for a file that has no symbols to tell (NAME.cold).
+// Internal to symbols/: finds the ranges of .eh_frame that are not functions but parts
+// that a compiler split off, for a file without symbols (NAME.cold).
 //
-// Two things tell a part. Its call frame information does not begin as its CIE does, which
-// says how things are where a function is called: somebody has moved the stack pointer
-// before. Or the range before it in .eh_frame, which does not stand before it in the text,
-// has a conditional branch to its beginning: compilers describe a function's parts one
-// after the other. What neither tells (a part that is only jumped to, after the frame was
-// taken down) passes for a function.
+// Either of two signs identifies a part:
+// - Its call frame information does not begin like that of its CIE, which describes the
+//   state at a call. So other code has moved the stack pointer before.
+// - The preceding range in .eh_frame does not precede it in the text, and has a
+//   conditional branch to its start. Compilers describe a function's parts one after
+//   the other.
+//
+// A part without either sign (one that is only jumped to after the frame was removed)
+// is taken for a function.
 #pragma once
 
 #include "libdtrace/symbols/elf/frame_functions.hpp"
@@ -16,7 +19,7 @@
 
 namespace dt {
 
-// Where the caller's stack pointer is.
+// Where the caller's stack pointer is stored.
 struct CanonicalFrame {
     std::uint64_t reg = ~0ULL;
     std::int64_t offset = 0;
@@ -24,12 +27,12 @@ struct CanonicalFrame {
     bool operator==(const CanonicalFrame&) const = default;
 };
 
-// What call frame instructions (DWARF 5, 6.4.2) make of it before they go on to another
-// address. Of instructions that are not known: what those before them say.
+// Returns the frame after the call frame instructions (DWARF 5, 6.4.2) up to the first
+// advance of the address. Stops before an unknown instruction.
 CanonicalFrame at_first_address(CanonicalFrame from, Bytes instructions,
                                 std::int64_t data_factor);
 
-// Marks what branches tell; frames: as read_frames() has them.
+// Marks the parts that branches identify. frames: in the order of read_frames().
 void find_split_off(const ElfSections& file, std::vector<Frame>& frames);
 
 } // namespace dt

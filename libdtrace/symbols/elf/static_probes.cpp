@@ -25,7 +25,8 @@ const ElfSegment* segment_at(const ElfImage& image, std::uint64_t at)
     return nullptr;
 }
 
-// 90 and 0f 1f /r behind prefixes: what compilers and assemblers make of a nop of any length.
+// Recognises 90, and 0f 1f /r with prefixes: the forms in which compilers and
+// assemblers write a nop of any length.
 bool is_nop(std::span<const std::byte> text)
 {
     auto byte = [&text](std::size_t i) { return std::to_integer<unsigned>(text[i]); };
@@ -56,8 +57,8 @@ bool is_inside_nop_10(const ElfImage& image, std::uint64_t at)
     return false;
 }
 
-// Returns whether the note's address is a nop. With a wrong address, a patch would cut
-// an instruction in two.
+// Returns whether the note's address is that of a nop. With a wrong address, a patch
+// would cut an instruction in two.
 bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
 {
     std::array<std::byte, 15> bytes{};
@@ -68,7 +69,7 @@ bool is_at_nop(const ElfImage& image, const ElfSegment& text, std::uint64_t at)
            is_nop(bytes) && !is_inside_nop_10(image, at);
 }
 
-// As -l shows it: text that no symbol covers has no name.
+// Returns the function's name as -l shows it. Text that no symbol covers has no name.
 std::string function_at(ElfImage& image, std::uint64_t at, std::uint64_t& offset)
 {
     const FunctionTable& table = image.functions();
@@ -115,7 +116,7 @@ public:
         if (n_told_++ < most)
             out_.troubles.push_back(trouble);
     }
-    // Troubles of which the reader of the notes has limited the number.
+    // The reader of the notes has already limited the number of problems.
     void tell_all(const std::vector<std::string>& troubles)
     {
         out_.troubles.insert(out_.troubles.end(), troubles.begin(), troubles.end());
@@ -183,7 +184,7 @@ StaticProbes read_static_probes(ElfImage& image)
     reading.tell_all(notes.troubles);
     auto base = image.section(".stapsdt.base");
     for (const usdt::ProbeNote& note : notes.notes)
-        if (note.at != 0) // lld dropped the code, not the note
+        if (note.at != 0) // 0: lld removed the code but not the note
             reading.add(note, base && note.base != 0 ? base->addr - note.base : 0);
     return reading.finish();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// liblzma's stream decoder into a buffer that doubles up to its limit.
+// Decodes a stream with liblzma into a buffer that doubles up to its limit.
 #include "libdtrace/symbols/elf/unxz.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Inside of symbols/: unpacking .gnu_debugdata, which is a whole ELF file in xz.
+// Internal to symbols/: unpacks .gnu_debugdata, which is a complete ELF file in xz
+// format.
 #pragma once
 
 #include "base/result.hpp"
@@ -10,7 +11,7 @@
 
 namespace dt {
 
-// corrupt: not xz. limit: unpacks to more than max_bytes, or wants over 128 MiB of memory.
+// corrupt: not xz. limit: the output exceeds max_bytes, or decoding needs over 128 MiB.
 Result<std::vector<std::byte>> unxz(std::span<const std::byte> packed,
                                     std::size_t max_bytes);
 

@@ -20,14 +20,13 @@ std::list<std::vector<char>> end_debug_sections_with_zero(Elf* elf)
         const char* text = elf_strptr(elf, names, header.sh_name);
         std::string_view name = text != nullptr ? text : "";
         if (name.starts_with(".zdebug_"))
-            elf_compress_gnu(section, 0, 0); // as libdw would
+            elf_compress_gnu(section, 0, 0); // decompress, as libdw would
         else if (!name.starts_with(".debug_"))
             continue;
         else if ((header.sh_flags & SHF_COMPRESSED) != 0)
             elf_compress(section, 0, 0);
         Elf_Data* data = elf_getdata(section, nullptr);
-        Elf_Data* raw =
-            elf_rawdata(section, nullptr); // which of them is libdw's choice
+        Elf_Data* raw = elf_rawdata(section, nullptr); // libdw reads either form
         if (data == nullptr || data->d_buf == nullptr || data->d_size == 0 ||
             raw == nullptr || raw->d_size != data->d_size)
             continue;
@@ -35,7 +34,7 @@ std::list<std::vector<char>> end_debug_sections_with_zero(Elf* elf)
         if (bytes[data->d_size - 1] == 0)
             continue;
         std::vector<char>& longer =
-            added.emplace_back(bytes, bytes + data->d_size); // d_size stays
+            added.emplace_back(bytes, bytes + data->d_size); // d_size is not changed
         longer.push_back(0);
         data->d_buf = raw->d_buf = longer.data();
     }

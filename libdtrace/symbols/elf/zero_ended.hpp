@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libdw takes for granted that a string in debug data ends within its section. Here each
-// section does: one whose last byte is not zero gets one more.
+// libdw assumes that a string in debug data ends within its section. This code makes
+// sure of it: a section whose last byte is not zero gets one more byte.
 #pragma once
 
 #include <libelf.h>
@@ -9,7 +9,8 @@
 
 namespace dt {
 
-// Before libdw sees them. What is added lives in the result, which outlives `elf`.
+// Call this before libdw reads the sections. The result owns the added memory and must
+// outlive `elf`.
 std::list<std::vector<char>> end_debug_sections_with_zero(Elf* elf);
 
 } // namespace dt

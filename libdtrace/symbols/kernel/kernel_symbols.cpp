@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Questions about the kernel's symbols; reading them: kernel_symbols_read.cpp.
+// Looks up symbols of the kernel. kernel_symbols_read.cpp reads them.
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
 #include "base/page_bytes.hpp"
@@ -31,7 +31,7 @@ std::string KernelSymbols::canonical(std::string_view module)
     if (module == "kernel" || module == "unix" || module == "genunix")
         return std::string(proper);
     std::string name(module);
-    if (!is_glob(module)) // where '-' is of a class
+    if (!is_glob(module)) // in a glob, '-' belongs to a class
         std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
@@ -145,7 +145,7 @@ std::optional<KernelSymbols::At> KernelSymbols::at_loaded(std::uint64_t addr) co
     return std::nullopt;
 }
 
-// Of the last entry at its address.
+// Returns the end of the last entry at this address.
 std::uint64_t KernelSymbols::end_of(std::size_t entry) const
 {
     const Entry& its = entries_[entry];
@@ -158,7 +158,7 @@ std::uint64_t KernelSymbols::end_of(std::size_t entry) const
     if (entry + 1 == entries_.size())
         return end;
     const Entry& next = entries_[entry + 1];
-    // What lies behind another module's symbol, or in an area of its own, is not known.
+    // The area beyond another module's symbol, or outside all modules, is unknown.
     constexpr std::uint64_t largest = std::uint64_t{1} << 30;
     const bool goes_on =
         next.module == its.module &&

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The kernel's symbols: /proc/kallsyms, and /proc/modules for where modules lie.
+// The kernel's symbols from /proc/kallsyms, and the ranges of modules from
+// /proc/modules.
 //
-//   kallsyms ── once, at the first question ──> by address (sorted), by name (chains)
+//   kallsyms ── once, at the first lookup ──> by address (sorted), by name (chains)
 //
-// The text is read whole and kept; a symbol is an address and where its name is in it. A
-// symbol reaches to the next address of its module, the last one to the end of its
-// module's range or of its page. Of several at one address the one is shown that people
-// mean: global before local, the one with the fewest leading underscores.
+// The text is read once and kept in memory. A symbol is an address and the offset of
+// its name in the text. A symbol extends to the next address of its module, and the
+// last one to the end of its module's range or of its page. If several symbols have one
+// address, global ones are preferred to local ones, then the one with the fewest
+// leading underscores.
 //
 // The kernel proper is the module "vmlinux"; programs may also write kernel, unix or
-// genunix. Who may not see addresses reads zeros: nothing is found then, and
-// why_hidden() says what to change. A kernel may list its functions alone
-// (CONFIG_KALLSYMS_ALL is not set): its variables have no addresses here.
+// genunix. A user who may not see addresses reads zeros. Then nothing is found, and
+// why_hidden() says what to change. A kernel may list only its functions
+// (CONFIG_KALLSYMS_ALL is not set); then variables have no addresses here.
 //
-// Modules come and go: a question that finds nothing reads again if /proc/modules changed,
-// at most once a second. Names that were handed out before do not outlive that.
+// Modules can be loaded and unloaded. A lookup that finds nothing reads the files again
+// if /proc/modules has changed, at most once a second. Names returned before are
+// invalid after that.
 #pragma once
 
 #include "base/result.hpp"
@@ -54,17 +57,17 @@ public:
         std::uint64_t offset = 0;
     };
 
-    // not_found: no symbol of that name; permission: addresses are hidden; or why
-    // kallsyms cannot be read. The module is a name or a glob; empty: any, the kernel
-    // proper first.
+    // Errors: not_found (no symbol of that name), permission (addresses are hidden), or
+    // why kallsyms cannot be read. The module is a name or a glob. Empty means any
+    // module, the kernel proper first.
     Result<Symbol> find(std::string_view module, std::string_view name);
     std::optional<At> at(std::uint64_t addr);
-    // Which D programs may write; told without reading all symbols.
+    // Returns whether D programs may use this module's name. Does not read the symbols.
     bool is_module(std::string_view name);
-    std::vector<std::string_view> modules(); // loaded ones; the kernel proper first
-    // Of all, in the order of their addresses.
+    std::vector<std::string_view> modules(); // loaded modules, the kernel proper first
+    // Visits all symbols in the order of their addresses.
     template <class F> void each(F visit);
-    // Reads anew at the next question.
+    // Makes the next lookup read the files again.
     void refresh();
 
     // "vmlinux`vfs_read+0x1", "ext4`0xffffffffc0000000", "0x7"
@@ -72,20 +75,22 @@ public:
     std::string format_symbol(std::uint64_t addr); // without an offset
     std::string format_module(std::uint64_t addr);
 
-    // The function that a symbol is a version of: foo of "foo", of "foo.isra.0", which the
-    // compiler made of it, and of "foo_noprof", which allocators are called behind a macro
-    // since 6.10. Empty: of a part of one ("foo.cold", "foo.part.0").
+    // Returns the function that a symbol is a version of. It is foo for "foo", for
+    // "foo.isra.0", which the compiler derives from it, and for "foo_noprof", which the
+    // macros of allocators call since 6.10. Empty for a part of a function ("foo.cold",
+    // "foo.part.0").
     static std::string_view function_of(std::string_view symbol);
-    // vmlinux for its other names, and '_' for '-', as the kernel has it.
+    // Returns "vmlinux" for its other names, and replaces '-' by '_', as the kernel
+    // does.
     static std::string canonical(std::string_view module);
 
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
     struct Entry {
         std::uint64_t addr = 0;
-        std::uint32_t name = 0; // in text_
+        std::uint32_t name = 0; // offset in text_
         std::uint16_t name_bytes = 0, module = 0;
-        std::uint32_t next = none; // of the same name
+        std::uint32_t next = none; // next entry of the same name
         char type = 0;
     };
     struct Range {
@@ -97,7 +102,7 @@ private:
     void parse();
     bool parse_line(std::string_view line);
     void parse_ranges();
-    bool lists_module(std::string_view name) const; // /proc/modules
+    bool lists_module(std::string_view name) const; // reads /proc/modules
     std::uint16_t module_number(std::string_view name);
     void index_names();
     bool reload_if_changed();
@@ -116,12 +121,12 @@ private:
     Paths paths_;
     bool loaded_ = false, hidden_ = false;
     bool has_functions_only_ = false;
-    std::uint64_t looked_ns_ = 0; // at /proc/modules
+    std::uint64_t looked_ns_ = 0; // when /proc/modules was last checked
     std::string text_, modules_text_;
     std::vector<std::string> module_names_;
     std::map<std::string, std::uint16_t, std::less<>> module_numbers_;
-    std::vector<Entry> entries_; // by address
-    std::vector<Range> ranges_;  // by address
+    std::vector<Entry> entries_; // sorted by address
+    std::vector<Range> ranges_;  // sorted by address
     std::unordered_map<std::string_view, std::uint32_t> by_name_;
 };
 

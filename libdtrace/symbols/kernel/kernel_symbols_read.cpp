@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// /proc/kallsyms: "ffffffff81000000 T _text", or "... t ext4_init_fs\t[ext4]" of a module.
-// /proc/modules: "ext4 1138688 2 jbd2,mbcache, Live 0xffffffffc0a5b000".
+// Reads /proc/kallsyms: "ffffffff81000000 T _text", or "... t ext4_init_fs\t[ext4]" for
+// a module. Reads /proc/modules: "ext4 1138688 2 jbd2,mbcache, Live
+// 0xffffffffc0a5b000".
 //
-// Lines that do not look like that are passed over.
+// Lines of another form are skipped.
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
 #include "base/clock_ns.hpp"
@@ -27,7 +28,8 @@ Result<std::string> read_text(const std::string& path)
     if (!fd)
         return errno_error("open " + path);
     std::string text;
-    // Each read() of /proc/kallsyms costs the kernel a walk to its place.
+    // For each read() of /proc/kallsyms, the kernel walks to the position. So reads are
+    // large.
     std::size_t used = 0;
     text.resize(std::size_t{1} << 16);
     for (;;) {
@@ -48,7 +50,7 @@ Result<std::string> read_text(const std::string& path)
     return text;
 }
 
-// The next word of a line, taken off it.
+// Removes the next word from a line and returns it.
 std::string_view take_word(std::string_view& line)
 {
     constexpr std::string_view blanks = " \t";
@@ -89,7 +91,8 @@ Result<Ok> KernelSymbols::load()
     if (!text)
         return text.error().during("symbols of the kernel");
     text_ = std::move(*text);
-    auto modules = read_text(paths_.modules); // none: a kernel without modules
+    // a kernel without modules has no such file
+    auto modules = read_text(paths_.modules);
     modules_text_ = modules ? std::move(*modules) : "";
     looked_ns_ = monotonic_ns();
     parse();
@@ -128,7 +131,7 @@ void KernelSymbols::parse()
             return std::string_view("DdBbRr").find(entry.type) !=
                    std::string_view::npos;
         });
-    // Some lie among functions all the same.
+    // A few data symbols are listed among functions even without CONFIG_KALLSYMS_ALL.
     has_functions_only_ = static_cast<std::size_t>(n_data) < entries_.size() / 100 + 1;
     auto lower = [](const Entry& a, const Entry& b) { return a.addr < b.addr; };
     if (!std::is_sorted(entries_.begin(), entries_.end(), lower))
@@ -171,7 +174,7 @@ void KernelSymbols::parse_ranges()
 {
     each_line(modules_text_, [this](std::string_view line) {
         std::string_view name = take_word(line), size = take_word(line);
-        for (int i = 0; i < 3; i++) // users, names of users, state
+        for (int i = 0; i < 3; i++) // skip users, names of users, state
             take_word(line);
         std::string_view addr = take_word(line);
         Range range;
@@ -180,7 +183,7 @@ void KernelSymbols::parse_ranges()
             return;
         if (!read_number(addr.substr(2), 16, range.begin))
             return;
-        range.module = module_number(name); // also of one whose addresses are hidden
+        range.module = module_number(name); // set also if the addresses are hidden
         range.end = range.begin + std::min(n_bytes, UINT64_MAX - range.begin);
         if (range.begin != 0)
             ranges_.push_back(range);
@@ -198,7 +201,8 @@ bool KernelSymbols::lists_module(std::string_view name) const
     return found;
 }
 
-// From the last to the first: a chain begins with the lowest address.
+// Builds the chains from the last entry to the first, so that a chain begins with the
+// lowest address.
 void KernelSymbols::index_names()
 {
     by_name_.reserve(entries_.size());

@@ -34,7 +34,7 @@ Result<BtfTypes*> KernelTypes::opened(const std::string& name, Place place)
             base = *proper;
         }
         if (!has_file(name)) {
-            // Not kept: the module may yet be loaded.
+            // This error is not cached: the module may be loaded later.
             return Error{Code::not_found,
                          is_proper ? "the kernel has no type data (" + folder_ +
                                          "/vmlinux: CONFIG_DEBUG_INFO_BTF)"
@@ -100,7 +100,8 @@ template <class F> Result<Ok> KernelTypes::each(std::string_view module, F visit
     return types(KernelSymbols::proper).error();
 }
 
-// GCC's clones of a function have other parameters than its name says.
+// Returns whether the symbol is a clone that GCC made of a function. Its parameters may
+// differ from the function's.
 static bool is_changed_clone(std::string_view name)
 {
     for (std::string_view mark : {".isra.", ".constprop.", ".part.", ".cold"})
@@ -131,8 +132,9 @@ Result<KernelTypes::Function> KernelTypes::function(std::string_view module,
                  "the kernel's type data do not describe " + std::string(name), 0};
 }
 
-// A pointer's prototype has types alone; the function that calls all callbacks of a
-// tracepoint takes the same, with names.
+// Takes the parameters' names from another function. The prototype of a pointer has
+// only types. The function that calls all callbacks of a tracepoint has the same
+// parameters, with names.
 static void take_names(const std::optional<DebugFunction>& named, DebugFunction& into)
 {
     if (!named || named->parameters.size() != into.parameters.size())

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Types of the kernel by module: its BTF, opened when asked for.
+// Types of the kernel by module, from its BTF, which is opened when needed.
 //
 //   "vmlinux"  ── /sys/kernel/btf/vmlinux ──> BtfTypes
 //   "ext4"     ── /sys/kernel/btf/ext4    ──> BtfTypes, whose base is that of vmlinux
 //
-// Of a function BTF has the prototype under its name; of a tracepoint NAME a typedef
-// btf_trace_NAME of a pointer to its callback, whose first parameter is the callback's own
-// and no argument of the tracepoint. Its names are those of the function __traceiter_NAME.
+// BTF has the prototype of a function under its name. For a tracepoint NAME, it has a
+// typedef btf_trace_NAME of a pointer to its callback. The callback's first parameter
+// is its private data and not an argument of the tracepoint. The names of the arguments
+// come from the function __traceiter_NAME.
 #pragma once
 
 #include "libdtrace/symbols/debug/btf_types.hpp"
@@ -21,35 +22,37 @@ namespace dt {
 
 class KernelTypes {
 public:
-    // symbols outlives it.
+    // `symbols` must outlive this object.
     explicit KernelTypes(KernelSymbols& symbols, std::string folder = "/sys/kernel/btf")
         : symbols_(symbols), folder_(std::move(folder))
     {
     }
 
-    // A module of the kernel, as D programs may write it.
+    // Returns whether D programs may use this name for a module of the kernel.
     bool is_module(std::string_view name);
-    // not_found: the kernel, or this module, has no BTF, or there is no such module.
+    // not_found: the kernel or this module has no BTF, or there is no such module.
     Result<BtfTypes*> types(std::string_view module);
-    // Those of the kernel proper once more, as of what programs pass to it: pointers lead to
-    // a process. not_found: as of types().
+    // Returns the types of the kernel proper a second time, for data that programs pass
+    // to it: their pointers lead to a process. not_found as in types().
     Result<BtfTypes*> types_of_programs();
 
     struct Module {
         std::string name;
         BtfTypes* types = nullptr; // null: it has no BTF
     };
-    // Of a name one; "": the kernel proper; "*": all, the kernel proper first.
+    // Returns the module of a name. "" means the kernel proper; "*" means all modules,
+    // the kernel proper first.
     Result<std::vector<Module>> modules(std::string_view scope);
 
     struct Function {
         BtfTypes* types = nullptr;
         DebugFunction function;
     };
-    // The module may be empty. unsupported: the compiler changed how it takes its
-    // arguments.
+    // Finds a function. The module may be empty. unsupported: the compiler changed how
+    // the function receives its arguments.
     Result<Function> function(std::string_view module, std::string_view name);
-    // Its parameters are the tracepoint's arguments; it returns nothing.
+    // Finds a tracepoint. The function's parameters are the tracepoint's arguments; it
+    // has no result.
     Result<Function> tracepoint(std::string_view module, std::string_view name);
 
 private:
@@ -58,7 +61,8 @@ private:
     bool has_file(const std::string& module) const;
     // name: canonical
     Result<BtfTypes*> opened(const std::string& name, Place place);
-    // Calls for the module's types, or for those of all; false: none was there.
+    // Calls `visit` for the module's types, or for those of all modules. Returns false
+    // if there are none.
     template <class F> Result<Ok> each(std::string_view module, F visit);
 
     KernelSymbols& symbols_;

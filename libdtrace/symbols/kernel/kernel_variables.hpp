@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Variables of the kernel that programs ask for, with the types that BTF does not say.
+// The types of kernel variables that D programs often use and that BTF does not
+// describe.
 //
-// Newer kernels may describe all of their variables, and then that is believed; others
-// describe those of each CPU alone. A row is believed for what any kernel has had for
-// years; what differs between kernels is no row.
+// Newer kernels may describe all of their variables. Then BTF takes precedence over
+// this table. Other kernels describe only the per-CPU variables. A row here must be
+// true for all kernels of the last years; variables that differ between kernels have no
+// row.
 #pragma once
 
 #include <array>
@@ -12,8 +14,8 @@
 namespace dt {
 
 struct KernelVariableRow {
-    // The type is C's. "[ ]" has the elements up to the next symbol, but no more characters
-    // than a string: the kernel's list of symbols has no sizes.
+    // The type in C. "[ ]" extends to the next symbol, but not beyond the length of a
+    // string: the kernel's list of symbols has no sizes.
     std::string_view name, type;
 };
 

@@ -1,64 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static probes in C, C++ and assembler, with no library and no build step:
+ * Static probes in C, C++ and assembler, without a library or a build step:
  *
  *   #include <dtrace/sdt.h>
  *   DTRACE_PROBE2(app, query__start, text, strlen(text));
  *
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
- * A probe is two nops, of one byte, whose trap every kernel emulates, and of ten, room for
- * a jump, and a note in the file that says where they are and where the compiler left the
- * arguments; __ in a name is shown as -. The second nop must not have five bytes: since 6.18 the
- * kernel replaces a nop of five bytes under a uprobe by a call, and libbpf 1.7 puts its uprobes
- * there. The call pushes onto the stack, and a leaf function has live data just below the stack
- * pointer (psABI x86-64, 3.2.2, the red zone). A nop of ten bytes has room to step over it. The notes are those of SystemTap's <sys/sdt.h>: its
- * tools, gdb, perf and bpftrace know the probes too. Both headers may be included, in either
- * order; <sys/sdt.h> of this project has SystemTap's names.
+ * A probe consists of two nops and a note. The first nop has one byte; every
+ * kernel emulates a trap there. The second has ten bytes, which leave room for
+ * a jump. The note in the file says where the nops are and where the compiler
+ * stored the arguments. A __ in a name is shown as -.
  *
- * Arguments that cost something to make are made only while somebody traces where
- * the probe has a semaphore:
+ * The second nop must not have five bytes. Since 6.18 the kernel replaces a nop
+ * of five bytes under a uprobe by a call, and libbpf 1.7 puts its uprobes
+ * there. The call pushes onto the stack, and a leaf function has live data just
+ * below the stack pointer (psABI x86-64, 3.2.2, the red zone). A nop of ten
+ * bytes has room for instructions that step over it.
+ *
+ * The notes have the format of SystemTap's <sys/sdt.h>, so its tools, gdb, perf
+ * and bpftrace find the probes too. Both headers may be included, in either
+ * order. <sys/sdt.h> of this project has SystemTap's names.
+ *
+ * If computing the arguments is expensive, give the probe a semaphore. Then
+ * they are computed only while the probe is traced:
  *
  *   DTRACE_SEMAPHORE(app, query__start);             once, in one source file
  *   DTRACE_SEMAPHORE_EXTERN(app, query__start);      in the others
  *   if (DTRACE_PROBE_ENABLED(app, query__start))
  *       DTRACE_PROBE1(app, query__start, describe(query));
  *
- * with DTRACE_USE_SEMAPHORES defined before this file is included, in all files where
- * the probes of such providers are. Without it semaphores and questions do not compile: a
- * note would not name the semaphore, and nobody raise it.
+ * Define DTRACE_USE_SEMAPHORES before this file is included, in all files that
+ * contain probes of such providers. Without it, the macros for semaphores do
+ * not compile: the note would not name the semaphore, and no tracer would
+ * increment it.
  *
- * Arguments are integers, bit-fields, enumerations, pointers, functions and arrays (their
- * address) and floating values of 4 or 8 bytes; others do not compile. From assembler:
- * DTRACE_PROBE_ASM(app, name, 8@%rdi -4@%esi).
+ * Arguments are integers, bit-fields, enumerations, pointers, functions and
+ * arrays (as their address), and floating-point values of 4 or 8 bytes. Other
+ * types do not compile. In assembler: DTRACE_PROBE_ASM(app, name, 8@%rdi
+ * -4@%esi).
  *
- * An argument is evaluated once, and is in a register, on the stack or a constant: never
- * an address that only a symbol table, which strip takes away, could tell. The bits of a
- * floating value stand in an integer's place.
+ * An argument is evaluated once. It is in a register, on the stack or a
+ * constant. It is never at an address that needs a symbol table, which strip
+ * removes. The bits of a floating-point value are passed as an integer.
  *
- * A note stands and falls with its code: for ld --gc-sections its section is linked to the
- * function's (SHF_LINK_ORDER; binutils 2.35, lld; gold refuses notes of dropped code), and
- * in a template or an inline function it belongs to the function's group. The nops have a
- * relocation that names their note and changes nothing: functions that differ by a probe
- * alone differ for ld --icf too.
+ * A note is kept or removed together with its code. For ld --gc-sections, the
+ * note's section is linked to the function's (SHF_LINK_ORDER; binutils 2.35,
+ * lld; gold refuses notes of removed code). In a template or an inline
+ * function, it belongs to the function's group. The nops have a relocation that
+ * names their note and changes nothing, so that ld --icf does not merge
+ * functions that differ only by a probe.
  */
 #ifndef DTRACE_SDT_H
 #define DTRACE_SDT_H
 
-/* As in /usr/include: of what -pedantic has against variadic macros nothing is said. */
+/* As in /usr/include: suppresses -pedantic's warnings about variadic macros. */
 #pragma GCC system_header
 
 #if !defined(__x86_64__) || defined(__ILP32__)
 #error "dtrace/sdt.h: static probes are for 64-bit x86 programs only, not for -m32 or -mx32"
 #endif
 
-/* SystemTap's word for it. Where its header is included as well, both must agree. */
+/*
+ * SystemTap's name for it. If its header is included as well, both must agree.
+ */
 #if defined(DTRACE_USE_SEMAPHORES) && !defined(_SDT_HAS_SEMAPHORES)
 #define _SDT_HAS_SEMAPHORES 1
 #endif
 #ifdef _SDT_HAS_SEMAPHORES
 #define DTRACE_SDT_SEMAPHORE_(provider, name) provider##_##name##_semaphore
-/* That the compiler sees it used: it cannot read the note. */
+/*
+ * Makes the compiler see that it is used, because the compiler cannot read the
+ * note.
+ */
 #define DTRACE_SDT_USE_(provider, name)                                        \
 	__asm__ __volatile__("" : : "m"(DTRACE_SDT_SEMAPHORE_(provider, name)))
 #define DTRACE_SDT_NEED_SEMAPHORES_
@@ -69,7 +83,7 @@
 	_Pragma("GCC error \"DTRACE_SEMAPHORE and DTRACE_PROBE_ENABLED want DTRACE_USE_SEMAPHORES defined before the header of static probes is included: no probe would have the semaphore\"")
 #endif
 
-/* Those of SystemTap's header, should it have been first. */
+/* Removes the macros of SystemTap's header, in case it was included first. */
 #undef DTRACE_PROBE
 #undef DTRACE_PROBE1
 #undef DTRACE_PROBE2
@@ -130,7 +144,7 @@
 
 #else /* C and C++ */
 
-/* From here also in each header that dtrace -h makes. */
+/* Each header of dtrace -h also contains the following lines. */
 #ifndef DTRACE_SDT_PROBE_TEXT_
 /* names: directives for the semaphore's address and the two names. */
 #define DTRACE_SDT_NOTE_TEXT_(section, names, arguments)                       \
@@ -156,10 +170,10 @@
 	".endif\n"
 #define DTRACE_SDT_NAMES_TEXT_(semaphore, provider, name)                      \
 	".8byte " semaphore "\n\t.asciz \"" provider "\"\n\t.asciz \"" name "\"\n\t"
-/* A label of the function's section, for the link of the note's. */
+/* A label in the function's section, for the link from the note's section. */
 #define DTRACE_SDT_HERE_ ".Ldtrace_sdt%=:\n"
 #define DTRACE_SDT_SECTION_ "\"?o\",\"note\",.Ldtrace_sdt%="
-/* The nops and their note, of string literals. */
+/* The nops and their note, as string literals. */
 #define DTRACE_SDT_PROBE_TEXT_(semaphore, provider, name, arguments)           \
 	DTRACE_SDT_HERE_ DTRACE_SDT_NOTE_TEXT_(DTRACE_SDT_SECTION_,            \
 	    DTRACE_SDT_NAMES_TEXT_(semaphore, provider, name), arguments)
@@ -167,8 +181,9 @@
 
 #ifndef DTRACE_SDT_FIX_
 /*
- * GCC would take a variable's symbol for an operand, or a slot of the global offset
- * table: what went through an asm statement is a register's or on the stack.
+ * GCC would use a variable's symbol or a slot of the global offset table as an
+ * operand. A value that has passed through an asm statement is in a register or
+ * on the stack.
  */
 #ifndef __clang__
 #define DTRACE_SDT_FIX_(v)                                                     \
@@ -178,17 +193,17 @@
 #define DTRACE_SDT_FIX_(v) (void)0
 #endif
 #endif
-/* To here. */
+/* End of the lines that are also in headers of dtrace -h. */
 
 #define DTRACE_SDT_TEXT_(x) DTRACE_SDT_TEXT1_(x)
 #define DTRACE_SDT_TEXT1_(x) #x
 
 /*
- * What the assembler gets: size @ operand of each argument. The size comes as one
- * number, bytes + 16 if signed + 32 if floating, since no part of a template can
- * depend on a type. With -masm=intel the operand is Intel's, behind a $: so constants
- * are as they always are, and dtrace knows the others. The assembler makes the $, since
- * clang writes none there.
+ * The text for the assembler: size @ operand of each argument. The size is a
+ * single number, bytes + 16 if signed + 32 if floating-point, because no part
+ * of a template can depend on a type. With -masm=intel the operand is in Intel
+ * syntax after a $: so constants look as usual, and dtrace recognises the
+ * others. The assembler adds the $, because clang omits it there.
  */
 #define DTRACE_SDT_SIZE_(kind)                                                 \
 	".fill (" kind ") >> 4 & 1, 1, '-'\n\t"                                \
@@ -223,7 +238,10 @@
 		DTRACE_SDT_LONG_TEXT_END_                                      \
 	} while (0)
 
-/* Clang counts what -std=c89 allows in a string where the probe is, in no system's header. */
+/*
+ * Clang checks the length of strings against -std=c89 where the probe is used,
+ * which is not in a system header.
+ */
 #if defined(__clang__) && !defined(__cplusplus)
 #define DTRACE_SDT_LONG_TEXT_                                                  \
 	_Pragma("clang diagnostic push")                                       \
@@ -240,7 +258,7 @@
 
 #ifdef __cplusplus
 
-extern "C++" { /* wherever this file is included */
+extern "C++" { /* this file may be included anywhere */
 namespace dtrace_sdt {
 
 template <bool good> struct Check {
@@ -250,13 +268,14 @@ template <bool good> struct Check {
 	enum { ok = 1 };
 };
 #if __cplusplus < 201103L
-template <> struct Check<false>; /* the argument is of a type that no probe can have */
+/* the argument's type is not allowed in probes */
+template <> struct Check<false>;
 #endif
 
 template <class A, class B> struct Same { enum { value = 0 }; };
 template <class A> struct Same<A, A> { enum { value = 1 }; };
 
-/* Without references and qualifiers; arrays are pointers. */
+/* Removes references and qualifiers. Arrays become pointers. */
 template <class T> struct Plain { typedef T type; };
 template <class T> struct Plain<const T> : Plain<T> {};
 template <class T> struct Plain<volatile T> : Plain<T> {};
@@ -273,7 +292,10 @@ DTRACE_SDT_CXX_ARRAY_(const)
 DTRACE_SDT_CXX_ARRAY_(volatile)
 DTRACE_SDT_CXX_ARRAY_(const volatile)
 
-/* Of what is plain. Functions are what a const does not change. */
+/*
+ * The form of a plain type. Functions are recognised because const does not
+ * change them.
+ */
 template <class T> struct Form {
 	enum { value = Same<const T, T>::value ? 2 : __is_enum(T) ? 1 : 0 };
 };
@@ -350,15 +372,24 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 }
 
 #define DTRACE_SDT_KIND_(x) (::dtrace_sdt::Of<__decltype(x)>::kind)
-/* With a comma: NULL is a long to a template, and a warning as an argument. */
+/*
+ * The comma: NULL is a long for a template, and would cause a warning as an
+ * argument.
+ */
 #define DTRACE_SDT_VALUE_(x) (::dtrace_sdt::Of<__decltype(x)>::value(((void)0, (x))))
 
 #else /* C */
 
-/* The value: arrays and functions are their address, and a bit-field has a type. */
+/*
+ * The value: arrays and functions become addresses, and a bit-field gets a
+ * type.
+ */
 #define DTRACE_SDT_RVALUE_(x) ((void)0, (x))
 #define DTRACE_SDT_BYTES_(x) sizeof(__typeof__(DTRACE_SDT_RVALUE_(x)))
-/* GCC's classes of types: 1 integers, 2 to 4 their like, 5 pointers, 8 floating. */
+/*
+ * GCC's type classes: 1 integers, 2 to 4 similar types, 5 pointers, 8
+ * floating-point.
+ */
 #define DTRACE_SDT_CLASS_(x) __builtin_classify_type(DTRACE_SDT_RVALUE_(x))
 #define DTRACE_SDT_IS_FLOATING_(x, n)                                          \
 	(DTRACE_SDT_CLASS_(x) == 8 && DTRACE_SDT_BYTES_(x) == (n))
@@ -401,8 +432,9 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 #endif
 
 /*
- * Where an argument may be: a constant, in a register, or in memory. Clang prefers memory,
- * and would store each for the probe; registers for twelve there may not be.
+ * Where an argument may be: a constant, in a register, or in memory. Clang
+ * prefers memory, and would store each argument for the probe. There may not be
+ * registers for twelve.
  */
 #ifdef DTRACE_SDT_CONSTRAINT
 #define DTRACE_SDT_LATER_ DTRACE_SDT_CONSTRAINT
@@ -495,7 +527,7 @@ template <class T> struct Of : Argument<typename Plain<T>::type> {};
 	DTRACE_SDT_PROBE_(provider, name, 12, (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
 
 /* DTRACE_PROBEV(provider, name, arguments...), at most 12. */
-#define DTRACE_SDT_COUNT_(...) /* of those behind the first */                 \
+#define DTRACE_SDT_COUNT_(...) /* arguments after the first */                 \
 	DTRACE_SDT_COUNT1_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, x)
 #define DTRACE_SDT_COUNT1_(x, a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
 #define DTRACE_SDT_JOIN_(a, b) DTRACE_SDT_JOIN1_(a, b)

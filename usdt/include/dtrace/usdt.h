@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static probes (USDT) that a program makes while it runs: for interpreters and JITs, whose
- * probes no compiler has seen. Library: -ldtrace-usdt.
+ * Static probes (USDT) that a program creates while it runs. For interpreters
+ * and JITs, whose probes do not exist at compile time. Library: -ldtrace-usdt.
  *
  *   static const struct dtrace_usdt_probe *query_start;
  *
  *   struct dtrace_usdt_provider *provider = dtrace_usdt_create("app", NULL);
  *   dtrace_usdt_add(provider, "parse", "query-start", "string, int32_t", &query_start);
  *   if (dtrace_usdt_load(provider) != 0)
- *       warn(dtrace_usdt_error());              and go on: the probes are off then
+ *       warn(dtrace_usdt_error());              and continue: the probes are off
  *
  *   DTRACE_USDT_FIRE(query_start, text, length);
  *
  *   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
  *
- * A provider becomes a shared object in memory, with the notes of SystemTap's <sys/sdt.h>,
- * and is loaded like any library: gdb and bpftrace find its probes as well.
+ * A provider becomes a shared object in memory, with the notes of SystemTap's
+ * <sys/sdt.h>, and is loaded like any library. So gdb and bpftrace find its
+ * probes as well.
  *
- * A probe that nobody traces costs the test of a counter; its arguments are not made.
+ * A probe that is not traced costs the test of a counter. Its arguments are not
+ * computed.
  *
- * Threads: any number may test and fire, also while tracers come and go. What makes,
- * loads and destroys one provider is for one thread at a time; different providers do not
- * meet. No function here is for signal handlers, but those that test and fire are.
+ * Threads: any number of threads may test and fire, also while tracers attach
+ * and detach. Only one thread at a time may create, load and destroy one
+ * provider; different providers are independent. Signal handlers may call only
+ * the functions that test and fire.
  *
- * After fork() the child has the probes too. Who traces is counted for each process.
+ * After fork() the child has the probes too. Tracers are counted per process.
  */
 #ifndef DTRACE_USDT_H
 #define DTRACE_USDT_H
@@ -40,82 +43,90 @@ extern "C" {
 
 enum { DTRACE_USDT_MAX_ARGUMENTS = 12 };
 
-/* Made by the library; read by what is inline here. */
+/* The library creates it; the inline functions here read it. */
 struct dtrace_usdt_probe {
-	volatile uint16_t n_tracers; /* who traces now; tracers change it */
+	/* number of current tracers, who change it */
+	volatile uint16_t n_tracers;
 	uint16_t n_arguments;
 	uint32_t reserved;
-	void (*reach)(const uint64_t *arguments); /* where tracers stand */
+	/* tracers patch this function */
+	void (*reach)(const uint64_t *arguments);
 };
 
 struct dtrace_usdt_provider;
 
 /**
- * dtrace_usdt_create - a provider without probes
- * @provider: as D names it without the pid: a letter or _, then letters, digits and _, the
- *	last of them no digit; at most 55 bytes, and none of DTrace's own: pid, profile, ...
- * @module: the probes' module, any visible ASCII without : and /, at most 63 bytes, not . or ..; NULL:
- *	like the provider
+ * dtrace_usdt_create - creates a provider without probes
+ * @provider: D's name for it without the pid: a letter or _, then letters,
+ * digits and _, the last one not a digit; at most 55 bytes. DTrace's own names
+ * (pid, profile, ...) are not allowed.
+ * @module: the probes' module: any visible ASCII except : and /, at most 63
+ * bytes, not . or ..; NULL: the same as the provider
  *
- * Names are copied. Others may have the same name. NULL and dtrace_usdt_error(): a name
- * that cannot be, or no memory.
+ * Names are copied. Several providers may have the same name. Returns NULL and
+ * sets dtrace_usdt_error() if a name is not valid or memory is out.
  */
 struct dtrace_usdt_provider *dtrace_usdt_create(const char *provider, const char *module);
 
 /**
- * dtrace_usdt_add - a probe that the next dtrace_usdt_load() makes
- * @function: the probe's function, any visible ASCII without :, at most 127 bytes; NULL:
- *	like the probe
- * @name: a letter or _, then letters, digits, _ and -, at most 63 bytes. D shows __ as -;
- *	a - becomes __ in the note.
- * @arguments: types with blanks or commas between, at most 12: int8_t, int16_t, int32_t,
- *	int64_t, uint8_t, uint16_t, uint32_t, uint64_t, pointer, string (ends in a zero byte),
- *	double. NULL and "": none.
- * @probe: becomes a probe that is off, then what the load makes, and one that is off again
- *	when the provider is destroyed. It must live as long as the provider.
+ * dtrace_usdt_add - adds a probe, which the next dtrace_usdt_load() creates
+ * @function: the probe's function: any visible ASCII except :, at most 127
+ * bytes; NULL: the same as the probe
+ * @name: a letter or _, then letters, digits, _ and -, at most 63 bytes. D
+ * shows __ as -; a - becomes __ in the note.
+ * @arguments: at most 12 types, separated by blanks or commas: int8_t, int16_t,
+ * int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, pointer, string
+ * (ends in a zero byte), double. NULL and "": none.
+ * @probe: set to a probe that is off, then by the load to the real one, and to
+ * one that is off when the provider is destroyed. It must stay valid as long as
+ * the provider.
  *
- * Probes of one function and one name are one to D, with several places. 0, or EINVAL:
- * names or types that cannot be; ENOMEM; E2BIG: a million for one load. Nothing is added
- * then, and @probe is one that is off.
+ * In D, probes with the same function and name are one probe with several
+ * places. Returns 0, or EINVAL (a name or type is not valid), ENOMEM, or E2BIG
+ * (a million probes for one load). On error nothing is added, and @probe is one
+ * that is off.
  */
 int dtrace_usdt_add(struct dtrace_usdt_provider *provider, const char *function,
 		    const char *name, const char *arguments,
 		    const struct dtrace_usdt_probe **probe);
 
 /**
- * dtrace_usdt_load - make what was added since the last load
+ * dtrace_usdt_load - creates the probes that were added since the last load
  *
- * Tracers see the probes from then on. A descriptor stays open (close-on-exec) for those
- * who read the file by it; closing it harms only them. 0, or the errno of what failed: no
- * memory, or neither memory nor $TMPDIR (/tmp) may hold code that runs. The probes are off
- * then, and may be loaded again.
+ * Tracers see the probes from then on. A descriptor stays open (close-on-exec),
+ * through which tracers read the file; closing it affects only them. Returns 0,
+ * or the errno of the failure: out of memory, or neither memory nor $TMPDIR
+ * (/tmp) may contain executable code. In that case the probes are off and may
+ * be loaded again.
  */
 int dtrace_usdt_load(struct dtrace_usdt_provider *provider);
 
 /**
- * dtrace_usdt_destroy - unload and forget
+ * dtrace_usdt_destroy - unloads a provider and frees it
  *
- * No thread may test or fire one of its probes meanwhile; afterwards they are off. Tracers
- * see a library that is unloaded. NULL is nothing.
+ * No thread may test or fire one of its probes at the same time. Afterwards
+ * they are off. For tracers, a library is unloaded. NULL has no effect.
  */
 void dtrace_usdt_destroy(struct dtrace_usdt_provider *provider);
 
 /**
- * dtrace_usdt_error - a sentence on the last failure
+ * dtrace_usdt_error - a sentence about the last failure
  *
- * Of this thread, until its next one. "" when there was none.
+ * Returns that of the calling thread, valid until its next failure. Returns ""
+ * if there was none.
  */
 const char *dtrace_usdt_error(void);
 
-/* Whether somebody traces the probe now. */
+/* Returns whether the probe is traced now. */
 static inline int dtrace_usdt_enabled(const struct dtrace_usdt_probe *probe)
 {
 	return __builtin_expect(probe->n_tracers != 0, 0);
 }
 
 /*
- * Reaches the probe, traced or not. One word for each argument that it has: integers
- * extended to 64 bits, pointers, the bits of a double. They must stay for the call only.
+ * Reaches the probe, whether it is traced or not. Pass one word for each of its
+ * arguments: integers extended to 64 bits, pointers, the bits of a double. They
+ * must stay valid only during the call.
  */
 static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 				    const uint64_t *arguments)
@@ -123,7 +134,7 @@ static inline void dtrace_usdt_fire(const struct dtrace_usdt_probe *probe,
 	probe->reach(arguments);
 }
 
-/* Fewer values than arguments. */
+/* Called with fewer values than arguments. */
 __attribute__((noinline, cold, unused)) static void
 dtrace_usdt_fire_filled_(const struct dtrace_usdt_probe *probe, const uint64_t *values,
 			 int n)
@@ -164,7 +175,7 @@ template <class T> static inline uint64_t dtrace_usdt_word(T value)
 	    float: dtrace_usdt_double(_Generic((x), float: (x), default: 0)),  \
 	    double: dtrace_usdt_double(_Generic((x), double: (x), default: 0)), \
 	    default: (uint64_t)(x) + DTRACE_USDT_FITS_(x))
-#define DTRACE_USDT_FITS_(x) /* 0, or no compiling; arrays are pointers */     \
+#define DTRACE_USDT_FITS_(x) /* 0, or a compile error; arrays are pointers */  \
 	(0 * __extension__ sizeof(struct {                                     \
 		char dt_c;                                                     \
 		_Static_assert(sizeof(__typeof__((void)0, (x))) <= 8,           \
@@ -173,13 +184,14 @@ template <class T> static inline uint64_t dtrace_usdt_word(T value)
 #endif
 
 /*
- * DTRACE_USDT_FIRE(probe, values...): fires when somebody traces; only then the values are
- * looked at. Integers, enumerations, pointers, arrays (their address), float and double.
- * Values that are missing are 0; more than 12 do not compile, nor does long double.
+ * DTRACE_USDT_FIRE(probe, values...): fires if the probe is traced, and
+ * evaluates the values only then. Values may be integers, enumerations,
+ * pointers, arrays (as their address), float and double. Missing values are 0.
+ * More than 12 values, or a long double, do not compile.
  *
- * A value becomes a word by its own type in C, since the probe's is not known here: an int is
- * no double, though the probe may have one. For that write 1.0 or (double)n, and an integer
- * for an integer.
+ * A value becomes a word by its own type in C, because the probe's type is not
+ * known here: an int does not become a double, even if the probe declares one.
+ * Write 1.0 or (double)n for a double, and an integer for an integer.
  */
 #define DTRACE_USDT_FIRE(...)                                                  \
 	DTRACE_USDT_PICK_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ) \

@@ -11,21 +11,23 @@
 //
 //   # dtrace -n 'app*:::query-start { trace(copyinstr(arg0)); }' -p PID
 //
-// fire() is a nop, and the work of its arguments. DTRACE_FIRE evaluates the arguments while
-// somebody traces, and never else; enabled() says whether somebody does, for more work
-// than arguments. Neither a library nor a source file nor a macro for the declaration is
-// needed: each probe has a semaphore, a 16-bit counter that its tracers raise.
+// fire() costs a nop and the evaluation of its arguments. DTRACE_FIRE evaluates the
+// arguments only while the probe is traced. enabled() returns whether it is traced, for
+// other work that should be skipped. No library, source file or macro for the
+// declaration is needed: each probe has a semaphore, a 16-bit counter that its tracers
+// increment.
 //
-// Names have letters, digits and _, and begin with no digit; a probe's may have -. A
-// provider's does not end in a digit, where D has the pid, and is none of DTrace's own
-// (<dtrace/usdt_names.h>).
+// Names consist of letters, digits and _, and do not begin with a digit. A probe's name
+// may contain -. A provider's name must not end in a digit, because D appends the pid,
+// and must not be one of DTrace's own (<dtrace/usdt_names.h>).
 //
-// An argument converts to the declared type as the language does, except that a floating
-// value does not become an integer, nor a pointer a bool. Numbers, enumerations and pointers
-// can be declared, 12 at most; a wrong count or type is an error at the call.
+// An argument is converted to the declared type by the rules of C++, except that
+// floating-point values do not convert to integers, and pointers do not convert to
+// bool. At most 12 arguments can be declared: numbers, enumerations and pointers. A
+// wrong number or type is a compile error at the call.
 //
-// The notes are those of <dtrace/sdt.h>. The names come as numbers, since a template can
-// only give numbers to the assembler:
+// The notes are those of <dtrace/sdt.h>. The names are passed as numbers, because a
+// template can pass only numbers to the assembler:
 //
 //   text = provider NUL name NUL ──> words of 8 bytes ──> as many as text has, and its tail
 #pragma once
@@ -53,14 +55,14 @@ namespace usdt_detail {
 // A string as a template's argument.
 template <std::size_t n> struct Name {
     char text[n]{};
-    constexpr Name(const char (&from)[n]) // NOLINT: "app" is one
+    constexpr Name(const char (&from)[n]) // NOLINT: "app" converts to it
     {
         for (std::size_t i = 0; i < n; i++)
             text[i] = from[i];
     }
 };
 
-// How many bytes the name has in a note, where - is __.
+// Returns the length of the name in a note, where - is __.
 template <std::size_t length> constexpr std::size_t in_note(const Name<length>& name)
 {
     std::size_t n = length - 1;
@@ -92,11 +94,11 @@ template <std::size_t length> constexpr bool is_of_dtrace(const Name<length>& na
 #undef DTRACE_USDT_SAME_
 }
 
-// What the note has of names: query-start is query__start there.
+// The names in a note, in which query-start is query__start.
 struct Text {
     static constexpr std::size_t max_words = 12;
 
-    std::int64_t words[max_words + 1]{}; // the last is never whole
+    std::int64_t words[max_words + 1]{}; // the last one is never full
     std::size_t n = 0;
     bool fits = true, is_name = true;
 
@@ -148,12 +150,12 @@ template <class Given, class Declared> constexpr bool fits_as()
         return std::is_convertible_v<Given, Declared>;
 }
 
-// One argument of a call, on its way to what the probe declares.
+// One argument of a call, while it is converted to the declared type.
 template <class Declared> struct Given {
     Declared value{};
 
     template <class From>
-    [[gnu::always_inline]] constexpr Given(From from) // NOLINT: that is its purpose
+    [[gnu::always_inline]] constexpr Given(From from) // NOLINT: converts implicitly
     {
         constexpr bool fits = fits_as<From, Declared>();
         static_assert(fits, "this argument is not of the type that the probe declares");
@@ -176,7 +178,7 @@ template <std::size_t i, class First, class... Rest>
         return nth<i - 1>(rest...);
 }
 
-// Sizes and signs of six arguments, a byte each.
+// Returns the sizes and signs of six arguments, a byte each.
 template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
 {
     std::uint64_t all = 0;
@@ -190,7 +192,8 @@ template <class... Args> constexpr std::int64_t kinds_from(std::size_t first)
     return static_cast<std::int64_t>(all);
 }
 
-// Not all zero, or it would be in .bss, where the kernel's uprobes cannot reach it.
+// Initialised with a nonzero value, because in .bss the kernel's uprobes could not
+// reach it.
 struct Semaphore {
     volatile std::uint16_t n_tracers = 0;
     std::uint16_t in_the_file = 1;
@@ -198,7 +201,7 @@ struct Semaphore {
 
 } // namespace usdt_detail
 
-// %n is a constant of any width, negated; %c knows 32 bits only.
+// %n prints a constant of any width, negated; %c supports only 32 bits.
 #define DTRACE_USDT_ASM_ARG_(n, kinds, shift)                                          \
     DTRACE_SDT_SIZE_("(-(%n[" kinds "]) >> " shift ")") DTRACE_SDT_OPERAND_(n)
 #define DTRACE_USDT_TEMPLATE_0_ ""
@@ -327,7 +330,7 @@ class probe {
                   "a probe's name has 63 characters at most, and each - counts twice");
     static_assert(text_.fits, "a probe's two names have 100 characters at most");
 
-    // One for each module: another library's count is not ours.
+    // One for each module: the counter of another library does not count.
     [[gnu::visibility(
         "hidden")]] static inline constinit usdt_detail::Semaphore semaphore_;
 
@@ -363,13 +366,13 @@ class probe {
     }
 
 public:
-    // Whether somebody traces the probe now.
+    // Returns whether the probe is traced now.
     [[gnu::always_inline]] static bool enabled()
     {
         return __builtin_expect(semaphore_.n_tracers != 0, 0);
     }
 
-    // The probe. Each call is a site of its own.
+    // Fires the probe. Each call is a separate site.
     [[gnu::always_inline]] static void fire(usdt_detail::Given<Args>... args)
     {
         site(args.value...);

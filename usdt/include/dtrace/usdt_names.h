@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What providers and probes of programs may be called, for all that make them: dtrace/usdt.hpp,
+ * The valid names of providers and probes of programs. Used by dtrace/usdt.hpp,
  * libdtrace-usdt, and dtrace's compiler for -h and -G.
  *
- * D has 63 bytes for a provider with the pid behind it, so that a provider does not end in a
- * digit, and 63 for a probe's name, in which a note has __ for -.
+ * D has 63 bytes for a provider followed by the pid, so a provider must not end
+ * in a digit. D has 63 bytes for a probe's name, in which a note has __ for -.
  */
 #ifndef DTRACE_USDT_NAMES_H
 #define DTRACE_USDT_NAMES_H
 
-#define DTRACE_USDT_MAX_PROVIDER_BYTES 55 /* the pid has 7, and one is spare */
+/* the pid takes up to 7, and one is spare */
+#define DTRACE_USDT_MAX_PROVIDER_BYTES 55
 #define DTRACE_USDT_MAX_NAME_BYTES 63	  /* as in the note */
 
 /*
- * Names that DTrace's own providers have: pid1234 and profile1234 are for these, or could be,
- * and a program's probes of the name would not be found.
+ * Names of DTrace's own providers. pid1234 and profile1234 are names of these,
+ * or could be, so a program's probes with such a name would not be found.
  */
 /* clang-format off */
 #define DTRACE_USDT_KERNEL_PROVIDERS(X)                                        \

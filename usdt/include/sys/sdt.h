@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of SystemTap's <sys/sdt.h>, over <dtrace/sdt.h>: what includes that header
- * compiles with this one, and has the same probes.
+ * SystemTap's names from <sys/sdt.h>, implemented with <dtrace/sdt.h>. Programs
+ * written for that header compile with this one and have the same probes.
  *
  *   #define _SDT_HAS_SEMAPHORES 1                 if provider_name_semaphore is declared
  *   #include <sys/sdt.h>
  *   STAP_PROBE2(app, query__start, text, length);
  *
- * It is not installed where SystemTap's is, but in <includedir>/dtrace-usdt, which
- * `pkg-config --cflags dtrace-usdt` puts in front. A file that has one of them takes no
- * notice of the other.
+ * It is not installed in the place of SystemTap's, but in
+ * <includedir>/dtrace-usdt, which `pkg-config --cflags dtrace-usdt` puts first.
+ * If a file has included one of the two, including the other has no effect.
  *
  *   STAP_PROBE, STAP_PROBE1 .. STAP_PROBE12, DTRACE_PROBE, DTRACE_PROBE1 .. DTRACE_PROBE12
  *   STAP_PROBEV                with SDT_USE_VARIADIC
@@ -30,7 +30,7 @@
 
 #include <dtrace/sdt.h>
 
-/* <dtrace/sdt.h> may have been there before the word was said. */
+/* <dtrace/sdt.h> may have been included before the macro was defined. */
 #ifdef _SDT_HAS_SEMAPHORES
 #undef DTRACE_SDT_SEMAPHORE_
 #undef DTRACE_SDT_USE_
@@ -73,9 +73,9 @@
 #endif
 
 /*
- * For asm statements: a string, to stand between others. The operands are text as it is
- * to be in the note, or STAP_PROBE_ASM_TEMPLATE(n), and then the statement has
- * STAP_PROBE_ASM_OPERANDS(n, values) among its inputs.
+ * For asm statements: a string that may be between others. The operands are the
+ * text for the note. Or they are STAP_PROBE_ASM_TEMPLATE(n), and the statement
+ * has STAP_PROBE_ASM_OPERANDS(n, values) among its inputs.
  */
 #ifdef __ASSEMBLER__
 #define STAP_PROBE_ASM DTRACE_PROBE_ASM

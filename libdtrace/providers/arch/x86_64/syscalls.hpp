@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// System calls of 64-bit programs: X(name, number), as <asm/unistd_64.h> has them. Those that
+// System calls of 64-bit programs: X(name, number), as in <asm/unistd_64.h>. Those that
 // the running kernel does not have never fire.
 #pragma once
 
