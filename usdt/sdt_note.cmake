@@ -1,11 +1,11 @@
-# The part of dtrace/sdt.h that the headers of `dtrace -h` have in them, as a string of C++:
+# Writes the part of dtrace/sdt.h that headers of `dtrace -h` also contain as a C++ string:
 #   cmake -DHEADER=sdt.h -DOUT=sdt_note.inc -P sdt_note.cmake
 file(READ ${HEADER} text)
-set(before "/* From here also in each header that dtrace -h makes. */\n")
+set(before "/* Each header of dtrace -h also contains the following lines. */\n")
 string(FIND "${text}" "${before}" begin)
-string(FIND "${text}" "/* To here. */\n" end)
+string(FIND "${text}" "/* End of the lines that are also in headers of dtrace -h. */\n" end)
 if(begin EQUAL -1 OR end LESS begin)
-  message(FATAL_ERROR "${HEADER} does not say what each header of dtrace -h has")
+  message(FATAL_ERROR "${HEADER} lacks the comments around the lines that headers of dtrace -h contain")
 endif()
 string(LENGTH "${before}" length)
 math(EXPR begin "${begin} + ${length}")
