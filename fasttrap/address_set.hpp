@@ -35,10 +35,10 @@ public:
     void remove_all(CodeRange range);
     // Returns the first member at or after from, or end() if there is none.
     TargetAddr next(TargetAddr from) const;
-    // Returns the first address at or after from that is no member, but at most `to` or
+    // Returns the first address at or after from that is not a member, but at most `to` or
     // end().
     TargetAddr next_missing(TargetAddr from, TargetAddr to) const;
-    // Returns the first member at or after from that is no member of other, but at most
+    // Returns the first member at or after from that is not a member of other, but at most
     // `to` or end(). Both sets have the same range.
     TargetAddr next_without(TargetAddr from, TargetAddr to,
                             const AddressSet& other) const;

@@ -27,14 +27,14 @@ const NextTrap& next_traps_of(const Arch& arch)
     return x86;
 }
 
-// Returns how many bytes of the first jump's opcode and displacement are own bytes.
+// Returns how many bytes of the first jump are own bytes, without the prefixes.
 unsigned own_jump_bytes(const Window& window)
 {
     return static_cast<unsigned>(window.own_bytes() - window.n_prefix);
 }
 
-// Returns a mask of the bytes of a jump's displacement where an instruction starts. The
-// jump is at `at`, and its first n bytes count.
+// Returns a mask: bit k is set if an instruction starts at byte k of the displacement of
+// the jump at `at`. Considers only the first n bytes of the jump.
 unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
 {
     unsigned mask = 0;
@@ -205,8 +205,8 @@ std::vector<Reach> reach_of(const Window& window)
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);
-    // Make pieces of the size that the lowest constrained byte of d2 and d3 gives.
-    // Rules for d0 and d1 leave a place in every page or in every 64 KiB.
+    // A piece is 64 KiB if d2 is constrained, and 16 MiB if only d3 is. Constraints on
+    // d0 and d1 leave a place in every page or in every 64 KiB.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;

@@ -77,7 +77,7 @@ struct Constraint : Rules {
 std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 
 // Returns the constraint on the trampoline of a window. The trampoline of a punned
-// window may be anywhere near.
+// window may be anywhere within a jump's reach of the stub.
 Constraint constraint_of(const Window& window);
 // Returns the constraint on the next stub: the stub of a punned window, or the next one
 // of a pair or chain. so_far has the addresses of the trampoline and of the stubs

@@ -171,7 +171,7 @@ private:
     }
 
     // Records a jump back to the function's start. Ignores calls, which enter the
-    // function anew.
+    // function again.
     void take_back_to_start(TargetAddr here)
     {
         auto insn = arch_.decode(text_.subspan(here - at_), here);
@@ -182,7 +182,7 @@ private:
 
     void close_function(std::uint64_t end)
     {
-        if (known_) // the run continues, but follow() must not read it again
+        if (known_) // mark the run up to here, so that follow() does not read it again
             into_.code.bytes.add_all({known_from_, at_ + end});
         auto text = [this](TargetAddr at) {
             return at - at_ < text_.size() ? text_.subspan(at - at_) : text_.first(0);
@@ -387,8 +387,8 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
 }
 
 // Returns whether the function's known code ends in a hlt before the function's end.
-// Compilers put code after a hlt: it comes from inline assembly, so they do not know
-// that it ends the flow of control.
+// Compilers put code after a hlt. They do not know that it ends the flow of control,
+// because it comes from inline assembly.
 bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) const
 {
     const TargetAddr rest = code_.bytes.next_missing(function.begin, function.end);
@@ -533,8 +533,8 @@ Extent ExtentMap::extent(TargetAddr at) const
                 std::min(end, entry ? at + entry_bytes : instructions_.next(at + 1))};
     }
     TargetAddr first = targets_.last(at);
-    // A branch may lead into an instruction, after its lock prefix. Then the start of
-    // the next instruction is unknown.
+    // A branch may lead into an instruction, for example after its lock prefix. Then it
+    // is unknown where the next instruction starts.
     if (!instructions_.has(first))
         first = at;
     if (at - first > furthest_back)

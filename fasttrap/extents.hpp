@@ -14,8 +14,9 @@
 //   - the target of a direct jump, branch or call of any function
 //   - a symbol of any type, the start of a range of .eh_frame, a landing pad of
 //     exceptions
-//   - endbr64, and each address of text in an instruction or an aligned word of data:
-//     pointers to functions, labels of computed gotos, switch tables of addresses
+//   - an endbr64
+//   - an address of text in an instruction or in an aligned word of data: a pointer to a
+//     function, a label of a computed goto, an entry of a switch table of addresses
 //   - entries of switch tables of 32-bit offsets, relative to the table or to a label
 //     whose address the function contains
 //   - the first instruction after one that does not continue, and after its padding. So
@@ -39,9 +40,9 @@
 //   - Padding after an instruction that does not continue, if all bytes up to the next
 //     known code are padding.
 //   - The remaining instructions of a function that jumps through registers or memory,
-//     and those after a hlt. The function must have a size or an FDE, all of its bytes
-//     must decode, its branches must lead to instructions, and no known code may load
-//     from it.
+//     and those after a hlt. In both cases the function must have a size or an FDE, all
+//     of its bytes must decode, its branches must lead to instructions, and no known code
+//     may load from it.
 //
 // An extent ends where the known code ends. A site where is_code() is false gets no
 // probe, except static probes.
@@ -58,8 +59,8 @@
 
 namespace dt {
 
-// The start of a new run of instructions: a symbol, a range of .eh_frame, a landing
-// pad.
+// A place where the sweep starts decoding: a symbol, the start of a range of .eh_frame, a
+// landing pad.
 struct CodeStart {
     TargetAddr at;
     bool function = false; // start of a function, not a label inside one
@@ -73,7 +74,7 @@ struct Dispatch {
     std::vector<TargetAddr> tables; // addresses that its code contains
     // Constants of its code, which may be addresses, too.
     std::vector<TargetAddr> constants;
-    bool by_table = false;         // one of the jumps is no tail call
+    bool by_table = false;         // one of the jumps is not a tail call
     std::vector<TargetAddr> jumps; // its jumps through registers or memory
 };
 
@@ -98,9 +99,10 @@ struct Sweep {
     void join(Sweep&& other);
 };
 
-// Sweeps text and adds the results to `into`. starts has the starts inside text, in
-// ascending order; the first one is at the beginning of text. Several threads may sweep
-// parts of one module, each with its own `into`. Each part must begin at a function.
+// Sweeps text, which is at address `at`, and adds the results to `into`. starts are the
+// code starts inside text in ascending order. The first one is at the beginning of text.
+// Several threads may sweep parts of one module, each with its own `into`. Each part must
+// begin at a function.
 void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
            std::span<const CodeStart> starts, Sweep& into);
 
@@ -123,8 +125,8 @@ struct KnownCode {
 
 class ExtentMap {
 public:
-    // Makes the map. read reads tables, at addresses relative to the same origin as the
-    // sweep. It is not used after the constructor.
+    // Makes the map. `read` reads tables, at addresses relative to the same origin as
+    // the sweep. The map does not use `read` after the constructor.
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
     // Returns the extent of a site at an instruction. Takes constant time.
     Extent extent(TargetAddr at) const;
@@ -138,8 +140,8 @@ public:
     bool is_code(TargetAddr at) const { return instructions_.has(at); }
     // Returns whether `at` is in a restartable sequence, or is the last instruction
     // before one. A stop in a sequence restarts it, so a probe would make it run
-    // forever. A thread that steps over the instruction before it stops in the
-    // sequence.
+    // forever. A thread that steps over the last instruction before a sequence stops
+    // inside the sequence.
     bool is_restartable(TargetAddr at) const;
     // Returns the functions whose indirect jumps remain unexplained.
     std::span<const CodeRange> doubtful() const { return doubtful_; }

@@ -157,8 +157,8 @@ private:
         return true;
     }
 
-    // Reads the entries of a table. Returns whether they make it a jump table, or an
-    // array of functions that the function calls last; then it has no targets.
+    // Reads the entries of a table. Returns whether this is a jump table, or an array of
+    // functions for a tail call. An array of functions gets no targets.
     //
     // Entries may lead to a cold part outside the function. If the code has a bound
     // check, one entry inside the function is proof enough. Otherwise the table ends at
@@ -193,8 +193,8 @@ private:
         return bounded || (n_inside >= 2 && n_inside * 2 >= table.n_entries);
     }
 
-    // Returns whether the first entry is an address. It is 0 if the dynamic linker will
-    // fill it in: then nothing is known.
+    // Returns whether the first entry is an address. Returns false if it is 0, because
+    // the dynamic linker will fill in such an entry.
     bool is_function_array(const IndirectJump& jump) const
     {
         TargetAddr first;

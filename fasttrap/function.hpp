@@ -5,7 +5,7 @@
 // classifies each indirect jump:
 //
 //   jump table   The code checks a bound, forms the address of a table and jumps through
-//                an entry. The targets are inside the function, so this is no return.
+//                an entry. The targets are inside the function, so this is not a return.
 //                A table between instructions is data in the text: it is excluded from
 //                the instructions.
 //   tail call    Any other indirect jump whose address is not loaded from an indexed
@@ -63,7 +63,7 @@ struct FunctionSites {
     std::vector<ReturnSite> returns;         // in ascending order
     std::vector<JumpTable> tables;
     std::vector<std::uint32_t> unresolved_jumps; // offsets of indirect jumps
-    std::vector<std::uint32_t> undecodable; // offsets of bytes that are no instruction
+    std::vector<std::uint32_t> undecodable;      // offsets of bytes that do not decode
 
     // Returns whether the analysis is certain: each offset in `instructions` is an
     // instruction.
@@ -72,7 +72,7 @@ struct FunctionSites {
 };
 
 // Finds the sites of a function. Returns Code::invalid if the function is empty or
-// longer than 4 MiB. Bytes that do not decode are no error: `undecodable` reports them.
+// longer than 4 MiB. Bytes that do not decode are not an error: `undecodable` reports them.
 // The time is bounded by the size of the text. Tables are read up to 4096 entries.
 Result<FunctionSites> analyze_function(const Arch& arch,
                                        std::span<const std::byte> text, TargetAddr at,

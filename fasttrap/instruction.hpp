@@ -11,7 +11,7 @@
 //
 // Invariants
 //   - length is 1..15, and bytes[0..length) is the instruction as it is in the text.
-//   - target is set exactly for direct jumps, branches and calls.
+//   - target is set for direct jumps, branches and calls, and only for them.
 //   - rip_relative means that the address of the memory operand is next() +
 //     memory.disp.
 //   - reads and writes have one bit for each general register (1 << number), implicit
@@ -92,8 +92,10 @@ struct Instruction {
     std::uint8_t condition = 0; // low four bits of the opcode of jcc, setcc, cmovcc
     std::uint8_t prefixes = 0;  // set of Prefix
     Encoding encoding = Encoding::legacy;
-    // The number of the map: 0 one byte, 1 0f, 2 0f 38, 3 0f 3a, or the map of VEX,
-    // EVEX, XOP.
+    // The opcode map:
+    //
+    //   0, 1, 2, 3   one byte; 0f; 0f 38; 0f 3a
+    //   otherwise    the map in a VEX, EVEX or XOP prefix
     std::uint8_t opcode_map = 0;
     std::uint8_t opcode = 0;
     std::uint8_t opcode_at = 0; // offset of the opcode byte in bytes

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Patches: jumps that replace instructions, and the copies that run in their place.
 //
-//   site ── plan_windows() ──▶ Window ── place() ──▶ address ── build() ──▶ Patch
+//   PatchSite ─plan_windows()─▶ Window ─TrampolineSpace─▶ Placement ─PatchBuilder─▶ Patch
 //
-// A window is a run of complete instructions, five bytes or more, that one `jmp rel32`
-// replaces. At least one of them is a site. The trampoline holds a relocated copy of
-// each instruction, in order. A head and a tail precede the copy of a site. The
-// trampoline ends with a jump to the end of the window.
+// A window is a run of complete instructions that a patch replaces. At least one of them
+// is a site. Usually the window has five bytes or more, and one `jmp rel32` replaces it.
+// The trampoline contains a relocated copy of each instruction, in order. A head and a
+// tail precede the copy of a site. At the end, the trampoline jumps back to the end of
+// the window.
 //
 //   at:  push %rbp          jmp T          T:  head(site 7) tail
 //        mov %rsp,%rbp   ──▶                   push %rbp; mov %rsp,%rbp; sub $16,%rsp
@@ -23,13 +24,13 @@
 //   trampoline    the code that runs instead of the window
 //   head, tail    the code before the copy of a site: the head calls the runtime, which
 //                 fires the probe and returns to the tail; the tail restores the registers
-//   stub          a jump of five bytes that leads into the trampoline. It is located where
-//                 a jump can reach it whose displacement is partly fixed
+//   stub          a jump of five bytes that leads into the trampoline. Jumps whose
+//                 displacement is partly fixed lead to a stub
 //   own bytes     the bytes that the first jump shares with no other code
 //   kept bytes    bytes after the window in which the displacement of a punned jump ends
 //   gap           padding between two blocks of a pair or chain
 //   reach         the addresses that a jump can lead to, relative to its end
-//   plain window  a window with one jump and five own bytes or more; all others are short
+//   plain window  a window of five bytes or more with one jump; all others are short
 //   pair, chain, punned jump
 //                 the forms of short windows, for sites with fewer than five bytes before
 //                 the next branch target
@@ -43,8 +44,8 @@
 //           at:    ret              e9          jmp T
 //           at+1:  mov %rax,%rdi    e9 ...      jmp S     S: jmp T+9, where the mov's copy is
 //
-//   chain   A pair with more jumps, each of which overlaps the next one. It serves where
-//           several short blocks follow each other, as gcc -Os packs short functions.
+//   chain   A pair with more jumps, each of which overlaps the next one. It is used if
+//           several short blocks follow each other. gcc -Os packs short functions so.
 //
 //   punned  The displacement of the jump ends in bytes of the instructions after the
 //           window, which do not change: the kept bytes. So the jump can lead to few
@@ -54,15 +55,15 @@
 //
 // Some of these jumps would lead out of user space. Then redundant prefixes precede the
 // jump, so that another byte becomes the highest one of a displacement. A first jump
-// with four own bytes always needs this: the opcode of the second jump would be the
-// highest byte.
+// with four own bytes also gets a prefix, if that is possible. Otherwise the opcode of
+// the second jump is the highest byte, which leads 380 MB down.
 //
 // Invariants
 //   - While the jump exists, a trap byte (int3, or an opcode that is undefined or
-//     privileged in 64-bit mode) is at the start of each instruction of the window
-//     except the first. The displacement of the jump is chosen for that, which limits
-//     where the trampoline can be. A stray jump to such an instruction traps, and the
-//     thread continues in the copy.
+//     privileged in 64-bit mode) is at the start of each instruction that the jump
+//     overwrites, except the first. The displacement of the jump is chosen for that, which
+//     limits where the trampoline can be. If the program jumps to such an instruction, the
+//     thread traps and continues in the copy.
 //   - No known branch target is inside a window, except the starts of the blocks of a
 //     pair or chain.
 //   - A copy never pushes an address inside the trampoline: a moved call pushes the
@@ -100,7 +101,7 @@ namespace dt {
 struct PatchSite {
     TargetAddr at;
     TargetAddr first, end;
-    std::uint32_t site = 0; // what the head says; any number
+    std::uint32_t site = 0; // the number that the head passes to the runtime
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
@@ -113,7 +114,8 @@ struct PatchSite {
     // Window::way.
     std::uint32_t avoid = 0;
 
-    // Removes what is known of the bytes from `to` on. `to` is at or after `end`.
+    // Shortens the blocks after `end` so that they end at `to`, which is at or after
+    // `end`.
     void limit_behind(TargetAddr to);
 };
 
@@ -257,8 +259,8 @@ public:
     TrampolineSpace& operator=(TrampolineSpace&&) noexcept;
 
     // Adds an area. start and bytes are multiples of the page size. Areas do not
-    // overlap. An area of at most four pages serves only stubs: the caller maps it for
-    // one punned window.
+    // overlap. An area of at most four pages is used only for stubs: the caller maps it
+    // for one punned window.
     void add_area(TargetAddr start, std::uint64_t bytes);
     // Allocates n_bytes for a trampoline, at a distance that puts trap bytes where the
     // window needs them, and the stubs. Returns nothing if no area has such a place.
@@ -308,9 +310,11 @@ std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns addresses relative to begin, nearest first, from which the highest byte of
 // the displacement is a trap byte for every window in [begin, end). One area at such an
-// address serves a complete module. 4 MiB of it have places for every second-highest
-// byte, too. Only the pages that are written to use memory. Returns an empty vector if
-// the text is longer than 32 MiB minus the area; then the caller must divide it.
+// address is enough for a complete module. 4 MiB are enough for windows whose second-highest
+// byte must also be a trap byte. Only the pages that are written to use memory.
+//
+// Returns an empty vector if the text is longer than 32 MiB minus the area. Then the
+// caller must divide the text.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
 // Returns a mask: bit k is set if byte k of the jump's displacement must be a trap
@@ -320,7 +324,7 @@ unsigned trapping_bytes(const Window& window);
 // An instruction of the window, and the address of its copy.
 struct Moved {
     TargetAddr from, to; // `to`: the copy itself, after the tail
-    TargetAddr head;     // start of the head; equals `to` if this is no site
+    TargetAddr head;     // start of the head; equals `to` if this is not a site
     TargetAddr tail;     // start of the tail, where dt_rt_enter returns to
     std::optional<std::uint32_t> site;
 };
@@ -330,7 +334,7 @@ struct Patch {
     TargetAddr at;
     TargetAddr end; // end of the window, without the kept bytes
     TargetAddr trampoline;
-    std::unique_ptr<std::byte[]> block;  // memory of the spans below
+    std::unique_ptr<std::byte[]> block;  // holds the data of the spans below
     std::span<const TargetAddr> stubs;   // in the order of Placement
     std::span<const Moved> moved;        // in the order of the instructions
     std::span<const std::byte> original; // the window and the kept bytes
@@ -377,7 +381,7 @@ Result<Patch> build_patch(const Window& window, const Placement& place,
 // to take it out. After an int3 the pc is one byte too high: subtract 1 before the call
 // of place_of().
 //
-// The thread can always be taken out at once:
+// The thread can always be taken out immediately:
 //
 //   1. If rbx_on_stack, load rbx from the word at rsp.
 //   2. Add rsp_add to rsp.
@@ -388,10 +392,10 @@ Result<Patch> build_patch(const Window& window, const Placement& place,
 // instruction, so the thread fires the probe if the jump is still there.
 struct PatchPlace {
     enum Kind : std::uint8_t {
-        window, // at an instruction of the window; may continue at moved[index].head
+        window, // at an instruction of the window; moved[index] has its copy
         head,   // in the head or in the stub, before dt_rt_enter
         tail,   // in the tail, before the copy
-        moved,  // at the first byte of a copy, of which nothing has run
+        moved,  // at the first byte of a copy, before it runs
         // In the middle of the code that replaces one instruction (a call or loop).
         inside,
         leaving, // at the jump to the window's end

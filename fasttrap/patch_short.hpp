@@ -3,8 +3,8 @@
 //
 // They are made after all plain windows of a batch, and do not break them:
 //
-//   - A pair takes over the plain window at the end of its first block, or makes the
-//     run there.
+//   - A pair takes over the plain window that follows its first block. If there is
+//     none, it makes the second run itself.
 //   - A chain takes over all windows that it overlaps, of any form.
 //   - A punned jump keeps only bytes that no window changes and that contain no site. A
 //     site could become a breakpoint, which changes its first byte.

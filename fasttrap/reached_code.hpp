@@ -8,8 +8,8 @@
 // Known code is what the flow of control reaches, instruction by instruction. Calls are
 // assumed to return. Padding after an instruction that does not continue is known if it
 // fills the complete gap up to other known code. Until that is decided, it is in
-// `gaps`. It is no padding if known code contains an address inside it to which no
-// known code leads.
+// `gaps`. If known code takes an address inside the gap, but no known code leads there,
+// the gap is not padding.
 //
 // Bytes that known code reads or writes at an address in the instruction are data, even
 // if the flow of control reaches them. There are two exceptions:
@@ -60,9 +60,9 @@ struct ReachedCode {
     void settle_gaps();
     // Removes data from the known code: first, the bytes that known code reads or
     // writes, up to the next start of a function, with the two exceptions above.
-    // Second, padding with an address that known code takes but that nothing enters,
-    // because a table may consist of bytes that look like padding. `named` must be
-    // sorted.
+    // Second, padding that contains an address that known code takes (lea) and to
+    // which no known code leads. It may be a table whose bytes look like padding.
+    // `named` must be sorted.
     //
     // If the constant of an instruction is data, adds the start and the end of this
     // instruction to targets, so that no window moves or overwrites it. pointers are

@@ -5,7 +5,7 @@
 // the register number in an instruction is an index. arch/x86_64/user_regs.hpp converts
 // them from and to the kernel's struct.
 //
-// The vector, x87 and segment registers are missing: no emulated instruction reads or
+// The vector, x87 and segment registers are not included: no emulated instruction reads or
 // writes them. An instruction that runs out of line uses the real ones.
 #pragma once
 

@@ -67,7 +67,7 @@ TracepointTable::~TracepointTable()
 
 static TableEntry* entry_of(cds_lfht_node* node)
 {
-    // Node is the first member of TableLink.
+    // `node` is the first member of TableLink.
     return reinterpret_cast<TableLink*>(node)->entry;
 }
 

@@ -12,7 +12,7 @@
 // tracer threads.
 //
 // Invariants
-//   - An entry is in the buckets exactly if it is in the list of its space.
+//   - An entry is in the buckets if and only if it is in the list of its space.
 //   - reclaim() frees a removed entry, after the end of each ReadLock that could have
 //     found it.
 //   - The table starts no thread: the workers of liburcu for resizing and call_rcu
@@ -94,8 +94,8 @@ public:
     // Grows the buckets once, for n_more entries that the caller will add.
     void expect(std::size_t n_more);
 
-    // Returns the entry, or null if there is none. Needs a ReadLock, or that no thread
-    // removes entries.
+    // Returns the entry, or null if there is none. The caller must hold a ReadLock, unless
+    // no thread removes entries.
     TableEntry* find(SpaceId space, TargetAddr at) const;
 
     // Removes the entry from the table; reclaim() frees it. Returns false if there is

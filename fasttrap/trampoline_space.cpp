@@ -41,8 +41,8 @@ struct TrampolineSpace::Area {
     std::uint64_t next = enter_bytes; // where the next search begins
     // The same in units of block_bytes, if only d1 is constrained.
     std::uint64_t next_block = 0;
-    // Since the last give_back(), a window without constraints found no room for this many
-    // bytes. So no window finds room for them.
+    // Since the last give_back(), there was no room for this many bytes, not even for a
+    // window without constraints.
     std::size_t n_full = std::numeric_limits<std::size_t>::max();
 
     Area(TargetAddr at, std::uint64_t n)

@@ -41,11 +41,11 @@ struct Glance {
         constant = 1 << 5,       // contains the constant `value`
         indexed_load = 1 << 6,   // loads from a possible table of addresses or offsets
         jump_table = 1 << 7,     // jumps through such a table
-        jump_register = 1 << 8,  // jumps through a register or a pointer
+        jump_register = 1 << 8,  // jumps through a register or another word of memory
         takes_address = 1 << 9,  // loads the address itself, not the memory there
-        loads_8_bytes = 1 << 10, // loads 8 bytes from the address, nothing more
+        loads_8_bytes = 1 << 10, // only loads 8 bytes from the address
     };
-    std::uint8_t length = 0; // 0 if this is no instruction
+    std::uint8_t length = 0; // 0 if this is not an instruction
     std::uint16_t traits = 0;
     std::int32_t displacement = 0;
     std::uint32_t value = 0;
@@ -84,7 +84,7 @@ struct Arch {
     Result<Instruction> (*decode)(std::span<const std::byte> text, TargetAddr at);
 
     // Finds an instruction's length and flow from its format alone. May return a length
-    // for bytes that are no instruction.
+    // for bytes that are not an instruction.
     Glance (*glance)(std::span<const std::byte> text);
 
     // Plans how to run insn displaced. If it cannot run, `how` is `refused`, with a

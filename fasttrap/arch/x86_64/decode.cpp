@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Decodes bytes to an Instruction, in three steps.
 //
-//   lay_out()     where the parts are            by the rules of the format
-//   capstone      whether it is an instruction,  by the tables of a tested disassembler
-//                 its length, its registers
-//   opcodes.hpp   operands and flow              for modelled instructions
+//   lay_out()     finds the parts by the rules of the format
+//   capstone      tells whether the bytes are an instruction, how long it is, and which
+//                 registers it uses
+//   opcodes.hpp   gives the operands and the flow of modelled instructions
 //
 // The two lengths must agree. Otherwise decode() refuses the instruction, because a
 // copy of a wrong length would continue into unrelated bytes. capstone 4 does not know

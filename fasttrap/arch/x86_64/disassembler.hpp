@@ -32,7 +32,7 @@ public:
     std::optional<Found> decode(std::span<const std::byte> text);
 
 private:
-    std::size_t handle_ = 0; // a csh
+    std::size_t handle_ = 0; // type csh of capstone
     cs_insn* insn_ = nullptr;
 };
 

@@ -95,8 +95,8 @@ bool is_repeated_string(const Instruction& insn)
            (insn.opcode >= 0xaa && insn.opcode <= 0xaf);
 }
 
-// Returns whether insn is pushf or popf. If stepped, pushf would store the trap flag of
-// the step and popf would clear it.
+// Returns whether insn is pushf or popf. They must not be stepped: pushf would store the
+// trap flag of the step, and popf would clear it.
 bool moves_flags(const Instruction& insn)
 {
     return insn.encoding == Encoding::legacy && insn.opcode_map == 0 &&

@@ -57,7 +57,7 @@ private:
     void do_pop()
     {
         std::uint64_t value = pop_value();
-        // After the change of rsp, because pop %rsp loads the word from the stack.
+        // Sets the operand after rsp, because pop %rsp loads the word from the stack.
         set(0, value);
     }
     void do_leave()
@@ -159,8 +159,8 @@ private:
     }
     void do_cmovcc()
     {
-        // Always read; the processor clears the upper half even if the condition is
-        // false.
+        // The processor always reads the source. Even if the condition is false, it
+        // clears the upper half of a 4-byte destination.
         std::uint64_t from = get(1);
         set(0, holds(insn_.condition, regs_.rflags) ? from : get(0));
     }
@@ -231,7 +231,7 @@ private:
     void do_call_rm()
     {
         std::uint64_t where = get(0);
-        push_value(insn_.next().value); // is written even if the jump then fails
+        push_value(insn_.next().value); // stays even if the jump fails
         if (can_go_to(where))
             go_to(where);
     }

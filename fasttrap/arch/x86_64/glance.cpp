@@ -5,7 +5,7 @@
 //   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
 //
 // The rows use the same tails as lay_out(), and a test compares the lengths of both.
-// Bytes that are no instruction get some length or none.
+// Bytes that are not an instruction get an arbitrary length or none.
 #include "fasttrap/arch/x86_64/glance.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -22,7 +22,7 @@ namespace {
 struct GlanceRow {
     Tail tail = bare;
     std::uint16_t traits = 0; // set of Glance::Trait
-    bool special = false;     // a table is not enough; see take_special()
+    bool special = false;     // needs take_special()
     // The row is all that quick_look() needs if there is no prefix except REX.
     bool simple = false;
     bool has_modrm = false;
@@ -77,8 +77,8 @@ constexpr std::array<GlanceRow, 256> rows_of_map0 = [] {
     for (unsigned op : {0xc2U, 0xc3U, 0xcaU, 0xcbU, 0xcfU, 0xf4U})
         set(op, Glance::ends);
     set(0xcc, Glance::padding);
-    // VEX, EVEX, XOP and their aliases, groups, loads from tables, and xchg %r8, which
-    // looks like a nop.
+    // Opcodes that need more than a row: VEX, EVEX, XOP and the instructions with the
+    // same first byte, groups, loads from tables, and 90, which is not a nop with REX.B.
     for (unsigned op :
          {0x62U, 0x63U, 0x8bU, 0x8dU, 0x8fU, 0x90U, 0xc4U, 0xc5U, 0xc7U, 0xffU})
         rows[op].special = true;
@@ -159,8 +159,8 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
     return 2 + (byte < 0x40 && (text[1] & 7) == 5 ? 4 : size);
 }
 
-// Handles four of five instructions: optional REX, opcode, ModRM, immediate. Length 0
-// means that the general path must run.
+// Handles four of five instructions: those that consist of an optional REX prefix, an
+// opcode, ModRM and an immediate. Returns length 0 for all others.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;
@@ -306,7 +306,7 @@ private:
     }
 
     // Handles 62, 8f, c4 and c5 before an opcode of another map, with lay_out(). Such
-    // instructions are no branches and no padding.
+    // instructions are neither branches nor padding.
     void take_vex(unsigned op)
     {
         if (op == 0x8f && (text_[at_] & 0x1f) < 8)
@@ -397,8 +397,7 @@ private:
 
 Glance glance(std::span<const std::byte> text)
 {
-    constexpr std::size_t room =
-        2 * max_insn_bytes + 2; // it reads further before it refuses
+    constexpr std::size_t room = 2 * max_insn_bytes + 2; // look() may read that far
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     if (text.size() >= room) {
         Glance found = quick_look(bytes);

@@ -13,9 +13,9 @@
 //
 // The search goes backwards through the text and ignores branches. That is enough
 // because compilers emit these instructions next to each other, and because the caller
-// then checks the entries of the table. A tail call through memory has no index: jmp
-// *8(%rax). A jump that is notrack, or whose address comes from an indexed load, is no
-// tail call, even if its table is unknown.
+// then checks the entries of the table. A tail call through memory, such as
+// jmp *8(%rax), has no index. A jump that is notrack, or whose address comes from an
+// indexed load, is not a tail call, even if its table is unknown.
 #include "fasttrap/arch/x86_64/jump_table.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -73,8 +73,8 @@ private:
         return std::nullopt;
     }
 
-    // Takes the register as an address from the table, or as the sum of an entry and
-    // the base.
+    // Handles a register with an address from the table, or with the sum of an entry
+    // and the base.
     void take_address(std::size_t before, Reg reg)
     {
         std::optional<std::size_t> at = writer(before, reg);
@@ -101,7 +101,7 @@ private:
         }
     }
 
-    // Takes one of two registers as loaded from the table, and the other as the base.
+    // Finds which of two registers was loaded from the table. The other is the base.
     void take_sum(std::size_t at, Reg a, Reg b)
     {
         if (!take_relative(at, a))
@@ -127,7 +127,7 @@ private:
 
     void take_absolute(std::size_t at) { take_load(at, 8); }
 
-    // Takes a load of an entry: base + index * size. Without optimisation it may be the
+    // Handles a load of an entry: base + index * size. Without optimisation it may be the
     // sum of two registers, one of which was scaled before.
     bool take_load(std::size_t at, std::uint8_t size)
     {
@@ -190,9 +190,9 @@ private:
         return std::nullopt;
     }
 
-    // Returns the number of entries: from cmp $n, index and ja, jae, jbe or jb. The
-    // compared register may be the source of a copy, so the nearest such pair before
-    // the load counts.
+    // Returns the number of entries according to the bound check: cmp $n, index and
+    // then ja, jae, jbe or jb. The compared register may be the source of a copy, so
+    // the nearest such pair before the load counts.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;

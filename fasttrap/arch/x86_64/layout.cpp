@@ -110,7 +110,7 @@ void take_vex(Cursor& in, Layout& out)
     std::uint8_t first = in.take();
     std::uint8_t p0 = in.take();
     std::uint8_t p1 = p0;
-    if (first == 0xc5) { // two bytes: R vvvv L pp
+    if (first == 0xc5) { // the two-byte VEX: R vvvv L pp
         out.encoding = Encoding::vex;
         out.map = 1;
         out.r = (p0 & 0x80) == 0;

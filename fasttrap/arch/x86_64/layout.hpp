@@ -41,7 +41,7 @@ struct Layout {
     std::uint8_t imm_at = 0;
     std::uint8_t imm_size = 0;
     bool has_rex = false;
-    // A REX prefix before another prefix, which makes it meaningless.
+    // Another prefix follows the REX prefix, and makes it meaningless.
     bool misplaced_rex = false;
     bool w = false, r = false, x = false, b = false; // the bits of REX, not inverted
     std::uint8_t vvvv = 0;                           // VEX, EVEX and XOP; not inverted

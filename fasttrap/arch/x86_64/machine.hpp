@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The parts of a processor that operations work on: operands, memory, flags.
+// The parts of a processor that operations use: operands, memory, flags.
 //
 // A Machine has a copy of the registers. The copy replaces the caller's registers if
-// nothing failed. Flags that the processor leaves undefined become 0 (AF after logic),
-// or what the formula gives. Nothing may depend on them.
+// nothing failed. Some flags are undefined on the processor after an operation. Here,
+// AF becomes 0 after logic operations, and the others are computed as if they were
+// defined. Nothing may depend on them.
 #pragma once
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -167,8 +168,8 @@ protected:
     // Returns whether a jump may lead to `where`. The processor checks an address from
     // memory or a register before it executes the jump. If the address is not
     // canonical, it raises the exception that a read from there raises. Addresses of
-    // more than 57 bits are never canonical. Those of 48 to 57 bits are if the kernel
-    // uses five levels of page tables.
+    // more than 57 bits are never canonical. Those of 48 to 57 bits are canonical only
+    // if the kernel uses five levels of page tables.
     bool can_go_to(std::uint64_t where)
     {
         if (sign_extend_57(where) != where && !faulted_) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A cache of capstone's results. Each thread has one.
 //
-// Most instructions of a program are a few hundred, apart from their displacements and
-// immediates. These do not change capstone's results for one-byte and two-byte opcodes,
-// except 0f c2 and 0f 0f (3DNow), where the immediate is part of the opcode. Calling
-// capstone, which also formats text, takes ten times as long as a look-up here.
+// Apart from displacements and immediates, a program has only a few hundred different
+// instructions. Displacements and immediates do not change capstone's results for
+// one-byte and two-byte opcodes, except 0f c2 and 0f 0f (3DNow), where the immediate is
+// part of the opcode. Calling capstone, which also formats text, takes ten times as long
+// as a look-up here.
 #pragma once
 
 #include "fasttrap/arch/x86_64/disassembler.hpp"

@@ -13,7 +13,7 @@ namespace dt::x86 {
 namespace {
 
 constexpr std::size_t near_jump_bytes = 5;
-constexpr std::size_t literal_bytes = 7 + 8;              // with the padding before it
+constexpr std::size_t literal_bytes = 7 + 8;              // and the padding before it
 constexpr std::size_t far_jump_bytes = 6 + literal_bytes; // jmp *N(%rip)
 constexpr std::size_t near_branch_bytes = 6;
 constexpr std::size_t far_branch_bytes = near_branch_bytes + far_jump_bytes;
@@ -30,8 +30,8 @@ bool near_jump_reaches(TargetAddr from, TargetAddr to)
     return fits_32(distance(from + near_jump_bytes, to));
 }
 
-// Returns the number of padding bytes before a literal. It must be aligned because the
-// program may have set AC, the flag that makes unaligned reads fault.
+// Returns the number of padding bytes before a literal. A literal must be aligned because
+// the program may have set AC, the flag that makes unaligned reads fault.
 std::uint64_t padding_at(TargetAddr at)
 {
     return -at.value & 7;
@@ -332,7 +332,8 @@ std::optional<Leaving> leave_moved(const Instruction& insn, std::size_t offset)
             return Leaving{insn.at, 8};
         return std::nullopt;
     case ControlFlow::branch:
-        if (!is_loop(insn)) // out of reach: the inverse branch was not taken
+        // For a far target, this is the jump after the inverse branch.
+        if (!is_loop(insn))
             return offset == near_branch_bytes ? std::optional(Leaving{insn.target})
                                                : std::nullopt;
         if (offset == insn.length)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Moves one x86-64 instruction to another address, where it may stay.
+// Moves one x86-64 instruction to another address, where it may stay. What changes
+// depends on the instruction:
 //
-//   without rip       unchanged
-//   rip-relative      with another displacement, if the data is within 2 GiB of the copy
-//   lea of rip        the same, or a mov of the address
-//   jmp, jcc          to the original target; if it is too far, through a literal
-//   loop, jrcxz       over a jump to the next instruction:
-//                     loop 1f; jmp 2f; 1: jmp target; 2:
-//   call              a push of the original return address, then a jump
+//   not relative to rip   nothing
+//   rip-relative data     the displacement, if the data is within 2 GiB of the copy
+//   lea of rip            the same; if the address is too far, it becomes a mov
+//   jmp, jcc              the displacement; if the target is too far, it becomes a jump
+//                         through a literal
+//   loop, jrcxz           it leads to a jump to the target:
+//                         loop 1f; jmp 2f; 1: jmp target; 2:
+//   call                  it becomes a push of the original return address and a jump
 //
 // A moved call pushes before it reads its target. The original reads first. The program
 // cannot notice: if the read faults, leave_moved() takes back the push.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The parts that follow an opcode byte: ModRM, an immediate of some size, both, or
-// nothing (Intel SDM volume 2, appendix A). lay_out() finds all parts. glance() only
-// needs lengths, and is faster.
+// nothing (Intel SDM volume 2, appendix A). lay_out() uses the tables to find all parts,
+// and glance() to find lengths.
 #pragma once
 
 #include <cstdint>
