@@ -241,8 +241,7 @@ std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr e
         std::int64_t to = d + step;
         while (next_legal(next, highest, to) == to)
             to += step;
-        // The lower limit comes from the last window, the upper limit from the first
-        // one.
+        // The last window determines the lower limit, and the first one the upper limit.
         Reach reach{std::max(d, -farthest_jump + jump_slack) + length + jump,
                     std::min(to, farthest_jump - jump_slack) + jump};
         if (reach.from < reach.to)

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t max_text_bytes = 4 << 20;
 constexpr std::uint32_t max_entries = 4096;
-constexpr std::uint32_t max_indirect = 2048; // each one may search far backwards
+constexpr std::uint32_t max_indirect =
+    2048; // a limit, because each search may go far back
 constexpr std::uint32_t max_outside = 8;
 constexpr std::size_t max_sweeps = 8; // bounds the time for hostile text
 

@@ -310,8 +310,8 @@ std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
 // Returns addresses relative to begin, nearest first, from which the highest byte of
 // the displacement is a trap byte for every window in [begin, end). One area at such an
-// address is enough for a complete module. 4 MiB are enough for windows whose second-highest
-// byte must also be a trap byte. Only the pages that are written to use memory.
+// address is enough for a complete module. 4 MiB are enough for windows whose second-
+// highest byte must also be a trap byte. Only the pages that are written to use memory.
 //
 // Returns an empty vector if the text is longer than 32 MiB minus the area. Then the
 // caller must divide the text.

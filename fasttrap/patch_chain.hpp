@@ -33,8 +33,9 @@ struct Chain {
 std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
-// Returns whether n prefixes may be put at `at`. They may not if an instruction begins
-// after `at` and up to the byte after the prefixes: a stray jump to it would not trap.
+// Returns whether n prefixes may precede the jump over the block at `at`. Returns false if
+// an instruction begins at one of the n bytes after `at`: a stray jump to it would reach a
+// prefix or the opcode of the jump, and not trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
 // Returns whether the jumps can lead to addresses of user space. For the first jump,

@@ -19,7 +19,8 @@ namespace dt {
 
 class ShortWindows {
 public:
-    // plain must be in ascending order. The object refers to all other arguments.
+    // plain must be in ascending order. The object keeps references to the
+    // other arguments.
     ShortWindows(const Arch& arch, const ReadText& read,
                  std::span<const PatchSite> sites, std::vector<Window> plain);
     // Makes a short window for a site that has no plain window, for the given reason.

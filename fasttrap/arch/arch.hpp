@@ -79,7 +79,7 @@ struct Arch {
 
     // Decodes the instruction at the start of text, which may be longer than the
     // instruction; 15 bytes are always enough. Returns Code::corrupt if the bytes are
-    // no instruction, and Code::unsupported if the length or meaning is not certain.
+    // not an instruction, and Code::unsupported if the length or meaning is not certain.
     // The text of the error says which. Thread-safe.
     Result<Instruction> (*decode)(std::span<const std::byte> text, TargetAddr at);
 
@@ -129,8 +129,9 @@ struct Arch {
     void (*put_tail)(CodeBuffer& out);
     // Appends a jump to a place at most 2 GiB away.
     void (*put_jump)(TargetAddr to, CodeBuffer& out);
-    // Return how a thread leaves the relocated code of insn, or a head or tail before
-    // it, at this offset in it. Return nothing if no instruction starts there.
+    // Return how a thread leaves the relocated code of insn, or the head or tail before
+    // it. The thread is at this offset in that code. Return nothing if no instruction
+    // starts there.
     std::optional<Leaving> (*leave_moved)(const Instruction& insn, std::size_t offset);
     std::optional<Leaving> (*leave_head)(TargetAddr insn, std::size_t offset);
     std::optional<Leaving> (*leave_tail)(TargetAddr insn, std::size_t offset);

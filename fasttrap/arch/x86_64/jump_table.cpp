@@ -26,9 +26,9 @@ namespace dt::x86 {
 
 namespace {
 
-// How many instructions before the jump are searched for the other steps, and how many
-// for the base. The base may be hoisted out of a loop as long as that of an
-// interpreter.
+// The number of instructions before the jump that are searched for the bound and the
+// load, and the number that are searched for the base. The base may be hoisted out of a
+// long loop, for example that of an interpreter.
 constexpr std::size_t dispatch_window = 32;
 constexpr std::size_t base_window = 65536;
 

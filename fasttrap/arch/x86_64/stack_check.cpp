@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The check of the stack's bound at the start of a Go function, in the forms that Go's
-// assembler emits (cmd/internal/obj/x86, stacksplit()):
+// Finds the code at the start of a Go function that checks the stack's bound. Go's
+// assembler emits it in three forms (cmd/internal/obj/x86, stacksplit()):
 //
 //   cmp 0x10(%r14), %rsp ; jbe more                                  a small frame
 //   lea -N(%rsp), %r12 ; cmp 0x10(%r14), %r12 ; jbe more             a larger one

@@ -303,7 +303,7 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
         reg = interesting();
     for (Reg pointer : {Reg::rbp, Reg::rsi, Reg::rdi, Reg::rbx})
         regs[pointer] = data + 4096 + random_() % 8192;
-    // Away from the address of the operand.
+    // Keep rsp away from the address of the operand.
     regs[Reg::rsp] = data + 1024 + random_() % 2048;
     if (is_string(c.insn) || pick(50))
         regs[Reg::rcx] = random_() % 16;

@@ -15,7 +15,7 @@
 
 namespace dt::test {
 
-// Bytes that tests compare, and that are printed if they differ.
+// Copies bytes into a type that tests can compare and print.
 inline std::vector<std::byte> copy_of(std::span<const std::byte> bytes)
 {
     return {bytes.begin(), bytes.end()};

@@ -376,8 +376,8 @@ std::vector<std::size_t> WindowRuns::below_red_zones() const
     return out;
 }
 
-// Whether the original itself does something else with other values there, as no program
-// would.
+// Returns whether the result of the original depends on these bytes of data. Real
+// programs do not read them.
 bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& native,
                        const std::vector<std::size_t>& indices)
 {
