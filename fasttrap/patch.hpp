@@ -110,8 +110,8 @@ struct PatchSite {
     // such branches, their copies continue after the site's head. 0 if there are no
     // such branches, or if they should fire the probe.
     TargetAddr loop_end;
-    // Forms for which TrampolineSpace found no room: a set of bits, numbered by
-    // Window::way.
+    // Windows that found no room in the TrampolineSpace: bit k is set if one with
+    // Window::way == k did not.
     std::uint32_t avoid = 0;
 
     // Shortens the blocks after `end` so that they end at `to`, which is at or after
@@ -165,7 +165,7 @@ struct Window {
     std::uint8_t n_kept = 0;          // kept bytes after a punned window
     std::array<std::byte, 4> kept{};
     std::uint8_t n_prefix = 0; // number of prefixes before the first jump
-    // Number of the form that was tried; below 32, and not 0 in a short window.
+    // How the window was made: a number below 32 (patch_short.cpp), 0 for plain windows.
     std::uint8_t way = 0;
     // Returns the number of own bytes of the first jump.
     std::size_t own_bytes() const;
@@ -260,7 +260,7 @@ public:
 
     // Adds an area. start and bytes are multiples of the page size. Areas do not
     // overlap. An area of at most four pages is used only for stubs: the caller maps it
-    // for one punned window.
+    // for the stub of a punned window.
     void add_area(TargetAddr start, std::uint64_t bytes);
     // Allocates n_bytes for a trampoline, at a distance that puts trap bytes where the
     // window needs them, and the stubs. Returns nothing if no area has such a place.

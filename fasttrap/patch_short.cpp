@@ -261,8 +261,8 @@ void ShortWindows::remove(const Window* window)
         short_.erase(window->at());
 }
 
-// Puts instructions that may be moved before the window, to reduce the number of kept
-// bytes. Returns how many.
+// Extends the window backwards by instructions that may be moved, to reduce the number of
+// kept bytes. Returns the number of added instructions.
 std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head,
                                      Window& window)
 {

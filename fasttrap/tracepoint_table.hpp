@@ -46,8 +46,8 @@ class TableEntry;
 // gets a new number, because a child may still use the old space.
 using SpaceId = std::uint32_t;
 
-// Leads from liburcu's node to the entry that contains it, whatever the layout of the
-// entry.
+// liburcu's node with a pointer to the entry that contains it. It does not depend on the
+// layout of the entry.
 struct TableLink {
     cds_lfht_node node;
     TableEntry* entry;
