@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addresses of a range, a bit for each.
+// A set of addresses in a range, with one bit for each address.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -30,22 +30,23 @@ public:
         std::uint64_t bit = at - begin_;
         return bit < n_bytes_ && (words_[bit / 64] >> bit % 64 & 1) != 0;
     }
-    // The part of a range that the set covers is added or removed.
+    // Add or remove the part of a range that the set covers.
     void add_all(CodeRange range);
     void remove_all(CodeRange range);
-    // The first member at or after from; end() when there is none.
+    // Returns the first member at or after `from`, or end() if there is none.
     TargetAddr next(TargetAddr from) const;
-    // The first address at or after from that is no member; at most to, or end().
+    // Returns the first address at or after `from` that is not a member, but at most
+    // `to` or end().
     TargetAddr next_missing(TargetAddr from, TargetAddr to) const;
-    // The first member at or after from that is no member of other, which has the same
-    // range; at most to, or end().
+    // Returns the first member at or after `from` that is not a member of other, but at
+    // most `to` or end(). Both sets have the same range.
     TargetAddr next_without(TargetAddr from, TargetAddr to,
                             const AddressSet& other) const;
-    // The last member at or before to; begin() when there is none.
+    // Returns the last member at or before `to`, or begin() if there is none.
     TargetAddr last(TargetAddr to) const;
-    void join(const AddressSet& other);      // of the same range
-    void intersect(const AddressSet& other); // of the same range
-    void subtract(const AddressSet& other);  // of the same range
+    void join(const AddressSet& other);      // other has the same range
+    void intersect(const AddressSet& other); // other has the same range
+    void subtract(const AddressSet& other);  // other has the same range
 
 private:
     template <class Change> void each_word(CodeRange range, Change change);

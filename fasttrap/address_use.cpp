@@ -8,7 +8,7 @@ namespace dt {
 
 namespace {
 
-using RegisterSet = std::uint16_t; // as Instruction::reads
+using RegisterSet = std::uint16_t; // same bits as Instruction::reads
 
 constexpr RegisterSet bit_of(Reg reg)
 {
@@ -64,8 +64,9 @@ private:
                insn.opcode == 0x89;
     }
 
-    // A compiler stores the address of a label in a slot of the stack and jumps through the
-    // slot when the function has a volatile or spilled variable for it.
+    // Tracks a stack slot. If the variable for the address of a label is volatile or
+    // spilled, the compiler stores the address in a stack slot and jumps through the
+    // slot.
     void take_stack_slot(const Instruction& insn)
     {
         const MemoryOperand& memory = insn.memory;
@@ -80,11 +81,12 @@ private:
     }
 
     CodeRange block_;
-    // Registers that hold an address made of one in the block: certainly, on the straight
-    // line from where it was taken, and perhaps, by any way.
+    // Registers that hold an address computed from one in the block. Those in straight_
+    // certainly do, because the code since the address was taken is a straight line.
+    // Those in held_ do on some path.
     RegisterSet straight_ = 0, held_ = 0;
     using StackSlot = std::pair<Reg, std::int64_t>; // base and displacement
-    std::set<StackSlot> slots_;                     // hold such an address, perhaps
+    std::set<StackSlot> slots_; // slots that may hold such an address
     bool is_read_ = false, is_jumped_to_ = false;
 };
 
@@ -95,7 +97,7 @@ AddressUse use_of_addresses(const Arch& arch, CodeRange block, CodeRange functio
                             const TextAt& text)
 {
     UseOfAddresses use(block);
-    for (int round = 0; round < 2; ++round) { // branches lead back as well
+    for (int round = 0; round < 2; ++round) { // twice, because branches lead back
         TargetAddr at = function.begin;
         while ((at = instructions.next(at)) < function.end) {
             if (!code.bytes.has(at)) {

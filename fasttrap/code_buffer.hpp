@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Machine code on its way to a known address.
+// Machine code that will be written to a known address.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -11,7 +11,7 @@
 namespace dt {
 
 struct CodeBuffer {
-    TargetAddr at; // where the first byte will stand
+    TargetAddr at; // address of the first byte
     std::vector<std::byte> bytes;
 
     TargetAddr here() const { return at + bytes.size(); }

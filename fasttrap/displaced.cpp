@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Into the slot and out of it again: register fix-ups around an out-of-line run.
+// Changes registers before and after an instruction runs out of line.
 #include "fasttrap/displaced.hpp"
 
 namespace dt {
@@ -22,8 +22,9 @@ SlotRun prepare_out_of_line(const Displaced& plan, TargetAddr slot, Registers& r
     return run;
 }
 
-// The kernel found the copy's return address in rcx, and in r11 the flags with the trap
-// flag of a single step.
+// Repairs rcx and r11 after a system call. The kernel stored the return address of the
+// copy in rcx, and the flags in r11. After a single step these flags contain the trap
+// flag.
 static void repair_syscall(const Displaced& plan, const SlotRun& run, Registers& regs)
 {
     if (regs[Reg::rcx] == run.slot.value + plan.copy_length)
@@ -42,7 +43,8 @@ SlotEnd finish_out_of_line(const Displaced& plan, const SlotRun& run, Registers&
         if (plan.spares[i].reg != Reg::none)
             regs[plan.spares[i].reg] = run.saved[i];
     }
-    // Behind the copy stands a trap, after which rip is one further than after a step.
+    // A trap follows the copy. If it was hit, rip is one byte further than after a
+    // step.
     bool ran = offset >= plan.copy_length;
     if (ran && plan.is_syscall)
         repair_syscall(plan, run, regs);

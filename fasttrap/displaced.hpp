@@ -1,55 +1,63 @@
 // SPDX-License-Identifier: MIT
 // How to run an instruction whose first byte was replaced by a breakpoint.
 //
-//   emulate      compute its effect on Registers and TargetMemory; no stop of the
-//   thread out_of_line  write a copy into a slot in the target and run the thread over
-//   it refused      neither is right; the reason is a sentence for people
+// There are three ways (Displaced::How):
 //
-// A thread at a tracepoint (registers fetched, rip put back to the instruction's
-// address):
+//   emulate      compute the effect on Registers and TargetMemory; the thread does not stop
+//                again
+//   out_of_line  write a copy into a slot in the target, and run the thread over it
+//   refused      neither is possible; the reason is a sentence for the user
 //
-//   Displaced plan = arch.plan_displaced(insn);               once per tracepoint
+// The caller has fetched the registers of a thread at a tracepoint, and has set rip
+// back to the address of the instruction. Then:
+//
+//   Displaced plan = arch.plan_displaced(insn);               // once per tracepoint
 //   if (plan.how == Displaced::emulate) {
 //       Emulation did = arch.emulate(insn, regs, memory);
 //       if (did.outcome == Emulation::done)
-//           -> set registers, continue the thread
-//       plan = arch.plan_after_fault(insn, did.memory_fault); memory was not there
+//           -> set the registers, continue the thread
+//       plan = arch.plan_after_fault(insn, did.memory_fault); // no such memory
 //   }
 //   write plan.copy_text() to a slot of this thread;
-//   SlotRun run = prepare_out_of_line(plan, slot, regs);      rip is now the slot
-//   set registers; PTRACE_SINGLESTEP, or PTRACE_CONT when plan.run_to_trap; wait;
-//   SlotEnd end = finish_out_of_line(plan, run, regs);        rip is in the program
-//   again
+//   SlotRun run = prepare_out_of_line(plan, slot, regs);      // rip is in the slot
+//   set the registers; PTRACE_SINGLESTEP, or PTRACE_CONT if plan.run_to_trap; wait;
+//   SlotEnd end = finish_out_of_line(plan, run, regs);        // rip is in the program
 //
-// The copy is followed by trap instructions, so that a thread may be continued over it
-// instead of stepped: a repeated string instruction then takes one stop, not one per
-// round. finish_out_of_line() accepts both. It must be called at whatever stop comes
-// next, before a signal is delivered, because the program must never see the slot:
+// Trap instructions follow the copy. So a thread may run to the trap instead of being
+// stepped. A repeated string instruction then needs one stop instead of one per
+// iteration. finish_out_of_line() accepts both ways. The caller must call it at the
+// next stop of any kind, before it delivers a signal, because the program must never
+// see the slot. Its results:
 //
-//   finished     the instruction is done; rip is where it leads
-//   unfinished   rip was still on the copy: a signal came first, the instruction
-//   faulted
-//                (deliver the signal: the program sees the original address), or a
-//                stepped string instruction has rounds left (prepare and step again).
-//                Registers are those of the original instruction, a string's progress
-//                included
-//   elsewhere    rip was not in the slot (sigreturn, exec): registers are untouched
+//   finished     The instruction has run. rip is where it leads.
+//   unfinished   rip was still at the copy, and is at the original instruction now. Either
+//                a signal arrived first or the instruction faulted: deliver the signal. Or
+//                a stepped string instruction has iterations left: prepare and step again.
+//                The other registers are as the original would have left them, with the
+//                progress of a string instruction.
+//   elsewhere    rip was not in the slot (sigreturn, exec). The registers are unchanged.
 //
-// A child made by a system call in the slot starts there too: finish_out_of_line() is
-// applied to its registers before it runs. original_address() does the same for the
-// address in siginfo (SIGILL, SIGFPE and SIGTRAP name the instruction).
+// A child process that a system call in the slot creates also starts in the slot. The
+// caller applies finish_out_of_line() to its registers before it runs.
+// original_address() converts the address in a siginfo: SIGILL, SIGFPE and SIGTRAP
+// report the instruction.
 //
-// Emulation needs the memory's agreement: on a fault nothing has changed, and
-// plan_after_fault() gives a copy that makes the same access natively, so that stack
-// growth, userfaultfd and the program's SIGSEGV handler see the real thing at the
-// original rip. For an instruction that does not depend on rip that copy is the
-// instruction itself; for a call, ret or indirect jump it only makes the access, and
-// finish_out_of_line() ends in SlotEnd::unfinished with rip at the instruction, which
-// is emulated once more. A second fault after a successful access means memory that
-// ptrace cannot reach (a device's mapping): remove the tracepoint, let the thread run
-// the original, and count it.
+// If an emulated access faults, nothing has changed. plan_after_fault() then returns a
+// copy that makes the same access natively. So stack growth, userfaultfd and the
+// SIGSEGV handler of the program work as usual, at the original rip. What the copy is
+// depends on the instruction:
 //
-// Not exact, and known: the x87 instruction pointer (fnstenv, fxsave) is the copy's.
+//   flow to the next instruction   The copy does all that the instruction does.
+//   call, ret, indirect jump       The copy only makes the access. finish_out_of_line()
+//                                  returns unfinished with rip at the instruction, which
+//                                  the caller emulates once more.
+//
+// If the emulation faults again after the access succeeded, ptrace cannot reach this
+// memory (a device mapping). Then the caller removes the tracepoint, lets the thread
+// run the original, and counts it.
+//
+// Known difference: fnstenv and fxsave store the address of the copy as the x87
+// instruction pointer.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -63,23 +71,25 @@
 
 namespace dt {
 
-constexpr std::size_t slot_bytes = 32; // what a copy needs at most; alignment: none
+constexpr std::size_t slot_bytes = 32; // most bytes of a copy; needs no alignment
 
 struct MemoryFault {
     TargetAddr address;
-    std::uint8_t size = 0; // bytes: 1, 2, 4 or 8
+    std::uint8_t size = 0; // 1, 2, 4 or 8 bytes
     bool write = false;
-    bool stack = false; // by way of rsp or rbp: a bad address is SIGBUS, not SIGSEGV
-    std::uint64_t value = 0; // what was to be written
+    // The address comes from rsp or rbp: if it is not canonical, the signal is SIGBUS
+    // and not SIGSEGV.
+    bool stack = false;
+    std::uint64_t value = 0; // the value to write
 };
 
 struct Emulation {
     enum Outcome : std::uint8_t { done, fault, cannot } outcome = cannot;
-    MemoryFault memory_fault; // of fault
+    MemoryFault memory_fault; // valid if the outcome is fault
 };
 
-// While the copy runs, a register that the instruction does not use holds a value that
-// the original found in rip.
+// A register that the instruction does not use. While the copy runs, it holds the value
+// that rip would have had at the original address.
 struct Spare {
     Reg reg = Reg::none;
     std::uint64_t value = 0;
@@ -87,23 +97,23 @@ struct Spare {
 
 struct Displaced {
     enum How : std::uint8_t { emulate, out_of_line, refused } how = refused;
-    std::string_view reason;      // of refused, a literal
-    TargetAddr at;                // of the original
-    std::uint8_t length = 0;      // of the original
-    std::uint8_t copy_length = 0; // of the instruction in copy, without the traps
-    bool run_to_trap = false;     // continue rather than step
+    std::string_view reason;      // of refused; a string literal
+    TargetAddr at;                // address of the original
+    std::uint8_t length = 0;      // length of the original
+    std::uint8_t copy_length = 0; // length of the copy without the traps after it
+    bool run_to_trap = false;     // continue the thread instead of stepping it
     bool is_syscall = false;      // rcx and r11 need repair
-    bool access_only = false;     // the copy is a memory access, emulate afterwards
+    bool access_only = false;     // the copy only makes the access; emulate afterwards
     std::array<Spare, 2> spares{};
     std::array<std::byte, slot_bytes> copy{};
 
     std::span<const std::byte> copy_text() const { return copy; }
 };
 
-// One thread's run over a slot. Keep it until finish_out_of_line().
+// The state of one thread that runs over a slot. Keep it until finish_out_of_line().
 struct SlotRun {
     TargetAddr slot;
-    std::array<std::uint64_t, 2> saved{}; // what the spares held
+    std::array<std::uint64_t, 2> saved{}; // original values of the spare registers
     std::uint64_t rflags = 0;
 };
 
@@ -112,7 +122,8 @@ enum class SlotEnd : std::uint8_t { finished, unfinished, elsewhere };
 SlotRun prepare_out_of_line(const Displaced& plan, TargetAddr slot, Registers& regs);
 SlotEnd finish_out_of_line(const Displaced& plan, const SlotRun& run, Registers& regs);
 
-// An address inside the slot as the address of the original; any other unchanged.
+// Maps an address inside the slot to the address in the original. Returns any other
+// address unchanged.
 TargetAddr original_address(const Displaced& plan, const SlotRun& run, TargetAddr seen);
 
 } // namespace dt

@@ -8,7 +8,7 @@ namespace dt {
 
 namespace {
 
-constexpr std::byte jump_opcode{0xe9}; // the first byte of Arch::put_jump()
+constexpr std::byte jump_opcode{0xe9}; // first byte that Arch::put_jump() writes
 
 NextTrap next_traps(const Arch& arch)
 {
@@ -23,17 +23,18 @@ NextTrap next_traps(const Arch& arch)
 const NextTrap& next_traps_of(const Arch& arch)
 {
     static const NextTrap x86 = next_traps(x86_64);
-    assert(&arch == &x86_64); // no other has instructions inside of a jump
+    assert(&arch == &x86_64); // no other Arch puts instructions inside a jump
     return x86;
 }
 
-// Of the first jump's displacement and opcode: those that no other jump has.
+// Returns how many bytes of the first jump are own bytes, without the prefixes.
 unsigned own_jump_bytes(const Window& window)
 {
     return static_cast<unsigned>(window.own_bytes() - window.n_prefix);
 }
 
-// Which bytes of a jump at `at` are the first of an instruction, of those that fill n bytes.
+// Returns a mask: bit k is set if an instruction starts at byte k of the displacement of
+// the jump at `at`. Considers only the first n bytes of the jump.
 unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
 {
     unsigned mask = 0;
@@ -45,7 +46,7 @@ unsigned starts_in_jump(const Window& window, TargetAddr at, std::size_t n)
     return mask;
 }
 
-// The prefix or opcode at `at` of a jump behind the k-th.
+// Returns the byte at `at` if it is a prefix or opcode of a jump after the k-th one.
 std::optional<std::byte> given_at(const Window& window, std::size_t k, TargetAddr at)
 {
     for (std::size_t later = k + 1; later < window.n_jumps(); ++later) {
@@ -57,7 +58,8 @@ std::optional<std::byte> given_at(const Window& window, std::size_t k, TargetAdd
     return std::nullopt;
 }
 
-// The byte at `at` of the displacement of a jump before the k-th.
+// Returns the byte at `at` if it belongs to the displacement of a jump before the k-th
+// one.
 std::optional<std::byte> placed_at(const Window& window, std::size_t k, TargetAddr at,
                                    const Placement& so_far)
 {
@@ -72,7 +74,8 @@ std::optional<std::byte> placed_at(const Window& window, std::size_t k, TargetAd
     return std::nullopt;
 }
 
-// Narrows the place of what the k-th jump of a pair or chain leads to. The jumps before it have their places.
+// Constrains the destination of the k-th jump of a pair or chain. The jumps before it
+// have their destinations in so_far.
 void constrain_jump(const Window& window, std::size_t k, const Placement& so_far,
                     Constraint& c)
 {
@@ -107,7 +110,7 @@ std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d)
         unsigned next = rules.next(k, byte);
         if (next == byte)
             continue;
-        d = ((d >> shift) + next - byte) << shift; // no_byte carries into the next
+        d = ((d >> shift) + next - byte) << shift; // no_byte carries into the next byte
         k = 4;
     }
     return d;
@@ -174,7 +177,7 @@ Constraint constraint_of(const Window& window)
     c.from = -farthest_jump + jump_slack;
     c.to = farthest_jump - jump_slack;
     if (window.form == PatchForm::punned)
-        c.mask = 0; // the stub's
+        c.mask = 0; // only the stub is constrained
     if (!window.chained.empty())
         constrain_jump(window, 0, {}, c);
     for (const WindowInsn& w : window.insns) {
@@ -202,8 +205,8 @@ std::vector<Reach> reach_of(const Window& window)
         return d < c.to ? std::vector<Reach>{{d, d + n}} : std::vector<Reach>{};
     }
     Constraint c = constraint_of(window);
-    // Pieces as the lowest constrained byte of d2 and d3 makes them; d0 and d1 leave
-    // some place in every page or in every 64 KiB.
+    // A piece is 64 KiB if d2 is constrained, and 16 MiB if only d3 is. Constraints on
+    // d0 and d1 leave a place in every page or in every 64 KiB.
     int shift = (c.mask & 4) != 0 ? 16 : 24;
     unsigned high = c.mask & 12;
     std::vector<Reach> out;
@@ -238,7 +241,7 @@ std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr e
         std::int64_t to = d + step;
         while (next_legal(next, highest, to) == to)
             to += step;
-        // From the last window's side, and from the first one's.
+        // The last window determines the lower limit, and the first one the upper limit.
         Reach reach{std::max(d, -farthest_jump + jump_slack) + length + jump,
                     std::min(to, farthest_jump - jump_slack) + jump};
         if (reach.from < reach.to)

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What the displacement of a window's jump may be.
+// Computes the legal values of a jump's displacement.
 //
 //   d = trampoline - (jump + 5)     four bytes d0 d1 d2 d3
 //
-// An instruction that starts k + 1 bytes into the jump wants byte k of d to be one that
-// traps. Bytes that are not the jump's own are fixed: those of a punned jump are kept
-// text; those of a pair's first jump are the second jump's opcode and displacement. The
-// jumps of a pair or chain get their places in order: what one leaves of the next one's
-// displacement is fixed by then.
+// If an instruction starts k + 1 bytes after the jump's first byte, byte k of d must be
+// a trap byte. Bytes of d that are not own bytes of the jump are fixed:
 //
-// Legal values of d are found byte by byte from the highest (next_legal), so that a search
-// steps over whole ranges that cannot be. Of bytes that trap, d0 leaves places 13 bytes
-// apart on average, d1 pieces of 256 bytes, d2 pieces of 64 KiB; d3 says how far away the
-// area must be, and is the caller's to arrange (reach_of).
+//   - In a punned jump they are the kept bytes.
+//   - In the first jump of a pair they are the opcode and displacement of the second
+//     jump.
+//
+// The jumps of a pair or chain get their destinations in order. Bytes of a later
+// displacement that an earlier jump shares are fixed by then.
+//
+// next_legal() finds legal values byte by byte, from the highest byte on, so that a
+// search skips complete ranges without a legal value. If d0 must be a trap byte, legal
+// places are 13 bytes apart on average. If d1 must be one, they are in pieces of 256
+// bytes; if d2, in pieces of 64 KiB. d3 determines the distance of the area. reach_of()
+// reports that to the caller, which maps the area.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -24,16 +29,19 @@
 namespace dt {
 
 constexpr std::int64_t farthest_jump = std::int64_t(1) << 31;
-constexpr std::int64_t jump_slack = 4096; // more than a trampoline and a window
+// More than the size of a trampoline and a window.
+constexpr std::int64_t jump_slack = 4096;
 constexpr unsigned no_byte = 256;
 
-using NextTrap = std::array<std::uint16_t, 257>; // the next value that traps, or none
+// For each byte, the lowest trap byte that is not below it, or no_byte.
+using NextTrap = std::array<std::uint16_t, 257>;
 
-// What the bytes of a displacement must be: a bit in mask for each of which not all will do.
+// The rules for the bytes of a displacement. Bit k of mask is set if not every value of
+// byte k is legal.
 struct Rules {
     const NextTrap* traps = nullptr;
     unsigned mask = 0;
-    unsigned fixed = 0; // of mask: those that must be `values`
+    unsigned fixed = 0; // subset of mask: bytes that must equal `values`
     std::array<std::uint8_t, 4> values{};
 
     void fix(unsigned k, std::byte value)
@@ -52,10 +60,11 @@ struct Rules {
 };
 
 struct Constraint : Rules {
-    TargetAddr origin;     // displacements count from here
-    std::int64_t from, to; // [from, to) of them keep the window's data in reach
+    TargetAddr origin; // end of the jump
+    // [from, to): displacements that keep the window's data in reach.
+    std::int64_t from, to;
 
-    // And another place, to which a jump leads or from which one comes.
+    // Limits the displacements to those that keep `other` in reach of a jump, too.
     void keep_in_reach(TargetAddr other)
     {
         auto d = static_cast<std::int64_t>(other - origin);
@@ -64,16 +73,18 @@ struct Constraint : Rules {
     }
 };
 
-// The first displacement at or behind d whose bytes in mask are as the rules want them.
+// Returns the first displacement at or after d whose bytes in mask are legal.
 std::int64_t next_legal(const Rules& rules, unsigned mask, std::int64_t d);
 
-// Where the trampoline may stand: of a punned window anywhere near.
+// Returns the constraint on the trampoline of a window. The trampoline of a punned
+// window may be anywhere within a jump's reach of the stub.
 Constraint constraint_of(const Window& window);
-// Returns where the stub of a punned window may be, or the next stub of a pair or chain, of which
-// the trampoline and the stubs before it have their places.
+// Returns the constraint on the next stub: the stub of a punned window, or the next one
+// of a pair or chain. so_far has the addresses of the trampoline and of the stubs
+// before it.
 Constraint constraint_of_stub(const Window& window, const Placement& so_far);
-// Whether the highest byte of the k-th jump's displacement is a prefix or opcode of a later
-// jump.
+// Returns whether a prefix or opcode of a later jump is the highest byte of the k-th
+// jump's displacement.
 bool is_highest_given(const Window& window, std::size_t k);
 
 } // namespace dt

@@ -12,13 +12,13 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t furthest_back = 32; // more is never needed for a jump
-constexpr std::uint64_t entry_bytes = 16;   // of a doubtful function
-constexpr unsigned max_since_load = 12;     // instructions from a load to its jump
+constexpr std::uint64_t furthest_back = 32; // a jump never needs more
+constexpr std::uint64_t entry_bytes = 16;   // first bytes of a doubtful function
+constexpr unsigned max_since_load = 12;     // from a load to the jump that uses it
 constexpr std::uint64_t max_table_entries = 65536;
 constexpr std::size_t max_labels = 256;
 
-// Sorted, each once.
+// Sorts addresses and removes duplicates.
 void put_in_order(std::vector<TargetAddr>& addresses)
 {
     std::sort(addresses.begin(), addresses.end());
@@ -33,7 +33,7 @@ bool lies_in(std::span<const CodeRange> ranges, TargetAddr at)
     return after != ranges.begin() && at < (after - 1)->end;
 }
 
-// One instruction's bytes at a time.
+// Reads text, enough for one instruction at a time.
 class TextReader {
 public:
     explicit TextReader(const ReadModule& read) : read_(read) {}
@@ -76,12 +76,12 @@ public:
         }
         TargetAddr end = at_ + text_.size();
         leave_code(end);
-        into_.code.end_gap({gap_, end}, true); // nothing else uses the bytes there
+        into_.code.end_gap({gap_, end}, true); // no other code uses these bytes
         close_function(text_.size());
     }
 
 private:
-    // Starts a run of known code if is_code. Otherwise nothing changes, and a run that has
+    // Starts a run of known code if is_code. Otherwise does nothing; a run that has
     // begun continues.
     void enter(TargetAddr here, bool is_code)
     {
@@ -152,7 +152,7 @@ private:
                 take_back_to_start(here);
         }
         if (seen.is(Glance::address)) {
-            into_.targets.add(there); // nothing happens when it is data elsewhere
+            into_.targets.add(there); // no effect outside the text
             if (seen.is(Glance::takes_address))
                 tables_.push_back(there);
         }
@@ -170,8 +170,8 @@ private:
                                                      n_since_load_ <= max_since_load);
     }
 
-    // Notes a jump back to the function's start. A call is not one: it enters the
-    // function.
+    // Records a jump back to the function's start. Ignores calls, which enter the
+    // function again.
     void take_back_to_start(TargetAddr here)
     {
         auto insn = arch_.decode(text_.subspan(here - at_), here);
@@ -182,7 +182,7 @@ private:
 
     void close_function(std::uint64_t end)
     {
-        if (known_) // the run goes on, but follow() must not read it again
+        if (known_) // mark the run up to here, so that follow() does not read it again
             into_.code.bytes.add_all({known_from_, at_ + end});
         auto text = [this](TargetAddr at) {
             return at - at_ < text_.size() ? text_.subspan(at - at_) : text_.first(0);
@@ -216,13 +216,13 @@ private:
     std::span<const std::byte> text_;
     TargetAddr at_;
     Sweep& into_;
-    std::uint64_t function_ = 0; // where the current one starts
+    std::uint64_t function_ = 0; // start of the current function
     std::vector<TargetAddr> tables_, constants_;
     bool indirect_ = false, by_table_ = false;
     std::vector<TargetAddr> jumps_;
-    bool known_ = false; // what is swept is known code
+    bool known_ = false; // whether the current instruction is known code
     TargetAddr known_from_;
-    TargetAddr gap_; // where padding after known code began
+    TargetAddr gap_; // start of the padding after known code
     unsigned n_since_load_ = max_since_load + 1;
 };
 
@@ -254,7 +254,7 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
     std::sort(back_to_start_.begin(), back_to_start_.end());
     for (const CodeStart& start : known.starts)
         targets_.add(start.at);
-    for (const CodeRange& section : sections_) { // nobody's window reaches into one
+    for (const CodeRange& section : sections_) { // no window extends into a section
         targets_.add(section.begin);
         targets_.add(section.end);
     }
@@ -282,7 +282,7 @@ ExtentMap::ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read
     };
     std::sort(doubtful_.begin(), doubtful_.end(), by_begin);
     std::sort(sections_.begin(), sections_.end(), by_begin);
-    tables_ = {}; // kept no longer than needed
+    tables_ = {}; // not needed any more
 }
 
 bool ExtentMap::is_reached(const Dispatch& dispatch) const
@@ -291,9 +291,9 @@ bool ExtentMap::is_reached(const Dispatch& dispatch) const
                        [this](TargetAddr at) { return code_.bytes.has(at); });
 }
 
-// Adds to the known code, in two steps. First come the places that the tables of known jumps
-// lead to. Then come the remaining bytes of functions that have an indirect jump or a pointer
-// into their unknown part (take_rest()).
+// Adds to the known code in two steps. First, it follows the targets of the tables of
+// known jumps. Then it adds the remaining bytes of functions that have an indirect
+// jump, or to whose unknown part a pointer leads (take_rest()).
 void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& named,
                         const KnownCode& known, const ReadModule& read)
 {
@@ -312,7 +312,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     for (const CodeStart& start : known.starts)
         if (start.function && start.code)
             functions.add(start.at);
-    // Functions that are not known completely, and those of them that jump anywhere.
+    // open: functions that are not known completely. jumping: those with an indirect
+    // jump.
     AddressSet open(functions.begin(), functions.end() - functions.begin());
     AddressSet jumping = open;
     std::vector<Tables> tables;
@@ -364,8 +365,8 @@ void ExtentMap::explain(std::span<const Dispatch> dispatches, const AddressSet& 
     forget_chance_targets(known);
 }
 
-// Removes branch targets inside known instructions, unless something else names them. They
-// come from data that was swept as code.
+// Removes branch targets inside known instructions, unless a symbol or known code
+// refers to them. They come from data that was swept as code.
 void ExtentMap::forget_chance_targets(const KnownCode& known)
 {
     AddressSet inside = code_.bytes;
@@ -385,9 +386,9 @@ void ExtentMap::forget_chance_targets(const KnownCode& known)
     targets_.subtract(inside);
 }
 
-// Returns whether the function's known code ends in a hlt before its end. Compilers put code
-// behind it: the instruction is in no language, so it comes from inline assembly, and they
-// do not know that it ends.
+// Returns whether the function's known code ends in a hlt before the function's end.
+// Compilers put code after a hlt. They do not know that it ends the flow of control,
+// because it comes from inline assembly.
 bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) const
 {
     const TargetAddr rest = code_.bytes.next_missing(function.begin, function.end);
@@ -398,9 +399,9 @@ bool ExtentMap::has_rest_behind_hlt(CodeRange function, const TextAt& text) cons
     return instructions_.has(last) && !bytes.empty() && bytes[0] == std::byte{0xf4};
 }
 
-// Adds all remaining instructions of the function to the known code. Adds none if one of the
-// remaining bytes may be data: all of them must decode, and their branches must lead to
-// instructions.
+// Adds all remaining instructions of the function to the known code. Adds none if one
+// of the remaining bytes may be data: all of them must decode, and their branches must
+// lead to instructions.
 void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
 {
     std::vector<TargetAddr> starts, branches;
@@ -410,7 +411,7 @@ void ExtentMap::take_rest(CodeRange function, bool jumps, const TextAt& text)
         bool named = ReachedCode::any_in(code_.named, {at, end});
         if (code_.is_loaded({at, end}) || (named && !jumps))
             return;
-        // A jump through a register may lead to a named place.
+        // A jump through a register may lead to an address that the code contains.
         AddressUse use = named ? use_of_addresses(x86_64, {at, end}, function, code_,
                                                   instructions_, text)
                                : AddressUse::unknown;
@@ -509,7 +510,7 @@ FurtherBlocks ExtentMap::blocks_from(TargetAddr at) const
     for (std::uint8_t& length : blocks) {
         std::uint64_t n = extent(at).end - at;
         length =
-            static_cast<std::uint8_t>(std::min<std::uint64_t>(n, 64)); // a window's
+            static_cast<std::uint8_t>(std::min<std::uint64_t>(n, 64)); // longest window
         if (n == 0 || n > length)
             break;
         at = at + length;
@@ -532,8 +533,8 @@ Extent ExtentMap::extent(TargetAddr at) const
                 std::min(end, entry ? at + entry_bytes : instructions_.next(at + 1))};
     }
     TargetAddr first = targets_.last(at);
-    // A target inside an instruction (behind a lock prefix): who knows where the next
-    // starts.
+    // A branch may lead into an instruction, for example after its lock prefix. Then it
+    // is unknown where the next instruction starts.
     if (!instructions_.has(first))
         first = at;
     if (at - first > furthest_back)

@@ -2,43 +2,50 @@
 // How far the bytes around an instruction may be moved.
 //
 //   text ──sweep()──▶ targets of jumps, branches, calls   ─┐
-//                     places that code names (lea, $imm)   ├─▶ ExtentMap ──▶ [first, end)
+//                     addresses in code (lea, $imm)        ├─▶ ExtentMap ──▶ [first, end)
 //   symbols, unwind tables, landing pads, words of data   ─┘    of any site
 //
-// A jump over a site replaces several instructions, and nobody may arrive behind the
-// first of them. Which places somebody may arrive at is a question about the module,
-// not the function: foo.cold jumps back into foo, hand-written code jumps into its
-// neighbour. So the text of the module is swept once, by format alone (Arch::glance),
-// and the answer is a bit per byte. These count as targets:
+// A jump over a site replaces several instructions, so no branch may lead to any of
+// them but the first. Branches come from anywhere in the module: foo.cold jumps back
+// into foo, and assembly jumps into a neighbouring function. So sweep() reads the text
+// of the module once, by format alone (Arch::glance). The result has one bit for each
+// byte. These are targets:
 //
-//   - where a direct jump, branch or call of any function goes
-//   - where a symbol of any type is, a range of .eh_frame starts, an exception lands
-//   - endbr64, and every address of text that an instruction or an aligned word of data
-//     names: pointers to functions, labels of computed gotos, switches by addresses
-//   - entries of switch tables of 32-bit offsets: relative to the table, or to a label
-//     that the function names
-//   - what follows an instruction that does not go on, and its padding. So a run between
-//     two targets is one straight line, padding at most at its end.
+//   - the target of a direct jump, branch or call of any function
+//   - a symbol of any type, the start of a range of .eh_frame, a landing pad of
+//     exceptions
+//   - an endbr64
+//   - an address of text in an instruction or in an aligned word of data: a pointer to a
+//     function, a label of a computed goto, an entry of a switch table of addresses
+//   - entries of switch tables of 32-bit offsets, relative to the table or to a label
+//     whose address the function contains
+//   - the first instruction after one that does not continue, and after its padding. So
+//     a run between two targets is a straight line, with padding at most at its end.
 //
-// Too many targets are harmless, they make an extent shorter. Numbers that merely look
-// like addresses are kept from doing much harm: a word of data or a table's entry
-// counts only when it is the start of an instruction.
+// Too many targets do no harm except that extents become shorter. A number may look
+// like an address by chance, so a word of data or an entry of a table is a target only
+// if it is the start of an instruction.
 //
-// An indirect jump through a table that none of this explains makes its function
-// doubtful: labels may be anywhere, but none in the first 16 bytes, which run before
-// the code that computes them. Only an entry may be moved with what follows; elsewhere
-// one instruction alone.
+// If an indirect jump uses a table that is not found in this way, its function is
+// doubtful: each of its instructions may be a target, except in the first 16 bytes,
+// which run before the code that computes the address. In such a function, only the
+// entry has an extent of several instructions. Any other site has an extent of one
+// instruction.
 //
-// Only bytes that are known to be code may be moved or patched (reached_code.hpp). Code
-// is what the flow of control reaches from a function's start, a landing pad, a branch of
-// other code or a table's entry. Padding after an instruction that does not go on counts
-// when all bytes up to the next known code are padding. The remaining instructions of a
-// function count as well if it jumps through registers or memory, or if they stand behind
-// a hlt. For that the function must have a size or an FDE, all of its bytes must decode,
-// its branches must lead to instructions, and no known code may load from it.
+// Only bytes that are known to be code may be moved or patched (reached_code.hpp).
+// These are known code:
 //
-// An extent ends where the known code ends. A site where is_code() is false gets no probe,
-// unless it is a static probe's.
+//   - Instructions that the flow of control reaches from a function's start, a landing
+//     pad, a branch of other code or an entry of a table.
+//   - Padding after an instruction that does not continue, if all bytes up to the next
+//     known code are padding.
+//   - The remaining instructions of a function that jumps through registers or memory,
+//     and those after a hlt. In both cases the function must have a size or an FDE, all
+//     of its bytes must decode, its branches must lead to instructions, and no known code
+//     may load from it.
+//
+// An extent ends where the known code ends. A site where is_code() is false gets no
+// probe, except static probes.
 #pragma once
 
 #include "fasttrap/function.hpp"
@@ -52,29 +59,32 @@
 
 namespace dt {
 
-// Where a sweep begins anew: a symbol, a range of .eh_frame, a landing pad.
+// A place where the sweep starts decoding: a symbol, the start of a range of .eh_frame, a
+// landing pad.
 struct CodeStart {
     TargetAddr at;
-    bool function = false; // not a label inside one
-    bool code = true;      // an instruction is there: not a label of unknown type
+    bool function = false; // start of a function, not a label inside one
+    bool code = true;      // an instruction is there; false for a label of unknown type
 };
 
-// A function that jumps through registers or memory, and what could be its tables.
+// A function that jumps through registers or memory, and the possible addresses of its
+// tables.
 struct Dispatch {
     TargetAddr function, end;
-    std::vector<TargetAddr> tables;    // addresses that it names
-    std::vector<TargetAddr> constants; // numbers, which may be addresses too
-    bool by_table = false;             // a jump that is no tail call
-    std::vector<TargetAddr> jumps;     // through registers or memory
+    std::vector<TargetAddr> tables; // addresses that its code contains
+    // Constants of its code, which may be addresses, too.
+    std::vector<TargetAddr> constants;
+    bool by_table = false;         // one of the jumps is not a tail call
+    std::vector<TargetAddr> jumps; // its jumps through registers or memory
 };
 
 // A direct jump or branch within a function to its own first instruction.
 struct BackToStart {
-    TargetAddr function, end; // of the branch
+    TargetAddr function, end; // `end` is the end of the branch
     auto operator<=>(const BackToStart&) const = default;
 };
 
-// What a sweep of some of a module's text found.
+// The result of a sweep over a part of a module's text.
 struct Sweep {
     Sweep(TargetAddr begin, std::uint64_t n_bytes)
         : targets(begin, n_bytes), instructions(begin, n_bytes), code(begin, n_bytes)
@@ -83,58 +93,65 @@ struct Sweep {
     AddressSet targets;
     AddressSet instructions;
     ReachedCode code;
-    std::vector<TargetAddr> named; // by constants: perhaps addresses
+    std::vector<TargetAddr> named; // constants in text's range, which may be addresses
     std::vector<Dispatch> dispatches;
     std::vector<BackToStart> back_to_start;
     void join(Sweep&& other);
 };
 
-// starts: those inside text, ascending, the first at its beginning. Several threads may
-// sweep parts of one module, each into its own; a part begins at a function.
+// Sweeps text, which is at address `at`, and adds the results to `into`. starts are the
+// code starts inside text in ascending order. The first one is at the beginning of text.
+// Several threads may sweep parts of one module, each with its own `into`. Each part must
+// begin at a function.
 void sweep(const Arch& arch, std::span<const std::byte> text, TargetAddr at,
            std::span<const CodeStart> starts, Sweep& into);
 
 struct Extent {
-    TargetAddr first, end; // both the site's address: nothing may be moved
+    TargetAddr first, end; // both equal the site's address if nothing may be moved
     auto operator<=>(const Extent&) const = default;
 };
 
-// starts count as targets. functions: those with a size or an FDE. words: of data, those that lie in the text; any order.
-// absolute: constants of instructions may be addresses (a program that is not position
-// independent).
+// What the caller knows of a module besides its text. starts are branch targets. words
+// are the words of data that point into the text, in any order. functions are those
+// with a size or an FDE. absolute: constants in instructions may be addresses, because
+// the program is not position independent.
 struct KnownCode {
     std::vector<CodeStart> starts;
     std::vector<TargetAddr> words;
-    std::vector<CodeRange> functions; // ascending
-    std::vector<CodeRange> sections;  // restartable sequences: not to be probed at all
+    std::vector<CodeRange> functions; // in ascending order
+    std::vector<CodeRange> sections;  // restartable sequences, which must not be probed
     bool absolute = false;
 };
 
 class ExtentMap {
 public:
-    // read: for tables, at the addresses of the sweep. It is not kept.
+    // Makes the map. `read` reads tables, at addresses relative to the same origin as
+    // the sweep. The map does not use `read` after the constructor.
     ExtentMap(Sweep swept, const KnownCode& known, const ReadModule& read);
-    // O(1): at any instruction of the text.
+    // Returns the extent of a site at an instruction. Takes constant time.
     Extent extent(TargetAddr at) const;
-    // The code that begins at `at`, block by block.
+    // Returns the lengths of the blocks of known code that begin at `at`.
     FurtherBlocks blocks_from(TargetAddr at) const;
     // Returns the end of the last branch that leads back to the function's first
     // instruction, or 0 if there is none.
     TargetAddr loop_end(TargetAddr function) const;
-    // A known instruction starts there, so that a breakpoint may be written.
+    // Returns whether a known instruction starts at `at`, so that a breakpoint may be
+    // written.
     bool is_code(TargetAddr at) const { return instructions_.has(at); }
-    // In a restartable sequence, which each stop in it would begin anew, for ever; or right
-    // before one: the stop behind that instruction is in it.
+    // Returns whether `at` is in a restartable sequence, or is the last instruction
+    // before one. A stop in a sequence restarts it, so a probe would make it run
+    // forever. A thread that steps over the last instruction before a sequence stops
+    // inside the sequence.
     bool is_restartable(TargetAddr at) const;
-    // Functions whose indirect jumps remain unexplained.
+    // Returns the functions whose indirect jumps remain unexplained.
     std::span<const CodeRange> doubtful() const { return doubtful_; }
 
 private:
-    // The places that the tables of a function lead to.
+    // The targets of the tables of a function.
     struct Tables {
         std::vector<TargetAddr> targets;
-        bool explained = false; // one has an entry inside the function
-        bool too_many = false;  // not all combinations were tried
+        bool explained = false; // a table has an entry inside the function
+        bool too_many = false;  // there were too many combinations to try
     };
     Tables read_tables(const Dispatch& dispatch, const ReadModule& read);
     void read_table(const Dispatch& dispatch, TargetAddr table, TargetAddr base,
@@ -147,12 +164,12 @@ private:
     void forget_chance_targets(const KnownCode& known);
 
     AddressSet targets_;
-    AddressSet instructions_; // known ones, once the constructor has ended
+    AddressSet instructions_; // only known instructions, after the constructor
     ReachedCode code_;
-    std::vector<TargetAddr> tables_;  // all candidates: where one starts another ends
-    std::vector<CodeRange> doubtful_; // ascending
-    std::vector<CodeRange> sections_; // ascending
-    std::vector<BackToStart> back_to_start_; // ascending
+    std::vector<TargetAddr> tables_;  // all possible tables: each ends at the next one
+    std::vector<CodeRange> doubtful_; // in ascending order
+    std::vector<CodeRange> sections_; // in ascending order
+    std::vector<BackToStart> back_to_start_; // in ascending order
 };
 
 } // namespace dt

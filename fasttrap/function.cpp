@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::size_t max_text_bytes = 4 << 20;
 constexpr std::uint32_t max_entries = 4096;
-constexpr std::uint32_t max_indirect = 2048; // each may look far back
+constexpr std::uint32_t max_indirect =
+    2048; // a limit, because each search may go far back
 constexpr std::uint32_t max_outside = 8;
-constexpr std::size_t max_sweeps = 8; // hostile text could uncover tables for ever
+constexpr std::size_t max_sweeps = 8; // bounds the time for hostile text
 
 struct Range {
     std::uint32_t first;
@@ -29,8 +30,8 @@ public:
     {
     }
 
-    // A table that lies in the text itself was swept as code the first time; each sweep
-    // may uncover another such table, but never loses one.
+    // Sweeps again if a table is inside the text, because the first sweep took it for
+    // code. Each sweep may find another such table. None loses a table.
     FunctionSites run()
     {
         sweep();
@@ -113,7 +114,7 @@ private:
         }
         JumpTable table;
         if (jump.kind == IndirectJump::table && read_table(jump, table)) {
-            // An array of functions that is called at the end, not a switch.
+            // This is a tail call through an array of functions, not a switch.
             if (table.targets.empty()) {
                 sites_.returns.push_back({ReturnSite::tail_indirect, offset, {}});
                 return;
@@ -157,9 +158,13 @@ private:
         return true;
     }
 
-    // Entries may leave the function for its cold part. With a bound, one inside is proof
-    // enough; without one, the table ends where several in a row are outside, and half of
-    // it must be inside. No target at all: an array of functions, which is called last.
+    // Reads the entries of a table. Returns whether this is a jump table, or an array of
+    // functions for a tail call. An array of functions gets no targets.
+    //
+    // Entries may lead to a cold part outside the function. If the code has a bound
+    // check, one entry inside the function is proof enough. Otherwise the table ends at
+    // several consecutive entries outside, and at least half of its entries must be
+    // inside.
     bool read_table(const IndirectJump& jump, JumpTable& table) const
     {
         bool bounded = jump.n_entries != 0;
@@ -189,7 +194,8 @@ private:
         return bounded || (n_inside >= 2 && n_inside * 2 >= table.n_entries);
     }
 
-    // An entry of 0 is one that the dynamic linker has yet to fill in: nothing is known.
+    // Returns whether the first entry is an address. Returns false if it is 0, because
+    // the dynamic linker will fill in such an entry.
     bool is_function_array(const IndirectJump& jump) const
     {
         TargetAddr first;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The probe sites of a function: where its instructions start and where it returns.
+// The probe sites of a function: the starts of its instructions, and its returns.
 //
-// The text is decoded from the first byte to the last. Indirect jumps are then told
-// apart:
+// analyze_function() decodes the text from the first byte to the last. Then it
+// classifies each indirect jump:
 //
-//   jump table   a bound check, a table whose address the code forms, a jump through an
-//                entry: the targets are inside the function, so it is no return.
-//                Entries that lie between instructions are data in text and are taken
-//                out again.
-//   tail call    every other indirect jump whose address does not come out of an
-//                indexed table: jmp *%rax, jmp *8(%rax), jmp *got(%rip)
-//   unresolved   it comes out of an indexed table (computed goto) that could not be read
+//   jump table   The code checks a bound, forms the address of a table and jumps through
+//                an entry. The targets are inside the function, so this is not a return.
+//                A table between instructions is data in the text: it is excluded from
+//                the instructions.
+//   tail call    Any other indirect jump whose address is not loaded from an indexed
+//                table: jmp *%rax, jmp *8(%rax), jmp *got(%rip).
+//   unresolved   The address is loaded from an indexed table that could not be read
+//                (computed goto).
 //
-// The last two are guesses: a computed goto without an index looks like a tail call. A
-// return probe therefore has a site at both and decides when the jump is about to run.
-// The destination is known then, and the jump is a return if it leads out of the
-// function.
+// The last two are guesses: a computed goto without an index looks like a tail call. So
+// a return probe has a site at both. It decides when the jump is about to run and the
+// destination is known: the jump is a return if it leads out of the function.
 //
-// An entry probe needs none of this: it decodes one instruction. `endbr64` needs no
-// special place either, a breakpoint on it is taken after the landing was checked.
+// An entry probe needs only its first instruction. `endbr64` needs no special case
+// there: the processor checks the landing before it hits a breakpoint on it.
 #pragma once
 
 #include "base/result.hpp"
@@ -32,46 +32,48 @@
 
 namespace dt {
 
-// Reads the module that the function belongs to (jump tables live in its .rodata), in
-// the addresses that the function was given in. False when they are not all mapped.
+// Reads the module that contains the function, for example jump tables in .rodata.
+// Addresses are relative to the same origin as the function's. Returns false if a byte
+// is not mapped.
 using ReadModule = std::function<bool(TargetAddr from, std::span<std::byte> into)>;
 
 struct ReturnSite {
     enum Kind : std::uint8_t {
         ret,           // ret, ret n, rep ret
-        tail_jump,     // jmp out of the function
-        tail_branch,   // jcc or loop out of the function: returns when it is taken
-        tail_indirect, // jmp through a register or memory; perhaps a tail call
-        unresolved,    // jmp through an entry of a table that could not be read
+        tail_jump,     // a jmp out of the function
+        tail_branch,   // a jcc or loop out of the function; a return if taken
+        tail_indirect, // a jmp through a register or memory; perhaps a tail call
+        unresolved,    // a jmp through a table that could not be read
     } kind = ret;
     std::uint32_t offset = 0;
-    TargetAddr
-        target; // of tail_jump and tail_branch; a cold part of the function is one
+    // For tail_jump and tail_branch. May be in a cold part of the function.
+    TargetAddr target;
 };
 
 struct JumpTable {
     std::uint32_t jump = 0; // offset of the indirect jump
     TargetAddr table;
     std::uint32_t n_entries = 0;
-    std::vector<std::uint32_t> targets; // offsets, ascending, each once
+    // Offsets, in ascending order, without duplicates.
+    std::vector<std::uint32_t> targets;
 };
 
 struct FunctionSites {
-    std::vector<std::uint32_t> instructions; // offsets, ascending
-    std::vector<ReturnSite> returns;         // ascending
+    std::vector<std::uint32_t> instructions; // offsets, in ascending order
+    std::vector<ReturnSite> returns;         // in ascending order
     std::vector<JumpTable> tables;
     std::vector<std::uint32_t> unresolved_jumps; // offsets of indirect jumps
-    std::vector<std::uint32_t> undecodable;      // offsets of bytes that are no code
+    std::vector<std::uint32_t> undecodable;      // offsets of bytes that do not decode
 
-    // Nothing in it is doubtful: every offset in instructions is an instruction for
-    // sure.
+    // Returns whether the analysis is certain: each offset in `instructions` is an
+    // instruction.
     bool exact() const { return undecodable.empty() && unresolved_jumps.empty(); }
     bool is_boundary(std::uint32_t offset) const;
 };
 
-// Code::invalid for an empty function or one of more than 4 MiB. Undecodable bytes are
-// no error: they are reported in the sites. Bounded by
-// the text's size; tables are read up to 4096 entries.
+// Finds the sites of a function. Returns Code::invalid if the function is empty or
+// longer than 4 MiB. Bytes that do not decode are not an error: `undecodable` reports them.
+// The time is bounded by the size of the text. Tables are read up to 4096 entries.
 Result<FunctionSites> analyze_function(const Arch& arch,
                                        std::span<const std::byte> text, TargetAddr at,
                                        const ReadModule& read = {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The code after a site that may be moved, beyond the next branch target.
+// The blocks that a chain may move, after the one that a pair may move.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace dt {
 
-// Lengths in bytes of consecutive runs of known code that each begin at a branch target and
-// hold no other. 0 ends them.
+// Lengths in bytes of consecutive blocks of known code. Each begins at a branch target
+// and contains no other. The first 0 ends the list.
 using FurtherBlocks = std::array<std::uint8_t, 6>;
 
 } // namespace dt

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 // The instruction model: what fasttrap knows about one machine instruction.
 //
-//   bytes ──Arch::decode (behind it capstone)──> Instruction ──> everything else
+//   bytes ──▶ Arch::decode(), which uses capstone ──▶ Instruction ──▶ everything else
 //
-// Emulation, displacement, function analysis and, later, relocation read this and never
-// ask the disassembler again. What is machine independent has a name of its own (flow,
-// target, memory); `operation` is a number whose meaning belongs to the Arch that
-// decoded it, 0 for an instruction that is not modelled and can only run as a copy of
-// itself.
+// Emulation, displacement, function analysis and relocation use only the model, never
+// the disassembler. `flow`, `target` and `memory` mean the same for all machines. The
+// number `operation` has a meaning only for the Arch that decoded the instruction. It
+// is 0 for an instruction that is not modelled: such an instruction can only run as a
+// copy.
 //
 // Invariants
-//   - length is 1..15, and bytes[0..length) are the instruction as it stands in the
-//   text.
-//   - target is set exactly for direct jumps, branches and calls.
-//   - rip_relative means that the memory operand's address is next() + memory.disp.
-//   - reads and writes name general registers by bit (1 << number), implicit ones too.
+//   - length is 1..15, and bytes[0..length) is the instruction as it is in the text.
+//   - target is set for direct jumps, branches and calls, and only for them.
+//   - rip_relative means that the address of the memory operand is next() +
+//     memory.disp.
+//   - reads and writes have one bit for each general register (1 << number), implicit
+//     ones too.
 #pragma once
 
 #include "base/target_addr.hpp"
@@ -29,21 +30,21 @@ namespace dt {
 
 inline constexpr std::size_t max_insn_bytes = 15;
 
-// Where control goes after the instruction.
+// Where control continues after the instruction.
 enum class ControlFlow : std::uint8_t {
-    next,          // to the following instruction
-    jump,          // to target
-    branch,        // to target or to the following instruction
-    call,          // to target, with a return address pushed
-    jump_indirect, // to what a register or memory operand says
+    next,          // at the following instruction
+    jump,          // at target
+    branch,        // at target or at the following instruction
+    call,          // at target; pushes a return address
+    jump_indirect, // at an address in a register or in memory
     call_indirect,
-    ret,     // to what the stack says
-    syscall, // to the kernel and, usually, back
-    stop,    // nowhere: it raises an exception (ud2, hlt, int3, ...)
-    other,   // far jumps, interrupt returns, transactions: not followed
+    ret,     // at the address on the stack
+    syscall, // in the kernel, and usually at the next instruction
+    stop,    // nowhere: raises an exception (ud2, hlt, int3, ...)
+    other,   // far jump, interrupt return, transaction: not followed
 };
 
-// Prefix bytes that were there, whether or not they mean something to the instruction.
+// The prefix bytes of an instruction, whether or not they have a meaning for it.
 enum Prefix : std::uint8_t {
     prefix_operand_size = 1 << 0, // 66
     prefix_address_size = 1 << 1, // 67
@@ -65,39 +66,45 @@ struct MemoryOperand {
     Reg index = Reg::none;
     std::uint8_t scale = 1;
     Segment segment = Segment::flat;
-    bool address_32 = false; // the sum is cut to 32 bits before the segment's base
+    // The sum is truncated to 32 bits before the segment base is added.
+    bool address_32 = false;
 };
 
 struct Operand {
     enum Kind : std::uint8_t { none, reg, high_byte, imm, mem } kind = none;
-    std::uint8_t size = 0;  // bytes
-    Reg number = Reg::none; // reg; high_byte: ah ch dh bh as rax rcx rdx rbx
+    std::uint8_t size = 0;  // in bytes
+    Reg number = Reg::none; // high_byte: rax rcx rdx rbx for ah ch dh bh
 };
 
-// There are some hundred thousand at a time: the fields stand so that they take little room.
+// Several hundred thousand of these exist at a time, so the order of the fields avoids
+// padding.
 struct Instruction {
     TargetAddr at;
     TargetAddr target;
-    std::int64_t immediate = 0; // of the operand that is one, sign-extended
+    std::int64_t immediate = 0; // the immediate operand, sign-extended
     MemoryOperand memory;
     std::array<std::byte, max_insn_bytes> bytes{};
     std::uint8_t length = 0;
     std::uint16_t operation = 0;
-    std::uint16_t reads = 0; // of general registers
+    std::uint16_t reads = 0; // general registers that it reads
     std::uint16_t writes = 0;
     ControlFlow flow = ControlFlow::next;
-    std::uint8_t condition = 0; // the low four bits of jcc, setcc, cmovcc
-    std::uint8_t prefixes = 0;  // of Prefix
+    std::uint8_t condition = 0; // low four bits of the opcode of jcc, setcc, cmovcc
+    std::uint8_t prefixes = 0;  // set of Prefix
     Encoding encoding = Encoding::legacy;
-    std::uint8_t opcode_map =
-        0; // 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a, or the VEX map
+    // The opcode map:
+    //
+    //   0, 1, 2, 3   one byte; 0f; 0f 38; 0f 3a
+    //   otherwise    the map in a VEX, EVEX or XOP prefix
+    std::uint8_t opcode_map = 0;
     std::uint8_t opcode = 0;
-    std::uint8_t opcode_at = 0; // offset of the opcode byte within bytes
-    std::uint8_t modrm_at = 0;  // offset of the ModRM byte, 0: it has none
-    bool has_memory = false;    // memory is valid (a ModRM operand)
+    std::uint8_t opcode_at = 0; // offset of the opcode byte in bytes
+    std::uint8_t modrm_at = 0;  // offset of the ModRM byte; 0 if it has none
+    bool has_memory = false;    // `memory` is valid: a ModRM operand
     bool rip_relative = false;
     std::uint8_t n_operands = 0;
-    std::array<Operand, 3> operands{}; // of modelled operations, destination first
+    // The operands of a modelled operation, destination first.
+    std::array<Operand, 3> operands{};
 
     TargetAddr next() const { return at + length; }
     bool has(Prefix prefix) const { return (prefixes & prefix) != 0; }

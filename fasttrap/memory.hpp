@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The memory of a target, as emulation sees it.
+// The memory of a target, as emulation needs it.
 //
-// read() and write() are all or nothing and say false when any byte cannot be had; they
-// never fault. An emulated instruction makes at most one write, and it is the last
-// thing that can fail, so that a false leaves the target as it was.
+// read() and write() transfer all bytes, or return false and transfer none. They never
+// fault. An emulated instruction makes at most one write, after everything else that
+// can fail. So the target is unchanged if write() returns false.
 //
 // Other threads of the target may be running. An implementation should make an aligned
-// access of 2, 4 or 8 bytes in one piece, as the instruction itself would have done
-// (process_vm_readv and /proc/PID/mem do).
+// access of 2, 4 or 8 bytes in one piece, as the instruction itself would do.
+// process_vm_readv and /proc/PID/mem do so.
 #pragma once
 
 #include "base/target_addr.hpp"

@@ -1,51 +1,77 @@
 // SPDX-License-Identifier: MIT
-// Jumps over instructions: windows, their moved copies, and where those may stand.
+// Patches: jumps that replace instructions, and the copies that run in their place.
 //
-//   site ── plan_windows() ──▶ Window ── place() ──▶ address ── build() ──▶ Patch
+//   PatchSite ─plan_windows()─▶ Window ─TrampolineSpace─▶ Placement ─PatchBuilder─▶ Patch
 //
-// A window is a run of whole instructions, five bytes or more, that one `jmp rel32`
-// replaces. It has one or more probed instructions. Its moved copy (the trampoline)
-// holds, for each of its instructions in order, the probe's head and tail if it is probed, then the
-// instruction itself, relocated; behind the last one a jump to the window's end.
+// A window is a run of complete instructions that a patch replaces. At least one of them
+// is a site. Usually the window has five bytes or more, and one `jmp rel32` replaces it.
+// The trampoline contains a relocated copy of each instruction, in order. A head and a
+// tail precede the copy of a site. At the end, the trampoline jumps back to the end of
+// the window.
 //
 //   at:  push %rbp          jmp T          T:  head(site 7) tail
 //        mov %rsp,%rbp   ──▶                   push %rbp; mov %rsp,%rbp; sub $16,%rsp
 //        sub $16,%rsp                          jmp at+8
 //   at+8:
 //
-// Where fewer than five bytes stand before the next branch target, two other forms:
+// Glossary
 //
-//   pair    the jump over 1..4 bytes overlaps that of the window behind it. The two are one
-//           Window and one Patch, so nobody can take one away. Their displacements share
-//           bytes; the second jump leads to a stub, a jump into the same trampoline.
+//   site          an instruction where a probe fires; also the number that its head passes
+//                 to the runtime
+//   extent        the bytes around a site that may be moved
+//   block         the text from one branch target to the next
+//   window        the instructions that a patch replaces
+//   trampoline    the code that runs instead of the window
+//   head, tail    the code before the copy of a site: the head calls the runtime, which
+//                 fires the probe and returns to the tail; the tail restores the registers
+//   stub          a jump of five bytes that leads into the trampoline. Jumps whose
+//                 displacement is partly fixed lead to a stub
+//   own bytes     the bytes that the first jump shares with no other code
+//   kept bytes    bytes after the window in which the displacement of a punned jump ends
+//   gap           padding between two blocks of a pair or chain
+//   reach         the addresses that a jump can lead to, relative to its end
+//   plain window  a window of five bytes or more with one jump; all others are short
+//   pair, chain, punned jump
+//                 the forms of short windows, for sites with fewer than five bytes before
+//                 the next branch target
+//
+// Forms of short windows
+//
+//   pair    The first jump has 1 to 4 own bytes. The rest of it overlaps a second jump, at
+//           the start of the next block. Both jumps belong to one Window and one Patch, so
+//           they are written and removed together. The second jump leads to a stub.
 //
 //           at:    ret              e9          jmp T
 //           at+1:  mov %rax,%rdi    e9 ...      jmp S     S: jmp T+9, where the mov's copy is
 //
-//   chain   a pair with more jumps, each over the first bytes of the next one. It serves
-//           where several short blocks follow each other, as -Os packs short functions.
+//   chain   A pair with more jumps, each of which overlaps the next one. It is used if
+//           several short blocks follow each other. gcc -Os packs short functions so.
 //
-//   punned  the jump's displacement ends in bytes of the instructions behind the window,
-//           which stay as they are: `kept`. The jump leads to a stub at one of few
-//           places; the trampoline is anywhere. Nobody may change what is kept, so it counts as
-//           the patch's: `original` and `text` hold it, alike.
+//   punned  The displacement of the jump ends in bytes of the instructions after the
+//           window, which do not change: the kept bytes. So the jump can lead to few
+//           addresses only. The stub is at one of them, and the trampoline is anywhere.
+//           No other patch and no breakpoint may change the kept bytes: `original` and `text`
+//           contain them, with equal values.
 //
-// Where that leads out of user space, prefixes without a meaning stand before such a jump,
-// or before the others of a pair or chain. Other bytes are then the highest of its
-// displacement. (A pair of four own bytes would have the second jump's opcode there.)
+// Some of these jumps would lead out of user space. Then redundant prefixes precede the
+// jump, so that another byte becomes the highest one of a displacement. A first jump
+// with four own bytes also gets a prefix, if that is possible. Otherwise the opcode of
+// the second jump is the highest byte, which leads 380 MB down.
 //
 // Invariants
-//   - The first byte of every instruction of the window but the first is, while the jump
-//     stands, a byte that traps (int3, or an opcode that is undefined or privileged in
-//     64-bit mode). The jump's displacement is chosen for that, so it limits where the
-//     trampoline may stand. A stray jump there is caught, and goes on in the copy.
-//   - No known branch target lies inside a window behind its first byte, but the places
-//     of the other jumps of a pair or chain.
-//   - No instruction of a window pushes an address of ours: a moved call pushes the
+//   - While the jump exists, a trap byte (int3, or an opcode that is undefined or
+//     privileged in 64-bit mode) is at the start of each instruction that the jump
+//     overwrites, except the first. The displacement of the jump is chosen for that, which
+//     limits where the trampoline can be. If the program jumps to such an instruction, the
+//     thread traps and continues in the copy.
+//   - No known branch target is inside a window, except the starts of the blocks of a
+//     pair or chain.
+//   - A copy never pushes an address inside the trampoline: a moved call pushes the
 //     original return address.
-//   - A window has no system call, and a call only as its last instruction: nobody's saved pc lies inside it.
-//   - endbr64 stays in place: it may be a site, whose head then belongs to the instruction
-//     behind it, but no window holds one.
+//   - A window contains no system call, and a call only as its last instruction. So no
+//     saved pc on a stack points into a window.
+//   - endbr64 is never moved. It may be a site; then its head precedes the copy of the
+//     next instruction.
 #pragma once
 
 #include "base/result.hpp"
@@ -62,28 +88,34 @@
 
 namespace dt {
 
-// Where a probe wants to be, and how far the bytes around it may be moved: [first, end)
-// holds no branch target but first itself and `at` when at == first. first is the start of an instruction.
-// Nor does [end, beyond) behind `end`: that is what a pair may move. Not known: beyond is 0.
-// Behind that are more such blocks, which a chain may move.
-// Of the bytes behind `end`, n_steady are not patched and will not be, but by who takes
-// what stands here out before: what a punned jump may end in.
+// The place of a probe, and how far the bytes around it may be moved.
+//
+// [first, end) is the extent. It contains no branch target except first itself, and
+// `at` if at == first. An instruction starts at first.
+//
+// [end, beyond) is the next block, which a pair may move. beyond is 0 if that block is
+// unknown. `further` has the blocks after it, which a chain may move.
+//
+// The first n_steady bytes after `end` do not change as long as a patch of this site
+// exists. They may become kept bytes.
 struct PatchSite {
     TargetAddr at;
     TargetAddr first, end;
-    std::uint32_t site = 0; // what the head says; any number
+    std::uint32_t site = 0; // the number that the head passes to the runtime
     TargetAddr beyond;
     std::uint8_t n_steady = 4;
     FurtherBlocks further{};
-    // For a function's entry that is also the head of a loop: the end of the last
-    // branch that leads back to it from its own function. If the window contains all
-    // such branches, their copies continue after the site's head. 0 if there are none,
-    // or if they should fire.
+    // Used if the function's entry is also the head of a loop: the end of the last
+    // branch of the function that leads back to its entry. If the window contains all
+    // such branches, their copies continue after the site's head. 0 if there are no
+    // such branches, or if they should fire the probe.
     TargetAddr loop_end;
-    // Ways to make a short window that found no room: bits of Window::way.
+    // Windows that found no room in the TrampolineSpace: bit k is set if one with
+    // Window::way == k did not.
     std::uint32_t avoid = 0;
 
-    // Forgets what is known of the bytes at and behind `to`, which is at or behind `end`.
+    // Shortens the blocks after `end` so that they end at `to`, which is at or after
+    // `end`.
     void limit_behind(TargetAddr to);
 };
 
@@ -101,44 +133,48 @@ enum class PatchForm : std::uint8_t {
 };
 std::string_view text_of(PatchForm form);
 
-// An insn of length 0 is a head without an instruction: an endbr64 and the instruction
-// behind it are both sites, and both heads stand before the latter.
+// An instruction of a window. If insn has length 0, this is a head without an
+// instruction: both an endbr64 and the instruction after it are sites, so two heads
+// precede the copy of the latter.
 struct WindowInsn {
     Instruction insn;
-    std::optional<std::uint32_t> site; // probed
-    // Branches to this instruction from the bytes between it and loop_end skip the head.
-    // 0 if all branches fire it.
+    std::optional<std::uint32_t> site; // set if the instruction is a site
+    // Branches to this instruction from the bytes between it and loop_end skip the
+    // head. 0 if all branches fire the probe.
     TargetAddr loop_end;
 };
 
 // A jump of a pair or chain after the first one.
 struct ChainedJump {
-    std::size_t insn = 0;      // the index of the instruction that it stands for
-    std::uint8_t n_prefix = 0; // before it
-    std::uint8_t n_gap = 0;    // padding before that instruction
+    std::size_t insn = 0;      // index of the first instruction that the jump replaces
+    std::uint8_t n_prefix = 0; // number of prefixes before the jump
+    std::uint8_t n_gap = 0;    // bytes of the gap before the block
     std::array<std::byte, 4> gap{};
 };
-constexpr std::size_t max_jumps = 8; // of a window
+constexpr std::size_t max_jumps = 8; // in one window
 
 struct Window {
     const Arch* arch = &x86_64;
     std::vector<WindowInsn> insns;
-    // Bytes that belong to the window behind an instruction that never goes on to them.
+    // Padding that belongs to the window, after a last instruction that does not
+    // continue.
     std::uint8_t padding = 0;
     std::array<std::byte, 15> padding_text{};
     PatchForm form = PatchForm::plain;
-    std::vector<ChainedJump> chained; // ascending
-    std::uint8_t n_kept = 0;          // punned: of the bytes after the window
+    std::vector<ChainedJump> chained; // in ascending order
+    std::uint8_t n_kept = 0;          // kept bytes after a punned window
     std::array<std::byte, 4> kept{};
-    std::uint8_t n_prefix = 0; // before the first jump
-    std::uint8_t way = 0;      // below 32; not 0 in a short window
-    // Bytes from one jump to the next, or of the jump's own.
+    std::uint8_t n_prefix = 0; // number of prefixes before the first jump
+    // How the window was made: a number below 32 (patch_short.cpp), 0 for plain windows.
+    std::uint8_t way = 0;
+    // Returns the number of own bytes of the first jump.
     std::size_t own_bytes() const;
     TargetAddr at() const { return insns.front().insn.at; }
-    // What the first jump's displacement counts from.
+    // Returns the end of the first jump, which is the origin of its displacement.
     TargetAddr origin() const { return at() + n_prefix + arch->jump_bytes; }
     std::size_t n_jumps() const { return 1 + chained.size(); }
-    // The address that the k-th jump replaces, and that of its opcode, after its prefixes.
+    // block() returns the address of the block that the k-th jump replaces. jump()
+    // returns the address of the jump's opcode, which is after its prefixes.
     TargetAddr block(std::size_t k) const
     {
         return k == 0 ? at() : insns[chained[k - 1].insn].insn.at;
@@ -147,36 +183,40 @@ struct Window {
     {
         return block(k) + (k == 0 ? n_prefix : chained[k - 1].n_prefix);
     }
-    bool is_chained(TargetAddr to) const; // a jump behind the first one stands there
+    // Whether a jump after the first one is at `to`.
+    bool is_chained(TargetAddr to) const;
     TargetAddr end() const { return insns.back().insn.next() + padding; }
 };
 
 struct Refused {
     std::uint32_t site = 0;
-    std::string_view reason; // a literal
+    std::string_view reason; // a string literal
 };
 
 struct WindowPlan {
-    std::vector<Window> windows; // ascending, disjoint, what is kept included
+    std::vector<Window> windows; // ascending and disjoint, also with their kept bytes
     std::vector<Refused> refused;
 };
 
-// Reads original text at an address; fewer bytes than asked for where it ends.
+// Reads n bytes of original text at an address. Returns fewer bytes where the text
+// ends.
 using ReadText =
     std::function<std::span<const std::byte>(TargetAddr at, std::size_t n)>;
 
-// Sites ascending by address; several may have one address (the first's head stands for
-// all of them: the caller gives such sites one number). Every site ends up in a window or in refused.
+// Plans windows for sites, which must be in ascending order of addresses. Each site
+// ends up in a window or in `refused`. Several sites may have the same address: they
+// share the head of the first one, so the caller gives them the same number.
 //
-// A window reaches forward from its site: whole instructions, and behind a ret or jump
-// the padding (nops, int3) up to `end`; a caller that wants such padding used lets `end`
-// be the next function's start. Only where that is too short it begins before the site.
-// If that is too short as well, it becomes a pair or chain, or is punned.
+// A window extends forward from its site over complete instructions. After a ret or
+// jump it also takes the padding (nops, int3) up to `end`. A caller that permits this
+// sets `end` to the start of the next function. If that is too short, the window also
+// extends to instructions before the site. If it is still too short, it becomes a pair,
+// a chain or a punned jump.
 WindowPlan plan_windows(const Arch& arch, std::span<const PatchSite> sites,
                         const ReadText& read);
 
-// The places of a window's stubs: a pair or chain has one for each jump but the first, of
-// a punned window one.
+// The addresses of a window's stubs. A pair or chain has one stub for each jump except
+// the first. A punned window has one stub.
 class Stubs {
 public:
     Stubs() = default;
@@ -199,17 +239,18 @@ private:
     std::size_t n_ = 0;
 };
 
-// The places of a window's trampoline, and of the stubs that all but plain windows have.
+// The addresses of a window's trampoline and of its stubs. Plain windows have no stubs.
 struct Placement {
     TargetAddr trampoline;
     Stubs stubs;
 };
 constexpr std::size_t stub_bytes = 5;
 
-// Free addresses near text, handed out under the constraints of windows.
+// Allocates addresses for trampolines and stubs near text, under the constraints of
+// each window.
 //
-// An area is memory of the target that the caller mapped (or will map) for trampolines. The first
-// 16 bytes of each area hold the address of dt_rt_enter, for the heads' indirect jump.
+// An area is memory of the target that the caller mapped, or will map, for trampolines.
+// The first 16 bytes of an area hold the address of dt_rt_enter. Heads jump through it.
 class TrampolineSpace {
 public:
     TrampolineSpace();
@@ -217,21 +258,24 @@ public:
     TrampolineSpace(TrampolineSpace&&) noexcept;
     TrampolineSpace& operator=(TrampolineSpace&&) noexcept;
 
-    // start and bytes are page multiples. Areas do not overlap. One of four pages or less
-    // serves stubs alone: the caller maps such areas for a punned window.
+    // Adds an area. start and bytes are multiples of the page size. Areas do not
+    // overlap. An area of at most four pages is used only for stubs: the caller maps it
+    // for the stub of a punned window.
     void add_area(TargetAddr start, std::uint64_t bytes);
-    // An address for n bytes whose distance to the window gives trapping bytes; none:
-    // no area has one.
+    // Allocates n_bytes for a trampoline, at a distance that puts trap bytes where the
+    // window needs them, and the stubs. Returns nothing if no area has such a place.
     std::optional<Placement> take(const Window& window, std::size_t n_bytes);
     void give_back(const Placement& place, std::size_t n_bytes);
-    // Any part of what was taken: what build_patch() left over can go back at once.
+    // Frees any part of an allocation, for example the bytes that build_patch() did not
+    // use.
     void give_back(TargetAddr at, std::size_t n_bytes);
-    // The area that at lies in.
+    // Returns the start of the area that contains `at`, or nothing.
     std::optional<TargetAddr> area_of(TargetAddr at) const;
 
 private:
     struct Area;
-    // The first area that has a place, the recent one first.
+    // Calls find for each area until one has a place. The most recently used area is
+    // first.
     template <class Find> std::optional<TargetAddr> in_areas(Find find);
     std::optional<TargetAddr> take_plain(const Window& window, std::size_t n_bytes,
                                          std::optional<TargetAddr> stub);
@@ -241,73 +285,80 @@ private:
     std::optional<TargetAddr> take_stub(const Window& window);
     Area* holding(TargetAddr at) const;
 
-    using Areas = std::vector<std::unique_ptr<Area>>; // ascending
+    using Areas = std::vector<std::unique_ptr<Area>>; // in ascending order
     Areas areas_;
-    Areas stub_areas_;       // small: for stubs of punned windows
-    std::size_t recent_ = 0; // of areas_: the one that was taken from last
+    Areas stub_areas_;       // small areas, for the stubs of punned windows
+    std::size_t recent_ = 0; // index in areas_ of the area that served last
 };
 
-// The highest byte of the jump's displacement must trap for some windows: the address
-// ranges, relative to the window's origin(), in which the window's trampoline may stand, nearest
-// first. What the caller uses to choose where to map an area. Of a punned window it is one
-// range, perhaps of one byte, for the start of its stub.
+// Returns the address ranges where the trampoline may be, relative to window.origin(),
+// nearest first. The caller uses them to choose where to map an area. There are several
+// if the highest byte of the jump's displacement must be a trap byte. A punned window
+// has one range, perhaps of a single byte: the possible starts of its stub.
 struct Reach {
-    std::int64_t from, to; // [from, to)
+    std::int64_t from, to; // half-open: [from, to)
 };
 std::vector<Reach> reach_of(const Window& window);
-// Returns where the k-th jump of a pair or chain leads, counted from its end, if a later
-// jump's bytes give the highest byte of its displacement.
+// Returns the reach of the k-th jump of a pair or chain if a later jump determines the
+// highest byte of its displacement. Otherwise returns nothing.
 std::optional<Reach> far_reach_of(const Window& window, std::size_t k);
-// Returns the ranges of 16 MiB to which the k-th jump (k > 0) of a pair or chain can lead,
-// counted from its end, nearest first. They are limited if a later jump gives the highest
-// byte of its displacement, or if that byte must trap. Returns nothing if it is free.
+// Returns the ranges of 16 MiB in the reach of the k-th jump (k > 0) of a pair or
+// chain, nearest first. Returns an empty vector if there is no restriction: no later
+// jump determines the highest byte of the displacement, and that byte need not be a
+// trap byte.
 std::vector<Reach> stub_reach_of(const Window& window, std::size_t k);
 
-// Addresses relative to begin, nearest first, from which the highest byte of the
-// displacement traps for every window in [begin, end): one area there serves a whole module.
-// 4 MiB of it have places for every second-highest byte as well, and only the pages that
-// are written to cost anything. Empty when the text is longer than 32 MiB less the area: cut it.
+// Returns addresses relative to begin, nearest first, from which the highest byte of
+// the displacement is a trap byte for every window in [begin, end). One area at such an
+// address is enough for a complete module. 4 MiB are enough for windows whose second-
+// highest byte must also be a trap byte. Only the pages that are written to use memory.
+//
+// Returns an empty vector if the text is longer than 32 MiB minus the area. Then the
+// caller must divide the text.
 std::vector<Reach> common_reach(const Arch& arch, TargetAddr begin, TargetAddr end);
 
-// A set bit k says that byte k of the jump's displacement must trap.
+// Returns a mask: bit k is set if byte k of the jump's displacement must be a trap
+// byte.
 unsigned trapping_bytes(const Window& window);
 
-// An instruction of the window, and where its copy is.
+// An instruction of the window, and the address of its copy.
 struct Moved {
-    TargetAddr from, to; // to: the relocated instruction itself, behind the tail
-    TargetAddr head;     // of a probed one: where its head begins; else equal to `to`
-    TargetAddr tail;     // of a probed one: where dt_rt_enter comes back to
+    TargetAddr from, to; // `to`: the copy itself, after the tail
+    TargetAddr head;     // start of the head; equals `to` if this is not a site
+    TargetAddr tail;     // start of the tail, where dt_rt_enter returns to
     std::optional<std::uint32_t> site;
 };
 
 struct Patch {
     const Arch* arch = &x86_64;
     TargetAddr at;
-    TargetAddr end; // of the window, without what it keeps
+    TargetAddr end; // end of the window, without the kept bytes
     TargetAddr trampoline;
-    std::unique_ptr<std::byte[]> block;  // what the following lie in
-    std::span<const TargetAddr> stubs;   // as Placement has them
-    std::span<const Moved> moved;        // in order
-    std::span<const std::byte> original; // of the whole window and what it keeps
-    // The same length: the jumps, then the original bytes behind them.
+    std::unique_ptr<std::byte[]> block;  // holds the data of the spans below
+    std::span<const TargetAddr> stubs;   // in the order of Placement
+    std::span<const Moved> moved;        // in the order of the instructions
+    std::span<const std::byte> original; // the window and the kept bytes
+    // As long as `original`: the jumps, then unchanged bytes of the window.
     std::span<const std::byte> text;
-    std::span<const std::byte> code;      // of the trampoline
-    std::span<const std::byte> stub_code; // stub_bytes for each
+    std::span<const std::byte> code;      // the trampoline
+    std::span<const std::byte> stub_code; // stub_bytes for each stub
     std::span<const std::byte> code_of_stub(std::size_t i) const
     {
         return stub_code.subspan(i * stub_bytes, stub_bytes);
     }
     PatchForm form = PatchForm::plain;
-    bool leaves = false; // the code ends in a jump to the window's end
+    bool leaves = false; // whether the trampoline ends with a jump to the window's end
 };
 
-// An upper bound of the trampoline's size, for take().
+// Returns an upper bound of the trampoline's size, for take().
 std::size_t trampoline_bytes(const Window& window);
 
-// Builds tens of thousands one after the other, in the same memory.
+// Builds patches. One builder serves many windows and reuses its buffers.
 class PatchBuilder {
 public:
-    // area: the start of the trampoline's area, where the address of dt_rt_enter is.
+    // Builds the patch of a window. area is the start of the trampoline's area. Returns
+    // Code::invalid if the placement does not suit the window, or the error of the
+    // relocation.
     Result<Patch> build(const Window& window, const Placement& place, TargetAddr area);
 
 private:
@@ -326,29 +377,35 @@ private:
 Result<Patch> build_patch(const Window& window, const Placement& place,
                           TargetAddr area);
 
-// Where a thread is that stopped at pc in patched text or in a trampoline. A trap of an
-// int3 leaves the pc one behind it: subtract that first.
+// Describes where a thread is that stopped in patched text or in a trampoline, and how
+// to take it out. After an int3 the pc is one byte too high: subtract 1 before the call
+// of place_of().
 //
-// The thread can leave at once, whatever the kind: when rbx_on_stack, rbx is the word at
-// rsp; then add rsp_add to rsp; then it goes on at `on`. This is exact: what the program
-// sees is the state before or after an instruction of its own, and `on` is that place in
-// the original text. (Leaving from the head, the probe has not fired; `on` is the probed
-// instruction, so that a jump that is still there fires it.)
+// The thread can always be taken out immediately:
+//
+//   1. If rbx_on_stack, load rbx from the word at rsp.
+//   2. Add rsp_add to rsp.
+//   3. Set rip to `on`, an address in the original text.
+//
+// The program then is in the exact state before or after one of its own instructions.
+// If the thread was in the head, the probe has not fired. `on` is then the probed
+// instruction, so the thread fires the probe if the jump is still there.
 struct PatchPlace {
     enum Kind : std::uint8_t {
-        window, // at an instruction in the window: go on at moved[index].head
-        head,   // in the head or the stub, before dt_rt_enter
-        tail,   // in the tail, before the moved instruction
-        moved, // at the first byte of a relocated instruction, nothing of which has run
-        inside,  // in the middle of a relocated sequence (a moved call or loop)
-        leaving, // at the jump back to the window's end
+        window, // at an instruction of the window; moved[index] has its copy
+        head,   // in the head or in the stub, before dt_rt_enter
+        tail,   // in the tail, before the copy
+        moved,  // at the first byte of a copy, before it runs
+        // In the middle of the code that replaces one instruction (a call or loop).
+        inside,
+        leaving, // at the jump to the window's end
     } kind;
-    std::size_t index; // in Patch::moved
+    std::size_t index; // index in Patch::moved
     TargetAddr on;
     std::uint8_t rsp_add = 0;
     bool rbx_on_stack = false;
 };
-// Nothing when pc is no place where a thread can be.
+// Returns where in the patch pc is. Returns nothing if no thread can stop there.
 std::optional<PatchPlace> place_of(const Patch& patch, TargetAddr pc);
 
 } // namespace dt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a window and an address to the bytes of its jump and its trampoline, and back from
-// a program counter in them to the program.
+// Builds the bytes of the jumps and the trampoline from a window and a placement, and
+// maps a pc in them back to the program.
 #include "fasttrap/patch.hpp"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace dt {
 
 namespace {
 
-// Returns whether control can go on behind the window's last instruction. It does so
-// behind a ud2 or hlt if the program has a handler that steps over it.
+// Returns whether the window's last instruction can continue to the next one. A ud2 or
+// hlt continues if the program has a signal handler that skips it.
 bool falls_through(const Arch& arch, const Window& window)
 {
     const Instruction& last = window.insns.back().insn;
@@ -27,7 +27,8 @@ bool is_within_2_gib(TargetAddr from, TargetAddr to)
            d <= std::numeric_limits<std::int32_t>::max();
 }
 
-// The last one's length is what is left of the code.
+// Returns the size of the i-th copy. The last copy ends where the code ends, or before
+// the jump at the end.
 std::size_t relocated_bytes(const Arch& arch, const Patch& patch, std::size_t i)
 {
     if (i + 1 < patch.moved.size())
@@ -61,7 +62,7 @@ std::optional<PatchPlace> place_in_code(const Patch& patch, std::size_t i,
                 : std::nullopt;
 }
 
-// The index in moved.
+// Returns the index in `moved` of the instruction that the stub leads to.
 std::size_t stub_leads_to(const Patch& patch, std::size_t stub)
 {
     std::int32_t distance = 0;
@@ -160,8 +161,9 @@ void PatchBuilder::put_original(const Window& window)
     append(window.kept, window.n_kept);
 }
 
-// Returns where a branch of the window that skips a head continues. If two heads are at
-// one instruction, the first is skipped and the second fires.
+// Returns where a branch of the window continues if it skips a head, or nothing if it
+// skips none. If two heads precede one instruction, the first is skipped and the second
+// fires.
 std::optional<TargetAddr> PatchBuilder::past_head(const Window& window,
                                                   const Instruction& branch) const
 {
@@ -219,8 +221,9 @@ void PatchBuilder::put_jump_over(const Window& window, std::size_t offset,
               text_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-// The jumps behind it are there already. Its bytes up to the next one are its own; the
-// others must be there.
+// Writes the k-th jump with its prefixes. The later jumps must be written already. The
+// displacement may end in their bytes or in kept bytes, which must not change. Returns
+// Code::invalid if they would.
 Result<Ok> PatchBuilder::put_jump_of(const Window& window, std::size_t k, TargetAddr to)
 {
     std::size_t begin = window.block(k) - window.at();
@@ -248,7 +251,7 @@ void PatchBuilder::into_block(const Stubs& stubs, Patch& patch) const
     patch.block = std::make_unique_for_overwrite<std::byte[]>(
         n_moved + stubs.size() * sizeof(TargetAddr) + original_.size() + text_.size() +
         code_.bytes.size() + stub_code_.bytes.size());
-    std::byte* at = patch.block.get(); // as aligned as anything
+    std::byte* at = patch.block.get(); // new[] aligns it for all types
     auto* moved = reinterpret_cast<Moved*>(at);
     std::uninitialized_copy(moved_.begin(), moved_.end(), moved);
     patch.moved = {moved, moved_.size()};
@@ -290,10 +293,10 @@ Result<Patch> PatchBuilder::build(const Window& window, const Placement& place,
     for (std::size_t i = 0; i < n_stubs; ++i) {
         std::size_t insn = punned ? 0 : window.chained[i].insn;
         stub_code_.at =
-            place.stubs[i] - i * stub_bytes; // of the first byte in the buffer
+            place.stubs[i] - i * stub_bytes; // address of the first byte in the buffer
         arch.put_jump(moved_[insn].head, stub_code_);
     }
-    // The last one first: the displacement of each ends in bytes of those behind it.
+    // Write the last jump first: each displacement ends in bytes of the jumps after it.
     for (std::size_t k = window.n_jumps(); k-- > 0;) {
         TargetAddr to = k > 0    ? place.stubs[k - 1]
                         : punned ? place.stubs[0]

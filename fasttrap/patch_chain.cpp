@@ -13,7 +13,7 @@ constexpr std::uint8_t most_prefixes = 2;
 constexpr std::uint64_t lowest_address = 1 << 16;
 constexpr std::uint64_t highest_address = 0x7fff'ffff'f000;
 
-// The ends of the blocks that may be moved.
+// Returns the end of each block after the site that may be moved, in ascending order.
 std::vector<TargetAddr> block_ends(const PatchSite& site)
 {
     std::vector<TargetAddr> ends{site.end};
@@ -103,7 +103,8 @@ std::optional<Chain> chain_from(Run& run, const PatchSite& site,
         auto limit = std::upper_bound(ends.begin(), ends.end(), chain.end);
         if (limit == ends.end())
             return std::nullopt;
-        // The highest byte of a jump of four bytes would be the next one's opcode.
+        // With four own bytes, the highest byte of the displacement would be the opcode
+        // of the next jump. Leave room for a prefix there.
         bool for_prefix = chain.end - chain.starts.back() + 1 == x86_64.jump_bytes;
         run.forward(chain.end, *limit, {}, for_prefix ? 1 : 0);
         if (run.insns.empty())
@@ -137,7 +138,7 @@ bool Chain::absorb(const Window& window)
     }
     auto first = at_or_behind(window.at());
     auto last = at_or_behind(window.end());
-    // The instructions that both have must be the same.
+    // Both must have the same instructions where they overlap.
     auto mine = first;
     for (const WindowInsn& w : window.insns) {
         if (mine != last && w.insn.at != mine->insn.at)

@@ -6,8 +6,8 @@
 //   at+3:  ret             ...                          of xor and mov
 //   at+4:  mov %rdi,%rax   e9 ...    jmp S2
 //
-// A block is the text from one branch target to the next. Each block but the last is
-// shorter than a jump. The last one has room for a jump.
+// A chain has one jump for each block. The last block has room for a jump. All other
+// blocks are shorter than a jump.
 #pragma once
 
 #include "fasttrap/patch_run.hpp"
@@ -16,12 +16,12 @@ namespace dt {
 
 struct Chain {
     std::vector<WindowInsn> insns;
-    std::vector<TargetAddr> starts; // of the blocks
+    std::vector<TargetAddr> starts; // starts of the blocks
     TargetAddr end;
-    TargetAddr limit; // how far the last block could reach
+    TargetAddr limit; // the last block may extend up to here
 
-    // Takes a window, with its probes, into the chain. Returns false if that is not
-    // possible; the chain may have changed then.
+    // Adds the instructions and sites of a window to the chain. Returns false if that
+    // is not possible; the chain may have changed then.
     bool absorb(const Window& window);
     // Returns the chain as a window without prefixes. Returns nothing if the text
     // cannot be read, or if a block does not begin with an instruction.
@@ -33,19 +33,22 @@ struct Chain {
 std::optional<Chain> chain_from(Run& run, const PatchSite& site,
                                 std::vector<WindowInsn> first, TargetAddr end);
 
-// Returns whether n prefixes may be put at `at`. An instruction that begins after `at`,
-// up to the byte after the prefixes, forbids it: a jump to it would not be caught.
+// Returns whether n prefixes may precede the jump over the block at `at`. Returns false if
+// an instruction begins at one of the n bytes after `at`: a stray jump to it would reach a
+// prefix or the opcode of the jump, and not trap.
 bool may_prefix(const Window& window, TargetAddr at, std::size_t n);
 
-// Returns whether the jumps can lead to addresses of user space: the first jump for
-// some displacement, each later jump whose highest byte is given for all displacements.
+// Returns whether the jumps can lead to addresses of user space. For the first jump,
+// one possible displacement is enough. A later jump is checked only if the highest byte
+// of its displacement is fixed. Then all possible displacements must lead there.
 bool is_reachable(const Window& window);
 
-// The highest byte of a displacement says which 16 MiB the jump leads to.
+// Which jumps of a chain have a displacement whose highest byte is fixed by a later
+// jump. That byte decides which 16 MiB the jump leads to.
 enum class ChainReach : std::uint8_t {
-    open, // no jump's is given; the place of the trampoline decides it
-    far,  // only the first jump's is given, by a later jump's opcode or prefix
-    any,  // each jump's may be given; the stub of such a jump needs an area of its own
+    open, // none: all jumps lead near the trampoline
+    far,  // only the first, by the opcode or a prefix of a later jump
+    any,  // any jump; the stub of such a jump needs an area of its own
 };
 // Chooses prefixes for the window's jumps so that they have this reach and
 // is_reachable() is true. Returns false if that is not possible.

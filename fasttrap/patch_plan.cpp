@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Choosing windows.
+// Chooses windows.
 //
-// Sites come in ascending order, and so do windows: a site either lies in the last window,
-// or gets one behind it, or reaches back into it, and then the two become one.
+// Sites come in ascending order, and so do windows. A site is inside the last window,
+// or gets a new window after it, or gets one that extends backwards into it. In the
+// last case the two windows become one.
 #include "fasttrap/patch_run.hpp"
 #include "fasttrap/patch_short.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_back_bytes = 65536;
 constexpr std::uint64_t max_loop_bytes =
-    48; // of a loop that a window is lengthened for
+    48; // longest loop for which a window is made longer
 
 class Planner {
 public:
@@ -31,7 +32,7 @@ public:
             left_.emplace_back(&site, reason);
     }
 
-    // What is left gets a short form, or is refused.
+    // Makes short windows for the sites that have no plain window. Refuses the rest.
     WindowPlan take()
     {
         ShortWindows others(arch_, read_, sites_, std::move(plan_.windows));
@@ -46,7 +47,8 @@ public:
 private:
     Window* last() { return plan_.windows.empty() ? nullptr : &plan_.windows.back(); }
 
-    // The reason of a refusal, or nothing.
+    // Makes a plain window for a site. Returns the reason if that fails, otherwise an
+    // empty string.
     std::string_view place(const PatchSite& site)
     {
         TargetAddr head = site.at;
@@ -57,7 +59,7 @@ private:
             return "nothing around it may be moved";
 
         head = run_.forward(head, site.end, site.at);
-        if (head != site.at) { // behind an endbr64
+        if (head != site.at) { // the site is an endbr64
             if (before != nullptr && head < before->end())
                 return probe_in(*before, site, head);
         }
@@ -77,7 +79,7 @@ private:
     }
 
     // Extends run_ to the branches that lead back to the site. Returns false if there
-    // are none, or if not all instructions in between may be moved.
+    // are none, or if some instructions in between must not move.
     bool reach_loop_end(const PatchSite& site, TargetAddr head)
     {
         if (site.loop_end <= head || site.loop_end > site.end)
@@ -94,7 +96,7 @@ private:
         return false;
     }
 
-    // A window of run_, whose instruction at head is the site's.
+    // Makes a window of run_. The instruction at head becomes the site.
     void open(TargetAddr head, std::uint32_t site)
     {
         Window window;
@@ -107,8 +109,9 @@ private:
         plan_.windows.push_back(std::move(window));
     }
 
-    // No branch of the window may lead into it: the caller's limits exclude that, but
-    // not every caller has seen every branch.
+    // Removes the last window if one of its branches leads into it. Extents exclude
+    // that, but the caller may not know every branch. Returns the reason, or an empty
+    // string.
     std::string_view into_itself()
     {
         if (!leads_into_itself(plan_.windows.back()))
@@ -117,7 +120,7 @@ private:
         return inner_branch;
     }
 
-    // run_ is too short: instructions before it, up to the last one that must not move.
+    // Extends run_ backwards, at most to the last instruction that must not move.
     std::string_view reach_back(const PatchSite& site, TargetAddr head)
     {
         std::uint64_t n = head - site.first;
@@ -152,7 +155,7 @@ private:
         return join(site, head);
     }
 
-    // What is not needed behind the probed instruction goes again.
+    // Removes instructions and padding at the end of run_ that a jump does not need.
     void trim(TargetAddr head)
     {
         TargetAddr start = run_.insns.front().insn.at;
@@ -168,7 +171,8 @@ private:
             static_cast<std::uint8_t>(std::min<std::size_t>(run_.padding, missing));
     }
 
-    // Opens a window that reaches back, or lengthens the one that it reaches into.
+    // Makes a window that extends backwards, or extends the last window if both
+    // overlap.
     std::string_view join(const PatchSite& site, TargetAddr head)
     {
         Window* before = last();

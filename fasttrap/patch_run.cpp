@@ -6,7 +6,8 @@
 
 namespace dt {
 
-// The instruction at `at`, which ends at or before `end`.
+// Decodes the instruction at `at`. Returns nothing, and sets reason, if it is unknown
+// or ends after `end`.
 std::optional<Instruction> Run::decode(std::span<const std::byte> text, TargetAddr at,
                                        TargetAddr end)
 {
@@ -54,8 +55,8 @@ TargetAddr Run::forward(TargetAddr start, TargetAddr limit, TargetAddr site,
             reason = "a call ends the window too early";
             return start;
         }
-        // A handler of the program may step over a ud2 or hlt. So a nop behind it is an
-        // instruction like any other, not padding.
+        // If the program has a handler that skips the ud2 or hlt, the next instruction
+        // runs. So a nop there is a normal instruction, not padding.
         if (insn->flow == ControlFlow::stop && is_nop(text.subspan(at - start), at))
             continue;
         if (moving.how == Moving::ends) {
@@ -109,7 +110,7 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
         found->site = site.site;
         return {};
     }
-    // Two sites on one instruction: one of them is an endbr64, before it.
+    // Two sites are at one instruction. One of them is the endbr64 before it.
     if (*found->site == site.site || found->insn.length == 0)
         return {};
     WindowInsn bare;
@@ -124,7 +125,7 @@ std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head
     return {};
 }
 
-// The caller's limits exclude that, but not every caller has seen every branch.
+// Extents exclude such branches, but the caller may not know every branch.
 bool leads_into_itself(const Window& window)
 {
     return std::any_of(window.insns.begin(), window.insns.end(), [&](const auto& w) {

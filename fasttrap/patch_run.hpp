@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A straight run of instructions that may be moved: what windows are made of.
+// A run of consecutive instructions that may be moved. Windows are made of runs.
 #pragma once
 
 #include "fasttrap/patch.hpp"
@@ -12,16 +12,17 @@ struct Run {
     Run(const Arch& arch, const ReadText& read) : arch_(arch), read_(read) {}
 
     std::vector<WindowInsn> insns;
-    std::uint8_t padding = 0; // behind an instruction that does not go on
+    std::uint8_t padding = 0; // bytes after a last instruction that does not continue
     std::array<std::byte, max_insn_bytes> padding_text{};
-    std::string_view reason; // why it did not go on
+    std::string_view reason; // why the run is not longer
     TargetAddr end(TargetAddr start) const
     {
         return (insns.empty() ? start : insns.back().insn.next()) + padding;
     }
 
-    // What stands from start to `end`, until there is room for a jump and n bytes more. An
-    // instruction at `site` that must stay is skipped. Where it then starts.
+    // Collects instructions from start, until they have room for a jump and n_more
+    // bytes, or until `end` or an instruction that must not move. Skips an endbr64 at
+    // `site`. Returns the address of the first instruction that it collected.
     TargetAddr forward(TargetAddr start, TargetAddr end, TargetAddr site,
                        std::size_t n_more = 0);
     void append_to(Window& window) const;
@@ -37,9 +38,11 @@ private:
     const ReadText& read_;
 };
 
-// Makes the instruction at head the site's. The reason of a refusal, or nothing.
+// Makes the instruction at head a site. Returns the reason if that is not possible,
+// otherwise an empty string.
 std::string_view probe_in(Window& window, const PatchSite& site, TargetAddr head);
-// A branch of it goes where no jump stands.
+// Returns whether a branch of the window leads into the window, but not to one of its
+// jumps.
 bool leads_into_itself(const Window& window);
 
 } // namespace dt

@@ -7,10 +7,11 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t most_bytes_before = 64; // that are decoded before a site
+// Instructions before a site that are decoded.
+constexpr std::uint64_t most_bytes_before = 64;
 
-// Numbers of Window::way. A punned jump has at most four bytes of its own, so there are
-// fewer than four bytes before the head and fewer than four prefixes.
+// The numbers of Window::way. A punned jump has at most four own bytes, so there are
+// fewer than four bytes before the head, and fewer than four prefixes.
 constexpr std::uint8_t way_of_pair = 1;
 std::uint8_t way_of_pun(std::uint64_t before_bytes, std::size_t n_prefix)
 {
@@ -27,14 +28,15 @@ bool is_avoided(const PatchSite& site, std::uint8_t way)
     return (site.avoid >> way & 1U) != 0;
 }
 
-// With what is kept behind it.
+// Returns the end of the window with its kept bytes.
 TargetAddr last_byte_of(const Window& window)
 {
     return window.end() + window.n_kept;
 }
 
-// Four own bytes: the highest byte of the first displacement would be the second jump's
-// opcode, and that leads 380 MB below.
+// Chooses a prefix for a pair with four own bytes. Without a prefix, the highest byte
+// of the first displacement is the opcode of the second jump, so the first jump leads
+// 380 MB down.
 void lead_elsewhere(Window& window)
 {
     if (may_prefix(window, window.at(), 1)) {
@@ -101,7 +103,7 @@ bool ShortWindows::has_site_in(TargetAddr from, TargetAddr to) const
 
 void ShortWindows::keep(Window window, const PatchSite& site, TargetAddr head)
 {
-    (void)probe_in(window, site, head); // it is one of its instructions
+    (void)probe_in(window, site, head); // cannot fail: the instruction is in the window
     TargetAddr at = window.at();
     short_.emplace(at, std::move(window));
 }
@@ -123,7 +125,8 @@ std::string_view ShortWindows::place(const PatchSite& site, std::string_view rea
     return reason;
 }
 
-// The jump at head, and one at the end of run_.
+// Makes a pair: a jump at head, and one at the end of run_. Returns false if that is
+// not possible.
 bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
 {
     if (is_avoided(site, way_of_pair))
@@ -174,7 +177,9 @@ bool ShortWindows::pair(const PatchSite& site, TargetAddr head)
     return true;
 }
 
-// second_ runs into a plain window: that becomes the second jump's end.
+// Completes a pair whose second run overlaps a plain window: the second run ends where
+// the plain window begins, and the pair takes over the instructions of the plain
+// window. Returns false if that is not possible.
 bool ShortWindows::behind_first(Window& window, TargetAddr limit)
 {
     const Window& other = *around(window.insns.back().insn.at).behind;
@@ -190,8 +195,9 @@ bool ShortWindows::behind_first(Window& window, TargetAddr limit)
     return true;
 }
 
-// The jump at head or before it, and as many as are needed until a block has room for one.
-// All windows that it reaches become part of it.
+// Makes a chain: a jump at head or before it, and more jumps until a block has room for
+// one. The chain takes over all windows that it overlaps. Returns false if that is not
+// possible.
 bool ShortWindows::chain(const PatchSite& site, TargetAddr head, ChainReach reach)
 {
     if (is_avoided(site, way_of_chain(reach)))
@@ -233,7 +239,8 @@ bool ShortWindows::absorb(Chain& chain, std::vector<Window*>& taken)
     return true;
 }
 
-// Probes all sites that lie in the window: none of them may become a breakpoint.
+// Probes each site that is in the window. Returns false if that fails for one of them,
+// because it would become a breakpoint inside the window.
 bool ShortWindows::probe_all_in(Window& window)
 {
     auto site =
@@ -254,8 +261,8 @@ void ShortWindows::remove(const Window* window)
         short_.erase(window->at());
 }
 
-// run_ and, for as few kept bytes as can be, what may be moved before it: how many
-// instructions.
+// Extends the window backwards by instructions that may be moved, to reduce the number of
+// kept bytes. Returns the number of added instructions.
 std::size_t ShortWindows::reach_back(const PatchSite& site, TargetAddr head,
                                      Window& window)
 {
@@ -309,7 +316,7 @@ bool ShortWindows::pun(const PatchSite& site, TargetAddr head)
     }
 }
 
-// What the jump's displacement ends in; false: it may not be relied on.
+// Sets the kept bytes. Returns false if some of them may change.
 bool ShortWindows::keep_behind(const PatchSite& site, Window& window)
 {
     TargetAddr end = window.end();

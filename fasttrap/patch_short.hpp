@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Windows with fewer than five bytes of their own: pairs, chains and punned jumps.
+// Makes short windows: pairs, chains and punned jumps.
 //
-// They come after all plain windows of a batch, whose bytes they respect: a pair takes
-// the plain window behind it in, or makes one there; a chain takes in all windows that it
-// reaches, of whichever form; a punned jump keeps only bytes that
-// no window changes and where no site is, because that may become a breakpoint.
+// They are made after all plain windows of a batch, and do not break them:
+//
+//   - A pair takes over the plain window that follows its first block. If there is
+//     none, it makes the second run itself.
+//   - A chain takes over all windows that it overlaps, of any form.
+//   - A punned jump keeps only bytes that no window changes and that contain no site. A
+//     site could become a breakpoint, which changes its first byte.
 #pragma once
 
 #include "fasttrap/patch_chain.hpp"
@@ -16,19 +19,20 @@ namespace dt {
 
 class ShortWindows {
 public:
-    // plain: ascending. All but `plain` are referred to.
+    // plain must be in ascending order. The object keeps references to the
+    // other arguments.
     ShortWindows(const Arch& arch, const ReadText& read,
                  std::span<const PatchSite> sites, std::vector<Window> plain);
-    // A site that got no plain window for that reason. The reason of a refusal, or
-    // nothing.
+    // Makes a short window for a site that has no plain window, for the given reason.
+    // Returns the reason if that fails, otherwise an empty string.
     std::string_view place(const PatchSite& site, std::string_view reason);
     std::vector<Window> take();
 
 private:
-    // Text that a window needs as it is, or changes.
+    // The windows next to an address.
     struct Neighbours {
-        Window* before = nullptr; // begins at or before an address
-        Window* behind = nullptr; // begins behind it
+        Window* before = nullptr; // the last one that begins at or before the address
+        Window* behind = nullptr; // the first one that begins after it
     };
     Neighbours around(TargetAddr at);
     bool is_free(TargetAddr from, TargetAddr to);
@@ -48,7 +52,8 @@ private:
     const ReadText& read_;
     std::span<const PatchSite> sites_;
     std::vector<Window> plain_;
-    std::vector<bool> merged_; // of plain_: part of a pair now
+    // For each of plain_: whether it is part of a short window now.
+    std::vector<bool> merged_;
     std::map<TargetAddr, Window> short_;
     Run run_, second_;
 };

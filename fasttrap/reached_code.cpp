@@ -8,9 +8,11 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t largest_operand = 64; // bytes that one instruction loads
-constexpr std::uint64_t constant_bytes = 8;   // of `movabs $constant, %reg`
-constexpr std::uint64_t constant_offset = 2;  // from its start
+constexpr std::uint64_t largest_operand = 64; // most bytes that one instruction loads
+// Size of the constant in `movabs $constant, %reg`.
+constexpr std::uint64_t constant_bytes = 8;
+// Offset of the constant in the instruction.
+constexpr std::uint64_t constant_offset = 2;
 
 // Returns whether the 8 bytes at `at` are the constant of a known instruction.
 bool is_constant(const Arch& arch, TargetAddr at, const TextAt& text,

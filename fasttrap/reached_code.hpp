@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Which bytes of a module's text are known to be code, as opposed to tables and constants
-// that hand-written assembly keeps between instructions.
+// Which bytes of a module's text are known to be code. Other bytes may be tables and
+// constants, which assembly can contain between instructions.
 //
 //   starts of functions, landing pads ──▶ entered ──follow()──▶ bytes
 //        branches of known code ────────────▲
 //
-// Known code is what the flow of control reaches, instruction by instruction. A call is
-// expected to return. Padding after an instruction that does not go on is known when it
-// fills the complete gap up to other known code, and is a doubtful gap until then. If
-// known code names an address inside it and nothing enters there, it is no padding.
+// Known code is what the flow of control reaches, instruction by instruction. Calls are
+// assumed to return. Padding after an instruction that does not continue is known if it
+// fills the complete gap up to other known code. Until that is decided, it is in
+// `gaps`. If known code takes an address inside the gap, but no known code leads there,
+// the gap is not padding.
 //
-// Bytes that known code reads or writes at an address in the instruction are data, even if
-// the flow of control reaches them. There are two exceptions:
+// Bytes that known code reads or writes at an address in the instruction are data, even
+// if the flow of control reaches them. There are two exceptions:
 //
-//   - A place where a function starts is code.
-//   - An instruction may load the 8-byte constant of another instruction, or a word of
-//     data may point to it: V8 keeps equal constants once. Then only the constant is data,
-//     and the code around it is code.
+//   - The start of a function is code.
+//   - An instruction may load the 8-byte constant inside another instruction, or a word
+//     of data may point to it: V8 shares equal constants. Then only the constant is
+//     data, and the instructions around it are code.
 #pragma once
 
 #include "fasttrap/address_set.hpp"
@@ -28,8 +29,8 @@
 
 namespace dt {
 
-// Returns the text from an address on, enough for one instruction. It is empty where the
-// text ends.
+// Returns the text from an address on, enough for one instruction. It is empty where
+// the text ends.
 using TextAt = std::function<std::span<const std::byte>(TargetAddr at)>;
 
 struct ReachedCode {
@@ -39,49 +40,55 @@ struct ReachedCode {
     }
     AddressSet bytes;            // all bytes of known instructions and of known padding
     AddressSet entered;          // where known code leads
-    std::vector<CodeRange> gaps; // padding that is not known to be followed by code
-    std::vector<CodeRange> padding; // other padding; its bytes are known
-    std::vector<TargetAddr> loaded; // known code reads or writes there
-    std::vector<TargetAddr> words;  // known code reads 8 bytes there, and nothing more
-    std::vector<TargetAddr> named;  // known code takes this address
+    std::vector<CodeRange> gaps; // padding that is perhaps not followed by code
+    std::vector<CodeRange> padding; // all other padding; `bytes` contains it
+    std::vector<TargetAddr> loaded; // addresses that known code reads or writes
+    std::vector<TargetAddr> words;  // addresses where known code reads exactly 8 bytes
+    std::vector<TargetAddr> named;  // addresses that known code takes (lea)
 
-    // The instruction at `here` is known.
+    // Adds the instruction at `here` to the known code.
     void take(const Glance& seen, TargetAddr here);
-    // The same without its bytes: where it leads, and what it reads.
+    // Adds only the addresses that the instruction at `here` branches to, reads or
+    // takes.
     void take_places(const Glance& seen, TargetAddr here);
     // Adds the padding in gap to the known code if at_code. Otherwise keeps it for
     // settle_gaps().
     void end_gap(CodeRange gap, bool at_code);
     void join(ReachedCode&& other);
 
-    // Adds each gap that is now followed by known code.
+    // Adds each gap that known code follows now.
     void settle_gaps();
-    // Removes the bytes that known code reads or writes, up to the next start of a function,
-    // with the two exceptions above. Removes padding in which known code names a place that
-    // nothing enters: a table can consist of bytes that look like padding. named must be
-    // sorted. Adds the start and the end of an instruction whose constant is data to
-    // targets, so that no window moves or overwrites it. pointers: words of data.
+    // Removes data from the known code: first, the bytes that known code reads or
+    // writes, up to the next start of a function, with the two exceptions above.
+    // Second, padding that contains an address that known code takes (lea) and to
+    // which no known code leads. It may be a table whose bytes look like padding.
+    // `named` must be sorted.
+    //
+    // If the constant of an instruction is data, adds the start and the end of this
+    // instruction to targets, so that no window moves or overwrites it. pointers are
+    // words of data that point into the text.
     void remove_data(const Arch& arch, const TextAt& text,
                      std::span<const TargetAddr> pointers, AddressSet& instructions,
                      const AddressSet& functions, AddressSet& targets);
-    // Returns whether known code reads or writes in range. loaded and words must be sorted.
+    // Returns whether known code reads or writes in range. loaded and words must be
+    // sorted.
     bool is_loaded(CodeRange range) const
     {
         return any_in(loaded, range) || any_in(words, range);
     }
-    // places: in ascending order.
+    // Returns whether range contains one of places, which must be in ascending order.
     static bool any_in(const std::vector<TargetAddr>& places, CodeRange range);
 
 private:
     void remove_named_padding(const AddressSet& functions);
 };
 
-// Called for each instruction that was not yet in `instructions`, for example because a
-// wrong decoding hid it.
+// Is called for each instruction that was not yet in `instructions`, for example
+// because the sweep decoded from a wrong start.
 using FoundInstruction = std::function<void(const Glance& seen, TargetAddr here)>;
 
-// Follows the flow of control from the members of code.entered in range, and adds all that
-// it reaches inside the range to the known code. Removes overlapping instructions.
+// Follows the flow of control from the members of code.entered in range, and adds all
+// that it reaches inside the range to the known code. Removes overlapping instructions.
 void follow(const Arch& arch, CodeRange range, const TextAt& text, ReachedCode& code,
             AddressSet& instructions, const FoundInstruction& found);
 

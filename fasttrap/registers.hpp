@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The registers of one stopped thread, as far as emulating an instruction needs them.
+// The registers of one stopped thread that the emulation of an instruction needs.
 //
-// Plain values in encoding order (rax rcx rdx rbx rsp rbp rsi rdi r8..r15), so that a
-// register number read from an instruction is an index. How they come from and go back
-// to the kernel's struct is fasttrap/arch/x86_64/user_regs.hpp.
+// They are plain values in encoding order (rax rcx rdx rbx rsp rbp rsi rdi r8..r15), so
+// the register number in an instruction is an index. arch/x86_64/user_regs.hpp converts
+// them from and to the kernel's struct.
 //
-// The vector, x87 and segment registers are not here: no emulated instruction reads or
-// writes them, and an instruction that runs out of line uses the real ones.
+// The vector, x87 and segment registers are not included: no emulated instruction reads or
+// writes them. An instruction that runs out of line uses the real ones.
 #pragma once
 
 #include <array>

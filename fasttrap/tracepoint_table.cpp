@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t first_buckets = 1024;
 
-// A thread is a reader from its first ReadLock until it ends.
+// Registers a thread as a reader, from its first ReadLock until it exits.
 struct ReaderThread {
     ReaderThread() { urcu_memb_register_thread(); }
     ~ReaderThread() { urcu_memb_unregister_thread(); }
@@ -22,9 +22,10 @@ struct Key {
     TargetAddr at;
 };
 
-// What is near in the text is near in the table: it is probed in order, and each step would
-// be a cache miss otherwise. Functions that begin at multiples of 16 share every second
-// bucket, neighbouring instructions share one: a chain of a few, all of them near.
+// Maps near addresses to near buckets. Tracepoints are added in order of addresses, and
+// with a random hash each one would be a cache miss. Functions that begin at multiples
+// of 16 use every second bucket. Neighbouring instructions share a bucket, so chains
+// are a few entries long.
 unsigned long hash_of(SpaceId space, TargetAddr at)
 {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;
@@ -66,7 +67,8 @@ TracepointTable::~TracepointTable()
 
 static TableEntry* entry_of(cds_lfht_node* node)
 {
-    return reinterpret_cast<TableLink*>(node)->entry; // node is Link's first member
+    // `node` is the first member of TableLink.
+    return reinterpret_cast<TableLink*>(node)->entry;
 }
 
 static int matches(cds_lfht_node* node, const void* key)
@@ -122,7 +124,7 @@ Result<Ok> TracepointTable::add(std::unique_ptr<TableEntry> entry)
 
 TableEntry* TracepointTable::find(SpaceId space, TargetAddr at) const
 {
-    ReadLock rcu; // nests in the caller's
+    ReadLock rcu; // nests in the caller's ReadLock
     return look_up(buckets_, space, at);
 }
 

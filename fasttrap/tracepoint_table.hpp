@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: MIT
-// The table from (address space, address) to tracepoint.
+// The table that maps (address space, address) to a tracepoint.
 //
-// Firing looks a tracepoint up without a lock, under RCU; adding and removing take the
-// table's mutex. The buckets are liburcu's cds_lfht; beside it stands a list per
-// space, so that a fork, an exec or an exit walks that space's tracepoints only.
+// find() takes no lock and runs under RCU. Functions that add and remove take the
+// table's mutex. The buckets are a cds_lfht of liburcu. The table also keeps a list per
+// space, so that a fork, an exec or an exit visits only the tracepoints of that space.
 //
-//   TracepointTable::ReadLock rcu;                  // cheap, nests, must not be slept
-//   in if (TableEntry* entry = table.find(space, at))    // valid until rcu goes away
+//   TracepointTable::ReadLock rcu;                    // cheap, nests, must not sleep
+//   if (TableEntry* entry = table.find(space, at))    // valid until rcu is destroyed
+//
+// Today one thread uses the table, so nothing reads it concurrently. RCU is for several
+// tracer threads.
 //
 // Invariants
-//   - An entry is in the buckets exactly when it is in its space's list.
-//   - A removed entry is freed by reclaim(), after every ReadLock that could see it is
-//     gone. Nothing here starts a thread: liburcu's own resize and call_rcu workers
-//     would live in every user of this library, so add() resizes and reclaim() waits.
-// Locks: mutex_ only. No ReadLock may be held when calling add(), reclaim() or ~.
+//   - An entry is in the buckets if and only if it is in the list of its space.
+//   - reclaim() frees a removed entry, after the end of each ReadLock that could have
+//     found it.
+//   - The table starts no thread: the workers of liburcu for resizing and call_rcu
+//     would run in every program that uses this library. So add() itself resizes, and
+//     reclaim() waits.
+//
+// Locks: only mutex_. A thread that calls add(), reclaim() or the destructor must not
+// hold a ReadLock.
 #pragma once
 
 #include "base/result.hpp"
@@ -35,17 +42,18 @@ namespace dt {
 
 class TableEntry;
 
-// Whoever uses the table numbers its spaces. A process that execs has another one: the old
-// one may live on in a child.
+// A number for an address space, chosen by the user of the table. A process that execs
+// gets a new number, because a child may still use the old space.
 using SpaceId = std::uint32_t;
 
-// From liburcu's node to the entry around it, without assuming the entry's layout.
+// liburcu's node with a pointer to the entry that contains it. It does not depend on the
+// layout of the entry.
 struct TableLink {
     cds_lfht_node node;
     TableEntry* entry;
 };
 
-// Base of whatever a table holds. Key and links belong to the table.
+// Base class of the table's entries. The table owns the key and the links.
 class TableEntry {
 public:
     TableEntry(SpaceId space, TargetAddr at) : space_(space), at_(at) {}
@@ -60,13 +68,13 @@ private:
     friend class TracepointTable;
     SpaceId space_;
     TargetAddr at_;
-    std::size_t index_ = 0; // in its space's list
+    std::size_t index_ = 0; // in the list of its space
     TableLink link_{};
 };
 
 class TracepointTable {
 public:
-    // Registers the thread with RCU on its first use.
+    // Holds the RCU read lock. Registers the thread with RCU on its first use.
     class ReadLock {
     public:
         ReadLock();
@@ -80,31 +88,33 @@ public:
     TracepointTable(const TracepointTable&) = delete;
     TracepointTable& operator=(const TracepointTable&) = delete;
 
-    // Code::busy when the address has one already.
+    // Adds an entry. Returns Code::busy if the table has an entry for its address.
     Result<Ok> add(std::unique_ptr<TableEntry> entry);
 
-    // So many more are coming: the buckets grow once.
+    // Grows the buckets once, for n_more entries that the caller will add.
     void expect(std::size_t n_more);
 
-    // Under a ReadLock, or where nobody removes. Null when there is none.
+    // Returns the entry, or null if there is none. The caller must hold a ReadLock, unless
+    // no thread removes entries.
     TableEntry* find(SpaceId space, TargetAddr at) const;
 
-    // False when there is none. The entry lives on until reclaim().
+    // Removes the entry from the table; reclaim() frees it. Returns false if there is
+    // none.
     bool remove(SpaceId space, TargetAddr at);
-    std::size_t remove_space(SpaceId space); // how many
+    std::size_t remove_space(SpaceId space); // returns the number of entries
 
-    // Every entry of one space, in no order, under the mutex: visit must not add or
-    // remove. To remove while walking, collect first.
+    // Calls visit for each entry of one space, in no order, under the mutex. visit must
+    // not add or remove: to remove entries, collect them first.
     void for_each(SpaceId space, const std::function<void(TableEntry&)>& visit) const;
     std::size_t size() const;
     std::size_t size(SpaceId space) const;
 
-    // Waits for readers and frees what was removed.
+    // Waits for readers and frees the removed entries.
     void reclaim();
 
 private:
-    void unlink(TableEntry& entry); // mutex_ held
-    void grow_to(std::size_t n);    // mutex_ held
+    void unlink(TableEntry& entry); // needs mutex_
+    void grow_to(std::size_t n);    // needs mutex_
 
     cds_lfht* buckets_;
     mutable std::mutex mutex_;

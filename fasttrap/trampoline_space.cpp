@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Handing out places where trampolines may stand (displacement.hpp says which those are).
+// Allocates places for trampolines. displacement.hpp says which places are legal.
 //
-// An area is a bitmap, one bit a byte, searched by words. Windows without a constraint on
-// d1 and d2 go on where the last one ended. The others would scatter: they look first
-// through pages that are in use and not crowded, because a page that nobody touches costs
-// the target nothing, then through all but the crowded ones, then everywhere. What only d1
-// binds begins in the block of 64 KiB that had room last time.
+// An area has a bitmap with one bit for each byte, which is searched by words. If
+// neither d1 nor d2 is constrained, a search continues where the last one ended. Other
+// windows would scatter over many pages, and a page that is never written to costs the
+// target nothing. So their searches look at pages in this order: pages that are in use
+// and not crowded, all pages that are not crowded, all pages. If only d1 is
+// constrained, a search begins in the 64 KiB that had room last time.
 #include "base/page_bytes.hpp"
 #include "fasttrap/displacement.hpp"
 #include "fasttrap/zeroed_words.hpp"
@@ -19,26 +20,30 @@ namespace dt {
 
 namespace {
 
-constexpr std::uint64_t enter_bytes = 16;     // at an area's start
-constexpr std::uint64_t crowded_bytes = 1280; // free in a page, mostly in small holes
+constexpr std::uint64_t enter_bytes = 16; // reserved at the start of an area
+// A page with fewer free bytes is crowded: it has only small holes.
+constexpr std::uint64_t crowded_bytes = 1280;
 constexpr std::uint64_t block_bytes = 65536;
-constexpr std::uint64_t small_area = 4 * page_bytes; // and less: for stubs alone
-constexpr int max_tries = 4096;                      // places of a pair's trampoline
+// Areas of at most this size serve only stubs.
+constexpr std::uint64_t small_area = 4 * page_bytes;
+constexpr int max_tries = 4096; // places to try for a pair's or chain's trampoline
 
 } // namespace
 
 struct TrampolineSpace::Area {
     TargetAddr start;
     std::uint64_t bytes = 0;
-    ZeroedWords used;                     // a bit a byte
-    std::vector<std::uint16_t> page_free; // bytes
-    std::vector<std::uint64_t> roomy;     // a bit a page: not crowded
-    std::vector<std::uint64_t> shared;    // a bit a page: not crowded, and in use
-    std::uint64_t next = enter_bytes;     // where the next search begins
-    std::uint64_t next_block = 0;         // of the windows that choose pieces
+    ZeroedWords used;                     // one bit for each byte
+    std::vector<std::uint16_t> page_free; // free bytes of each page
+    std::vector<std::uint64_t> roomy;     // one bit for each page that is not crowded
+    // One bit for each page that is in use and not crowded.
+    std::vector<std::uint64_t> shared;
+    std::uint64_t next = enter_bytes; // where the next search begins
+    // The same in units of block_bytes, if only d1 is constrained.
+    std::uint64_t next_block = 0;
+    // Since the last give_back(), there was no room for this many bytes, not even for a
+    // window without constraints.
     std::size_t n_full = std::numeric_limits<std::size_t>::max();
-    // Since the last give_back(), this many bytes were not there for a window without
-    // any constraint, so for no other either.
 
     Area(TargetAddr at, std::uint64_t n)
         : start(at), bytes(n), used((n + 63) / 64),
@@ -69,7 +74,7 @@ struct TrampolineSpace::Area {
         }
     }
 
-    // The first byte at or behind i that is in use (or free), or `bytes`.
+    // Returns the first byte at or after i that is in use (or free), or `limit`.
     std::uint64_t find(std::uint64_t i, bool in_use, std::uint64_t limit) const
     {
         if (i >= limit)
@@ -92,7 +97,8 @@ struct TrampolineSpace::Area {
         word = value ? word | bit : word & ~bit;
     }
 
-    // The first byte at or behind i in a page that the pass looks at, or `bytes`.
+    // Returns the first byte at or after i in a page that the pass looks at, or
+    // `bytes`.
     std::uint64_t next_in(Pass pass, std::uint64_t i) const
     {
         if (pass == Pass::everywhere || i >= bytes)
@@ -110,13 +116,13 @@ struct TrampolineSpace::Area {
         return std::min(bytes, std::max(i, found * page_bytes));
     }
 
-    // The first legal run of n free bytes that starts in [i, end).
+    // Returns the first legal run of n free bytes that starts in [i, end), or nothing.
     std::optional<std::uint64_t> search(const Constraint& c, std::size_t n,
                                         std::uint64_t i, std::uint64_t end,
                                         Pass pass) const
     {
         auto shift =
-            static_cast<std::int64_t>(start - c.origin); // of index to distance
+            static_cast<std::int64_t>(start - c.origin); // from index to distance
         auto first = std::max(static_cast<std::int64_t>(i), c.from - shift);
         auto last = std::min(static_cast<std::int64_t>(std::min(end, bytes - n + 1)),
                              c.to - shift);
@@ -138,7 +144,7 @@ struct TrampolineSpace::Area {
         return std::nullopt;
     }
 
-    // Where there is room, without looking at every hole.
+    // Returns a place for n bytes. Does not look at crowded pages, so it may miss one.
     std::optional<std::uint64_t> find_place(const Constraint& c, std::size_t n)
     {
         if (n >= n_full || n > bytes)
@@ -204,7 +210,7 @@ TrampolineSpace::Area* TrampolineSpace::holding(TargetAddr at) const
 template <class Find> std::optional<TargetAddr> TrampolineSpace::in_areas(Find find)
 {
     for (std::size_t i = 0; i < areas_.size(); ++i) {
-        // The one that served last, then the others.
+        // Start with the area that served last.
         std::size_t at = i == 0 ? recent_ : i <= recent_ ? i - 1 : i;
         if (std::optional<TargetAddr> found = find(*areas_[at])) {
             recent_ = at;
@@ -235,8 +241,9 @@ std::optional<TargetAddr> TrampolineSpace::take_plain(const Window& window,
     return std::nullopt;
 }
 
-// The trampoline stands where the first jump can lead; what that leaves of the other
-// jumps' displacements must lead to room for their stubs.
+// Allocates the trampoline and the stubs of a pair or chain. The first jump leads to
+// the trampoline. The address of the trampoline fixes bytes of the other jumps'
+// displacements, which must lead to room for their stubs.
 std::optional<Placement> TrampolineSpace::take_chain(const Window& window,
                                                      std::size_t n_bytes)
 {
@@ -269,7 +276,8 @@ std::optional<Placement> TrampolineSpace::take_chain(const Window& window,
     return std::nullopt;
 }
 
-// The stubs that place does not have yet. Each try of one costs one of n_tries.
+// Allocates the stubs that `place` does not have yet. Returns false if that is not
+// possible. Each place that it tries reduces n_tries by one.
 bool TrampolineSpace::take_stubs(const Window& window, Placement& place, int& n_tries)
 {
     if (place.stubs.size() == window.chained.size())
@@ -307,7 +315,8 @@ std::optional<Placement> TrampolineSpace::take_punned(const Window& window,
     return Placement{*to, *stub};
 }
 
-// Takes the place of a punned window's stub, from which its trampoline can be reached.
+// Allocates the stub of a punned window. Returns nothing if no area has room in its
+// reach.
 std::optional<TargetAddr> TrampolineSpace::take_stub(const Window& window)
 {
     Constraint c = constraint_of_stub(window, {});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Many words that are 0, of which those pages cost memory and time that are written to.
+// An array of words that are initially 0. Pages of it that are never written to cost
+// neither memory nor time.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ public:
     std::uint64_t operator[](std::size_t i) const { return words_[i]; }
 
 private:
-    static constexpr std::size_t many = 8192; // fewer are not worth a mapping
+    static constexpr std::size_t many = 8192; // smaller arrays do not justify a mapping
     struct Free {
         std::size_t n;
         void operator()(std::uint64_t* words) const

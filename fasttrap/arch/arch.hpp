@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What fasttrap must know about an instruction set.
 //
-// Chosen by value, so that a test can decode one machine's bytes on another. Every arch
-// compiles on every machine; only reading the registers of a live thread
-// (arch/<machine>/user_regs.hpp) belongs to the machine that we run on.
+// An Arch is a value, so that a test can decode one machine's bytes on another. Every
+// Arch compiles on every machine. Only the code that reads the registers of a live
+// thread (arch/<machine>/user_regs.hpp) is specific to the machine that dtrace runs on.
 #pragma once
 
 #include "base/result.hpp"
@@ -22,30 +22,30 @@
 
 namespace dt {
 
-// What an indirect jump was found to be by the instructions before it.
+// The kind of an indirect jump, judged by the instructions before it.
 struct IndirectJump {
     enum Kind : std::uint8_t { tail_call, table, unresolved } kind = tail_call;
     TargetAddr table_at;
     std::uint8_t entry_size = 0; // 4: signed, relative to table_at; 8: addresses
-    std::uint32_t n_entries = 0; // by the bound check, 0 when none was found
+    std::uint32_t n_entries = 0; // limit of the bound check; 0 if there is none
 };
 
-// An instruction as a sweep over millions of them sees it.
+// A summary of an instruction, for a sweep over millions of instructions.
 struct Glance {
     enum Trait : std::uint16_t {
-        branch = 1 << 0,         // may go to the next instruction + displacement
-        ends = 1 << 1,           // does not go on to the next instruction
-        padding = 1 << 2,        // does nothing, or traps: what fills gaps
-        landing = 1 << 3,        // marks a place that indirect branches may go to
-        address = 1 << 4,        // names the address next instruction + displacement
-        constant = 1 << 5,       // names value
-        indexed_load = 1 << 6,   // of what could be a table of addresses or offsets
+        branch = 1 << 0,         // may continue at next instruction + displacement
+        ends = 1 << 1,           // never continues at the next instruction
+        padding = 1 << 2,        // has no effect, or traps: such bytes fill gaps
+        landing = 1 << 3,        // marks a target of indirect branches
+        address = 1 << 4,        // contains the address next instruction + displacement
+        constant = 1 << 5,       // contains the constant `value`
+        indexed_load = 1 << 6,   // loads from a possible table of addresses or offsets
         jump_table = 1 << 7,     // jumps through such a table
-        jump_register = 1 << 8,  // jumps through a register or a pointer
-        takes_address = 1 << 9,  // address is loaded itself, not what is there
-        loads_8_bytes = 1 << 10, // from address, and nothing more
+        jump_register = 1 << 8,  // jumps through a register or another word of memory
+        takes_address = 1 << 9,  // loads the address itself, not the memory there
+        loads_8_bytes = 1 << 10, // only loads 8 bytes from the address
     };
-    std::uint8_t length = 0; // 0: no instruction
+    std::uint8_t length = 0; // 0 if this is not an instruction
     std::uint16_t traits = 0;
     std::int32_t displacement = 0;
     std::uint32_t value = 0;
@@ -53,20 +53,20 @@ struct Glance {
     bool is(Trait trait) const { return (traits & trait) != 0; }
 };
 
-// What a window may do with an instruction.
+// Whether and where a window may contain an instruction.
 struct Moving {
     enum How : std::uint8_t {
-        anywhere, // in a window
-        last,     // as its last instruction: a call, whose return address is the end
-        ends,  // as its last instruction, and nothing behind it is reached: a jump, ret
-        stays, // only outside of windows: endbr64
+        anywhere, // anywhere in a window
+        last,     // only at the end: a call, which returns to the end of the window
+        ends,     // only at the end, and does not continue: a jump, ret
+        stays,    // only outside windows: endbr64
         refused,
     } how = refused;
-    std::string_view reason;    // of stays and refused, a literal
-    std::uint8_t max_bytes = 0; // of the relocated sequence
+    std::string_view reason;    // for stays and refused; a string literal
+    std::uint8_t max_bytes = 0; // upper bound of the size of the relocated code
 };
 
-// How to leave a relocated sequence or a head or tail: see PatchPlace.
+// How a thread leaves relocated code, a head or a tail: see PatchPlace.
 struct Leaving {
     TargetAddr on;
     std::uint8_t rsp_add = 0;
@@ -77,55 +77,61 @@ struct Arch {
     std::string_view name;              // as `uname -m` prints it
     std::span<const std::uint8_t> trap; // the shortest breakpoint instruction
 
-    // The instruction at the start of text, which may be longer than it (15 bytes
-    // always suffice). Code::corrupt when the bytes are no instruction,
-    // Code::unsupported when they are one whose length or meaning cannot be trusted;
-    // the text says which. Any thread.
+    // Decodes the instruction at the start of text, which may be longer than the
+    // instruction; 15 bytes are always enough. Returns Code::corrupt if the bytes are
+    // not an instruction, and Code::unsupported if the length or meaning is not certain.
+    // The text of the error says which. Thread-safe.
     Result<Instruction> (*decode)(std::span<const std::byte> text, TargetAddr at);
 
-    // The same instruction at a glance: its length and where it may go, by its format
-    // alone. Bytes that are no instruction may get a length.
+    // Finds an instruction's length and flow from its format alone. May return a length
+    // for bytes that are not an instruction.
     Glance (*glance)(std::span<const std::byte> text);
 
-    // How to run it displaced. Total: what cannot be run is refused by name.
+    // Plans how to run insn displaced. If it cannot run, `how` is `refused`, with a
+    // reason.
     Displaced (*plan_displaced)(const Instruction& insn);
 
-    // After Emulation::fault; never refused.
+    // Plans how to run insn after Emulation::fault. Never refuses.
     Displaced (*plan_after_fault)(const Instruction& insn, const MemoryFault& fault);
 
-    // The instruction's effect, rip included. Nothing is changed unless the outcome is
-    // done. cannot: plan_displaced() did not say emulate.
+    // Applies the effect of insn to regs, including rip, and to memory. Changes nothing
+    // unless the outcome is `done`. The outcome is `cannot` if plan_displaced() did not
+    // choose `emulate`.
     Emulation (*emulate)(const Instruction& insn, Registers& regs,
                          TargetMemory& memory);
 
-    // code: a function from its start up to and including a jump_indirect.
+    // Classifies the indirect jump at the end of code, which begins at the function's
+    // start.
     IndirectJump (*classify_jump)(std::span<const Instruction> code);
 
     // Returns the length of a Go function's code up to the end of its stack check.
-    // Returns 0 if it has no check (NOSPLIT); such a function may have no byte left
-    // below its stack pointer. text: the function, or its beginning.
+    // Returns 0 if it has none (NOSPLIT); then it may have no free byte below its stack
+    // pointer. text is the function, or its beginning.
     std::size_t (*stack_check_bytes)(std::span<const std::byte> text, TargetAddr at);
 
-    // Patching with jumps: patch.hpp. Total functions, any thread.
-    std::size_t jump_bytes; // of the jump over a window
-    std::byte jump_prefix;  // any number of which may stand before it, for nothing
+    // For patches (patch.hpp). These functions handle every instruction, and are
+    // thread-safe.
+    std::size_t jump_bytes; // length of the jump over a window
+    std::byte jump_prefix;  // redundant prefix; any number of it may precede a jump
     std::size_t head_bytes;
     std::size_t tail_bytes;
-    // Whether a byte, executed as an instruction's first, raises an exception in user
-    // mode on every processor, whatever follows it.
+    // Returns whether an instruction with this first byte raises an exception in user
+    // mode, on every processor and whatever follows it.
     bool (*traps)(std::byte first);
     Moving (*moving)(const Instruction& insn);
     bool (*is_padding)(const Instruction& insn);
-    // Appends what does there, at out.here(), what insn does at its place.
-    // Code::unsupported when its data is out of reach of there.
+    // Appends code that does at out.here() what insn does at its own address. Returns
+    // Code::unsupported if the data of insn is out of reach from there.
     Result<Ok> (*relocate)(const Instruction& insn, CodeBuffer& out);
-    // enter: the word that holds the runtime's address.
+    // Appends a head. enter is the address of the word that holds the runtime's
+    // address.
     void (*put_head)(std::uint32_t site, TargetAddr enter, CodeBuffer& out);
     void (*put_tail)(CodeBuffer& out);
-    // A jump between places at most 2 GiB apart.
+    // Appends a jump to a place at most 2 GiB away.
     void (*put_jump)(TargetAddr to, CodeBuffer& out);
-    // offset: in the relocated sequence of insn, or in a head or tail that stands before
-    // it. Nothing when no instruction starts there.
+    // Return how a thread leaves the relocated code of insn, or the head or tail before
+    // it. The thread is at this offset in that code. Return nothing if no instruction
+    // starts there.
     std::optional<Leaving> (*leave_moved)(const Instruction& insn, std::size_t offset);
     std::optional<Leaving> (*leave_head)(TargetAddr insn, std::size_t offset);
     std::optional<Leaving> (*leave_tail)(TargetAddr insn, std::size_t offset);

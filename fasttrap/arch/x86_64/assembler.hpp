@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Encoding, by xbyak. Only files of this folder include this.
+// Encodes instructions with xbyak. Only files of this folder include this header.
 //
-// A generator writes into a small buffer of its own, from which the bytes go where they
-// belong; it is made once a thread, because making one costs more than an instruction.
+// Each thread has one generator, because making one takes longer than encoding an
+// instruction. It writes into its own small buffer, and assemble() copies the bytes
+// from there.
 #pragma once
 
 #define XBYAK_NO_EXCEPTION
@@ -21,7 +22,8 @@ class Assembler : public Xbyak::CodeGenerator {
 public:
     Assembler() : Xbyak::CodeGenerator(buffer_bytes, buffer()) {}
 
-    // A place that is `distance` bytes from here, for instructions that take an address.
+    // Returns the place that is `distance` bytes from here, for instructions that take
+    // an address.
     const void* away(std::int64_t distance) const { return getCurr() + distance; }
 
 private:
@@ -33,7 +35,7 @@ private:
     }
 };
 
-// emit(assembler) encodes what is then appended.
+// Appends the instructions that emit(assembler) encodes.
 template <class Emit> void assemble(CodeBuffer& out, Emit emit)
 {
     thread_local Assembler a;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Bytes to Instruction, in three steps.
+// Decodes bytes to an Instruction, in three steps.
 //
-//   lay_out()   where the parts stand            the format's rules
-//   capstone    is it an instruction, how long   the tables of a tested disassembler
-//               is it, which registers it uses
-//   opcodes.hpp what a modelled one means        operands, flow
+//   lay_out()     finds the parts by the rules of the format
+//   capstone      tells whether the bytes are an instruction, how long it is, and which
+//                 registers it uses
+//   opcodes.hpp   gives the operands and the flow of modelled instructions
 //
-// The two lengths must agree: an instruction that they dispute is refused, because a
-// copy of the wrong length would run on into garbage. capstone 4 does not know the
-// newest vector instructions; the format of VEX and EVEX fixes their length, so that
-// one of those is accepted as unmodelled, with all general registers taken as read and
-// written.
+// The two lengths must agree. Otherwise decode() refuses the instruction, because a
+// copy of a wrong length would continue into unrelated bytes. capstone 4 does not know
+// the newest vector instructions. Their length follows from the format of VEX and EVEX,
+// so they are accepted as unmodelled instructions that read and write all general
+// registers.
 #include "fasttrap/arch/x86_64/decode.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -36,7 +36,7 @@ struct RefusedRow {
     std::string_view reason;
 };
 
-// Indexed by map (0, 1), opcode and ModRM.reg.
+// A table indexed by map (0 or 1), opcode and ModRM.reg.
 template <class T> using ByOpcode = std::array<std::array<std::array<T, 8>, 256>, 2>;
 
 template <class T>
@@ -122,7 +122,7 @@ void fill_memory(const Layout& layout, Instruction& insn)
     }
 }
 
-// The operands of a modelled instruction, in the order of its form.
+// Sets the operands of a modelled instruction, in the order of its form.
 class Operands {
 public:
     Operands(const Layout& layout, Instruction& insn, unsigned size)
@@ -195,7 +195,7 @@ private:
 
     void general(unsigned low, bool high, unsigned size)
     {
-        // Without any REX prefix the byte registers 4..7 are the high bytes of 0..3.
+        // Without a REX prefix, the byte registers 4..7 are the high bytes of 0..3.
         bool high_byte = size == 1 && !layout_.has_rex && low >= 4;
         add({high_byte ? Operand::high_byte : Operand::reg,
              static_cast<std::uint8_t>(size),
@@ -254,8 +254,8 @@ constexpr std::uint16_t syscall_reads =
     bits_of({Reg::rax, Reg::rdi, Reg::rsi, Reg::rdx, Reg::r10, Reg::r8, Reg::r9});
 constexpr std::uint16_t syscall_writes = bits_of({Reg::rax, Reg::rcx, Reg::r11});
 
-// What a row does not say: prefixes that change the meaning, and encodings that share
-// an opcode with another instruction.
+// Returns whether an instruction is modelled. Checks what a row does not say: prefixes
+// that change the meaning, and encodings that share an opcode with another instruction.
 bool is_modelled(const Row& row, const Layout& layout, const Instruction& insn)
 {
     bool has_repeat = (layout.prefixes & (prefix_rep | prefix_repne)) != 0;
@@ -292,7 +292,7 @@ void fill_meaning(const Layout& layout, Instruction& insn)
     }
     if (layout.map == 1 && layout.opcode == 0x05) {
         insn.flow = ControlFlow::syscall;
-        insn.reads = syscall_reads; // capstone does not say
+        insn.reads = syscall_reads; // capstone does not report them
         insn.writes = syscall_writes;
         return;
     }
@@ -321,11 +321,11 @@ void fill_meaning(const Layout& layout, Instruction& insn)
         insn.target = insn.next() + static_cast<std::uint64_t>(signed_at(
                                         insn.bytes, layout.imm_at, layout.imm_size));
     Operands(layout, insn, size).fill(row.form);
-    if (row.form == Form::none) // implied operands still have a size
+    if (row.form == Form::none) // implied operands have a size, too
         insn.operands[0].size = static_cast<std::uint8_t>(size);
 }
 
-// What capstone does not know and the format vouches for.
+// Returns whether capstone may not know the instruction although its length is certain.
 bool is_newer(const Layout& layout, const Instruction& insn)
 {
     constexpr unsigned mandatory =
@@ -399,7 +399,8 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
         insn.reads = insn.writes = 0xffff;
         return insn;
     }
-    // capstone takes ud1 for two bytes; what is refused anyway never runs as a copy.
+    // capstone decodes ud1 as two bytes. A refused instruction never runs as a copy, so
+    // its length does not matter.
     if (found->length != layout.length && refusal_of(insn).empty())
         return refuse(Code::unsupported, "a length that is in dispute");
     insn.reads = found->reads;
@@ -410,7 +411,7 @@ Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at)
         insn.flow != ControlFlow::syscall)
         return refuse(Code::unsupported,
                       "a near branch whose operand size differs between processors");
-    // AMD's take "repne loope" for loopne, Intel's for loope.
+    // For "repne loope", AMD processors run loopne and Intel processors run loope.
     bool is_loop_by_flag = operation_of(insn) == Op::loop_ && insn.opcode != 0xe2;
     if (is_loop_by_flag && (insn.has(prefix_rep) || insn.has(prefix_repne)))
         return refuse(Code::unsupported,

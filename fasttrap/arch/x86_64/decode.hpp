@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decoding x86-64: bytes to the instruction model.
+// Decodes x86-64 instructions to the instruction model.
 #pragma once
 
 #include "base/result.hpp"
@@ -13,7 +13,8 @@ namespace dt::x86 {
 
 Result<Instruction> decode(std::span<const std::byte> text, TargetAddr at);
 
-// Why it must not be displaced, empty when it may be (X86_REFUSED and the prefixes).
+// Returns why insn must not run displaced, or an empty string if it may. The reasons are
+// those of X86_REFUSED, and two segment prefixes.
 std::string_view refusal_of(const Instruction& insn);
 
 inline Op operation_of(const Instruction& insn)

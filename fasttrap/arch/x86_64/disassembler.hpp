@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// capstone, reduced to the three things that we ask it: whether bytes are an instruction,
-// how long it is, and which general registers it reads and writes. Nobody else includes
-// capstone's headers.
+// The only user of capstone, which answers three questions: whether bytes are an
+// instruction, how long it is, and which general registers it reads and writes. No
+// other file includes capstone's headers.
 //
-// One per thread: a handle keeps state while it decodes.
+// Each thread needs its own Disassembler, because a handle has state while it decodes.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Disassembler {
 public:
     struct Found {
         std::uint8_t length = 0;
-        std::uint16_t reads = 0; // as in Instruction
+        std::uint16_t reads = 0; // same bits as Instruction::reads
         std::uint16_t writes = 0;
     };
 
@@ -28,11 +28,11 @@ public:
     Disassembler(const Disassembler&) = delete;
     Disassembler& operator=(const Disassembler&) = delete;
 
-    // Nothing when capstone knows no such instruction.
+    // Returns nothing if capstone does not know the instruction.
     std::optional<Found> decode(std::span<const std::byte> text);
 
 private:
-    std::size_t handle_ = 0; // csh
+    std::size_t handle_ = 0; // type csh of capstone
     cs_insn* insn_ = nullptr;
 };
 

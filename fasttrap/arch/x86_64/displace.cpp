@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Choosing how an x86-64 instruction runs displaced, and making its copy.
+// Chooses how an x86-64 instruction runs displaced, and makes its copy.
 //
-// A copy stands elsewhere, so a RIP-relative operand of it would mean another address.
-// It becomes [spare + disp32], where the spare register holds the address that rip
-// would have had: the same length, the same displacement, no limit on the distance.
-// ModRM changes from mod 00 rm 101 to mod 10 rm spare; B (and with EVEX, X) must be 0,
-// because they would now extend the base and meant nothing before.
+// The copy is at another address, where a RIP-relative operand would refer to other
+// memory. So the operand becomes [spare + disp32]. The spare register holds the address
+// that rip would have had. The length and the displacement stay the same, and the
+// distance is not limited. ModRM changes from mod 00 rm 101 to mod 10 rm spare. The bit
+// B (and X with EVEX) must be cleared: it had no meaning before, and would now extend
+// the base register.
 //
-// The spare is one of rsi, rdi and rbp, none of which an instruction with a ModRM
-// memory operand uses implicitly; ModRM.reg and VEX.vvvv name at most two of them.
+// The spare register is one of rsi, rdi and rbp. No instruction with a ModRM memory
+// operand uses any of them implicitly, and ModRM.reg and VEX.vvvv name at most two of
+// them.
 #include "fasttrap/arch/x86_64/displace.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -54,7 +56,7 @@ Reg choose_spare(const Layout& layout, const Instruction& insn)
         if (number != reg && !(has_vvvv && number == layout.vvvv))
             return spare;
     }
-    return Reg::none; // three candidates and two that exclude: not reached
+    return Reg::none; // not reached: at most two of the three are excluded
 }
 
 void clear_base_extension(const Layout& layout, Displaced& plan)
@@ -65,8 +67,9 @@ void clear_base_extension(const Layout& layout, Displaced& plan)
         return;
     }
     if (plan.copy[layout.vex_at] == std::byte{0xc5})
-        return; // two-byte VEX has neither
-    // Stored inverted. X extends a base only with EVEX, and an index only with SIB.
+        return; // the two-byte VEX has neither bit
+    // The bits are stored inverted. X extends a base only with EVEX, and an index only
+    // with SIB.
     plan.copy[layout.vex_at + 1U] |= std::byte{0x60};
 }
 
@@ -92,7 +95,8 @@ bool is_repeated_string(const Instruction& insn)
            (insn.opcode >= 0xaa && insn.opcode <= 0xaf);
 }
 
-// pushf and popf, which under a step would show and lose the step's own trap flag.
+// Returns whether insn is pushf or popf. They must not be stepped: pushf would store the
+// trap flag of the step, and popf would clear it.
 bool moves_flags(const Instruction& insn)
 {
     return insn.encoding == Encoding::legacy && insn.opcode_map == 0 &&
@@ -109,9 +113,9 @@ Displaced plan_copy(const Instruction& insn)
     return plan;
 }
 
-// mov %rdi, 0(%rsi) of 8, 4, 2 or 1 bytes, or the load into the address register itself.
-// An address of the stack stands in rbp, so that one which is not canonical raises the
-// exception that it would have raised.
+// Writes a mov of 8, 4, 2 or 1 bytes: mov %rdi, 0(%rsi), or a load into the address
+// register itself. A stack address is in rbp, so that an address that is not canonical
+// raises the same exception as the original.
 void put_access(Displaced& plan, const MemoryFault& fault)
 {
     std::size_t n = 0;
@@ -124,7 +128,7 @@ void put_access(Displaced& plan, const MemoryFault& fault)
     if (fault.size == 8)
         put(0x48);
     if (fault.size == 1)
-        put(0x40); // so that register 7 is dil, not bh
+        put(0x40); // with REX, register 7 is dil and not bh
     put((fault.write ? 0x88U : 0x8aU) | (fault.size == 1 ? 0U : 1U));
     put(0x40 | reg << 3 | rm);
     put(0); // disp8

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Planning how an x86-64 instruction runs displaced.
+// Plans how an x86-64 instruction runs displaced.
 #pragma once
 
 #include "fasttrap/displaced.hpp"

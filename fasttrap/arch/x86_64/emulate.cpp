@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The effect of each modelled operation on the machine (machine.hpp). Reads come first,
-// the one write last, so that a fault leaves nothing half done.
+// Applies each modelled operation to a machine (machine.hpp). All reads come first, and
+// the only write comes last, so a fault leaves nothing half done.
 #include "fasttrap/arch/x86_64/emulate.hpp"
 
 #include "fasttrap/arch/x86_64/machine.hpp"
@@ -13,7 +13,7 @@ class Operations : public Machine {
 public:
     using Machine::Machine;
 
-    // False when memory failed, see fault().
+    // Returns false if a memory access failed. Then fault() describes it.
     bool run()
     {
         switch (operation_of(insn_)) {
@@ -45,7 +45,7 @@ private:
     }
     void do_lea()
     {
-        // Segments do not matter to an address that is not used.
+        // lea ignores segments.
         Registers flat = regs_;
         flat.fs_base = flat.gs_base = 0;
         set(0, effective_address(insn_, flat).value);
@@ -57,7 +57,8 @@ private:
     void do_pop()
     {
         std::uint64_t value = pop_value();
-        set(0, value); // after rsp moved: pop %rsp loads what was on the stack
+        // Sets the operand after rsp, because pop %rsp loads the word from the stack.
+        set(0, value);
     }
     void do_leave()
     {
@@ -158,7 +159,9 @@ private:
     }
     void do_cmovcc()
     {
-        std::uint64_t from = get(1); // is read either way, and 4 bytes clear the upper
+        // The processor always reads the source. Even if the condition is false, it
+        // clears the upper half of a 4-byte destination.
+        std::uint64_t from = get(1);
         set(0, holds(insn_.condition, regs_.rflags) ? from : get(0));
     }
     void do_xchg()
@@ -228,7 +231,7 @@ private:
     void do_call_rm()
     {
         std::uint64_t where = get(0);
-        push_value(insn_.next().value); // lands even when the jump then fails
+        push_value(insn_.next().value); // stays even if the jump fails
         if (can_go_to(where))
             go_to(where);
     }
@@ -247,7 +250,7 @@ private:
         if (holds(insn_.condition, regs_.rflags))
             go_to(insn_.target.value);
     }
-    // The counter is ecx with an address-size prefix.
+    // With an address-size prefix, the counter is ecx.
     unsigned counter_size() const
     {
         return insn_.has(prefix_address_size) ? 4 : 8;
@@ -273,7 +276,7 @@ private:
         std::uint64_t where = pop_value();
         if (!can_go_to(where))
             return;
-        regs_[Reg::rsp] += get(0) & 0xffff; // ret n; without n there is no operand
+        regs_[Reg::rsp] += get(0) & 0xffff; // for ret n; a plain ret has no operand
         go_to(where);
     }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Emulating x86-64 instructions on a register set.
+// Emulates x86-64 instructions on a register set.
 #pragma once
 
 #include "fasttrap/displaced.hpp"
@@ -11,12 +11,13 @@ namespace dt::x86 {
 
 Emulation emulate(const Instruction& insn, Registers& regs, TargetMemory& memory);
 
-// Whether emulate() would do it. Memory is read anywhere; written only by a plain store
-// to the thread's own stack, by push and by call: a read-modify-write must stay one
-// instruction for the other threads, and so must a store that they may be waiting for.
+// Returns whether emulate() can run insn. Such an instruction may read any memory. It
+// writes memory only by push, by call, or by a plain store to the thread's own stack.
+// Other threads may be waiting for the effect of any other store, and a read-modify-
+// write must remain one instruction for them.
 bool can_emulate(const Instruction& insn);
 
-// Where the memory operand lies, with the segment's base added.
+// Returns the address of the memory operand, including the base of the segment.
 TargetAddr effective_address(const Instruction& insn, const Registers& regs);
 
 } // namespace dt::x86

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The flags register, conditions, and numbers of 1, 2, 4 and 8 bytes.
+// The flags register, conditions, and operations on numbers of 1, 2, 4 and 8 bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// An instruction's length and its flow, by table, some ten times as fast as decode().
+// Finds an instruction's length and flow with tables, about ten times as fast as
+// decode().
 //
 //   prefixes ── opcode ──> GlanceRow { tail, traits } ── ModRM ──> length, displacement
 //
-// The rows are made of the same tails as lay_out()'s, with which a test compares the
-// lengths. Whether the bytes mean anything is not asked: text that is not code gets
-// some length or none.
+// The rows use the same tails as lay_out(), and a test compares the lengths of both.
+// Bytes that are not an instruction get an arbitrary length or none.
 #include "fasttrap/arch/x86_64/glance.hpp"
 
 #include "fasttrap/arch/x86_64/layout.hpp"
@@ -21,9 +21,9 @@ namespace {
 
 struct GlanceRow {
     Tail tail = bare;
-    std::uint16_t traits = 0; // of Glance
-    bool special = false;     // more to ask than a table says
-    // Without prefixes but REX, all that there is to know: quick_look().
+    std::uint16_t traits = 0; // set of Glance::Trait
+    bool special = false;     // needs take_special()
+    // The row is all that quick_look() needs if there is no prefix except REX.
     bool simple = false;
     bool has_modrm = false;
     std::uint8_t imm_bytes = 0;
@@ -77,7 +77,8 @@ constexpr std::array<GlanceRow, 256> rows_of_map0 = [] {
     for (unsigned op : {0xc2U, 0xc3U, 0xcaU, 0xcbU, 0xcfU, 0xf4U})
         set(op, Glance::ends);
     set(0xcc, Glance::padding);
-    // VEX families, groups, loads of tables, xchg %r8 that looks like a nop.
+    // Opcodes that need more than a row: VEX, EVEX, XOP and the instructions with the
+    // same first byte, groups, loads from tables, and 90, which is not a nop with REX.B.
     for (unsigned op :
          {0x62U, 0x63U, 0x8bU, 0x8dU, 0x8fU, 0x90U, 0xc4U, 0xc5U, 0xc7U, 0xffU})
         rows[op].special = true;
@@ -117,7 +118,8 @@ constexpr std::array<std::uint8_t, 256> prefix_bits = [] {
     return bits;
 }();
 
-// A run of displacement bytes behind ModRM, indexed by it; 0x80: there is a SIB byte.
+// The number of displacement bytes for each ModRM byte, or-ed with has_sib if a SIB
+// byte follows.
 constexpr std::uint8_t has_sib = 0x80;
 constexpr std::array<std::uint8_t, 256> modrm_tails = [] {
     std::array<std::uint8_t, 256> tails{};
@@ -141,7 +143,8 @@ std::int32_t signed_at(const std::uint8_t* text, unsigned size)
     return value;
 }
 
-// The bytes behind ModRM that belong to the operand, and its displacement from rip.
+// Takes the displacement if it is relative to rip. Returns the length of ModRM, SIB and
+// displacement.
 unsigned pass_modrm(const std::uint8_t* text, Glance& found)
 {
     std::uint8_t byte = text[0];
@@ -156,7 +159,8 @@ unsigned pass_modrm(const std::uint8_t* text, Glance& found)
     return 2 + (byte < 0x40 && (text[1] & 7) == 5 ? 4 : size);
 }
 
-// Four of five instructions: at most REX, opcode, ModRM, immediate. Length 0: not one.
+// Handles four of five instructions: those that consist of an optional REX prefix, an
+// opcode, ModRM and an immediate. Returns length 0 for all others.
 Glance quick_look(const std::uint8_t* text)
 {
     unsigned at = (text[0] & 0xf0) == 0x40 ? 1 : 0;
@@ -186,7 +190,7 @@ class Glancer {
 public:
     explicit Glancer(const std::uint8_t* text) : text_(text) {}
 
-    // text_ has room for the longest instruction, and more.
+    // text_ has more bytes than the longest instruction.
     Glance look()
     {
         take_prefixes();
@@ -236,7 +240,7 @@ private:
         }
     }
 
-    // The opcode's own byte is behind at_.
+    // Handles opcodes for which a table is not enough. at_ is after the opcode byte.
     void take_special(unsigned op)
     {
         if (map_ == 1 && op == 0x78) {
@@ -244,7 +248,8 @@ private:
                 tail_ = modrm_imm16;
             return;
         }
-        if (map_ == 1) { // 0f 1e: with f3, endbr64 or the shadow stack; else nops
+        // 0f 1e is a nop; with f3 it is endbr64 or a shadow stack instruction.
+        if (map_ == 1) {
             if (!has(prefix_rep))
                 found_.traits |= Glance::padding;
             else if (text_[at_] == 0xfa)
@@ -267,7 +272,7 @@ private:
             if ((rex_ & 1) == 0)
                 found_.traits |= Glance::padding;
             break;
-        case 0xc7: // xbegin has the place that an abort goes to
+        case 0xc7: // xbegin: the branch is taken if the transaction aborts
             if (text_[at_] == 0xf8 && !has(prefix_operand_size)) {
                 tail_ = rel32;
                 ++at_;
@@ -283,7 +288,7 @@ private:
         }
     }
 
-    // A SIB byte whose index is scaled by 4 or 8.
+    // Returns whether there is a SIB byte with an index that is scaled by 4 or 8.
     bool is_indexed() const
     {
         return text_[at_] < 0xc0 && (text_[at_] & 7) == 4 && text_[at_ + 1] >= 0x80 &&
@@ -300,8 +305,8 @@ private:
             found_.traits |= is_indexed() ? Glance::jump_table : Glance::jump_register;
     }
 
-    // 62, 8f, c4 and c5 in front of an opcode of another map. lay_out() knows them;
-    // they neither branch nor pad.
+    // Handles 62, 8f, c4 and c5 before an opcode of another map, with lay_out(). Such
+    // instructions are neither branches nor padding.
     void take_vex(unsigned op)
     {
         if (op == 0x8f && (text_[at_] & 0x1f) < 8)
@@ -392,8 +397,7 @@ private:
 
 Glance glance(std::span<const std::byte> text)
 {
-    constexpr std::size_t room =
-        2 * max_insn_bytes + 2; // looking goes on before it refuses
+    constexpr std::size_t room = 2 * max_insn_bytes + 2; // look() may read that far
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     if (text.size() >= room) {
         Glance found = quick_look(bytes);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Telling jump tables from tail calls, by walking back from the jump.
+// Distinguishes jump tables from tail calls, by the instructions before the jump.
 //
 //   cmp $7, %edi ; ja default                 the bound: 8 entries
 //   lea table(%rip), %rdx                     the base, possibly hoisted far up
-//   movslq (%rdx,%rdi,4), %rax                the load: an index makes it a table
+//   movslq (%rdx,%rdi,4), %rax                the load: with an index, from a table
 //   add %rdx, %rax
 //   notrack jmp *%rax
 //
-// and without position independence, or for computed goto,
+// In code that depends on its position, and for computed goto, the jump is
 //
 //   jmp *table(,%rdi,8)   or   mov (%rdx,%rdi,8), %rax ; jmp *%rax
 //
-// The walk follows the text backwards, not the flow of control: compilers lay the dispatch
-// out in one piece, and what it finds is only believed after the entries were read. A
-// tail call through memory has no index: jmp *8(%rax). When the jump is notrack, or its
-// address comes from an indexed load, it is no tail call even if the table stays unknown.
+// The search goes backwards through the text and ignores branches. That is enough
+// because compilers emit these instructions next to each other, and because the caller
+// then checks the entries of the table. A tail call through memory, such as
+// jmp *8(%rax), has no index. A jump that is notrack, or whose address comes from an
+// indexed load, is not a tail call, even if its table is unknown.
 #include "fasttrap/arch/x86_64/jump_table.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -25,8 +26,9 @@ namespace dt::x86 {
 
 namespace {
 
-// How far back a step of the dispatch is looked for, and its base, which may be
-// hoisted out of a loop as large as an interpreter's.
+// The number of instructions before the jump that are searched for the bound and the
+// load, and the number that are searched for the base. The base may be hoisted out of a
+// long loop, for example that of an interpreter.
 constexpr std::size_t dispatch_window = 32;
 constexpr std::size_t base_window = 65536;
 
@@ -60,7 +62,7 @@ public:
     }
 
 private:
-    // The last instruction before `before` that writes the register.
+    // Returns the last instruction before `before` that writes the register.
     std::optional<std::size_t> writer(std::size_t before, Reg reg) const
     {
         std::size_t first = jump_at_ > dispatch_window ? jump_at_ - dispatch_window : 0;
@@ -71,7 +73,8 @@ private:
         return std::nullopt;
     }
 
-    // The register's value is an address in the table, or its sum with the base.
+    // Handles a register with an address from the table, or with the sum of an entry
+    // and the base.
     void take_address(std::size_t before, Reg reg)
     {
         std::optional<std::size_t> at = writer(before, reg);
@@ -98,7 +101,7 @@ private:
         }
     }
 
-    // One of the two was loaded from the table at the other.
+    // Finds which of two registers was loaded from the table. The other is the base.
     void take_sum(std::size_t at, Reg a, Reg b)
     {
         if (!take_relative(at, a))
@@ -124,8 +127,8 @@ private:
 
     void take_absolute(std::size_t at) { take_load(at, 8); }
 
-    // A load of an entry: base + index * size, or without optimisation the sum of two
-    // registers of which one was scaled before.
+    // Handles a load of an entry: base + index * size. Without optimisation it may be the
+    // sum of two registers, one of which was scaled before.
     bool take_load(std::size_t at, std::uint8_t size)
     {
         MemoryOperand memory = code_[at].memory;
@@ -144,7 +147,7 @@ private:
         return true;
     }
 
-    // lea 0(,%rax,4), %reg
+    // Returns whether `lea 0(,%rax,4), %reg` with this scale wrote the register.
     bool is_scaled(std::size_t before, Reg reg, std::uint8_t size) const
     {
         std::optional<std::size_t> at = writer(before, reg);
@@ -166,8 +169,9 @@ private:
         found_.entry_size = entry_size;
     }
 
-    // The address that lea put into a register, however far up within base_window. Other
-    // writes in between belong to other blocks: an epilogue's pop, another switch.
+    // Returns the address that a lea put into the register, at most base_window
+    // instructions before. Skips other writes in between, which belong to other blocks:
+    // the pop of an epilogue, another switch.
     std::optional<std::uint64_t> value_of(std::size_t before, Reg reg) const
     {
         std::size_t first = before > base_window ? before - base_window : 0;
@@ -186,8 +190,9 @@ private:
         return std::nullopt;
     }
 
-    // cmp $n, index; ja, jae, jbe or jb. The compared register may be a copy's source, so
-    // that the nearest such pair before the load is taken.
+    // Returns the number of entries according to the bound check: cmp $n, index and
+    // then ja, jae, jbe or jb. The compared register may be the source of a copy, so
+    // the nearest such pair before the load counts.
     std::uint32_t bound() const
     {
         std::size_t first = load_at_ > dispatch_window ? load_at_ - dispatch_window : 0;
@@ -202,7 +207,8 @@ private:
                 if (operation_of(code_[j]) != Op::jcc || condition < 2 ||
                     condition == 4 || condition == 5 || condition > 7)
                     continue;
-                // a and be (7, 6) admit n itself; ae and b (3, 2) do not.
+                // The conditions a and be (7, 6) include n itself; ae and b (3, 2) do
+                // not.
                 std::int64_t n = insn.immediate + (condition >= 6 ? 1 : 0);
                 return n > 0 && n <= 65536 ? static_cast<std::uint32_t>(n) : 0;
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Telling jump tables from tail calls.
+// Distinguishes jump tables from tail calls.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"

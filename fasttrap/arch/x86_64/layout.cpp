@@ -9,7 +9,7 @@ namespace dt::x86 {
 
 namespace {
 
-// A cursor that stops at the end of the text and remembers that it did.
+// A position in the text. Reading beyond the end sets ran_out.
 struct Cursor {
     std::span<const std::byte> text;
     std::size_t at = 0;
@@ -102,14 +102,15 @@ void take_rxb(Layout& out, std::uint8_t byte)
     out.b = (byte & 0x20) == 0;
 }
 
-// VEX, EVEX or XOP, which replace REX, the escape bytes and the mandatory prefix.
+// Takes a VEX, EVEX or XOP prefix, which replaces REX, the escape bytes and the
+// mandatory prefix.
 void take_vex(Cursor& in, Layout& out)
 {
     out.vex_at = static_cast<std::uint8_t>(in.at);
     std::uint8_t first = in.take();
     std::uint8_t p0 = in.take();
     std::uint8_t p1 = p0;
-    if (first == 0xc5) { // two bytes: R vvvv L pp
+    if (first == 0xc5) { // the two-byte VEX: R vvvv L pp
         out.encoding = Encoding::vex;
         out.map = 1;
         out.r = (p0 & 0x80) == 0;
@@ -121,7 +122,7 @@ void take_vex(Cursor& in, Layout& out)
                        : first == 0x8f ? Encoding::xop
                                        : Encoding::evex;
         out.map = p0 & (first == 0x62 ? 0x07 : 0x1f);
-        // EVEX has one bit that is 0 and one that is 1; other values are later
+        // One bit of EVEX must be 0 and one must be 1. Other values are later
         // extensions.
         if (first == 0x62 && ((p0 & 0x08) != 0 || (p1 & 0x04) == 0))
             out.problem = Layout::unknown_map;
@@ -145,7 +146,7 @@ bool is_vex(Cursor& in)
     case 0xc5:
     case 0x62:
         return true;
-    case 0x8f: // pop has /0 here, so that the map of XOP starts at 8
+    case 0x8f: // pop has reg 0 here, so the maps of XOP begin at 8
         return (in.peek(1) & 0x1f) >= 8;
     default:
         return false;
@@ -183,7 +184,7 @@ Tail tail_of(const Layout& out)
     }
 }
 
-// ModRM, SIB and displacement. The reg field of ModRM.
+// Takes ModRM, SIB and displacement. Returns the reg field of ModRM.
 unsigned take_modrm(Cursor& in, Layout& out, Tail tail)
 {
     out.modrm_at = static_cast<std::uint8_t>(in.at);

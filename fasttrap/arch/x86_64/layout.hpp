@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Where the parts of an x86-64 instruction stand: prefixes, opcode, ModRM, immediate.
+// Finds where the parts of an x86-64 instruction are: prefixes, opcode, ModRM,
+// immediate.
 //
 //   [legacy prefixes] [REX] opcode...        [ModRM [SIB] [disp]] [immediate]
 //   [legacy prefixes] VEX|EVEX|XOP opcode     ModRM [SIB] [disp]   [immediate]
 //
-// The format fixes all of this whatever the instruction means (Intel SDM volume 2,
-// chapter 2 and appendix A), so that capstone's idea of a length can be held against
-// it, and so that an operand can be rewritten at a known byte. Whether the bytes mean
-// anything at all is not asked here.
+// The format determines this, whatever the instruction means (Intel SDM volume 2,
+// chapter 2 and appendix A). So the decoder can compare capstone's length with it, and
+// the relocation can rewrite an operand at a known byte. The layout does not tell
+// whether the bytes are a valid instruction.
 #pragma once
 
 #include "fasttrap/instruction.hpp"
@@ -25,29 +26,32 @@ struct Layout {
         unknown_map
     } problem = fine;
     std::uint8_t length = 0;
-    std::uint8_t prefixes = 0;     // of Prefix
+    std::uint8_t prefixes = 0;     // set of Prefix
     std::uint8_t segment_byte = 0; // the last segment prefix
     Encoding encoding = Encoding::legacy;
     std::uint8_t map = 0;
     std::uint8_t opcode = 0;
-    std::uint8_t vex_at = 0; // of a VEX, EVEX or XOP prefix; 0 also means "at 0"
+    // Offset of a VEX, EVEX or XOP prefix; 0 also means that it is at offset 0.
+    std::uint8_t vex_at = 0;
     std::uint8_t rex_at = 0;
     std::uint8_t opcode_at = 0;
-    std::uint8_t modrm_at = 0; // 0: it has none
+    std::uint8_t modrm_at = 0; // 0 if it has none
     std::uint8_t disp_at = 0;
     std::uint8_t disp_size = 0;
     std::uint8_t imm_at = 0;
     std::uint8_t imm_size = 0;
     bool has_rex = false;
-    bool misplaced_rex = false; // a REX prefix that another prefix made meaningless
-    bool w = false, r = false, x = false, b = false; // as REX has them, not inverted
-    std::uint8_t vvvv = 0;                           // VEX family, not inverted
+    // Another prefix follows the REX prefix, and makes it meaningless.
+    bool misplaced_rex = false;
+    bool w = false, r = false, x = false, b = false; // the bits of REX, not inverted
+    std::uint8_t vvvv = 0;                           // VEX, EVEX and XOP; not inverted
 };
 
 Layout lay_out(std::span<const std::byte> text);
 
-// SSE4a of AMD's, of the opcodes behind 0f: two bytes follow where others have vmread. Intel's
-// processors know neither that nor a vmread with such a prefix.
+// Returns whether this opcode after 0f is extrq or insertq of AMD's SSE4a. They have
+// two bytes of immediates; without these prefixes the opcode is vmread. Intel
+// processors know neither SSE4a nor vmread with such a prefix.
 constexpr bool is_extrq_or_insertq(unsigned opcode, unsigned prefixes)
 {
     return opcode == 0x78 && (prefixes & (prefix_operand_size | prefix_repne)) != 0 &&

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What an operation works on: operands, memory, flags.
+// The parts of a processor that operations use: operands, memory, flags.
 //
-// A Machine has a copy of the registers, which replaces the caller's when nothing failed.
-// Flags that the processor leaves undefined are set as if they were defined to be 0 (AF of
-// logic) or as the formula gives them; nothing may depend on those.
+// A Machine has a copy of the registers. The copy replaces the caller's registers if
+// nothing failed. Some flags are undefined on the processor after an operation. Here,
+// AF becomes 0 after logic operations, and the others are computed as if they were
+// defined. Nothing may depend on them.
 #pragma once
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -72,7 +73,7 @@ protected:
         }
         return 0;
     }
-    // Writing 4 bytes clears the upper 4; writing 1 or 2 keeps the rest.
+    // Writes a register. 4 bytes clear the upper half; 1 or 2 bytes keep the rest.
     void set_general(Reg number, unsigned size, std::uint64_t value)
     {
         std::uint64_t& reg = regs_[number];
@@ -151,7 +152,7 @@ protected:
         set_flags(arithmetic_flags, result_flags(result));
         return result;
     }
-    // The flags of a shift: the last bit out is carry.
+    // Sets the flags of a shift: the last bit that was shifted out is the carry.
     void shift_flags(std::uint64_t result, bool carry_out, bool overflow)
     {
         set_flags(arithmetic_flags,
@@ -164,9 +165,11 @@ protected:
 
     // --- control ---
     void go_to(std::uint64_t where) { regs_.rip = where; }
-    // The processor checks an address that it read before it commits to the jump. Reading
-    // from such an address raises the same exception. Bits above 57 never fit; those from
-    // 48 on do where the kernel uses five levels of page tables.
+    // Returns whether a jump may lead to `where`. The processor checks an address from
+    // memory or a register before it executes the jump. If the address is not
+    // canonical, it raises the exception that a read from there raises. Addresses of
+    // more than 57 bits are never canonical. Those of 48 to 57 bits are canonical only
+    // if the kernel uses five levels of page tables.
     bool can_go_to(std::uint64_t where)
     {
         if (sign_extend_57(where) != where && !faulted_) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What capstone said before. One per thread.
+// A cache of capstone's results. Each thread has one.
 //
-// Most instructions of a program are a few hundred, but for their displacements and
-// immediates, which do not change what capstone says of the one and two-byte opcodes.
-// (0f c2 and 3DNow's 0f 0f have an immediate that is part of the opcode.) Asking it, with
-// its formatting of text, costs ten times a look in here.
+// Apart from displacements and immediates, a program has only a few hundred different
+// instructions. Displacements and immediates do not change capstone's results for
+// one-byte and two-byte opcodes, except 0f c2 and 0f 0f (3DNow), where the immediate is
+// part of the opcode. Calling capstone, which also formats text, takes ten times as long
+// as a look-up here.
 #pragma once
 
 #include "fasttrap/arch/x86_64/disassembler.hpp"
@@ -34,8 +35,8 @@ public:
     }
 
 private:
-    using Shape =
-        std::array<std::uint64_t, 2>; // the bytes, and behind them their number
+    // The bytes of the instruction, and its length in the last byte.
+    using Shape = std::array<std::uint64_t, 2>;
     struct Entry {
         Shape shape{};
         Disassembler::Found found;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The instructions whose meaning is modelled, one row per encoding.
+// The modelled instructions, with one row per encoding.
 //
-// An operation names a function of emulate.cpp; a row says which opcode has it and
-// where its operands stand. Whatever has no row runs as a copy of itself. REFUSED_ROWS
-// are the encodings that must not even do that, with the reason for people.
+// Each operation is a function in emulate.cpp. A row says which opcode has it and where
+// the operands are. An instruction without a row runs as a copy of itself. X86_REFUSED
+// lists encodings that must not even run as a copy, each with a reason for the user.
 //
-// popf has no row on purpose: through ptrace nobody can set the ID flag, which programs
-// flip to ask whether there is a cpuid, so it runs as a copy.
+// popf intentionally has no row, so it runs as a copy: ptrace cannot set the ID flag,
+// which programs toggle to find out whether the processor has cpuid.
 //
-// Columns: map, first opcode, how many consecutive opcodes, ModRM.reg (-1: any or
-// none), operation, form, operand size.
-//   size  b: 1 byte   v: 2 with 66, 8 with REX.W, else 4   q: 8, and 66 is not modelled
-//         near: 8, for near branches, on which 66 is refused
+// Columns: map, first opcode, number of consecutive opcodes, ModRM.reg (-1: any or
+// none), operation, form, operand size. The sizes are:
+//
+//   b     1 byte
+//   v     2 bytes with prefix 66, 8 with REX.W, otherwise 4
+//   q     8 bytes; not modelled with prefix 66
+//   near  8 bytes, for near branches; refused with prefix 66
 #pragma once
 
 #include "fasttrap/instruction.hpp"
@@ -38,7 +41,8 @@ enum class Op : std::uint16_t {
 #undef X
 };
 
-// Where the operands are. rmN: ModRM.rm of N bytes whatever the operand size is.
+// The places of the operands. rmN is ModRM.rm with N bytes, whatever the operand size
+// is.
 enum class Form : std::uint8_t {
     none,
     rm,
@@ -144,7 +148,7 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(0, 0xff, 1,  2, call_rm, rm,      near)                                  \
     X(0, 0xff, 1,  4, jmp_rm,  rm,      near)                                  \
     X(0, 0xff, 1,  6, push,    rm,      q)                                     \
-    X(1, 0x1e, 1, -1, nop,     none,    b) /* endbr64; rdssp is taken out */   \
+    X(1, 0x1e, 1, -1, nop,     none,    b) /* endbr64; not rdssp */            \
     X(1, 0x1f, 1, -1, nop,     none,    b)                                     \
     X(1, 0x40, 16, -1, cmovcc, reg_rm,  v)                                     \
     X(1, 0x80, 16, -1, jcc,    rel,     near)                                  \
@@ -155,8 +159,8 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(1, 0xbf, 1, -1, movsx,   reg_rm2, v)                                     \
     X(1, 0xc8, 8, -1, bswap,   low,     v)
 
-/* Instructions of the format's legacy part that capstone 4 does not know and that run as
-   copies. X(map, opcode, first ModRM, last ModRM, mandatory prefix) */
+/* Instructions in the legacy encoding that capstone 4 does not know. They run as copies.
+   X(map, opcode, first ModRM, last ModRM, mandatory prefix) */
 #define X86_NEWER(X)                                                           \
     X(1, 0x01, 0xe8, 0xe8, 0)                   /* serialize */                \
     X(1, 0x01, 0xee, 0xef, 0)                   /* rdpkru, wrpkru */           \
@@ -171,7 +175,7 @@ enum class Size : std::uint8_t { b, v, q, near };
     X(3, 0xce, 0x00, 0xff, prefix_operand_size) /* gf2p8affineqb */            \
     X(3, 0xcf, 0x00, 0xff, prefix_operand_size) /* gf2p8affineinvqb */
 
-/* X(map, first opcode, count, ModRM.reg or -1, whole ModRM byte or -1, flow, reason) */
+/* X(map, first opcode, count, ModRM.reg or -1, complete ModRM byte or -1, flow, reason) */
 #define X86_REFUSED(X)                                                         \
     X(0, 0xcc, 1, -1,   -1, stop,  "int3 is a breakpoint of somebody else")    \
     X(0, 0xcd, 1, -1,   -1, other, "int n enters the kernel by a gate")        \

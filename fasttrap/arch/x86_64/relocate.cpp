@@ -13,7 +13,7 @@ namespace dt::x86 {
 namespace {
 
 constexpr std::size_t near_jump_bytes = 5;
-constexpr std::size_t literal_bytes = 7 + 8;              // with what aligns it
+constexpr std::size_t literal_bytes = 7 + 8;              // and the padding before it
 constexpr std::size_t far_jump_bytes = 6 + literal_bytes; // jmp *N(%rip)
 constexpr std::size_t near_branch_bytes = 6;
 constexpr std::size_t far_branch_bytes = near_branch_bytes + far_jump_bytes;
@@ -30,7 +30,8 @@ bool near_jump_reaches(TargetAddr from, TargetAddr to)
     return fits_32(distance(from + near_jump_bytes, to));
 }
 
-// Bytes in front of a literal: a program that set AC must be able to read it.
+// Returns the number of padding bytes before a literal. A literal must be aligned because
+// the program may have set AC, the flag that makes unaligned reads fault.
 std::uint64_t padding_at(TargetAddr at)
 {
     return -at.value & 7;
@@ -59,7 +60,7 @@ bool is_loop(const Instruction& insn)
     return operation_of(insn) == Op::loop_ || operation_of(insn) == Op::jrcxz;
 }
 
-// The jcc of a condition, by the low four bits of its opcode.
+// Writes a jcc. condition is the low four bits of its opcode.
 void put_jcc(Assembler& a, unsigned condition, const void* to)
 {
     using Generator = Xbyak::CodeGenerator;
@@ -86,7 +87,7 @@ void put_branch(const Instruction& insn, CodeBuffer& out)
     out.append(jump.bytes);
 }
 
-// The last byte of every loop and jrcxz is its displacement.
+// Writes a loop or jrcxz, whose last byte is the displacement.
 void put_loop(const Instruction& insn, CodeBuffer& out)
 {
     out.append(insn.text());
@@ -98,7 +99,8 @@ void put_loop(const Instruction& insn, CodeBuffer& out)
     out.append(jump.bytes);
 }
 
-// An address below 2 GiB is an immediate that push extends; any other is a literal.
+// Returns whether value fits the immediate of a push, which is sign-extended. If not, a
+// literal is needed.
 bool push_takes(TargetAddr value)
 {
     return value.value <= 0x7fffffff;
@@ -109,7 +111,7 @@ std::size_t push_bytes(TargetAddr value)
     return push_takes(value) ? (value.value <= 0x7f ? 2 : 5) : 6;
 }
 
-// What follows the push, and then the literal that it may need.
+// Writes a push of value, then `jump`, then the literal if the push needs one.
 void put_push_and(TargetAddr value, const CodeBuffer& jump, CodeBuffer& out)
 {
     auto behind =
@@ -131,7 +133,7 @@ Result<Ok> put_data_reference(const Instruction& insn, CodeBuffer& out)
     Layout layout = lay_out(insn.text());
     TargetAddr data = insn.next() + static_cast<std::uint64_t>(insn.memory.disp);
     std::int64_t d = distance(out.here() + insn.length, data);
-    // A sum that is cut to 32 bits is reached from everywhere.
+    // A sum that is truncated to 32 bits reaches everything.
     if (!fits_32(d) && !insn.memory.address_32)
         return Error{Code::unsupported, "its data is more than 2 GiB from the copy"};
     std::size_t start = out.bytes.size();
@@ -163,8 +165,8 @@ void put_address(const Instruction& insn, CodeBuffer& out)
     });
 }
 
-// jmp for an indirect call: the same operand, which is 8 bytes further from rsp behind
-// the push.
+// Writes the jmp for an indirect call. The operand is the same, but it is 8 bytes
+// further from rsp because of the push.
 Result<Ok> put_indirect_jump(const Instruction& call, CodeBuffer& out)
 {
     if (call.has_memory && call.memory.base == Reg::rsp) {
@@ -180,7 +182,7 @@ Result<Ok> put_indirect_jump(const Instruction& call, CodeBuffer& out)
         return Ok{};
     }
     Instruction jump = call;
-    // ff /2 and ff /4
+    // changes ff /2 to ff /4
     jump.bytes[call.modrm_at] ^= std::byte{(0x2 ^ 0x4) << 3};
     if (!call.rip_relative) {
         out.append(jump.text());
@@ -217,7 +219,7 @@ Moving moving_call(const Instruction& insn)
         const MemoryOperand& m = insn.memory;
         if (m.address_32 || m.disp > 0x7fffff00)
             return refuse("a call through a part of the stack pointer");
-        // Where its return address goes.
+        // The return address would overwrite this word.
         if (m.disp < 0 && (m.index != Reg::none || m.disp > -16))
             return refuse("a call through a word below the stack pointer");
     }
@@ -230,7 +232,7 @@ bool is_endbr(const Instruction& insn)
 {
     return insn.opcode_map == 1 && insn.opcode == 0x1e && insn.has(prefix_rep) &&
            insn.encoding == Encoding::legacy &&
-           (byte_at(insn, insn.modrm_at) & 0xfe) == 0xfa; // endbr32 too
+           (byte_at(insn, insn.modrm_at) & 0xfe) == 0xfa; // endbr32, too
 }
 
 } // namespace
@@ -272,7 +274,8 @@ Moving moving(const Instruction& insn)
     }
 }
 
-// nop, xchg %ax,%ax, 0f 1f, lea 0(%rsi),%rsi (of any width) and int3.
+// Returns whether insn is nop, xchg %ax,%ax, 0f 1f, lea 0(%rsi),%rsi (of any width) or
+// int3.
 bool is_padding(const Instruction& insn)
 {
     if (insn.encoding != Encoding::legacy)
@@ -329,7 +332,8 @@ std::optional<Leaving> leave_moved(const Instruction& insn, std::size_t offset)
             return Leaving{insn.at, 8};
         return std::nullopt;
     case ControlFlow::branch:
-        if (!is_loop(insn)) // far: the inverse branch was not taken
+        // For a far target, this is the jump after the inverse branch.
+        if (!is_loop(insn))
             return offset == near_branch_bytes ? std::optional(Leaving{insn.target})
                                                : std::nullopt;
         if (offset == insn.length)

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Moving one x86-64 instruction to another address, for good.
+// Moves one x86-64 instruction to another address, where it may stay. What changes
+// depends on the instruction:
 //
-//   as it is        does not depend on rip
-//   disp rewritten  rip-relative data, as long as it is within 2 GiB of the copy
-//   lea             the same, or a mov of the address
-//   jmp, jcc        to the original target; out of reach, through a literal
-//   loop, jrcxz     over a jump that goes on: loop 1f; jmp 2f; 1: jmp target; 2:
-//   call            push of the original return address, then a jump
+//   not relative to rip   nothing
+//   rip-relative data     the displacement, if the data is within 2 GiB of the copy
+//   lea of rip            the same; if the address is too far, it becomes a mov
+//   jmp, jcc              the displacement; if the target is too far, it becomes a jump
+//                         through a literal
+//   loop, jrcxz           it leads to a jump to the target:
+//                         loop 1f; jmp 2f; 1: jmp target; 2:
+//   call                  it becomes a push of the original return address and a jump
 //
-// A call pushes before it reads its target, which the original does after. Nobody can
-// tell: a thread that faults in between is put back by leave_moved().
+// A moved call pushes before it reads its target. The original reads first. The program
+// cannot notice: if the read faults, leave_moved() takes back the push.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"

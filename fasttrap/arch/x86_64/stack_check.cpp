@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The check of the stack's bound at the start of a Go function, in the forms that Go's
-// assembler emits (cmd/internal/obj/x86, stacksplit()):
+// Finds the code at the start of a Go function that checks the stack's bound. Go's
+// assembler emits it in three forms (cmd/internal/obj/x86, stacksplit()):
 //
 //   cmp 0x10(%r14), %rsp ; jbe more                                  a small frame
 //   lea -N(%rsp), %r12 ; cmp 0x10(%r14), %r12 ; jbe more             a larger one
 //   mov %rsp, %r12 ; sub $N, %r12 ; jb more ; cmp ... ; jbe more     a huge one
 //
-// Functions that take their arguments on the stack load g first: mov %fs:-8, %rcx. The bound
-// is g.stackguard0 at 0x10, or g.stackguard1 at 0x18. `more` grows the stack and jumps back to
-// the function's first instruction, so code after the check runs once for each call.
+// Functions that take their arguments on the stack load g first: mov %fs:-8, %rcx. The
+// bound is g.stackguard0 at 0x10, or g.stackguard1 at 0x18. `more` grows the stack and
+// jumps back to the function's first instruction, so code after the check runs once for
+// each call.
 #include "fasttrap/arch/x86_64/stack_check.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What follows each opcode byte: ModRM, an immediate of some size, both, nothing (Intel
-// SDM volume 2, appendix A). Read by lay_out(), which wants every part, and by
-// scan_branches(), which wants lengths fast.
+// The parts that follow an opcode byte: ModRM, an immediate of some size, both, or
+// nothing (Intel SDM volume 2, appendix A). lay_out() uses the tables to find all parts,
+// and glance() to find lengths.
 #pragma once
 
 #include <cstdint>
 
 namespace dt::x86 {
 
-// What follows an opcode. imm_z: 2 bytes with an operand-size prefix, else 4.
+// The parts after an opcode. The immediate of imm_z has 2 bytes with an operand-size
+// prefix, otherwise 4.
 enum Tail : std::uint8_t {
     bare,
     modrm,
@@ -16,16 +17,16 @@ enum Tail : std::uint8_t {
     imm16,
     imm24,
     imm_z,
-    imm_v, // mov reg, imm: 8 bytes with REX.W
+    imm_v, // mov of an immediate to a register: 8 bytes with REX.W
     moffs, // an absolute address
     rel8,
     rel32,
     modrm_imm8,
     modrm_imm16,
     modrm_imm_z,
-    modrm_test8, // an immediate for /0 and /1 only
+    modrm_test8, // has an immediate only if reg is 0 or 1
     modrm_test_z,
-    modrm_register, // mod is ignored: control and debug registers
+    modrm_register, // ignores mod: control and debug registers
 };
 
 constexpr Tail tail_of_map0(unsigned op)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Heads, tails and jumps of x86-64 trampolines.
 //
-// A head and a tail are the same bytes in every trampoline but for two words, so that
-// xbyak encodes them once and copies are filled in.
+// All heads are equal except for two words, and all tails are equal. So xbyak encodes
+// one of each, and copies get their words.
 #include "fasttrap/arch/x86_64/trampoline.hpp"
 
 #include "fasttrap/arch/x86_64/assembler.hpp"
@@ -17,7 +17,7 @@ constexpr int red_zone = 128;
 
 struct Template {
     CodeBuffer code;
-    std::array<std::size_t, 4> ends{}; // of each instruction
+    std::array<std::size_t, 4> ends{}; // end of each instruction
 };
 
 const Template& head_template()
@@ -106,10 +106,14 @@ std::optional<Leaving> leave_tail(TargetAddr insn, std::size_t offset)
     return std::nullopt;
 }
 
-// int3, hlt, and the opcodes that 64-bit mode took away and that no extension has used
-// since (Intel SDM volume 2, appendix A; AMD APM volume 3, appendix A). Not here though
-// they trap today: 62 c4 c5 d5 (prefixes of EVEX, VEX, REX2), f1 (a debug exception),
-// cli, sti, in, out and their string forms (a process with iopl or ioperm runs them).
+// Returns whether the byte is a trap byte: int3, hlt, or an opcode that 64-bit mode
+// removed and no extension has used since (Intel SDM volume 2, appendix A; AMD APM
+// volume 3, appendix A). These opcodes also trap today but are not included:
+//
+//   - 62, c4, c5, d5: prefixes of EVEX, VEX, REX2
+//   - f1: a debug exception
+//   - cli, sti, in, out and their string forms: a process with iopl or ioperm may run
+//     them
 bool traps(std::byte first)
 {
     switch (static_cast<unsigned>(first)) {
@@ -126,12 +130,12 @@ bool traps(std::byte first)
     case 0x3f: // aas
     case 0x60: // pusha
     case 0x61: // popa
-    case 0x82: // the second form of 80
+    case 0x82: // an alias of 80
     case 0x9a: // lcall
     case 0xcc: // int3
     case 0xce: // into
     case 0xd4: // aam
-    case 0xd6: // salc; now named udb, undefined for good
+    case 0xd6: // salc; now documented as udb, permanently undefined
     case 0xea: // ljmp
     case 0xf4: // hlt
         return true;

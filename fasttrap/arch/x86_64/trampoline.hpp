@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What stands in a trampoline around the relocated instructions (ptrace-agent's
-// runtime/runtime.h has the picture), and the bytes that trap.
+// The code around relocated instructions in a trampoline, and the trap bytes.
+// ptrace-agent's runtime/runtime.h has a picture of the code.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Registers from and to the kernel's user_regs_struct (PTRACE_GETREGS, NT_PRSTATUS).
+// Converts registers from and to the kernel's user_regs_struct (PTRACE_GETREGS,
+// NT_PRSTATUS).
 #pragma once
 
 #if defined(__x86_64__)
@@ -12,9 +13,10 @@ namespace dt {
 
 Registers from_user_regs(const user_regs_struct& user);
 
-// Writes what Registers has and leaves the rest, orig_rax and the selectors, as it is.
-// A thread stopped in a system call that would be restarted needs its orig_rax set to
-// -1 by the caller when rip is changed, or the kernel takes two from the new rip.
+// Writes the registers that Registers has. Leaves the rest unchanged, for example
+// orig_rax and the selectors. If rip changes and the thread was stopped in a system
+// call that would be restarted, the caller must set orig_rax to -1. Otherwise the
+// kernel subtracts 2 from the new rip.
 void to_user_regs(const Registers& regs, user_regs_struct& user);
 
 } // namespace dt

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// x86-64 as a value.
+// The x86-64 Arch.
 #include "fasttrap/arch/arch.hpp"
 #include "fasttrap/arch/x86_64/decode.hpp"
 #include "fasttrap/arch/x86_64/displace.hpp"
@@ -25,8 +25,8 @@ const Arch x86_64 = {
     .classify_jump = x86::classify_jump,
     .stack_check_bytes = x86::stack_check_bytes,
     .jump_bytes = 5,
-    // addr32, which linkers write before calls; also a high byte that leads 1.7 GB above,
-    // behind where a heap begins.
+    // addr32, which linkers also write before calls. As the highest byte of a
+    // displacement, it leads 1.7 GB up, to addresses above the start of a heap.
     .jump_prefix = std::byte{0x67},
     .head_bytes = x86::head_bytes,
     .tail_bytes = x86::tail_bytes,

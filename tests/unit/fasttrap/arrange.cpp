@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sandbox, and making a state in which an instruction may be run in it.
+// The sandbox, and states in which an instruction may run in it.
 #include "differential.hpp"
 
 #include "fasttrap/arch/x86_64/decode.hpp"
@@ -28,9 +28,9 @@ std::byte* map_at(std::uint64_t hint, std::size_t bytes, int protection)
     return static_cast<std::byte*>(at);
 }
 
-// Instructions that the harness must not run, or whose result is not a function of the
-// state: clocks, random numbers, segment registers, protection keys, saved x87 addresses.
-// X(map, opcode, ModRM.reg or -1, memory form only)
+// Instructions that the harness must not run, or whose result depends on more than the
+// state: clocks, random numbers, segment registers, protection keys, saved x87
+// addresses. X(map, opcode, ModRM.reg or -1, memory form only)
 // clang-format off
 #define NOT_RUN(X)                                                             \
     X(0, 0x8e, -1, false) X(0, 0xd9, 6, true) X(0, 0xdd, 6, true)              \
@@ -52,7 +52,7 @@ bool may_run(const Instruction& insn)
         return false;
     if (insn.encoding == Encoding::vex && insn.opcode_map == 2 &&
         (insn.opcode == 0x49 || insn.opcode == 0x4b))
-        return false; // tiles, which the kernel grants on request
+        return false; // tiles, for which a process must ask the kernel
     if (insn.encoding != Encoding::legacy)
         return true;
     int reg = insn.modrm_at != 0 ? x86::byte_at(insn, insn.modrm_at) >> 3 & 7 : 0;
@@ -157,15 +157,15 @@ std::uint64_t Differential::interesting()
     }
 }
 
-// Registers such that the memory operand lies in the middle half of the data. False when
-// no register can be changed to that end.
+// Sets registers so that the memory operand is in the middle half of the data. Returns
+// false if no register can be changed for that.
 bool Differential::aim_memory(Case& c)
 {
     Instruction& insn = c.insn;
     Registers& regs = c.start.regs;
     if (!insn.has_memory || forms_no_access(insn) || insn.rip_relative)
         return true;
-    if (pick(2)) { // an address that is not there: page 0, or not canonical
+    if (pick(2)) { // an unmapped address: page 0, or not canonical
         if (insn.memory.base == Reg::none || insn.memory.segment != Segment::flat)
             return false;
         if (insn.memory.index != Reg::none)
@@ -181,7 +181,7 @@ bool Differential::aim_memory(Case& c)
         (Sandbox::address(sandbox_.data().data()) + 4096 + random_() % 8192) & align;
     Reg moved = memory.base != Reg::none ? memory.base : memory.index;
     if (moved == Reg::none)
-        // This thread's own block may be read, by what is known only to read.
+        // An instruction that only reads may also read this thread's own block.
         return memory.segment == Segment::fs && insn.n_operands == 2 &&
                insn.operands[0].kind == Operand::reg &&
                static_cast<std::uint64_t>(memory.disp) < 56;
@@ -200,7 +200,7 @@ bool Differential::aim_memory(Case& c)
     return true;
 }
 
-// popf must not turn on single-stepping or alignment checks in the harness itself.
+// popf must not enable single-stepping or alignment checks in the harness itself.
 static void tame_popf(Case& c, std::uint64_t first)
 {
     constexpr std::uint64_t tame = ~((1ULL << 8) | (1ULL << 14) | (1ULL << 18));
@@ -211,13 +211,14 @@ static void tame_popf(Case& c, std::uint64_t first)
     std::memcpy(&c.data[offset], &image, 8);
 }
 
-// Jumps lead to the target pad.
+// Makes jumps lead to the target pad.
 bool Differential::aim_branch(Case& c)
 {
     Instruction& insn = c.insn;
     Registers& regs = c.start.regs;
     std::uint64_t pad = c.pads[1];
-    // Or to nowhere: not canonical (bits 57 and up), or canonical and not mapped.
+    // Some jumps lead nowhere: to an address that is not canonical (bits 57 and up), or
+    // not mapped.
     if (pick(3))
         pad = pick(50) ? random_() | 1ULL << 62 : random_() >> 17;
     pad &= ~(1ULL << 63);
@@ -255,7 +256,7 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
     if (!decoded || !may_run(*decoded))
         return std::nullopt;
     Case c;
-    // Displacements are made to reach the data, or the target pad.
+    // Changes displacements so that they reach the data or the target pad.
     std::array<std::byte, 15> text = decoded->bytes;
     x86::Layout layout = x86::lay_out(decoded->text());
     c.pads = {decoded->next().value, decoded->next().value + 40 + random_() % 60};
@@ -302,7 +303,8 @@ std::optional<Case> Differential::arrange(std::span<const std::byte> bytes)
         reg = interesting();
     for (Reg pointer : {Reg::rbp, Reg::rsi, Reg::rdi, Reg::rbx})
         regs[pointer] = data + 4096 + random_() % 8192;
-    regs[Reg::rsp] = data + 1024 + random_() % 2048; // away from what is aimed at
+    // Keep rsp away from the address of the operand.
+    regs[Reg::rsp] = data + 1024 + random_() % 2048;
     if (is_string(c.insn) || pick(50))
         regs[Reg::rcx] = random_() % 16;
     regs.rflags = 0x202 | (random_() & arithmetic) | (pick(25) ? direction_flag : 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Machine code in tests: hex text to bytes, and to instructions.
+// Machine code in tests: converts hex text to bytes and to instructions.
 #pragma once
 
 #include "fasttrap/arch/arch.hpp"
@@ -15,7 +15,7 @@
 
 namespace dt::test {
 
-// To be compared, and printed where it differs.
+// Copies bytes into a type that tests can compare and print.
 inline std::vector<std::byte> copy_of(std::span<const std::byte> bytes)
 {
     return {bytes.begin(), bytes.end()};
@@ -39,7 +39,7 @@ inline Instruction instruction(const std::string& hex, std::uint64_t at = 0x4010
     return insn ? *insn : Instruction{};
 }
 
-// A target's memory of a few bytes; everything else is not mapped.
+// A target memory of a few bytes. No other address is mapped.
 class SmallMemory : public TargetMemory {
 public:
     void map(std::uint64_t at, std::vector<std::byte> bytes)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Instructions to test with: drawn from the opcode tables, and harvested from binaries.
+// Makes instructions for tests: random ones from the opcode tables, and those of
+// binaries.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@ namespace dt::test {
 
 using Bytes = std::vector<std::byte>;
 
-// Random prefixes, an opcode of a random row of X86_OPCODES or of the list of encodings
-// that are not modelled, and 16 random bytes behind it.
+// Returns a random instruction: random prefixes, an opcode of a random row of
+// X86_OPCODES or of the list of unmodelled encodings, and 16 random bytes.
 Bytes random_instruction(std::mt19937_64& random);
 
-// The instructions of an ELF file's .text, as linear decoding finds them, each once.
-// Empty when the file is not there.
+// Returns the instructions in the .text of an ELF file, found by linear decoding,
+// without duplicates. Returns none if the file does not exist.
 std::vector<Bytes> harvest(const std::string& path, std::size_t at_most);
 
 } // namespace dt::test

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions whose sites are known by hand; function_test.cpp has the numbers. */
+/* Functions for function_test.cpp, which has the offsets of their sites. */
         .text
 
         .macro function name

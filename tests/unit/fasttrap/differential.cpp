@@ -42,7 +42,7 @@ std::uint64_t undefined_flags(const Instruction& insn)
     }
 }
 
-// Intel's clear the adjust flag then, AMD's set it.
+// Intel processors clear the adjust flag in this case, AMD processors set it.
 bool is_shift(const Instruction& insn)
 {
     switch (x86::operation_of(insn)) {
@@ -55,7 +55,8 @@ bool is_shift(const Instruction& insn)
     }
 }
 
-// The x87 instruction and operand pointers name the text that ran; they are not compared.
+// Compares the vector and x87 state. Ignores the x87 instruction and operand pointers,
+// which depend on the address of the text.
 bool same_vectors(const NativeState& a, const NativeState& b)
 {
     auto equal = [&](std::size_t first, std::size_t end) {
@@ -119,8 +120,9 @@ Outcome Differential::run_native(const Case& c)
     return outcome;
 }
 
-// AMD's store the return address of a call before its target proves to be no address; below
-// the stack pointer nobody sees that.
+// Compares the data. AMD processors store the return address of a call before they find
+// that its target is not canonical. The program cannot notice, because the word is
+// below the stack pointer.
 bool Differential::same_memory(const Case& c, const Outcome& native)
 {
     bool is_call =
@@ -197,8 +199,8 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
         return same(c, native, ours, undefined_flags(c.insn), false) ? Verdict::emulated
                                                                      : Verdict::differs;
     }
-    // The real one faulted: so must we, without a trace, and the fall-back must raise the
-    // same signal.
+    // The original faulted. So the emulation must also fault and change nothing, and
+    // the copy after the fault must raise the same signal.
     bool untouched = ours.regs == c.start.regs && same_memory(c, native);
     if (did.outcome != Emulation::fault || !untouched) {
         differs(c, native, ours, "outcome (no fault, or a trace of it)");
@@ -212,7 +214,7 @@ Verdict Differential::check_emulated(const Case& c, const Outcome& native)
 Verdict Differential::check_copied(const Case& c, const Outcome& native,
                                    const Displaced& plan)
 {
-    if (!plan.access_only) // which goes on where emulation stopped
+    if (!plan.access_only) // such a copy continues where the emulation stopped
         restore_data(c);
     TargetAddr slot{Sandbox::address(sandbox_.slot()) + random_() % 512};
     std::byte* at = sandbox_.slot() + (slot.value - Sandbox::address(sandbox_.slot()));
@@ -250,7 +252,8 @@ Verdict Differential::check(std::span<const std::byte> bytes)
         return check_copied(*c, native, plan);
     Verdict verdict = check_emulated(*c, native);
     n_emulated_[c->insn.operation] += verdict == Verdict::emulated ? 1 : 0;
-    // What is emulated and does not depend on rip has a copy for faults: try it as well.
+    // An emulated instruction that does not depend on rip has a copy for faults. Tests
+    // it, too.
     if (verdict == Verdict::emulated && c->insn.flow == ControlFlow::next && pick(25) &&
         check_copied(*c, native, x86_64.plan_after_fault(c->insn, {})) ==
             Verdict::differs)
@@ -261,7 +264,7 @@ Verdict Differential::check(std::span<const std::byte> bytes)
 Verdict
 Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence)
 {
-    // Lay the instructions one behind the other, keep a state for the first of them.
+    // Puts the instructions one after the other, and makes a state for the first one.
     std::optional<Case> first;
     std::vector<std::byte> text;
     std::uint64_t base = Sandbox::address(sandbox_.code()) + 2048;
@@ -291,7 +294,7 @@ Differential::check_sequence(const std::vector<std::vector<std::byte>>& sequence
     std::copy(text.begin(), text.end(), sandbox_.code() + 2048);
     write_pad(sandbox_.code() + 2048 + text.size(), Pad::behind);
     restore_data(c);
-    // A first run of nothing: bits that the vector state cannot hold are dropped.
+    // An empty run first removes bits that the vector state cannot hold.
     write_pad(sandbox_.slot(), Pad::behind);
     c.start.regs.rip = Sandbox::address(sandbox_.slot());
     native_run(c.start, {base, 0});

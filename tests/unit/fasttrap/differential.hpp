@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // One differential case: an instruction, a state, and the two ways to run it.
 //
-//   sandbox   original text and data in the low 2 GiB, so that any 32-bit displacement
-//             can be made to reach the data; the slot far above, so that none can
-//   arrange   registers random, except that addresses formed by the instruction lie in
-//             the data and jumps lead to a pad
-//   compare   registers, flags (those that are defined), rip, data, vector state; for a
+//   sandbox   The original text and the data are in the low 2 GiB, where any 32-bit
+//             displacement can be changed to reach the data. The slot is far above, where
+//             none can.
+//   arrange   Makes random registers, except that the addresses of the instruction are in
+//             the data and jumps lead to a pad.
+//   compare   Compares registers, defined flags, rip, data and vector state. For a signal it
+//             compares number, address and registers.
 //             signal its number, address and registers
 #pragma once
 
@@ -22,7 +24,8 @@
 
 namespace dt::test {
 
-// Returns a number of the environment, such as FASTTRAP_SEED, or the other one if it is not set.
+// Returns a number from the environment, such as FASTTRAP_SEED, or the default if it is
+// not set.
 inline std::uint64_t from_environment(const char* name, std::uint64_t otherwise)
 {
     const char* text = std::getenv(name);
@@ -47,7 +50,8 @@ public:
         return reinterpret_cast<std::uint64_t>(at);
     }
 
-    // The data, and for reading this thread's own block at fs: nothing else.
+    // Reads and writes the data, and reads this thread's own block at fs. Nothing else
+    // is mapped.
     bool read(TargetAddr from, std::span<std::byte> into) override;
     bool write(TargetAddr to, std::span<const std::byte> bytes) override;
 
@@ -61,7 +65,7 @@ private:
 struct Case {
     Instruction insn;
     NativeState start;
-    std::vector<std::byte> data; // before
+    std::vector<std::byte> data; // before the run
     std::array<std::uint64_t, 2> pads{};
 };
 
@@ -83,13 +87,14 @@ class Differential {
 public:
     explicit Differential(std::uint64_t seed) : random_(seed) {}
 
-    // Runs one instruction both ways. The text of differs is in report().
+    // Runs one instruction in both ways. If the verdict is differs, report() has the
+    // reason.
     Verdict check(std::span<const std::byte> bytes);
 
-    // The same, for a sequence of instructions that go on to the next.
+    // Does the same for a sequence of instructions without branches.
     Verdict check_sequence(const std::vector<std::vector<std::byte>>& sequence);
 
-    // How often an operation was emulated and compared.
+    // Returns how often an operation was emulated and compared.
     std::uint64_t n_emulated(unsigned operation) const
     {
         return n_emulated_[operation];
@@ -98,7 +103,8 @@ public:
     std::mt19937_64& random() { return random_; }
     Sandbox& sandbox() { return sandbox_; }
 
-    // Places the instruction and makes a state for it; nothing when it may not be run.
+    // Places the instruction and makes a state for it. Returns nothing if it must not
+    // run.
     std::optional<Case> arrange(std::span<const std::byte> bytes);
     Outcome run_native(const Case& c);
     void restore_data(const Case& c);
@@ -122,7 +128,7 @@ private:
     std::array<std::uint64_t, 128> n_emulated_{};
 };
 
-// The harness may run it, and its result is a function of the state.
+// Returns whether the harness may run insn, and its result depends only on the state.
 bool may_run(const Instruction& insn);
 bool forms_no_access(const Instruction& insn); // lea, nop
 bool is_popf(const Instruction& insn);

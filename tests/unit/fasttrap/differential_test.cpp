@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Emulation and copies against the processor: more than 100,000 cases that ran to their end.
+// Compares emulation and copies with the processor, in more than 100,000 cases without
+// a fault.
 //
-// FASTTRAP_SEED and FASTTRAP_CASES choose another run; the seed is printed.
+// FASTTRAP_SEED and FASTTRAP_CASES choose another run. The seed is printed.
 #include "corpus.hpp"
 #include "differential.hpp"
 
@@ -19,7 +20,8 @@ namespace {
 
 class Tally {
 public:
-    // False when the test should give up: the reports would only repeat themselves.
+    // Returns false if the test should end, because more reports would repeat the first
+    // ones.
     bool add(Verdict verdict, Differential& differential)
     {
         ++counts_[verdict];
@@ -27,8 +29,8 @@ public:
             ADD_FAILURE() << differential.report();
         return counts_[Verdict::differs] < 10;
     }
-    // Cases that ran to their end; those that faulted alike come on top.
-    // Cases that ran to their end; those that faulted alike come on top.
+    // Returns the number of cases that ran to their end. Those that faulted are not
+    // included.
     std::uint64_t compared()
     {
         return counts_[Verdict::emulated] + counts_[Verdict::copied];

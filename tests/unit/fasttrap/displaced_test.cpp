@@ -119,7 +119,8 @@ TEST(Displaced, GivesRipRelativeCopiesASpareRegister)
     const Row table[] = {
         {"48890510000000", "48898610000000", Reg::rsi}, // mov %rax, x(%rip)
         {"48893510000000", "4889b710000000", Reg::rdi}, // mov %rsi, x(%rip)
-        {"49890510000000", "48898610000000", Reg::rsi}, // with a REX.B of no meaning
+        // With a REX.B that has no meaning.
+        {"49890510000000", "48898610000000", Reg::rsi},
         {"660f6f0510000000", "660f6f8610000000", Reg::rsi},     // movdqa
         {"c5fe6f0511000000", "c5fe6f8611000000", Reg::rsi},     // VEX of two bytes
         {"c4e24d3a0511000000", "c4e24d3a8711000000", Reg::rdi}, // vvvv is 6: not rsi
@@ -163,7 +164,7 @@ TEST(Displaced, ComesBackFromTheSlotByStepTrapAndFault)
     before[Reg::rsi] = 0x1234;
     before.rip = 0x401000;
 
-    for (std::uint64_t at : {7U, 8U}) { // after a step; behind the trap
+    for (std::uint64_t at : {7U, 8U}) { // after a step, and after the trap
         Registers regs = before;
         SlotRun run = prepare_out_of_line(out, slot, regs);
         EXPECT_EQ(regs.rip, slot.value);

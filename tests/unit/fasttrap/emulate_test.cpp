@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the differential test cannot show: addresses that must be the original's, and
-// faults that must leave no trace.
+// Tests what the differential test cannot show: addresses that must be the original's,
+// and faults that must change nothing.
 #include "bytes.hpp"
 
 using namespace dt;
@@ -42,9 +42,9 @@ TEST_F(Emulate, CallThroughTheStackPointerReadsBeforeItPushes)
 
 TEST_F(Emulate, PushAndPopOfTheStackPointerKeepTheOrderOfTheManual)
 {
-    ASSERT_EQ(run("54"), Emulation::done); // push %rsp: the value before
+    ASSERT_EQ(run("54"), Emulation::done); // pushes the value before
     EXPECT_EQ(memory_.word(0x8018), 0x8020U);
-    ASSERT_EQ(run("5c"), Emulation::done); // pop %rsp: the value popped
+    ASSERT_EQ(run("5c"), Emulation::done); // sets the value that it popped
     EXPECT_EQ(regs_[Reg::rsp], 0x8020U);
 }
 

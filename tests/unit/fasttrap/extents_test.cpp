@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Extents of hand-written functions (extents_x86_64.S), in memory as they run, and the
-// quick decoder beside the thorough one.
+// Extents of functions in assembly (extents_x86_64.S), in memory as they run. Also
+// compares glance() with decode().
 #include "corpus.hpp"
 #include "fasttrap/arch/x86_64/layout.hpp"
 #include "fasttrap/extents.hpp"
@@ -46,7 +46,7 @@ TargetAddr addr(const char* place)
     return {reinterpret_cast<std::uint64_t>(place)};
 }
 
-// The corpus and its tables; the rest of the process is not ours to read.
+// Reads the corpus and its tables. Other memory of the process is not read.
 bool read_corpus(TargetAddr from, std::span<std::byte> into)
 {
     bool text = from >= addr(ex_begin) && from + into.size() <= addr(ex_end);
@@ -85,7 +85,7 @@ protected:
         return {std::move(swept), known, read_corpus};
     }
 
-    // As offsets from `from`.
+    // Returns an extent as offsets from `from`.
     static std::pair<std::int64_t, std::int64_t>
     extent(const ExtentMap& map, const char* at, const char* from)
     {
@@ -169,7 +169,7 @@ TEST_F(ExtentsTest, AddressesOfTextInDataAreTargets)
     ExtentMap mapped = map(with_words);
     EXPECT_EQ(extent(mapped, ex_goto_0, ex_goto_0), (Range{0, 2}));
     EXPECT_EQ(extent(mapped, ex_goto_1, ex_goto_1).first, 0);
-    // A word that is no instruction's start is a number.
+    // A word that does not point to the start of an instruction is a number.
     with_words.words.push_back({addr(ex_goto_0).value + 1});
     mapped = map(with_words);
     EXPECT_EQ(extent(mapped, ex_goto_0, ex_goto_0), (Range{0, 2}));
@@ -273,8 +273,9 @@ TEST_F(ExtentsTest, BytesThatCodeLoadsAreNotCode)
     EXPECT_FALSE(mapped.is_code(addr(ex_loaded_place) + 1));
 }
 
-// Two functions: nop; movabs $constant, %rax; ret, and one that begins with `load`, which
-// loads from `offset` bytes into the first. word: of data; 0: there is none.
+// Makes two functions. The first is nop; movabs $constant, %rax; ret. The second begins
+// with `load`, which loads from `offset` bytes into the first. word is a word of data,
+// or 0.
 ExtentMap map_loaded_constant(const std::vector<unsigned char>& load,
                               std::int32_t offset, TargetAddr word = {})
 {
@@ -308,7 +309,7 @@ TEST(Extents, KeepTheCodeAfterAConstantThatAnotherInstructionLoads)
     EXPECT_TRUE(map.is_code(first + 1));
     EXPECT_TRUE(map.is_code(first + 11));
     EXPECT_EQ(map.extent(first + 11), (Extent{first + 11, first + 12}));
-    // The constant is neither moved nor overwritten.
+    // The constant must not be moved or overwritten.
     EXPECT_EQ(map.extent(first), (Extent{first, first + 1}));
     EXPECT_LE(map.extent(first + 1).end, first + 3);
 }
@@ -316,7 +317,7 @@ TEST(Extents, KeepTheCodeAfterAConstantThatAnotherInstructionLoads)
 TEST(Extents, KeepTheCodeAroundAConstantToWhichAWordOfDataPoints)
 {
     const TargetAddr first{0x401000};
-    // lea far away, %rcx: the first function is not touched.
+    // lea of a distant address, %rcx: it does not affect the first function.
     const std::vector<unsigned char> lea{0x48, 0x8d, 0x0d};
     const ExtentMap plain = map_loaded_constant(lea, 0x10000);
     EXPECT_EQ(plain.extent(first), (Extent{first, first + 12}));
@@ -393,7 +394,8 @@ TEST_F(ExtentsTest, ARestartableSequenceIsNotTouched)
               ex_sequence - ex_restartable);
     EXPECT_EQ(extent(mapped, ex_sequence_end, ex_sequence_end).first, 0);
     EXPECT_TRUE(mapped.is_restartable(addr(ex_sequence)));
-    EXPECT_TRUE(mapped.is_restartable(addr(ex_restartable))); // one instruction before
+    // The instruction before the sequence.
+    EXPECT_TRUE(mapped.is_restartable(addr(ex_restartable)));
     EXPECT_FALSE(mapped.is_restartable(addr(ex_sequence_end)));
 }
 
@@ -444,7 +446,8 @@ TEST(AddressSet, FindsItsNeighboursAcrossWords)
     EXPECT_FALSE(set.has({1500}));
 }
 
-// The two decoders share what follows an opcode; here they must agree on all the rest.
+// The two decoders share the table of what follows an opcode. Here they must agree on
+// the rest.
 TEST(Glance, HasTheLengthsAndTheFlowOfTheThoroughDecoder)
 {
     std::mt19937_64 random(1);

@@ -10,7 +10,7 @@
         .macro end name
         .size \name, . - \name
         .endm
-        .macro place name                       /* a place that the test asks about */
+        .macro place name                       /* a place that the test checks */
         .globl \name
 \name:
         .endm
@@ -111,7 +111,7 @@ ex_neighbour_middle:
         end ex_goto
 
         .p2align 4, 0x90
-        function ex_anywhere                    /* a table that nobody can find */
+        function ex_anywhere                    /* a table that cannot be found */
         mov %rdx, %rcx
         mov (%rsi,%rdi,8), %rax
         mov %rcx, %rdx
@@ -196,7 +196,7 @@ ex_constant:                                    /* looks like padding */
         end ex_landing
 
         .p2align 4, 0x90
-        function ex_unreached                   /* nobody is known to jump to it */
+        function ex_unreached                   /* no known code jumps to it */
         jmp ex_short_padded
         place ex_unreached_code
         mov %rdi, %rax
@@ -239,7 +239,7 @@ ex_text_table:
         end ex_table_in_text
 
         .p2align 4, 0x90
-        function ex_biased_table                /* nothing names its start */
+        function ex_biased_table                /* no code has its address */
         lea ex_biased_constants + 128(%rip), %rdx
         mov -128(%rdx,%rdi,8), %rax
         place ex_biased_ret
@@ -269,7 +269,7 @@ ex_padding_constants:
         end ex_halts
 
         .p2align 4, 0x90
-        function ex_loads_its_text              /* data that the flow runs into */
+        function ex_loads_its_text              /* data in the flow of control */
         mov ex_loaded(%rip), %rax
         jmp *%rsi
         end ex_loads_its_text
@@ -282,7 +282,7 @@ ex_loaded:
         end ex_before_loaded
 
         .p2align 4, 0x90
-        function ex_named_by_chance             /* a number leads into its first instruction */
+        function ex_named_by_chance             /* data looks like a branch into it */
         sub $8, %rsp
         push %rax
         pop %rax
@@ -292,7 +292,7 @@ ex_loaded:
         end ex_named_by_chance
 
         .p2align 4, 0x90
-        function ex_falls_into_jump             /* an arm that goes on to the only jump */
+        function ex_falls_into_jump             /* an arm that continues to the only jump */
         lea ex_arm(%rip), %rdx
         mov %rdx, %rdi
         jmp 1f
@@ -318,7 +318,7 @@ ex_named_data:
         end ex_reads_a_named_place
 
         .p2align 4, 0x90
-        function ex_jumps_by_the_stack          /* an arm that goes on to known code */
+        function ex_jumps_by_the_stack          /* an arm that continues to known code */
         lea ex_stack_arm(%rip), %rdx
         mov %rdx, -8(%rsp)
         test %edi, %edi
@@ -331,7 +331,7 @@ ex_stack_arm: place ex_stack_arm_place
         end ex_jumps_by_the_stack
 
         .p2align 4, 0x90
-        function ex_hidden                      /* data before it takes its first bytes */
+        function ex_hidden                      /* decoded data before it takes its first bytes */
         test %edi, %edi
         jne 2f
         ret

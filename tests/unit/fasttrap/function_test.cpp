@@ -5,7 +5,7 @@
 
 #include <map>
 
-extern "C" void ft_one_ret(); // pulls the corpus into the program
+extern "C" void ft_one_ret(); // links the corpus into the program
 
 using namespace dt;
 using namespace dt::test;
@@ -156,7 +156,7 @@ TEST_P(SwitchTest, ComputedGotoIsNoTailCallEvenWhenItsTableIsNotRelocated)
 TEST_P(SwitchTest, StandsBesideATailCallThatIsOne)
 {
     FunctionSites sites = named("tail_through_pointer_");
-    EXPECT_EQ(sites.returns.size(), 1U); // ret without optimisation, jmp with it
+    EXPECT_EQ(sites.returns.size(), 1U); // ret without optimisation, otherwise jmp
     EXPECT_EQ(n_of(named("plain_loop_"), ReturnSite::tail_indirect), 0U);
 }
 
@@ -164,7 +164,8 @@ INSTANTIATE_TEST_SUITE_P(Compiled, SwitchTest,
                          testing::Values("O0", "O1", "O2", "Os", "O2cet", "O2nopic"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Real libraries: what share of instructions we refuse, and whether tables are found.
+// Checks with real libraries how many instructions are refused, and whether tables are
+// found.
 TEST(FunctionsOfRealBinaries, AreDecodedWholeAndHardlyRefused)
 {
     for (const char* path :

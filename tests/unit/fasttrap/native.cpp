@@ -9,7 +9,7 @@
 #include <sys/ucontext.h>
 #include <unistd.h>
 
-// The thunk and its block: 16 registers, flags, target, landing place, host stack.
+// The thunk and its block: 16 registers, flags, target, return address, host stack.
 extern "C" {
 struct ThunkBlock {
     std::uint64_t general[16];
@@ -135,7 +135,7 @@ static NativeState* running = nullptr;
 static void on_signal(int signal, siginfo_t* info, void* context)
 {
     auto* user = static_cast<ucontext_t*>(context);
-    if (running == nullptr) { // a fault of the test's own
+    if (running == nullptr) { // a fault of the test itself
         std::signal(signal, SIG_DFL);
         return;
     }

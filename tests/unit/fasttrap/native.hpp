@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Running an instruction on the real processor, in this process, with any register state.
+// Runs an instruction on the processor, in this process, with any register state.
 //
-//   native_run(state): load the vector state and all sixteen registers, jump to rip
+//   native_run(state): loads the vector state and all sixteen registers, jumps to rip
 //        ... the instruction ...
-//   a pad behind it (or at its target) jumps back, and everything is stored
+//   a pad after it (or at its target) jumps back, and everything is stored
 //
-// A signal ends the run too: the handler, on its own stack, takes the registers from the
-// context. The stack pointer belongs to the instruction while it runs. One run at a time,
-// one thread.
+// A signal also ends the run. The handler runs on its own stack and takes the registers
+// from the context. The instruction may use the stack pointer for anything. Only one
+// run is possible at a time, in one thread.
 #pragma once
 
 #include "fasttrap/registers.hpp"
@@ -22,21 +22,22 @@ namespace dt::test {
 constexpr std::size_t vector_bytes = 2688; // XSAVE's standard format up to AVX-512
 
 struct NativeState {
-    Registers regs; // in: where to start; out: where it ended, rip by pad or signal
+    // in: where to start; out: where the run ended, with rip from the pad or signal.
+    Registers regs;
     alignas(64) std::array<std::byte, vector_bytes> vectors{};
-    int signal = 0;                  // 0: it reached a pad
+    int signal = 0;                  // 0 if the run reached a pad
     std::uint64_t fault_address = 0; // of the signal
 };
 
-// A pad is a jump back to here, written where the instruction may lead. Without a signal
-// the run's rip is the address of the pad that was reached.
+// A place where the instruction may lead. A pad there is a jump back. Without a signal,
+// the rip of the outcome is the address of the pad that the run reached.
 enum class Pad : std::uint8_t { behind, target };
 constexpr std::size_t pad_bytes = 14;
 void write_pad(std::byte* at, Pad pad);
 
 void native_run(NativeState& state, std::array<std::uint64_t, 2> pads);
 
-bool native_supported(); // the processor has XSAVE
+bool native_supported(); // whether the processor has XSAVE
 std::uint64_t own_fs_base();
 
 } // namespace dt::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Windows of one to four bytes: pairs, punned jumps, and what they must not touch.
+// Windows of one to four bytes: pairs, punned jumps, and the bytes that they must not
+// change.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ using namespace dt::test;
 
 namespace {
 
-// Where the jmp rel32 leads whose bytes begin at offset of code that stands at `at`.
+// Returns the destination of the jmp rel32 at this offset in code that is at `at`.
 TargetAddr jump_at(std::span<const std::byte> code, TargetAddr at, std::size_t offset)
 {
     std::int32_t distance = 0;
@@ -54,7 +55,8 @@ std::unique_ptr<Built> build(const Window& window, TargetAddr start = area,
     return built;
 }
 
-// Windows of n bytes with a target behind them, and mov %rdi,%rax; mov %rsi,%rdx there.
+// Tests windows of n bytes before a branch target, with mov %rdi,%rax; mov %rsi,%rdx
+// there.
 TEST(PatchForms, APairHasTwoJumpsThatShareBytes)
 {
     for (const std::string first : {"c3", "5dc3", "89c8c3", "5dc390", "89c85dc3"}) {
@@ -103,15 +105,16 @@ TEST(PatchForms, APairOfFourBytesHasAPrefix)
     auto built = build(window);
     ASSERT_TRUE(built);
     EXPECT_EQ(built->patch.text[0], std::byte{0x67});
-    // A thread in the middle is taken to the copy of where it stands.
+    // A thread in the middle continues at the copy of its instruction.
     EXPECT_EQ(place_of(built->patch, Text::at(2))->index, 1U);
     EXPECT_FALSE(place_of(built->patch, Text::at(1)));
 }
 
 TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
 {
-    // push %rbx; mov %rdi,%rbx: a jump to the mov would not be caught behind a prefix, and
-    // without one the first jump leads 380 MB below, where this text is not.
+    // push %rbx; mov %rdi,%rbx: after a prefix, a jump to the mov would not trap.
+    // Without one, the first jump leads 380 MB down, where no memory can be mapped for
+    // this text.
     const Window window =
         window_of(Text("534889fb 4889f8 4889f2 c3").site(0, 7, 0, 4).behind(11, 0));
     EXPECT_EQ(window.n_prefix, 0U);
@@ -126,16 +129,16 @@ TEST(PatchForms, APairOfFourBytesHasItBeforeTheSecondJump)
     EXPECT_EQ(jump_at(patch.text, patch.at, 5), patch.stubs[0]);
     EXPECT_EQ(jump_at(patch.stub_code, patch.stubs[0], 0), patch.moved[2].head);
     EXPECT_TRUE(x86_64.traps(patch.text[1])); // the mov
-    EXPECT_TRUE(x86_64.traps(patch.text[7])); // the second mov behind it
+    EXPECT_TRUE(x86_64.traps(patch.text[7])); // the second mov after it
 }
 
 TEST(PatchForms, NoInstructionBeginsBehindAPrefix)
 {
-    // Of both jumps the second byte begins an instruction: mov; and push, push behind it.
+    // The second byte of both jumps begins an instruction: mov; and push, after a push.
     WindowPlan plan =
         Text("534889fb 50 51 4889f2 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
-    // The second jump has five bytes only.
+    // The second jump has exactly five bytes.
     plan = Text("534889fb b801000000 c3").site(0, 7, 0, 4).behind(9, 0).plan();
     EXPECT_EQ(plan.refused.size(), 1U);
 }
@@ -156,7 +159,8 @@ TEST(PatchForms, APairTakesInTheWindowBehindIt)
 
 TEST(PatchForms, APairReachesAWindowFurtherOn)
 {
-    // ret | push %rbx; mov $1,%eax; ret, whose ret's window begins at the mov
+    // ret | push %rbx; mov $1,%eax; ret, where the window of the last ret begins at the
+    // mov
     Text text("c3 53 b801000000 c3");
     const Window window =
         window_of(text.site(0, 1, 0, 1).behind(8, 0).site(7, 2, 1, 8));
@@ -182,8 +186,8 @@ TEST(PatchForms, ACallsReturnAddressIsThePlaceOfASecondJump)
     EXPECT_EQ(window.insns[window.chained[0].insn].insn.at, Text::at(2));
 }
 
-// Every jump leads to the copy of what it stands for, and every other instruction that
-// begins in one traps.
+// Checks that each jump leads to the copy of its instruction, and that each other
+// instruction that begins inside a jump is a trap byte.
 void check_chain(const Window& window, const Built& built)
 {
     const Patch& patch = built.patch;
@@ -210,12 +214,12 @@ void check_chain(const Window& window, const Built& built)
 }
 
 struct ChainRow {
-    std::string text; // blocks are divided by |
+    std::string text; // blocks are separated by |
     PatchForm form;
-    bool far = false; // the first jump leads 380 MB below, or 1.7 GB above
+    bool far = false; // the first jump leads 380 MB down, or 1.7 GB up
 };
 
-// The blocks' text, and a site at the first one that knows of all.
+// The text of the blocks, with a site at the first block that knows all blocks.
 Text text_of(const ChainRow& row, bool probe_all)
 {
     std::string hex;
@@ -271,7 +275,7 @@ TEST(PatchForms, AChainHasAJumpForEachBlock)
 
 TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 {
-    // The highest byte of the second jump is the first byte of the fourth.
+    // The highest byte of the second jump is the first byte of the fourth one.
     const Window window =
         window_of(text_of({"c3|c3|31c0c3|4889f8 4889f2 c3", PatchForm::chain}, true));
     EXPECT_EQ(window.form, PatchForm::chain);
@@ -298,8 +302,8 @@ TEST(PatchForms, ALaterJumpOfAChainMayNeedAnAreaOfItsOwn)
 
 TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
 {
-    // ret | mov %edi,%eax; mov %esi,%ecx; ret: the last ret begins at the highest byte of
-    // the second displacement.
+    // ret | mov %edi,%eax; mov %esi,%ecx; ret: the last ret begins at the highest byte
+    // of the second displacement.
     const Window window = window_of(text_of({"c3|89f889f1c3", PatchForm::pair}, true));
     ASSERT_EQ(window.n_jumps(), 2U);
     EXPECT_FALSE(far_reach_of(window, 1));
@@ -326,7 +330,7 @@ TEST(PatchForms, ALaterJumpWhoseHighestByteMustTrapMayNeedAnAreaOfItsOwn)
 
 TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
 {
-    // The last block has a window of its own, and so does what follows in it.
+    // The last block has its own window, and so has an instruction after it.
     Text text("c3 c3 4889f8 4889f2 31c0 c3");
     const Window window = window_of(text.site(0, 1, 0, 1)
                                         .behind(2, 0)
@@ -346,7 +350,7 @@ TEST(PatchForms, AChainTakesInTheWindowsThatItReaches)
 
 TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
 {
-    // je 3, of another function; ret; subl $1,(%rdi); jne 3; ret
+    // je 3 (from another function); ret; subl $1,(%rdi); jne 3; ret
     Text text("7401 c3 832f01 75fb c3");
     const Window window = window_of(text.site(0, 1, 0, 2)
                                         .behind(3, 0)
@@ -374,7 +378,7 @@ TEST(PatchForms, AChainLeadsOnlyALoopsOwnBranchesPastTheHead)
 
 TEST(PatchForms, AChainMovesNothingThatMayBecomeABreakpoint)
 {
-    // Nothing around the second ret may be moved: the first gets no chain over it.
+    // Nothing around the second ret may be moved, so the first gets no chain over it.
     Text text("c3 c3 4889f8 4889f2 c3");
     EXPECT_EQ(text.site(0, 1, 0, 1)
                   .behind(2, 0)
@@ -393,7 +397,7 @@ TEST(PatchForms, AChainEndsWhereTheBlocksDo)
                   .plan()
                   .refused.size(),
               1U);
-    // A system call stays.
+    // A system call is never moved.
     EXPECT_EQ(Text("c3 c3 0f05 4889f2 c3")
                   .site(0, 1, 0, 1)
                   .behind(2, 0)
@@ -419,7 +423,7 @@ TEST(PatchForms, WhatIsKnownBehindASiteCanBeLimited)
 
 TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 {
-    // ret, and 10 20 30 06 behind it
+    // ret, and 10 20 30 06 after it
     const Window window = window_of(Text("c3 10203006").site(0, 7, 0, 1));
     EXPECT_EQ(window.form, PatchForm::punned);
     EXPECT_EQ(window.end(), Text::at(1));
@@ -436,13 +440,13 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
     ASSERT_TRUE(place);
     EXPECT_EQ(place->stubs[0], exact);
     EXPECT_EQ(space.area_of(place->trampoline), TargetAddr{0x2000000});
-    EXPECT_FALSE(space.take(window, trampoline_bytes(window))); // it is somebody's
+    EXPECT_FALSE(space.take(window, trampoline_bytes(window))); // the address is in use
     Result<Patch> patch = build_patch(window, *place, TargetAddr{0x2000000});
     ASSERT_TRUE(patch);
     EXPECT_EQ(copy_of(patch->original), bytes_of("c3 10203006"));
     EXPECT_EQ(copy_of(patch->text), bytes_of("e9 10203006"));
     EXPECT_EQ(jump_at(patch->stub_code, exact, 0), patch->moved[0].head);
-    EXPECT_FALSE(place_of(*patch, Text::at(1))); // the program's own
+    EXPECT_FALSE(place_of(*patch, Text::at(1))); // an address of the program
     EXPECT_EQ(place_of(*patch, exact)->on, Text::at(0));
     space.give_back(*place, trampoline_bytes(window));
     EXPECT_TRUE(space.take(window, trampoline_bytes(window)));
@@ -450,7 +454,7 @@ TEST(PatchForms, APunnedJumpEndsInBytesThatStay)
 
 TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
 {
-    // jmp *%rax, and 20 30 f6 05 behind it: f6 would be the highest byte
+    // jmp *%rax, and 20 30 f6 05 after it: f6 would be the highest byte
     const Window window = window_of(Text("ffe0 2030f605").site(0, 7, 0, 2));
     EXPECT_EQ(window.n_prefix, 1U);
     EXPECT_EQ(window.n_kept, 4U);
@@ -462,16 +466,17 @@ TEST(PatchForms, APunnedJumpWithAPrefixEndsFurtherOn)
     ASSERT_TRUE(patch);
     EXPECT_EQ(copy_of(patch->text), bytes_of("67e9 2030f605"));
     EXPECT_EQ(copy_of(patch->original), bytes_of("ffe0 2030f605"));
-    // One byte less is not touched.
+    // One byte less is not enough.
     EXPECT_EQ(Text("ffe0 2030f605").site(0, 7, 0, 2).behind(0, 3).plan().refused.size(),
               1U);
-    // pop %rbp; ret: a jump to the ret would not be caught.
+    // pop %rbp; ret: a jump to the ret would not trap.
     EXPECT_EQ(Text("5dc3 2030f605").site(0, 7, 0, 2).plan().refused.size(), 1U);
 }
 
 TEST(PatchForms, APunnedJumpTakesWhatItCanBeforeItself)
 {
-    // pop %rbp; mov %eax,%ecx; ret, and 10 behind: three bytes are free, two trap
+    // pop %rbp; mov %eax,%ecx; ret, and 10 after it: three own bytes, of which two must
+    // be trap bytes.
     const Window window = window_of(Text("5d 89c1 c3 10").site(3, 7, 0, 4));
     EXPECT_EQ(window.at(), Text::at(0));
     EXPECT_EQ(trapping_bytes(window), 5U);
@@ -491,26 +496,28 @@ TEST(PatchForms, NothingThatChangesIsReliedOn)
 {
     std::string hex = "c3 10203006 90909090";
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1)), 0U);
-    // Something of ours stands three bytes behind it.
+    // Another patch is three bytes after it.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).behind(0, 3)), 1U);
-    // A site that may become a breakpoint (that of an unknown extent will).
+    // A kept byte contains a site that may become a breakpoint, because its extent is
+    // unknown.
     EXPECT_EQ(n_refused(Text(hex).site(0, 7, 0, 1).site(3, 8, 3, 3)), 2U);
-    // A plain window begins there: the ret is left, the window is not.
+    // A plain window begins in the kept bytes: the ret is refused, the window stays.
     WindowPlan plan =
         Text("c3 102030 b801000000").site(0, 1, 0, 1).site(4, 2, 4, 9).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].site, 1U);
     ASSERT_EQ(plan.windows.size(), 1U);
     EXPECT_EQ(plan.windows[0].form, PatchForm::plain);
-    // Text that cannot be read.
+    // The text cannot be read.
     EXPECT_EQ(n_refused(Text("c3 102030").site(0, 7, 0, 1)), 1U);
-    // A place below address 0.
+    // The stub would be below address 0.
     EXPECT_EQ(n_refused(Text("c3 102030f6").site(0, 7, 0, 1)), 1U);
 }
 
 TEST(PatchForms, OfTwoPunnedJumpsOneKeepsTheOthersPlace)
 {
-    // Two rets whose jumps would overlap: the first one's bytes are the second's.
+    // Two rets whose jumps would overlap: the kept bytes of the first begin with the
+    // second ret.
     WindowPlan plan = Text("c3 c3 203006 06").site(0, 1, 0, 1).site(1, 2, 1, 2).plan();
     ASSERT_EQ(plan.windows.size(), 1U);
     ASSERT_EQ(plan.refused.size(), 1U);
@@ -551,12 +558,12 @@ TEST(PatchForms, AShortWindowThatFoundNoRoomIsMadeInAnotherWay)
     EXPECT_EQ(plan.refused.size(), 1U);
 }
 
-// One after the other, also behind one that is refused.
+// Builds patches one after the other, also after one that is refused.
 TEST(PatchForms, ABuilderThatWasUsedBuildsTheSame)
 {
     struct Row {
         std::string text;
-        std::uint64_t end, beyond; // of the site's limits
+        std::uint64_t end, beyond; // limits of the site
     };
     PatchBuilder builder;
     for (const auto& [hex, end, beyond] :

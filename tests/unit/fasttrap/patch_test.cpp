@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Windows, their trampolines' bytes, and where a program counter in them belongs.
+// Windows, the bytes of their trampolines, and the mapping of a program counter in
+// them.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ std::string reason_of(const Text& text)
     return plan.refused.empty() ? "" : std::string(plan.refused[0].reason);
 }
 
-// First and end offset of a window, and offsets of probed instructions.
+// The first and end offsets of a window, and the offsets of its sites.
 struct Shape {
     std::uint64_t at, end;
     std::vector<std::uint64_t> probed;
@@ -76,9 +77,10 @@ TEST(PatchPlan, ReachesBackWhenThereIsNoPadding)
     // sub $8,%rsp; xor %eax,%eax; pop %rbx; pop %rbp; ret
     EXPECT_EQ(shape(window_of(Text("4883ec08 31c0 5b 5d c3").site(8))),
               (Shape{4, 9, {8}}));
-    // As far as it must: pop; ret and three bytes of padding begin at the pop.
+    // Extends only as far as needed: pop; ret and three bytes of padding begin at the
+    // pop.
     EXPECT_EQ(shape(window_of(Text("31c0 5b c3 909090").site(3))), (Shape{2, 7, {3}}));
-    // Not over a branch target, a call, a system call or an endbr64.
+    // Does not extend over a branch target, a call, a system call or an endbr64.
     EXPECT_EQ(reason_of(Text("31c0 5b 5d c3").site(4, 7, 2, 5)),
               "no padding behind it");
     EXPECT_EQ(reason_of(Text("e800000000 5d c3").site(6)), "no padding behind it");
@@ -119,8 +121,8 @@ TEST(PatchPlan, LengthensAWindowToTheEndOfALoop)
     Result<Patch> patch = build_patch(window, {area + 64, {}}, area);
     ASSERT_TRUE(patch);
     EXPECT_EQ(branch_to(*patch, 4), patch->moved[0].to);
-    // If the site's limits end before, or an instruction in between cannot be moved,
-    // the result is that without a loop.
+    // If the extent ends before the branch, or an instruction in between must not move,
+    // the result is the same as without a loop.
     window = window_of(
         Text("488b06 488d4001 488906 85c0 75f2 c3").site(0, 7, 0, 12).loop(14));
     EXPECT_EQ(shape(window), (Shape{0, 7, {0}}));
@@ -152,12 +154,12 @@ TEST(PatchPlan, GivesEverySiteOfALineItsHead)
 
 TEST(PatchPlan, EndsAWindowAtACall)
 {
-    // push %rbx; call; ...: the call is the window's end
+    // push %rbx; call; ...: the window ends with the call
     EXPECT_EQ(shape(window_of(Text("53 e800010000 5b c3").site(0))),
               (Shape{0, 6, {0}}));
-    // call *%rax is too short, and nothing may follow
+    // call *%rax is too short, and nothing may follow it.
     EXPECT_EQ(reason_of(Text("ffd0 4889").site(0)), "a call ends the window too early");
-    // what stands before may
+    // Instructions before it may be moved.
     EXPECT_EQ(shape(window_of(Text("4889f7 ffd0 4889c3").site(3))), (Shape{0, 5, {3}}));
 }
 
@@ -169,7 +171,7 @@ TEST(PatchPlan, LeavesEndbr64InPlace)
               (Shape{4, 9, {4}}));
     EXPECT_EQ(reason_of(Text("f30f1efa 55 4889e5").site(0, 7, 0, 4)),
               "too few bytes before the next branch target");
-    // Nor is one moved that stands further on.
+    // An endbr64 further on is not moved, either.
     EXPECT_EQ(reason_of(Text("4889e5 f30f1efa c3").site(0, 7, 0, 3).behind(0, 0)),
               "too few bytes before the next branch target");
 }
@@ -191,7 +193,7 @@ TEST(PatchPlan, PutsTwoHeadsBeforeTheInstructionBehindAProbedEndbr64)
 
 TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
 {
-    // ud2, and two nops, which run if a handler of the program steps over the ud2
+    // ud2 and two nops, which run if a handler of the program skips the ud2
     Window window = window_of(Text("0f0b 6690 6690 55 c3").site(0, 3, 0, 6));
     EXPECT_EQ(shape(window), (Shape{0, 6, {0}}));
     auto patch = build_patch(window, {area + 64, {}}, area);
@@ -200,7 +202,7 @@ TEST(PatchPlan, TakesAFunctionThatIsNothingButATrap)
     EXPECT_TRUE(patch->leaves);
     EXPECT_EQ(place_of(*patch, patch->moved[0].to + 2)->on, Text::at(2));
     EXPECT_EQ(trapping_bytes(window) & 2U, 2U);
-    // Its exception is told at its own address.
+    // The exception is reported at the original address.
     EXPECT_EQ(place_of(*patch, patch->moved[0].to)->on, Text::at(0));
 }
 
@@ -232,7 +234,7 @@ TEST(PatchPlan, RefusesByName)
     // jmp to the second instruction of its own window
     EXPECT_EQ(reason_of(Text("31c0 ffc0 ebfc").site(0)),
               "a branch in the window leads into it");
-    // A site in the middle of an instruction of a window
+    // A site in the middle of an instruction of a window,
     WindowPlan plan = Text("b801000000 c3").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].site, 2U);
@@ -240,14 +242,14 @@ TEST(PatchPlan, RefusesByName)
     plan = Text("c3 90909090").site(0, 1).site(2, 2).plan();
     ASSERT_EQ(plan.refused.size(), 1U);
     EXPECT_EQ(plan.refused[0].reason, "it lies in padding that nobody runs");
-    // and one that the instructions before it step over
+    // and a site that the instructions before it skip.
     EXPECT_EQ(reason_of(Text("b85ac30000 c3").site(2, 7, 0, 3)),
               "it is not the start of an instruction");
 }
 
 TEST(PatchPlan, RefusesASiteWithoutRoom)
 {
-    // push %rbp; mov %rsp,%rbp, and a branch target behind
+    // push %rbp; mov %rsp,%rbp, and a branch target after them
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 4).behind(0, 0)),
               "too few bytes before the next branch target");
     EXPECT_EQ(reason_of(Text("55 4889e5 4883ec10").site(0, 7, 0, 0)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every form of an instruction that changes when it moves, near and far.
+// Each form of an instruction that changes when it moves, near and far.
 #include "bytes.hpp"
 
 #include <cstring>
@@ -34,7 +34,7 @@ std::string refused(const std::string& hex)
     return std::string(moving.reason);
 }
 
-// Instructions stand at 0x401000.
+// The instructions are at 0x401000.
 
 TEST(Relocate, CopiesWhatDoesNotDependOnItsPlace)
 {
@@ -48,7 +48,7 @@ TEST(Relocate, RewritesTheDisplacementOfDataInReach)
 {
     // mov 0x1000(%rip),%rax: 0x402007, which is -0xff000 from the copy's end
     EXPECT_EQ(moved("488b0500100000"), bytes_of("488b05 0010f0ff"));
-    // cmpl $1,0(%rip): the immediate is behind the displacement
+    // cmpl $1,0(%rip): the immediate is after the displacement
     EXPECT_EQ(moved("833d0000000001"), bytes_of("833d 0000f0ff 01"));
     // jmp *0x1000(%rip)
     EXPECT_EQ(moved("ff2500100000"), bytes_of("ff25 0010f0ff"));
@@ -63,7 +63,8 @@ TEST(Relocate, RefusesDataOutOfReach)
     Result<Ok> done = x86_64.relocate(instruction("488b0500100000"), out);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Code::unsupported);
-    // mov 0x1000(%eip),%eax: cut to 32 bits, so that everything is in reach
+    // mov 0x1000(%eip),%eax: the address is truncated to 32 bits, so everything is in
+    // reach
     EXPECT_EQ(moved("678b0500100000", far_to).size(), 7U);
 }
 
@@ -101,7 +102,8 @@ TEST(Relocate, BranchesOnTheSameCondition)
         EXPECT_EQ(far.size(), 24U);
     }
     EXPECT_EQ(moved("7510"), bytes_of("0f85 0c00f0ff"));
-    EXPECT_EQ(moved("2e7510"), bytes_of("0f85 0d00f0ff")); // a hint that nobody takes
+    // A branch hint without effect.
+    EXPECT_EQ(moved("2e7510"), bytes_of("0f85 0d00f0ff"));
     EXPECT_EQ(moved("0f8500010000"), bytes_of("0f85 0001f0ff"));
     EXPECT_EQ(moved("7510", far_to),
               bytes_of("0f8412000000 ff2504000000 cccccccc 1210400000000000"));
@@ -120,14 +122,14 @@ TEST(Relocate, TakesLoopsOverAJump)
 TEST(Relocate, PushesTheOriginalReturnAddress)
 {
     EXPECT_EQ(moved("e800010000"), bytes_of("68 05104000 e9 fb00f0ff"));
-    // An address that push cannot extend is a literal behind the jump.
+    // If push cannot extend the address, it is a literal after the jump.
     EXPECT_EQ(moved(instruction("e800010000", far_to), far_to + 0x1000),
               bytes_of("ff350a000000 e9 faf0ffff cccccccccc 05000000007f0000"));
     EXPECT_EQ(moved("e800010000", far_to),
               bytes_of("68 05104000 ff2505000000 cccccccccc 0511400000000000"));
 }
 
-// A program that set AC gets SIGBUS for a literal that is not.
+// A program that set AC would get SIGBUS for a literal that is not aligned.
 TEST(Relocate, AlignsLiterals)
 {
     const std::uint64_t address = 0x401005;
@@ -152,12 +154,12 @@ TEST(Relocate, CallsThroughRegistersAndMemory)
     EXPECT_EQ(moved("3effd0"), bytes_of("68 03104000 3effe0")); // notrack
     EXPECT_EQ(moved("ff5008"), bytes_of("68 03104000 ff6008"));
     EXPECT_EQ(moved("ff1500100000"), bytes_of("68 06104000 ff25 fb0ff0ff"));
-    // Behind the push the stack pointer is 8 lower.
+    // After the push, the stack pointer is lower by 8.
     EXPECT_EQ(moved("ff542408"), bytes_of("68 04104000 ff642410"));
     EXPECT_EQ(moved("ff1424"), bytes_of("68 03104000 ff642408"));
     EXPECT_EQ(moved("ff54c408"), bytes_of("68 04104000 ff64c410"));
     EXPECT_EQ(moved("64ff542408"), bytes_of("68 05104000 64ff642410"));
-    // r12 takes a SIB byte too, and is no stack pointer.
+    // r12 also needs a SIB byte, but is no stack pointer.
     EXPECT_EQ(moved("41ff542408"), bytes_of("68 05104000 41ff642408"));
 }
 

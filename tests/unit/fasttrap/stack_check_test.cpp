@@ -11,7 +11,7 @@ namespace dt {
 
 namespace {
 
-// Returns the length of the check in the code, which is followed by as many nops as a
+// Returns the length of the check in the code. As many nops follow the code as a
 // forward branch may need.
 std::size_t check_of(std::initializer_list<unsigned char> code)
 {

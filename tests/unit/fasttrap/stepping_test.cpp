@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies run the way the ptrace-agent runs them: in another process, stepped or continued
-// to the trap behind the copy, compared with a native run of the original.
+// Runs copies as the ptrace-agent does: in another process, stepped or continued to the
+// trap after the copy. Compares the result with a native run of the original.
 #include "corpus.hpp"
 #include "differential.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -22,7 +22,8 @@ using namespace dt::test;
 
 namespace {
 
-// A stopped child with this process's mappings, whose one thread runs what it is told.
+// A stopped child with a copy of this process's memory. Its only thread runs on
+// request.
 class Tracee {
 public:
     Tracee()
@@ -61,7 +62,7 @@ public:
             pread(memory_.get(), into.data(), into.size(), static_cast<off_t>(at)),
             static_cast<ssize_t>(into.size()));
     }
-    // Runs until it stops; the signal.
+    // Continues the child until it stops. Returns the signal.
     int run(Registers& regs, bool to_trap)
     {
         user_regs_struct user = user_;
@@ -79,7 +80,7 @@ public:
         regs = from_user_regs(user);
         return WSTOPSIG(status);
     }
-    // One instruction by its plan, with as many runs as it takes.
+    // Runs one instruction by its plan, with as many runs as needed.
     int run_plan(const Displaced& plan, std::uint64_t slot, Registers& regs,
                  SlotEnd& end)
     {
@@ -101,7 +102,7 @@ private:
     user_regs_struct user_{};
 };
 
-// The child's vector and x87 state is its own, so that instructions using it are left out.
+// Returns whether insn uses no vector or x87 state, which is the child's own.
 bool general_registers_only(const Instruction& insn)
 {
     unsigned op = insn.opcode;
@@ -113,7 +114,7 @@ bool general_registers_only(const Instruction& insn)
            (op >= 0xc8 && op < 0xd0);
 }
 
-// What popf put there once stays in the child: ptrace does not set this flag.
+// ptrace does not set this flag, so it stays as popf set it in the child.
 constexpr std::uint64_t id_flag = 1 << 21;
 
 TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)
@@ -166,7 +167,7 @@ TEST(Stepping, CopiesRunInAnotherProcessAsTheOriginalsWould)
 
 class SyscallCopy : public testing::Test {
 protected:
-    // One `syscall`, with its registers, from rip 0x1000.
+    // Runs one `syscall`, with its registers, from rip 0x1000.
     int run(Registers& regs, SlotEnd& end, bool to_trap)
     {
         const std::vector<std::byte> text = {std::byte{0x0f}, std::byte{0x05}};

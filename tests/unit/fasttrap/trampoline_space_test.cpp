@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Places for trampolines: their constraints, and that none is handed out twice.
+// Places for trampolines: their constraints, and that no place is allocated twice.
 #include "window_text.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ TEST(TrampolineSpace, GivesAddressesWhoseJumpTrapsInside)
     EXPECT_GE(again, taken.size());
 }
 
-// Windows that want a trapping byte at each combination of the jump's four.
+// Windows for each combination of the displacement's four bytes that must be trap
+// bytes.
 std::vector<std::pair<std::string, unsigned>> windows_by_mask()
 {
     return {{"b801000000", 0}, // mov $1,%eax
@@ -52,7 +53,7 @@ TEST(TrampolineSpace, ServesEveryCombinationOfTrappingBytes)
         EXPECT_EQ(trapping_bytes(window), mask) << hex;
         std::vector<Reach> reach = reach_of(window);
         ASSERT_FALSE(reach.empty());
-        // An area where it says, as a caller would map it.
+        // Adds an area where the window needs it, as a caller would map it.
         TargetAddr start = window.at() + 5 + static_cast<std::uint64_t>(reach[0].from);
         start = TargetAddr{(start.value + 4095) & ~4095ULL};
         TrampolineSpace space;
@@ -80,7 +81,7 @@ TEST(TrampolineSpace, OneAreaServesAWholeModule)
     for (const Reach& reach : reaches) {
         std::int64_t start = (reach.from + 4095) & ~4095;
         if (start < 0 || reach.to - start < 4 << 20)
-            continue; // below address 0 here
+            continue; // below address 0 for this text
         TrampolineSpace space;
         space.add_area(begin + static_cast<std::uint64_t>(start), 4 << 20);
         for (const auto& [hex, mask] : windows_by_mask()) {
@@ -163,7 +164,7 @@ TEST(TrampolineSpace, IsFast)
     unsigned n_taken = 0;
     for (std::uint64_t i = 0; i < 50000; ++i) {
         Window& window = windows[i % windows.size()];
-        for (WindowInsn& w : window.insns) // functions stand 16 bytes apart
+        for (WindowInsn& w : window.insns) // functions are 16 bytes apart
             w.insn.at = w.insn.at + (i % 13 + 1) * 16 % 0x100;
         n_taken += space.take(window, 44) ? 1 : 0;
     }

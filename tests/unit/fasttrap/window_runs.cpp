@@ -46,11 +46,12 @@ namespace dt::test {
 
 namespace {
 
-// 0x06 and then 0x0f to 0x1f as the high bytes of a displacement from the sandbox's code.
+// The high bytes of a displacement from the sandbox's code are 0x06, and 0x0f to 0x1f
+// next.
 constexpr std::uint64_t area_at = 0x26200000;
-constexpr std::size_t area_bytes = 16 << 20; // as an agent maps
+constexpr std::size_t area_bytes = 16 << 20; // as large as the agent's
 
-// What the stub wrote, and the head: below the red zone.
+// Number of bytes that the stub and the head write below the red zone.
 constexpr std::uint64_t below_bytes = 24;
 
 bool in_stub(std::uint64_t pc)
@@ -85,7 +86,7 @@ std::byte* WindowRuns::at(TargetAddr where) const
 
 void WindowRuns::write_original(const Sequence& s)
 {
-    // A jump to anywhere near meets a trap, in both runs the same.
+    // A jump to another place near the text hits a trap, in both runs the same.
     std::memset(differential_.sandbox().code(), 0xcc, Sandbox::code_bytes);
     std::copy(s.text.begin(), s.text.end(), at(s.at));
     write_pad(at(s.at + s.text.size()), Pad::behind);
@@ -96,7 +97,7 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
 {
     Sandbox& sandbox = differential_.sandbox();
     write_original(s);
-    // A first run of nothing: bits that the vector state cannot hold are dropped.
+    // An empty run first removes bits that the vector state cannot hold.
     write_pad(sandbox.slot(), Pad::behind);
     s.c.start.regs.rip = Sandbox::address(sandbox.slot());
     native_run(s.c.start, {entry.value, 0});
@@ -109,7 +110,8 @@ Outcome WindowRuns::run_original(Sequence& s, TargetAddr entry)
     return native;
 }
 
-// The sequence's start and end, and places in between that may be jumped to.
+// Returns the start and end of the sequence, and some instructions in between as branch
+// targets.
 std::vector<TargetAddr> WindowRuns::branch_targets(const Sequence& s)
 {
     std::vector<TargetAddr> out = {s.at};
@@ -144,7 +146,7 @@ void WindowRuns::map_for_stub(const Window& window)
     }
 }
 
-// Where a run begins: at the start, or where somebody jumps to behind a jump.
+// Returns where a run begins: at the start, or at a branch target after a jump.
 TargetAddr WindowRuns::entry_of(const Sequence& s)
 {
     for (const Patch& patch : s.patches) {
@@ -162,7 +164,7 @@ TargetAddr WindowRuns::entry_of(const Sequence& s)
     return s.at;
 }
 
-// False when every site is refused.
+// Patches the sequence. Returns false if every site is refused.
 bool WindowRuns::patch(Sequence& s)
 {
     std::vector<PatchSite> sites;
@@ -196,7 +198,7 @@ bool WindowRuns::patch(Sequence& s)
             map_for_stub(window);
             to = space_.take(window, n);
             if (!to)
-                continue; // what is there is not free
+                continue; // this place is not free
         }
         if (!to) {
             report_ = "no place for a trampoline";
@@ -250,7 +252,8 @@ WindowRuns::Ended WindowRuns::fail(const Sequence& s, const std::string& what)
     return differs;
 }
 
-// Takes the thread out of a trampoline at pc. False: place_of() does not know the place.
+// Takes the thread out of a trampoline at pc. Returns false if place_of() does not know
+// pc.
 bool WindowRuns::leave(Sequence& s, NativeState& ours, TargetAddr pc)
 {
     for (const Patch& patch : s.patches) {
@@ -264,7 +267,7 @@ bool WindowRuns::leave(Sequence& s, NativeState& ours, TargetAddr pc)
             ft_window_sites[14].rsp = rsp;
         }
         if (place->kind == PatchPlace::inside && place->rsp_add != 0)
-            ft_window_sites[13].rsp = rsp; // a call's return address was pushed there
+            ft_window_sites[13].rsp = rsp; // a call pushed its return address there
         rsp += place->rsp_add;
         ours.regs.rip = place->on.value;
         return true;
@@ -298,11 +301,12 @@ WindowRuns::Ended WindowRuns::run_patched(Sequence& s, NativeState& ours)
     return same;
 }
 
-// enter with a level copies words from where rbp points to: text with jumps in it, here.
+// Returns whether an `enter` with a nesting level copies words of the text, in which
+// there are jumps now. It copies from the address in rbp.
 static bool copies_text(const std::vector<Instruction>& insns, const Registers& start,
                         const std::byte* code)
 {
-    constexpr std::size_t most = 32 * 8; // below rbp
+    constexpr std::size_t most = 32 * 8; // bytes below rbp
     bool in_text =
         start[Reg::rbp] - Sandbox::address(code) < Sandbox::code_bytes + most;
     return in_text && std::any_of(insns.begin(), insns.end(), [](const auto& insn) {
@@ -311,7 +315,8 @@ static bool copies_text(const std::vector<Instruction>& insns, const Registers& 
            });
 }
 
-// A bit's number in a register leads from a place near the text to the trampolines.
+// Returns whether an instruction (bt and similar) may access bits of a trampoline,
+// because the bit's number is in a register and its base is near the text.
 static bool takes_our_bits(const std::vector<Instruction>& insns)
 {
     return std::any_of(insns.begin(), insns.end(), [](const auto& insn) {
@@ -333,7 +338,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             auto place = place_of(patch, pc);
             if (place &&
                 (place->kind == PatchPlace::head || place->kind == PatchPlace::tail))
-                return skipped; // a stack pointer that is none
+                return skipped; // rsp did not point to a stack
         }
         std::uint8_t added = 0;
         std::uint64_t before = ours.regs[Reg::rsp];
@@ -342,7 +347,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
             if (ours.fault_address == pc.value)
                 ours.fault_address = ours.regs.rip;
         }
-        if (added != 0) // the return address that the original did not push
+        if (added != 0) // the return address, which the original did not push
             ft_window_sites[15] = {0, 0, before};
     }
     std::vector<std::size_t> below = below_red_zones();
@@ -357,7 +362,7 @@ WindowRuns::Ended WindowRuns::compare(Sequence& s, const Outcome& native,
     return reads(s, s.entry, native, below) ? skipped : failed;
 }
 
-// Indices of the data that heads and stub wrote.
+// Returns the indices of the data that heads and the stub wrote.
 std::vector<std::size_t> WindowRuns::below_red_zones() const
 {
     std::uint64_t first = Sandbox::address(differential_.sandbox().data().data());
@@ -371,8 +376,8 @@ std::vector<std::size_t> WindowRuns::below_red_zones() const
     return out;
 }
 
-// Whether the original itself does something else with other values there, as no program
-// would.
+// Returns whether the result of the original depends on these bytes of data. Real
+// programs do not read them.
 bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& native,
                        const std::vector<std::size_t>& indices)
 {
@@ -380,7 +385,7 @@ bool WindowRuns::reads(const Sequence& s, TargetAddr entry, const Outcome& nativ
     other.c = s.c;
     other.at = s.at;
     other.text = s.text;
-    // Every flag is to see one of these: parity, carries, signs.
+    // Each flag must depend on one of these changes: parity, carries, signs.
     for (unsigned change : {0x5aU, 0x01U, 0x80U, 0xffU}) {
         for (std::size_t i : indices)
             other.c.data[i] = s.c.data[i] ^ static_cast<std::byte>(change);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A sequence of instructions run twice from one state: as it stands, and with windows
-// planned, built and written over it, probes firing in them.
+// Runs a sequence of instructions twice from one state: once unchanged, and once with
+// windows that are planned, built and written over it, in which probes fire.
 //
-//   arrange    one instruction, the key, gets the state that it needs (arrange.cpp); the
-//              others come before and behind it
-//   patch      random sites and branch targets; plan_windows, TrampolineSpace, build_patch as they are used
-//   runtime    a stub in the place of dt_rt_enter: counts, notes rsp, jumps to the tail
-//   compare    all that Differential compares, but for the words below the red zone that
-//              heads and stub write; and how often each site fired
+//   arrange    One instruction, the key, gets the state that it needs (arrange.cpp). The
+//              others are before and after it.
+//   patch      Chooses random sites and branch targets, and uses plan_windows,
+//              TrampolineSpace and build_patch as the agent does.
+//   runtime    A stub replaces dt_rt_enter: it counts, stores rsp and jumps to the tail.
+//   compare    Compares all that Differential compares, and how often each site fired.
+//              Ignores the words below the red zone, which heads and the stub write.
 //
-// A second kind of run puts an int3 at some place of a trampoline, lets place_of() take
-// the thread out there, and goes on in the original text.
+// A second kind of run puts an int3 into a trampoline, takes the thread out with
+// place_of(), and continues in the original text.
 #pragma once
 
 #include "window_sequence.hpp"
@@ -23,11 +24,11 @@ namespace dt::test {
 class WindowRuns {
 public:
     enum Ended : std::uint8_t {
-        skipped, // no state for it, or its stack is none
-        refused, // every site
+        skipped, // there is no state for it, or rsp does not point to a stack
+        refused, // all sites were refused
         same,
-        faulted, // in the same way
-        differs, // see report()
+        faulted, // both runs faulted in the same way
+        differs, // report() has the reason
     };
 
     explicit WindowRuns(Differential& differential);
@@ -35,19 +36,19 @@ public:
     WindowRuns(const WindowRuns&) = delete;
     WindowRuns& operator=(const WindowRuns&) = delete;
 
-    // Sequences as arrange_sequence() takes them.
+    // Runs a sequence, in the form that arrange_sequence() expects.
     Ended run(const std::vector<std::vector<std::byte>>& sequence, std::size_t key);
-    // The same, and out of the trampoline in the middle.
+    // Does the same, and takes the thread out in the middle of a trampoline.
     Ended run_and_leave(const std::vector<std::vector<std::byte>>& sequence,
                         std::size_t key);
-    bool dense_targets = false; // most instructions are branch targets
+    bool dense_targets = false; // makes most instructions branch targets
     const std::string& report() const { return report_; }
 
-    std::map<ControlFlow, std::uint64_t> n_moved; // of windows that were run
+    std::map<ControlFlow, std::uint64_t> n_moved; // instructions in windows that ran
     std::map<PatchForm, std::uint64_t> n_forms;
     std::uint64_t n_prefixed = 0;    // windows whose jump has a prefix
-    std::uint64_t n_from_behind = 0; // windows of runs that began behind a jump
-    std::uint64_t n_left[8] = {};    // by PatchPlace::Kind
+    std::uint64_t n_from_behind = 0; // windows in runs that began after a jump
+    std::uint64_t n_left[8] = {};    // indexed by PatchPlace::Kind
 
 private:
     using Sequence = WindowSequence;

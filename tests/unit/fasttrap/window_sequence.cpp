@@ -9,7 +9,8 @@ namespace dt::test {
 
 namespace {
 
-// Without a state that was arranged for it: no jump to anywhere, no store to our TLS.
+// Returns whether insn may run without a state for it: no jump to any address, no store
+// to the TLS.
 bool may_stand_beside(const Instruction& insn)
 {
     if (insn.flow == ControlFlow::ret || insn.flow == ControlFlow::jump_indirect ||
@@ -40,7 +41,7 @@ arrange_sequence(Differential& differential,
     s.c = std::move(*c);
     if (s.c.insn.memory.base == Reg::rsp && s.c.insn.memory.disp < -120 &&
         s.c.insn.memory.disp > -168)
-        return std::nullopt; // below the red zone, where nobody's data is
+        return std::nullopt; // below the red zone, where programs have no data
     auto length = [](const std::vector<std::byte>& bytes) {
         return x86::lay_out(bytes).length;
     };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Consecutive instructions with a state in which they may be run, and what stands over
-// them when they are patched.
+// Consecutive instructions, a state in which they may run, and the patches over them.
 #pragma once
 
 #include "differential.hpp"
@@ -16,18 +15,19 @@ constexpr std::size_t max_sequence = 14;
 struct WindowSequence {
     Case c;
     TargetAddr at;
-    TargetAddr entry; // where it is run from
+    TargetAddr entry; // where the run begins
     std::vector<Instruction> insns;
     std::vector<std::byte> text;    // with padding
-    std::vector<std::size_t> sites; // indices of insns
+    std::vector<std::size_t> sites; // indices in insns
     std::vector<Patch> patches;
-    std::vector<std::size_t> taken; // bytes of each
+    std::vector<std::size_t> taken; // bytes that each patch took
     std::vector<bool> placed = std::vector<bool>(16);
 };
 
-// The key's displacements and addresses are made to fit; those of the others if they are
-// direct branches or rip-relative. The text ends at the first instruction that does not go
-// on. Nothing when it may not be run.
+// Arranges a sequence. Changes the displacements and addresses of the key so that they
+// are valid, and those of other instructions if they are direct branches or
+// rip-relative. The text ends at the first instruction that does not continue. Returns
+// nothing if the sequence must not run.
 std::optional<WindowSequence>
 arrange_sequence(Differential& differential,
                  const std::vector<std::vector<std::byte>>& sequence, std::size_t key);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Windows against the processor: more than 100,000 sequences that ran in trampolines.
+// Compares windows with the processor: more than 100,000 sequences run in trampolines.
 //
-// FASTTRAP_SEED and FASTTRAP_CASES choose another run; the seed is printed.
+// FASTTRAP_SEED and FASTTRAP_CASES choose another run. The seed is printed.
 #include "corpus.hpp"
 #include "own_functions.hpp"
 #include "window_runs.hpp"
@@ -44,7 +44,8 @@ protected:
     {
         return runs_.n_forms[form];
     }
-    // False when the test should give up: the reports would only repeat themselves.
+    // Returns false if the test should end, because more reports would repeat the first
+    // ones.
     bool add(WindowRuns::Ended ended)
     {
         ++counts_[ended];
@@ -60,8 +61,8 @@ protected:
                (op == x86::Op::pop && insn.operands[0].number != Reg::rsp);
     }
 
-    // An instruction whose effect is the same whatever stands around it. The stack stays
-    // one: who sets rsp to something else finds what the heads wrote there.
+    // Returns an instruction whose effect does not depend on the code around it. rsp
+    // still points to a stack: otherwise the program could find what the heads wrote.
     Bytes simple(std::uint16_t must_not_write)
     {
         for (;;) {
@@ -77,7 +78,7 @@ protected:
             return bytes;
         }
     }
-    // A random key, with a few simple instructions before and behind it.
+    // Returns a random key, with a few simple instructions before and after it.
     std::vector<Bytes> random_sequence(std::size_t& key)
     {
         std::uint16_t kept = 0;
@@ -88,7 +89,7 @@ protected:
             if (!insn || !may_run(*insn))
                 continue;
             if (insn->flow == ControlFlow::next && differential_.pick(60))
-                continue; // branches and calls are the harder half
+                continue; // half of the keys are branches and calls
             kept = insn->reads;
             break;
         }
@@ -102,7 +103,8 @@ protected:
         return out;
     }
 
-    // Instructions of one to three bytes, and a key of any kind, with more behind it.
+    // Returns instructions of one to three bytes, a key of any kind, and more
+    // instructions.
     std::vector<Bytes> short_sequence(std::size_t& key)
     {
         std::vector<Bytes> out;
@@ -180,7 +182,7 @@ TEST_F(WindowTest, AThreadCanLeaveATrampolineAnywhere)
         EXPECT_GT(runs_.n_left[kind], n_cases_ / 3000) << static_cast<int>(kind);
 }
 
-// Consecutive instructions of real functions, from their starts and from inside.
+// Tests consecutive instructions of real functions, from their starts and from inside.
 TEST_F(WindowTest, TextOfRealFunctionsDoesTheSameInTrampolines)
 {
     for (const char* path :

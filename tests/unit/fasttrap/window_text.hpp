@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A little text for tests of windows: hex, and the sites in it.
+// A short text in hex, with sites, for tests of windows.
 #pragma once
 
 #include "bytes.hpp"
@@ -11,9 +11,10 @@ namespace dt::test {
 
 inline constexpr std::uint64_t text_at = 0x401000;
 inline constexpr TargetAddr area{0x401000 +
-                                 0x06000000}; // a page at a distance that traps
+                                 // At a distance whose highest byte is a trap byte.
+                                 0x06000000};
 
-// A little text and the sites in it.
+// A short text and the sites in it.
 class Text {
 public:
     explicit Text(const std::string& hex) : bytes_(bytes_of(hex)) {}
@@ -28,14 +29,14 @@ public:
     {
         return site(offset, number, 0, bytes_.size());
     }
-    // What the caller knows of the text behind the last site's extent.
+    // Sets what the caller knows of the text after the last site's extent.
     Text& behind(std::uint64_t beyond, std::uint8_t n_steady)
     {
         sites_.back().beyond = at(beyond);
         sites_.back().n_steady = n_steady;
         return *this;
     }
-    // The ends of more blocks. The first one is where the first of them begins.
+    // Sets the ends of more blocks. The first value is the start of the first block.
     Text& further(const std::vector<std::uint64_t>& ends)
     {
         for (std::size_t i = 1; i < ends.size(); ++i)
@@ -43,13 +44,13 @@ public:
                 static_cast<std::uint8_t>(ends[i] - ends[i - 1]);
         return *this;
     }
-    // Makes the last site the head of a loop whose last branch back ends there.
+    // Makes the last site the head of a loop whose last branch back ends at `end`.
     Text& loop(std::uint64_t end)
     {
         sites_.back().loop_end = at(end);
         return *this;
     }
-    // Ways to make the last site's window that found no room.
+    // Makes the last site avoid the form of this window.
     Text& avoiding(const Window& window)
     {
         sites_.back().avoid |= std::uint32_t{1} << window.way;
