@@ -33,8 +33,8 @@ enum dt_rt_rule_from {
 	/*
 	 * Text without unwind information: use the frame pointer, as libunwind
 	 * does. If %rbp is 0, there is no caller. Otherwise it points to the
-	 * caller's %rbp, which the return address follows, and the stack
-	 * pointer is assumed to be 16 higher.
+	 * caller's %rbp, which the return address follows. The caller's
+	 * stack pointer is then %rbp + 16.
 	 */
 	DT_RT_FROM_GUESS,
 };

@@ -51,7 +51,7 @@ struct dt_dynkey {
 	dt_u64 bytes;
 	dt_u64 value_bytes;
 	/*
-	 * what its bucket's `inside` is if the variable is inside; 0: too large
+	 * the bucket's value of `inside` for this variable; 0: too large
 	 */
 	dt_u32 inside;
 	struct dt_bucket *bucket;

@@ -52,7 +52,7 @@ static int dt_dof_header(struct dt_loader *l, dt_u64 bytes)
 	    h->secsize != sizeof(struct dof_sec))
 		return dt_refuse(l, 16, "DOF header sizes are wrong");
 	if (h->filesz > bytes || h->loadsz > h->filesz)
-		return dt_refuse(l, 40, "DOF is cut off");
+		return dt_refuse(l, 40, "DOF is truncated");
 	if (h->secnum > DT_MAX_SECTIONS || h->secoff < sizeof(*h) ||
 	    (h->secoff & 7) || h->secoff > h->filesz ||
 	    h->secnum * (dt_u64)h->secsize > h->filesz - h->secoff)

@@ -234,7 +234,7 @@ static int dt_uprobe_check(const struct dtk_uprobe *from, u32 kind)
 	if (!from->n_operands || kind == DTK_USTATIC)
 		return 0;
 	/*
-	 * An indirect jump has its destination, and the bounds of each part of
+	 * The operands of an indirect jump are its destination, and the bounds of each part of
 	 * the function.
 	 */
 	return kind == DTK_URETURN && from->n_operands % 2 && from->n_operands > 1 ? 0 : -EINVAL;

@@ -12,7 +12,7 @@
 struct dt_wait {
 	u64 owner; /* 0: free */
 	u64 lock;
-	u32 flags;  /* LCB_F_*, of all its ways of waiting */
+	u32 flags;  /* LCB_F_* of all contention_begin events */
 	bool slept; /* at least once */
 	bool sleeps, failed;
 	u64 since;	   /* ns */

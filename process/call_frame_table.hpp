@@ -60,7 +60,7 @@ class CallFrameTable {
 public:
     static constexpr std::uint64_t max_bytes = std::uint64_t{256} << 20;
     static constexpr std::size_t max_entries = std::size_t{4} << 20; // Chrome: 1.5 M
-    static constexpr std::size_t max_remembered = 64;                // states at once
+    static constexpr std::size_t max_remembered = 64;                // saved states
     static constexpr std::size_t max_instruction_bytes = 256 << 10;  // of one entry
     static constexpr std::size_t max_common_bytes = 64; // of instructions of one CIE
 

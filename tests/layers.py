@@ -32,7 +32,7 @@ ALLOWED = {
 }
 # What programs outside may include, too.
 PUBLISHED = {"dif/actions.h", "dif/faults.h", "dif/types.h", "libdtrace/api/include/dtrace.h"}
-# A unit test may include what the folder under test may include, and that folder with its rooms.
+# A unit test may include the folder that it tests with its subfolders, and everything that this folder may include.
 TESTED = {"api": "libdtrace/api", "session": "libdtrace/session", "compile": "libdtrace/compile",
           "consume": "libdtrace/consume", "providers": "libdtrace/providers", "symbols": "libdtrace/symbols",
           "process": "process", "runtime": "ptrace-agent/runtime", "dif": "dif", "fasttrap": "fasttrap",

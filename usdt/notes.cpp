@@ -49,7 +49,7 @@ std::vector<std::string> walk_notes(std::span<const std::byte> section,
 std::string left_out(const NoteKind& kind, std::size_t n_left_out, std::size_t n_read)
 {
     return std::string(kind.section) + " has more than " + std::to_string(n_read) +
-           " notes: " + std::to_string(n_left_out) + " of them are left out";
+           " notes: " + std::to_string(n_left_out) + " of them are omitted";
 }
 
 bool is_note_name(std::string_view name)

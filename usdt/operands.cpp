@@ -232,7 +232,7 @@ Operand parse_one(std::string_view word, bool is_intel)
             wrong = parse_operand(text, out, sized);
         }
         if (wrong.empty() && !text.at_end())
-            wrong = "goes on after its end";
+            wrong = "has text after its end";
     }
     if (!wrong.empty()) {
         out.form = OperandForm::unknown;

@@ -84,7 +84,7 @@ def recorded(args, row):
         return traced - bare
 
 def inert(args, row):
-    """dtrace and the agent are killed at once: what stays in the text must cost nothing."""
+    """dtrace and the agent are killed together: the jumps that remain in the text must cost nothing."""
     with Timed(args) as victim:
         bare = victim.run()
         at = victim.address("work")

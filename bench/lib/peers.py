@@ -100,7 +100,7 @@ def perf(args, mode, function, *command, kinds="p"):
                                            for word in command), "-p", "PID")
 
 def ftrace(args, mode, function):
-    """Into the kernel's ring, which nobody reads."""
+    """Records into the kernel's ring, which is not read."""
     need()
     path = f"{args.build}/tests/victims/timed"
     with uprobe(path, function) as events, Timed(args) as victim:
@@ -180,7 +180,7 @@ def strace():
 
 @contextlib.contextmanager
 def lttng_session(event):
-    """A session that overwrites its rings, which nobody reads; the environment for it."""
+    """Starts a session that overwrites its rings, which are not read. Returns the environment for it."""
     need("lttng", "lttng-sessiond", root=False)
     with tempfile.TemporaryDirectory(prefix="bench-lttng") as home:
         env = {**os.environ, "LTTNG_HOME": home}

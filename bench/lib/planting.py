@@ -261,7 +261,7 @@ def tasks(args, table):
                  "dlopen and dlclose, all of python3 probed", "ms", 5, 1)]
 
 def bpftrace_armed(args):
-    """From its start until the kernel's breakpoint stands in the text."""
+    """The time from its start until the kernel's breakpoint is in the text."""
     if not shutil.which("bpftrace") or os.geteuid() != 0:
         raise Skip("bpftrace needs to be installed, and root")
     with Timed(args) as victim:
@@ -299,7 +299,7 @@ def bpftrace_ending(args, n=10):
         return time.perf_counter() - began
 
 def uftrace_whole(args):
-    """A whole run under uftrace with all functions patched; the program ends at once."""
+    """A complete run under uftrace with all functions patched; the program exits immediately."""
     if not shutil.which("uftrace"):
         raise Skip("uftrace is not installed")
     path = many_functions(args)

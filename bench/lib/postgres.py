@@ -4,7 +4,7 @@ import glob, os, pwd, re, shutil, subprocess, tempfile
 from table import Skip
 
 class Postgres:
-    """A cluster of its own in a folder that goes away; run as `postgres` where we are root."""
+    """A cluster of its own in a temporary folder; runs as `postgres` if we are root."""
     def __init__(self):
         places = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
         if not places or not shutil.which("pgbench"):

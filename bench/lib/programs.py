@@ -8,7 +8,7 @@ from target import Timed, Tracer, Victim, address, numbers, text, wait_until
 
 PYTHON = "/usr/bin/python3"
 
-# Waits for a line, makes 300,000 strings in memory that it never had before, by about
+# Waits for a line, makes 300,000 strings in fresh memory, by about
 # 1.2 M mallocs, and says the CPU time that it took.
 SCRIPT = """
 import gc, sys, time
@@ -44,7 +44,7 @@ class Allocating(Victim):
 MALLOC = "CPython, quantize of 1.27 M mallocs"
 
 def allocated(env=None, attach=None):
-    """The median time of processes of its own; attach(victim) gives what ends the tracing."""
+    """The median time of processes of its own; attach(victim) returns a function that ends the tracing."""
     spent = []
     for _ in range(TIMES):
         with Allocating(env) as victim:

@@ -46,7 +46,7 @@ def percent(part, whole):
     return 100 * part / whole if whole else 100.0
 
 def judge(args, table, path, library):
-    """Its shares; a line with reasons goes below the table."""
+    """Measures its shares. Adds a line with reasons below the table."""
     reasons = collections.Counter()
     n = collections.Counter()
     for function, kind, places in listed(args, path, library):

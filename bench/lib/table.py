@@ -18,7 +18,7 @@ class Row:
         self.values, self.notes, self.missing = [], [], ""
 
     def note(self, text):
-        """Said behind the row; "" and what was said before are not."""
+        """Adds a remark after the row, unless it is "" or was printed before."""
         if text and text not in self.notes:
             self.notes.append(text)
 
@@ -69,7 +69,7 @@ class Table:
         except Skip as missing:
             task.n_failed = 2
             values = str(missing)
-        except Exception as error:  # One row that cannot be had is not the others' end.
+        except Exception as error:  # A row that fails must not prevent the others.
             task.n_failed += 1
             values = f"failed: {type(error).__name__}: {error}"
             if os.environ.get("BENCH_TRACEBACK"):

@@ -116,7 +116,7 @@ class Tracer:
         return file.read()
 
     def finish(self):
-        """Ends it as ^C does; its output. finish_s is what that took."""
+        """Ends it as ^C does. Returns its output. finish_s is the time that it took."""
         began = time.perf_counter()
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
@@ -136,7 +136,7 @@ class Tracer:
         return found
 
     def kill_all(self):
-        """SIGKILL to the agent and to dtrace, as near to at once as can be."""
+        """Sends SIGKILL to the agent and to dtrace, as close together as possible."""
         agents = self.children()
         for pid in [*agents, self.process.pid]:
             os.kill(pid, signal.SIGKILL)

@@ -14,49 +14,48 @@ struct Flag {
 };
 
 constexpr Flag flags[] = {
-    {'a', nullptr, "claim the anonymous state and print what it has recorded",
-     "grabanon"},
+    {'a', nullptr, "claim the anonymous enabling and print its records", "grabanon"},
     {'A', nullptr,
      "save the program as the anonymous enabling; without one: remove it"},
     {'b', "size", "size of the principal buffer (k, m, g)", "bufsize"},
-    {'B', nullptr, "show each piece of output as a consumer's handler gets it"},
+    {'B', nullptr, "show each piece of output, quoted, on its own line"},
     {'c', "command", "run a command and trace it; its pid is $target"},
     {'C', nullptr, "run the C preprocessor over programs first"},
-    {'D', "name[=val]", "define a macro for it", "define"},
-    {'d', nullptr, "show the program with each if as clauses, on stdout"},
+    {'D', "name[=val]", "define a macro for -C", "define"},
+    {'d', nullptr, "show the program with each if rewritten as clauses"},
     {'e', nullptr, "stop after compiling, before enabling probes"},
     {'f', "func", "enable or list probes of functions; may carry a clause"},
     {'F', nullptr, "indent by entry and return"},
-    {'G', nullptr, "write the object file of a provider's script, to link with"},
+    {'G', nullptr, "write the object file of a provider's script"},
     {'h', nullptr, "write the header of a provider's script, for C and C++"},
-    {'H', nullptr, "list the files that it includes, on stderr", "cpphdrs"},
-    {'I', "dir", "where it looks for files to include, too", "incdir"},
+    {'H', nullptr, "with -C, list the included files on stderr", "cpphdrs"},
+    {'I', "dir", "with -C, also search this folder for included files", "incdir"},
     {'i', "id", "enable or list a probe by its number"},
-    {'k', nullptr, "nothing, as --types: builds for SystemTap's dtrace may say them"},
+    {'k', nullptr, "no effect; accepted for SystemTap's builds, as is --types"},
     {'l', nullptr, "list probes instead of enabling them"},
-    {'L', "dir", "use the D libraries of a folder", "libdir"},
+    {'L', "dir", "compile the D libraries of a folder first", "libdir"},
     {'m', "module", "enable or list probes of modules"},
     {'n', "name", "enable or list probes by name: provider:module:function:name"},
     {'o', "file", "append output to a file"},
     {'p', "pid", "trace a process; $target is its pid"},
     {'P', "provider", "enable or list probes of providers"},
-    {'q', nullptr, "print nothing but what the program prints"},
+    {'q', nullptr, "print only the output of the program"},
     {'s', "script", "compile a D script"},
     {'S', nullptr, "show the DIF of the program on stderr"},
-    {'U', "name", "undefine a macro for it", "undef"},
-    {'v', nullptr, "with -l attributes and arguments, else how stable the program is"},
+    {'U', "name", "undefine a macro for -C", "undef"},
+    {'v', nullptr, "report stability; with -l, also arguments"},
     {'V', nullptr, "show the version of D"},
     {'w', nullptr, "permit destructive actions", "destructive"},
     {'x', "opt[=val]", "set an option"},
-    {'X', "a|c|s|t", "whose C it reads: GNU's, ISO's, or older (s, t)", "stdc"},
+    {'X', "a|c|s|t", "dialect of C: GNU (a, t), ISO (c), or before the standard (s)",
+     "stdc"},
     {'Z', nullptr, "accept descriptions that match no probe"},
 };
 
 // A long option without a letter, as a value for take().
 constexpr int flag_patches = 256;
 constexpr int flag_help = 257;
-constexpr const char patches_help[] =
-    "list what of dtrace's is in the text of the processes of -p";
+constexpr const char patches_help[] = "list dtrace's patches in the processes of -p";
 
 std::string option_string()
 {
@@ -203,7 +202,7 @@ std::string wrong_with_patches(const Arguments& args)
         return "--patches needs a process: -p pid";
     for (const TargetArgument& target : args.targets)
         if (target.create)
-            return "--patches looks at running processes: -p, not -c";
+            return "--patches reads running processes: use -p, not -c";
     return args.pieces.empty() ? "" : "--patches takes no probes";
 }
 

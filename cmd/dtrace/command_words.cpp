@@ -50,7 +50,7 @@ private:
     {
         if (at_ == text_.size()) {
             if (result_.error.empty())
-                result_.error = "it ends in a backslash";
+                result_.error = "it ends with a backslash";
             return;
         }
         const char c = text_[at_++];

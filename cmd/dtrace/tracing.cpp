@@ -47,7 +47,7 @@ void on_signal(int)
     // The agent notices when this process exits, and releases the targets.
     if (releasing != 0 && n_interrupts > 1) {
         static constexpr char text[] = "dtrace: interrupted again: the ptrace-agent "
-                                       "goes on releasing the targets\n";
+                                       "continues to release the targets\n";
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
         _exit(1);
     }
@@ -476,8 +476,7 @@ int Tracing::run()
         }
     }
     if (n_interrupts > 1) {
-        say("interrupted again: what was left of the records and the aggregations is "
-            "not "
+        say("interrupted again: the remaining records and the aggregations are not "
             "printed");
         lost_ = true;
     }

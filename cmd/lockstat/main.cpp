@@ -195,7 +195,7 @@ int main(int argc, char* argv[])
     dtrace_work(session, stdout, nullptr, nullptr, nullptr);
     Records records(session, args, std::move(functions));
     if (dtrace_aggregate_snap(session) != 0 || records.take() != 0)
-        die(session, "failed to read what was counted");
+        die(session, "failed to read the aggregations");
     for (const Event& event : all_events())
         if (args.events.test(static_cast<std::size_t>(event.id)))
             print_rows(out, args, event, records.rows(event), seconds);

@@ -61,7 +61,7 @@ public:
     {
         int said = func(shown_.data(), static_cast<int>(shown_.size()), arg);
         for (std::size_t i = 0; i < columns_.size(); i++) {
-            // An entry that is in two columns may have been removed with the first.
+            // If an entry is in two columns, the first one may already have removed it.
             const auto before = columns_.begin() + static_cast<std::ptrdiff_t>(i);
             if (columns_[i] == nullptr ||
                 std::find(columns_.begin(), before, columns_[i]) != before)

@@ -14,7 +14,7 @@ namespace {
 constexpr Attributes stable = stable_attributes;
 constexpr Attributes evolving{Stability::Evolving, Stability::Evolving,
                               DependencyClass::Common};
-// The name is stable, but what it describes may change with every kernel.
+// The name is stable, but its data may change with every kernel.
 constexpr Attributes private_data{Stability::Stable, Stability::Private,
                                   DependencyClass::Common};
 

@@ -100,7 +100,7 @@ public:
     // Matches a description. Returns nothing if no probes are known.
     using Match = std::variant<ProbeMatch, Diagnostic>;
     virtual std::optional<Match> match(const ProbeSpec&) { return {}; }
-    // Returns how stable the probes are that a description matched.
+    // Returns the stability of the probes that a description matched.
     virtual ProbeStability stability(std::span<const std::uint32_t>) { return {}; }
     // Returns the source of args[] of a probe, or a text that says why its arguments
     // are not known. The text is empty if the probe has none. Returns nothing if no

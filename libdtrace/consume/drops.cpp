@@ -23,9 +23,9 @@ namespace {
     X(STKSTROVERFLOW, false, "jstack()/ustack() string table overflow", "")       \
     X(DBLERROR,       false, "error", " in ERROR probe enabling")                 \
     X(NOSHARD,        false, "drop", " (every buffer was busy)")               \
-    X(LEASE,          false, "drop", " (the consumer stood still)")             \
-    X(NMI,            false, "drop", " (an interrupt came into a probe)")       \
-    X(RETURN,         false, "drop", " (the return could not be awaited)")     \
+    X(LEASE,          false, "drop", " (the consumer did not run)")             \
+    X(NMI,            false, "drop", " (an interrupt arrived during a probe)")       \
+    X(RETURN,         false, "drop", " (the return could not be hooked)")     \
     X(TIME,           false, "firing", " ended after 0.5 s, before the last clause") \
     X(THROTTLE,       false, "drop", " (the kernel stopped a counter of cpc until its next tick)")
 // clang-format on

@@ -122,8 +122,7 @@ Result<CpcCounter> parse_cpc(std::string_view name)
     auto known = std::find_if(modes.begin(), modes.end(),
                               [mode](const Mode& each) { return each.name == mode; });
     if (known == modes.end())
-        return refusal("the mode " + std::string(mode) +
-                       " is none of user, kernel and all");
+        return refusal("the mode " + std::string(mode) + " is not user, kernel or all");
     counter.mode = known->mode;
     if (auto set = set_event(counter, name, mask); !set)
         return set.error();

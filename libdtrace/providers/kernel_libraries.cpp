@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The texts of the libraries say what they declare. Each declaration is at the start of
+// Finds the declarations in the texts of the libraries. Each declaration is at the start of
 // a line:
 //
 //   translator psinfo_t < ...       inline int B_READ = ...       provider io {

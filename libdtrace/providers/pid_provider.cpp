@@ -111,7 +111,7 @@ ProviderAttributes PidProvider::attributes() const
     return {evolving, hidden, hidden, evolving, hidden};
 }
 
-// Forgets what was found in modules that have been unloaded.
+// Forgets the results for modules that have been unloaded.
 PidProvider::Searched& PidProvider::searched_of(ProcessSymbols& symbols)
 {
     Searched& known = searched_[symbols.pid()];

@@ -51,7 +51,7 @@ public:
     // The symbols must be up to date. They and their modules must outlive this object.
     Outcome provide_new(const ProbeSpec& spec);
 
-    // Forgets what was found in a process that has a new image or has exited.
+    // Forgets the results for a process that has a new image or has exited.
     void forget(pid_t pid) { searched_.erase(pid); }
     // Returns sentences about functions and modules that could not be analysed.
     std::vector<std::string> take_notes();

@@ -325,7 +325,7 @@ private:
             bool serves = jump.n_firings != 0 || jump.for_libraries;
             jump.live = found_.enabled && found_.agent_lives && serves;
             if (jump.for_libraries)
-                jump.text += ", where libraries come and go";
+                jump.text += ", for loaded and unloaded libraries";
         }
     }
 

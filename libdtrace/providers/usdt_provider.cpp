@@ -412,7 +412,7 @@ std::vector<std::string> UsdtProvider::take_notes()
         const std::size_t n_more = notes_.size() - most;
         notes_.resize(most);
         notes_.push_back(std::to_string(n_more) +
-                         " more messages about static probes are left out");
+                         " more messages about static probes are omitted");
     }
     return std::exchange(notes_, {});
 }

@@ -112,7 +112,7 @@ void KernelFacts::load_library(const KernelLibrary& library,
         return;
     }
     const auto& refused = std::get<Diagnostic>(compiled);
-    debug("the kernel's D library %s: passed over: line %d: %s", name.c_str(),
+    debug("the kernel's D library %s: skipped: line %d: %s", name.c_str(),
           refused.at.line, refused.text.c_str());
     if (refused.tag != Tag::PRAGMA_DEPEND)
         why_not_ = "the D library " + name + " does not know this kernel: line " +
@@ -149,8 +149,8 @@ Probed KernelFacts::arguments(const ProbeInfo& probe)
         return ""; // the probe has no arguments
     }
     if (s_.options.flags.nolibs)
-        return "D libraries say it, and -x nolibs was given";
-    return why_not_.empty() ? "no D library says it" : why_not_;
+        return "D libraries declare them, and -x nolibs was given";
+    return why_not_.empty() ? "no D library declares them" : why_not_;
 }
 
 } // namespace dt

@@ -80,7 +80,7 @@ std::string Matcher::why_not_in_process(const ProbeSpec& spec)
     if (looked || looked.error().code != Code::permission)
         return "";
     return "; process " + std::to_string(pid) +
-           " may not be looked at: that takes its user, or root";
+           " may not be read: that requires its user, or root";
 }
 
 // Returns why descriptions of the kernel's providers match nothing.
@@ -129,12 +129,12 @@ std::string Matcher::looked_at(const ProbeSpec& spec)
     std::string hidden;
     if (int n_hidden = s_.processes.n_forbidden(); n_hidden != 0)
         hidden = processes_text(static_cast<std::size_t>(n_hidden)) +
-                 " may not be: that takes their user, or root";
+                 " may not be: that requires their user, or root";
     if (!is_pattern) // a plain name may be mistyped
         return hidden.empty() || ::geteuid() == 0
                    ? ""
                    : "; of the processes that run now, " + hidden;
-    std::string text = "; " + processes_text(n) + " that run now were looked at";
+    std::string text = "; " + processes_text(n) + " that run now were searched";
     if (!hidden.empty())
         text += ", " + hidden;
     return text + "; name others with -p or -c";

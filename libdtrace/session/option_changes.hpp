@@ -10,7 +10,7 @@
 
 namespace dt {
 
-// Changes an option, and applies it at once to everything that depends on it.
+// Changes an option, and applies it immediately to everything that depends on it.
 Options::Refused change_option(SessionState& state, std::string_view name,
                                std::string_view value);
 // The same for the C API. A null value is an empty one. Returns 0, or -1 after

@@ -97,7 +97,7 @@ ProcessNames::probed_function(std::uint32_t id)
                                ? process->symbols->module_at(site.at)
                                : nullptr;
     if (module == nullptr || !module->image)
-        return "its module is not known any more";
+        return "its module is no longer known";
     auto types = module->image->debug_types();
     debug("type data of %s: %s", module->name.c_str(),
           types ? "found" : types.error().text.c_str());

@@ -279,7 +279,7 @@ void Processes::keep_at_most(std::size_t n_visitors)
     };
     while (visitors_.size() > max_visitors_) {
         auto oldest = std::min_element(visitors_.begin(), visitors_.end(), earlier);
-        debug("process %d: its symbols are let go", oldest->first);
+        debug("process %d: its symbols are freed", oldest->first);
         visitors_.erase(oldest);
     }
 }

@@ -53,7 +53,7 @@ std::optional<std::string> ProgramCompiler::set_option(std::string_view name,
                                                        std::string_view value)
 {
     if (is_past(name))
-        return "it comes too late in a program: -x " + std::string(name) +
+        return "it has no effect in a program: use -x " + std::string(name) +
                " on the command line";
     auto refused = change_option(s_, name, value);
     if (refused == Options::Refused::none)
@@ -207,7 +207,7 @@ int ProgramCompiler::load_libraries(uint_t cflags)
         auto compiled = compiler_->compile(library.text, to);
         auto* diagnostic = std::get_if<Diagnostic>(&compiled);
         if (diagnostic != nullptr && diagnostic->tag == Tag::PRAGMA_DEPEND) {
-            debug("library %s: passed over: %s", library.path.c_str(),
+            debug("library %s: skipped: %s", library.path.c_str(),
                   diagnostic->text.c_str());
             continue;
         }

@@ -34,8 +34,8 @@ public:
     // Forgets the number of sites for which the agent has prepared.
     void forget_foreseen() { n_foreseen_ = 0; }
 
-    // Returns how stable the parts of a probe are: as its provider declares, or as a
-    // pragma sets it.
+    // Returns the stability of the parts of a probe, from its provider or from a
+    // pragma.
     ProviderAttributes attributes_of_provider(const ProbeInfo& probe);
 
     Matcher& matcher() { return matcher_; }

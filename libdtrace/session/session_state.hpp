@@ -35,7 +35,7 @@ public:
     // Reports the text about a process. A null text means that the process has exited.
     // The process may be null, too.
     virtual void process(ps_prochandle* process, const char* text) = 0;
-    // Names of probes have changed, so what was derived from them is out of date.
+    // Names of probes have changed, so data derived from them are out of date.
     virtual void probes_renamed() = 0;
 };
 

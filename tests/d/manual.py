@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does the manual page list what there is, and nothing else?
+"""Checks that the manual page lists all existing names, and no others.
 
 Its sections OPTIONS, KERNEL PROVIDERS, VARIABLES, ACTIONS, AGGREGATING FUNCTIONS, SUBROUTINES and RUN-TIME
 OPTIONS are lists of .TP entries: the bold words of an entry's tag (.TP, and .TQ for more
@@ -35,7 +35,7 @@ def words(line):
     return [(re.sub(r"\\f.", "", text), bold[i % 2]) for i, text in enumerate(arguments)]
 
 def entries(section):
-    """name: what is said of it, with all markup taken out; names with several entries joined."""
+    """Returns the text of each name without markup. Texts of several entries are joined."""
     found = {}
     for entry in re.split(r"^\.TP\n", section, flags=re.M)[1:]:
         entry = re.split(r"^\.(?:PP|SS.*)$", entry, flags=re.M)[0]
@@ -54,14 +54,14 @@ def sections():
     parts = re.split(r"^\.SH (.*)\n", PAGE.read_text(), flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2]))
 
-# The tables: name to what the entry must contain
+# The tables: for each name, the text that its entry must contain
 
 def flags():
     text = read("cmd/dtrace/arguments.cpp")
     table = re.search(r"constexpr Flag flags\[\] = \{(.*?)\n\};", text, re.S)[1]
     yield from ("-" + letter for letter in re.findall(r"\{'(\w)',", table))
     yield from ("--" + name for name in re.findall(r'\{"(\w+)", no_argument,', text))
-    # What getopt() is told beside the table, in the words of its comment.
+    # Flags that getopt() has in addition to the table, as in its comment.
     yield from re.search(r'"\+:3:6:"; // (-\w+), (-\w+)', text).groups()
 
 def variables():
@@ -70,7 +70,7 @@ def variables():
         row[0] for row in rows("dif/vars.h", "DIF_VAR_SCALARS") if not row[0].startswith("pr_")]
 
 def kernel_probes():
-    """By provider what the table of stable ones has; of vfs modules and functions."""
+    """Returns the table of stable providers by provider; for vfs, modules and functions."""
     probes = {}
     for provider, probe in re.findall(r'\tX\("(\w+)", +"([^"]+)"', read("abi/stable.h")):
         probes.setdefault(provider, set()).add(probe.rpartition(":")[0] if provider == "vfs" else probe)

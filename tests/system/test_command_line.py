@@ -122,7 +122,7 @@ def a_command_is_split_as_a_shell_splits_it(t):
 def a_command_with_an_open_quote_is_refused(t):
     for text, why in (("echo 'a b", "the ' at character 6 has no closing '"),
                       ('echo "a b\\"', 'the " at character 6 has no closing "'),
-                      ("echo a\\", "it ends in a backslash"),
+                      ("echo a\\", "it ends with a backslash"),
                       ("  ", "-c needs a command")):
         fails_with(t.run("-qn", "BEGIN { }", "-c", text), "failed to create process: ", why)
 

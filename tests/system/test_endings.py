@@ -50,7 +50,7 @@ def two_interrupts_end_at_once(t):
             dtrace.kill()
             os.close(reader)
             _, errors = dtrace.communicate()
-        contains(errors, "interrupted again: what was left")
+        contains(errors, "interrupted again: the remaining records")
         equal(dtrace.returncode, 1)
         wait_until(lambda: tracer_of(target.pid) == 0, what="let go")
         target.is_unharmed()

@@ -179,7 +179,7 @@ rmmod dtrace; dtrace -A; insmod dtrace.ko
 """)
 def the_right_to_observe_is_none_to_change_processes(output):
     contains(output.text, "observes")
-    contains(output.text, "destructive actions in the kernel take CAP_SYS_ADMIN")
+    contains(output.text, "destructive actions in the kernel require CAP_SYS_ADMIN")
     contains(output.text, "claim the anonymous state: Operation not permitted")
     if "changes" in output.text:
         raise AssertionError("it may change processes")

@@ -62,7 +62,7 @@ REFUSED = {
     "L1-dcache-load-misses-user-5000": "this machine cannot count the event",
     "cycles-all-4999": "the least count of cycles is 5000",
     "cpu-clock-all-199999": "the least count of cpu-clock is 200000",
-    "page-faults-some-1": "the mode some is none of user, kernel and all",
+    "page-faults-some-1": "the mode some is not user, kernel or all",
     "page-faults-all": "a name is EVENT-MODE[-0xMASK]-COUNT",
     "page-faults-all-0x1-5000": "only raw events"}
 

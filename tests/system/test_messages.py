@@ -210,7 +210,7 @@ def debug_messages_name_what_was_done(t):
     for line in lines:
         if not re.match(r"libdtrace DEBUG \d{10}: \S", line):
             raise AssertionError(line)
-    for part in ("one.d: compiled", "other.d: passed over: ", ": created, ",
+    for part in ("one.d: compiled", "other.d: skipped: ", ": created, ",
                  "type data of records: found", "compiled a program: 1 clauses",
                  "1 places to fire at, 1 planted, 0 refused", ": ended", "stop"):
         contains("\n".join(lines), part)

@@ -240,17 +240,17 @@ def a_process_of_another_user_is_refused(t):
         done = subprocess.run([*user, t.dtrace, "--patches", "-p", str(target.pid)],
                               capture_output=True, text=True)
     equal((done.returncode, done.stdout), (1, ""))
-    contains(done.stderr, f"dtrace: failed to look at pid {target.pid}: ")
+    contains(done.stderr, f"dtrace: failed to read pid {target.pid}: ")
     contains(done.stderr, "ermi")  # Permission denied, not permitted
 
 def a_process_that_is_not_there_is_refused(t):
     done = t.run("--patches", "-p", "2147483646")
     equal((done.returncode, done.stdout), (1, ""))
-    contains(done.stderr, "dtrace: failed to look at pid 2147483646: ")
+    contains(done.stderr, "dtrace: failed to read pid 2147483646: ")
 
 def wrong_uses_are_explained(t):
     for flags, text in ((["--patches"], "--patches needs a process: -p pid"),
-                        (["--patches", "-c", "true"], "--patches looks at running processes: -p, not -c"),
+                        (["--patches", "-c", "true"], "--patches reads running processes: use -p, not -c"),
                         (["--patches", "-p", "1", "-n", "BEGIN"], "--patches takes no probes"),
                         (["--patches", "-l"], "only one of -A, -G, -h, -l, -V, --help and --patches may be used")):
         done = t.run(*flags)
@@ -265,7 +265,7 @@ def a_wrong_mechanism_is_refused_with_the_right_ones(t):
                   "it is auto, any, jump, int3 or uprobe\n"))
 
 def the_help_names_it(t):
-    contains(t.run("--help").stdout, "--patches      list what of dtrace's is in the text")
+    contains(t.run("--help").stdout, "--patches      list dtrace's patches in the processes of -p")
 
 TESTS = [
     a_process_that_nobody_traced_has_no_patches, nearly_all_places_in_packed_code_take_jumps,

@@ -188,9 +188,9 @@ def who_may_not_look_is_told_so(t):
     if os.geteuid() != 0:
         raise Skip("only root has processes that others may not look at")
     with held(waiting(t)) as process:
-        for provider, part in ((f"plug{process.pid}", f"process {process.pid} may not be looked at: that takes its user, or root"),
-                               ("plug", "may not be: that takes their user, or root"),
-                               ("plug*", "may not be: that takes their user, or root")):
+        for provider, part in ((f"plug{process.pid}", f"process {process.pid} may not be read: that requires its user, or root"),
+                               ("plug", "may not be: that requires their user, or root"),
+                               ("plug*", "may not be: that requires their user, or root")):
             done = subprocess.run([*as_nobody(), t.dtrace, "-ln", f"{provider}:::tick"], capture_output=True, text=True)
             contains(done.stderr, part)
         process.communicate("x\n", timeout=20)

@@ -67,7 +67,7 @@ def a_note_that_lies_about_its_place_does_no_harm(t):
             done = t.run("-Zqn", "odd*::: { @ = count(); }", *flags, "-c", f"{program} 5")
             equal(done.returncode, 0, done.stderr)
             equal(done.stdout.count("segments"), 5)
-            contains(done.stderr, "is not at a nop, and is left out")
+            contains(done.stderr, "is not at a nop, and is omitted")
 
 def a_note_that_points_into_our_nop_of_ten_bytes_does_no_harm(t):
     """Without its first bytes it is still a nop."""
@@ -81,7 +81,7 @@ def a_note_that_points_into_our_nop_of_ten_bytes_does_no_harm(t):
         damaged.chmod(0o755)
         done = t.run("-Zqn", "redzone*::: { @ = count(); }", "-c", f"{damaged} 0 5")
         equal(done.returncode, 0, done.stderr)
-        contains(done.stderr, "is not at a nop, and is left out")
+        contains(done.stderr, "is not at a nop, and is omitted")
 
 MANY = 2000
 
@@ -100,7 +100,7 @@ def with_notes(t, n):
 def notes_beyond_the_limit_are_reported(t):
     program = with_notes(t, 70000)
     done = good(t.run("-qn", 'app$target:::query { printf("fired"); }', "-c", str(program)))
-    contains(done.stderr, ".note.stapsdt has more than 65536 notes: 4464 of them are left out")
+    contains(done.stderr, ".note.stapsdt has more than 65536 notes: 4464 of them are omitted")
     equal(done.stdout.strip(), "fired")
 
 def a_section_beyond_the_limit_is_named_where_nothing_matches(t):

@@ -510,7 +510,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t* dtp, FILE* fp,
  * usual.
  */
 
-/* --- printing what was recorded --- */
+/* --- printing records --- */
 /*
  * For callbacks that print on their own. Formats stay valid as long as the
  * handle. A null format means the record's own format, of a printf(), system()
@@ -763,12 +763,13 @@ typedef struct dtrace_syminfo {
 /*
  * Finds a function, or else a variable. sym and info may be null. st_value is
  * an address in the process. st_size is 0 if not known, as for a variable
- * without type data. EDT_NOSYM.
+ * without type data. Error: EDT_NOSYM.
  */
 int dtrace_lookup_by_name(dtrace_hdl_t* dtp, const char* object, const char* name,
                           Elf64_Sym* sym, dtrace_syminfo_t* info);
 /*
- * Finds the function at an address of the first traced process. EDT_NOSYMADDR.
+ * Finds the function at an address of the first traced process. Error:
+ * EDT_NOSYMADDR.
  */
 int dtrace_lookup_by_addr(dtrace_hdl_t* dtp, Elf64_Addr addr, Elf64_Sym* sym,
                           dtrace_syminfo_t* info);
@@ -788,7 +789,7 @@ typedef struct dtrace_typeinfo {
 } dtrace_typeinfo_t;
 /*
  * Finds "int", "struct foo *", "foo_t". EVERY: searches the modules, then D's
- * own types. EDT_NOTYPE; EDT_NOCTF: the module has no type data.
+ * own types. Errors: EDT_NOTYPE; EDT_NOCTF: the module has no type data.
  */
 int dtrace_lookup_by_type(dtrace_hdl_t* dtp, const char* object, const char* name,
                           dtrace_typeinfo_t* info);
@@ -798,7 +799,7 @@ int dtrace_lookup_by_type(dtrace_hdl_t* dtp, const char* object, const char* nam
  */
 int dtrace_symbol_type(dtrace_hdl_t* dtp, const Elf64_Sym* sym,
                        const dtrace_syminfo_t* symbol, dtrace_typeinfo_t* info);
-/* Finds a type written in D. EDT_COMPILER. */
+/* Finds a type written in D. Error: EDT_COMPILER. */
 int dtrace_type_strcompile(dtrace_hdl_t* dtp, const char* text,
                            dtrace_typeinfo_t* info);
 int dtrace_type_fcompile(dtrace_hdl_t* dtp, FILE* file, dtrace_typeinfo_t* info);

@@ -32,7 +32,7 @@
 //             Deref (a by-reference pointee evaluates to the pointer), AddrOf (left is an
 //             lvalue in memory: Deref, Index of pointer or C array, Member, Arrow, or an
 //             Ident of by-reference type)
-//   PreInc, PostInc   op Inc or Dec; value: what is added or taken, 1 or the pointee's size
+//   PreInc, PostInc   op Inc or Dec; value: the step, 1 or the pointee's size
 //   Binary    arithmetic and bits: operand_type is the type of C's usual conversions (for
 //               shifts: the left operand's promoted type); its is_signed chooses
 //               sdiv/udiv, srem/urem, sra/srl. Operands are not narrowed to it,

@@ -25,9 +25,9 @@ const char* why_not(ArgumentPlace place)
     using Kind = ArgumentPlace::Kind;
     switch (place.kind) {
     case Kind::Float:
-        return "it travels in a floating-point register";
+        return "it is passed in a floating-point register";
     case Kind::Registers:
-        return "it travels by value in registers";
+        return "it is passed by value in registers";
     case Kind::ByValue:
         return "it is passed by value";
     case Kind::Nowhere:
@@ -40,7 +40,7 @@ const char* why_not(ArgumentPlace place)
     case Kind::Address:
         break;
     }
-    return place.n < n_fetched ? nullptr : "it lies behind the ten of arg0 to arg9";
+    return place.n < n_fetched ? nullptr : "it is after the ten of arg0 to arg9";
 }
 
 NodePtr name_node(std::string name, Place at)

@@ -21,7 +21,7 @@ namespace {
 }
 
 // Returns the variable whose storage the left side of an assignment changes. Returns
-// null if it is memory behind a pointer.
+// null if it is memory that a pointer leads to.
 Ident* changed_variable(const Node& target)
 {
     switch (target.kind) {

@@ -62,8 +62,8 @@ Ident* Checker::resolve_function(Node& node)
             fail(Tag::FUNC_UNDEF, node.at, call_name(node) + " " + kernel_only);
         if (std::strcmp(row->where, "NONE") == 0)
             fail(Tag::FUNC_UNDEF, node.at,
-                 call_name(node) + " exists on other systems only: Linux has nothing "
-                                   "that it could answer");
+                 call_name(node) + " exists on other systems only: Linux has no "
+                                   "such data");
         auto& ident = known(IdentKind::Subroutine);
         if (!ident) {
             ident =

@@ -100,7 +100,7 @@ void Checker::dispatch(NodePtr& slot)
         return xlate(slot);
     case NodeKind::TypeName:
         fail(Tag::SYNTAX, node.at,
-             "type " + quoted(node.decl_type) + " stands where a value is needed");
+             "type " + quoted(node.decl_type) + " is used where a value is needed");
     }
 }
 

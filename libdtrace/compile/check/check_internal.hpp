@@ -8,7 +8,7 @@
 //   check_structures.cpp members of curpsinfo, curlwpsinfo, fds[n]
 //   check_arguments.cpp args[]
 //   check_expr.cpp     operators: types, folding
-//   check_float.cpp    what is computed with doubles
+//   check_float.cpp    floating-point arithmetic
 //   check_convert.cpp  casts, stringof, ?:
 //   check_assign.cpp   assignments: what fixes a variable's type, what fits it
 //   check_memory.cpp   indexes, members, * and &, sizeof and offsetof
@@ -36,9 +36,8 @@ struct Argument;
 
 // Why a builtin is refused: it needs the kernel module.
 inline constexpr const char* needs_module =
-    "only the kernel can tell it, and tracing the kernel needs the dtrace kernel "
-    "module, "
-    "which is not loaded";
+    "it is only available in the kernel, and tracing the kernel needs the dtrace "
+    "kernel module, which is not loaded";
 
 class Checker {
 public:

@@ -17,7 +17,7 @@ namespace dt {
 
 namespace {
 
-// together with the probe's own: GCC's asm takes 30
+// GCC's asm statements take 30 operands, and the probe itself needs one.
 constexpr std::size_t max_arguments = 29;
 
 std::string called(const std::string& provider, const ProviderProbe& probe)

@@ -191,7 +191,7 @@ void Checker::translator_pragma(const char* pragma, Place at,
         any = true;
     }
     if (!any)
-        unused(pragma, "no translator stands below it", at);
+        unused(pragma, "no translator follows it", at);
 }
 
 // Runs at the end, because a pragma may precede the declaration that it is about.

@@ -81,7 +81,7 @@ ExprGenerator::Facts ExprGenerator::compute_facts(const Node& node)
     case NodeKind::PreInc:
     case NodeKind::PostInc:
         out.has_effects = true;
-        // strlen() of a string to be copied
+        // copying a string calls strlen()
         out.uses_tuple |= travels_by_ref(node.type);
         out.registers = std::max(out.registers, 4);
         break;

@@ -28,7 +28,7 @@ dif_op branch_if(Op op, bool is_signed)
 
 } // namespace
 
-// Sets into to 1 if the condition codes satisfy the branch, else to 0.
+// Sets the register `into` to 1 if the condition codes satisfy the branch, else to 0.
 Register ExprGenerator::truth_by_branch(dif_op if_true, Register into)
 {
     Assembler::Label yes = code_.new_label(), end = code_.new_label();

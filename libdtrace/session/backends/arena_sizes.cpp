@@ -124,7 +124,7 @@ dt_arena_config arena_config(const Options& options, const Needs& needs)
     return config;
 }
 
-// An option's size with the number of buffers of that size. The engine's maximum is
+// The size in an option, and the number of buffers that have it. The engine's maximum is
 // `limit`.
 struct Sized {
     int option;

@@ -12,7 +12,7 @@ namespace dt {
 // Returns how many shards are likely to become full: one for each CPU, and two more.
 std::uint64_t n_busy_shards();
 
-// Adjusts sizes and rates of options to what is possible: halves buffers until their
+// Adjusts sizes and rates of options to possible values: halves buffers until their
 // memory is available. Fails if bufresize=manual forbids that. If the user gave no
 // aggsize, uses default_aggsize, or the general default if that is 0. Returns 0, or -1
 // after SessionState::fail().

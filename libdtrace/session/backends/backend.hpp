@@ -35,7 +35,7 @@ public:
     Backend(const Backend&) = delete;
     Backend& operator=(const Backend&) = delete;
 
-    // Adjusts sizes of options to what is possible here, and makes the arena.
+    // Adjusts sizes of options to values that are possible here, and creates the arena.
     virtual int make_arena() = 0;
     // Prepares the agent, if there is one, for the probes of processes that are to be
     // planted. Also called when the first process comes later.

@@ -40,7 +40,7 @@ std::optional<ClockSample> ClockSource::sample()
               facts_->one_rate ? "has one rate" : "has no one rate",
               facts_->cpus_agree ? "agree" : "are not known to agree",
               counter_is_clock(*facts_) ? "time is read from the TSC"
-                                        : "time in targets is asked from the agent");
+                                        : "targets get the time from the agent");
     }
     if (!counter_is_clock(*facts_))
         return std::nullopt;

@@ -76,7 +76,7 @@ int KernelBackend::make_arena()
                 "1 > /sys/module/dtrace/parameters/destructive");
         if (made.error().sys == EPERM)
             return s_.fail(EDT_DESTRUCTIVE,
-                           "destructive actions in the kernel take CAP_SYS_ADMIN");
+                           "destructive actions in the kernel require CAP_SYS_ADMIN");
         auto largest = std::max_element(
             std::begin(resizable), std::end(resizable), [this](int a, int b) {
                 return s_.options.run_time(a) < s_.options.run_time(b);

@@ -70,7 +70,7 @@ Result<KernelDevice> KernelDevice::open()
         if (errno == EACCES || errno == EPERM)
             return Error{Code::permission,
                          DTK_DEVICE
-                         " may not be opened: tracing the kernel takes root, or "
+                         " may not be opened: tracing the kernel requires root, or "
                          "CAP_PERFMON and access to that file",
                          errno};
         return errno_error("open " DTK_DEVICE);
@@ -159,7 +159,7 @@ Result<Ok> KernelDevice::attach(std::span<dtk_site> sites)
 
 Result<std::uint32_t> KernelDevice::add_table(std::span<const dtk_unwind_rule> rules)
 {
-    return give(DTK_TABLE, "give the kernel a table of stack rules", rules.data(),
+    return give(DTK_TABLE, "pass a table of unwind rules to the kernel", rules.data(),
                 rules.size_bytes(), static_cast<std::uint32_t>(rules.size()));
 }
 
@@ -168,14 +168,15 @@ Result<Ok> KernelDevice::set_maps(pid_t pid, std::span<const dtk_unwind_map> map
     dtk_unwind_maps of{reinterpret_cast<dt_u64>(maps.data()),
                        static_cast<dt_u32>(maps.size()), pid};
     if (::ioctl(fd_.get(), DTK_MAPS, &of) != 0)
-        return errno_error("tell the kernel what a process has mapped");
+        return errno_error("pass the mappings of a process to the kernel");
     return Ok{};
 }
 
 Result<std::uint32_t> KernelDevice::strangers(std::span<std::uint32_t> pids)
 {
-    return give(DTK_STRANGERS, "ask the kernel whose stacks it met", pids.data(),
-                pids.size_bytes(), static_cast<std::uint32_t>(pids.size()));
+    return give(DTK_STRANGERS, "get the processes with unknown stacks from the kernel",
+                pids.data(), pids.size_bytes(),
+                static_cast<std::uint32_t>(pids.size()));
 }
 
 Result<Ok> KernelDevice::fire(std::uint32_t probe)

@@ -69,7 +69,7 @@ std::string Uprobes::add(const Site& site)
     if (site.never != NeverProbed::no)
         return std::string(text_of(site.never));
     if (mapping == nullptr || !mapping->is_file())
-        return "it is in no file";
+        return "it is not in a file";
     dtk_uprobe request{};
     request.fd = files_.open(*mapping);
     if (request.fd < 0)
@@ -136,7 +136,7 @@ std::string Uprobes::fill_static(const Site& site, const Mapping& text,
         return "";
     const Mapping* data = process_.symbols->maps().at(facts.semaphore);
     if (data == nullptr || data->file != text.file)
-        return "its semaphore is in no file";
+        return "its semaphore is not in a file";
     request.semaphore = data->offset + (facts.semaphore - data->begin);
     return "";
 }

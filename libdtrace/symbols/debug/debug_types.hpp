@@ -121,8 +121,8 @@ public:
     DebugTypes(const DebugTypes&) = delete;
     DebugTypes& operator=(const DebugTypes&) = delete;
 
-    // Whether the data describe memory of a process or of the kernel. Pointers lead to
-    // the same place.
+    // Whether the data describe memory of a process or of the kernel. Their pointers
+    // lead to that memory.
     enum class Place { Process, Kernel };
     virtual Place place() const { return Place::Process; }
 
@@ -133,7 +133,7 @@ public:
     virtual std::optional<std::int64_t> find_enumerator(std::string_view name) = 0;
     // Finds the function that starts at a link-time address.
     virtual std::optional<DebugFunction> function_at(std::uint64_t addr) = 0;
-    // Returns sentences about tables that are larger than what is read of a file, each
+    // Returns sentences about tables of a file that were too large and truncated, each
     // sentence once.
     virtual std::vector<std::string> take_cuts() { return {}; }
     virtual DebugType type(DebugRef ref) = 0;

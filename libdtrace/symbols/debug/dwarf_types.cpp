@@ -171,7 +171,7 @@ Result<std::unique_ptr<DebugTypes>> DwarfTypes::open(int fd)
                 dwarf_begin(state->alternate_file.get(), DWARF_C_READ));
         if (!state->alternate)
             return Error{Code::unsupported,
-                         "debug data: a part of it is in " +
+                         "debug data: a part of the data is in " +
                              printable_name(alternate.name) +
                              ", which is not found in /usr/lib/debug or a folder of "
                              "-x debugdir",
@@ -194,7 +194,7 @@ std::vector<std::string> DwarfTypes::take_cuts()
     if (const std::size_t n = std::exchange(state.names_left_out, 0); n != 0)
         cuts.push_back("the debug data has " + more_than(max_debug_names) +
                        "names of types and variables: " + std::to_string(n) +
-                       " of them are left out");
+                       " of them are omitted");
     if (std::exchange(state.ranges_left_out, false))
         cuts.push_back(
             "the debug data has " + more_than(max_debug_ranges) +
@@ -203,11 +203,10 @@ std::vector<std::string> DwarfTypes::take_cuts()
     if (std::exchange(state.list_left_out, false))
         cuts.push_back("the debug data has a type or function with " +
                        more_than(max_debug_members) +
-                       "members or parameters: the others are left out");
+                       "members or parameters: the others are omitted");
     if (state.walks_left == 0 && !std::exchange(state.walks_end_reported, true))
-        cuts.push_back(
-            "the debug data refers to more entries than it has bytes for, so "
-            "it is corrupt: names after that are left out");
+        cuts.push_back("the debug data refers to more entries than its size allows, so "
+                       "it is corrupt: names after that are omitted");
     return cuts;
 }
 

@@ -113,7 +113,7 @@ private:
             if (n < n_all)
                 file.add_cut(
                     std::string(section->name) + " has more than " + std::to_string(n) +
-                    " symbols: " + std::to_string(n_all - n) + " of them are left out");
+                    " symbols: " + std::to_string(n_all - n) + " of them are omitted");
             for (std::size_t i = 1; i < n; i++) {
                 Elf64_Sym symbol;
                 std::memcpy(&symbol, bytes->data() + i * sizeof symbol, sizeof symbol);

@@ -54,7 +54,7 @@ struct ElfImage::State {
     std::optional<Result<std::unique_ptr<DebugTypes>>> debug_types;
 
     std::optional<std::vector<AddressRange>> frames;
-    std::mutex reading; // protects windows and large
+    std::mutex reading; // protects the members windows and large
     // indexed by link-time address
     std::map<std::uint64_t, std::vector<std::byte>> windows;
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::byte>> large;

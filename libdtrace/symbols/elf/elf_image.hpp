@@ -94,7 +94,7 @@ public:
     // source has an empty table.
     const FunctionTable& functions();
     const std::vector<std::string>& notes() const;
-    // Returns sentences about tables that are larger than what is read of a file, each
+    // Returns sentences about tables of a file that were too large and truncated, each
     // sentence once.
     std::vector<std::string> take_cuts();
     // Returns the debug file that functions() took names from. Empty if none was found.

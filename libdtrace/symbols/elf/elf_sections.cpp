@@ -164,7 +164,7 @@ Result<Ok> ElfSections::check_counts()
         return Error{Code::unsupported, "big-endian"};
     auto header = read_at<Elf64_Ehdr>(*head, 0);
     if (!header || (*ident)[EI_CLASS] != ELFCLASS64 || (*ident)[EI_DATA] != ELFDATA2LSB)
-        return Error{Code::corrupt, "the ELF header is not whole"};
+        return Error{Code::corrupt, "the ELF header is incomplete"};
     if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
         return Error{Code::unsupported, "neither a program nor a shared object"};
     if (header->e_shoff == 0)
@@ -174,10 +174,10 @@ Result<Ok> ElfSections::check_counts()
         return first.error();
     auto extended = read_at<Elf64_Shdr>(*first, 0);
     if (extended && header->e_shnum == 0 && extended->sh_size > elf_limits::sections)
-        return Error{Code::limit, "more sections than are read"};
+        return Error{Code::limit, "more sections than the limit"};
     if (extended && header->e_phnum == PN_XNUM &&
         extended->sh_info > elf_limits::segments)
-        return Error{Code::limit, "more segments than are read"};
+        return Error{Code::limit, "more segments than the limit"};
     return Ok{};
 }
 
@@ -194,7 +194,7 @@ Result<Ok> ElfSections::read_headers()
     if (!elf_)
         return libelf_error("open");
     if (elf_kind(elf_.get()) != ELF_K_ELF || !gelf_getehdr(elf_.get(), &header_))
-        return Error{Code::corrupt, "the ELF header is not whole"};
+        return Error{Code::corrupt, "the ELF header is incomplete"};
     // Repeats the check on the copy that is used from here on: the file may have
     // changed.
     if (gelf_getclass(elf_.get()) != ELFCLASS64 ||
@@ -212,7 +212,7 @@ Result<Ok> ElfSections::read_program_headers()
     if (elf_getphdrnum(elf_.get(), &count) != 0)
         return libelf_error("program headers");
     if (count > elf_limits::segments)
-        return Error{Code::limit, "more segments than are read"};
+        return Error{Code::limit, "more segments than the limit"};
     for (std::size_t i = 0; i < count; i++) {
         GElf_Phdr p;
         if (!gelf_getphdr(elf_.get(), static_cast<int>(i), &p))
@@ -285,7 +285,7 @@ Result<Bytes> ElfSections::data(const ElfSection& section) const
         add_cut("section " + name + " has " +
                 std::to_string(section.header.sh_size >> 20) + " MiB, more than the " +
                 std::to_string(elf_limits::section_bytes >> 20) +
-                " MiB that are read, and is left out");
+                " MiB that are read, and is omitted");
         return Error{Code::limit, "section " + name + " is too large"};
     }
     if (section.header.sh_type == SHT_NOBITS ||

@@ -82,7 +82,7 @@ public:
     std::vector<std::byte> build_id() const;
     int fd() const { return fd_.get(); }
 
-    // Records that a table of the file is larger than what is read of it. Any thread
+    // Records that a table of the file was too large and truncated. Any thread
     // may call it.
     void add_cut(std::string cut) const;
     // Returns the sentences of add_cut(), each one once.

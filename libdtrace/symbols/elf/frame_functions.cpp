@@ -145,7 +145,7 @@ public:
                               " functions: those in its last " +
                               std::to_string(bytes_.size() -
                                              std::min<std::size_t>(at, bytes_.size())) +
-                              " bytes are left out");
+                              " bytes are omitted");
                 break;
             }
         }

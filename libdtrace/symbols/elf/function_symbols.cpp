@@ -205,7 +205,7 @@ void SymbolCollector::add_table(const Table& table, const std::string& what)
                             " functions or " +
                             std::to_string(elf_limits::name_bytes >> 20) +
                             " MiB of their names: up to " + std::to_string(count - i) +
-                            " functions are left out");
+                            " functions are omitted");
             notes_.push_back(cuts_.back());
             return;
         }

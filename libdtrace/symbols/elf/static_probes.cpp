@@ -94,7 +94,7 @@ public:
             return;
         }
         if (!is_at_nop(image_, *text, site.at)) {
-            tell(who + " is not at a nop, and is left out");
+            tell(who + " is not at a nop, and is omitted");
             return;
         }
         if (note.semaphore != 0) {

@@ -51,11 +51,11 @@ Result<std::vector<std::byte>> unxz(std::span<const std::byte> packed,
             return out;
         }
         if (status == LZMA_MEM_ERROR || status == LZMA_MEMLIMIT_ERROR)
-            return Error{Code::limit, "xz data wants too much memory"};
+            return Error{Code::limit, "decoding the xz data needs too much memory"};
         if (status != LZMA_OK || decoder->avail_out != 0)
             return Error{Code::corrupt, "xz data is damaged"};
         if (out.size() >= max_bytes)
-            return Error{Code::limit, "xz data unpacks to too much"};
+            return Error{Code::limit, "the unpacked xz data are too large"};
         out.resize(std::min(out.size() * 2, max_bytes));
     }
 }

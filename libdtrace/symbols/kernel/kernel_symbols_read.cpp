@@ -217,10 +217,11 @@ std::string KernelSymbols::why_hidden() const
 {
     auto set = read_text(paths_.restriction);
     const std::string value = set ? set->substr(0, set->find('\n')) : "";
-    return value == "2" ? "the kernel hides its addresses from everybody: "
-                          "kernel.kptr_restrict is 2"
-                        : "the kernel hides its addresses: seeing them takes root, or "
-                          "kernel.kptr_restrict=0 with kernel.perf_event_paranoid=1";
+    return value == "2"
+               ? "the kernel hides its addresses from all users: "
+                 "kernel.kptr_restrict is 2"
+               : "the kernel hides its addresses: reading them requires root, or "
+                 "kernel.kptr_restrict=0 with kernel.perf_event_paranoid=1";
 }
 
 } // namespace dt

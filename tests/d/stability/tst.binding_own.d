@@ -1,5 +1,5 @@
 /*
- * A declaration of a later version is passed over.
+ * A declaration of a later version is ignored.
  * @flags: -q -x version=1.5
  */
 #pragma D binding "1.6" x

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dtrace(1)'s command line.
+// Tests the parsing of dtrace(1)'s command line.
 #include "arguments.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ Arguments parse(std::vector<std::string> words)
 
 using Words = std::vector<std::string>;
 
-TEST(Arguments, OperandsMayStandBeforeBetweenAndBehindFlags)
+TEST(Arguments, OperandsMayComeBeforeBetweenAndAfterFlags)
 {
     Arguments args = parse({"one", "-q", "two", "-n", "BEGIN", "three"});
     EXPECT_EQ(args.wrong, "");
@@ -27,7 +27,7 @@ TEST(Arguments, OperandsMayStandBeforeBetweenAndBehindFlags)
     EXPECT_EQ(args.pieces[0].text, "BEGIN");
 }
 
-TEST(Arguments, BehindTwoDashesAllAreOperands)
+TEST(Arguments, AfterTwoDashesAllAreOperands)
 {
     Arguments args = parse({"-n", "BEGIN", "--", "5", "-x", "--", "-q"});
     EXPECT_EQ(args.wrong, "");
@@ -77,7 +77,7 @@ TEST(Arguments, TheDataModelIs64Bits)
     EXPECT_NE(parse({"-33", "-n", "BEGIN"}).wrong, "");
 }
 
-TEST(Arguments, WhatIsNotEnabledSaysSo)
+TEST(Arguments, AProgramThatIsNotEnabledSaysSo)
 {
     EXPECT_NE(parse({"-l"}).cflags & DTRACE_C_NOENABLE, 0U);
     EXPECT_NE(parse({"-e", "-n", "BEGIN"}).cflags & DTRACE_C_NOENABLE, 0U);
@@ -104,10 +104,10 @@ TEST(Arguments, PatchesAreOfRunningProcessesAndNeedNoProbes)
     EXPECT_NE(parse({"--patches", "-p", "5", "-n", "BEGIN"}).wrong, "");
 }
 
-TEST(Arguments, WhatIsMissingUnknownOrContradictoryIsSaid)
+TEST(Arguments, MissingUnknownAndContradictoryFlagsAreReported)
 {
     EXPECT_EQ(parse({}).wrong, "no probes specified");
-    EXPECT_EQ(parse({"-e"}).wrong, ""); // nothing to compile is no error
+    EXPECT_EQ(parse({"-e"}).wrong, ""); // no program is no error with -e
     EXPECT_EQ(parse({"-n"}).wrong, "option requires an argument -- 'n'");
     EXPECT_EQ(parse({"-y"}).wrong, "invalid option -- 'y'");
     EXPECT_EQ(parse({"--nosuch"}).wrong, "unrecognized option '--nosuch'");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options for those who look for a cause, and what is kept of processes that are not
+// Tests the options for finding errors, and the data kept about processes that are not
 // targets.
 #include "libdtrace/api/handle.hpp"
 
@@ -22,7 +22,7 @@ TEST(Core, AnInternalErrorEndsTheProcessWhenAsked)
     session->state().internal_error("not printed");
     EXPECT_EXIT(
         {
-            // The dump itself is not wanted here.
+            // Prevents a core file.
             rlimit none{};
             ::setrlimit(RLIMIT_CORE, &none);
             dtrace_setopt(session.get(), "core", "");
@@ -70,7 +70,7 @@ TEST(Debug, IsOneSwitchOfTheProcess)
     _dtrace_debug = 0;
 }
 
-// A child that lives until it is let go of.
+// A child process that lives until it is released.
 class Child {
 public:
     Child()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A consumer as a program outside writes it: C11, <dtrace.h> and the library alone. It
- * goes through a whole session and compares what it was told with what must come; the
- * first difference ends it with status 1.
+ * A consumer as an external program would write it: C11, with only <dtrace.h>
+ * and the library. It runs a complete session and compares the reported data
+ * with the expected data. The first difference makes it exit with status 1.
  */
 #include <dtrace.h>
 
@@ -89,7 +89,7 @@ static int on_aggregation(const dtrace_aggdata_t *data, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/* Two of each key's three columns are the same one; "b" has no maximum. */
+/* Two of the three columns of each key are the same; "b" has no maximum. */
 static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
 {
 	int64_t most = 0;
@@ -107,7 +107,7 @@ static int on_row(const dtrace_aggdata_t **row, int n, void *arg)
 	return is_a ? DTRACE_AGGWALK_REMOVE : DTRACE_AGGWALK_NEXT;
 }
 
-/* By two; and not by zero. */
+/* Normalizes by two, and tries to normalize by zero. */
 static int normalize(const dtrace_aggdata_t *data, void *arg)
 {
 	((dtrace_aggdata_t *)data)->dtada_normal = *(int *)arg;

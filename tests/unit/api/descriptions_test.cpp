@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Descriptions as text and back, what is known of a probe, programs as DOF, and the
-// functions that are one step of dtrace_work().
+// Tests the conversion of descriptions to text and back, data about probes, programs as
+// DOF, and the functions for single steps of dtrace_work().
 #include "session.hpp"
 
 #include "dif/dof.h"
@@ -17,7 +17,7 @@ std::string text_of(const dtrace_probedesc_t& desc)
     return dtrace_desc2str(&desc, text, sizeof text);
 }
 
-TEST(Descriptions, AreReadFromTheRightAndWrittenWhole)
+TEST(Descriptions, AreReadFromTheRightAndWrittenCompletely)
 {
     SessionHandle session = open_session();
     dtrace_probedesc_t desc{};
@@ -45,7 +45,7 @@ TEST(Descriptions, AreReadFromTheRightAndWrittenWhole)
     EXPECT_EQ(text_of(desc), ":::tick-5s");
 }
 
-TEST(Descriptions, OfAnIdAreThoseOfItsProbe)
+TEST(Descriptions, WithAnIdAreThoseOfItsProbe)
 {
     SessionHandle session = open_session();
     dtrace_probedesc_t begin{}, none{};
@@ -66,7 +66,7 @@ TEST(Descriptions, OfAnIdAreThoseOfItsProbe)
     EXPECT_EQ(dtrace_errno(session.get()), EDT_NOPROBE);
 }
 
-TEST(Descriptions, OfFaultsAndSubroutinesAreTheirNames)
+TEST(Descriptions, ForFaultsAndSubroutinesAreTheirNames)
 {
     SessionHandle session = open_session();
     EXPECT_STREQ(dtrace_faultstr(session.get(), DTRACEFLT_DIVZERO), "divide-by-zero");
@@ -75,7 +75,7 @@ TEST(Descriptions, OfFaultsAndSubroutinesAreTheirNames)
     EXPECT_STREQ(dtrace_subrstr(session.get(), 9999), "unknown subroutine");
 }
 
-TEST(Dof, OfAProgramSaysItsOwnSize)
+TEST(Dof, ContainsItsOwnSize)
 {
     SessionHandle session = open_session();
     dtrace_prog_t* prog = compile(session, "BEGIN { exit(0); }");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Callbacks that print on their own, and what they are given in the forms for programs.
+// Tests callbacks that print on their own, and the data that callbacks get in the
+// formats for programs.
 #include "session.hpp"
 
 #include "dif/actions.h"
@@ -14,7 +15,7 @@ namespace {
 using Print = std::function<int(dtrace_hdl_t*, FILE*, const dtrace_probedata_t*,
                                 const dtrace_recdesc_t*, uint_t)>;
 
-// What `print` writes when it is called for each first record of a statement.
+// The output of `print`, which is called for the first record of each statement.
 struct Printed {
     std::string text;
     std::vector<int> used;
@@ -245,7 +246,7 @@ TEST(Json, CallbacksAndHandlersAreCalledAndWhatTheySkipIsNotPrinted)
     EXPECT_NE(text.find("\"type\":\"error\""), std::string::npos) << text;
 }
 
-TEST(PerCpu, ValuesAddUpToTheWhole)
+TEST(PerCpu, ValuesAddUpToTheTotal)
 {
     for (bool kept : {true, false}) {
         SessionHandle session = open_session();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of sessions share.
+// Shared code for tests of sessions.
 #pragma once
 
 #include <dtrace.h>
@@ -46,7 +46,7 @@ inline void take_text(const SessionHandle& session, std::string& text)
         &text);
 }
 
-// Rounds of sleep and work until `done` or DTRACE_WORKSTATUS_DONE.
+// Sleeps and works until `done` returns true or DTRACE_WORKSTATUS_DONE.
 template <class Done>
 dtrace_workstatus_t work_until(const SessionHandle& session, Done done)
 {
@@ -58,7 +58,7 @@ dtrace_workstatus_t work_until(const SessionHandle& session, Done done)
     return status;
 }
 
-// Until exit(): all that was printed.
+// Runs until exit(). Returns the complete output.
 inline std::string run(const SessionHandle& session)
 {
     std::string text;

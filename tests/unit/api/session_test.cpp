@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A session through the C API, where things go wrong or happen twice.
+// Tests a session through the C API when steps fail or are repeated.
 #include "session.hpp"
 
 #include <algorithm>
@@ -66,7 +66,8 @@ TEST(Session, AFillBufferIsReadWhenItIsFullAndNothingIsLost)
     SessionHandle session = open_session();
     dtrace_setopt(session.get(), "bufpolicy", "fill");
     dtrace_setopt(session.get(), "bufsize", "2k");
-    // END speaks although the buffer is full. 30 s would be far more than 2k.
+    // END records although the buffer is full. The records of 30 s would be far more
+    // than 2k.
     dtrace_program_exec(session.get(),
                         compile(session, "tick-1ms { printf(\"%d\\n\", ++n); }"
                                          "tick-30s { exit(9); }"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Objects, symbols and types of a held process, through the C API: the victim `records`
-// has one of each, compiled with debug data.
+// Tests objects, symbols and types of a held process through the C API. The victim
+// `records` has one of each, compiled with debug data.
 #include "session.hpp"
 
 #include <algorithm>
@@ -247,7 +247,7 @@ TEST(SymbolsOfNoTarget, AreRefusedByName)
     EXPECT_EQ(dtrace_lookup_by_type(session.get(), DTRACE_OBJ_EVERY, "int", &type), 0);
 }
 
-TEST(Names, OfProvidersAndAttributes)
+TEST(Names, AreListedForProvidersAndParsedForAttributes)
 {
     SessionHandle session = open_session();
     const char* names[8] = {};

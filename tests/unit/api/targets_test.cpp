@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A session and its targets when a step fails, another tracer is there, or the agent dies.
+// Tests a session and its targets if a step fails, if another tracer holds the target,
+// or if the agent dies.
 #include "session.hpp"
 
 #include <cctype>
@@ -33,7 +34,7 @@ ps_prochandle* create(const SessionHandle& session, std::vector<std::string> wor
 
 const std::string spin = VICTIMS "/spin";
 
-// Of the program's executable segment: what is in memory, and what its file has there.
+// Returns the program's executable segment from memory, and from its file.
 std::pair<std::string, std::string> text_of(pid_t pid)
 {
     std::string proc = "/proc/" + std::to_string(pid);
@@ -58,7 +59,7 @@ std::pair<std::string, std::string> text_of(pid_t pid)
     return {};
 }
 
-// With so few descriptors that only `more` can be opened.
+// Leaves only `more` file descriptors free.
 class FewDescriptors {
 public:
     explicit FewDescriptors(std::size_t more)
@@ -68,7 +69,7 @@ public:
                              {}) > 1)
             ::usleep(1000);
         ::getrlimit(RLIMIT_NOFILE, &before_);
-        while (held_.size() < 64) // no gaps below
+        while (held_.size() < 64) // fill the gaps below
             held_.push_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
         rlimit few = before_;
         few.rlim_cur = static_cast<rlim_t>(held_.back()) + 1;
@@ -115,7 +116,8 @@ pid_t agent_of_this_process()
 TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
 {
 #ifdef __SANITIZE_ADDRESS__
-    // UBSan probes memory through a pipe of its own and takes its failure for bad memory.
+    // UBSan probes memory through a pipe of its own, and takes a failure of the pipe
+    // for invalid memory.
     GTEST_SKIP() << "lacks: descriptors for UBSan while the test leaves none";
 #endif
     SessionHandle session = open_session();
@@ -128,7 +130,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
                                          "END { printf(\"%d\\n\", n); }"),
                         nullptr);
     {
-        FewDescriptors three(3); // for the arena; the clock's is the fourth
+        FewDescriptors three(3); // for the arena; the clock's would be the fourth
         EXPECT_EQ(dtrace_go(session.get()), -1);
         EXPECT_NE(error_of(session).find("clock"), std::string::npos)
             << error_of(session);
@@ -158,7 +160,7 @@ TEST(Targets, AGoThatFailsAtItsLastStepTakesThePatchesOutAndCanBeRepeated)
     EXPECT_EQ(text, "50\n");
 }
 
-TEST(Targets, ASecondTracerIsRefusedAndToldWhoWasFirst)
+TEST(Targets, ASecondTracerIsRefusedWithTheNameOfTheFirst)
 {
     SessionHandle first = open_session(), second = open_session();
     ps_prochandle* process = create(first, {spin, "10", "1"});
@@ -169,7 +171,7 @@ TEST(Targets, ASecondTracerIsRefusedAndToldWhoWasFirst)
     EXPECT_NE(error_of(second).find("traced by process " + std::to_string(agent)),
               std::string::npos)
         << error_of(second);
-    // The description says the same, and the session lives on.
+    // A description of the process gives the same error, and the session still works.
     std::string text = "pid" + std::to_string(pid) + ":a.out:work:entry {}";
     EXPECT_EQ(dtrace_program_strcompile(second.get(), text.c_str(),
                                         DTRACE_PROBESPEC_NAME, 0, 0, nullptr),
@@ -180,7 +182,7 @@ TEST(Targets, ASecondTracerIsRefusedAndToldWhoWasFirst)
 TEST(Targets, WhenTheAgentDiesTheTargetsAreReportedAndENDStillFires)
 {
     SessionHandle session = open_session();
-    // Nothing is planted: the target outlives its tracer.
+    // Nothing is planted: the target still runs after its tracer has ended.
     ps_prochandle* process = create(session, {spin, "1", "1"});
     ASSERT_NE(process, nullptr);
     dtrace_program_exec(session.get(), compile(session, "END { printf(\"end\\n\"); }"),
@@ -219,7 +221,7 @@ TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
         ::_exit(127);
     }
     ::close(input[0]);
-    // Until it is cat(1), and has its library.
+    // Waits until the process is cat(1) and has loaded its library.
     for (int i = 0; i < 1000; i++) {
         std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
         std::string all(std::istreambuf_iterator<char>(maps), {});
@@ -227,7 +229,7 @@ TEST(Targets, WaitingForAnIdleTargetTakesLessThanAHundredthOfACpu)
             break;
         ::usleep(10'000);
     }
-    ::usleep(100'000); // it reads
+    ::usleep(100'000); // time to start reading
     ASSERT_NE(dtrace_proc_grab(session.get(), pid, 0), nullptr) << error_of(session);
     dtrace_program_exec(
         session.get(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Formats as text: what is parsed out of them, and what is refused.
+// Tests the parsing of formats, and the formats that are refused.
 #include "libdtrace/compile/format.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Tag refusal(std::string_view text)
     return Tag::UNKNOWN;
 }
 
-TEST(Format, LiteralTextStandsBeforeItsConversionAndAtTheEnd)
+TEST(Format, LiteralTextIsStoredBeforeItsConversionAndAtTheEnd)
 {
     Format format = *parse_format("a%d 100%% b%sc");
     ASSERT_EQ(format.conversions.size(), 3u);
@@ -93,7 +93,7 @@ TEST(Format, EveryRowOfTheTableParsesToItself)
 #undef X
 }
 
-TEST(Format, WhatDTraceDoesNotHaveIsASyntaxError)
+TEST(Format, ConversionsThatDTraceDoesNotHaveAreSyntaxErrors)
 {
     for (const char* text :
          {"%", "%5", "%1$d", "%*1$d", "%**d", "%.**d", "%1.2.3d", "%q", "%hhd", "%zd",

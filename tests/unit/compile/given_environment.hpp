@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An environment whose answers a test gives one by one. Questions without an answer get that
-// of a compiler without a session.
+// An environment with answers that a test sets one by one. Without an answer, it
+// behaves like the environment of a compiler without a session.
 #pragma once
 
 #include "libdtrace/compile/environment.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Aggregations: what is summed up, in which order it is shown, and how it is drawn.
+// Tests aggregations: their sums, their order, and their drawings.
 #include "session.hpp"
 
 #include "dif/distribution.h"
@@ -11,7 +11,7 @@ using namespace dt;
 
 namespace {
 
-// One aggregation @name[key] with a record that runs an action on it.
+// One aggregation @name[key], with a record that runs an action on it.
 struct Counts : Session {
     explicit Counts(std::uint32_t function = DTRACEAGG_count, std::uint64_t arg = 0)
         : function_(function), arg_(arg)
@@ -86,7 +86,8 @@ TEST(Aggregations, SumShardsAndPrintKeysAndValuesInColumnsAscending)
     s.aggregate(epid, field("awk", 64) + bytes_of<std::int32_t>(-3), words(4), 0);
     s.aggregate(epid, field("awk", 64) + bytes_of<std::int32_t>(-3), words(5), 1);
     s.run();
-    // Keys: two blanks and 50 columns of text, 9 of an int. Values: 17.
+    // Keys have two blanks and 50 columns of text, or 9 columns for an int. Values have
+    // 17 columns.
     EXPECT_EQ(s.dump(), "  " + field_of("bash") + "        1                2\n" +
                             "  " + field_of("zsh") + "        1                2\n" +
                             "  " + field_of("awk") + "       -3                9\n");
@@ -367,7 +368,8 @@ TEST(Distributions, EmptyOnesShowTheBucketsAroundZero)
               "\n");
 }
 
-// Shards stand for CPUs; above them, and where the last CPU ends, no CPU is known.
+// Shards correspond to CPUs. For higher ones, and beyond the last CPU, the CPU is
+// unknown.
 TEST(Places, KeepWhatEachCpuCountedUntilItIsCleared)
 {
     Counts s(DTRACEAGG_min);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Faults, drops, exit, setopt, stacks and symbols.
+// Tests faults, drops, exit, setopt, stacks and symbols.
 #include "session.hpp"
 
 #include "libdtrace/consume/drops.hpp"
@@ -75,7 +75,7 @@ TEST(Drops, AreTheDifferencesSinceTheLastReport)
               (std::vector<std::string>{"[DTRACEDROP_PRINCIPAL] 2 drops on CPU 0"}));
 }
 
-TEST(Drops, OfRoundsAreSummedForASecond)
+TEST(Drops, AreSummedOverTheRoundsOfASecond)
 {
     Session s;
     s.consumer();
@@ -92,7 +92,7 @@ TEST(Drops, OfRoundsAreSummedForASecond)
     EXPECT_EQ(s.drops.back(), "63 drops on CPU 0");
 }
 
-TEST(Drops, OfManyCpusShareALine)
+TEST(Drops, OnManyCpusShareALine)
 {
     Session s(64);
     s.consumer();
@@ -180,7 +180,7 @@ TEST(Stacks, SymbolsFillAColumnOfFifty)
     EXPECT_EQ(s.drain(), "  lib`f" + std::string(45, ' '));
 }
 
-TEST(Stacks, AsKeysComeBeforeTheirCount)
+TEST(Stacks, UsedAsKeysComeBeforeTheirCount)
 {
     Names names;
     Session s;

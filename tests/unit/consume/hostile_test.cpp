@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A target that writes what it likes into the arena's data part: the consumer ends each
-// round, reads inside its buffers, and says that it was lied to.
+// Tests a target that writes arbitrary bytes into the arena's data part. The consumer
+// finishes each round, reads only inside its buffers, and reports the invalid data.
 #include "session.hpp"
 
 #include "libdtrace/consume/typed.hpp"
@@ -21,7 +21,7 @@ using namespace dt;
 
 namespace {
 
-// Every kind of record and aggregation that reads counts or lengths from data.
+// Contains every kind of record and aggregation that reads counts or lengths from data.
 struct Everything : Session {
     Everything() : Session(4)
     {
@@ -100,7 +100,7 @@ TEST(Hostile, RightHeadersWithRandomValuesPrintSomethingAndEnd)
             auto flags = static_cast<std::uint16_t>(random() % 8 == 0);
             std::string body =
                 noise(random, (flags ? 40 : ecb->record_bytes) - sizeof(dt_rechdr));
-            // Widths of millions are tried elsewhere; here they would take all the time.
+            // Widths of millions are tested elsewhere. Here they would take too long.
             if (epid == 1 && !flags)
                 std::memset(body.data() + 256, 0, 8);
             s.record(epid, body, random(), static_cast<std::uint32_t>(random() % 4),
@@ -200,7 +200,7 @@ TEST(Hostile, ForgedNumbersOfAggregationsTakeNoMemory)
     EXPECT_LT(mallinfo2().uordblks, before + (1u << 20));
 }
 
-// Processor time of this thread.
+// Returns the CPU time of this thread.
 static std::uint64_t cpu_ns()
 {
     timespec used{};
@@ -209,7 +209,8 @@ static std::uint64_t cpu_ns()
            static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-// Processor time that the consumer takes for n_records returns, each on a forged CPU of its own.
+// Returns the consumer's CPU time for n_records returns, each on a forged CPU of its
+// own.
 static std::uint64_t time_of_returns(std::uint32_t n_records)
 {
     constexpr std::uint32_t n_shards = 16;
@@ -229,7 +230,8 @@ static std::uint64_t time_of_returns(std::uint32_t n_records)
 
 TEST(Hostile, ReturnsOnForgedCpusTakeLinearTime)
 {
-    // Eight times the records take 64 times as long where each record walks all CPUs.
+    // If each record searched all CPUs, eight times the records would take 64 times as
+    // long.
     const std::uint64_t few = time_of_returns(8192);
     EXPECT_LT(time_of_returns(65536), 32 * few);
 }
@@ -269,7 +271,7 @@ TEST(Hostile, RecordsThatTakeLongAreLeftToTheNextRound)
 
 namespace {
 
-// @victim with id 1, that a clause of the consumer's user feeds, and @own with id 2.
+// @victim has id 1, and a clause of the consumer's user adds to it. @own has id 2.
 struct TwoAggregations : Session {
     static constexpr std::uint64_t victim = 1, own = 2;
     TwoAggregations()
@@ -341,7 +343,7 @@ TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
     for (const std::string word : {"true", "false"}) {
         Session s;
         Entry command{DTRACEACT_SYSTEM, 5, s.types.string_type(), "%s"};
-        command.constant = "truest"; // cut to its place
+        command.constant = "truest"; // truncated to its size
         const std::uint32_t epid = s.clause({command});
         s.record(epid, field(word, 5));
         s.drain();
@@ -349,7 +351,8 @@ TEST(Hostile, ACommandKeepsTheConstantsOfItsClause)
     }
 }
 
-// Members of a union share their bytes: a few bytes print as often as there are members.
+// Members of a union share their bytes, so a few bytes are printed once for each
+// member.
 TEST(Hostile, PrintOfAUnionWithManyArraysIsCut)
 {
     for (const OutputForm form : {OutputForm::text, OutputForm::json}) {
@@ -385,7 +388,8 @@ TEST(Hostile, JsonOfManyMembersTakesLinearTime)
         EXPECT_FALSE(s.drain().empty());
         return cpu_ns() - began;
     };
-    // Sixteen times the members take 256 times as long where each is compared with all.
+    // If each member were compared with all others, sixteen times the members would
+    // take 256 times as long.
     EXPECT_LT(time_of(64'000), 64 * time_of(4'000));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Time order: rounds, the watermark, shards that cannot be had.
+// Tests the order by time: rounds, the watermark, and shards that stay locked.
 #include "session.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(Order, AShardInUseHoldsTheOthersBackAndThenNoMore)
     EXPECT_EQ(text, "3 150 ");
 }
 
-// Two shards are locked in turns, neither of them for long.
+// Two shards are locked in turns, each only for a short time.
 TEST(Order, ShardsThatAreLockedInTurnsHoldTheOthersBackForFiveRounds)
 {
     Session s(3);
@@ -81,7 +81,7 @@ TEST(Order, ShardsThatAreLockedInTurnsHoldTheOthersBackForFiveRounds)
         s.shard(1)->lock = round % 6 < 3 ? 1 : 0;
         s.shard(2)->lock = round % 6 < 3 ? 0 : 1;
         text += s.drain(DrainKind::Round);
-        if (round >= 6) { // of the first shard
+        if (round >= 6) { // records of the first shard
             EXPECT_NE((" " + text).find(" " + std::to_string(round - 5) + " "),
                       std::string::npos)
                 << round << ": " << text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Outputs and the callbacks around them: files, freopen, system, handlers, verdicts.
+// Tests outputs and their callbacks: files, freopen, system, handlers, verdicts.
 #include "session.hpp"
 
 #include <cstdio>
@@ -29,7 +29,7 @@ struct Files : testing::Test {
     }
 };
 
-// A statement with a format that takes nothing.
+// Adds a statement whose format takes no values.
 std::uint32_t statement(Session& s, std::uint32_t kind, const std::string& format,
                         std::uint64_t arg = 0)
 {
@@ -132,7 +132,7 @@ TEST_F(Files, AFullDiskEndsTheDrainWithAnError)
     std::fclose(file);
 }
 
-TEST(Sinks, AreAskedAboutEachActionAndToldTheEnd)
+TEST(Sinks, AreCalledForEachActionAndAtTheEnd)
 {
     Session s;
     std::uint32_t epid = s.clause({{DTRACEACT_DIFEXPR, 4, s.types.lookup("int")},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// D programs from text to output in one process: compiler, engine and consumer agree on
-// where values lie and what they mean.
+// Runs D programs from text to output in one process. This tests that compiler, engine
+// and consumer agree on the places and the meaning of values.
 #include "dif/engine.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/consume/constants.hpp"
@@ -15,7 +15,7 @@ using namespace dt;
 
 namespace {
 
-// A machine with a clock that ticks once per look, and nothing else.
+// A host with only a clock, which ticks once per reading.
 struct Host {
     dt_host host{};
     std::uint64_t now = 1000;
@@ -53,7 +53,7 @@ struct Ran {
     std::optional<int> status;
 };
 
-// Runs BEGIN, `n` times the probe test:::fire with arg0 from 0 on, then END.
+// Runs BEGIN, then the probe test:::fire `n` times with arg0 counting from 0, then END.
 Ran run(const std::string& text, int n = 0, bool quiet = true)
 {
     Compiler compiler;

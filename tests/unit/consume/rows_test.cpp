@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows, trace() and printf: the text of records, to the blank.
+// Tests the exact text of rows, trace() and printf.
 #include "session.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Building sessions by hand.
+// Builds sessions by hand.
 #include "session.hpp"
 
 #include "dif/distribution.h"
@@ -73,7 +73,7 @@ std::uint32_t Session::clause(std::vector<Entry> entries, const char* provider,
     return clause_on(probe, std::move(entries));
 }
 
-// The object that the compiler makes of a constant.
+// Returns the DIF object that the compiler generates for a constant.
 static std::shared_ptr<Difo> difo_of(const ConstantValue& constant)
 {
     auto difo = std::make_shared<Difo>();

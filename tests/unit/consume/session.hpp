@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A session made by hand: an arena, clauses without DIF, records written into shards
-// as the engine writes them. What the consumer prints of it is compared to the blank.
+// A session built by hand: an arena, clauses without DIF, and records written into
+// shards as the engine writes them. Tests compare the consumer's exact output.
 #pragma once
 
 #include "dif/engine.h"
@@ -19,12 +19,12 @@
 
 namespace dt {
 
-// Bytes of one value.
+// Returns the bytes of one value.
 template <class T> std::string bytes_of(T value)
 {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
-// Text in a field of fixed width, NULs after it.
+// Returns text in a field of fixed width, padded with NULs.
 std::string field(std::string_view text, std::size_t bytes);
 template <class... T> std::string words(T... values)
 {
@@ -42,7 +42,7 @@ struct Entry {
     bool in_key = false;
     bool is_print = false;
     std::optional<ConstantValue>
-        constant; // what the program gives; unset: it is computed
+        constant; // a constant of the program; unset: a computed value
 };
 
 class Session : public Events {
@@ -56,14 +56,14 @@ public:
     std::vector<std::string> complaints;
     std::vector<std::pair<std::string, std::string>> options_set;
 
-    // A clause with these actions on a probe; its EPID.
+    // Adds a clause with these actions on a probe. Returns its EPID.
     std::uint32_t clause(std::vector<Entry> entries, const char* provider = "dtrace",
                          const char* module = "", const char* function = "",
                          const char* name = "BEGIN");
     std::uint32_t clause_on(std::uint32_t probe, std::vector<Entry> entries);
     std::uint32_t printf(const std::string& format, std::vector<const Type*> values);
 
-    // Writes a record; the bytes of its values one after the other, as laid out.
+    // Writes a record. values: the bytes of its values in the order of the layout.
     void record(std::uint32_t epid, std::string values, std::uint64_t time = 0,
                 std::uint32_t shard = 0, std::uint16_t cpu = 0,
                 std::uint16_t flags = 0);
@@ -74,11 +74,11 @@ public:
     dt_shard* shard(std::uint32_t n);
     dt_arena* arena() { return static_cast<dt_arena*>(memory_.get()); }
 
-    // Makes the consumer on first use: all clauses must be there.
+    // Creates the consumer on first use. All clauses must exist by then.
     Consumer& consumer();
-    // One round; what it printed.
+    // Runs one round. Returns its output.
     std::string drain(DrainKind kind = DrainKind::Final);
-    // The final dump.
+    // Prints all aggregations.
     std::string dump();
 
     std::uint64_t now = 1u << 30; // the consumer's clock

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Aggregating functions, their keys, and what a full buffer does.
+// Tests aggregating functions, their keys, and full buffers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ using namespace dif_test;
 
 namespace {
 
-// The words kept after aggregating these values without a key.
+// Returns the words of the entry after aggregating these values without a key.
 std::vector<std::uint64_t> kept(dif_agg kind, const std::vector<std::uint64_t>& values,
                                 std::uint64_t arg = 0)
 {
@@ -188,7 +188,8 @@ TEST(Aggregation, StacksAsKeysDifferByEachFrameAndAreZeroPadded)
         .aggregate(DTRACEAGG_count, 1, 1);
     ASSERT_EQ(s.load(dof), "");
 
-    // A deep stack first: what it leaves behind in the key's memory must not be seen.
+    // The first stack is deep: its remains in the key's memory must not affect later
+    // keys.
     const std::vector<Words> stacks = {{1, 2, 3, 4}, {1, 2}, {1, 2, 3},    {},  {1},
                                        {2, 1},       {1, 2}, {1, 2, 3, 4}, {1}, {1}};
     for (const Words& stack : stacks) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Principal buffers under their three policies, speculations, dynamic variables.
+// Tests principal buffers with the three policies, speculations, and dynamic variables.
 #include <ctime>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ void one_shard(Session& s, std::uint64_t policy, std::uint64_t bytes)
     s.config.options[DTRACEOPT_bufsize] = bytes;
 }
 
-// this clause's record goes to the speculation of id arg0
+// Makes a clause record into the speculation with id arg0.
 Clause& speculates(DofBuilder& dof, const char* probe)
 {
     return dof.clause(probe).action({DTRACEACT_SPECULATE, argument(), 1});
@@ -73,7 +73,8 @@ TEST(Buffer, FillStopsRecordingAndLeavesRoomForEnd)
 
 TEST(Buffer, RingKeepsTheNewestRecordsInOrder)
 {
-    // Sizes that divide the record evenly and that do not, and records of two sizes.
+    // Tests sizes that are and are not multiples of the record's, and records of two
+    // sizes.
     for (std::uint64_t bytes : {240, 248, 256, 264, 400}) {
         for (unsigned n = 1; n < 60; n++) {
             Session s;
@@ -249,7 +250,7 @@ TEST(Speculation, PartsOfOtherShardsAreMovedByClean)
     EXPECT_EQ(s.records()[0].u64(), 1u);
 }
 
-// Processor time of this thread.
+// Returns the CPU time of this thread.
 static std::uint64_t cpu_ns()
 {
     timespec used{};
@@ -318,7 +319,7 @@ TEST(Speculation, CleaningMovesALimitedNumberOfBytes)
     EXPECT_EQ(dt_clean(s.memory(), 1, 1, Session::all_live), 1);
     EXPECT_GT(n_left(), plan.n_specs / 2);
     EXPECT_LT(n_left(), plan.n_specs);
-    // All are cleaned in the end.
+    // Repeated cleaning finishes all of them.
     dt_u64 turn = 1;
     while (turn < 1000 && dt_clean(s.memory(), 1, turn << 20, Session::all_live) != 0)
         turn++;
@@ -340,7 +341,7 @@ TEST(Speculation, RulesOfOrderAreKept)
     EXPECT_EQ(refused([](Clause& c) {
                   c.trace(constant(1)).action({DTRACEACT_COMMIT, constant(1), 1});
               }),
-              "commit() beside data recording");
+              "commit() together with data recording");
     EXPECT_EQ(refused([](Clause& c) {
                   c.action({DTRACEACT_SPECULATE, constant(1), 1})
                       .action({DTRACEACT_EXIT, constant(1), 1});
@@ -381,7 +382,7 @@ TEST(DynamicVariable, ExhaustionIsCountedAndFreeingMakesRoom)
     std::size_t kept = those.size();
     EXPECT_GT(kept, 50u);
     EXPECT_EQ(kept + s.drops(DTRACEDROP_DYNAMIC), 1000u);
-    // The same ones fit again, in whatever order; of others nearly as many.
+    // The same variables fit again in any order, and nearly as many others.
     std::uint64_t before = s.drops(DTRACEDROP_DYNAMIC);
     for (unsigned i = 1; i <= 1000; i++)
         s.fire("store", {i, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Clauses: faults, ERROR, exit(), activity, clause-local variables, strtok().
+// Tests clauses: faults, ERROR, exit(), activity, clause-local variables, strtok().
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"
@@ -300,11 +300,11 @@ TEST(Clause, NothingIsRecordedOnceTheLeaseRanOutAndThatIsCounted)
     s.fire("n");
     EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], 0u);
     s.host.clock = 3000;
-    for (int i = 0; i < 100; i++) // whether or not the clock is read at once
+    for (int i = 0; i < 100; i++) // whether or not the clock is read immediately
         s.fire("n");
     EXPECT_EQ(s.records().size(), 1u);
     EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], 100u);
-    // The consumer is back.
+    // The consumer renews the lease.
     s.session().lease_until = 9000;
     s.fire("n");
     EXPECT_EQ(s.records().size(), 1u);
@@ -325,7 +325,7 @@ TEST(Clause, NothingRunsOnceTheLeaseRanOutEvenIfItRecordsNothing)
         s.fire("n");
     std::uint64_t lost = s.session().drops[DTRACEDROP_LEASE];
     EXPECT_GE(lost, 1000u - 63);       // the clock is read at one firing of 64
-    s.session().lease_until = 1000000; // the test's clock goes on at each reading
+    s.session().lease_until = 1000000; // the test's clock advances at each reading
     for (int i = 0; i < 1000; i++)
         s.fire("n");
     EXPECT_EQ(s.session().drops[DTRACEDROP_LEASE], lost);

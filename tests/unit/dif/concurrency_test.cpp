@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Many threads and processes in one arena, and holders that die.
+// Tests many threads and processes in one arena, and holders that die.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ using namespace dif_test;
 
 namespace {
 
-// A host of its own per thread, on the session's arena.
+// A host for each thread, in the session's arena.
 struct ThreadHost : FakeHost {
     ThreadHost(Session& s, unsigned n)
     {
@@ -118,7 +118,7 @@ TEST(Concurrency, ThreadLocalsOfManyThreadsNeverMix)
         .ldgs(DIF_VAR_arg0, 1)
         .indexed(DIF_OP_STTS, 0x500, 1)
         .ret(0);
-    // 1 when the variable is neither what this thread stored nor lost
+    // 1 if the variable is neither this thread's value nor lost
     check.variable("t", 0x500, DIFV_SCOPE_THREAD)
         .indexed(DIF_OP_LDTS, 0x500, 1)
         .ldgs(DIF_VAR_arg0, 2)
@@ -159,7 +159,7 @@ TEST(Concurrency, ThreadLocalsOfManyThreadsNeverMix)
     EXPECT_LE(std::uint64_t{n_threads} * n_firings - right, lost);
 }
 
-TEST(Concurrency, TheShardOfAHolderThatDiedIsFreedAndItsRecordsAreWhole)
+TEST(Concurrency, TheShardOfAHolderThatDiedIsFreedAndItsRecordsAreComplete)
 {
     Session s;
     s.config.n_shards = 1;
@@ -266,7 +266,7 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     ASSERT_EQ(s.load(dof), "");
     s.fire("store");
 
-    // Every bucket's lock, as if its holder had died.
+    // Locks a bucket as if the holder had died.
     struct Bucket {
         std::uint32_t lock, others[15];
     };
@@ -274,7 +274,7 @@ TEST(Concurrency, ABucketWhoseHolderDiedIsFreedByClean)
     unsigned n = 0;
     for (; n < s.arena().dyn.n_buckets; n++)
         buckets[n].lock = 4711;
-    // What cannot be looked at is not 0: the clause is a drop, and no fault.
+    // A timeout does not read as 0: the clause becomes a drop, not a fault.
     s.fire("load");
     EXPECT_TRUE(s.records().empty());
     EXPECT_EQ(s.drops(DTRACEDROP_DYNDIRTY), 1u);
@@ -303,7 +303,7 @@ TEST(Concurrency, AStoreEndsInASpaceWhoseChainsAreCircular)
     auto* buckets = static_cast<Bucket*>(dt_at(s.memory(), plan.buckets));
     for (unsigned n = 0; n < plan.n_buckets; n++)
         buckets[n].head = 1;
-    // Each place looks like the header of a large chunk, and leads to the first one.
+    // Each place looks like the header of a large chunk, and refers to the first one.
     auto* chunks = static_cast<Chunk*>(dt_at(s.memory(), plan.pool));
     for (std::uint64_t n = 0; n < plan.pool_bytes / sizeof(Chunk); n++)
         chunks[n] = {1, 16, 100'000, 3};
@@ -328,7 +328,7 @@ TEST(Concurrency, ThreadLocalsOfThreadsThatEndedMakeRoomForOthers)
     dof.clause("p:m:f:load").trace(load);
     ASSERT_EQ(s.load(dof), "");
 
-    // More threads than there are slots, then than there is memory at all.
+    // First more threads than slots, then more than the memory holds.
     std::uint64_t drops = 0;
     for (std::uint64_t t = 1; t <= 2000; t++) {
         s.host.host.thread_key = t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counters: what native code adds to them is what the consumer gets, once.
+// Tests that the consumer gets the additions of native code exactly once.
 #include <algorithm>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(Counters, AreForAggregationsWithoutAKeyThatOnlyAddUp)
     }
 }
 
-TEST(Counters, OfEverySetAreToldAsWhatWasAddedSince)
+TEST(Counters, InEverySetAreReportedAsTheAdditionsSince)
 {
     Session s;
     const dt_action& a = action(loaded(s, DTRACEAGG_quantize), 0);
@@ -94,7 +94,7 @@ dt_counted_key& table(Session& s, const dt_action& a, unsigned n)
                               (std::uint64_t{n} << dt_counted_key_shift(&a))));
 }
 
-// As native code does it.
+// Adds to a counter like native code.
 std::uint64_t* known(Session& s, unsigned set, const dt_action& a, unsigned n,
                      std::vector<std::uint64_t> key)
 {
@@ -111,7 +111,7 @@ std::string bytes_of(const std::vector<std::uint64_t>& words)
 
 } // namespace
 
-TEST(Counters, OfKeysAreToldWithThem)
+TEST(Counters, AreReportedWithTheirKeys)
 {
     Session s;
     DofBuilder dof;
@@ -150,8 +150,8 @@ TEST(Counters, OfKeysAreToldWithThem)
     EXPECT_EQ(entries[0].value, std::vector<std::uint64_t>{4});
 }
 
-// The table is the target's to write; a name that it asks for may not exist.
-TEST(Counters, OfNamesOfAProbeAreToldAsTheEngineTellsThem)
+// The target can write the table, so a name in it may not exist.
+TEST(Counters, WithAProbesNamesAreReportedAsByTheEngine)
 {
     Session s;
     s.config.options[DTRACEOPT_strsize] = 8;
@@ -200,7 +200,7 @@ TEST(Counters, TablesAreSmallerWhereThereIsLessRoom)
     EXPECT_LE(s.arena().counters.used, DT_COUNTERS_BYTES);
 }
 
-TEST(Counters, OfKeysThatFitNoBufferComeByTheNextCalls)
+TEST(Counters, ThatFitNoBufferAreReportedByTheNextCalls)
 {
     Session s;
     DofBuilder dof;
@@ -242,7 +242,7 @@ TEST(Counters, AreNotForKeysThatAreNotAFewIntegers)
     EXPECT_EQ(action(s, 2, 1).counters, 0u);
 }
 
-TEST(Counters, OfALinearDistributionCarryItsParameters)
+TEST(Counters, ForALinearDistributionContainItsParameters)
 {
     Session s;
     const std::uint64_t arg = DTRACE_LQUANTIZE_ARG(10, 5, 0);
@@ -295,7 +295,7 @@ TEST(Counters, ThatGrowWhileTheyAreDrainedAreEachReadOnce)
     EXPECT_EQ(n_calls, 3u);
 }
 
-TEST(Counters, AreNotHadByActionsForWhichThereIsNoRoom)
+TEST(Counters, AreOmittedForActionsWithoutSpace)
 {
     Session s;
     s.config.options[DTRACEOPT_aggsize] = 4 << 20;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builders of DIF and DOF for tests: what the compiler would write, by hand.
+// Builders of DIF and DOF for tests, in the form of the compiler's output.
 //
 //   Difo d; d.ldgs(DIF_VAR_arg0, 1).ret(1).returns_int(8);
 //   DofBuilder dof;
@@ -105,7 +105,7 @@ public:
     Difo& returns_nothing() { return returns({0, 0, 0, 0, 0}); }
 };
 
-// A constant.
+// Returns a constant.
 inline Difo constant(std::uint64_t value, unsigned size = 8)
 {
     return Difo().setx(value, 1).ret(1).returns_int(size);
@@ -190,7 +190,8 @@ public:
         dof_sec head;
         std::string bytes;
     };
-    // For tests that lie: look at and change sections before they are laid out.
+    // For tests with invalid DOF: the sections before they are laid out, which the test
+    // may change.
     std::vector<Section>& sections() { return sections_; }
 
     std::vector<char> image()

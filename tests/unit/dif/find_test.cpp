@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dif/find.c: one string in another.
+// Tests dif/find.c, which finds one string in another.
 #include "dif/find.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::uint64_t last_place_of(const std::string& a, const std::string& b,
     return dt_find_last(&in, &of, from);
 }
 
-// Strings of two letters repeat themselves, which is what a search can get wrong.
+// Returns strings of few letters, whose repetitions are difficult for a search.
 std::string letters(std::mt19937& random, std::size_t length, int n_letters)
 {
     std::string text(length, 'a');
@@ -75,7 +75,7 @@ TEST(Find, FindsWhatAComparisonAtEachPlaceFinds)
     }
 }
 
-// A comparison at each place takes a minute for these.
+// With a comparison at each place, this would take a minute.
 TEST(Find, TakesATimeThatIsLinearInBothLengths)
 {
     const std::string many(64 << 10, 'a'), half(32 << 10, 'a');

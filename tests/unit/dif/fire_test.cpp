@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Firing: records, predicates, variables, counts.
+// Tests firing: records, predicates, variables, counts.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"

@@ -22,7 +22,7 @@ double as_double(std::uint64_t value)
     return std::bit_cast<double>(value);
 }
 
-// Ordinary numbers, and what lies at the edges.
+// Returns ordinary numbers and edge cases.
 double interesting(std::mt19937_64& random)
 {
     static const double edges[] = {
@@ -108,7 +108,7 @@ TEST(Float, LeavesTheEnvironmentOfItsCallerAlone)
 {
     fesetround(FE_UPWARD);
     feclearexcept(FE_ALL_EXCEPT);
-    feenableexcept(FE_INVALID | FE_DIVBYZERO); // which would be signals
+    feenableexcept(FE_INVALID | FE_DIVBYZERO); // makes exceptions cause signals
     std::uint64_t third = dt_flop(DIF_OP_FDIV, bits(1), bits(3));
     std::uint64_t nan = dt_flop(DIF_OP_FDIV, bits(0), bits(0));
     std::uint64_t infinite = dt_flop(DIF_OP_FDIV, bits(1), bits(0));

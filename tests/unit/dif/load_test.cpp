@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DOF that lies is refused, and a refused program leaves nothing behind.
+// Tests that invalid DOF is refused, and that a refused program changes nothing.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -26,7 +26,7 @@ std::string refused(const std::vector<char>& image)
     return s.load(image);
 }
 
-// What a change to the header makes of a good image.
+// Returns the error for a valid image with a changed header.
 std::string with_header(const std::function<void(dof_hdr&)>& change)
 {
     auto image = good().build();
@@ -37,7 +37,7 @@ std::string with_header(const std::function<void(dof_hdr&)>& change)
     return refused(image);
 }
 
-// The same for the first section of a type, changed in place.
+// The same for the first section of a type.
 std::string with_section(dof_sectype type, const std::function<void(dof_sec&)>& change)
 {
     auto image = good().build();
@@ -94,8 +94,8 @@ TEST(Load, HeadersThatLieAreRefused)
               "DOF is for another system's DTrace");
     EXPECT_EQ(with_header([](dof_hdr& h) { h.hdrsize = 1; }),
               "DOF header sizes are wrong");
-    EXPECT_EQ(with_header([](dof_hdr& h) { h.filesz++; }), "DOF is cut off");
-    EXPECT_EQ(with_header([](dof_hdr& h) { h.loadsz = ~0ull; }), "DOF is cut off");
+    EXPECT_EQ(with_header([](dof_hdr& h) { h.filesz++; }), "DOF is truncated");
+    EXPECT_EQ(with_header([](dof_hdr& h) { h.loadsz = ~0ull; }), "DOF is truncated");
     for (std::uint32_t n : {~0u, 1u << 20, 1u << 31})
         EXPECT_EQ(with_header([n](dof_hdr& h) { h.secnum = n; }),
                   "DOF section table is out of bounds");
@@ -199,7 +199,7 @@ TEST(Load, KeysAndIncrementsOutOfPlaceAreRefused)
               "too many stack frames");
 }
 
-TEST(Load, ARefusedProgramLeavesNothingBehind)
+TEST(Load, ARefusedProgramChangesNothing)
 {
     Session s;
     DofBuilder bad;
@@ -274,7 +274,7 @@ TEST(Load, EveryTruncationAndEveryFlippedByteIsRefusedOrHarmless)
     }
 }
 
-TEST(Arena, LayoutIsInWholePartsAndDefaultsAreTheOptionTables)
+TEST(Arena, LayoutIsInCompletePartsAndDefaultsAreTheOptionTables)
 {
     dt_arena_config config{};
     for (auto& option : config.options)

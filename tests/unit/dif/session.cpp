@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fake host: a clock that steps, and a target that is a vector of bytes.
+// The fake host: a clock that advances in steps, and a target that is a vector of
+// bytes.
 #include "tests/unit/dif/session.hpp"
 
 #include "dif/float.h"
@@ -67,7 +68,7 @@ int arg(dt_host*, std::uint32_t n, std::uint64_t* value, std::uint64_t*)
     *value = 900 + n;
     return 0;
 }
-// Under which number an element of a builtin array is kept.
+// Returns the key under which an element of a builtin array is stored.
 unsigned element_key(std::uint32_t id, std::uint32_t index)
 {
     return id == DIF_VAR_uregs ? 0x10000 + index : id << 24 | index;

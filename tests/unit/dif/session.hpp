@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A session for tests: an arena, a host with a small target in it, and what was
-// drained, decoded.
+// A session for tests: an arena, a host with a small target, and the decoded drained
+// data.
 #pragma once
 
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ struct Record {
     std::uint32_t epid;
     std::uint16_t cpu, flags;
     std::uint64_t timestamp;
-    std::string payload; // behind the header
+    std::string payload; // the bytes after the header
     std::uint64_t u64(std::size_t at = 0) const
     {
         std::uint64_t v;
@@ -80,7 +80,7 @@ public:
             option = DT_OPT_UNSET;
         config.options[DTRACEOPT_bufsize] = 64 << 10;
         config.options[DTRACEOPT_aggsize] = 64 << 10;
-        // Clauses that only store would each leave an empty row among the records.
+        // Prevents empty rows for clauses that only store.
         config.options[DTRACEOPT_quiet] = 1;
         config.n_shards = 2;
         config.walltime = 1;
@@ -123,8 +123,8 @@ public:
             dt_at(memory_, arena().shards + n * arena().shard_bytes));
     }
 
-    // Loads and enables every clause on probes of its names, made when missing.
-    // "" or why it was refused.
+    // Loads and enables every clause on the probes that it names, which are created if
+    // missing. Returns "" or why it was refused.
     std::string load(DofBuilder& dof) { return load(dof.build()); }
     std::string load(const std::vector<char>& image)
     {
@@ -152,7 +152,8 @@ public:
         }
         return 0;
     }
-    // The same, added when it is not there; all of provider:module:function:name.
+    // The same, but adds the probe if it does not exist. `full` is
+    // provider:module:function:name.
     std::uint32_t probe_named(const std::string& full);
     void fire(const std::string& name, std::vector<std::uint64_t> args = {})
     {
@@ -190,7 +191,7 @@ public:
             out.push_back(std::move(entry));
         return out;
     }
-    // What native code counted.
+    // Returns the counts of native code.
     std::vector<AggEntry> counters()
     {
         std::vector<AggEntry> out;

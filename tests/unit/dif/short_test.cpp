@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Texts that the engine knows by heart must do what the interpreter does with them.
+// Tests that texts which the engine evaluates without the interpreter give the
+// interpreter's results.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"
@@ -31,7 +32,7 @@ Difo self_get()
     return self(Difo()).indexed(DIF_OP_LDTS, 0x500, 1).ret(1);
 }
 
-// Everything that firing with these arguments left, as text.
+// Returns the complete state after firing with these arguments, as text.
 std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& firings)
 {
     std::string out;
@@ -46,7 +47,8 @@ std::string outcome(Session& s, const std::vector<std::vector<std::uint64_t>>& f
     return out;
 }
 
-// The same clauses with and without what the loader recognized.
+// Compares the same clauses with and without the short forms that the loader
+// recognised.
 void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predicates,
                  const std::vector<std::vector<std::uint64_t>>& firings,
                  unsigned n_short)
@@ -79,7 +81,7 @@ void expect_same(const std::vector<Difo>& values, const std::vector<Difo>& predi
 
 TEST(Short, ABuiltinAndAConstantAreWhatTheInterpreterMakesOfThem)
 {
-    // ustackdepth, execname: through the host; arg7: not passed by the provider.
+    // ustackdepth and execname come from the host; the provider does not pass arg7.
     expect_same({builtin(DIF_VAR_arg0), builtin(DIF_VAR_arg1, 4), builtin(DIF_VAR_arg7),
                  builtin(DIF_VAR_timestamp), builtin(DIF_VAR_tid), constant(77, 2),
                  Difo().ldgs(DIF_VAR_execname, 3).ret(3).returns_string()},
@@ -96,7 +98,7 @@ TEST(Short, ComparisonsAreWhatTheInterpreterMakesOfThem)
             predicates.push_back(compare(static_cast<dif_op>(op), DIF_VAR_arg0, with));
     for (std::uint64_t number : numbers)
         firings.push_back({number});
-    // Each clause's trace(1) is short as well.
+    // trace(1) in each clause is a short form as well.
     expect_same({}, predicates, firings, 2 * static_cast<unsigned>(predicates.size()));
 }
 
@@ -116,7 +118,7 @@ TEST(Short, ThreadLocalsAreWhatTheInterpreterMakesOfThem)
         {self_get()}, {{3, 10}, {0, 4}, {~0ull, 1}}, 10);
 }
 
-TEST(Short, WhatOnlyLooksLikeOneIsInterpreted)
+TEST(Short, TextsThatOnlyLookShortAreInterpreted)
 {
     Difo other_register = Difo().ldgs(DIF_VAR_arg0, 1).ret(2);
     Difo swapped = self(Difo())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// dif/work.c: the time of one firing.
+// Tests dif/work.c: the time limit of one firing.
 #include <gtest/gtest.h>
 
 #include "tests/unit/dif/session.hpp"
@@ -69,7 +69,7 @@ TEST(Work, APauseOfTheMachineDoesNotUseUpTheBudget)
     EXPECT_EQ(s.session().drops[DTRACEDROP_TIME], 0u);
 }
 
-// An error's own clauses are part of the firing, and none of them runs after its end.
+// The clauses of an ERROR are part of the firing, and none of them runs after its end.
 TEST(Work, TheBudgetHoldsForTheClausesOfErrorsToo)
 {
     Session s;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table says of each address what libdw says, and forged entries cost little.
+// Tests that the table agrees with libdw at each address, and that forged entries cost
+// little.
 #include "process/call_frame_table.hpp"
 
 #include "base/fd.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files that this process has open, told as of any other.
+// Tests the data about open files with files of this process.
 #include "process/open_file.hpp"
 
 #include "base/fd.hpp"
@@ -37,7 +37,7 @@ TEST(OpenFile, TellsWhatProcKnows)
     EXPECT_EQ(of(fd).number(DIF_VAR_fi_oflags), 0u | O_CLOEXEC | O_NOFOLLOW);
 }
 
-TEST(OpenFile, OfWhatIsNotOpenIsNone)
+TEST(OpenFile, IsNoneForAClosedDescriptor)
 {
     for (std::uint32_t fd : {1000000u, 0x7fffffffu, 0xffffffffu}) {
         for (unsigned text : {DIF_VAR_fi_name, DIF_VAR_fi_dirname, DIF_VAR_fi_pathname,
@@ -58,7 +58,7 @@ TEST(OpenFile, HasOnlyTheMembersOfFileinfo)
     EXPECT_EQ(of(0).number(DIF_VAR_fi_name), std::nullopt);
 }
 
-TEST(OpenFile, OfAFileSystemThatIsMountedNowhereHasNoMount)
+TEST(OpenFile, OnAFileSystemWithoutAMountPointHasNoMount)
 {
     Fd memory(memfd_create("some", 0)), epoll(epoll_create1(0));
     EXPECT_EQ(of(memory).text(DIF_VAR_fi_fs), "tmpfs");

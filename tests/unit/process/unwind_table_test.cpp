@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A file's table has at each byte of its text what its call frame information says there.
+// Tests that a file's table agrees with its call frame information at each byte of its
+// text.
 #include "process/unwind_table.hpp"
 
 #include "process/call_frames.hpp"
@@ -99,14 +100,15 @@ TEST(UnwindTable, SaysTheSameOfAFileWithoutSectionHeaders)
     }
 }
 
-TEST(UnwindTable, OfWhatIsNoProgramIsEmpty)
+TEST(UnwindTable, IsEmptyForAFileThatIsNoProgram)
 {
     EXPECT_TRUE(unwind_rows(opened("/etc/passwd")).empty());
     EXPECT_TRUE(unwind_rows(opened("/")).empty());
     EXPECT_TRUE(unwind_rows(Fd()).empty());
 }
 
-// A program header that claims 2^46 bytes of text, and a file of a terabyte without any.
+// Tests a program header that claims 2^46 bytes of text, and an empty file of a
+// terabyte.
 TEST(UnwindTable, EndsWhereTheFileDoes)
 {
     std::ifstream file("/proc/self/exe", std::ios::binary);

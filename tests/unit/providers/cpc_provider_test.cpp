@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of counters.
+// Tests the names of counters.
 #include "libdtrace/providers/cpc_provider.hpp"
 
 #include "abi/cpc.h"
@@ -53,7 +53,7 @@ TEST(CpcProvider, EveryRefusalNamesThePartThatIsNotValid)
     EXPECT_EQ(why_refused("cpu-clock-all-199999"),
               "the least count of cpu-clock is 200000");
     EXPECT_EQ(why_refused("cycles-some-5000"),
-              "the mode some is none of user, kernel and all");
+              "the mode some is not user, kernel or all");
     EXPECT_EQ(why_refused("cycles-all-0xzz-5000"),
               "the mask 0xzz is not a hexadecimal number");
     EXPECT_EQ(why_refused("nothing-all-5000"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Extents that a thread works out ahead are those that are worked out when asked for.
+// Tests that extents computed in advance equal those computed on request.
 #include "libdtrace/providers/extent_maps.hpp"
 
 #include <gtest/gtest.h>
@@ -51,9 +51,9 @@ TEST(ExtentMaps, WorkedOutAheadAreTheSame)
     ExtentMaps maps;
     for (const auto& image : images) {
         maps.begin(image);
-        maps.begin(image); // another description, say
+        maps.begin(image); // for another description, for example
     }
-    // What the one who asks reads of them meanwhile does not disturb.
+    // Reading the images at the same time does no harm.
     for (const auto& image : images)
         for (const Function& function : image->functions().all())
             (void)image->bytes(function.addr, function.n_bytes);
@@ -61,7 +61,7 @@ TEST(ExtentMaps, WorkedOutAheadAreTheSame)
         expect_same(*image, maps.of(image));
 }
 
-TEST(ExtentMaps, AskedForBeforeTheirTurnAreMadeByWhoAsks)
+TEST(ExtentMaps, RequestedBeforeTheirTurnAreComputedByTheCaller)
 {
     auto images = images_with_functions();
     ExtentMaps maps;
@@ -83,7 +83,7 @@ TEST(ExtentMaps, BegunAgainWhenTheThreadHasEnded)
     }
 }
 
-TEST(ExtentMaps, NobodyAskedForAreGivenUp)
+TEST(ExtentMaps, ThatAreNotRequestedAreCancelled)
 {
     for (int round = 0; round < 20; ++round) {
         auto images = images_with_functions();
@@ -94,7 +94,7 @@ TEST(ExtentMaps, NobodyAskedForAreGivenUp)
 }
 
 #if !defined(__SANITIZE_ADDRESS__) // which takes address space as it likes
-TEST(ExtentMaps, MissingMemoryIsForWhoAsksAndCanBeAskedAgain)
+TEST(ExtentMaps, OutOfMemoryIsReportedToTheCallerWhoCanRetry)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -127,7 +127,7 @@ TEST(ExtentMaps, MissingMemoryIsForWhoAsksAndCanBeAskedAgain)
 }
 #endif
 
-// ^C is for whoever waits for it.
+// SIGINT is for the thread that waits for it.
 TEST(ExtentMaps, TheirThreadTakesNoSignals)
 {
     static volatile sig_atomic_t wrong_thread;
@@ -143,7 +143,8 @@ TEST(ExtentMaps, TheirThreadTakesNoSignals)
     sigset_t blocked, old;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &blocked, &old); // so that only others could take it
+    // only another thread could take the signal
+    pthread_sigmask(SIG_BLOCK, &blocked, &old);
     for (const auto& image : images)
         maps.begin(image);
     kill(getpid(), SIGUSR1);

@@ -19,7 +19,7 @@ std::vector<std::string> names(const std::vector<dt::KernelLibrary>& libraries)
     return all;
 }
 
-TEST(KernelLibraries, AProvidersComesBehindWhatItDependsOn)
+TEST(KernelLibraries, OfAProviderFollowThoseTheyDependOn)
 {
     EXPECT_EQ(names(kernel_libraries({"udp"}, "")),
               (std::vector<std::string>{"net", "udp"}));
@@ -28,7 +28,7 @@ TEST(KernelLibraries, AProvidersComesBehindWhatItDependsOn)
     EXPECT_TRUE(kernel_libraries({"nobodys"}, "").empty());
 }
 
-TEST(KernelLibraries, AWordOfATextMeansWhoDeclaresIt)
+TEST(KernelLibraries, AreSelectedByTheWordsThatTheyDeclare)
 {
     EXPECT_EQ(names(kernel_libraries({}, "trace(curpsinfo->pr_addr)")),
               (std::vector<std::string>{"procfs"}));
@@ -37,7 +37,7 @@ TEST(KernelLibraries, AWordOfATextMeansWhoDeclaresIt)
     EXPECT_TRUE(kernel_libraries({}, "trace(x)").empty());
 }
 
-// The struct that the module fills in is declared in D once more.
+// The struct that the module fills in is also declared in D.
 TEST(KernelLibraries, APacketIsTheModules)
 {
     const dt::KernelLibrary net = kernel_libraries({"ip"}, "").front();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Extents out of ELF files: this program's, and those of libraries that everybody has.
+// Tests the extents of ELF files: of this program and of common libraries.
 #include "libdtrace/providers/module_extents.hpp"
 
 #include "libdtrace/providers/pid_provider.hpp"
@@ -28,7 +28,7 @@ extern "C" __attribute__((noinline, used)) int extents_test_catches(int n)
     }
 }
 
-// Two stores that the kernel would start again, as librseq declares such sequences.
+// Two stores in a sequence that the kernel would restart, declared as by librseq.
 extern "C" __attribute__((noinline, used)) void extents_test_restarts(long* into)
 {
     asm volatile(".pushsection __rseq_cs, \"aw\"\n"
@@ -62,7 +62,7 @@ std::shared_ptr<ElfImage> image_of(const char* path)
 
 class OwnExtents : public testing::Test {
 protected:
-    // From addresses of this process to link-time ones.
+    // Converts addresses of this process to link-time ones.
     std::uint64_t link_addr(const void* at) const
     {
         const Function* known = image->functions().find("extents_test_throws");
@@ -74,7 +74,7 @@ protected:
     std::unique_ptr<ExtentMap> extents = map_extents(*image);
 };
 
-TEST_F(OwnExtents, WhereAnExceptionLandsIsATarget)
+TEST_F(OwnExtents, ALandingPadIsABranchTarget)
 {
     ASSERT_EQ(extents_test_catches(9), 'm');
     CodePlaces places = read_code_places(*image);
@@ -150,7 +150,7 @@ TEST_F(OwnExtents, ThePidProviderGivesThemToTheSitesThatAreAskedFor)
     EXPECT_EQ(probes.probe(others[0])->sites.at(0).end, TargetAddr{});
 }
 
-// What decoding whole functions finds must be what the sweep found.
+// Decoding complete functions must give the same results as the sweep.
 class ExtentsOfRealBinaries : public testing::TestWithParam<const char*> {
 protected:
     void expect_target(TargetAddr target) const
@@ -208,8 +208,8 @@ TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfADirectBranch)
     });
 }
 
-// A table whose bound analyze_function() does not see is read by it into the next one,
-// and what lies there means nothing relative to the first.
+// If analyze_function() does not find a table's bound, it reads on into the next table,
+// whose entries are not relative to the first.
 TEST_P(ExtentsOfRealBinaries, CrossNoTargetOfAJumpTable)
 {
     std::vector<TargetAddr> tables;

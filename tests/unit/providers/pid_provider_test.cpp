@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Descriptions of pid probes, asked of this very process.
+// Tests descriptions of pid probes in this process.
 #include "libdtrace/providers/pid_provider.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using namespace dt;
 
 class PidProviderTest : public testing::Test {
 protected:
-    // pid and the four parts as "PROVIDER:MODULE:FUNCTION:NAME"; "$" is our process.
+    // Parses "PROVIDER:MODULE:FUNCTION:NAME". "$" is the pid of this process.
     static ProbeSpec spec_of(std::string text)
     {
         if (std::size_t self = text.find('$'); self != std::string::npos)
@@ -195,7 +195,7 @@ public:
             EXPECT_EQ(dlclose(open), 0);
         }
     }
-    std::uint64_t function() const // its one
+    std::uint64_t function() const // its only one
     {
         return reinterpret_cast<std::uint64_t>(dlsym(handle_, "plugin_work"));
     }
@@ -214,7 +214,7 @@ class PidProviderLibraries : public PidProviderTest {
 protected:
     const std::string plugin = VICTIMS "/plugin.so";
 
-    // As after a library change.
+    // Returns the new probes, as after a change of libraries.
     std::vector<std::uint32_t> new_ids(const std::string& text)
     {
         EXPECT_TRUE(symbols->refresh());
@@ -240,7 +240,7 @@ protected:
     }
 };
 
-TEST_F(PidProviderLibraries, WhatStaysKeepsItsSitesWhenAnotherLibraryIsLoaded)
+TEST_F(PidProviderLibraries, LoadedModulesKeepTheirSitesWhenAnotherIsLoaded)
 {
     std::uint32_t own = plant(ids("pid$::provider_test_target:entry")[0]);
     auto before = places(own);
@@ -279,7 +279,7 @@ TEST_F(PidProviderLibraries, OneThatIsLoadedAgainHasTheSameProbesInTheNewPlace)
     EXPECT_FALSE(probes.probe(id)->sites[0].planted);
     plant(id);
 
-    // It went and came between two looks.
+    // The library was loaded and unloaded between two refreshes.
     base = second.base();
     second.close();
     constexpr std::size_t page = 4096;
@@ -294,7 +294,7 @@ TEST_F(PidProviderLibraries, OneThatIsLoadedAgainHasTheSameProbesInTheNewPlace)
     munmap(taken, page);
 }
 
-TEST_F(PidProviderLibraries, TwoThatAreLoadedAtOnceAreBothLookedInto)
+TEST_F(PidProviderLibraries, TwoThatAreLoadedTogetherAreBothSearched)
 {
     std::string copy = testing::TempDir() + "plugin_copy.so";
     std::filesystem::copy_file(plugin, copy,
@@ -323,7 +323,7 @@ TEST_F(PidProviderLibraries, AProcessThatTookTheNumberOfAnotherHasItsOwnSites)
 {
     std::uint32_t own = plant(ids("pid$::provider_test_target:entry")[0]);
     std::unique_ptr<ProcessSymbols> before =
-        std::move(symbols); // of the one that ended
+        std::move(symbols); // of the process that has exited
     EXPECT_EQ(ids("pid$::provider_test_target:entry"), std::vector{own});
     EXPECT_EQ(probes.probe(own)->sites.size(), 1U);
     EXPECT_FALSE(probes.probe(own)->sites[0].planted);

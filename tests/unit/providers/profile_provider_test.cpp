@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names of timed probes.
+// Tests the names of timed probes.
 #include "libdtrace/providers/profile_provider.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ ProbeSpec named(std::string name, std::string provider = "")
     return spec;
 }
 
-// Why a name is refused; "" when it is not.
+// Returns why a name is refused, or "" if it is accepted.
 std::string refusal(const std::string& name)
 {
     Registry registry;
@@ -52,7 +52,7 @@ TEST(ProfileProvider, EveryUnitHasItsIntervalAndAFrequencyIsTheDefault)
         EXPECT_EQ(parse_interval(row.text), row.ns) << row.text;
 }
 
-TEST(ProfileProvider, WhatIsNoIntervalIsNone)
+TEST(ProfileProvider, InvalidIntervalsAreRefused)
 {
     for (const char* wrong :
          {"", "0", "0s", "-1", "+1", "1.5s", "s", "1parsec", "1S", "1 s", "0x10",
@@ -73,7 +73,7 @@ TEST(ProfileProvider, AnIntervalBelow200MicrosecondsIsRefusedAndSaysWhy)
             << refusal(name);
 }
 
-TEST(ProfileProvider, AMisspeltIntervalIsRefusedAndTheUnitsAreTold)
+TEST(ProfileProvider, AMisspeltIntervalIsRefusedWithTheListOfUnits)
 {
     for (const char* name : {"tick-1parsec", "tick-", "profile-0", "tick-1ss"})
         EXPECT_NE(refusal(name).find("ns us ms s m h d hz"), std::string::npos) << name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of all probes.
+// Tests the table of all probes.
 #include "libdtrace/providers/registry.hpp"
 
 #include <deque>
@@ -46,7 +46,7 @@ TEST(Registry, AnEmptyPartMatchesAnythingAndGlobsMatchInEachPart)
     EXPECT_EQ(registry.match("pid*", "libc*", "", "e?try"), (Ids{2, 3}));
     EXPECT_EQ(registry.match("", "", "[sf]*", ""), (Ids{3, 4}));
     EXPECT_EQ(registry.match("pid1", "libc.so.6", "mal", "entry"), Ids{});
-    // Nothing named at all: probes that are somewhere.
+    // An empty description matches only probes with a function.
     EXPECT_EQ(registry.match("", "", "", ""), (Ids{2, 3, 4}));
     EXPECT_EQ(registry.match("*", "", "", "BEGIN"), Ids{1});
 }
@@ -75,7 +75,7 @@ TEST(Registry, AProbeOfAnEndedProcessIsRecycledForItsKinAlone)
     EXPECT_EQ(registry.at(8).provider, "pid4");
     EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f7", "entry"), 8U);
     EXPECT_EQ(registry.add(nullptr, "pid5", "libc", "f7", "entry"), 1004U) << "once";
-    // A new process has the number of one that exited, and so has its names.
+    // A new process has the pid of one that has exited, and so the same names.
     EXPECT_EQ(registry.add(nullptr, "pid1", "libc", "f8", "entry"), 9U);
     EXPECT_EQ(registry.add(nullptr, "pid4", "libc", "f8", "entry"), 1005U);
     EXPECT_EQ(registry.take_renamed(), Ids{8});

@@ -11,7 +11,7 @@ static const std::string of_all =
     "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
     "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n";
 
-TEST(SyscallArguments, AreTheFieldsBehindTheNumberOfTheCall)
+TEST(SyscallArguments, AreTheFieldsAfterTheNumberOfTheCall)
 {
     EXPECT_EQ(dt::arguments_in_format(
                   of_all +
@@ -22,7 +22,7 @@ TEST(SyscallArguments, AreTheFieldsBehindTheNumberOfTheCall)
                                     {"argv", "const char *const *"}}));
 }
 
-TEST(SyscallArguments, OfACallThatTakesNothingAreNone)
+TEST(SyscallArguments, AreEmptyForACallWithoutParameters)
 {
     EXPECT_TRUE(dt::arguments_in_format(of_all + "\nprint fmt: \"\"\n").empty());
     EXPECT_TRUE(dt::arguments_in_format("").empty());

@@ -16,7 +16,7 @@ std::uint64_t read_line(const dt_clock& c, std::uint64_t counter)
                static_cast<unsigned __int128>(counter - c.tsc) * c.mult >> c.shift);
 }
 
-// A counter of 3 per ns, and a clock whose speed is what the test says.
+// A counter of 3 per ns, and a clock whose speed the test sets.
 struct FakeSource : ClockSource {
     std::uint64_t at = 1000;         // ns of true time
     double mono = 5e12, speed = 1.0; // CLOCK_MONOTONIC
@@ -74,7 +74,8 @@ TEST(ClockLine, FollowsTheClockThroughChangesOfItsSpeedAndNeverGoesBack)
         for (int k = 0; k < 10; k++) {
             std::uint64_t now = read_line(clock, source.counter());
             ASSERT_GE(now, last);
-            // 200 ppm of a change, for a second until it is seen and one to make it up.
+            // The speed changes by 200 ppm. It takes a second to detect it and another
+            // to correct it.
             ASSERT_NEAR(static_cast<double>(now), source.mono, 400e3) << i;
             if (i % 1000 > 500) {
                 ASSERT_NEAR(static_cast<double>(now), source.mono, 1000) << i;
@@ -101,7 +102,7 @@ TEST(ClockLine, JumpsAheadAfterASleepOfTheMachineButNeverBack)
                 1000);
     std::uint64_t last = read_line(clock, source.counter());
     source.pass(2'000'000'000);
-    source.mono -= 1e9; // what a clock must not do
+    source.mono -= 1e9; // a clock must not do this
     line.tend(clock, source.now_ns() + 2'000'000'000);
     EXPECT_GE(read_line(clock, source.counter()), last);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The thread behind tick.
+// Tests the thread that fires tick.
 #include "libdtrace/session/backends/clock.hpp"
 
 #include <gtest/gtest.h>
@@ -42,11 +42,11 @@ TEST(Clock, FiresEachTimerAtItsOwnIntervalAndNoneTooEarly)
     clock.stop();
     EXPECT_GE(took, 150ms);
     EXPECT_LE(counter.of(1), took / 5ms);
-    // Missed intervals are made up for, ten at most each time.
+    // Missed intervals are fired later, at most ten each time.
     EXPECT_GE(counter.of(1), 10);
 }
 
-TEST(Clock, AnIntervalOfManyYearsDoesNotFireAtOnce)
+TEST(Clock, AnIntervalOfManyYearsDoesNotFireImmediately)
 {
     Counter counter;
     dt::Clock clock;
@@ -58,7 +58,7 @@ TEST(Clock, AnIntervalOfManyYearsDoesNotFireAtOnce)
     EXPECT_EQ(counter.of(1), 0);
 }
 
-TEST(Clock, StopsAtOnceTwiceAndStartsAgain)
+TEST(Clock, StopsImmediatelyTwiceAndStartsAgain)
 {
     Counter counter;
     dt::Clock clock;

@@ -34,7 +34,7 @@ TEST(EndedProcesses, TheLastOfAPidIsMeant)
     EXPECT_EQ(ended.size(), 1u);
 }
 
-TEST(EndedProcesses, SymbolsOfTheFirstGoAndWhoWasThereStays)
+TEST(EndedProcesses, TheFirstSymbolsAreFreedButTheProcessesAreKept)
 {
     ImageCache cache;
     EndedProcesses ended;
@@ -53,7 +53,7 @@ TEST(EndedProcesses, AreForgottenInTheirTurnAndNotForAnotherOfTheirPid)
     const auto n = static_cast<pid_t>(EndedProcesses::max_ended);
     ended.add(1, 10, nullptr);
     ended.add(2, 10, nullptr);
-    ended.add(1, 20, nullptr); // the pid came again
+    ended.add(1, 20, nullptr); // the pid is reused
     for (pid_t pid = 3; pid <= n + 1; ++pid)
         ended.add(pid, 10, nullptr);
     EXPECT_EQ(ended.find(2), nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The grammar of -x, and that no option is taken without an effect.
+// Tests the grammar of -x, and that no option without an effect is accepted.
 #include "libdtrace/session/options.hpp"
 
 #include "libdtrace/api/include/dtrace.h"
@@ -73,7 +73,7 @@ TEST(Options, OnlyDynamicOptionsChangeWhileTracing)
     EXPECT_EQ(options.set("destructive", "", true), Refused::context);
 }
 
-TEST(Options, WhatTheEngineHasNoRoomForIsRefused)
+TEST(Options, ValuesBeyondTheEnginesLimitsAreRefused)
 {
     Options options;
     EXPECT_EQ(options.set("strsize", "1m", false), Refused::none);
@@ -84,7 +84,7 @@ TEST(Options, WhatTheEngineHasNoRoomForIsRefused)
     EXPECT_EQ(options.set("ustackframes", "4294967297", false), Refused::value);
 }
 
-TEST(Options, WhatNothingHereWouldFollowIsRefusedRatherThanIgnored)
+TEST(Options, OptionsWithoutEffectAreRefusedRatherThanIgnored)
 {
     Options options;
     for (const char* name : {"ctypes", "dtypes", "tree"})
@@ -137,7 +137,7 @@ TEST(Options, ListsGrowAndChoicesAreNumbered)
     EXPECT_EQ(options.get("format"), 3u);
 }
 
-TEST(Options, UnknownNamesAreRefusedAndTheNearestIsTold)
+TEST(Options, UnknownNamesAreRefusedWithTheNearestName)
 {
     Options options;
     EXPECT_EQ(options.set("bufsise", "1m", false), Refused::name);

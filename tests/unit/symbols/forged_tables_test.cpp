@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Well-formed tables that lie: many entries claim the same bytes, so that a reader that
-// believes them does the product of both sizes. Each file here is small.
+// Tests well-formed tables with forged content: many entries claim the same bytes, so
+// that a naive reader takes time proportional to the product of both sizes. Each file
+// here is small.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "libdtrace/symbols/elf/code_places.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -36,7 +37,7 @@ public:
         bytes_.resize((bytes_.size() + to - 1) / to * to);
         return *this;
     }
-    // Writes the length of what follows `at` there.
+    // Writes the number of bytes after `at`.
     void set_length(std::size_t at) { set(at, bytes_.size() - at - 4); }
     void set(std::size_t at, std::size_t value)
     {
@@ -146,7 +147,7 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// A reader that believes the tables takes minutes.
+// A naive reader takes minutes.
 constexpr double few_seconds = 10, half_a_minute = 30;
 
 TEST(ForgedTables, FunctionsThatClaimTheSameTextAreReadInLittleTime)
@@ -182,7 +183,7 @@ TEST(ForgedTables, FunctionsThatClaimTheSameLandingPadsTakeLittleTimeAndMemory)
     Clock clock;
     CodePlaces places = read_code_places(*image);
     EXPECT_LT(clock.seconds(), few_seconds);
-    // The table of the first function is believed.
+    // The table of the first function is used.
     EXPECT_TRUE(std::binary_search(places.labels.begin(), places.labels.end(),
                                    text_addr + 4096 + 1));
 }
@@ -226,8 +227,8 @@ std::unique_ptr<DebugTypes> types_in(const Sections& sections)
     return types ? std::move(*types) : nullptr;
 }
 
-// Each namespace is followed by an entry that is also the first one inside of it. The
-// number of ways to the last one is 2 to the power of their number.
+// Each namespace is followed by an entry that is also the first one inside it. The
+// number of paths to the last entry is 2 to the power of their number.
 std::string entries_inside_of_each_other(std::size_t n)
 {
     Made info;
@@ -240,7 +241,7 @@ std::string entries_inside_of_each_other(std::size_t n)
     return info.bytes();
 }
 
-// Entries that are left out are reported, once.
+// Omitted entries are reported once.
 template <class T> void expect_one_cut(T& from, std::string_view text)
 {
     const std::vector<std::string> cuts = from.take_cuts();
@@ -265,7 +266,7 @@ TEST(ForgedTables, SectionsThatAreTooLargeAreReported)
     read_static_probes(**image);
     expect_one_cut(**image,
                    "forged: section .note.stapsdt has 400 MiB, more than the 384 "
-                   "MiB that are read, and is left out");
+                   "MiB that are read, and is omitted");
 }
 
 TEST(ForgedTables, EntriesInsideOfEachOtherEndTheSearch)
@@ -277,7 +278,7 @@ TEST(ForgedTables, EntriesInsideOfEachOtherEndTheSearch)
     auto of_names = types_in(sections), of_functions = types_in(sections);
     ASSERT_TRUE(of_names && of_functions);
     EXPECT_FALSE(of_names->find(DebugTypes::Kind::Struct, "none"));
-    expect_one_cut(*of_names, "refers to more entries than it has bytes for");
+    expect_one_cut(*of_names, "refers to more entries than its size allows");
     EXPECT_LT(clock.seconds(), half_a_minute);
     EXPECT_FALSE(of_functions->function_at(text_addr + 4096));
     EXPECT_LT(clock.seconds(), 2 * half_a_minute);

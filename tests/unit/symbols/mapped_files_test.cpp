@@ -62,7 +62,7 @@ private:
 
 } // namespace
 
-TEST(MappedFiles, AFileThatIsWrittenAnewIsAnotherVersionOfTheSameFile)
+TEST(MappedFiles, ARewrittenFileIsAnotherVersionOfTheSameFile)
 {
     MappedPage page;
     page.touch(1000);
@@ -113,7 +113,7 @@ TEST(RegularFile, IsOpenedAndNothingElseIs)
     EXPECT_EQ(::fcntl(dt::open_regular(file).get(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-TEST(RegularFile, OfAMappingIsOnlyTheOneWithItsDeviceAndInode)
+TEST(RegularFile, ForAMappingIsOnlyTheOneWithItsDeviceAndInode)
 {
     dt::Scratch scratch;
     const std::string path = scratch.path("file"), other = scratch.path("other");

@@ -248,7 +248,7 @@ TEST(ProcessSymbols, APieceOfAFileMappedTwiceIsNoSecondModule)
     ::munmap(copy, n_bytes);
 }
 
-TEST(ProcessSymbols, ReadsDynamicSymbolsOutOfMemoryWhenNoFileCanBeHad)
+TEST(ProcessSymbols, ReadsDynamicSymbolsFromMemoryIfNoFileIsAvailable)
 {
     ImageCache cache;
     Victim victim(VICTIM);
@@ -271,7 +271,7 @@ TEST(ProcessSymbols, ReadsDynamicSymbolsOutOfMemoryWhenNoFileCanBeHad)
     EXPECT_TRUE(std::ranges::equal(*stored, *mapped));
 }
 
-// Probes made by libdtrace-usdt: who may not open the file finds them in the memory.
+// If the file of probes of libdtrace-usdt cannot be opened, they are found in memory.
 TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
 {
     const dtrace_usdt_probe* probe = nullptr;
@@ -306,7 +306,7 @@ TEST(ProcessSymbols, KnowsAFileOfMemoryByTheNameThatItsProgramGave)
               (TargetAddr{at.value + 4}));
 }
 
-TEST(ProcessSymbols, KnowsAModuleWhoseTextWasMovedToAnonymousMemory)
+TEST(ProcessSymbols, FindsAModuleWhoseTextIsInAnonymousMemory)
 {
     void* plugin = ::dlopen(PLUGIN, RTLD_NOW);
     ASSERT_TRUE(plugin) << ::dlerror();
@@ -336,7 +336,8 @@ TEST(ProcessSymbols, KnowsAModuleWhoseTextWasMovedToAnonymousMemory)
     ::dlclose(plugin);
 }
 
-// Inside the namespace the victim lies over another file, which we see at its path.
+// Inside the namespace, the victim is mounted over another file, which has the same
+// path outside.
 TEST(ProcessSymbols, ReadsTheFileThatTheTargetsMountNamespaceShows)
 {
     Scratch scratch;

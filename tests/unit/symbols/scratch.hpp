@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests share: a folder that goes away, files in it, and a running victim.
+// Shared code for the tests: a temporary folder, files in it, and a running victim.
 #pragma once
 
 #include "base/fd.hpp"
@@ -26,11 +26,11 @@ private:
 
 std::vector<std::byte> read_file(const std::string& path);
 void write_file(const std::string& path, const std::vector<std::byte>& bytes);
-// objcopy with arguments; false when it failed.
+// Runs objcopy with these arguments. Returns false if it fails.
 bool objcopy(const std::string& arguments);
 std::vector<std::byte> packed_xz(const std::vector<std::byte>& bytes);
 
-// victims/program.cpp running; ended by the destructor.
+// Runs victims/program.cpp. The destructor ends it.
 class Victim {
 public:
     struct Addresses {

@@ -42,7 +42,7 @@ TEST(DefinitionNotes, TheSameTwiceIsOneAndAnotherStays)
     EXPECT_EQ(read.notes, (std::vector{one, other}));
 }
 
-TEST(DefinitionNotes, OfWhichThereAreTooManyAreLeftOut)
+TEST(DefinitionNotes, BeyondTheLimitAreOmitted)
 {
     std::string section;
     for (std::size_t i = 0; i < 2 * max_definitions; i++)
@@ -51,10 +51,10 @@ TEST(DefinitionNotes, OfWhichThereAreTooManyAreLeftOut)
     EXPECT_EQ(read.notes.size(), max_definitions);
     EXPECT_EQ(read.troubles, (std::vector<std::string>{
                                  ".note.dtrace has more than 4096 notes: 4096 of "
-                                 "them are left out"}));
+                                 "them are omitted"}));
 }
 
-TEST(DefinitionNotes, ThatCannotBeAreToldAndLeftOut)
+TEST(DefinitionNotes, ThatAreInvalidAreReportedAndOmitted)
 {
     std::string whole = definition_note({"shop", "provider shop { };"});
     for (std::size_t n = 0; n < whole.size(); n++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// libdtrace-usdt in a process of its own: names, off and on, what a tracer finds.
+// Tests libdtrace-usdt in a process of its own: names, probes off and on, and the data
+// that a tracer finds.
 #include "usdt/operands.hpp"
 #include "usdt/probe_notes.hpp"
 
@@ -43,13 +44,13 @@ int add(const Provider& provider, Probe& probe, const std::string& name,
     return dtrace_usdt_add(provider.get(), function, name.c_str(), types, &probe);
 }
 
-// As a tracer does it.
+// Sets the counter as a tracer does.
 void set_tracers(Probe probe, std::uint16_t n)
 {
     const_cast<dtrace_usdt_probe*>(probe)->n_tracers = n;
 }
 
-// The file that is mapped where the address is.
+// Returns the file that is mapped at the address.
 std::string file_at(const void* address)
 {
     std::ifstream maps("/proc/self/maps");
@@ -96,7 +97,7 @@ bool is_in_a_library(const void* address)
     return dl_iterate_phdr(text_of_load_address, const_cast<void*>(address)) == 1;
 }
 
-// What an ELF reader finds in the file of a descriptor.
+// The content of a descriptor's file for an ELF reader.
 class File {
 public:
     explicit File(int fd) : elf_(elf_begin(fd, ELF_C_READ, nullptr)) {}
@@ -236,7 +237,8 @@ TEST(UsdtLibrary, LooksAtArgumentsOnlyWhenEnabled)
 std::size_t n_seen = 0;
 std::uint64_t seen[DTRACE_USDT_MAX_ARGUMENTS];
 
-// A probe whose stub is a function of ours, which sees what a tracer would.
+// A probe whose stub is a function of the test, which gets the data that a tracer would
+// get.
 dtrace_usdt_probe observed(std::uint16_t n_arguments)
 {
     dtrace_usdt_probe probe{};
@@ -350,7 +352,8 @@ TEST(UsdtLibrary, UnloadsWhatItLoaded)
     EXPECT_EQ(descriptor_of("/memfd:gone (deleted)"), -1);
 }
 
-// The dynamic linker knows libraries by name, and ours are numbers of descriptors.
+// The dynamic linker identifies libraries by name, and our names are numbers of
+// descriptors.
 TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
 {
     Probe first = nullptr, second = nullptr;
@@ -372,7 +375,7 @@ TEST(UsdtLibrary, IsNotDeceivedByADescriptorThatTheProgramClosed)
     close(other);
 }
 
-// Whether it holds in a child, which may change what it likes.
+// Tests a condition in a child process, which may change its own state.
 template <class Holds> bool in_child(Holds holds)
 {
     pid_t child = fork();
@@ -404,7 +407,7 @@ struct Limit {
     std::vector<int> errors;
 };
 
-// Too large a file would be a signal that kills.
+// Exceeding the file size limit would cause a signal that terminates the process.
 TEST(UsdtLibrary, OnlyFailsWhereLimitsAreTooLow)
 {
     std::vector<Limit> limits = {{RLIMIT_FSIZE, 1024, {EFBIG}},

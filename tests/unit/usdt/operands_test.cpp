@@ -100,7 +100,7 @@ TEST(Operands, MemoryHasBaseIndexScaleAndDisplacement)
     EXPECT_EQ(one("8@%gs:8(%rdi)").segment, Segment::gs);
 }
 
-TEST(Operands, ASymbolMayStandBeforeOrBehindItsOffset)
+TEST(Operands, ASymbolMayPrecedeOrFollowItsOffset)
 {
     for (const char* text :
          {"-4@40+CheckpointStats(%rip)", "-4@CheckpointStats+40(%rip)"}) {
@@ -185,7 +185,7 @@ TEST(Operands, ANumberIsAConstantWhereTheProbeItsFileOrItsKindSaysSo)
     EXPECT_EQ(form("-4@$4194304", Syntax::att), OperandForm::constant);
 }
 
-TEST(Operands, WhatIsNotKnownKeepsItsTextAndTheOthersWork)
+TEST(Operands, AnUnknownOperandKeepsItsTextAndTheOthersWork)
 {
     auto all = parse_operands("8@%rdi 16@%xmm0 8@%rzx 8@(%rax 8@%es:4 3@%rax 8@%rax+1 "
                               "8@(%eax) 8@(%rax,%rbx,3) 8@a-b 8@$99999999999999999999 "

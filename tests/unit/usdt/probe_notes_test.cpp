@@ -49,7 +49,7 @@ private:
 
 using namespace std::string_literals;
 
-TEST(ProbeNotes, OfWhichThereAreTooManyAreLeftOut)
+TEST(ProbeNotes, BeyondTheLimitAreOmitted)
 {
     Section section;
     for (std::size_t i = 0; i < max_probe_notes + 34'464; i++)
@@ -58,7 +58,7 @@ TEST(ProbeNotes, OfWhichThereAreTooManyAreLeftOut)
     EXPECT_EQ(all.notes.size(), max_probe_notes);
     EXPECT_EQ(all.troubles, (std::vector<std::string>{
                                 ".note.stapsdt has more than 65536 notes: 34464 of "
-                                "them are left out"}));
+                                "them are omitted"}));
 }
 
 TEST(ProbeNotes, EveryNoteOfTheOwnerIsASite)
@@ -94,7 +94,7 @@ TEST(ProbeNotes, NotesOfObjectFilesHaveNoAddressYet)
     EXPECT_TRUE(all.troubles.empty());
 }
 
-TEST(ProbeNotes, ANoteThatLiesIsLeftOutAndTold)
+TEST(ProbeNotes, AnInvalidNoteIsOmittedAndReported)
 {
     ProbeNotes all = Section()
                          .note("short")

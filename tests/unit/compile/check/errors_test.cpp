@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every tag that the checker can give, with a program that provokes it.
+// Tests every tag of the checker with a program that causes it.
 #include "tests/unit/compile/check/support.hpp"
 
 namespace dt {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names of a small kernel in D programs: types, variables, what marks a program.
+// Tests names of a small kernel in D programs: types, variables, and the marking of
+// programs.
 #include "dif/ops.h"
 #include "libdtrace/compile/compiler.hpp"
 #include "libdtrace/symbols/debug/btf_types.hpp"
@@ -54,7 +55,7 @@ struct Kernel {
         };
     }
 
-    // Empty: it compiles.
+    // Returns an empty text if the program compiles.
     std::string error(std::string_view text)
     {
         auto result = compiler.compile(text, options);
@@ -110,7 +111,7 @@ TEST(KernelNames, LoadsThroughPointersOfTheKernelArePlain)
     EXPECT_FALSE(has(text, "uldsw")) << text;
 }
 
-TEST(KernelNames, WhatTheProgramDeclaresGoesFirst)
+TEST(KernelNames, DeclarationsOfTheProgramTakePrecedence)
 {
     Kernel kernel;
     EXPECT_EQ(kernel.value("sizeof(struct task_struct)"), 40u);
@@ -203,7 +204,7 @@ TEST(KernelNames, EnumeratorsInCapitalsNeedNoScope)
     EXPECT_TRUE(has(kernel.error("BEGIN { trace(wide); }"), "failed to resolve wide"));
 }
 
-TEST(KernelNames, WhatOnlyTheKernelTellsTakesItsModule)
+TEST(KernelNames, ValuesOfTheKernelRequireItsModule)
 {
     const char* text = "BEGIN { trace(curthread->pid); trace(caller); stack(); "
                        "trace(stackdepth); }";
@@ -295,7 +296,7 @@ TEST(KernelNames, ArgumentsOfASystemCallAreOfTheKernelsTypesInTheMemoryOfTheProc
     reads("args[1]->pid", DIF_OP_ULDSW);
     reads("args[1]->parent->pid", DIF_OP_ULDSW);
     reads("args[2][0]", DIF_OP_ULDX);
-    // The kernel's names are meant, whatever the program calls so.
+    // The names denote the kernel's types, even if the program declares the same names.
     EXPECT_EQ(kernel.error("struct task_struct { char c[3]; }; typedef char kpid_t; "
                            "syscall::x:entry { trace(args[1]->pid); trace(args[7]); }"),
               "");

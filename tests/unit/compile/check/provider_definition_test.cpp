@@ -78,7 +78,7 @@ TEST(DefinitionText, LeavesOutWhatDCannotSay)
     EXPECT_EQ(type_text(probe->native[1]), "nameless_t *");
 }
 
-TEST(ProviderDefinition, ThatLiesIsASentence)
+TEST(ProviderDefinition, InvalidTextIsReportedAsASentence)
 {
     for (std::string text :
          {"", "provider web {", "provider other { probe go(); };", "BEGIN { exit(0); }",

@@ -74,7 +74,7 @@ TEST(CheckStability, AClauseIsAsStableAsTheWeakestNameInIt)
     EXPECT_EQ(names_of(checked), "Stable/Stable/Common");
 }
 
-TEST(CheckStability, WhatIsBelowTheMinimumIsRefusedWhereItStands)
+TEST(CheckStability, NamesBelowTheMinimumAreRefusedAtTheirPlace)
 {
     Checked checked;
     checked.options.amin = stable_attributes;

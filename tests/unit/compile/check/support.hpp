@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a D program through parser and checker, and keeps what came out.
+// Runs a D program through parser and checker, and keeps the result.
 #pragma once
 
 #include "libdtrace/compile/passes.hpp"
@@ -41,20 +41,20 @@ struct Checked {
         return *this;
     }
 
-    // The expression of the last clause's statement number i.
+    // Returns the expression of statement number i in the last clause.
     const Node& statement(std::size_t i = 0) const
     {
         return *unit.clauses.back()->statements.at(i).expr;
     }
 
-    // The value that the first statement, trace(...), takes.
+    // Returns the argument of the first statement, trace(...).
     const Node& traced() const { return *statement().args.at(0); }
 
     std::string tag() const { return error ? tag_name(error->tag) : "no error"; }
     std::string text() const { return error ? error->text : ""; }
 };
 
-// trace(EXPRESSION) in a clause of its own, after some declarations.
+// Checks trace(EXPRESSION) in a clause of its own, after some declarations.
 struct Traced : Checked {
     explicit Traced(const std::string& expression, const std::string& before = "")
     {

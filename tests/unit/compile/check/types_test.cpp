@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What type an expression gets, and which constants remain.
+// Tests the types of expressions, and constant folding.
 #include "tests/unit/compile/check/support.hpp"
 
 namespace dt {
@@ -262,7 +262,7 @@ TEST(CheckTypes, InlinesThatExpandWithoutEndAreRefused)
     EXPECT_EQ(checked.tag(), "D_SYNTAX");
 }
 
-TEST(CheckTypes, InlinesThatAreConstantsCostNothingHoweverManyStandBehindThem)
+TEST(CheckTypes, ConstantInlinesCostNothingHoweverLongTheirChain)
 {
     std::string program = "inline int a0 = 1;";
     for (int i = 1; i < 2000; i++)

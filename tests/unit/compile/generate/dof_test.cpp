@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The shape of the DOF that programs become. Whether an engine takes it is tested where
-// programs run.
+// Tests the structure of the DOF of programs. Other tests run programs and check that
+// the engine accepts them.
 #include "libdtrace/compile/compiler.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The generator's words for single expressions.
+// Tests the generated code for single expressions.
 #include "dif/subrs.h"
 #include "tests/unit/compile/generate/trees.hpp"
 
@@ -87,7 +87,7 @@ TEST(Generate, DoesNotNarrowWhatFitsAlready)
     EXPECT_EQ(ops(*difo), (Words{DIF_OP_LDGS, DIF_OP_STGS, DIF_OP_RET}));
 }
 
-TEST(Generate, ChoosesLoadsBySizeSignAndWhoseMemoryItIs)
+TEST(Generate, ChoosesLoadsBySizeSignAndOwnerOfTheMemory)
 {
     struct {
         const char* type;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Random expressions, computed by the engine and by this test: types of 64 bits and casts
-// to the narrower ones, all operators, D variables in between. Every expression is one
-// that folding cannot compute alone, next to ones that it can.
+// Computes random expressions with the engine and in this test. They contain 64-bit
+// types, casts to narrower ones, all operators, and D variables. No expression can be
+// folded completely, but parts of it can.
 #include "tests/unit/compile/generate/session.hpp"
 
 #include <random>
@@ -124,7 +124,7 @@ private:
         return {"((int64_t)(" + a.text + ops[op] + b.text + "))", value};
     }
 
-    // this->vN = e, in the middle of the expression.
+    // Assigns to this->vN in the middle of the expression.
     Expr through_variable(int depth)
     {
         Expr of = make(depth - 1);
@@ -220,7 +220,8 @@ TEST(RunRandom, ExpressionsComputeWhatCComputes)
         auto loaded = session.load(text);
         if (!loaded &&
             std::string(loaded.message()).find("NOREG") != std::string::npos) {
-            n_too_deep++; // effects on both sides keep the order, and cost registers
+            // side effects on both sides fix the order, which needs more registers
+            n_too_deep++;
             continue;
         }
         ASSERT_TRUE(loaded) << "seed " << i;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Programs from text to records: what the generated DIF computes when an engine runs it.
+// Runs programs from text to records, to test the results of the generated DIF in the
+// engine.
 #include "tests/unit/compile/generate/session.hpp"
 
 #include <cstdint>
@@ -12,7 +13,7 @@ std::string clause(const std::string& body)
     return "test:::p\n{\n\t" + body + "\n}\n";
 }
 
-// The value of an expression after some statements, in 64 bits.
+// Returns the value of an expression after some statements, in 64 bits.
 std::int64_t value(const std::string& expression, const std::string& before = "",
                    const std::string& declarations = "")
 {
@@ -32,7 +33,7 @@ std::string text(const std::string& expression, const std::string& before = "",
     return values.size() == 1 ? values[0].text() : "<no record>";
 }
 
-// Kept from being folded by an argument of the probe: arg0 is 11, arg1 22.
+// Arguments of the probe prevent folding: arg0 is 11, arg1 22.
 TEST(Run, Arithmetic)
 {
     EXPECT_EQ(value("arg0 + 1"), 12);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// D text to records in one process: compiles, writes DOF, loads it into an arena of its
-// own and fires a probe whose host is this test. The target is this process as well, read
-// safely, so that bad addresses fault as they do in a real one.
+// Runs D text in one process: compiles it, writes DOF, loads that into an arena and
+// fires a probe. This test is both the host and the target. Memory is read safely, so
+// that invalid addresses fault as in a real target.
 #pragma once
 
 #include "dif/actions.h"
@@ -24,7 +24,7 @@ struct Value {
     std::uint32_t kind = 0;
     std::string bytes;
 
-    // As the sign-extended number that trace() prints.
+    // Returns the sign-extended number that trace() prints.
     std::int64_t number() const
     {
         std::int64_t out = 0;
@@ -38,7 +38,7 @@ struct Value {
 };
 
 struct Rec {
-    std::uint32_t fault = 0; // DTRACEFLT_* + 1000000 when the clause faulted
+    std::uint32_t fault = 0; // DTRACEFLT_* + 1000000 if the clause faulted
     std::vector<Value> values;
 };
 
@@ -80,14 +80,14 @@ public:
         host_.has_target = 1;
         host_.thread_key = 7;
         host_.self = this;
-        // Unit tests decide themselves what may be destructive.
+        // Unit tests may use destructive actions.
         options.string_program = true;
     }
     ~Session() { munmap(arena_, bytes_); }
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
-    // Clauses of the program run when fire() is called, whatever their description is.
+    // Loads a program. fire() runs its clauses, whatever their descriptions.
     testing::AssertionResult load(const std::string& text)
     {
         auto compiled = compiler.compile(text, options);
@@ -145,7 +145,7 @@ public:
         return out;
     }
 
-    // Values of the only record that one firing of one program makes.
+    // Fires once. Returns the values of the only record of a single program.
     std::vector<Value> run(const std::string& text)
     {
         auto loaded = load(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Typed trees made by hand, as check() leaves them (check.hpp), for tests of the
-// generator alone. Identifiers live as long as the Trees that made them.
+// Builds typed trees in the form that check() produces (check.hpp), for tests of only
+// the generator. Identifiers are valid as long as the Trees object that created them.
 #pragma once
 
 #include "dif/actions.h"
@@ -128,7 +128,7 @@ public:
         return out;
     }
 
-    // The DIF of an expression, returned as its type.
+    // Returns the DIF of an expression, whose result has the expression's type.
     std::shared_ptr<Difo> dif(const NodePtr& expr)
     {
         return ExprGenerator::generate(options, *expr, dif_type_of(expr->type, false));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The whole compiler: all or nothing, and input that means no good.
+// Tests the complete compiler: failed programs change nothing, and hostile input does
+// no harm.
 #include "tests/unit/compile/parse/support.hpp"
 
 #include <random>

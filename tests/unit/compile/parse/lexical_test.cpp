@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Macro variables, control lines, constants that are wrong.
+// Tests macro variables, control lines and invalid constants.
 #include "tests/unit/compile/parse/support.hpp"
 
 namespace dt {

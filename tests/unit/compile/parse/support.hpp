@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parses a D program, without check, and asks what came out.
+// Parses a D program without checking it, and describes the result.
 #pragma once
 
 #include "libdtrace/compile/check/conversions.hpp"
@@ -84,7 +84,7 @@ struct Parsed {
     std::string message() const { return error ? error->text : "no error"; }
 };
 
-// As written, but unlike each other.
+// Returns the operator as text, which is different for each operator.
 inline std::string spelled(Op op)
 {
     switch (op) {
@@ -103,7 +103,7 @@ inline std::string spelled(Op op)
     }
 }
 
-// The tree as text with every bracket: "(a + (b * c))".
+// Returns the tree as text with all brackets: "(a + (b * c))".
 inline std::string shape(const Node& node);
 
 inline std::string shapes(const std::vector<NodePtr>& nodes)
@@ -161,7 +161,8 @@ inline std::string shape(const Node& node)
 
 // clang-format on
 
-// The shape of one expression statement; the message when it does not parse.
+// Returns the shape of one expression statement. Returns the message if it does not
+// parse.
 inline std::string shape_of(std::string_view expression)
 {
     Parsed parsed("BEGIN { " + std::string(expression) + "; }");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layout is compared with what this compiler does for the same declarations.
+// Compares layouts with those of the compiler that builds this test.
 #include "tests/unit/compile/parse/support.hpp"
 
 #include "libdtrace/compile/types/constants.hpp"
@@ -63,7 +63,7 @@ std::uint64_t offset(const Parsed& parsed, const char* type, const char* member)
     return found.offset_bits;
 }
 
-// The first bit of a bit-field, found by setting it to one.
+// Returns the first bit of a bit-field, which is found by setting it to one.
 template <class T, class Set> std::uint64_t first_bit(Set set)
 {
     T value{};

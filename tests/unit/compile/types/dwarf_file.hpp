@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Debug data that no compiler would write: entries as a test wants them, as a file.
+// Creates a file with debug data that no compiler would write.
 #pragma once
 
 #include "base/fd.hpp"
@@ -18,7 +18,7 @@
 
 namespace dt {
 
-// An entry that attributes refer to by this number.
+// The number by which attributes refer to an entry.
 struct EntryLabel {
     int n = 0;
 };
@@ -47,7 +47,7 @@ public:
         std::memcpy(info_.data(), &length, 4);
     }
 
-    // A file that has nothing else.
+    // Returns a file that contains only this data.
     Fd open() const
     {
         const char names[] = "\0.debug_info\0.debug_abbrev\0.shstrtab";
@@ -129,7 +129,7 @@ private:
             info_.push_back(0);
     }
 
-    // Length, version 4, where the abbreviations are, bytes of an address.
+    // length, version 4, offset of the abbreviations, bytes of an address
     std::vector<std::uint8_t> info_{0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8};
     std::vector<std::uint8_t> abbrev_;
     std::uint64_t n_abbrevs_ = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Types of a target whose debug data lie: what is made of them can be used as any type.
+// Tests types of a target with invalid debug data. The resulting types can be used like
+// others.
 #include "libdtrace/compile/check/argument_places.hpp"
 #include "libdtrace/compile/types/target_types.hpp"
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
@@ -64,7 +65,7 @@ DwarfEntry structure(int label, const std::string& name, std::uint64_t bytes,
             std::move(members)};
 }
 
-// All that is asked of a type.
+// Calls all functions about a type.
 struct Lying {
     explicit Lying(std::vector<DwarfEntry> entries,
                    std::uint64_t language = DW_LANG_C99)
@@ -93,7 +94,7 @@ struct Lying {
         return type;
     }
 
-    // What doubles at each step does not end before the test's time is over.
+    // Work that doubles at each step would exceed the time limit of the test.
     std::unique_ptr<DebugTypes> from;
     TypeTable table;
     TargetTypes types{table};
@@ -111,7 +112,7 @@ TEST(TargetTypes, ATypedefOfItselfIsVoid)
     EXPECT_EQ(data.type("one", ordinary)->resolve()->kind, TypeKind::Void);
 }
 
-TEST(TargetTypes, AMemberWhoseTypeIsATypedefOfItselfIsLeftOut)
+TEST(TargetTypes, AMemberWhoseTypeIsATypedefOfItselfIsOmitted)
 {
     Lying data({named(DW_TAG_typedef, 1, "self", 1), integer(2),
                 structure(3, "s", 8,
@@ -207,7 +208,7 @@ TEST(TargetTypes, PointersOfPointersEndSomewhere)
         ASSERT_LT(type_text(one.type).size(), 4000u);
 }
 
-TEST(TargetTypes, WhatIsNotWithinItsStructIsLeftOut)
+TEST(TargetTypes, MembersOutsideTheirStructAreOmitted)
 {
     Lying data(
         {integer(1),

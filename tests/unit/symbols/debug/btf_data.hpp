@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BTF as a test wants it: a small kernel's, and a module's on top of it.
+// BTF for tests: that of a small kernel and of a module on top of it.
 #pragma once
 
 #include <bpf/btf.h>
@@ -42,7 +42,7 @@ private:
     std::unique_ptr<btf, End> data_;
 };
 
-// What the tests know of it is written beside each.
+// The comment of each function shows the type that it adds.
 struct SmallKernel : BtfData {
     int int_type = btf__add_int(**this, "int", 4, BTF_INT_SIGNED);
     int ulong_type = btf__add_int(**this, "long unsigned int", 8, 0);

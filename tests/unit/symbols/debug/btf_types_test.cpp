@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BTF made here, damaged, and of this machine.
+// Tests BTF that the test creates, damaged BTF, and the BTF of this machine.
 #include "libdtrace/symbols/debug/btf_types.hpp"
 
 #include "scratch.hpp"
@@ -27,7 +27,7 @@ DebugType named(BtfTypes& types, Kind kind, std::string_view name)
     return ref ? types.type(*ref) : DebugType{};
 }
 
-// All that is asked of any entry.
+// Calls all functions for each entry.
 void look_at_all(BtfTypes& types, DebugRef end)
 {
     for (DebugRef ref = 0; ref < end; ref++) {
@@ -145,7 +145,7 @@ TEST(BtfTypes, ANumberThatIsNoTypeIsVoid)
         EXPECT_EQ(types->type(ref).kind, DebugType::Kind::Void);
 }
 
-TEST(BtfTypes, WhatIsNoBtfIsRefused)
+TEST(BtfTypes, FilesThatAreNotBtfAreRefused)
 {
     std::vector<std::byte> junk(100, std::byte{0x55});
     EXPECT_EQ(BtfTypes::from(junk).error().code, Code::corrupt);

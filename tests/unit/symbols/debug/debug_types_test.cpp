@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// victims/shapes.c and shapes.cpp, compiled in every manner that DWARF comes in: each tells
-// the same.
+// Tests that victims/shapes.c and shapes.cpp give the same types in every form of
+// DWARF.
 #include "libdtrace/symbols/debug/debug_folders.hpp"
 #include "libdtrace/symbols/debug/debug_types.hpp"
 #include "libdtrace/symbols/elf/elf_image.hpp"
@@ -127,7 +127,7 @@ public:
         return members(at(kind, name));
     }
 
-    // By the symbol table, as dtrace finds them.
+    // Finds a function by the symbol table, as dtrace does.
     std::optional<DebugFunction> function(std::string_view name) const
     {
         const Function* found = image_->functions().find(name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Damaged debug data: an error or part of the truth, never a crash or a wait without end.
-// The lies that a well-formed file can tell are those of compile/target_types_test.cpp.
+// Tests damaged debug data: the result is an error or a part of the data, never a crash
+// or an endless wait. compile/types/target_types_test.cpp tests well-formed files with
+// invalid content.
 #include "libdtrace/symbols/debug/dwarf_types.hpp"
 #include "scratch.hpp"
 
@@ -42,7 +43,7 @@ static std::size_t read_types(const std::vector<std::byte>& bytes)
     return seen;
 }
 
-// Where .debug_* lie in the file.
+// Returns the places of .debug_* in the file.
 static std::vector<std::pair<std::size_t, std::size_t>>
 debug_sections(const std::vector<std::byte>& bytes)
 {

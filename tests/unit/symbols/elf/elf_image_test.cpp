@@ -135,7 +135,7 @@ TEST(ElfImage, FollowsADebugLinkOnlyWhenTheContentIsRight)
     Scratch scratch;
     std::string plain = scratch.path("plain"), debug = scratch.path("plain.debug"),
                 file = scratch.path("program");
-    // Without build id, so that only the link can lead there.
+    // Without a build id, only the link can lead to the file.
     ASSERT_TRUE(objcopy("--remove-section .note.gnu.build-id " VICTIM " " + plain));
     ASSERT_TRUE(objcopy("--only-keep-debug " + plain + " " + debug));
     ASSERT_TRUE(
@@ -273,7 +273,8 @@ TEST(ElfImage, RefusesByName)
     EXPECT_EQ(ElfImage::open("/dev/null").error().code, Code::invalid);
 }
 
-// Not a judgement, machines differ: prints what loading costs here.
+// Prints how long loading takes on this machine. There is no limit, because machines
+// differ.
 TEST(ElfImage, PrintsHowLongLoadingLibcTakes)
 {
     std::vector<double> times;

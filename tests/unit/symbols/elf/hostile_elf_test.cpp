@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Damaged and lying ELF files: an error or part of the truth, never a crash. These run
-// under AddressSanitizer in the asan preset; tests/fuzz/symbols goes on from here.
+// Tests damaged and forged ELF files: the result is an error or a part of the data,
+// never a crash. The asan preset runs these under AddressSanitizer; tests/fuzz/symbols
+// tests further inputs.
 #include "libdtrace/symbols/elf/elf_image.hpp"
 #include "scratch.hpp"
 
@@ -53,7 +54,7 @@ TEST(HostileElf, MutatedBytesDoNotCrashTheReader)
     for (int round = 0; round < 3000; round++) {
         auto bytes = whole;
         for (int i = 0; i < 1 + round % 8; i++) {
-            // Headers are a small part of the file, and most of what can lie.
+            // Headers are a small part of the file, and most forgeries are in them.
             std::size_t at = random() % bytes.size();
             if (i % 3 == 0)
                 at = random() % 1024;
@@ -116,7 +117,8 @@ TEST(HostileElf, SparseFilesOfExbibytesTakeNoMemory)
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-// A string that is searched again for each symbol takes the product of both sizes.
+// If a string were searched again for each symbol, the time would be the product of
+// both sizes.
 TEST(HostileElf, ManySymbolsWithOneLongNameTakeLittleTime)
 {
     constexpr std::size_t n_symbols = 20000, name_bytes = 16 << 20;

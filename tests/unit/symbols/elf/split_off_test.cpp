@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parts of functions, told from functions without a symbol's help.
+// Tests that parts of functions are distinguished from functions without symbols.
 #include "libdtrace/symbols/elf/split_off.hpp"
 
 #include "scratch.hpp"
@@ -42,7 +42,7 @@ TEST(SplitOff, ReadsTheFrameAtTheFirstAddress)
     // An expression of three bytes, an operation behind it
     EXPECT_TRUE(first({0x0f, 3, 0x76, 0x78, 6}).by_expression);
     EXPECT_EQ(first({0x0f, 3, 0x76, 0x78, 6, 0x0c, 7, 8}), at_call);
-    // Other registers' rules are passed over with their operands.
+    // Rules of other registers are skipped with their operands.
     EXPECT_EQ(first({0x05, 3,    2,    0x06, 3, 0x07, 16, 0x08, 3,  0x09, 3, 6,
                      0x0a, 0xc3, 0x10, 3,    2, 0x77, 8,  0x2e, 16, 0x0e, 32}),
               (CanonicalFrame{rsp, 32, false}));
@@ -58,7 +58,7 @@ TEST(SplitOff, LooksNoFurtherThanTheFirstAddress)
     EXPECT_EQ(first({0x0f, 0xff, 0xff, 0x7f}).by_expression, true);
 }
 
-// By name and without names the same functions, and the same parts.
+// The functions and parts are the same with and without names.
 TEST(SplitOff, PartsOfAStrippedProgramAreThoseThatSymbolsName)
 {
     Scratch scratch;

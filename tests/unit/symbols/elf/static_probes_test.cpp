@@ -15,7 +15,7 @@ StaticProbes of_file(const std::string& path)
     return image ? read_static_probes(**image) : StaticProbes{};
 }
 
-TEST(StaticProbes, OfLibstdcxxAreThrowCatchAndRethrow)
+TEST(StaticProbes, InLibstdcxxAreThrowCatchAndRethrow)
 {
     StaticProbes all = of_file("/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
     EXPECT_TRUE(all.troubles.empty());
@@ -32,7 +32,7 @@ TEST(StaticProbes, OfLibstdcxxAreThrowCatchAndRethrow)
     }
 }
 
-TEST(StaticProbes, OfPythonHaveSemaphoresInItsData)
+TEST(StaticProbes, InPythonHaveSemaphoresInItsData)
 {
     auto image = ElfImage::open("/usr/bin/python3.11");
     ASSERT_TRUE(image);

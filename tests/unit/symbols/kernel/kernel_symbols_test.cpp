@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernel's symbols, of files made here and of this machine.
+// Tests the kernel's symbols with files that the test creates, and with those of this
+// machine.
 #include "libdtrace/symbols/kernel/kernel_symbols.hpp"
 
 #include "base/clock_ns.hpp"
@@ -53,7 +54,7 @@ TEST(KernelSymbols, AnAddressIsNamedByModuleSymbolAndOffset)
     EXPECT_EQ(given.symbols.format_address(0xffffffffc0001090), "ext4`helper+0x10");
 }
 
-TEST(KernelSymbols, OfSeveralNamesAtAnAddressTheGlobalAndPlainOneIsShown)
+TEST(KernelSymbols, PreferTheGlobalAndPlainNameAtAnAddress)
 {
     Given given;
     EXPECT_EQ(given.symbols.format_address(0xffffffff81000000), "vmlinux`_text");
@@ -105,7 +106,7 @@ TEST(KernelSymbols, ASymbolReachesToTheNextOneOfItsModule)
               0x1f80u); // its module's end
 }
 
-TEST(KernelSymbols, WhatIsNotThereIsSaidWithTheNearestName)
+TEST(KernelSymbols, MissingNamesAreReportedWithTheNearestName)
 {
     Given given;
     EXPECT_EQ(given.symbols.find("", "vfs_raed").error().text,
@@ -167,7 +168,7 @@ TEST(KernelSymbols, AFunctionHasTheNamesThatCompilersAndMacrosGiveIt)
     EXPECT_EQ(KernelSymbols::function_of("foo_noprofit"), "foo_noprofit");
 }
 
-TEST(KernelSymbols, AllSymbolsOfThisMachineAreReadAtOnce)
+TEST(KernelSymbols, AllSymbolsOfThisMachineAreReadInOnePass)
 {
     KernelSymbols symbols;
     const std::uint64_t before = monotonic_ns();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A second unit: what shapes.c declares only, and other things of the same names.
+// A second unit: it defines types that shapes.c only declares, and other
+// objects of the same names.
 struct elsewhere {
     long a, b;
 };
