@@ -3,7 +3,7 @@
 #include "ptrace-agent/agent.hpp"
 
 #include "base/clock_ns.hpp"
-#include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
 
 #include <algorithm>
 #include <csignal>

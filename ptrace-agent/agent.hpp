@@ -11,39 +11,17 @@
 // A target may die between any two system calls. So no result of ptrace() on a thread is
 // an error: ESRCH means that its exit is about to be reported, and that ends it.
 //
-// Files:
-//   agent.cpp    loop and requests         mailbox.cpp   the client's socket
-//   grab.cpp, launch.cpp  beginning        release.cpp   ending
-//   world.cpp    stopping all threads      waits.cpp     what that ends
-//   stops.cpp    what a stop means         follow.cpp    children
-//   hit.cpp      tracepoints being hit     traps.cpp     SIGTRAP repair
-//   inject.cpp   system calls in a target, from call_stub.S
-//   plant.cpp, plan.cpp, site_list.cpp     probes into the text
-//   meanwhile.hpp         what goes on while that takes long
-//   memory_ahead.cpp      what is done before it
-//   patience.cpp threads that wait for the client
-//   deadlines.cpp, wait_budget.hpp, late_call.cpp  targets that keep the agent waiting
-//   rescue.cpp, rescue_code.S  restore the text after the agent's death
-//   linker.cpp   the dynamic linker        profile.cpp, rotation.cpp   sampling
-//   unwind*.cpp  ustack()                  host*.cpp     what D programs ask
-// The fast path:
-//   inject_runtime.cpp, injection.cpp, runtime_map.cpp   the runtime in a target
-//   thread_bases.cpp      its threads, as it knows them
-//   jump_plan.cpp, plant_jumps.cpp, jumps.cpp, patches.cpp, runtime_sites.cpp   jumps
-//   native_code.cpp, rseq.cpp              compiled clauses
-//   probe_context.cpp     threads that stop in it
-//   leave_code.cpp        how they get out
-//   answer.cpp, host_upcall.cpp            what it asks
+// README.md lists the rooms and their files.
 #pragma once
 
-#include "ptrace-agent/arena_map.hpp"
-#include "ptrace-agent/mailbox.hpp"
-#include "ptrace-agent/meanwhile.hpp"
-#include "ptrace-agent/memory_ahead.hpp"
-#include "ptrace-agent/our_code.hpp"
-#include "ptrace-agent/protocol.hpp"
+#include "ptrace-agent/hold/target.hpp"
+#include "ptrace-agent/inject/arena_map.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
+#include "ptrace-agent/plant/periodic_task.hpp"
+#include "ptrace-agent/plant/prefault.hpp"
 #include "ptrace-agent/rotation.hpp"
-#include "ptrace-agent/target.hpp"
+#include "ptrace-agent/wire/mailbox.hpp"
+#include "ptrace-agent/wire/protocol.hpp"
 
 #include <deque>
 #include <functional>
@@ -199,7 +177,7 @@ private:
     bool exchange_action(Thread& thread, const KernelAction* wanted,
                          KernelAction* told);
 
-    // inject.cpp
+    // remote_call.cpp
     Result<Ok> leave_exec(Thread& thread);
     Result<std::uint64_t> inject(Thread& thread, long number,
                                  std::array<std::uint64_t, 6> args);
@@ -223,7 +201,7 @@ private:
     static void forget_linker(AddressSpace& space); // until the next plant
     bool handle_library_change(Thread& thread);
 
-    // inject_runtime.cpp
+    // load_runtime.cpp
     class Injection;
     Result<Ok> ensure_runtime(StoppedWorld& world);
     Result<Ok> inject_runtime(StoppedWorld& world, Thread& thread);
@@ -243,7 +221,7 @@ private:
     void allow_rseq(AddressSpace& space);
     void begin_rseq(Thread& thread);
 
-    // patience.cpp
+    // client_wait.cpp
     void hold_for_client(Thread& thread);
     // It goes on, after its stop is handled where that is still to be done.
     void release_held(Thread& thread);
@@ -260,7 +238,7 @@ private:
     Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,
                               std::vector<Tracepoint*>& linker);
 
-    // plant_jumps.cpp
+    // write_jumps.cpp
     JumpReport plant_jumps(StoppedWorld& world,
                            const std::shared_ptr<AddressSpace>& space,
                            std::vector<Tracepoint*>& fresh);
@@ -280,7 +258,7 @@ private:
                  JumpReport& report);
     void move_into_copies(AddressSpace& space, std::span<Planted* const> windows);
 
-    // jumps.cpp
+    // update_jumps.cpp
     Tracepoint* linker_tracepoint(AddressSpace& space);
     bool update_jump(AddressSpace& space, const Tracepoint& tp);
     void reclaim_trampolines(AddressSpace& space);
@@ -293,7 +271,7 @@ private:
     bool into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user);
     TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user);
 
-    // answer.cpp
+    // upcalls.cpp
     void hear_all_bells();
     void hear_bells(const std::shared_ptr<AddressSpace>& space);
     void answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring);
@@ -378,7 +356,7 @@ private:
 };
 
 // In its innermost pid namespace, which is what the kernel calls it by there.
-pid_t number_of(Thread& thread);                             // answer.cpp
-void see_padding(const AddressSpace& space, Tracepoint& tp); // jumps.cpp
+pid_t number_of(Thread& thread);                             // upcalls.cpp
+void see_padding(const AddressSpace& space, Tracepoint& tp); // update_jumps.cpp
 
 } // namespace dt::agent

@@ -18,8 +18,8 @@
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/host.hpp"
-#include "ptrace-agent/tracing.hpp"
 
 #include <algorithm>
 #include <ctime>

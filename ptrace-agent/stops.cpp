@@ -9,9 +9,9 @@
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "process/proc_files.hpp"
-#include "ptrace-agent/grab.hpp"
-#include "ptrace-agent/our_code.hpp"
-#include "ptrace-agent/tracing.hpp"
+#include "ptrace-agent/hold/grab.hpp"
+#include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 
 #include <csignal>
 #include <sys/syscall.h>
