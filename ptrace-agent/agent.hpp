@@ -14,13 +14,12 @@
 // README.md lists the rooms and their files.
 #pragma once
 
-#include "ptrace-agent/hold/target.hpp"
+#include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
 #include "ptrace-agent/plant/periodic_task.hpp"
 #include "ptrace-agent/plant/prefault.hpp"
 #include "ptrace-agent/rotation.hpp"
-#include "ptrace-agent/wire/mailbox.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <deque>
@@ -32,8 +31,6 @@ namespace dt::agent {
 
 class Agent;
 struct Taken; // jump_plan.hpp
-
-constexpr int look_again_ms = 20; // interval of the checks during a wait
 
 // What became of tracepoints that were to have jumps.
 struct JumpReport {
@@ -51,36 +48,12 @@ struct JumpWork {
     std::vector<Tracepoint*> served; // of the window that is being built
 };
 
-enum class Try { again, last }; // whether a thread that is late gets another try
-
-// All threads that share an address space stand still while this exists. Taken once at
-// a time. Destruction lets those go on that are not held otherwise.
-class StoppedWorld {
+class Agent final : private StopHandler {
 public:
-    StoppedWorld(Agent& agent, std::shared_ptr<AddressSpace> space,
-                 Try which = Try::last);
-    ~StoppedWorld();
-    StoppedWorld(const StoppedWorld&) = delete;
-    StoppedWorld& operator=(const StoppedWorld&) = delete;
-
-    AddressSpace& space() const { return *space_; }
-    // One that can run a system call for us; null when there is none.
-    Thread* any_thread() const;
-    bool in_time() const { return in_time_; } // no thread was late
-
-private:
-    Agent& agent_;
-    std::shared_ptr<AddressSpace> space_;
-    bool in_time_;
-};
-
-class Agent {
-public:
-    explicit Agent(Fd socket) : mail_(std::move(socket)) {}
+    explicit Agent(Fd socket) : client_(std::move(socket)), tracees_(client_, *this) {}
     void run();
 
 private:
-    friend class StoppedWorld;
     using Body = std::vector<std::byte>;
     using Reply = Result<Body>;
 
@@ -91,65 +64,36 @@ private:
 #define X(name) Reply do_##name(Reader& in, const std::vector<Fd>& fds);
     AGENT_REQUESTS(X)
 #undef X
-    void send_event(AgentEvent event);
     Result<Process*> target(pid_t pid, const char* doing);
 
-    // Threads and processes.
-    Thread* find_thread(pid_t tid);
-    Process& add_process(pid_t pid, std::shared_ptr<AddressSpace> space);
-    Thread& add_thread(Process& process, pid_t tid);
-    void drop_thread(Thread& thread, WaitStatus status);
-    std::vector<Thread*> threads_in(const AddressSpace& space);
-    // Where what is done to one may end others: each is looked up again.
-    std::vector<pid_t> tids_in(const AddressSpace& space);
-
-    // world.cpp
-    enum class Wait { block, poll, a_while }; // a_while: 20 ms
-    bool collect(Wait wait); // one report from waitpid; false: none came
-    void note_stop(pid_t tid, WaitStatus status);
-    void finish_call(Thread& thread);
-    pid_t guest_of(const Thread& thread);
-    bool cannot_run(const Thread& thread);
-    bool stop_all(AddressSpace& space, Try which);
-    void undo_stray(Thread& thread);
-    void settle(Thread& thread); // a stopped thread's trap or step becomes final
-    bool take_raised_signal(Thread& thread); // false: it ended
-    void release_all(AddressSpace& space);
-    void handle_ready();
-
-    // deadlines.cpp
-    enum class Waited { stopped, ended, late };
-    Waited wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status);
-    pid_t wait_for(pid_t tid, WaitStatus& status, int flags = 0);
-    void secure_hit(Thread& thread);
-    bool client_has_exited();
-    bool is_overdue(AddressSpace& space, pid_t tid);
-    int look_in_ms(const AddressSpace& space);
-    std::uint64_t exec_patience_ns(pid_t of) const;
-    void leave_late(Thread& thread, const char* why);
-    void give_up(AddressSpace& space, const char* why);
-    void release_given_up();
+    // StopHandler
+    void secure_hit(Thread& thread) override;
+    bool end_late_call(Thread& thread) override;
+    void settle(Thread& thread) override;
+    void handle_stop(Thread& thread) override;
+    bool is_simple(const Thread& thread) const override;
+    void handle_new_task(Thread& parent) override;
+    void handle_vfork_done(Thread& parent) override;
+    void handle_exec(Thread& thread) override;
+    void handle_unannounced(pid_t tid) override;
+    void go_on(Thread& thread, int signal = 0) override;
+    void take_sample(Thread& thread) override;
+    void before_release(AddressSpace& space) override;
+    void thread_added(pid_t tid) override;
+    void process_ended(const Process& process, WaitStatus status) override;
 
     // late_call.cpp
     bool is_stub_in_use(const AddressSpace& space);
-    bool end_late_call(Thread& thread);
     void recall(Thread& thread);
     void await_late_calls(std::uint64_t patience_ns);
 
     // stops.cpp
-    void pass_signals(); // those of the program, to threads that stand in it
-    bool is_simple(const Thread& thread);
-    void handle_stop(Thread& thread);
-    void go_on(Thread& thread, int signal = 0);
+    void undo_stray(Thread& thread);
     void handle_signal(Thread& thread, int signal);
     void handle_event(Thread& thread, int event, int signal);
-    void handle_new_task(Thread& parent);
-    void handle_exec(Thread& thread);
     void begin_program(Thread& thread);
     bool await_exec(const AddressSpace& space);
     void forked(Thread& parent, pid_t child);
-    void adopt(Process& process, pid_t tid);
-    void release_orphan(pid_t tid);
 
     // hit.cpp
     void handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user);
@@ -161,7 +105,7 @@ private:
     void step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user);
     bool end_step(Thread& thread); // true: the stop was the step's own
     void leave_copy(Thread& thread);
-    void give_up(Tracepoint& tp, AddressSpace& space, const char* why);
+    void drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char* why);
 
     // traps.cpp
     void learn_mask(Thread& thread);
@@ -234,7 +178,6 @@ private:
     void await_calls(std::optional<StoppedWorld>& world, pid_t pid,
                      const std::shared_ptr<AddressSpace>& space, Mechanism mechanism);
     void tell_libraries_changed(pid_t pid);
-    void tell_error(pid_t pid, std::string text);
     Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,
                               std::vector<Tracepoint*>& linker);
 
@@ -277,7 +220,6 @@ private:
     void answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& ring);
     void answer_upcall(Thread& thread, TargetAddr at);
     Thread* who_rang(AddressSpace& space, pid_t number);
-    bool stop_one(Thread& thread); // false: it ended, or did not stop in time
 
     // leave_code.cpp
     static void keep(Thread& thread, const siginfo_t& info);
@@ -305,9 +247,9 @@ private:
     bool sample_some(); // false: nothing is left to do in this tick
     void leave_out_rest();
     void report_left_out();
-    void take_sample(Thread& thread);
 
     // release.cpp
+    bool release_given_up(); // false: no process is to be released
     void release(std::shared_ptr<AddressSpace> space);
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
     void see_off(std::uint64_t patience_ns);
@@ -326,7 +268,8 @@ private:
         std::uint64_t due = 0; // monotonic ns
     };
 
-    Mailbox mail_;
+    ClientLink client_;
+    Tracees tracees_;
     std::vector<Sampling> sampling_;
     std::vector<std::uint32_t> due_; // profile probes of this tick; empty: it is done
     Rotation rotation_;              // of all threads, while there is sampling
@@ -335,24 +278,13 @@ private:
     std::uint64_t patience_ends_ = 0; // of the first thread that waits; 0: none does
     std::uint64_t heard_ns_ = 0;      // when the client asked for something, monotonic
     bool silent_client_ = false;      // nobody waits for it
-    bool rang_in_wait_ = false;       // mail came during a wait and is to be served
     std::uint64_t crowded_ns_ = 0;    // when to ask for room again, monotonic; 0: never
     std::vector<dt_rt_firing> firings_; // of the site that is being set up
     MemoryAhead ahead_;
     ArenaMap arena_;
     TracepointTable table_;
-    std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
-    std::unordered_map<pid_t, Thread*> threads_;
-    std::unordered_map<pid_t, WaitStatus> early_stops_; // of tasks not yet announced
-    bool any_rescue_ = false; // was ever installed: reports are taken in two steps
-    std::set<pid_t> late_children_;       // detached at their first stop
     std::shared_ptr<AddressSpace> ended_; // of the process that ended last
-    // Owners of address spaces that were given up, and the reasons.
-    std::deque<std::pair<pid_t, std::string>> given_up_;
-    std::size_t n_slow_unmaps_ = 0; // since the consumer exited
-    std::uint64_t turn_ = 0;        // of the loop (wait_budget.hpp)
-    std::deque<pid_t> ready_;       // stopped, to be handled
-    Thread* last_ = nullptr;        // of the last report
+    std::size_t n_slow_unmaps_ = 0;       // since the consumer exited
 };
 
 // In its innermost pid namespace, which is what the kernel calls it by there.

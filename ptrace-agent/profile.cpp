@@ -32,14 +32,14 @@ void Agent::report_left_out()
     const std::uint64_t all = std::exchange(n_samples_, 0) + left_out;
     if (left_out * 100 <= all) // a few, from a tick that ended early by chance
         return;
-    for (auto& [pid, process] : processes_) {
+    for (auto& [pid, process] : tracees_.processes()) {
         if (process->is_target)
-            return tell_error(pid,
-                              "profile: " + std::to_string(left_out) + " of " +
-                                  std::to_string(all) +
-                                  " samples were left out: sampling takes at most "
-                                  "5 % of the time of running threads; use a lower "
-                                  "rate to get all");
+            return client_.report_error(
+                pid, "profile: " + std::to_string(left_out) + " of " +
+                         std::to_string(all) +
+                         " samples were left out: sampling takes at most "
+                         "5 % of the time of running threads; use a lower "
+                         "rate to get all");
     }
 }
 
@@ -61,7 +61,7 @@ Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
         sampling_.push_back({timer, now + timer.interval_ns});
     }
     if (!sampling_.empty()) {
-        for (auto& [tid, thread] : threads_)
+        for (auto& [tid, thread] : tracees_.threads())
             rotation_.add(tid);
     }
     set_alarm();
@@ -145,7 +145,7 @@ bool Agent::sample_some()
     }
     SampleMeter meter(sample_budget_);
     const std::uint64_t before = SampleMeter::now();
-    if (collect(Wait::poll))
+    if (tracees_.collect(Wait::poll))
         return true;
     const std::uint64_t wait_ns = SampleMeter::now() - before;
     for (int i = 0; i < looks_at_once; ++i) {
@@ -154,7 +154,7 @@ bool Agent::sample_some()
             due_.clear();
             return false;
         }
-        Thread* thread = find_thread(*tid);
+        Thread* thread = tracees_.find_thread(*tid);
         if (thread == nullptr)
             continue;
         if (!may_be_sampled(*thread)) {

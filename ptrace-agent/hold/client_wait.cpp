@@ -37,7 +37,7 @@ void Agent::release_held(Thread& thread)
     if (!thread.stopped)
         return;
     if (thread.pending)
-        ready_.push_back(thread.tid);
+        tracees_.add_ready(thread.tid);
     else
         go_on(thread);
 }
@@ -45,7 +45,7 @@ void Agent::release_held(Thread& thread)
 // What came while the client was silent.
 void Agent::tell_untold()
 {
-    for (auto& [pid, process] : processes_) {
+    for (auto& [pid, process] : tracees_.processes()) {
         if (process->untold_change && process->is_target && !process->doomed)
             tell_libraries_changed(pid);
     }
@@ -60,7 +60,7 @@ void Agent::release_held_of(Process& process, std::optional<int> change)
             tids.push_back(tid);
     }
     for (pid_t tid : tids) {
-        if (Thread* thread = find_thread(tid))
+        if (Thread* thread = tracees_.find_thread(tid))
             release_held(*thread);
     }
 }
@@ -71,7 +71,7 @@ void Agent::end_patience()
         return;
     std::vector<pid_t> late;
     patience_ends_ = 0;
-    for (auto& [tid, thread] : threads_) {
+    for (auto& [tid, thread] : tracees_.threads()) {
         std::uint64_t ends = thread->held ? thread->patience_ends : 0;
         if (ends != 0)
             ends = std::max(ends, heard_ns_ + patience_ns);
@@ -82,14 +82,15 @@ void Agent::end_patience()
     }
     set_alarm();
     for (pid_t tid : late) {
-        Thread* thread = find_thread(tid);
+        Thread* thread = tracees_.find_thread(tid);
         if (thread == nullptr)
             continue;
         silent_client_ = true;
-        tell_error(thread->process->pid,
-                   "libraries came while nothing was heard of dtrace for " +
-                       std::to_string(patience_s) +
-                       " s; it went on, and what it called there was not seen");
+        client_.report_error(
+            thread->process->pid,
+            "libraries came while nothing was heard of dtrace for " +
+                std::to_string(patience_s) +
+                " s; it went on, and what it called there was not seen");
         release_held(*thread);
     }
 }

@@ -72,7 +72,7 @@ bool Agent::follow(const Process& parent, pid_t child, WaitStatus status)
         parent.follow_exec != FollowExec::all && !parent.by_kernel)
         return false;
     Process& process =
-        add_process(child, std::make_shared<AddressSpace>(child, table_));
+        tracees_.add_process(child, std::make_shared<AddressSpace>(child, table_));
     process.is_target = process.followed = true;
     process.follow = parent.follow;
     if (parent.follow_exec == FollowExec::all)
@@ -81,12 +81,12 @@ bool Agent::follow(const Process& parent, pid_t child, WaitStatus status)
     process.trap_action = parent.trap_action;
     process.trap_blocked = parent.trap_blocked;
     process.inherited = std::move(inherited);
-    Thread& thread = add_thread(process, child);
+    Thread& thread = tracees_.add_thread(process, child);
     thread.stopped = thread.pending = thread.newborn = true;
     thread.fresh = false;
     thread.status = status;
     learn_mask(thread);
-    ready_.push_back(child);
+    tracees_.add_ready(child);
     return true;
 }
 
@@ -108,7 +108,7 @@ void Agent::begin_followed(Thread& newborn)
     std::shared_ptr<AddressSpace> space = newborn.process->space;
     Inheritance inherited = std::move(newborn.process->inherited);
     const bool by_kernel = newborn.process->by_kernel;
-    StoppedWorld world(*this, space);
+    StoppedWorld world(tracees_, space);
     space->statics = std::move(inherited.statics);
     drop_inherited(world, inherited);
     if (Thread* thread = world.any_thread(); thread != nullptr && !by_kernel)
@@ -153,28 +153,29 @@ void Agent::begin_followed(Thread& newborn)
     space->statics.settle(*space);
     if (n_lost == 0)
         return;
-    tell_error(space->owner(), std::to_string(n_lost) + " places of process " +
-                                   std::to_string(space->owner()) +
-                                   " cannot be probed as its parent's are" +
-                                   (jumps.note.empty() ? "" : ": " + jumps.note));
+    client_.report_error(space->owner(),
+                         std::to_string(n_lost) + " places of process " +
+                             std::to_string(space->owner()) +
+                             " cannot be probed as its parent's are" +
+                             (jumps.note.empty() ? "" : ": " + jumps.note));
 }
 
 // A vfork child that is about to leave its parent's memory, if its parent wants that.
 void Agent::become_target(Process& guest)
 {
-    auto parent = processes_.find(guest.parent);
-    if (parent == processes_.end() || !parent->second->is_target ||
-        parent->second->follow_exec != FollowExec::all)
+    const Process* parent = tracees_.find_process(guest.parent);
+    if (parent == nullptr || !parent->is_target ||
+        parent->follow_exec != FollowExec::all)
         return;
     guest.is_target = guest.followed = true;
-    guest.follow = parent->second->follow;
+    guest.follow = parent->follow;
     guest.follow_exec = FollowExec::all;
     AgentEvent event;
     event.kind = AgentEvent::forked;
     event.pid = guest.parent;
     event.child = guest.pid;
     event.status = 1;
-    send_event(std::move(event));
+    client_.send_event(std::move(event));
 }
 
 // The event came in the midst of execve(2), where nobody can make a call for us.
@@ -184,17 +185,17 @@ void Agent::hold_after_exec(Thread& thread)
     WaitStatus status;
     ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     Waited waited = resume_thread(PTRACE_CONT, tid, 0)
-                        ? wait_for_stop(*thread.process->space, tid, status)
+                        ? tracees_.wait_for_stop(*thread.process->space, tid, status)
                         : Waited::ended;
     if (waited == Waited::late)
-        return leave_late(thread, "its execve() did not end in time");
+        return tracees_.leave_late(thread, "its execve() did not end in time");
     if (waited == Waited::ended)
-        return drop_thread(thread, status);
+        return tracees_.drop_thread(thread, status);
     thread.status = status;
     thread.interrupted = false;
     if (!thread.is_interrupt()) { // a group-stop: it waits anyway
         thread.pending = true;
-        ready_.push_back(tid);
+        tracees_.add_ready(tid);
         return;
     }
     hold_for_client(thread);

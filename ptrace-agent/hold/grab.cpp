@@ -187,13 +187,14 @@ Result<Ok> Agent::seize_all(Process& process, std::uint64_t& ends)
     for (bool found_new = true; found_new;) {
         found_new = false;
         for (pid_t tid : threads_of(process.pid)) {
-            if (process.threads.count(tid) != 0 || early_stops_.count(tid) != 0)
+            if (process.threads.count(tid) != 0 ||
+                tracees_.early_stops().count(tid) != 0)
                 continue;
             if (ends != 0 && monotonic_ns() >= ends)
                 return Error{Code::busy, "it creates threads faster than they can be "
                                          "seized; nothing in it was changed"};
             if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) == 0) {
-                add_thread(process, tid).fresh = false;
+                tracees_.add_thread(process, tid).fresh = false;
                 found_new = true;
                 continue;
             }
@@ -211,9 +212,9 @@ Result<Ok> Agent::seize_all(Process& process, std::uint64_t& ends)
                 continue;
             return explain_refusal(process.pid, error);
         }
-        while (collect(Wait::poll)) {
+        while (tracees_.collect(Wait::poll)) {
         }
-        if (processes_.count(pid) == 0) // and so is `process`
+        if (tracees_.find_process(pid) == nullptr) // and so is `process`
             return Error{Code::not_found, "it ended meanwhile"};
         if (ends == 0)
             ends = monotonic_ns() + stop_patience_ns;
@@ -234,7 +235,7 @@ bool Agent::has_missed_thread(const Process& process)
         status_number(read_proc_file(process.pid, "status"), "Threads");
     return n > all.size() || std::any_of(all.begin(), all.end(), [&](pid_t tid) {
                return tid != process.pid && process.threads.count(tid) == 0 &&
-                      early_stops_.count(tid) == 0 &&
+                      tracees_.early_stops().count(tid) == 0 &&
                       status_number(thread_status(process.pid, tid), "TracerPid") !=
                           static_cast<std::uint64_t>(getpid());
            });
@@ -253,7 +254,7 @@ static bool has_ended(const Fd& process)
 // program that was asked for, not one that follows it. true: look again.
 bool Agent::await_exec(const AddressSpace& space)
 {
-    for (Thread* thread : threads_in(space)) {
+    for (Thread* thread : tracees_.threads_in(space)) {
         if (thread->stopped && thread->pending &&
             thread->event() == PTRACE_EVENT_EXEC) {
             thread->pending = false;
@@ -262,7 +263,7 @@ bool Agent::await_exec(const AddressSpace& space)
             return true;
         }
         if (!thread->stopped && is_in_exec(thread->process->pid, thread->tid)) {
-            collect(Wait::a_while);
+            tracees_.collect(Wait::a_while);
             return true;
         }
     }
@@ -273,16 +274,17 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
 {
     auto pid = in.get<pid_t>();
     std::string doing = "grab process " + std::to_string(pid);
-    if (auto known = processes_.find(pid); known != processes_.end()) {
-        if (known->second->doomed)
+    if (Process* known = tracees_.find_process(pid)) {
+        if (known->doomed)
             return Error{Code::busy, doing + ": it is being let go; try again"};
-        known->second->is_target = true;
-        return Writer().put(known->second->n_execs).body();
+        known->is_target = true;
+        return Writer().put(known->n_execs).body();
     }
     Fd asked_for(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (auto ok = check_grabbable(pid); !ok)
         return ok.error().during(doing);
-    Process& process = add_process(pid, std::make_shared<AddressSpace>(pid, table_));
+    Process& process =
+        tracees_.add_process(pid, std::make_shared<AddressSpace>(pid, table_));
     process.is_target = true;
     std::uint64_t seize_ends = 0;
     auto seized = seize_all(process, seize_ends);
@@ -292,12 +294,12 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         seized =
             Error{Code::not_found, "it ended, and another process has its pid now"};
     auto refused = [&]() -> Reply {
-        auto left = processes_.find(pid);
-        if (left != processes_.end() && left->second->threads.empty())
-            processes_.erase(left);
-        else if (left != processes_.end()) {
-            left->second->is_target = false;
-            release(left->second->space);
+        Process* left = tracees_.find_process(pid);
+        if (left != nullptr && left->threads.empty())
+            tracees_.remove_process(pid);
+        else if (left != nullptr) {
+            left->is_target = false;
+            release(left->space);
         }
         return seized.error().during(doing);
     };
@@ -306,20 +308,20 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
     std::shared_ptr<AddressSpace> space;
     std::optional<StoppedWorld> stopped;
     auto seize_missed = [&] {
-        if (processes_.count(pid) == 0 || !has_missed_thread(process))
+        if (tracees_.find_process(pid) == nullptr || !has_missed_thread(process))
             return false;
         seized = seize_all(process, seize_ends);
         return true;
     };
-    const std::uint64_t patience_ns = exec_patience_ns(pid);
+    const std::uint64_t patience_ns = tracees_.exec_patience_ns(pid);
     const std::uint64_t ends = monotonic_ns() + patience_ns;
     do {
         stopped.reset();
-        if (processes_.count(pid) == 0)
+        if (tracees_.find_process(pid) == nullptr)
             return Error{Code::not_found, doing + ": it ended meanwhile"};
         if (!seized)
             return refused();
-        if (monotonic_ns() > ends || client_has_exited()) {
+        if (monotonic_ns() > ends || client_.check_in_wait()) {
             process.is_target = false;
             release(space);
             return Error{Code::busy,
@@ -329,12 +331,12 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
                              "was changed, try again"};
         }
         space = process.space;
-        stopped.emplace(*this, space);
+        stopped.emplace(tracees_, space);
     } while (await_exec(*space) || seize_missed());
-    if (processes_.count(pid) == 0)
+    if (tracees_.find_process(pid) == nullptr)
         return Error{Code::not_found, doing + ": it ended meanwhile"};
     StoppedWorld& world = *stopped;
-    for (Thread* thread : threads_in(*space)) {
+    for (Thread* thread : tracees_.threads_in(*space)) {
         if (thread->stopped)
             learn_mask(*thread);
     }
@@ -353,7 +355,7 @@ Agent::Reply Agent::do_put_back(Reader& in, const std::vector<Fd>&)
         return process.error();
     auto n_texts = in.get<std::uint32_t>();
     std::shared_ptr<AddressSpace> space = (*process)->space;
-    StoppedWorld world(*this, space);
+    StoppedWorld world(tracees_, space);
     for (std::uint32_t i = 0; i < n_texts; ++i) {
         auto at = in.get<TargetAddr>();
         auto n = in.get<std::uint32_t>();

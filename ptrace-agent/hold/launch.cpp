@@ -195,12 +195,12 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
         return Error{Code::invalid, "start a command: the request is cut short"};
     const std::string& name = command.argv[0];
 
-    const std::uint64_t patience_ns = exec_patience_ns(0);
+    const std::uint64_t patience_ns = tracees_.exec_patience_ns(0);
     const std::uint64_t since = monotonic_ns();
     // The kernel's proc:::exec-success fires when the command leaves the event.
     const bool inside = evaltime == EvalTime::exec;
     auto started = start_command(command, inside, patience_ns, [&] {
-        return client_has_exited() || monotonic_ns() - since > patience_ns;
+        return client_.check_in_wait() || monotonic_ns() - since > patience_ns;
     });
     if (!started)
         return started.error().during("start");
@@ -209,12 +209,13 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
         kill_and_reap(pid);
         return ok.error().during("start");
     }
-    Process& process = add_process(pid, std::make_shared<AddressSpace>(pid, table_));
+    Process& process =
+        tracees_.add_process(pid, std::make_shared<AddressSpace>(pid, table_));
     process.created = true;
     process.started = false;
     process.is_target = true;
     process.doomed = true; // no events before the client knows it
-    Thread& thread = add_thread(process, pid);
+    Thread& thread = tracees_.add_thread(process, pid);
     thread.fresh = false;
     thread.stopped = true;
     thread.held = true;
@@ -227,11 +228,11 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
         process.trap_action.handler = 1; // inherited SIG_IGN
 
     if (auto there = run_to(process, evaltime, name); !there) {
-        if (processes_.count(pid) != 0)
+        if (tracees_.find_process(pid) != nullptr)
             ::kill(pid, SIGKILL);
         return there.error().during("start");
     }
-    processes_[pid]->doomed = false;
+    tracees_.find_process(pid)->doomed = false;
     Writer out;
     out.put(pid);
     return Body(out.body());
@@ -242,7 +243,7 @@ Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string&
 {
     if (evaltime == EvalTime::exec) {
         // Nothing may match yet; the linker tells when something can.
-        StoppedWorld world(*this, process.space);
+        StoppedWorld world(tracees_, process.space);
         watch_linker(world);
         return Ok{};
     }
@@ -252,7 +253,7 @@ Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string&
         return Error{Code::io, name + ": it has no entry point"};
     if (evaltime == EvalTime::preinit) {
         {
-            StoppedWorld world(*this, process.space);
+            StoppedWorld world(tracees_, process.space);
             watch_linker(world);
         }
         process.to_preinit = process.space->link_debug.value != 0;
@@ -263,7 +264,7 @@ Result<Ok> Agent::run_to(Process& process, EvalTime evaltime, const std::string&
     if (auto at_entry = run_until(process, {*entry}, name); !at_entry)
         return at_entry;
     {
-        StoppedWorld world(*this, process.space);
+        StoppedWorld world(tracees_, process.space);
         watch_linker(world);
     }
     return step_to_main(process, name);
@@ -291,21 +292,21 @@ Result<Ok> Agent::run_until(Process& process, TargetAddr at, const std::string& 
     }
     release_held_of(process, std::nullopt);
     for (;;) {
-        auto found = processes_.find(pid);
-        if (found == processes_.end())
+        const Process* found = tracees_.find_process(pid);
+        if (found == nullptr)
             return Error{Code::invalid, name + ": it ended before it could be traced"};
-        if (found->second->arrived)
+        if (found->arrived)
             return Ok{};
         if (Mailbox::rang()) {
-            mail_.receive();
-            if (mail_.closed())
+            client_.receive();
+            if (client_.has_exited())
                 return Error{Code::gone, "the consumer is gone"};
         }
-        ++turn_;
-        if (!ready_.empty())
-            handle_ready();
+        tracees_.begin_turn();
+        if (tracees_.any_ready())
+            tracees_.handle_ready();
         else
-            collect(Wait::block);
+            tracees_.collect(Wait::block);
     }
 }
 
@@ -332,21 +333,21 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
             return run_until(process, {user.rdi}, name);
         WaitStatus status;
         Waited waited = resume_thread(PTRACE_SINGLESTEP, pid, 0)
-                            ? wait_for_stop(space, pid, status)
+                            ? tracees_.wait_for_stop(space, pid, status)
                             : Waited::ended;
         if (waited == Waited::late)
             return Error{Code::busy, name + ": it does not come to main()"};
         if (waited == Waited::ended) {
-            if (Thread* thread = find_thread(pid))
-                drop_thread(*thread, status);
+            if (Thread* thread = tracees_.find_thread(pid))
+                tracees_.drop_thread(*thread, status);
             return Error{Code::invalid, name + ": it ended before main()"};
         }
         if (status.event() == 0 && status.signal() != SIGTRAP) {
             // A signal from outside: let the ordinary handling deliver it.
-            Thread& thread = *find_thread(pid);
+            Thread& thread = *tracees_.find_thread(pid);
             thread.status = status;
             thread.pending = true;
-            ready_.push_back(pid);
+            tracees_.add_ready(pid);
             break;
         }
     }

@@ -61,15 +61,15 @@ void Agent::tell_lost(const Thread& thread)
     auto n = std::count_if(thread.kept.begin(), thread.kept.end(),
                            [](const KeptSignal& kept) { return !kept.sent; });
     if (n != 0)
-        tell_error(thread.process->pid,
-                   std::to_string(n) + " signals were lost: its queue was full");
+        client_.report_error(thread.process->pid,
+                             std::to_string(n) +
+                                 " signals were lost: its queue was full");
 }
 
 // In a stop of this signal; 0: of none.
 void Agent::let_go(Thread& thread, int signal)
 {
     pid_t tid = thread.tid;
-    Process& process = *thread.process;
     if (signal != 0) {
         restore_kept(thread, signal);
         signal = take_kept(thread, signal);
@@ -85,12 +85,7 @@ void Agent::let_go(Thread& thread, int signal)
         return go_on(thread, signal);
     }
     ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(signal));
-    if (last_ == &thread)
-        last_ = nullptr;
-    threads_.erase(tid);
-    process.threads.erase(tid);
-    if (process.threads.empty())
-        processes_.erase(process.pid);
+    tracees_.remove_thread(thread);
 }
 
 // The jumps out of the text, the threads out of our code, our code out of the memory.
@@ -107,7 +102,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
     bool any_late = false;
     std::optional<ShutGate> gate(std::in_place, runtime);
     std::optional<WaitBudget::Wait> wait(std::in_place, space.budget);
-    for (Thread* thread : threads_in(space)) {
+    for (Thread* thread : tracees_.threads_in(space)) {
         user_regs_struct user;
         if (!thread->stopped) {
             all_out = all_out && thread->in_vfork;
@@ -126,7 +121,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
         }
         bool out = false;
         if (!run_out(*thread, which)) {
-            out = find_thread(tid) == nullptr;
+            out = tracees_.find_thread(tid) == nullptr;
         } else {
             thread->status = status; // what it had stopped for is still to be done
             thread->pending = pending;
@@ -160,7 +155,8 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
 // has exited other targets wait meanwhile, and the n-th target that is slow gets 1/n of it.
 std::uint64_t Agent::unmap_limit_ns() const
 {
-    return mail_.closed() ? all_unmaps_ns / (n_slow_unmaps_ + 1) : stop_patience_ns;
+    return client_.has_exited() ? all_unmaps_ns / (n_slow_unmaps_ + 1)
+                                : stop_patience_ns;
 }
 
 // After remove_runtime(): the space can get another runtime.
@@ -187,16 +183,16 @@ void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_
 {
     while (monotonic_ns() < ends) {
         std::vector<pid_t> tids;
-        for (auto& [tid, thread] : threads_) {
+        for (auto& [tid, thread] : tracees_.threads()) {
             if (whom(*thread))
                 tids.push_back(tid);
         }
         if (tids.empty())
             return;
-        collect(Wait::a_while);
+        tracees_.collect(Wait::a_while);
         ask_crowded();
         for (pid_t tid : tids) {
-            Thread* thread = find_thread(tid);
+            Thread* thread = tracees_.find_thread(tid);
             if (thread != nullptr && thread->stopped && thread->pending)
                 handle_stop(*thread);
         }
@@ -213,7 +209,7 @@ void Agent::see_off(std::uint64_t patience_ns)
     std::uint64_t ends = monotonic_ns() + patience_ns;
     see_off(takes_signals, ends);
     std::vector<pid_t> late;
-    for (auto& [tid, thread] : threads_) {
+    for (auto& [tid, thread] : tracees_.threads()) {
         if (!takes_signals(*thread))
             continue;
         late.push_back(tid);
@@ -233,21 +229,21 @@ void Agent::see_off(std::uint64_t patience_ns)
 // threads go on.
 bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
 {
-    StoppedWorld world(*this, space, which);
+    StoppedWorld world(tracees_, space, which);
     if (which == Try::again && !world.in_time() && !space->given_up)
         return false;
-    for (Thread* thread : threads_in(*space)) {
+    for (Thread* thread : tracees_.threads_in(*space)) {
         Process& process = *thread->process;
         if (std::exchange(process.is_target, false))
-            tell_error(
+            client_.report_error(
                 process.pid,
                 "it shares its memory with another target, and is let go with it");
         process.doomed = true; // its end is nobody's news any more
         undo_hit(*thread, true);
     }
     // Where one has made an exec, the others are no more, and nobody will tell us so.
-    for (pid_t tid : tids_in(*space)) {
-        Thread* thread = find_thread(tid);
+    for (pid_t tid : tracees_.tids_in(*space)) {
+        Thread* thread = tracees_.find_thread(tid);
         if (thread != nullptr && thread->stopped && thread->pending &&
             thread->event() == PTRACE_EVENT_EXEC)
             begin_program(*thread);
@@ -263,7 +259,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
         return false;
     // One that could not be stopped, in uninterruptible sleep, may stand in a slot.
     bool all_stopped = true;
-    for (Thread* thread : threads_in(*space))
+    for (Thread* thread : tracees_.threads_in(*space))
         all_stopped = all_stopped && (thread->stopped || thread->in_vfork);
     remove_rescue(world, all_stopped);
     for (auto [page, bytes] : space->slot_pages) {
@@ -274,7 +270,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     const TargetAddr stub_in_use = is_stub_in_use(*space) ? space->stub : TargetAddr{};
     if (stub_in_use.value == 0)
         space->remove_stub(); // before a thread is released
-    for (Thread* thread : threads_in(*space)) {
+    for (Thread* thread : tracees_.threads_in(*space)) {
         thread->held = false;
         thread->awaits = 0;
         if (!thread->stopped) {
@@ -294,7 +290,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
 std::vector<std::shared_ptr<AddressSpace>> Agent::take_unreleased()
 {
     std::set<std::shared_ptr<AddressSpace>> all;
-    for (auto& [pid, process] : processes_) {
+    for (auto& [pid, process] : tracees_.processes()) {
         process->is_target = false;
         if (process->doomed)
             continue;
@@ -316,8 +312,8 @@ void Agent::release_everything()
     std::size_t n_late = 0;
     auto is_released = [&](const std::shared_ptr<AddressSpace>& space) {
         const bool last = ends != 0 && monotonic_ns() >= ends;
-        ++turn_;
-        space->budget.begin_turn(turn_);
+        tracees_.begin_turn();
+        space->budget.begin_turn(tracees_.turn());
         if (!space->given_up)
             space->budget.restart(std::max(slice_ns / (n_late + 1), least_slice_ns));
         const bool done = remove_all(space, last ? Try::last : Try::again);
@@ -334,6 +330,38 @@ void Agent::release_everything()
     }
     see_off(ends > monotonic_ns() ? see_off_ns : second_patience_ns);
     await_late_calls(stop_patience_ns);
+}
+
+// Releases a process that was given up. Called by the main loop, where no other world is
+// stopped. Returns false if there is none.
+bool Agent::release_given_up()
+{
+    const auto next = tracees_.take_given_up();
+    if (!next)
+        return false;
+    const auto& [owner, why] = *next;
+    std::shared_ptr<AddressSpace> space;
+    std::vector<pid_t> targets;
+    for (auto& [pid, process] : tracees_.processes()) {
+        if (!process->space->given_up || process->space->owner() != owner)
+            continue;
+        space = process->space;
+        if (std::exchange(process->is_target, false) && !process->doomed)
+            targets.push_back(pid);
+    }
+    if (space == nullptr)
+        return true;
+    release(space);
+    table_.reclaim();
+    for (pid_t pid : targets) {
+        AgentEvent event;
+        event.kind = AgentEvent::given_up;
+        event.pid = pid;
+        event.text = "process " + std::to_string(pid) + " kept dtrace waiting: " + why +
+                     "; its probes were removed, and it continues untraced";
+        client_.send_event(std::move(event));
+    }
+    return true;
 }
 
 Agent::Reply Agent::do_detach(Reader& in, const std::vector<Fd>&)

@@ -29,7 +29,7 @@ constexpr int syscall_stop = SIGTRAP | 0x80; // PTRACE_O_TRACESYSGOOD
 // the stub.
 bool Agent::is_stub_in_use(const AddressSpace& space)
 {
-    auto threads = threads_in(space);
+    auto threads = tracees_.threads_in(space);
     return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
         return thread->late_call.has_value();
     });
@@ -72,11 +72,11 @@ void Agent::recall(Thread& thread)
     const bool pending = thread.pending;
     for (;;) {
         WaitStatus status;
-        switch (wait_for_stop(space, thread.tid, status)) {
+        switch (tracees_.wait_for_stop(space, thread.tid, status)) {
         case Waited::late:
-            return leave_late(thread, why);
+            return tracees_.leave_late(thread, why);
         case Waited::ended:
-            return drop_thread(thread, status);
+            return tracees_.drop_thread(thread, status);
         case Waited::stopped:
             break;
         }
@@ -87,8 +87,8 @@ void Agent::recall(Thread& thread)
             continue;
         ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr, seize_options);
         if (thread.pending)
-            ready_.push_back(thread.tid);
-        return give_up(space, why);
+            tracees_.add_ready(thread.tid);
+        return tracees_.give_up(space, why);
     }
 }
 

@@ -123,7 +123,7 @@ void Agent::ask_crowded()
         return;
     crowded_ns_ = 0;
     set_alarm();
-    for (auto& [tid, thread] : threads_) {
+    for (auto& [tid, thread] : tracees_.threads()) {
         if (!thread->crowded || !wants_out(*thread) || thread->stopped ||
             thread->interrupted || thread->listening)
             continue;
@@ -253,7 +253,7 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
     std::optional<Masked> masked;
     if (thread.kept.size() >= many_kept)
         masked.emplace(thread);
-    space->budget.begin_turn(turn_);
+    space->budget.begin_turn(tracees_.turn());
     WaitBudget::Wait wait(space->budget);
     if (thread.in_our_code_ns == 0) {
         thread.in_our_code_ns = monotonic_ns();
@@ -265,21 +265,21 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
     std::uint64_t interrupted_ns = 0;
     while (runs) {
         hear_bells(space);
-        if (find_thread(tid) != &thread)
+        if (tracees_.find_thread(tid) != &thread)
             return false;
         if (thread.stopped) {
             thread.running_out = false;
             return true;
         }
         Mailbox::ring_in_ms(look_in_ms(*space));
-        pid_t got = wait_for(tid, status);
+        pid_t got = tracees_.wait_for(tid, status);
         if (got < 0 && errno == EINTR) {
-            client_has_exited(); // clears the mail signal
+            client_.check_in_wait(); // clears the mail signal
             if (!space->budget.is_spent())
                 continue;
             // It is late: it loops, or sleeps in the kernel.
             if (which == Try::last)
-                give_up(*space, stays);
+                tracees_.give_up(*space, stays);
             if (interrupted_ns == 0) {
                 ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
                 interrupted_ns = monotonic_ns();
@@ -290,7 +290,8 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
             thread.running_out = false;
             thread.interrupted = true;
             if (which == Try::last)
-                leave_late(thread, "a thread of it sleeps in the probes' code");
+                tracees_.leave_late(thread,
+                                    "a thread of it sleeps in the probes' code");
             return false;
         }
         runs = got == tid && status.is_stopped();
@@ -301,9 +302,9 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
         (space->budget.is_spent() ||
          monotonic_ns() - thread.in_our_code_ns >
              (thread.n_runs_out < many_runs ? all_ways_out_ns : stop_patience_ns)))
-        give_up(*space, stays);
+        tracees_.give_up(*space, stays);
     if (!runs) {
-        drop_thread(thread, status);
+        tracees_.drop_thread(thread, status);
         return false;
     }
     thread.running_out = false;
@@ -422,7 +423,7 @@ void Agent::deliver_kept(Thread& thread)
         }
         // Its own stop comes first; go_on() brings us back here.
         thread.pending = true;
-        ready_.push_back(tid);
+        tracees_.add_ready(tid);
         return;
     }
     go_on(thread);
@@ -469,7 +470,7 @@ bool Agent::run_out(Thread& thread, Try which)
             keep(thread, info);
         else if (!serve_runtime(thread, info, user) && info.si_signo != SIGTRAP) {
             if (!show_as_program(thread, info, user))
-                give_up(*space, "the probes' code in it was changed");
+                tracees_.give_up(*space, "the probes' code in it was changed");
             break;
         }
     }

@@ -57,7 +57,7 @@ void Agent::refresh_config(AddressSpace& space)
     writer.publish(config.errno_known, offset ? 1 : 0);
     // A filter may come at any time: with bells nothing needs a system call.
     bool may_call = !space.runtime.bells.are_hung();
-    for (Thread* thread : threads_in(space)) {
+    for (Thread* thread : tracees_.threads_in(space)) {
         std::string own = thread_status(thread->process->pid, thread->tid);
         may_call = may_call && status_number(own, "Seccomp") == 0;
         learn_thread(*thread);

@@ -115,7 +115,7 @@ Result<Ok> Agent::find_syscall_insn(AddressSpace& space, Thread&)
     if (space.syscall_insn.value != 0)
         return Ok{};
     std::vector<Mapping> all = mappings_of(space.speaker());
-    if (place_stub(space, all, threads_in(space)))
+    if (place_stub(space, all, tracees_.threads_in(space)))
         return Ok{};
     std::stable_partition(all.begin(), all.end(),
                           [](const Mapping& m) { return m.path == "[vdso]"; });
@@ -235,7 +235,7 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     bool stop_again = false; // a SIGSTOP came; it cannot be blocked
     auto result = kept && !resent ? step_over_call(thread, call.rip, stop_again)
                                   : run_call(thread, stop_again);
-    if (find_thread(tid) != &thread)
+    if (tracees_.find_thread(tid) != &thread)
         return result;
     if (!result && result.error().code == Code::busy) {
         thread.late_call = Thread::LateCall{before, mask};
@@ -280,13 +280,14 @@ Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
         WaitStatus status;
         if (called)
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-        Waited waited = resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0)
-                            ? wait_for_stop(*thread.process->space, tid, status)
-                            : Waited::ended;
+        Waited waited =
+            resume_thread(called ? PTRACE_CONT : PTRACE_SYSCALL, tid, 0)
+                ? tracees_.wait_for_stop(*thread.process->space, tid, status)
+                : Waited::ended;
         if (waited == Waited::late)
             return late_call();
         if (waited == Waited::ended) {
-            drop_thread(thread, status);
+            tracees_.drop_thread(thread, status);
             return result;
         }
         if (status.event() == PTRACE_EVENT_STOP && called) {
@@ -321,13 +322,14 @@ Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
     Error ended{Code::gone, "it ended"};
     for (int round = 0; round < max_other_stops; ++round) {
         WaitStatus status;
-        Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
-                            ? wait_for_stop(*thread.process->space, tid, status)
-                            : Waited::ended;
+        Waited waited =
+            resume_thread(PTRACE_SINGLESTEP, tid, 0)
+                ? tracees_.wait_for_stop(*thread.process->space, tid, status)
+                : Waited::ended;
         if (waited == Waited::late)
             return late_call();
         if (waited == Waited::ended) {
-            drop_thread(thread, status);
+            tracees_.drop_thread(thread, status);
             return ended;
         }
         if (status.event() != 0)

@@ -50,7 +50,7 @@ Agent::Injection::~Injection()
 Result<std::uint64_t>
 Agent::Injection::call(long number, std::array<std::uint64_t, 6> args, const char* step)
 {
-    Thread* thread = agent_.find_thread(tid_);
+    Thread* thread = agent_.tracees_.find_thread(tid_);
     if (thread == nullptr)
         return Error{Code::gone, "it ended"};
     auto value = agent_.inject(*thread, number, args);

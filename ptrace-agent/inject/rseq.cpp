@@ -47,7 +47,7 @@ void Agent::learn_rseq(AddressSpace& space)
 {
     std::optional<native::RseqArea> area;
     std::vector<std::uint64_t> unregistered; // fs_bases
-    for (Thread* thread : threads_in(space)) {
+    for (Thread* thread : tracees_.threads_in(space)) {
         RseqConfiguration now;
         user_regs_struct user;
         if (!thread->stopped || !get_regs(thread->tid, user) ||
@@ -81,7 +81,7 @@ void Agent::allow_rseq(AddressSpace& space)
     if (space.runtime.image.value == 0 || !space.native.rseq)
         return;
     bool guests = false;
-    for (auto& [pid, process] : processes_)
+    for (auto& [pid, process] : tracees_.processes())
         guests = guests || (process->space.get() == &space && pid != space.owner());
     space.runtime.writer().announce(space.runtime.config().rseq, guests ? 0 : 1);
 }
@@ -99,7 +99,7 @@ void Agent::begin_rseq(Thread& thread)
     std::int32_t cpu = 0;
     TargetAddr at = cpu_id_of(*space.native.rseq, user.fs_base);
     pid_t before = space.runtime.tid_of(user.fs_base);
-    Thread* other = before != thread.tid ? find_thread(before) : nullptr;
+    Thread* other = before != thread.tid ? tracees_.find_thread(before) : nullptr;
     bool own = other == nullptr || other->process->space.get() != &space;
     if (own && space.read_value(at, cpu) && cpu < 0)
         return;

@@ -48,7 +48,7 @@ void Agent::place_thread(Thread& thread, std::uint64_t fs_base)
             tids.push_back(thread.tid);
         return;
     }
-    Thread* other = find_thread(space.runtime.tid_of(fs_base));
+    Thread* other = tracees_.find_thread(space.runtime.tid_of(fs_base));
     // A vfork child uses its parent's fs_base alone, and afterwards the parent uses it
     // again.
     if (other == nullptr || other == &thread || other->fs_base != fs_base ||
@@ -96,7 +96,7 @@ void Agent::look_at_others(AddressSpace& space, Thread& thread)
     const std::vector<pid_t> tids = shared.tids;
     std::vector<pid_t> left;
     for (pid_t each : tids) {
-        Thread* other = find_thread(each);
+        Thread* other = tracees_.find_thread(each);
         if (other == nullptr || other->process->space.get() != &space ||
             other->fs_base != fs_base)
             continue;
@@ -105,7 +105,7 @@ void Agent::look_at_others(AddressSpace& space, Thread& thread)
             continue;
         const bool was_stopped = other->stopped;
         user_regs_struct user;
-        if (!stop_one(*other)) {
+        if (!tracees_.stop_one(*other)) {
             left.pop_back();
             continue;
         }
@@ -117,7 +117,7 @@ void Agent::look_at_others(AddressSpace& space, Thread& thread)
             go_on(*other);
     }
     auto now = space.shared_bases.find(fs_base);
-    if (now == space.shared_bases.end() || find_thread(tid) != &thread)
+    if (now == space.shared_bases.end() || tracees_.find_thread(tid) != &thread)
         return;
     now->second.tids = left;
     if (left.size() != 1 || left.front() != tid)

@@ -34,56 +34,20 @@ pid_t number_of(Thread& thread)
 Thread* Agent::who_rang(AddressSpace& space, pid_t number)
 {
     auto is_it = [number](Thread& thread) { return number_of(thread) == number; };
-    Thread* likely = find_thread(number);
+    Thread* likely = tracees_.find_thread(number);
     if (likely != nullptr && likely->process->space.get() == &space && is_it(*likely))
         return likely;
-    for (Thread* thread : threads_in(space)) {
+    for (Thread* thread : tracees_.threads_in(space)) {
         if (is_it(*thread))
             return thread;
     }
     return nullptr;
 }
 
-// A running thread stops, with whatever else it had to stop for still to be handled.
-bool Agent::stop_one(Thread& thread)
-{
-    if (thread.stopped)
-        return true;
-    WaitStatus status;
-    if (!thread.interrupted)
-        ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
-    Waited waited = wait_for_stop(*thread.process->space, thread.tid, status);
-    if (waited == Waited::late) {
-        thread.interrupted = true;
-        give_up(*thread.process->space,
-                "one of its threads did not stop within the deadline");
-        return false;
-    }
-    if (waited == Waited::ended) {
-        drop_thread(thread, status);
-        return false;
-    }
-    bool was_listening = thread.listening;
-    thread.stopped = true;
-    thread.status = status;
-    thread.listening = false;
-    if (thread.is_interrupt()) {
-        thread.interrupted = false;
-        if (!was_listening)
-            repeat_wait(thread.tid);
-        take_sample(thread);
-        return true;
-    }
-    thread.interrupted = true; // ours is still to come
-    thread.pending = true;
-    ready_.push_back(thread.tid);
-    return true;
-}
-
 void Agent::hear_all_bells()
 {
     std::set<std::shared_ptr<AddressSpace>> spaces;
-    for (auto& [pid, process] : processes_)
+    for (auto& [pid, process] : tracees_.processes())
         spaces.insert(process->space);
     for (const std::shared_ptr<AddressSpace>& space : spaces)
         hear_bells(space);
@@ -96,7 +60,8 @@ void Agent::hear_bells(const std::shared_ptr<AddressSpace>& space)
         auto ring = space->runtime.bells.next();
         if (!ring) {
             if (space->runtime.bells.tampered())
-                give_up(*space, "another process changed one of its descriptors");
+                tracees_.give_up(*space,
+                                 "another process changed one of its descriptors");
             return;
         }
         answer_ring(space, *ring);
@@ -117,7 +82,7 @@ void Agent::answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& 
     if (ring.bell == DT_RT_N_BELLS) {
         // The others wait until the gate is open.
         if (thread != nullptr && thread->running_out)
-            stop_one(*thread);
+            tracees_.stop_one(*thread);
         return;
     }
     TargetAddr at{config.stacks + ring.shard * DT_RT_STACK_BYTES};
@@ -126,7 +91,7 @@ void Agent::answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& 
         !space->read_value(at, call) || call.answered != 0)
         return space->runtime.bells.let_go(ring.bell); // unanswered: it finds out
     bool was_stopped = thread->stopped;
-    if (needs_stop(call, config) && !stop_one(*thread))
+    if (needs_stop(call, config) && !tracees_.stop_one(*thread))
         return space->runtime.bells.let_go(ring.bell);
     answer_upcall(*thread, at);
     space->runtime.bells.let_go(ring.bell);

@@ -227,10 +227,10 @@ void place_all(Planting& work, std::span<const Site> sites, Meanwhile meanwhile)
 
 void Agent::tell_libraries_changed(pid_t pid)
 {
-    auto found = processes_.find(pid);
-    if (found == processes_.end())
+    Process* found = tracees_.find_process(pid);
+    if (found == nullptr)
         return;
-    Process& process = *found->second;
+    Process& process = *found;
     process.untold_change =
         silent_client_ && process.answered_change != process.library_changes;
     if (process.untold_change)
@@ -240,16 +240,7 @@ void Agent::tell_libraries_changed(pid_t pid)
     event.pid = pid;
     event.status = ++process.library_changes;
     event.forgotten = std::exchange(process.space->forgotten, {});
-    send_event(std::move(event));
-}
-
-void Agent::tell_error(pid_t pid, std::string text)
-{
-    AgentEvent event;
-    event.kind = AgentEvent::agent_error;
-    event.pid = pid;
-    event.text = std::move(text);
-    send_event(std::move(event));
+    client_.send_event(std::move(event));
 }
 
 // In vfork(2) the target makes no system call, and its child has descriptors of its own.
@@ -263,25 +254,25 @@ void Agent::await_calls(std::optional<StoppedWorld>& world, pid_t pid,
     bool wants_call = mechanism != Mechanism::uprobe && space->no_injection.empty() &&
                       (space->slot_pages.empty() || !has_runtime);
     std::uint64_t ends = monotonic_ns() + vfork_patience_ns;
-    auto may_wait = [&] { return monotonic_ns() < ends && !mail_.closed(); };
+    auto may_wait = [&] { return monotonic_ns() < ends && !client_.has_exited(); };
     auto any_in_vfork = [&] {
-        auto all = threads_in(*space);
+        auto all = tracees_.threads_in(*space);
         return std::any_of(all.begin(), all.end(),
                            [](const Thread* thread) { return thread->in_vfork; });
     };
     for (;;) {
-        world.emplace(*this, space);
-        auto threads = threads_in(*space);
+        world.emplace(tracees_, space);
+        auto threads = tracees_.threads_in(*space);
         if (!wants_call || threads.empty() || has_execed(pid, threads) || !may_wait() ||
             (world->any_thread() != nullptr && !any_in_vfork()))
             return;
         world.reset();
         do {
             Mailbox::ring_in_ms(1);
-            collect(Wait::block);
-            while (!ready_.empty() && may_wait()) {
-                ++turn_;
-                handle_ready();
+            tracees_.collect(Wait::block);
+            while (tracees_.any_ready() && may_wait()) {
+                tracees_.begin_turn();
+                tracees_.handle_ready();
             }
             hear_alarms();
         } while (any_in_vfork() && may_wait());
@@ -398,10 +389,10 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
 
     std::optional<StoppedWorld> stopped;
     await_calls(stopped, pid, space, mechanism);
-    auto now = processes_.find(pid);
-    if (now == processes_.end())
+    Process* now = tracees_.find_process(pid);
+    if (now == nullptr)
         return Error{Code::gone, "plant probes: the process has ended"};
-    if (now->second->space != space || has_execed(pid, threads_in(*space)))
+    if (now->space != space || has_execed(pid, tracees_.threads_in(*space)))
         return another;
     const Error late{Code::busy, "plant probes: a thread of it does not stop"};
     if (space->given_up)
@@ -411,7 +402,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     if (auto can_be = refuse_shadow_stack(pid, "the process");
         !can_be && mechanism != Mechanism::uprobe) {
         const bool has_probes = space->n_tracepoints() != 0;
-        now->second->is_target = !has_probes;
+        now->is_target = !has_probes;
         stopped.reset();
         if (has_probes)
             release(space);
@@ -431,7 +422,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     Planting work(*space);
     work.seen = std::move(seen);
     work.statics = std::move(statics);
-    auto while_it_runs = [&] { return Meanwhile([this] { pass_signals(); }); };
+    auto while_it_runs = [&] { return Meanwhile([this] { tracees_.pass_signals(); }); };
     auto place = [&](Meanwhile meanwhile) {
         place_all(work, sites, std::move(meanwhile));
         work.fresh.insert(work.fresh.end(), linker.begin(), linker.end());
@@ -449,10 +440,10 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     bool planned = !any_window_over(work);
     if (planned)
         plan(nullptr);
-    stopped.emplace(*this, space);
-    if (threads_in(*space).empty())
+    stopped.emplace(tracees_, space);
+    if (tracees_.threads_in(*space).empty())
         return Error{Code::gone, "plant probes: the process has ended"};
-    if (has_execed(pid, threads_in(*space)))
+    if (has_execed(pid, tracees_.threads_in(*space)))
         return another;
     if (space->given_up)
         return late; // the main loop removes what was prepared
@@ -501,7 +492,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     if (!jumps.report.note.empty())
         work.notes.push_back(jumps.report.note);
     for (std::string& note : work.notes)
-        tell_error(space->owner(), std::move(note));
+        client_.report_error(space->owner(), std::move(note));
     std::sort(work.refused.begin(), work.refused.end());
     Writer out;
     out.put(static_cast<std::uint32_t>(sites.size() - work.refused.size() -
@@ -532,7 +523,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
         return list.error().during("remove probes");
     std::shared_ptr<AddressSpace> space = (*process)->space;
 
-    std::optional<StoppedWorld> stopped(std::in_place, *this, space);
+    std::optional<StoppedWorld> stopped(std::in_place, tracees_, space);
     std::vector<Tracepoint*> idle;
     for (const Site& site : list->all()) {
         Tracepoint* tp = space->find(site.at);
@@ -546,7 +537,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
         else if (tp->site)
             update_jump(*space, *tp);
     }
-    for (Thread* thread : threads_in(*space))
+    for (Thread* thread : tracees_.threads_in(*space))
         undo_hit(*thread, false);
     // One whose byte is not ours any more is not ours to restore either.
     std::vector<Tracepoint*> breakpoints;

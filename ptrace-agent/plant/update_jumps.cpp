@@ -102,7 +102,7 @@ void Agent::reclaim_trampolines(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)
         return;
-    for (Thread* thread : threads_in(space)) {
+    for (Thread* thread : tracees_.threads_in(space)) {
         user_regs_struct user;
         if (!thread->stopped || !get_regs(thread->tid, user) ||
             (in_our_code(space, {user.rip}) && !waits_at_linker(space, *thread, user)))

@@ -30,7 +30,7 @@ public:
     {
         std::optional<StoppedWorld> stopped;
         StoppedWorld& world =
-            world_ != nullptr ? *world_ : stopped.emplace(agent_, space_);
+            world_ != nullptr ? *world_ : stopped.emplace(agent_.tracees_, space_);
         Thread* thread = world.any_thread();
         if (thread == nullptr)
             return false;
@@ -249,7 +249,7 @@ JumpReport Agent::plant_jumps(StoppedWorld& world,
 // A thread that stands in the middle of a window goes on in its copy.
 void Agent::move_into_copies(AddressSpace& space, std::span<Planted* const> windows)
 {
-    for (Thread* thread : threads_in(space)) {
+    for (Thread* thread : tracees_.threads_in(space)) {
         user_regs_struct user;
         if (!thread->stopped || !get_regs(thread->tid, user))
             continue;

@@ -24,7 +24,7 @@ void Agent::handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user)
 {
     pid_t tid = thread.tid;
     repair_after_trap(thread);
-    if (find_thread(tid) != &thread)
+    if (tracees_.find_thread(tid) != &thread)
         return; // killed meanwhile
     user.rip -= 1;
     if (tp.purpose == Tracepoint::once)
@@ -34,7 +34,7 @@ void Agent::handle_hit(Thread& thread, Tracepoint& tp, user_regs_struct& user)
     if (!restarted && !tp.firings.empty())
         fire(thread, tp, from_user_regs(user));
     if (make_sigaction(thread, tp, user)) {
-        if (find_thread(tid) == &thread)
+        if (tracees_.find_thread(tid) == &thread)
             go_on(thread);
         return;
     }
@@ -158,21 +158,21 @@ void Agent::run_displaced(Thread& thread, Tracepoint& tp, user_regs_struct& user
                            x86_64.plan_after_fault(tp.insn, did.memory_fault), user);
     // The access works natively and not for us: a device's memory.
     thread.faults = 0;
-    give_up(tp, *thread.process->space,
-            "its instruction reaches memory that ptrace cannot");
+    drop_tracepoint(tp, *thread.process->space,
+                    "its instruction reaches memory that ptrace cannot");
     set_regs(thread.tid, user);
     go_on(thread);
 }
 
-void Agent::give_up(Tracepoint& tp, AddressSpace& space, const char* why)
+void Agent::drop_tracepoint(Tracepoint& tp, AddressSpace& space, const char* why)
 {
     char at[32];
     std::snprintf(at, sizeof at, "0x%lx", tp.at().value);
     space.restore_originals(
         {&tp}); // other threads' hits: handle_signal() sees the text
     space.forget(tp);
-    tell_error(space.owner(),
-               std::string("the tracepoint at ") + at + " was removed: " + why);
+    client_.report_error(space.owner(), std::string("the tracepoint at ") + at +
+                                            " was removed: " + why);
 }
 
 void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
@@ -181,7 +181,7 @@ void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
     AddressSpace& space = *thread.process->space;
     pid_t tid = thread.tid;
     if (!ensure_slots(thread)) {
-        if (find_thread(tid) != &thread)
+        if (tracees_.find_thread(tid) != &thread)
             return; // it died meanwhile
         return step_in_place(thread, tp, user);
     }
@@ -210,6 +210,30 @@ void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
     // the thread in any case.
     const bool to_trap = plan.run_to_trap || space.rescue.installed();
     resume_thread(to_trap ? PTRACE_CONT : PTRACE_SINGLESTEP, thread.tid, 0);
+}
+
+// Protects a thread at a breakpoint against the agent's death. Taking a report from the
+// kernel takes the thread's signal with it: if the agent died then, the thread would
+// continue in the middle of the instruction. So the report is only read first, and the
+// pc is put back while the signal is still pending. If the agent dies meanwhile, the
+// thread gets the signal, and its handler (rescue.hpp) reads the instruction's address
+// from the siginfo.
+void Agent::secure_hit(Thread& thread)
+{
+    const AddressSpace& space = *thread.process->space;
+    siginfo_t info;
+    user_regs_struct user;
+    if (!space.rescue.installed() || !get_siginfo(thread.tid, info) ||
+        !is_breakpoint(info) || !get_regs(thread.tid, user))
+        return;
+    const Tracepoint* tp = space.find({user.rip - 1});
+    if (tp == nullptr || !tp->written)
+        return;
+    info.si_errno = hit_magic;
+    info.si_addr = reinterpret_cast<void*>(tp->at().value);
+    user.rip = tp->at().value;
+    if (set_siginfo(thread.tid, info) && set_regs(thread.tid, user))
+        thread.hit_at = tp->at();
 }
 
 static bool is_own_stop(const Thread& thread)
@@ -274,8 +298,8 @@ void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user
     pid_t tid = thread.tid;
     TargetAddr at = tp.at();
     thread.held = true; // the world's end shall not continue it
-    StoppedWorld world(*this, space);
-    if (find_thread(tid) != &thread)
+    StoppedWorld world(tracees_, space);
+    if (tracees_.find_thread(tid) != &thread)
         return;
     thread.held = false;
     Tracepoint* still = space->find(at);
@@ -287,31 +311,31 @@ void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user
     bool masked = get_mask(tid, mask) && set_mask(tid, mask | asynchronous_signals);
     WaitStatus status;
     Waited waited = resume_thread(PTRACE_SINGLESTEP, tid, 0)
-                        ? wait_for_stop(*space, tid, status)
+                        ? tracees_.wait_for_stop(*space, tid, status)
                         : Waited::ended;
     if (waited == Waited::late) { // it waits in a system call, which is restarted
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
         space->budget.restart(second_patience_ns);
-        waited = wait_for_stop(*space, tid, status);
+        waited = tracees_.wait_for_stop(*space, tid, status);
     }
     space->write_breakpoints({still});
     if (waited == Waited::late)
-        return leave_late(thread, "an instruction of it did not end in time");
+        return tracees_.leave_late(thread, "an instruction of it did not end in time");
     if (waited == Waited::ended) {
-        drop_thread(thread, status);
+        tracees_.drop_thread(thread, status);
         return;
     }
     if (masked)
         set_mask(tid, mask);
     thread.status = status;
-    if (!take_raised_signal(thread))
+    if (!tracees_.take_raised_signal(thread))
         return;
     siginfo_t info;
     bool own = thread.event() == 0 && thread.signal() == SIGTRAP &&
                get_siginfo(tid, info) && info.si_code != SI_USER;
     thread.pending = !own;
     if (thread.pending)
-        ready_.push_back(tid);
+        tracees_.add_ready(tid);
 }
 
 } // namespace dt::agent

@@ -106,25 +106,26 @@ bool Agent::deliver_trap(Thread& thread)
         return false;
     TrapHandler entered{user.rip, 0};
     WaitStatus status;
-    Waited waited = resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP)
-                        ? wait_for_stop(*thread.process->space, thread.tid, status)
-                        : Waited::ended;
+    Waited waited =
+        resume_thread(PTRACE_SINGLESTEP, thread.tid, SIGTRAP)
+            ? tracees_.wait_for_stop(*thread.process->space, thread.tid, status)
+            : Waited::ended;
     if (waited == Waited::late) {
-        leave_late(thread, "its handler of SIGTRAP did not begin in time");
+        tracees_.leave_late(thread, "its handler of SIGTRAP did not begin in time");
         return true;
     }
     if (waited == Waited::ended) {
-        drop_thread(thread, status);
+        tracees_.drop_thread(thread, status);
         return true;
     }
     if ((action.flags & SA_RESETHAND) != 0)
         action = TrapAction{true};
     thread.status = status;
-    if (!take_raised_signal(thread))
+    if (!tracees_.take_raised_signal(thread))
         return true;
     if (thread.event() != 0 || thread.signal() != SIGTRAP) {
         thread.pending = true; // something came first, and is handled first
-        ready_.push_back(thread.tid);
+        tracees_.add_ready(thread.tid);
         return true;
     }
     if (get_regs(thread.tid, user))
@@ -322,10 +323,11 @@ void Agent::install_rescue(StoppedWorld& world)
     const TrapAction& action = thread->process->trap_action;
     if (!space.rescue.install(space, {*region}, action.handler))
         return;
-    any_rescue_ = true;
+    tracees_.secure_hits();
     KernelAction ours = action_for_kernel(space.rescue, action);
     const pid_t tid = thread->tid;
-    if (!exchange_action(*thread, &ours, nullptr) && find_thread(tid) != nullptr)
+    if (!exchange_action(*thread, &ours, nullptr) &&
+        tracees_.find_thread(tid) != nullptr)
         space.rescue.forget(); // the mapping stays unused
 }
 
@@ -337,7 +339,7 @@ void Agent::remove_rescue(StoppedWorld& world, bool all_stopped)
     if (!space.rescue.installed())
         return;
     bool in_there = !all_stopped;
-    for (const Thread* each : threads_in(space)) {
+    for (const Thread* each : tracees_.threads_in(space)) {
         user_regs_struct user;
         in_there = in_there || (each->stopped && get_regs(each->tid, user) &&
                                 space.rescue.contains({user.rip}));
@@ -410,7 +412,7 @@ bool Agent::make_sigaction(Thread& thread, const Tracepoint& tp, user_regs_struc
         const pid_t tid = thread.tid;
         space->rescue.set_program_handler(*space, wanted.handler);
         if (!exchange_action(thread, &ours, nullptr))
-            return find_thread(tid) != &thread;
+            return tracees_.find_thread(tid) != &thread;
         process.trap_action = wanted;
     }
     user.rax = 0;
