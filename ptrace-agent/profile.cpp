@@ -130,8 +130,9 @@ private:
 static bool may_be_sampled(const Thread& thread)
 {
     const Process& process = *thread.process;
-    return process.is_target && process.started && !thread.stopped && !thread.fresh &&
-           !thread.listening && !thread.in_vfork && !thread.leaving;
+    return process.is_target && process.started &&
+           thread.state() == ThreadState::running && thread.age != ThreadAge::fresh &&
+           !thread.in_vfork && thread.leaving == Leaving::no;
 }
 
 bool Agent::sample_some()

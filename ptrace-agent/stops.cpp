@@ -36,7 +36,8 @@ static int signal_at_leave(Thread& thread)
     if (signal != SIGTRAP || !get_siginfo(thread.tid, info) ||
         !get_regs(thread.tid, user))
         return signal;
-    if (thread.hit_at.value != 0 || (thread.late && info.si_code == TRAP_TRACE))
+    if (thread.hit_at.value != 0 ||
+        (thread.leaving == Leaving::late && info.si_code == TRAP_TRACE))
         return 0;
     if (is_breakpoint(info) &&
         thread.process->space->read_text({user.rip - 1}, {&text, 1}) &&
@@ -67,37 +68,37 @@ void Agent::undo_stray(Thread& thread)
         user.rip = at.value;
         set_regs(thread.tid, user);
     }
-    thread.pending = false;
+    thread.move_to(ThreadState::handled);
 }
 
 void Agent::settle(Thread& thread)
 {
     thread.interrupted = false;
-    if (thread.pending)
+    if (thread.is_pending())
         undo_stray(thread);
     pid_t tid = thread.tid;
     bool own = thread.step.active && end_step(thread);
     if (tracees_.find_thread(tid) != &thread)
         return; // killed meanwhile
     if (own)
-        thread.pending = false;
+        thread.move_to(ThreadState::handled);
     leave_copy(thread);
 }
 
 void Agent::handle_stop(Thread& thread)
 {
-    if (thread.newborn)
+    if (thread.age == ThreadAge::newborn)
         return begin_followed(thread);
-    thread.pending = false;
+    thread.move_to(ThreadState::handled);
     thread.interrupted = false;
-    if (thread.fresh) {
-        thread.fresh = false;
+    if (thread.age == ThreadAge::fresh) {
+        thread.age = ThreadAge::known;
         learn_mask(thread);
         begin_rseq(thread);
         learn_thread(thread);
     }
     int event = thread.event();
-    if (thread.leaving) {
+    if (thread.leaving != Leaving::no) {
         if (event == PTRACE_EVENT_EXEC)
             begin_program(thread); // the others ended
         leave_copy(thread);
@@ -128,8 +129,8 @@ void Agent::handle_stop(Thread& thread)
 // one, and nothing of ours is looked at or done.
 bool Agent::is_simple(const Thread& thread) const
 {
-    if (!thread.stopped || !thread.pending || thread.held || thread.newborn ||
-        thread.fresh || thread.leaving || thread.step.active || wants_out(thread))
+    if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||
+        thread.leaving != Leaving::no || thread.step.active || wants_out(thread))
         return false;
     if (thread.is_interrupt())
         return thread.samples.empty() && !thread.reenter;
@@ -154,7 +155,7 @@ void Agent::go_on(Thread& thread, int signal)
                 return run_displaced(thread, *tp, user);
         }
     }
-    thread.stopped = false;
+    thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, signal);
     if (!wants_out(thread) || thread.interrupted)
         return;
@@ -240,8 +241,7 @@ void Agent::handle_event(Thread& thread, int event, int signal)
         }
         // A group-stop: the thread stays stopped for the world, and tells us when that
         // ends.
-        thread.stopped = false;
-        thread.listening = true;
+        thread.move_to(ThreadState::listening);
         resume_thread(PTRACE_LISTEN, thread.tid, 0);
         return;
     case PTRACE_EVENT_VFORK_DONE:

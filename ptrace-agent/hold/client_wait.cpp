@@ -34,9 +34,9 @@ void Agent::release_held(Thread& thread)
 {
     thread.held = false;
     thread.awaits = 0;
-    if (!thread.stopped)
+    if (!thread.is_stopped())
         return;
-    if (thread.pending)
+    if (thread.is_pending())
         tracees_.add_ready(thread.tid);
     else
         go_on(thread);

@@ -110,9 +110,8 @@ Waited Tracees::wait_for_stop(AddressSpace& space, pid_t tid, WaitStatus& status
 // Lets the thread run until its next stop, at which it is detached.
 void Tracees::leave_late(Thread& thread, const char* why)
 {
-    thread.stopped = false;
-    thread.pending = false;
-    thread.leaving = thread.late = true;
+    thread.move_to(ThreadState::running);
+    thread.leaving = Leaving::late;
     give_up(*thread.process->space, why);
 }
 

@@ -82,8 +82,8 @@ bool Agent::follow(const Process& parent, pid_t child, WaitStatus status)
     process.trap_blocked = parent.trap_blocked;
     process.inherited = std::move(inherited);
     Thread& thread = tracees_.add_thread(process, child);
-    thread.stopped = thread.pending = thread.newborn = true;
-    thread.fresh = false;
+    thread.move_to(ThreadState::pending);
+    thread.age = ThreadAge::newborn;
     thread.status = status;
     learn_mask(thread);
     tracees_.add_ready(child);
@@ -104,7 +104,8 @@ void Agent::drop_inherited(StoppedWorld& world, const Inheritance& inherited)
 
 void Agent::begin_followed(Thread& newborn)
 {
-    newborn.newborn = newborn.pending = false;
+    newborn.age = ThreadAge::known;
+    newborn.move_to(ThreadState::handled);
     std::shared_ptr<AddressSpace> space = newborn.process->space;
     Inheritance inherited = std::move(newborn.process->inherited);
     const bool by_kernel = newborn.process->by_kernel;
@@ -194,7 +195,7 @@ void Agent::hold_after_exec(Thread& thread)
     thread.status = status;
     thread.interrupted = false;
     if (!thread.is_interrupt()) { // a group-stop: it waits anyway
-        thread.pending = true;
+        thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
     }

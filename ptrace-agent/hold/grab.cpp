@@ -194,7 +194,7 @@ Result<Ok> Agent::seize_all(Process& process, std::uint64_t& ends)
                 return Error{Code::busy, "it creates threads faster than they can be "
                                          "seized; nothing in it was changed"};
             if (ptrace(PTRACE_SEIZE, tid, nullptr, seize_options) == 0) {
-                tracees_.add_thread(process, tid).fresh = false;
+                tracees_.add_thread(process, tid).age = ThreadAge::known;
                 found_new = true;
                 continue;
             }
@@ -255,14 +255,13 @@ static bool has_ended(const Fd& process)
 bool Agent::await_exec(const AddressSpace& space)
 {
     for (Thread* thread : tracees_.threads_in(space)) {
-        if (thread->stopped && thread->pending &&
-            thread->event() == PTRACE_EVENT_EXEC) {
-            thread->pending = false;
+        if (thread->is_pending() && thread->event() == PTRACE_EVENT_EXEC) {
+            thread->move_to(ThreadState::handled);
             begin_program(*thread);
             go_on(*thread);
             return true;
         }
-        if (!thread->stopped && is_in_exec(thread->process->pid, thread->tid)) {
+        if (!thread->is_stopped() && is_in_exec(thread->process->pid, thread->tid)) {
             tracees_.collect(Wait::a_while);
             return true;
         }
@@ -337,7 +336,7 @@ Agent::Reply Agent::do_grab(Reader& in, const std::vector<Fd>&)
         return Error{Code::not_found, doing + ": it ended meanwhile"};
     StoppedWorld& world = *stopped;
     for (Thread* thread : tracees_.threads_in(*space)) {
-        if (thread->stopped)
+        if (thread->is_stopped())
             learn_mask(*thread);
     }
     if (Thread* thread = world.any_thread())

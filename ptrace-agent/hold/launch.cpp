@@ -216,8 +216,8 @@ Agent::Reply Agent::do_create(Reader& in, const std::vector<Fd>&)
     process.is_target = true;
     process.doomed = true; // no events before the client knows it
     Thread& thread = tracees_.add_thread(process, pid);
-    thread.fresh = false;
-    thread.stopped = true;
+    thread.age = ThreadAge::known;
+    thread.move_to(ThreadState::handled);
     thread.held = true;
     thread.inside_exec = inside;
     thread.status = started->status;
@@ -346,7 +346,7 @@ Result<Ok> Agent::step_to_main(Process& process, const std::string& name)
             // A signal from outside: let the ordinary handling deliver it.
             Thread& thread = *tracees_.find_thread(pid);
             thread.status = status;
-            thread.pending = true;
+            thread.move_to(ThreadState::pending);
             tracees_.add_ready(pid);
             break;
         }

@@ -39,9 +39,9 @@ void Agent::undo_hit(Thread& thread, bool all)
 {
     siginfo_t info;
     user_regs_struct user;
-    if (!thread.stopped || !thread.pending || thread.event() != 0 ||
-        thread.signal() != SIGTRAP || !get_siginfo(thread.tid, info) ||
-        info.si_code != SI_KERNEL || !get_regs(thread.tid, user))
+    if (!thread.is_pending() || thread.event() != 0 || thread.signal() != SIGTRAP ||
+        !get_siginfo(thread.tid, info) || info.si_code != SI_KERNEL ||
+        !get_regs(thread.tid, user))
         return;
     const TargetAddr at =
         thread.hit_at.value != 0 ? thread.hit_at : TargetAddr{user.rip - 1};
@@ -52,7 +52,7 @@ void Agent::undo_hit(Thread& thread, bool all)
     user.rip = at.value;
     set_regs(thread.tid, user);
     thread.hit_at = {};
-    thread.pending = false;
+    thread.move_to(ThreadState::handled);
 }
 
 // What is kept for it and could not be sent once more.
@@ -79,7 +79,7 @@ void Agent::let_go(Thread& thread, int signal)
     if (in_group_stop)
         tell_lost(thread);
     if (!thread.kept.empty() && !in_group_stop) {
-        thread.leaving = true;
+        thread.leave();
         // Its children are not ours.
         ptrace(PTRACE_SETOPTIONS, tid, nullptr, PTRACE_O_TRACEEXEC);
         return go_on(thread, signal);
@@ -104,7 +104,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
     std::optional<WaitBudget::Wait> wait(std::in_place, space.budget);
     for (Thread* thread : tracees_.threads_in(space)) {
         user_regs_struct user;
-        if (!thread->stopped) {
+        if (!thread->is_stopped()) {
             all_out = all_out && thread->in_vfork;
             continue;
         }
@@ -112,7 +112,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
             continue;
         pid_t tid = thread->tid;
         const WaitStatus status = thread->status;
-        bool pending = thread->pending;
+        bool pending = thread->is_pending();
         siginfo_t info;
         if (pending && thread->event() == 0 && get_siginfo(tid, info) &&
             !is_synchronous(info)) {
@@ -124,7 +124,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
             out = tracees_.find_thread(tid) == nullptr;
         } else {
             thread->status = status; // what it had stopped for is still to be done
-            thread->pending = pending;
+            thread->stop(pending);
             out = get_regs(tid, user) && !in_our_code(space, {user.rip});
         }
         all_out = all_out && out;
@@ -193,7 +193,7 @@ void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_
         ask_crowded();
         for (pid_t tid : tids) {
             Thread* thread = tracees_.find_thread(tid);
-            if (thread != nullptr && thread->stopped && thread->pending)
+            if (thread != nullptr && thread->is_pending())
                 handle_stop(*thread);
         }
     }
@@ -204,7 +204,7 @@ void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_
 void Agent::see_off(std::uint64_t patience_ns)
 {
     auto takes_signals = [](const Thread& thread) {
-        return thread.leaving && !thread.kept.empty();
+        return thread.leaving != Leaving::no && !thread.kept.empty();
     };
     std::uint64_t ends = monotonic_ns() + patience_ns;
     see_off(takes_signals, ends);
@@ -216,7 +216,7 @@ void Agent::see_off(std::uint64_t patience_ns)
         send_kept(*thread);
         tell_lost(*thread);
         thread->kept.clear();
-        if (!thread->stopped)
+        if (!thread->is_stopped())
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     }
     auto is_late = [&late](const Thread& thread) {
@@ -244,7 +244,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     // Where one has made an exec, the others are no more, and nobody will tell us so.
     for (pid_t tid : tracees_.tids_in(*space)) {
         Thread* thread = tracees_.find_thread(tid);
-        if (thread != nullptr && thread->stopped && thread->pending &&
+        if (thread != nullptr && thread->is_pending() &&
             thread->event() == PTRACE_EVENT_EXEC)
             begin_program(*thread);
     }
@@ -260,7 +260,7 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     // One that could not be stopped, in uninterruptible sleep, may stand in a slot.
     bool all_stopped = true;
     for (Thread* thread : tracees_.threads_in(*space))
-        all_stopped = all_stopped && (thread->stopped || thread->in_vfork);
+        all_stopped = all_stopped && (thread->is_stopped() || thread->in_vfork);
     remove_rescue(world, all_stopped);
     for (auto [page, bytes] : space->slot_pages) {
         if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
@@ -273,11 +273,11 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     for (Thread* thread : tracees_.threads_in(*space)) {
         thread->held = false;
         thread->awaits = 0;
-        if (!thread->stopped) {
-            thread->leaving = true;
+        if (!thread->is_stopped()) {
+            thread->leave();
             continue;
         }
-        bool signalled = thread->pending && thread->event() == 0;
+        bool signalled = thread->is_pending() && thread->event() == 0;
         let_go(*thread, signalled ? thread->signal() : 0);
     }
     // What is left of it is found by nobody, and waits for its vfork child.

@@ -52,7 +52,7 @@ void Tracees::finish_call(Thread& thread)
 {
     if (thread.in_vfork || thread.step.active)
         return;
-    thread.stopped = false;
+    thread.move_to(ThreadState::running);
     thread.interrupted = true;
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
     resume_thread(PTRACE_CONT, thread.tid, 0);
@@ -68,21 +68,21 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         bool all_stopped = true;
         bool new_tasks = false;
         for (Thread* thread : threads_in(space)) {
-            if (thread->stopped) {
+            if (thread->is_stopped()) {
                 // Its child belongs to the world that is being stopped.
-                if (thread->pending && is_new_task(thread->event())) {
-                    thread->pending = false;
+                if (thread->is_pending() && is_new_task(thread->event())) {
+                    thread->move_to(ThreadState::handled);
                     handler_.handle_new_task(*thread);
                     new_tasks = true;
                     finish_call(*thread);
-                } else if (thread->pending &&
+                } else if (thread->is_pending() &&
                            thread->event() == PTRACE_EVENT_VFORK_DONE) {
-                    thread->pending = false;
+                    thread->move_to(ThreadState::handled);
                     handler_.handle_vfork_done(*thread);
                     new_tasks = true;
                     finish_call(*thread);
-                } else if (thread->pending && is_guests_exec(*thread)) {
-                    thread->pending = false;
+                } else if (thread->is_pending() && is_guests_exec(*thread)) {
+                    thread->move_to(ThreadState::handled);
                     handler_.handle_exec(*thread); // it is in other memory, and let go
                     new_tasks = true;
                     break; // it and others are no more
@@ -90,7 +90,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
                 continue;
             }
             // A new thread stops by itself, at its first instruction.
-            if (!thread->interrupted && !thread->fresh) {
+            if (!thread->interrupted && thread->age != ThreadAge::fresh) {
                 thread->interrupted = true;
                 ptrace(PTRACE_INTERRUPT, thread->tid, nullptr, nullptr);
             }
@@ -110,7 +110,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         bool all_inert = true;
         bool all_late = true;
         for (Thread* thread : threads_in(space)) {
-            if (thread->stopped || cannot_run(*thread))
+            if (thread->is_stopped() || cannot_run(*thread))
                 continue;
             all_inert = false;
             all_late = all_late && is_overdue(space, thread->tid);
@@ -126,7 +126,7 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
         }
     }
     for (Thread* thread : threads_in(space)) {
-        if (thread->stopped)
+        if (thread->is_stopped())
             handler_.settle(*thread);
     }
     return in_time;
@@ -135,17 +135,17 @@ bool Tracees::stop_all(AddressSpace& space, Try which)
 // It was interrupted, and nothing else is to be done about it.
 static bool is_only_interrupted(const Thread& thread)
 {
-    return thread.is_interrupt() && !thread.newborn && !thread.leaving &&
-           !thread.step.active;
+    return thread.is_interrupt() && thread.age != ThreadAge::newborn &&
+           thread.leaving == Leaving::no && !thread.step.active;
 }
 
 void Tracees::release_all(AddressSpace& space)
 {
     for (pid_t tid : tids_in(space)) {
         Thread* thread = find_thread(tid);
-        if (thread == nullptr || !thread->stopped || thread->held)
+        if (thread == nullptr || !thread->is_stopped() || thread->held)
             continue;
-        if (!thread->pending)
+        if (!thread->is_pending())
             handler_.go_on(*thread, 0);
         else if (is_only_interrupted(*thread) || handler_.is_simple(*thread))
             handler_.handle_stop(*thread); // not when all that is under way is done
@@ -170,7 +170,7 @@ Thread* StoppedWorld::any_thread() const
     Thread* with_signal = nullptr;
     Thread* counting = nullptr;
     for (Thread* thread : tracees_.threads_in(*space_)) {
-        if (!thread->stopped || thread->in_vfork)
+        if (!thread->is_stopped() || thread->in_vfork)
             continue;
         if (thread->inside_exec)
             return thread; // inject() leads it out

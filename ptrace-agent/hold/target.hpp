@@ -4,9 +4,12 @@
 //   Process 1 ──< Thread        (ptrace holds threads, one by one)
 //           n >── 1 AddressSpace
 //
-// A thread is running or stopped. Stopped means: the kernel reported a stop and nobody
-// continued it since. What that stop wants done is its status; `pending` says that
-// nobody has looked at it yet.
+// A thread runs until the kernel reports a stop; that stop is pending until it is handled,
+// and the thread stays stopped until it is resumed:
+//
+//   running ──> pending ──> handled ──> running       also pending ──> running, where the
+//                              └──────> listening     stop was the agent's own
+//   running, listening ──> handled                    a stop that needs no handling
 #pragma once
 
 #include "fasttrap/displaced.hpp"
@@ -14,6 +17,7 @@
 #include "process/wait_status.hpp"
 #include "ptrace-agent/address_space.hpp"
 
+#include <cassert>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -25,6 +29,26 @@
 namespace dt::agent {
 
 struct Process;
+
+enum class ThreadState : std::uint8_t {
+    running,
+    listening, // in a group-stop, resumed by PTRACE_LISTEN
+    pending,   // stopped, and the stop is still to be handled
+    handled,   // stopped, and nothing is to be done about the stop
+};
+
+enum class ThreadAge : std::uint8_t {
+    fresh,   // its first stop has not been handled
+    newborn, // a followed child that has run nothing yet
+    known,
+};
+
+// Whether a thread is detached at its next stop.
+enum class Leaving : std::uint8_t {
+    no,
+    yes,
+    late, // because it kept the agent waiting
+};
 
 // One thread on its way over the copy of an instruction.
 struct Step {
@@ -51,12 +75,10 @@ struct KeptSignal {
 struct Thread {
     pid_t tid = 0;
     Process* process = nullptr;
-    bool stopped = false;
-    bool pending = false;     // status is to be handled
-    WaitStatus status;        // of the stop
-    bool fresh = true;        // its first stop has not been seen
+    WaitStatus status; // of the last stop
+    ThreadAge age = ThreadAge::fresh;
+    Leaving leaving = Leaving::no;
     bool interrupted = false; // PTRACE_INTERRUPT was sent, its stop is to come
-    bool listening = false;   // in a group-stop, let go by PTRACE_LISTEN
     bool in_vfork = false;    // in the kernel until its child execs or exits
     bool held = false;        // not continued until the client says so
     bool inside_exec = false; // held in the event of its exec, inside the call
@@ -65,7 +87,6 @@ struct Thread {
     // Held for the answer to this one of its library_changes; 0: for another reason.
     int awaits = 0;
     bool under_seccomp = false;
-    bool leaving = false;    // to be detached at its next stop
     bool reenter = false;    // goes on with the instruction at its pc, without firing
     std::uint8_t faults = 0; // emulations of one instruction that failed
     std::vector<std::uint32_t> samples; // profile probes to fire at its next stop
@@ -81,18 +102,40 @@ struct Thread {
         std::uint64_t mask;
     };
     std::optional<LateCall> late_call;
-    bool late = false; // it kept the agent waiting, and is detached at its next stop
     std::uint64_t in_our_code_ns = 0; // monotonic; when its way out began
     std::uint32_t n_runs_out = 0;     // of it, since then
     // The address of the hit at which it stopped with the pc put back already, or 0.
     TargetAddr hit_at;
-    bool newborn = false; // a followed child that has run nothing yet
     Step step;
     TargetAddr slot_holds;                  // the site whose copy is in its slot
     std::vector<TrapHandler> trap_handlers; // of the program, entered, innermost last
     // The system call at this site was interrupted and will be restarted: its next
     // hit is no new one.
     std::optional<TargetAddr> restarting;
+
+    ThreadState state() const { return state_; }
+    // The kernel has reported a stop of it, and it has not been resumed since.
+    bool is_stopped() const
+    {
+        return state_ == ThreadState::pending || state_ == ThreadState::handled;
+    }
+    bool is_pending() const { return state_ == ThreadState::pending; }
+    bool is_listening() const { return state_ == ThreadState::listening; }
+    void move_to(ThreadState next)
+    {
+        assert(next != ThreadState::listening || state_ == ThreadState::handled);
+        state_ = next;
+    }
+    void stop(bool to_be_handled)
+    {
+        move_to(to_be_handled ? ThreadState::pending : ThreadState::handled);
+    }
+
+    void leave() // at its next stop
+    {
+        if (leaving == Leaving::no)
+            leaving = Leaving::yes;
+    }
 
     int signal() const { return status.signal(); }
     int event() const { return status.event(); } // PTRACE_EVENT_*, 0: a signal
@@ -101,6 +144,9 @@ struct Thread {
     {
         return event() == PTRACE_EVENT_STOP && signal() == SIGTRAP;
     }
+
+private:
+    ThreadState state_ = ThreadState::running;
 };
 
 // The kernel's struct sigaction: handler, flags, restorer, mask.

@@ -132,8 +132,7 @@ void Tracees::adopt(Process& process, pid_t tid)
     auto early = early_stops_.find(tid);
     if (early == early_stops_.end())
         return;
-    thread.stopped = true;
-    thread.pending = true;
+    thread.move_to(ThreadState::pending);
     thread.status = early->second;
     early_stops_.erase(early);
     ready_.push_back(tid);
@@ -178,16 +177,15 @@ void Tracees::note_stop(pid_t tid, WaitStatus status)
         handler_.handle_unannounced(tid);
         return;
     }
-    thread->stopped = true;
-    thread->pending = true;
+    const bool was_listening = thread->is_listening();
+    thread->move_to(ThreadState::pending);
     thread->status = status;
     if (thread->late_call && !handler_.end_late_call(*thread))
         return;
     if (!take_raised_signal(*thread))
         return;
-    if (thread->is_interrupt() && !thread->listening) // which SIGCONT ended
+    if (thread->is_interrupt() && !was_listening) // which SIGCONT ended
         repeat_wait(tid);
-    thread->listening = false;
     ready_.push_back(tid);
 }
 
@@ -238,7 +236,7 @@ bool Tracees::take_raised_signal(Thread& thread)
 // A running thread stops, with whatever else it had to stop for still to be handled.
 bool Tracees::stop_one(Thread& thread)
 {
-    if (thread.stopped)
+    if (thread.is_stopped())
         return true;
     WaitStatus status;
     if (!thread.interrupted)
@@ -254,10 +252,9 @@ bool Tracees::stop_one(Thread& thread)
         drop_thread(thread, status);
         return false;
     }
-    bool was_listening = thread.listening;
-    thread.stopped = true;
+    const bool was_listening = thread.is_listening();
     thread.status = status;
-    thread.listening = false;
+    thread.stop(!thread.is_interrupt());
     if (thread.is_interrupt()) {
         thread.interrupted = false;
         if (!was_listening)
@@ -266,7 +263,6 @@ bool Tracees::stop_one(Thread& thread)
         return true;
     }
     thread.interrupted = true; // ours is still to come
-    thread.pending = true;
     ready_.push_back(thread.tid);
     return true;
 }
@@ -276,7 +272,7 @@ void Tracees::handle_ready()
     pid_t tid = ready_.front();
     ready_.pop_front();
     Thread* thread = find_thread(tid);
-    if (thread == nullptr || !thread->stopped || !thread->pending)
+    if (thread == nullptr || !thread->is_pending())
         return;
     if (thread->held && thread->event() == 0)
         return; // the signal is delivered when release_held() lets it go on
@@ -293,7 +289,7 @@ void Tracees::pass_signals()
         Thread* thread = find_thread(tid);
         if (thread != nullptr && handler_.is_simple(*thread))
             handler_.handle_stop(*thread);
-        else if (thread != nullptr && thread->stopped && thread->pending)
+        else if (thread != nullptr && thread->is_pending())
             later.push_back(tid);
     }
     ready_.insert(ready_.begin(), later.begin(), later.end());

@@ -56,7 +56,7 @@ bool Agent::end_late_call(Thread& thread)
         return true;
     // The seccomp filter stays suspended: it would see the number of the skipped call.
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
-    thread.stopped = thread.pending = false;
+    thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, 0);
     return false;
 }
@@ -69,7 +69,7 @@ void Agent::recall(Thread& thread)
     AddressSpace& space = *thread.process->space;
     space.budget.restart(recall_ns);
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
-    const bool pending = thread.pending;
+    const bool pending = thread.is_pending();
     for (;;) {
         WaitStatus status;
         switch (tracees_.wait_for_stop(space, thread.tid, status)) {
@@ -80,13 +80,12 @@ void Agent::recall(Thread& thread)
         case Waited::stopped:
             break;
         }
-        thread.stopped = true;
         thread.status = status;
-        thread.pending = pending || thread.event() == 0;
+        thread.stop(pending || thread.event() == 0);
         if (!end_late_call(thread))
             continue;
         ptrace(PTRACE_SETOPTIONS, thread.tid, nullptr, seize_options);
-        if (thread.pending)
+        if (thread.is_pending())
             tracees_.add_ready(thread.tid);
         return tracees_.give_up(space, why);
     }
@@ -97,8 +96,8 @@ void Agent::recall(Thread& thread)
 void Agent::await_late_calls(std::uint64_t patience_ns)
 {
     auto is_left = [](const Thread& thread) {
-        return thread.leaving &&
-               (thread.late_call.has_value() || (thread.stopped && thread.pending));
+        return thread.leaving != Leaving::no &&
+               (thread.late_call.has_value() || thread.is_pending());
     };
     see_off(is_left, monotonic_ns() + patience_ns);
 }

@@ -124,8 +124,8 @@ void Agent::ask_crowded()
     crowded_ns_ = 0;
     set_alarm();
     for (auto& [tid, thread] : tracees_.threads()) {
-        if (!thread->crowded || !wants_out(*thread) || thread->stopped ||
-            thread->interrupted || thread->listening)
+        if (!thread->crowded || !wants_out(*thread) || thread->interrupted ||
+            thread->state() != ThreadState::running)
             continue;
         thread->interrupted = true;
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
@@ -248,7 +248,8 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
     WaitStatus status;
-    thread.stopped = false;
+    const bool was_pending = thread.is_pending(); // and is so at the end
+    thread.move_to(ThreadState::running);
     thread.running_out = true;
     std::optional<Masked> masked;
     if (thread.kept.size() >= many_kept)
@@ -267,7 +268,8 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
         hear_bells(space);
         if (tracees_.find_thread(tid) != &thread)
             return false;
-        if (thread.stopped) {
+        if (thread.is_stopped()) {
+            thread.stop(was_pending || thread.is_pending());
             thread.running_out = false;
             return true;
         }
@@ -308,7 +310,7 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
         return false;
     }
     thread.running_out = false;
-    thread.stopped = true;
+    thread.stop(was_pending);
     thread.status = status;
     return true;
 }
@@ -414,7 +416,7 @@ void Agent::deliver_kept(Thread& thread)
                     info.si_signo == SIGTRAP && info.si_code == TRAP_TRACE;
         if (step)
             continue;
-        thread.pending = false;
+        thread.move_to(ThreadState::handled);
         if (thread.event() == 0 && !is_synchronous(info)) {
             restore_kept(thread, thread.signal());
             if (get_siginfo(tid, info))
@@ -422,7 +424,7 @@ void Agent::deliver_kept(Thread& thread)
             continue;
         }
         // Its own stop comes first; go_on() brings us back here.
-        thread.pending = true;
+        thread.move_to(ThreadState::pending);
         tracees_.add_ready(tid);
         return;
     }

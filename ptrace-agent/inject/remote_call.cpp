@@ -81,7 +81,7 @@ static bool is_left_stub(const AddressSpace& space, const Mapping& mapping,
         return false;
     return std::all_of(threads.begin(), threads.end(), [&](const Thread* thread) {
         user_regs_struct user;
-        return thread->stopped && get_regs(thread->tid, user) &&
+        return thread->is_stopped() && get_regs(thread->tid, user) &&
                TargetAddr{user.rip} - at >= stub.size();
     });
 }
@@ -229,9 +229,10 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     }
     set_regs(tid, call);
     set_mask(tid, asynchronous_signals);
-    bool kept = signal_stop && (thread.pending || !is_our_trap(info, space, before));
+    bool kept =
+        signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
     // A step would be lethal if we died: a signal that can wait is sent once more instead.
-    bool resent = kept && thread.pending && !is_synchronous(info);
+    bool resent = kept && thread.is_pending() && !is_synchronous(info);
     bool stop_again = false; // a SIGSTOP came; it cannot be blocked
     auto result = kept && !resent ? step_over_call(thread, call.rip, stop_again)
                                   : run_call(thread, stop_again);

@@ -50,7 +50,7 @@ void Agent::learn_rseq(AddressSpace& space)
     for (Thread* thread : tracees_.threads_in(space)) {
         RseqConfiguration now;
         user_regs_struct user;
-        if (!thread->stopped || !get_regs(thread->tid, user) ||
+        if (!thread->is_stopped() || !get_regs(thread->tid, user) ||
             !get_rseq(thread->tid, now))
             return;
         if (now.pointer == 0) {

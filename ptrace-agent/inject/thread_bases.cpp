@@ -27,7 +27,7 @@ void Agent::learn_thread(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     user_regs_struct user;
-    if (space.runtime.image.value == 0 || !thread.stopped ||
+    if (space.runtime.image.value == 0 || !thread.is_stopped() ||
         !get_regs(thread.tid, user))
         return;
     place_thread(thread, user.fs_base);
@@ -103,7 +103,7 @@ void Agent::look_at_others(AddressSpace& space, Thread& thread)
         left.push_back(each);
         if (each == tid || !look || other->in_vfork)
             continue;
-        const bool was_stopped = other->stopped;
+        const bool was_stopped = other->is_stopped();
         user_regs_struct user;
         if (!tracees_.stop_one(*other)) {
             left.pop_back();
@@ -113,7 +113,7 @@ void Agent::look_at_others(AddressSpace& space, Thread& thread)
             left.pop_back();
             place_thread(*other, user.fs_base);
         }
-        if (!was_stopped && other->stopped && !other->pending)
+        if (!was_stopped && other->is_stopped() && !other->is_pending())
             go_on(*other);
     }
     auto now = space.shared_bases.find(fs_base);

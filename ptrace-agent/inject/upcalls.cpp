@@ -90,12 +90,12 @@ void Agent::answer_ring(const std::shared_ptr<AddressSpace>& space, const Ring& 
     if (ring.shard >= config.n_shards || thread == nullptr ||
         !space->read_value(at, call) || call.answered != 0)
         return space->runtime.bells.let_go(ring.bell); // unanswered: it finds out
-    bool was_stopped = thread->stopped;
+    bool was_stopped = thread->is_stopped();
     if (needs_stop(call, config) && !tracees_.stop_one(*thread))
         return space->runtime.bells.let_go(ring.bell);
     answer_upcall(*thread, at);
     space->runtime.bells.let_go(ring.bell);
-    if (!was_stopped && thread->stopped && !thread->pending)
+    if (!was_stopped && thread->is_stopped() && !thread->is_pending())
         go_on(*thread);
 }
 
@@ -112,7 +112,7 @@ void Agent::answer_upcall(Thread& thread, TargetAddr at)
     if (frame.site < DT_RT_MAX_SITES) {
         Registers regs = registers_of(frame, space->runtime.config());
         user_regs_struct user;
-        if (thread.stopped && get_regs(thread.tid, user)) {
+        if (thread.is_stopped() && get_regs(thread.tid, user)) {
             regs.fs_base = user.fs_base;
             regs.gs_base = user.gs_base;
         }

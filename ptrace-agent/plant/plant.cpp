@@ -182,7 +182,7 @@ breakpoints_of(const Planting& work, const JumpReport& jumps, Mechanism mechanis
 static bool has_execed(pid_t pid, const std::vector<Thread*>& threads)
 {
     return std::any_of(threads.begin(), threads.end(), [pid](const Thread* thread) {
-        return thread->stopped && thread->pending && thread->process->pid == pid &&
+        return thread->is_pending() && thread->process->pid == pid &&
                thread->event() == PTRACE_EVENT_EXEC;
     });
 }

@@ -104,7 +104,7 @@ void Agent::reclaim_trampolines(AddressSpace& space)
         return;
     for (Thread* thread : tracees_.threads_in(space)) {
         user_regs_struct user;
-        if (!thread->stopped || !get_regs(thread->tid, user) ||
+        if (!thread->is_stopped() || !get_regs(thread->tid, user) ||
             (in_our_code(space, {user.rip}) && !waits_at_linker(space, *thread, user)))
             return;
     }

@@ -251,7 +251,7 @@ void Agent::move_into_copies(AddressSpace& space, std::span<Planted* const> wind
 {
     for (Thread* thread : tracees_.threads_in(space)) {
         user_regs_struct user;
-        if (!thread->stopped || !get_regs(thread->tid, user))
+        if (!thread->is_stopped() || !get_regs(thread->tid, user))
             continue;
         auto after = std::upper_bound(
             windows.begin(), windows.end(), user.rip,

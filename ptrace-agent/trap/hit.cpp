@@ -205,7 +205,7 @@ void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
     // The order matters: in the slot, the mask is put back even if the agent is dead.
     step.mask_saved =
         step.mask_saved && set_mask(thread.tid, step.mask | asynchronous_signals);
-    thread.stopped = false;
+    thread.move_to(ThreadState::running);
     // If the agent died, a single step would not stop; the trap after the copy stops
     // the thread in any case.
     const bool to_trap = plan.run_to_trap || space.rescue.installed();
@@ -333,8 +333,8 @@ void Agent::step_in_place(Thread& thread, Tracepoint& tp, user_regs_struct& user
     siginfo_t info;
     bool own = thread.event() == 0 && thread.signal() == SIGTRAP &&
                get_siginfo(tid, info) && info.si_code != SI_USER;
-    thread.pending = !own;
-    if (thread.pending)
+    thread.stop(!own);
+    if (thread.is_pending())
         tracees_.add_ready(tid);
 }
 

@@ -124,7 +124,8 @@ bool Agent::deliver_trap(Thread& thread)
     if (!tracees_.take_raised_signal(thread))
         return true;
     if (thread.event() != 0 || thread.signal() != SIGTRAP) {
-        thread.pending = true; // something came first, and is handled first
+        thread.move_to(
+            ThreadState::pending); // something came first, and is handled first
         tracees_.add_ready(thread.tid);
         return true;
     }
@@ -341,7 +342,7 @@ void Agent::remove_rescue(StoppedWorld& world, bool all_stopped)
     bool in_there = !all_stopped;
     for (const Thread* each : tracees_.threads_in(space)) {
         user_regs_struct user;
-        in_there = in_there || (each->stopped && get_regs(each->tid, user) &&
+        in_there = in_there || (each->is_stopped() && get_regs(each->tid, user) &&
                                 space.rescue.contains({user.rip}));
     }
     if (thread != nullptr && !space.given_up && !thread->process->is_guest()) {
