@@ -183,7 +183,7 @@ Result<Process*> Agent::target(pid_t pid, const char* doing)
 
 void Agent::before_release(AddressSpace& space)
 {
-    if (!is_stub_in_use(space))
+    if (!injector_.is_stub_in_use(space))
         space.remove_stub(); // for calls that were made meanwhile
 }
 

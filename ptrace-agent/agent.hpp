@@ -14,8 +14,10 @@
 // README.md lists the rooms and their files.
 #pragma once
 
+#include "ptrace-agent/hold/deferred_signals.hpp"
 #include "ptrace-agent/hold/tracees.hpp"
 #include "ptrace-agent/inject/arena_map.hpp"
+#include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
 #include "ptrace-agent/plant/periodic_task.hpp"
 #include "ptrace-agent/plant/prefault.hpp"
@@ -68,7 +70,10 @@ private:
 
     // StopHandler
     void secure_hit(Thread& thread) override;
-    bool end_late_call(Thread& thread) override;
+    bool end_late_call(Thread& thread) override
+    {
+        return injector_.end_late_call(thread);
+    }
     void settle(Thread& thread) override;
     void handle_stop(Thread& thread) override;
     bool is_simple(const Thread& thread) const override;
@@ -81,11 +86,6 @@ private:
     void before_release(AddressSpace& space) override;
     void thread_added(pid_t tid) override;
     void process_ended(const Process& process, WaitStatus status) override;
-
-    // late_call.cpp
-    bool is_stub_in_use(const AddressSpace& space);
-    void recall(Thread& thread);
-    void await_late_calls(std::uint64_t patience_ns);
 
     // stops.cpp
     void undo_stray(Thread& thread);
@@ -120,17 +120,6 @@ private:
     void see_sigaction(Thread& thread, const Registers& regs, bool system_call);
     bool exchange_action(Thread& thread, const KernelAction* wanted,
                          KernelAction* told);
-
-    // remote_call.cpp
-    Result<Ok> leave_exec(Thread& thread);
-    Result<std::uint64_t> inject(Thread& thread, long number,
-                                 std::array<std::uint64_t, 6> args);
-    Result<std::uint64_t> run_call(Thread& thread, bool& stop_again);
-    Result<std::uint64_t> step_over_call(Thread& thread, std::uint64_t insn,
-                                         bool& stop_again);
-    Result<Ok> find_syscall_insn(AddressSpace& space, Thread& thread);
-    bool ensure_slots(Thread& thread);
-    std::string injection_refusal(Thread& thread);
 
     // grab.cpp, launch.cpp
     Result<Ok> seize_all(Process& process, std::uint64_t& ends);
@@ -222,14 +211,9 @@ private:
     Thread* who_rang(AddressSpace& space, pid_t number);
 
     // leave_code.cpp
-    static void keep(Thread& thread, const siginfo_t& info);
-    static bool wants_out(const Thread& thread);
-    void restore_kept(Thread& thread, int signal);
-    void send_kept(Thread& thread);
     void ask_crowded();
-    void deliver_kept(Thread& thread);
+    void deliver_deferred(Thread& thread);
     bool run_in_our_code(Thread& thread, int request, Try which = Try::last);
-    int take_kept(Thread& thread, int signal);
     bool run_to_program(Thread& thread, bool& ran);
     bool run_out(Thread& thread, Try which); // for good; false: it ended
     bool run_to_gate(Thread& thread, Try which = Try::last);
@@ -249,6 +233,7 @@ private:
     void report_left_out();
 
     // release.cpp
+    void await_late_calls(std::uint64_t patience_ns);
     bool release_given_up(); // false: no process is to be released
     void release(std::shared_ptr<AddressSpace> space);
     bool remove_all(std::shared_ptr<AddressSpace> space, Try which);
@@ -270,6 +255,7 @@ private:
 
     ClientLink client_;
     Tracees tracees_;
+    Injector injector_{tracees_};
     std::vector<Sampling> sampling_;
     std::vector<std::uint32_t> due_; // profile probes of this tick; empty: it is done
     Rotation rotation_;              // of all threads, while there is sampling

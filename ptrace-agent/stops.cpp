@@ -130,7 +130,7 @@ void Agent::handle_stop(Thread& thread)
 bool Agent::is_simple(const Thread& thread) const
 {
     if (!thread.is_pending() || thread.held || thread.age != ThreadAge::known ||
-        thread.leaving != Leaving::no || thread.step.active || wants_out(thread))
+        thread.leaving != Leaving::no || thread.step.active || has_deferred(thread))
         return false;
     if (thread.is_interrupt())
         return thread.samples.empty() && !thread.reenter;
@@ -157,7 +157,7 @@ void Agent::go_on(Thread& thread, int signal)
     }
     thread.move_to(ThreadState::running);
     resume_thread(PTRACE_CONT, thread.tid, signal);
-    if (!wants_out(thread) || thread.interrupted)
+    if (!has_deferred(thread) || thread.interrupted)
         return;
     if (thread.crowded) { // who asks at once keeps it from making room
         if (crowded_ns_ == 0)
@@ -170,10 +170,10 @@ void Agent::go_on(Thread& thread, int signal)
 
 void Agent::handle_signal(Thread& thread, int signal)
 {
-    restore_kept(thread, signal);
+    restore_deferred(thread, signal);
     if (handle_in_our_code(thread, signal))
         return;
-    signal = take_kept(thread, signal);
+    signal = exchange_deferred(thread, signal);
     if (signal != SIGTRAP) {
         leave_copy(thread);
         return go_on(thread, signal);
@@ -235,8 +235,8 @@ void Agent::handle_event(Thread& thread, int event, int signal)
         leave_copy(thread);
         if (signal == SIGTRAP) {
             take_sample(thread);
-            if (wants_out(thread))
-                return deliver_kept(thread);
+            if (has_deferred(thread))
+                return deliver_deferred(thread);
             return go_on(thread);
         }
         // A group-stop: the thread stays stopped for the world, and tells us when that
@@ -397,9 +397,9 @@ void Agent::begin_program(Thread& thread)
         if (other.get() == &thread)
             continue;
         // The one that made the call has this one's number now, and its signals.
-        std::copy_if(other->kept.begin(), other->kept.end(),
-                     std::back_inserter(thread.kept),
-                     [](const KeptSignal& kept) { return !kept.sent; });
+        std::copy_if(other->deferred.begin(), other->deferred.end(),
+                     std::back_inserter(thread.deferred),
+                     [](const DeferredSignal& each) { return !each.sent; });
     }
     tracees_.remove_others(thread);
     process.space->free_slot(thread.tid);

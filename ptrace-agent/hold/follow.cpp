@@ -98,7 +98,7 @@ void Agent::drop_inherited(StoppedWorld& world, const Inheritance& inherited)
         Thread* thread = world.any_thread();
         if (thread != nullptr && get_regs(thread->tid, user) &&
             TargetAddr{user.rip} - at >= bytes)
-            (void)inject(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+            (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
     }
 }
 
@@ -113,7 +113,7 @@ void Agent::begin_followed(Thread& newborn)
     space->statics = std::move(inherited.statics);
     drop_inherited(world, inherited);
     if (Thread* thread = world.any_thread(); thread != nullptr && !by_kernel)
-        ensure_slots(*thread);
+        injector_.ensure_slots(*thread);
     std::vector<Tracepoint*> fresh;
     watch_linker(world, &fresh);
     std::size_t n_jumps = 0;

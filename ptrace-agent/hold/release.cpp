@@ -11,7 +11,7 @@
 // slots are unmapped, when nobody is in one; the threads are detached, each with the
 // signal that it had stopped for. A thread that waits for its vfork child cannot be
 // detached yet: it is at its next stop, or by the kernel when the agent ends. One for
-// which signals are kept that the kernel's queue has no room for, or that need their own
+// which signals are deferred that the kernel's queue has no room for, or that need their own
 // siginfo back, runs on and takes them at its next stops, for a second at most. In a
 // group-stop it is detached at once, and what has no room is lost.
 #include "ptrace-agent/agent.hpp"
@@ -55,11 +55,11 @@ void Agent::undo_hit(Thread& thread, bool all)
     thread.move_to(ThreadState::handled);
 }
 
-// What is kept for it and could not be sent once more.
+// Reports the signals that are deferred for it and could not be sent once more.
 void Agent::tell_lost(const Thread& thread)
 {
-    auto n = std::count_if(thread.kept.begin(), thread.kept.end(),
-                           [](const KeptSignal& kept) { return !kept.sent; });
+    auto n = std::count_if(thread.deferred.begin(), thread.deferred.end(),
+                           [](const DeferredSignal& each) { return !each.sent; });
     if (n != 0)
         client_.report_error(thread.process->pid,
                              std::to_string(n) +
@@ -71,14 +71,14 @@ void Agent::let_go(Thread& thread, int signal)
 {
     pid_t tid = thread.tid;
     if (signal != 0) {
-        restore_kept(thread, signal);
-        signal = take_kept(thread, signal);
+        restore_deferred(thread, signal);
+        signal = exchange_deferred(thread, signal);
     }
-    send_kept(thread);
+    resend_deferred(thread);
     bool in_group_stop = thread.event() == PTRACE_EVENT_STOP && !thread.is_interrupt();
     if (in_group_stop)
         tell_lost(thread);
-    if (!thread.kept.empty() && !in_group_stop) {
+    if (!thread.deferred.empty() && !in_group_stop) {
         thread.leave();
         // Its children are not ours.
         ptrace(PTRACE_SETOPTIONS, tid, nullptr, PTRACE_O_TRACEEXEC);
@@ -116,7 +116,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
         siginfo_t info;
         if (pending && thread->event() == 0 && get_siginfo(tid, info) &&
             !is_synchronous(info)) {
-            keep(*thread, info);
+            defer_signal(*thread, info);
             pending = false;
         }
         bool out = false;
@@ -140,7 +140,7 @@ bool Agent::remove_runtime(StoppedWorld& world, Try which)
     space.budget.restart(limit_ns);
     auto unmap = [&](TargetAddr at, std::uint64_t bytes) {
         if (Thread* thread = world.any_thread())
-            (void)inject(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
+            (void)injector_.call(*thread, SYS_munmap, {at.value, bytes, 0, 0, 0, 0});
     };
     unmap(runtime.image, runtime.region_bytes);
     unmap(runtime.arena, runtime.arena_bytes);
@@ -204,7 +204,7 @@ void Agent::see_off(const std::function<bool(const Thread&)>& whom, std::uint64_
 void Agent::see_off(std::uint64_t patience_ns)
 {
     auto takes_signals = [](const Thread& thread) {
-        return thread.leaving != Leaving::no && !thread.kept.empty();
+        return thread.leaving != Leaving::no && !thread.deferred.empty();
     };
     std::uint64_t ends = monotonic_ns() + patience_ns;
     see_off(takes_signals, ends);
@@ -213,9 +213,9 @@ void Agent::see_off(std::uint64_t patience_ns)
         if (!takes_signals(*thread))
             continue;
         late.push_back(tid);
-        send_kept(*thread);
+        resend_deferred(*thread);
         tell_lost(*thread);
-        thread->kept.clear();
+        thread->deferred.clear();
         if (!thread->is_stopped())
             ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     }
@@ -223,6 +223,17 @@ void Agent::see_off(std::uint64_t patience_ns)
         return std::find(late.begin(), late.end(), thread.tid) != late.end();
     };
     see_off(is_late, ends + last_call_ns);
+}
+
+// Waits for the late calls of released targets, so that the stub can be removed from
+// their text. The targets run meanwhile.
+void Agent::await_late_calls(std::uint64_t patience_ns)
+{
+    auto is_left = [](const Thread& thread) {
+        return thread.leaving != Leaving::no &&
+               (thread.late_call.has_value() || thread.is_pending());
+    };
+    see_off(is_left, monotonic_ns() + patience_ns);
 }
 
 // Returns false if a thread needs another try: then the text is restored at most, and the
@@ -264,10 +275,11 @@ bool Agent::remove_all(std::shared_ptr<AddressSpace> space, Try which)
     remove_rescue(world, all_stopped);
     for (auto [page, bytes] : space->slot_pages) {
         if (Thread* thread = all_stopped ? world.any_thread() : nullptr)
-            (void)inject(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
+            (void)injector_.call(*thread, SYS_munmap, {page.value, bytes, 0, 0, 0, 0});
     }
     space->slot_pages.clear();
-    const TargetAddr stub_in_use = is_stub_in_use(*space) ? space->stub : TargetAddr{};
+    const TargetAddr stub_in_use =
+        injector_.is_stub_in_use(*space) ? space->stub : TargetAddr{};
     if (stub_in_use.value == 0)
         space->remove_stub(); // before a thread is released
     for (Thread* thread : tracees_.threads_in(*space)) {

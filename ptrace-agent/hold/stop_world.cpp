@@ -173,7 +173,7 @@ Thread* StoppedWorld::any_thread() const
         if (!thread->is_stopped() || thread->in_vfork)
             continue;
         if (thread->inside_exec)
-            return thread; // inject() leads it out
+            return thread; // Injector leads it out
         // The other events stand in the middle of a system call.
         if (thread->event() == 0)
             with_signal = thread;

@@ -67,7 +67,7 @@ struct TrapHandler {
 };
 
 // A signal that waits until its thread has left our code.
-struct KeptSignal {
+struct DeferredSignal {
     siginfo_t info;
     bool sent; // once more, by us: it will come with our siginfo
 };
@@ -94,8 +94,8 @@ struct Thread {
     std::uint64_t fs_base = 0;          // in the runtime's table; 0: none
     bool changes_base = false;          // the runtime cannot identify it by fs_base
     pid_t number = 0; // its tid as its pid namespace counts, 0: not asked yet
-    std::vector<KeptSignal> kept; // that came while it was in our code
-    bool crowded = false;         // the kernel's queue had no room for one of them
+    std::vector<DeferredSignal> deferred; // that came while it was in our code
+    bool crowded = false; // the kernel's queue had no room for one of them
     // The thread's state before an injected system call that did not return in time.
     struct LateCall {
         user_regs_struct regs;

@@ -12,7 +12,7 @@
 //
 // A frozen thread (cgroup.freeze) and a thread that has not entered the call yet do
 // stop at PTRACE_INTERRUPT. In these cases the call was not made.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/inject/injector.hpp"
 
 #include "base/clock_ns.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
@@ -25,9 +25,7 @@ namespace dt::agent {
 constexpr std::uint64_t recall_ns = 50'000'000;
 constexpr int syscall_stop = SIGTRAP | 0x80; // PTRACE_O_TRACESYSGOOD
 
-// Returns whether a thread has not yet returned from an injected system call through
-// the stub.
-bool Agent::is_stub_in_use(const AddressSpace& space)
+bool Injector::is_stub_in_use(const AddressSpace& space) const
 {
     auto threads = tracees_.threads_in(space);
     return std::any_of(threads.begin(), threads.end(), [](const Thread* thread) {
@@ -38,7 +36,7 @@ bool Agent::is_stub_in_use(const AddressSpace& space)
 // Restores the registers and the mask of a late thread that has stopped. Removes the
 // stub if no other late thread needs it. Returns false if the stop belongs to the call:
 // then the thread has been resumed and will stop once more.
-bool Agent::end_late_call(Thread& thread)
+bool Injector::end_late_call(Thread& thread)
 {
     const auto call = std::exchange(thread.late_call, std::nullopt);
     if (!call || thread.event() == PTRACE_EVENT_EXEC)
@@ -63,7 +61,7 @@ bool Agent::end_late_call(Thread& thread)
 
 // Takes a thread out of a late call if it stops within recall_ns. Otherwise leaves the
 // thread alone. Gives its process up in both cases.
-void Agent::recall(Thread& thread)
+void Injector::recall(Thread& thread)
 {
     constexpr const char* why = "a system call of it did not return in time";
     AddressSpace& space = *thread.process->space;
@@ -89,17 +87,6 @@ void Agent::recall(Thread& thread)
             tracees_.add_ready(thread.tid);
         return tracees_.give_up(space, why);
     }
-}
-
-// Waits for the late calls of released targets, so that the stub can be removed from
-// their text. The targets run meanwhile.
-void Agent::await_late_calls(std::uint64_t patience_ns)
-{
-    auto is_left = [](const Thread& thread) {
-        return thread.leaving != Leaving::no &&
-               (thread.late_call.has_value() || thread.is_pending());
-    };
-    see_off(is_left, monotonic_ns() + patience_ns);
 }
 
 } // namespace dt::agent

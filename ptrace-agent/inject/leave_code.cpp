@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // A thread that has to leave our code: a signal came for it, or the code is to go.
 //
-//   for a signal   The signal is kept. With the gate shut the thread runs until it waits
+//   for a signal   The signal is deferred. With the gate shut the thread runs until it waits
 //                  there, and what was moved is emulated, or stepped where that cannot be.
 //                  Then the signal is sent once more, and gets its own siginfo back when
 //                  it arrives, at this very place.
 //   for good       From the gate to the original text: what is left to do, the registers
 //                  say.
 //
-// Signals that arrive meanwhile are kept, too, merged as the kernel merges blocked ones. In
+// Signals that arrive meanwhile are deferred, too (hold/deferred_signals.hpp). In
 // a flood of them the thread would get nowhere: from the eighth on they are blocked
-// while it runs in our code. If we die in those microseconds, kept signals are lost, and
+// while it runs in our code. If we die in those microseconds, deferred signals are lost, and
 // the thread itself puts its mask back on its way out (runtime.h, masked_tid), unless a
 // filter forbids to rely on system calls.
 #include "ptrace-agent/agent.hpp"
@@ -37,84 +37,10 @@ constexpr int max_tries = 64; // then the others have a turn
 constexpr std::uint64_t all_ways_out_ns = 10'000'000'000;
 constexpr std::uint32_t many_runs = 4096;
 constexpr std::uint64_t stop_at_once_ns = 20'000'000; // for a thread that only loops
-constexpr std::size_t many_kept = 8;
+constexpr std::size_t many_deferred = 8;
 constexpr std::uint64_t red_zone = 128;
 constexpr std::uint64_t flags_on_stack = 0x3fffff; // enter.S, FLAGS_MASK
 constexpr std::uint64_t trap_flag = 0x100;
-
-// By tgkill(2), as we send it; without anything, where the kernel's queue was full.
-static bool is_resent(const siginfo_t& info)
-{
-    return info.si_code == SI_TKILL || (info.si_code == SI_USER && info.si_pid == 0);
-}
-
-void Agent::keep(Thread& thread, const siginfo_t& info)
-{
-    // One that we sent again came to a stop, and is kept once more. Another of its kind may
-    // have come first: then ours was merged with it.
-    auto sent = std::find_if(
-        thread.kept.begin(), thread.kept.end(), [&info](const KeptSignal& kept) {
-            return kept.sent && kept.info.si_signo == info.si_signo;
-        });
-    if (sent != thread.kept.end() && (is_resent(info) || info.si_signo < SIGRTMIN)) {
-        sent->sent = false;
-        if (!is_resent(info))
-            sent->info = info;
-        return;
-    }
-    auto same = [&info](const KeptSignal& kept) {
-        return kept.info.si_signo == info.si_signo;
-    };
-    if (info.si_signo >= SIGRTMIN ||
-        std::none_of(thread.kept.begin(), thread.kept.end(), same))
-        thread.kept.push_back({info, false});
-}
-
-bool Agent::wants_out(const Thread& thread)
-{
-    return std::any_of(thread.kept.begin(), thread.kept.end(),
-                       [](const KeptSignal& kept) { return !kept.sent; });
-}
-
-// A signal that we sent again has its own siginfo.
-void Agent::restore_kept(Thread& thread, int signal)
-{
-    auto sent = std::find_if(thread.kept.begin(), thread.kept.end(),
-                             [signal](const KeptSignal& kept) {
-                                 return kept.sent && kept.info.si_signo == signal;
-                             });
-    if (sent == thread.kept.end())
-        return;
-    siginfo_t now;
-    bool ours = get_siginfo(thread.tid, now) && is_resent(now);
-    if (ours)
-        set_siginfo(thread.tid, sent->info);
-    // Another one of the kind may have come first: ours was merged with it, or is behind it.
-    if (ours || signal < SIGRTMIN)
-        thread.kept.erase(sent);
-}
-
-void Agent::send_kept(Thread& thread)
-{
-    pid_t pid = thread.process->pid;
-    auto queued = [&](KeptSignal& kept) {
-        int signal = kept.info.si_signo;
-        if (kept.sent)
-            return false;
-        // What a process may send as it is needs no second look, if nothing of it is lost
-        // where there is no room: real-time signals are refused then.
-        if (signal >= SIGRTMIN && kept.info.si_code < 0 &&
-            kept.info.si_code != SI_TKILL &&
-            syscall(SYS_rt_tgsigqueueinfo, pid, thread.tid, signal, &kept.info) == 0)
-            return true;
-        // Where the queue is full it stays here, to be sent later.
-        kept.sent = syscall(SYS_tgkill, pid, thread.tid, signal) == 0 || errno == ESRCH;
-        return false;
-    };
-    auto& all = thread.kept;
-    all.erase(std::remove_if(all.begin(), all.end(), queued), all.end());
-    thread.crowded = wants_out(thread);
-}
 
 // Those for whom there was no room stop, and it is tried again.
 void Agent::ask_crowded()
@@ -124,40 +50,12 @@ void Agent::ask_crowded()
     crowded_ns_ = 0;
     set_alarm();
     for (auto& [tid, thread] : tracees_.threads()) {
-        if (!thread->crowded || !wants_out(*thread) || thread->interrupted ||
+        if (!thread->crowded || !has_deferred(*thread) || thread->interrupted ||
             thread->state() != ThreadState::running)
             continue;
         thread->interrupted = true;
         ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
     }
-}
-
-// In the program at last. The signal that it gets: where one is still kept, because the
-// kernel's queue had no room for it, that one, and the one that came now is kept instead.
-int Agent::take_kept(Thread& thread, int signal)
-{
-    // The kernel wakes a traced thread for signals, too, that it ignores.
-    if (signal != SIGSTOP && signal != SIGTSTP && signal != SIGTTIN &&
-        signal != SIGTTOU)
-        repeat_wait(thread.tid);
-    if (!wants_out(thread))
-        return signal;
-    // The kernel would have to queue one that is blocked. PTRACE_GETSIGMASK tells the mask
-    // that comes back when a wait ends, this the one of now.
-    std::string status = thread_status(thread.process->pid, thread.tid);
-    std::uint64_t mask = status_number(status, "SigBlk", 0, 16);
-    auto first = std::find_if(
-        thread.kept.begin(), thread.kept.end(), [mask](const KeptSignal& kept) {
-            return !kept.sent && (mask & signal_bit(kept.info.si_signo)) == 0;
-        });
-    siginfo_t now;
-    if (first == thread.kept.end() || !get_siginfo(thread.tid, now) ||
-        is_synchronous(now) || !set_siginfo(thread.tid, first->info))
-        return signal;
-    int taken = first->info.si_signo;
-    thread.kept.erase(first);
-    keep(thread, now);
-    return taken;
 }
 
 // Where the thread is between two instructions of the program, it stands there now.
@@ -252,7 +150,7 @@ bool Agent::run_in_our_code(Thread& thread, int request, Try which)
     thread.move_to(ThreadState::running);
     thread.running_out = true;
     std::optional<Masked> masked;
-    if (thread.kept.size() >= many_kept)
+    if (thread.deferred.size() >= many_deferred)
         masked.emplace(thread);
     space->budget.begin_turn(tracees_.turn());
     WaitBudget::Wait wait(space->budget);
@@ -389,8 +287,8 @@ bool Agent::run_to_program(Thread& thread, bool& ran)
     return run_in_our_code(thread, PTRACE_SINGLESTEP);
 }
 
-// The thread is stopped, and signals for it are kept.
-void Agent::deliver_kept(Thread& thread)
+// The thread is stopped, and signals for it are deferred.
+void Agent::deliver_deferred(Thread& thread)
 {
     std::shared_ptr<AddressSpace> space = thread.process->space;
     pid_t tid = thread.tid;
@@ -402,7 +300,7 @@ void Agent::deliver_kept(Thread& thread)
         if (!in_our_code(*space, {user.rip}) || step_aside(*space, thread, user) ||
             space->given_up) {
             thread.in_our_code_ns = 0;
-            send_kept(thread);
+            resend_deferred(thread);
             return go_on(thread);
         }
         bool ran = false;
@@ -418,9 +316,9 @@ void Agent::deliver_kept(Thread& thread)
             continue;
         thread.move_to(ThreadState::handled);
         if (thread.event() == 0 && !is_synchronous(info)) {
-            restore_kept(thread, thread.signal());
+            restore_deferred(thread, thread.signal());
             if (get_siginfo(tid, info))
-                keep(thread, info);
+                defer_signal(thread, info);
             continue;
         }
         // Its own stop comes first; go_on() brings us back here.
@@ -465,11 +363,11 @@ bool Agent::run_out(Thread& thread, Try which)
             in_group_stop = in_group_stop || thread.signal() != SIGTRAP;
             continue;
         }
-        restore_kept(thread, thread.signal());
+        restore_deferred(thread, thread.signal());
         if (!get_siginfo(thread.tid, info) || !get_regs(thread.tid, user))
             continue;
         if (!is_synchronous(info))
-            keep(thread, info);
+            defer_signal(thread, info);
         else if (!serve_runtime(thread, info, user) && info.si_signo != SIGTRAP) {
             if (!show_as_program(thread, info, user))
                 tracees_.give_up(*space, "the probes' code in it was changed");

@@ -8,7 +8,7 @@
 //   the runtime's upcall             answered (upcalls.cpp), and on
 //   a trap inside a window           a stray jump into it: on in the moved copy
 //   a fault of a moved instruction   delivered, at the address where the program has it
-//   any other signal                 kept back until the thread has left (leave_code.cpp)
+//   any other signal                 deferred until the thread has left (leave_code.cpp)
 #include "ptrace-agent/agent.hpp"
 
 #include "fasttrap/arch/x86_64/user_regs.hpp"
@@ -218,8 +218,8 @@ bool Agent::handle_in_our_code(Thread& thread, int signal)
         go_on(thread, signal);
         return true;
     }
-    keep(thread, info);
-    deliver_kept(thread);
+    defer_signal(thread, info);
+    deliver_deferred(thread);
     return true;
 }
 

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A system call made by a stopped thread of the target, for us.
-//
-// The thread is put on a `syscall` instruction, runs it, and gets back its registers, its
-// signal mask and a stop as it was in. The instruction is that of call_stub(), which gives
-// back registers and mask by itself if we die, in bytes of the text that nobody executes;
-// where there are none, one that the memory already has (the vDSO's). A target under a seccomp filter would be
-// killed for a call that the filter forbids, so the filter is suspended meanwhile, which
-// only a privileged tracer may; otherwise injection is refused.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/inject/injector.hpp"
 
 #include "base/page_bytes.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
+#include "ptrace-agent/hold/deferred_signals.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/hold/waits.hpp"
 #include "ptrace-agent/inject/call_stub.hpp"
@@ -110,7 +103,7 @@ static bool place_stub(AddressSpace& space, const std::vector<Mapping>& all,
     return false;
 }
 
-Result<Ok> Agent::find_syscall_insn(AddressSpace& space, Thread&)
+Result<Ok> Injector::find_syscall_insn(AddressSpace& space)
 {
     if (space.syscall_insn.value != 0)
         return Ok{};
@@ -134,7 +127,7 @@ Result<Ok> Agent::find_syscall_insn(AddressSpace& space, Thread&)
 }
 
 // Suspends the thread's seccomp filter, where there is one. "": calls can be made.
-std::string Agent::injection_refusal(Thread& thread)
+std::string Injector::refusal(Thread& thread)
 {
     std::string status = thread_status(thread.process->pid, thread.tid);
     if (status_number(status, "Seccomp") == 0)
@@ -161,7 +154,7 @@ static bool is_our_trap(const siginfo_t& info, const AddressSpace& space,
 constexpr int max_leave_exec_ms = 2000;
 
 // Lets a thread that is held inside of its exec go on to the stop before its first instruction.
-Result<Ok> Agent::leave_exec(Thread& thread)
+Result<Ok> Injector::leave_exec(Thread& thread)
 {
     const pid_t tid = thread.tid;
     thread.inside_exec = false;
@@ -188,8 +181,8 @@ Result<Ok> Agent::leave_exec(Thread& thread)
     return Error{Code::busy, "it does not leave its exec"};
 }
 
-Result<std::uint64_t> Agent::inject(Thread& thread, long number,
-                                    std::array<std::uint64_t, 6> args)
+Result<std::uint64_t> Injector::call(Thread& thread, long number,
+                                     std::array<std::uint64_t, 6> args)
 {
     AddressSpace& space = *thread.process->space;
     pid_t tid = thread.tid;
@@ -198,9 +191,9 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     if (thread.inside_exec)
         if (auto left = leave_exec(thread); !left)
             return left.error();
-    if (auto found = find_syscall_insn(space, thread); !found)
+    if (auto found = find_syscall_insn(space); !found)
         return found.error();
-    if (std::string why = injection_refusal(thread); !why.empty())
+    if (std::string why = refusal(thread); !why.empty())
         return Error{Code::permission, why};
 
     user_regs_struct before;
@@ -210,38 +203,38 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     if (!get_regs(tid, before) || !get_mask(tid, mask) ||
         (signal_stop && !get_siginfo(tid, info)))
         return Error{Code::gone, "it ended"};
-    user_regs_struct call = before;
-    call.rip = space.syscall_insn.value;
-    call.rax = static_cast<std::uint64_t>(number);
-    call.orig_rax = ~0ull; // nothing to restart
-    call.rdi = args[0];
-    call.rsi = args[1];
-    call.rdx = args[2];
-    call.r10 = args[3];
-    call.r8 = args[4];
-    call.r9 = args[5];
-    call.eflags &= ~0x100ull;
+    user_regs_struct entry = before;
+    entry.rip = space.syscall_insn.value;
+    entry.rax = static_cast<std::uint64_t>(number);
+    entry.orig_rax = ~0ull; // nothing to restart
+    entry.rdi = args[0];
+    entry.rsi = args[1];
+    entry.rdx = args[2];
+    entry.r10 = args[3];
+    entry.r8 = args[4];
+    entry.r9 = args[5];
+    entry.eflags &= ~0x100ull;
     if (space.stub.value != 0) {
         CallBlock block = block_for(before, mask);
         if (!space.write_text(block_of(space.stub),
                               std::as_bytes(std::span(&block, 1))))
             return Error{Code::gone, "it ended"};
     }
-    set_regs(tid, call);
+    set_regs(tid, entry);
     set_mask(tid, asynchronous_signals);
     bool kept =
         signal_stop && (thread.is_pending() || !is_our_trap(info, space, before));
     // A step would be lethal if we died: a signal that can wait is sent once more instead.
     bool resent = kept && thread.is_pending() && !is_synchronous(info);
     bool stop_again = false; // a SIGSTOP came; it cannot be blocked
-    auto result = kept && !resent ? step_over_call(thread, call.rip, stop_again)
+    auto result = kept && !resent ? step_over_call(thread, entry.rip, stop_again)
                                   : run_call(thread, stop_again);
     if (tracees_.find_thread(tid) != &thread)
         return result;
     if (!result && result.error().code == Code::busy) {
         thread.late_call = Thread::LateCall{before, mask};
         if (resent)
-            keep(thread, info);
+            defer_signal(thread, info);
         recall(thread);
         return Error{Code::gone, result.error().text};
     }
@@ -250,8 +243,8 @@ Result<std::uint64_t> Agent::inject(Thread& thread, long number,
     set_regs(tid, before);
     ptrace(PTRACE_SETOPTIONS, tid, nullptr, seize_options);
     if (resent) {
-        keep(thread, info); // and the stop is one that we asked for
-        repeat_wait(tid);   // which may let in what is blocked otherwise
+        defer_signal(thread, info); // and the stop is one that we asked for
+        repeat_wait(tid);           // which may let in what is blocked otherwise
     } else if (kept)
         set_siginfo(tid, info); // the stop is that signal's again
     if (stop_again)
@@ -268,7 +261,7 @@ static Error late_call()
 // as PTRACE_INTERRUPT makes it. There the kernel still looks whether a system call that
 // was interrupted before is to be restarted, and a group-stop goes on. No signal is
 // involved, so that a program that ignores SIGTRAP goes on doing so.
-Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
+Result<std::uint64_t> Injector::run_call(Thread& thread, bool& stop_again)
 {
     pid_t tid = thread.tid;
     Result<std::uint64_t> result = Error{Code::gone, "it ended"};
@@ -316,8 +309,8 @@ Result<std::uint64_t> Agent::run_call(Thread& thread, bool& stop_again)
 
 // From the stop of a signal that is to be delivered afterwards: a single step ends in a
 // stop of the same kind.
-Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
-                                            bool& stop_again)
+Result<std::uint64_t> Injector::step_over_call(Thread& thread, std::uint64_t insn,
+                                               bool& stop_again)
 {
     pid_t tid = thread.tid;
     Error ended{Code::gone, "it ended"};
@@ -349,7 +342,7 @@ Result<std::uint64_t> Agent::step_over_call(Thread& thread, std::uint64_t insn,
     return Error{Code::permission, "it may not make the system call"};
 }
 
-bool Agent::ensure_slots(Thread& thread)
+bool Injector::ensure_slots(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     if (space.has_free_slot(thread.tid))
@@ -358,9 +351,9 @@ bool Agent::ensure_slots(Thread& thread)
         return false;
     // Readable and executable, never writable: /proc/PID/mem writes it, and a program
     // that denies itself writable code (PR_SET_MDWE) accepts it.
-    auto page = inject(thread, SYS_mmap,
-                       {0, slot_page_bytes, PROT_READ | PROT_EXEC,
-                        MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});
+    auto page = call(thread, SYS_mmap,
+                     {0, slot_page_bytes, PROT_READ | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, ~0ull, 0});
     if (!page) {
         if (page.error().code != Code::gone)
             space.no_injection = page.error().text;

@@ -53,7 +53,7 @@ Agent::Injection::call(long number, std::array<std::uint64_t, 6> args, const cha
     Thread* thread = agent_.tracees_.find_thread(tid_);
     if (thread == nullptr)
         return Error{Code::gone, "it ended"};
-    auto value = agent_.inject(*thread, number, args);
+    auto value = agent_.injector_.call(*thread, number, args);
     if (!value)
         return value;
     if (*value > ~4095ull)

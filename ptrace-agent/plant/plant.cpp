@@ -286,7 +286,7 @@ Result<Ok> Agent::prepare_target(StoppedWorld& world, Mechanism mechanism,
     AddressSpace& space = world.space();
     if (space.slot_pages.empty() && mechanism != Mechanism::uprobe) {
         if (Thread* thread = world.any_thread())
-            ensure_slots(*thread);
+            injector_.ensure_slots(*thread);
         if (Thread* thread = world.any_thread())
             learn_trap_action(*thread->process, *thread);
     }

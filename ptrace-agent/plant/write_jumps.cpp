@@ -34,7 +34,7 @@ public:
         Thread* thread = world.any_thread();
         if (thread == nullptr)
             return false;
-        auto mapped = agent_.inject(
+        auto mapped = agent_.injector_.call(
             *thread, SYS_mmap,
             {at.value, bytes, PROT_READ | PROT_EXEC,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, ~0ull,
@@ -47,7 +47,7 @@ public:
             (holds == Holds::stubs ||
              space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
             return true;
-        (void)agent_.inject(*thread, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
+        (void)agent_.injector_.call(*thread, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
         return false;
     }
 

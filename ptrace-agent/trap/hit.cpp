@@ -180,7 +180,7 @@ void Agent::run_in_slot(Thread& thread, Tracepoint& tp, const Displaced& plan,
 {
     AddressSpace& space = *thread.process->space;
     pid_t tid = thread.tid;
-    if (!ensure_slots(thread)) {
+    if (!injector_.ensure_slots(thread)) {
         if (tracees_.find_thread(tid) != &thread)
             return; // it died meanwhile
         return step_in_place(thread, tp, user);

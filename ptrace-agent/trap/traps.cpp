@@ -76,7 +76,8 @@ bool Agent::exchange_action(Thread& thread, const KernelAction* wanted,
         const TargetAddr room = space->rescue.at() + scratch_in_rescue;
         if (!space->write_text(room, std::as_bytes(std::span(*wanted))))
             return false;
-        auto done = inject(thread, SYS_rt_sigaction, {SIGTRAP, room.value, 0, 8, 0, 0});
+        auto done =
+            injector_.call(thread, SYS_rt_sigaction, {SIGTRAP, room.value, 0, 8, 0, 0});
         return done && *done == 0;
     }
     user_regs_struct user;
@@ -89,7 +90,7 @@ bool Agent::exchange_action(Thread& thread, const KernelAction* wanted,
         return false;
     std::uint64_t in = wanted != nullptr ? at.value : 0;
     std::uint64_t out = told != nullptr ? at.value : 0;
-    auto done = inject(thread, SYS_rt_sigaction, {SIGTRAP, in, out, 8, 0, 0});
+    auto done = injector_.call(thread, SYS_rt_sigaction, {SIGTRAP, in, out, 8, 0, 0});
     bool good = done && *done == 0 && (told == nullptr || space->read_value(at, *told));
     space->write(at, std::as_bytes(std::span(before)));
     return good;
@@ -304,7 +305,8 @@ bool Agent::ensure_rescue(StoppedWorld& world)
     install_rescue(world);
     const AddressSpace& space = world.space();
     return space.rescue.installed() ||
-           (!space.given_up && !is_stub_in_use(space) && world.any_thread() != nullptr);
+           (!space.given_up && !injector_.is_stub_in_use(space) &&
+            world.any_thread() != nullptr);
 }
 
 void Agent::install_rescue(StoppedWorld& world)
@@ -315,9 +317,10 @@ void Agent::install_rescue(StoppedWorld& world)
         thread->process->is_guest() || !may_be_rescued(thread->process->trap_action) ||
         status_number(thread_status(thread->process->pid, thread->tid), "Seccomp") != 0)
         return;
-    auto region = inject(*thread, SYS_mmap,
-                         {0, Rescue::region_bytes(), PROT_READ | PROT_EXEC,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull, 0});
+    auto region =
+        injector_.call(*thread, SYS_mmap,
+                       {0, Rescue::region_bytes(), PROT_READ | PROT_EXEC,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ~0ull, 0});
     thread = world.any_thread();
     if (!region || *region > ~4095ull || thread == nullptr)
         return;
@@ -358,7 +361,7 @@ void Agent::remove_rescue(StoppedWorld& world, bool all_stopped)
         if (exchange_action(*thread, &back, nullptr) && action.handler == 0 &&
             !in_there)
             if (Thread* other = world.any_thread())
-                (void)inject(
+                (void)injector_.call(
                     *other, SYS_munmap,
                     {space.rescue.at().value, Rescue::region_bytes(), 0, 0, 0, 0});
     }
