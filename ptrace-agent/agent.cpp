@@ -59,7 +59,7 @@ void Agent::run()
             hear_alarms();
         } else if (tracees_.any_ready()) {
             tracees_.handle_ready();
-        } else if (sample_some()) {
+        } else if (sampler_.sample_some()) {
             continue;
         } else if (ahead_.wants_more()) {
             ahead_.get_some();
@@ -74,7 +74,7 @@ void Agent::run()
 // What a ring may be for when it is not the client's.
 void Agent::hear_alarms()
 {
-    sample_if_due();
+    sampler_.begin_tick_if_due();
     end_patience();
     ask_crowded();
     hear_all_bells();
@@ -172,6 +172,22 @@ Agent::Reply Agent::do_resume_libraries(Reader& in, const std::vector<Fd>&)
     return Body{};
 }
 
+Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
+{
+    auto n = in.get<std::uint32_t>();
+    auto timers = in.array<ProfileTimer>(n);
+    if (!in.ok())
+        return Error{Code::invalid, "profile: the request is cut short"};
+    if (auto started = sampler_.start(timers); !started)
+        return started.error();
+    return Body{};
+}
+
+void Agent::take_sample(Thread& thread)
+{
+    sampler_.take_sample(thread);
+}
+
 Result<Process*> Agent::target(pid_t pid, const char* doing)
 {
     Process* found = tracees_.find_process(pid);
@@ -189,8 +205,7 @@ void Agent::before_release(AddressSpace& space)
 
 void Agent::thread_added(pid_t tid)
 {
-    if (!sampling_.empty())
-        rotation_.add(tid);
+    sampler_.thread_added(tid);
 }
 
 void Agent::process_ended(const Process& process, WaitStatus status)

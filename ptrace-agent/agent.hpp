@@ -21,7 +21,7 @@
 #include "ptrace-agent/inject/our_code.hpp"
 #include "ptrace-agent/plant/periodic_task.hpp"
 #include "ptrace-agent/plant/prefault.hpp"
-#include "ptrace-agent/rotation.hpp"
+#include "ptrace-agent/sample/sampler.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
 
 #include <deque>
@@ -201,7 +201,6 @@ private:
     bool serve_runtime(Thread& thread, const siginfo_t& info, user_regs_struct& user);
     bool show_as_program(Thread& thread, siginfo_t& info, user_regs_struct& user);
     bool into_copy(Thread& thread, const siginfo_t& info, user_regs_struct& user);
-    TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user);
 
     // upcalls.cpp
     void hear_all_bells();
@@ -225,13 +224,6 @@ private:
     void hold_after_exec(Thread& thread);
     void drop_inherited(StoppedWorld& world, const Inheritance& inherited);
 
-    // profile.cpp
-    void set_alarm();
-    void sample_if_due();
-    bool sample_some(); // false: nothing is left to do in this tick
-    void leave_out_rest();
-    void report_left_out();
-
     // release.cpp
     void await_late_calls(std::uint64_t patience_ns);
     bool release_given_up(); // false: no process is to be released
@@ -248,26 +240,16 @@ private:
     void release_everything();
     std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
-    struct Sampling {
-        ProfileTimer timer;
-        std::uint64_t due = 0; // monotonic ns
-    };
-
     ClientLink client_;
     Tracees tracees_;
     Injector injector_{tracees_};
-    std::vector<Sampling> sampling_;
-    std::vector<std::uint32_t> due_; // profile probes of this tick; empty: it is done
-    Rotation rotation_;              // of all threads, while there is sampling
-    SampleBudget sample_budget_;
-    std::uint64_t n_samples_ = 0, n_left_out_ = 0;
-    std::uint64_t patience_ends_ = 0; // of the first thread that waits; 0: none does
-    std::uint64_t heard_ns_ = 0;      // when the client asked for something, monotonic
-    bool silent_client_ = false;      // nobody waits for it
-    std::uint64_t crowded_ns_ = 0;    // when to ask for room again, monotonic; 0: never
+    std::uint64_t heard_ns_ = 0; // when the client asked for something, monotonic
+    bool silent_client_ = false; // nobody waits for it
     std::vector<dt_rt_firing> firings_; // of the site that is being set up
     MemoryAhead ahead_;
     ArenaMap arena_;
+    Alarms alarms_;
+    Sampler sampler_{tracees_, arena_, client_, alarms_};
     TracepointTable table_;
     std::shared_ptr<AddressSpace> ended_; // of the process that ended last
     std::size_t n_slow_unmaps_ = 0;       // since the consumer exited

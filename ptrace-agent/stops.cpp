@@ -160,9 +160,8 @@ void Agent::go_on(Thread& thread, int signal)
     if (!has_deferred(thread) || thread.interrupted)
         return;
     if (thread.crowded) { // who asks at once keeps it from making room
-        if (crowded_ns_ == 0)
-            crowded_ns_ = monotonic_ns() + crowded_wait_ns;
-        return set_alarm();
+        alarms_.set_if_unset(Alarms::full_queue, monotonic_ns() + crowded_wait_ns);
+        return;
     }
     thread.interrupted = true;
     ptrace(PTRACE_INTERRUPT, thread.tid, nullptr, nullptr);
@@ -234,7 +233,7 @@ void Agent::handle_event(Thread& thread, int event, int signal)
     case PTRACE_EVENT_STOP:
         leave_copy(thread);
         if (signal == SIGTRAP) {
-            take_sample(thread);
+            sampler_.take_sample(thread);
             if (has_deferred(thread))
                 return deliver_deferred(thread);
             return go_on(thread);

@@ -25,9 +25,7 @@ void Agent::hold_for_client(Thread& thread)
     if (!thread.process->started)
         return; // a command that the client has not started yet
     thread.patience_ends = monotonic_ns() + patience_ns;
-    if (patience_ends_ == 0)
-        patience_ends_ = thread.patience_ends;
-    set_alarm();
+    alarms_.set_if_unset(Alarms::silent_client, thread.patience_ends);
 }
 
 void Agent::release_held(Thread& thread)
@@ -67,10 +65,10 @@ void Agent::release_held_of(Process& process, std::optional<int> change)
 
 void Agent::end_patience()
 {
-    if (patience_ends_ == 0 || monotonic_ns() < patience_ends_)
+    if (!alarms_.is_due(Alarms::silent_client))
         return;
     std::vector<pid_t> late;
-    patience_ends_ = 0;
+    std::uint64_t next = 0;
     for (auto& [tid, thread] : tracees_.threads()) {
         std::uint64_t ends = thread->held ? thread->patience_ends : 0;
         if (ends != 0)
@@ -78,9 +76,9 @@ void Agent::end_patience()
         if (ends != 0 && monotonic_ns() >= ends)
             late.push_back(tid);
         else if (ends != 0)
-            patience_ends_ = sooner(patience_ends_, ends);
+            next = sooner(next, ends);
     }
-    set_alarm();
+    alarms_.set(Alarms::silent_client, next);
     for (pid_t tid : late) {
         Thread* thread = tracees_.find_thread(tid);
         if (thread == nullptr)

@@ -45,10 +45,9 @@ constexpr std::uint64_t trap_flag = 0x100;
 // Those for whom there was no room stop, and it is tried again.
 void Agent::ask_crowded()
 {
-    if (crowded_ns_ == 0 || monotonic_ns() < crowded_ns_)
+    if (!alarms_.is_due(Alarms::full_queue))
         return;
-    crowded_ns_ = 0;
-    set_alarm();
+    alarms_.set(Alarms::full_queue, 0);
     for (auto& [tid, thread] : tracees_.threads()) {
         if (!thread->crowded || !has_deferred(*thread) || thread->interrupted ||
             thread->state() != ThreadState::running)

@@ -33,6 +33,9 @@ std::optional<TargetAddr> frame_of(const AddressSpace& space,
 bool put_on_program(AddressSpace& space, const PatchPlace& place,
                     user_regs_struct& user);
 
+// Returns the program's own pc, for samples and for those who look at a stopped thread.
+TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user);
+
 Registers registers_of(const dt_rt_frame& frame, const dt_rt_config& config);
 
 } // namespace dt::agent

@@ -71,8 +71,7 @@ std::optional<TargetAddr> frame_of(const AddressSpace& space,
     return TargetAddr{DT_RT_FRAME_AT(stack)};
 }
 
-// The program's own pc, for samples and for those who look at a stopped thread.
-TargetAddr Agent::program_pc(AddressSpace& space, const user_regs_struct& user)
+TargetAddr program_pc(AddressSpace& space, const user_regs_struct& user)
 {
     TargetAddr pc{user.rip};
     if (space.runtime.in_image(pc)) {

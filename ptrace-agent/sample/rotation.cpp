@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ptrace-agent/rotation.hpp"
+#include "ptrace-agent/sample/rotation.hpp"
 
 #include <algorithm>
 

@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: MIT
-// profile-N in targets: where is each running thread, N times a second?
-//
-//   timer signal -> sample_if_due(): a tick begins
-//   main loop, when no stopped thread waits -> sample_some(): looks at some threads,
-//                   PTRACE_INTERRUPT to one that is on a CPU
-//                -> its stop: take_sample() fires due probes; the thread continues
-//
-// A sleeping thread is not woken: it would only be found asleep. An interval that passed
-// while the agent was busy is not made up for. A sample costs its thread one ptrace stop.
-//
-// Whatever the number of threads, sampling uses at most 5 % of a processor for each
-// running thread: rotation.hpp decides which threads are examined and how the time is
-// counted. Running threads that were skipped for lack of time are counted, and reported
-// when sampling ends.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/sample/sampler.hpp"
 
 #include "base/clock_ns.hpp"
 #include "fasttrap/arch/x86_64/user_regs.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/host.hpp"
+#include "ptrace-agent/inject/our_code.hpp"
 
 #include <algorithm>
 #include <ctime>
 
 namespace dt::agent {
 
-void Agent::report_left_out()
+void Sampler::report_left_out()
 {
     const std::uint64_t left_out = std::exchange(n_left_out_, 0);
     const std::uint64_t all = std::exchange(n_samples_, 0) + left_out;
@@ -43,52 +30,53 @@ void Agent::report_left_out()
     }
 }
 
-Agent::Reply Agent::do_profile(Reader& in, const std::vector<Fd>&)
+Result<Ok> Sampler::start(std::span<const ProfileTimer> timers)
 {
-    auto n = in.get<std::uint32_t>();
-    auto wanted = in.array<ProfileTimer>(n);
-    if (!in.ok())
-        return Error{Code::invalid, "profile: the request is cut short"};
     report_left_out();
-    sampling_.clear();
+    timers_.clear();
     due_.clear();
     rotation_ = {};
-    sample_budget_ = {};
+    budget_ = {};
     std::uint64_t now = monotonic_ns();
-    for (const ProfileTimer& timer : wanted) {
+    for (const ProfileTimer& timer : timers) {
         if (timer.interval_ns == 0)
             return Error{Code::invalid, "profile: an interval of nothing"};
-        sampling_.push_back({timer, now + timer.interval_ns});
+        timers_.push_back({timer, now + timer.interval_ns});
     }
-    if (!sampling_.empty()) {
+    if (!timers_.empty()) {
         for (auto& [tid, thread] : tracees_.threads())
             rotation_.add(tid);
     }
     set_alarm();
-    return Body{};
+    return Ok{};
 }
 
-// The next sample, the end of our patience with the client, or room for signals.
-void Agent::set_alarm()
+void Sampler::thread_added(pid_t tid)
 {
-    std::uint64_t next = sooner(patience_ends_, crowded_ns_);
-    for (const Sampling& sampling : sampling_)
-        next = sooner(next, sampling.due);
-    Mailbox::ring_at(next);
+    if (!timers_.empty())
+        rotation_.add(tid);
 }
 
-void Agent::sample_if_due()
+void Sampler::set_alarm()
 {
-    if (sampling_.empty())
+    std::uint64_t next = 0;
+    for (const Timer& timer : timers_)
+        next = sooner(next, timer.due);
+    alarms_.set(Alarms::sampling, next);
+}
+
+void Sampler::begin_tick_if_due()
+{
+    if (timers_.empty())
         return;
     std::uint64_t now = monotonic_ns();
     std::vector<std::uint32_t> due;
-    for (Sampling& sampling : sampling_) {
-        if (sampling.due > now)
+    for (Timer& timer : timers_) {
+        if (timer.due > now)
             continue;
-        due.push_back(sampling.timer.probe);
-        std::uint64_t passed = (now - sampling.due) / sampling.timer.interval_ns + 1;
-        sampling.due += passed * sampling.timer.interval_ns;
+        due.push_back(timer.timer.probe);
+        std::uint64_t passed = (now - timer.due) / timer.timer.interval_ns + 1;
+        timer.due += passed * timer.timer.interval_ns;
     }
     set_alarm();
     if (due.empty())
@@ -99,7 +87,7 @@ void Agent::sample_if_due()
 }
 
 // Ends the tick before all running threads were sampled, and counts the rest.
-void Agent::leave_out_rest()
+void Sampler::leave_out_rest()
 {
     if (!due_.empty())
         n_left_out_ += rotation_.n_busy_left();
@@ -135,16 +123,16 @@ static bool may_be_sampled(const Thread& thread)
            !thread.in_vfork && thread.leaving == Leaving::no;
 }
 
-bool Agent::sample_some()
+bool Sampler::sample_some()
 {
     constexpr int looks_at_once = 8; // then stopped threads are handled
     if (due_.empty())
         return false;
-    if (!sample_budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {
+    if (!budget_.may_spend(monotonic_ns(), rotation_.n_busy())) {
         leave_out_rest();
         return false;
     }
-    SampleMeter meter(sample_budget_);
+    SampleMeter meter(budget_);
     const std::uint64_t before = SampleMeter::now();
     if (tracees_.collect(Wait::poll))
         return true;
@@ -175,19 +163,19 @@ bool Agent::sample_some()
         ++n_samples_;
         // waitpid() scans all threads when the stop arrives, and once more before it
         // sleeps.
-        sample_budget_.spend(2 * wait_ns);
+        budget_.spend(2 * wait_ns);
         return true;
     }
     return true;
 }
 
-void Agent::take_sample(Thread& thread)
+void Sampler::take_sample(Thread& thread)
 {
     std::vector<std::uint32_t> probes = std::exchange(thread.samples, {});
     user_regs_struct user;
     if (probes.empty() || arena_.base() == nullptr || !get_regs(thread.tid, user))
         return;
-    SampleMeter meter(sample_budget_);
+    SampleMeter meter(budget_);
     user.rip = program_pc(*thread.process->space, user).value;
     Registers regs = from_user_regs(user);
     FiringHost host(arena_, thread, regs);
