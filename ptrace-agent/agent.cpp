@@ -211,7 +211,7 @@ void Agent::thread_added(pid_t tid)
 void Agent::process_ended(const Process& process, WaitStatus status)
 {
     ended_ = process.space;
-    allow_rseq(*ended_);
+    rseq_.allow(*ended_);
     std::vector<pid_t> unannounced;
     for (auto& [orphan, stop] : tracees_.early_stops())
         unannounced.push_back(orphan);

@@ -19,7 +19,7 @@
 #include "ptrace-agent/inject/arena_map.hpp"
 #include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
-#include "ptrace-agent/plant/periodic_task.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/plant/prefault.hpp"
 #include "ptrace-agent/sample/sampler.hpp"
 #include "ptrace-agent/wire/protocol.hpp"
@@ -30,25 +30,6 @@
 #include <span>
 
 namespace dt::agent {
-
-class Agent;
-struct Taken; // jump_plan.hpp
-
-// What became of tracepoints that were to have jumps.
-struct JumpReport {
-    std::string note; // why there are none at all; "" when there are
-    std::unordered_map<TargetAddr, std::string> reasons; // of those without one
-    std::shared_ptr<void> spent; // freed when the threads run again: that takes a while
-};
-
-struct JumpWork {
-    std::vector<Tracepoint*> wanted;    // ascending
-    std::vector<Tracepoint*> displaced; // that had a jump before
-    JumpReport report;
-    PatchBuilder builder;
-    Meanwhile meanwhile;
-    std::vector<Tracepoint*> served; // of the window that is being built
-};
 
 class Agent final : private StopHandler {
 public:
@@ -134,26 +115,6 @@ private:
     static void forget_linker(AddressSpace& space); // until the next plant
     bool handle_library_change(Thread& thread);
 
-    // load_runtime.cpp
-    class Injection;
-    Result<Ok> ensure_runtime(StoppedWorld& world);
-    Result<Ok> inject_runtime(StoppedWorld& world, Thread& thread);
-    void refresh_config(AddressSpace& space);
-
-    // thread_bases.cpp
-    void learn_thread(Thread& thread);
-    void learn_by_question(Thread& thread, std::uint64_t fs_base);
-    void place_thread(Thread& thread, std::uint64_t fs_base);
-    void leave_base(Thread& thread);
-    void look_at_others(AddressSpace& space, Thread& thread);
-
-    // native_code.cpp, rseq.cpp
-    void compile_site(AddressSpace& space, std::uint32_t site,
-                      const std::vector<dt_rt_firing>& firings);
-    void learn_rseq(AddressSpace& space);
-    void allow_rseq(AddressSpace& space);
-    void begin_rseq(Thread& thread);
-
     // client_wait.cpp
     void hold_for_client(Thread& thread);
     // It goes on, after its stop is handled where that is still to be done.
@@ -169,32 +130,6 @@ private:
     void tell_libraries_changed(pid_t pid);
     Result<Ok> prepare_target(StoppedWorld& world, Mechanism mechanism,
                               std::vector<Tracepoint*>& linker);
-
-    // write_jumps.cpp
-    JumpReport plant_jumps(StoppedWorld& world,
-                           const std::shared_ptr<AddressSpace>& space,
-                           std::vector<Tracepoint*>& fresh);
-    // Everything but the jumps themselves. Without a world the target runs meanwhile, and
-    // no window that stands is over one of the sites. ready: what ensure_runtime() said.
-    void prepare_jumps(const std::shared_ptr<AddressSpace>& target, StoppedWorld* world,
-                       const Result<Ok>& ready, const std::vector<Tracepoint*>& fresh,
-                       JumpWork& work);
-    // Those without a jump stay in fresh.
-    void write_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
-                     JumpWork& work);
-    class MappedRoom;
-    std::unique_ptr<Planted> build(AddressSpace& space, Window& window,
-                                   const Taken& taken, JumpWork& work);
-    bool claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp);
-    void unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
-                 JumpReport& report);
-    void move_into_copies(AddressSpace& space, std::span<Planted* const> windows);
-
-    // update_jumps.cpp
-    Tracepoint* linker_tracepoint(AddressSpace& space);
-    bool update_jump(AddressSpace& space, const Tracepoint& tp);
-    void reclaim_trampolines(AddressSpace& space);
-    void remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& idle);
 
     // probe_context.cpp
     bool handle_in_our_code(Thread& thread, int signal);
@@ -241,22 +176,24 @@ private:
     std::vector<std::shared_ptr<AddressSpace>> take_unreleased();
 
     ClientLink client_;
+    TracepointTable table_; // outlives the address spaces, which tracees_ owns
     Tracees tracees_;
     Injector injector_{tracees_};
     std::uint64_t heard_ns_ = 0; // when the client asked for something, monotonic
     bool silent_client_ = false; // nobody waits for it
-    std::vector<dt_rt_firing> firings_; // of the site that is being set up
     MemoryAhead ahead_;
     ArenaMap arena_;
     Alarms alarms_;
+    ThreadBases bases_{tracees_};
+    RseqAreas rseq_{tracees_};
+    RuntimeLoader loader_{tracees_, injector_, arena_, bases_, rseq_};
+    JumpWriter jumps_{tracees_, injector_, arena_, loader_};
     Sampler sampler_{tracees_, arena_, client_, alarms_};
-    TracepointTable table_;
     std::shared_ptr<AddressSpace> ended_; // of the process that ended last
     std::size_t n_slow_unmaps_ = 0;       // since the consumer exited
 };
 
 // In its innermost pid namespace, which is what the kernel calls it by there.
-pid_t number_of(Thread& thread);                             // upcalls.cpp
-void see_padding(const AddressSpace& space, Tracepoint& tp); // update_jumps.cpp
+pid_t number_of(Thread& thread); // upcalls.cpp
 
 } // namespace dt::agent

@@ -94,8 +94,8 @@ void Agent::handle_stop(Thread& thread)
     if (thread.age == ThreadAge::fresh) {
         thread.age = ThreadAge::known;
         learn_mask(thread);
-        begin_rseq(thread);
-        learn_thread(thread);
+        rseq_.begin(thread);
+        bases_.learn(thread);
     }
     int event = thread.event();
     if (thread.leaving != Leaving::no) {
@@ -224,7 +224,7 @@ void Agent::handle_signal(Thread& thread, int signal)
 void Agent::handle_vfork_done(Thread& parent)
 {
     parent.in_vfork = false;
-    learn_thread(parent); // its child ran on its fs_base
+    bases_.learn(parent); // its child ran on its fs_base
 }
 
 void Agent::handle_event(Thread& thread, int event, int signal)
@@ -322,7 +322,7 @@ void Agent::handle_new_task(Thread& parent)
     Process& guest = tracees_.add_process(child, process.space);
     guest.parent = process.pid;
     guest.trap_action = process.trap_action;
-    allow_rseq(*guest.space);
+    rseq_.allow(*guest.space);
     tracees_.adopt(guest, child);
 }
 

@@ -134,7 +134,7 @@ void Agent::begin_followed(Thread& newborn)
     }
     JumpReport jumps;
     if (n_jumps != 0)
-        jumps = plant_jumps(world, space, fresh);
+        jumps = jumps_.plant(world, space, fresh);
     std::size_t n_lost = std::erase_if(fresh, [&](Tracepoint* tp) {
         if (tp->purpose != Tracepoint::fires || tp->first.value == 0 ||
             tp->may_be_breakpoint)

@@ -108,6 +108,8 @@ public:
     void handle_ready();
     void pass_signals(); // while something is under way: only those of the program
 
+    void go_on(Thread& thread) { handler_.go_on(thread, 0); }
+
     // Deadlines.
     void begin_turn() { ++turn_; } // of the agent's loop (wait_budget.hpp)
     std::uint64_t turn() const { return turn_; }

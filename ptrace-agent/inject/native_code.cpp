@@ -2,7 +2,6 @@
 #include "ptrace-agent/inject/native_code.hpp"
 
 #include "ptrace-agent/address_space.hpp"
-#include "ptrace-agent/agent.hpp"
 
 #include <iterator>
 
@@ -102,10 +101,9 @@ ecbs_of(const dt_arena* arena, const dt_probe& probe,
 
 // A site with one probe: its clauses one after the other, up to the first that is the
 // engine's, which then does the rest.
-void Agent::compile_site(AddressSpace& space, std::uint32_t site,
-                         const std::vector<dt_rt_firing>& firings)
+void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
+                  const std::vector<dt_rt_firing>& firings)
 {
-    const auto* arena = static_cast<const dt_arena*>(arena_.base());
     // The runtime decides whether an indirect jump is a return.
     if (arena == nullptr || firings.size() != 1 || firings[0].kind == DT_RT_LIBRARIES ||
         firings[0].kind == DT_RT_JUMP_OUT)

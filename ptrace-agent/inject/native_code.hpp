@@ -55,4 +55,9 @@ private:
     std::uint64_t used_bytes_ = 0;
 };
 
+// Compiles the clauses of a site with one probe, one after the other, up to the first that
+// is the engine's, which then does the rest. arena: null: nothing is compiled.
+void compile_site(const dt_arena* arena, AddressSpace& space, std::uint32_t site,
+                  const std::vector<dt_rt_firing>& firings);
+
 } // namespace dt::agent

@@ -37,7 +37,7 @@ struct Scratch {
 };
 static_assert(sizeof(Scratch) <= scratch_bytes);
 
-Agent::Injection::~Injection()
+RemoteMappings::~RemoteMappings()
 {
     for (int fd : fds_)
         (void)call(SYS_close, {static_cast<std::uint64_t>(fd)});
@@ -48,12 +48,12 @@ Agent::Injection::~Injection()
 }
 
 Result<std::uint64_t>
-Agent::Injection::call(long number, std::array<std::uint64_t, 6> args, const char* step)
+RemoteMappings::call(long number, std::array<std::uint64_t, 6> args, const char* step)
 {
-    Thread* thread = agent_.tracees_.find_thread(tid_);
+    Thread* thread = tracees_.find_thread(tid_);
     if (thread == nullptr)
         return Error{Code::gone, "it ended"};
-    auto value = agent_.injector_.call(*thread, number, args);
+    auto value = injector_.call(*thread, number, args);
     if (!value)
         return value;
     if (*value > ~4095ull)
@@ -64,9 +64,9 @@ Agent::Injection::call(long number, std::array<std::uint64_t, 6> args, const cha
     return value;
 }
 
-Result<TargetAddr> Agent::Injection::map(TargetAddr at, std::uint64_t bytes,
-                                         int protection, int flags, int fd,
-                                         const char* step)
+Result<TargetAddr> RemoteMappings::map(TargetAddr at, std::uint64_t bytes,
+                                       int protection, int flags, int fd,
+                                       const char* step)
 {
     auto mapped = call(SYS_mmap,
                        {at.value, bytes, static_cast<std::uint64_t>(protection),
@@ -79,7 +79,7 @@ Result<TargetAddr> Agent::Injection::map(TargetAddr at, std::uint64_t bytes,
 }
 
 // A jump reaches 2 GiB, and a punned one leads to one place.
-TargetAddr Agent::Injection::far_from_text(std::uint64_t bytes)
+TargetAddr RemoteMappings::far_from_text(std::uint64_t bytes)
 {
     constexpr std::uint64_t distance = 16ull << 30;
     if (far_.value == 0) {
@@ -93,7 +93,7 @@ TargetAddr Agent::Injection::far_from_text(std::uint64_t bytes)
     return far_;
 }
 
-Result<TargetAddr> Agent::Injection::reserve(std::uint64_t bytes, const char* step)
+Result<TargetAddr> RemoteMappings::reserve(std::uint64_t bytes, const char* step)
 {
     TargetAddr wanted = far_from_text(bytes);
     auto at = map(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -103,7 +103,7 @@ Result<TargetAddr> Agent::Injection::reserve(std::uint64_t bytes, const char* st
     return at;
 }
 
-Result<Ok> Agent::Injection::defer_locks()
+Result<Ok> RemoteMappings::defer_locks()
 {
     if (locks_ != FutureLocks::at_once)
         return Ok{};
@@ -114,7 +114,7 @@ Result<Ok> Agent::Injection::defer_locks()
     return Ok{};
 }
 
-void Agent::Injection::own(TargetAddr at, std::uint64_t bytes)
+void RemoteMappings::own(TargetAddr at, std::uint64_t bytes)
 {
     if (locks_ != FutureLocks::none)
         (void)call(SYS_munlock, {at.value, bytes});
@@ -174,7 +174,7 @@ static Result<Ok> send_fds(int socket, const std::array<int, 3>& fds,
     return Ok{};
 }
 
-Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
+Result<std::array<int, 3>> RemoteMappings::send(std::array<int, 3> ours)
 {
     std::uint64_t locked = locked_kib(space_->owner());
     auto page = map({}, scratch_bytes, PROT_READ | PROT_WRITE,
@@ -239,7 +239,7 @@ Result<std::array<int, 3>> Agent::Injection::send(std::array<int, 3> ours)
 
 // Returns the descriptor numbers that the next calls will get, provided that no other
 // process shares the descriptors.
-template <std::size_t n> Result<std::array<int, n>> Agent::Injection::free_numbers()
+template <std::size_t n> Result<std::array<int, n>> RemoteMappings::free_numbers()
 {
     std::array<int, n> numbers{};
     Result<std::uint64_t> made = std::uint64_t{0};
@@ -265,7 +265,7 @@ template <std::size_t n> Result<std::array<int, n>> Agent::Injection::free_numbe
     return made.error();
 }
 
-Fd Agent::Injection::take(int fd)
+Fd RemoteMappings::take(int fd)
 {
     if (!process_)
         process_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
@@ -280,7 +280,7 @@ static bool is_userfaultfd(const Fd& fd)
                      "anon_inode:[userfaultfd]";
 }
 
-bool Agent::Injection::hang_bells(TargetAddr at)
+bool RemoteMappings::hang_bells(TargetAddr at)
 {
     static constexpr std::byte there[bells_bytes]{};
     auto made = call(SYS_userfaultfd, {bells_flags()}, "make a userfaultfd");

@@ -3,7 +3,7 @@
 // when it fails.
 #pragma once
 
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/inject/injector.hpp"
 #include "ptrace-agent/inject/memory_limits.hpp"
 
 #include <array>
@@ -17,16 +17,16 @@ constexpr std::uint64_t bells_bytes = DT_RT_GATE + DT_RT_BELL_BYTES - DT_RT_BELL
 static_assert(DT_RT_CONFIG + sizeof(dt_rt_config) <= DT_RT_BELLS &&
               DT_RT_BELLS + bells_bytes <= DT_RT_STACKS);
 
-class Agent::Injection {
+class RemoteMappings {
 public:
-    Injection(Agent& agent, Thread& thread)
-        : agent_(agent), tid_(thread.tid), pid_(thread.process->pid),
-          space_(thread.process->space)
+    RemoteMappings(Tracees& tracees, Injector& injector, Thread& thread)
+        : tracees_(tracees), injector_(injector), tid_(thread.tid),
+          pid_(thread.process->pid), space_(thread.process->space)
     {
     }
-    ~Injection();
-    Injection(const Injection&) = delete;
-    Injection& operator=(const Injection&) = delete;
+    ~RemoteMappings();
+    RemoteMappings(const RemoteMappings&) = delete;
+    RemoteMappings& operator=(const RemoteMappings&) = delete;
 
     // A call's result; an errno is an Error that names the step.
     Result<std::uint64_t> call(long number, std::array<std::uint64_t, 6> args,
@@ -53,7 +53,8 @@ private:
     template <std::size_t n> Result<std::array<int, n>> free_numbers();
     Fd take(int fd); // a descriptor of the target; closed if it has none
 
-    Agent& agent_;
+    Tracees& tracees_;
+    Injector& injector_;
     pid_t tid_;
     pid_t pid_; // whose descriptors the thread's are
     std::shared_ptr<AddressSpace> space_;

@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Restartable sequences of a target's threads, which compiled code counts by.
-//
-// That code finds a thread's struct rseq at one distance from fs_base, as glibc has it since
-// 2.35, and believes its cpu_id when that is a CPU's number. So each thread's must be
-// there, and be its own:
-//
-//   not registered      cpu_id is negative; glibc's new threads are so until they have
-//                       registered, but for what an ended thread left in a stack that is
-//                       used again: that is put right at the thread's first stop
-//   vfork, CLONE_VM     the child runs on its parent's fs_base and is not registered: no
-//                       sequences while it lives
-//   anything else odd   no sequences in this target
-//
-// Without sequences the same code counts by locked instructions.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/inject/rseq.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"
 
@@ -43,7 +29,7 @@ static TargetAddr cpu_id_of(const native::RseqArea& area, std::uint64_t fs_base)
 
 // Threads that stand still, right after injection. One that cannot be asked decides
 // against it.
-void Agent::learn_rseq(AddressSpace& space)
+void RseqAreas::learn(AddressSpace& space)
 {
     std::optional<native::RseqArea> area;
     std::vector<std::uint64_t> unregistered; // fs_bases
@@ -72,11 +58,11 @@ void Agent::learn_rseq(AddressSpace& space)
             return;
     }
     space.native.rseq = area;
-    allow_rseq(space);
+    allow(space);
 }
 
 // May a sequence be used now?
-void Agent::allow_rseq(AddressSpace& space)
+void RseqAreas::allow(AddressSpace& space)
 {
     if (space.runtime.image.value == 0 || !space.native.rseq)
         return;
@@ -88,7 +74,7 @@ void Agent::allow_rseq(AddressSpace& space)
 
 // A thread before its first instruction, of which the runtime has not been told: the kernel
 // has not registered it.
-void Agent::begin_rseq(Thread& thread)
+void RseqAreas::begin(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     RseqConfiguration now;

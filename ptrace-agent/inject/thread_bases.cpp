@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the runtime identifies a thread: by its fs_base, through the config's table. The
-// agent learns the fs_base of a thread in two ways:
-//
-//   first stop of a thread     the thread has the fs_base that clone(2) gave it
-//   an upcall of the runtime   (DT_RT_UP_TID) the thread has an fs_base that the table
-//                              lacks: after an exec the main thread sets its own; so
-//                              does a thread without CLONE_SETTLS, as all threads of Go
-//
-// Without CLONE_SETTLS a thread begins with its parent's fs_base. While two threads may
-// share an fs_base, it identifies neither of them: both make upcalls, and the agent
-// answers by the thread's tid. When one of them has made an upcall from another
-// fs_base, was found there or has exited, the fs_base identifies the other one again. A
-// thread that changes from one fs_base of its own to another is never identified by it,
-// because threads might exchange theirs.
-#include "ptrace-agent/agent.hpp"
+#include "ptrace-agent/inject/thread_bases.hpp"
 
 #include "ptrace-agent/hold/tracing.hpp"
 
@@ -23,17 +9,17 @@
 
 namespace dt::agent {
 
-void Agent::learn_thread(Thread& thread)
+void ThreadBases::learn(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     user_regs_struct user;
     if (space.runtime.image.value == 0 || !thread.is_stopped() ||
         !get_regs(thread.tid, user))
         return;
-    place_thread(thread, user.fs_base);
+    place(thread, user.fs_base);
 }
 
-void Agent::place_thread(Thread& thread, std::uint64_t fs_base)
+void ThreadBases::place(Thread& thread, std::uint64_t fs_base)
 {
     AddressSpace& space = *thread.process->space;
     if (thread.fs_base != 0 && thread.fs_base != fs_base)
@@ -59,7 +45,7 @@ void Agent::place_thread(Thread& thread, std::uint64_t fs_base)
     space.shared_bases[fs_base].tids = {other->tid, thread.tid};
 }
 
-void Agent::leave_base(Thread& thread)
+void ThreadBases::leave_base(Thread& thread)
 {
     AddressSpace& space = *thread.process->space;
     const std::uint64_t fs_base = std::exchange(thread.fs_base, 0);
@@ -75,19 +61,19 @@ void Agent::leave_base(Thread& thread)
 
 // Updates the table from an upcall. fs_base comes from the runtime: a wrong value does
 // harm only in this target.
-void Agent::learn_by_question(Thread& thread, std::uint64_t fs_base)
+void ThreadBases::learn_from_upcall(Thread& thread, std::uint64_t fs_base)
 {
     AddressSpace& space = *thread.process->space;
     if (space.runtime.image.value == 0)
         return;
-    place_thread(thread, fs_base);
+    place(thread, fs_base);
     if (thread.fs_base == fs_base && space.shared_bases.count(fs_base) != 0)
-        look_at_others(space, thread);
+        find_others(space, thread);
 }
 
 // Finds out which threads still share its fs_base. Running threads are stopped for
 // that, but not each time: only at the 1st, the 2nd, the 4th, the 8th, ... upcall.
-void Agent::look_at_others(AddressSpace& space, Thread& thread)
+void ThreadBases::find_others(AddressSpace& space, Thread& thread)
 {
     const std::uint64_t fs_base = thread.fs_base;
     const pid_t tid = thread.tid;
@@ -111,10 +97,10 @@ void Agent::look_at_others(AddressSpace& space, Thread& thread)
         }
         if (get_regs(each, user) && user.fs_base != fs_base) {
             left.pop_back();
-            place_thread(*other, user.fs_base);
+            place(*other, user.fs_base);
         }
         if (!was_stopped && other->is_stopped() && !other->is_pending())
-            go_on(*other);
+            tracees_.go_on(*other);
     }
     auto now = space.shared_bases.find(fs_base);
     if (now == space.shared_bases.end() || tracees_.find_thread(tid) != &thread)

@@ -121,7 +121,7 @@ void Agent::answer_upcall(Thread& thread, TargetAddr at)
     }
     space->write(at, std::as_bytes(std::span(&call, 1)));
     if (call.op == DT_RT_UP_TID)
-        learn_by_question(thread, call.a[0]);
+        bases_.learn_from_upcall(thread, call.a[0]);
     if (call.op == DT_RT_UP_LIBRARIES && handle_library_change(thread))
         hold_for_client(thread);
 }

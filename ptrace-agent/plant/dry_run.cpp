@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What planting would do, for a listing: its steps up to the writing, in an address space
 // that is like the target's and is thrown away. The target runs meanwhile.
+#include "ptrace-agent/agent.hpp"
 #include "ptrace-agent/plant/placement.hpp"
 
 #include <algorithm>

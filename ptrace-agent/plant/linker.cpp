@@ -181,7 +181,7 @@ bool Agent::watch_linker(StoppedWorld& world, std::vector<Tracepoint*>* later)
     tp->purpose = Tracepoint::library_change;
     space.link_debug = *debug;
     space.linker_stop = *stop;
-    update_jump(space, *tp);
+    jumps_.update(space, *tp);
     return true;
 }
 

@@ -2,8 +2,7 @@
 // What plant.cpp and dry_run.cpp share: sites that a client sent become tracepoints.
 #pragma once
 
-#include "ptrace-agent/agent.hpp"
-#include "ptrace-agent/plant/jump_plan.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
 #include "ptrace-agent/plant/periodic_task.hpp"
 #include "ptrace-agent/wire/site_list.hpp"
 
@@ -91,11 +90,6 @@ struct Planting {
 
 // The sites into tracepoints or refused, by address.
 void place_all(Planting& work, std::span<const Site> sites, Meanwhile meanwhile = {});
-
-// The window that a site is in; null: none. An endbr64 stays in its place: the window with
-// its probe begins behind it.
-Planted* window_over(const AddressSpace& space,
-                     const Tracepoint& tp); // write_jumps.cpp
 
 // A breakpoint that outlives the agent kills its target. Where the runtime is, a site that
 // cannot have a jump gets one only when the user asks for it; a site of which the client

@@ -8,6 +8,7 @@
 // The agent trusts neither the client's nor the file's idea of the text: it decodes
 // what is in memory. A site that has other bytes than the client expects, or whose
 // instruction cannot be run displaced, is refused and the rest go on.
+#include "ptrace-agent/agent.hpp"
 #include "ptrace-agent/plant/placement.hpp"
 
 #include "base/clock_ns.hpp"
@@ -296,10 +297,10 @@ Result<Ok> Agent::prepare_target(StoppedWorld& world, Mechanism mechanism,
     }
     // The linker may have gone past its breakpoint before that stood.
     forget_unmapped(space);
-    reclaim_trampolines(space);
+    jumps_.reclaim(space);
     if (by_traps(mechanism))
         return Error{Code::unsupported, "-x mechanism=int3"};
-    return ensure_runtime(world);
+    return loader_.ensure(world);
 }
 
 static bool any_window_over(const Planting& work)
@@ -433,7 +434,7 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
             return;
         jumps = {};
         jumps.meanwhile = world == nullptr ? while_it_runs() : Meanwhile();
-        prepare_jumps(space, world, ready, work.fresh, jumps);
+        jumps_.prepare(space, world, ready, work.fresh, jumps);
         refuse_breakpoints(work, jumps.report, mechanism);
     };
     place(while_it_runs());
@@ -459,12 +460,12 @@ Agent::Reply Agent::do_plant(Reader& in, const std::vector<Fd>& fds)
     if (!planned)
         plan(&*stopped);
     if (!by_traps(mechanism)) {
-        write_jumps(*stopped, work.fresh, jumps);
+        jumps_.write(*stopped, work.fresh, jumps);
         refuse_breakpoints(work, jumps.report, mechanism);
     }
     for (TargetAddr at : work.grown) {
         if (const Tracepoint* tp = space->find(at))
-            update_jump(*space, *tp);
+            jumps_.update(*space, *tp);
     }
     auto breakpoints = breakpoints_of(work, jumps.report, mechanism);
     // Only a breakpoint can do harm to what the program wants of SIGTRAP.
@@ -535,7 +536,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
         if (!tp->serves())
             idle.push_back(tp);
         else if (tp->site)
-            update_jump(*space, *tp);
+            jumps_.update(*space, *tp);
     }
     for (Thread* thread : tracees_.threads_in(*space))
         undo_hit(*thread, false);
@@ -544,7 +545,7 @@ Agent::Reply Agent::do_remove(Reader& in, const std::vector<Fd>& fds)
     std::copy_if(idle.begin(), idle.end(), std::back_inserter(breakpoints),
                  [](Tracepoint* tp) { return !tp->site; });
     space->restore_originals(breakpoints);
-    remove_jumps(*space, idle);
+    jumps_.remove(*space, idle);
     for (Tracepoint* tp : idle)
         space->forget(*tp);
     space->statics.settle(*space);

@@ -2,7 +2,7 @@
 // Tracepoints that have jumps (write_jumps.cpp), when their probes change or go.
 #include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/inject/our_code.hpp"
-#include "ptrace-agent/plant/placement.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ static void list_firings(const AddressSpace& space, const Tracepoint& tp,
 }
 
 // A jump stands for the tracepoint already, and its list of probes changed.
-bool Agent::update_jump(AddressSpace& space, const Tracepoint& tp)
+bool JumpWriter::update(AddressSpace& space, const Tracepoint& tp)
 {
     if (!tp.site)
         return false;
@@ -47,7 +47,8 @@ bool Agent::update_jump(AddressSpace& space, const Tracepoint& tp)
     space.runtime.set_operands(space.statics.all_operands());
     if (!space.runtime.set_firings(*tp.site, firings_))
         return false;
-    compile_site(space, *tp.site, firings_);
+    compile_site(static_cast<const dt_arena*>(arena_.base()), space, *tp.site,
+                 firings_);
     return true;
 }
 
@@ -60,7 +61,7 @@ static bool is_padding(const Instruction& insn)
 
 // The dynamic linker's r_brk while a breakpoint stands there: an empty function, with
 // padding behind it where it can have a jump.
-Tracepoint* Agent::linker_tracepoint(AddressSpace& space)
+Tracepoint* JumpWriter::linker_tracepoint(AddressSpace& space)
 {
     Tracepoint* tp = space.find(space.linker_stop);
     if (tp == nullptr || tp->purpose != Tracepoint::library_change || !tp->written)
@@ -98,7 +99,7 @@ static bool waits_at_linker(AddressSpace& space, const Thread& thread,
 
 // Planting after dlopen() always meets the thread that waits for it: what was under way
 // for that thread stays.
-void Agent::reclaim_trampolines(AddressSpace& space)
+void JumpWriter::reclaim(AddressSpace& space)
 {
     if (space.runtime.image.value == 0)
         return;
@@ -114,7 +115,7 @@ void Agent::reclaim_trampolines(AddressSpace& space)
 
 // Probes were removed: a window that serves nobody goes, a site that serves nobody in a
 // window that others need is inert.
-void Agent::remove_jumps(AddressSpace& space, const std::vector<Tracepoint*>& idle)
+void JumpWriter::remove(AddressSpace& space, const std::vector<Tracepoint*>& idle)
 {
     std::vector<TargetAddr> windows;
     for (Tracepoint* tp : idle) {

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Tracepoints become jumps: what was planned (jump_plan.hpp) is built, and written.
-//
-// Trampolines are built and written while the target runs; the jumps to them, and nothing
-// else, while all threads stand still. Sites that cannot have a jump are left to the
-// breakpoint, with the reason. A site inside a window that stands already has that window
-// planned again, both sites together; then everything is done in one stop. A thread that stands
-// inside a new window goes on in the moved copy, at the instruction that it was about to
-// run.
 #include "ptrace-agent/hold/tracing.hpp"
-#include "ptrace-agent/plant/placement.hpp"
+#include "ptrace-agent/plant/jump_writer.hpp"
+
+#include "ptrace-agent/hold/tracing.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
 #include <algorithm>
@@ -18,10 +12,12 @@
 namespace dt::agent {
 
 // Mapped by a system call that the target makes; where it runs, it is stopped for that.
-class Agent::MappedRoom : public Room {
+class MappedRoom : public Room {
 public:
-    MappedRoom(Agent& agent, std::shared_ptr<AddressSpace> space, StoppedWorld* world)
-        : agent_(agent), space_(std::move(space)), world_(world)
+    MappedRoom(Tracees& tracees, Injector& injector,
+               std::shared_ptr<AddressSpace> space, StoppedWorld* world)
+        : tracees_(tracees), injector_(injector), space_(std::move(space)),
+          world_(world)
     {
     }
 
@@ -30,11 +26,11 @@ public:
     {
         std::optional<StoppedWorld> stopped;
         StoppedWorld& world =
-            world_ != nullptr ? *world_ : stopped.emplace(agent_.tracees_, space_);
+            world_ != nullptr ? *world_ : stopped.emplace(tracees_, space_);
         Thread* thread = world.any_thread();
         if (thread == nullptr)
             return false;
-        auto mapped = agent_.injector_.call(
+        auto mapped = injector_.call(
             *thread, SYS_mmap,
             {at.value, bytes, PROT_READ | PROT_EXEC,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, ~0ull,
@@ -47,12 +43,13 @@ public:
             (holds == Holds::stubs ||
              space_->write_text(at, std::as_bytes(std::span(&enter, 1)))))
             return true;
-        (void)agent_.injector_.call(*thread, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
+        (void)injector_.call(*thread, SYS_munmap, {*mapped, bytes, 0, 0, 0, 0});
         return false;
     }
 
 private:
-    Agent& agent_;
+    Tracees& tracees_;
+    Injector& injector_;
     std::shared_ptr<AddressSpace> space_;
     StoppedWorld* world_;
 };
@@ -92,20 +89,20 @@ static void clear_way(AddressSpace& space, const std::vector<Tracepoint*>& fresh
 }
 
 // The site fires as soon as a jump leads to it. False: the runtime's tables are full.
-bool Agent::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
+bool JumpWriter::claim(AddressSpace& space, std::uint32_t site, Tracepoint& tp)
 {
     tp.site = site;
     if (tp.insn.flow == ControlFlow::branch)
         space.runtime.set_condition(site, DT_RT_CONDITIONAL | tp.insn.condition);
-    if (update_jump(space, tp))
+    if (update(space, tp))
         return true;
     tp.site.reset();
     return false;
 }
 
 // Null: the runtime's tables are full, or an instruction cannot be moved there.
-std::unique_ptr<Planted> Agent::build(AddressSpace& space, Window& window,
-                                      const Taken& taken, JumpWork& work)
+std::unique_ptr<Planted> JumpWriter::build(AddressSpace& space, Window& window,
+                                           const Taken& taken, JumpWork& work)
 {
     RuntimeMap& runtime = space.runtime;
     auto planted = std::make_unique<Planted>();
@@ -149,9 +146,9 @@ std::unique_ptr<Planted> Agent::build(AddressSpace& space, Window& window,
     return nullptr;
 }
 
-void Agent::prepare_jumps(const std::shared_ptr<AddressSpace>& target,
-                          StoppedWorld* world, const Result<Ok>& ready,
-                          const std::vector<Tracepoint*>& fresh, JumpWork& work)
+void JumpWriter::prepare(const std::shared_ptr<AddressSpace>& target,
+                         StoppedWorld* world, const Result<Ok>& ready,
+                         const std::vector<Tracepoint*>& fresh, JumpWork& work)
 {
     AddressSpace& space = *target;
     JumpReport& report = work.report;
@@ -180,7 +177,7 @@ void Agent::prepare_jumps(const std::shared_ptr<AddressSpace>& target,
         std::sort(wanted.begin(), wanted.end(), before);
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
 
-    MappedRoom room(*this, target, world);
+    MappedRoom room(tracees_, injector_, target, world);
     auto plan =
         std::make_shared<JumpPlan>(plan_jumps(space, room, wanted, work.meanwhile));
     report.spent = plan;
@@ -198,8 +195,8 @@ void Agent::prepare_jumps(const std::shared_ptr<AddressSpace>& target,
 }
 
 // They will not have a jump after all.
-void Agent::unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
-                    JumpReport& report)
+void JumpWriter::unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
+                         JumpReport& report)
 {
     for (const Planted* planted : odd) {
         for (const Planted::Probed& probed : planted->probed) {
@@ -213,8 +210,8 @@ void Agent::unclaim(AddressSpace& space, const std::vector<Planted*>& odd,
     }
 }
 
-void Agent::write_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
-                        JumpWork& work)
+void JumpWriter::write(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
+                       JumpWork& work)
 {
     AddressSpace& space = world.space();
     Tracepoint* linker = linker_tracepoint(space);
@@ -235,19 +232,20 @@ void Agent::write_jumps(StoppedWorld& world, std::vector<Tracepoint*>& fresh,
                  [](const Tracepoint* tp) { return !tp->site; });
 }
 
-JumpReport Agent::plant_jumps(StoppedWorld& world,
-                              const std::shared_ptr<AddressSpace>& space,
-                              std::vector<Tracepoint*>& fresh)
+JumpReport JumpWriter::plant(StoppedWorld& world,
+                             const std::shared_ptr<AddressSpace>& space,
+                             std::vector<Tracepoint*>& fresh)
 {
     JumpWork work;
-    reclaim_trampolines(*space);
-    prepare_jumps(space, &world, ensure_runtime(world), fresh, work);
-    write_jumps(world, fresh, work);
+    reclaim(*space);
+    prepare(space, &world, loader_.ensure(world), fresh, work);
+    write(world, fresh, work);
     return std::move(work.report);
 }
 
 // A thread that stands in the middle of a window goes on in its copy.
-void Agent::move_into_copies(AddressSpace& space, std::span<Planted* const> windows)
+void JumpWriter::move_into_copies(AddressSpace& space,
+                                  std::span<Planted* const> windows)
 {
     for (Thread* thread : tracees_.threads_in(space)) {
         user_regs_struct user;

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The runtime into a target, by system calls that one of its stopped threads makes.
-//
-//   scratch page ─ socketpair ─ the agent takes one end (pidfd_getfd) and sends three
-//   descriptors through it ─ recvmsg ─ a region is reserved, its parts are mapped ─
-//   descriptors closed, scratch unmapped ─ the image is written through /proc/PID/mem
-//
-// No file name is involved, so that mount namespaces do not matter, and no page is ever
-// writable and executable. What the target gets of the program part and the config is a
-// descriptor opened for reading. Any step that fails undoes those before it and is
-// named; the target then keeps what it has, which is nothing.
-#include "ptrace-agent/inject/remote_mappings.hpp"
+#include "ptrace-agent/inject/runtime_loader.hpp"
 
 #include "base/page_bytes.hpp"
 #include "process/maps.hpp"
 #include "process/proc_files.hpp"
 #include "ptrace-agent/hold/tracing.hpp"
+#include "ptrace-agent/inject/remote_mappings.hpp"
 #include "ptrace-agent/plant/linker.hpp"
 #include "ptrace-agent/runtime/image.hpp"
 
@@ -38,7 +29,7 @@ static bool has_rdfsbase()
     return (getauxval(AT_HWCAP2) & 2) != 0; // HWCAP2_FSGSBASE
 }
 
-void Agent::refresh_config(AddressSpace& space)
+void RuntimeLoader::refresh_config(AddressSpace& space)
 {
     RuntimeConfig& writer = space.runtime.writer();
     const dt_rt_config& config = writer.own();
@@ -60,13 +51,13 @@ void Agent::refresh_config(AddressSpace& space)
     for (Thread* thread : tracees_.threads_in(space)) {
         std::string own = thread_status(thread->process->pid, thread->tid);
         may_call = may_call && status_number(own, "Seccomp") == 0;
-        learn_thread(*thread);
+        bases_.learn(*thread);
     }
     writer.publish(config.may_call, may_call ? 1 : 0);
     space.runtime.set_ranges(mappings_of(space.speaker()));
 }
 
-Result<Ok> Agent::ensure_runtime(StoppedWorld& world)
+Result<Ok> RuntimeLoader::ensure(StoppedWorld& world)
 {
     AddressSpace& space = world.space();
     if (space.runtime.image.value != 0)
@@ -76,13 +67,13 @@ Result<Ok> Agent::ensure_runtime(StoppedWorld& world)
     Thread* thread = world.any_thread();
     if (thread == nullptr)
         return Error{Code::busy, "no thread of it can make a system call now"};
-    auto done = inject_runtime(world, *thread);
+    auto done = load(world, *thread);
     if (!done && done.error().code != Code::gone)
         space.no_runtime = done.error().text;
     return done;
 }
 
-Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
+Result<Ok> RuntimeLoader::load(StoppedWorld& world, Thread& thread)
 {
     AddressSpace& space = world.space();
     RuntimeMap& runtime = space.runtime;
@@ -93,14 +84,14 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     if (auto made = runtime.make(space.owner()); !made)
         return made;
 
-    Injection injection(*this, thread);
+    RemoteMappings mappings(tracees_, injector_, thread);
     auto fds =
-        injection.send({arena_.program_fd(), arena_.data_fd(), runtime.read_only_fd()});
+        mappings.send({arena_.program_fd(), arena_.data_fd(), runtime.read_only_fd()});
     if (!fds)
         return fds.error();
     auto [program, data, config] = *fds;
 
-    if (auto deferred = injection.defer_locks(); !deferred)
+    if (auto deferred = mappings.defer_locks(); !deferred)
         return deferred;
 
     const dt_rt_header& header = runtime_header();
@@ -110,11 +101,11 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
             address_space_refusal(space.owner(), region + arena_.shared_bytes());
         !why.empty())
         return Error{Code::unsupported, why};
-    auto image = injection.reserve(region, "reserve address space for the runtime");
+    auto image = mappings.reserve(region, "reserve address space for the runtime");
     if (!image)
         return image.error();
     auto arena =
-        injection.reserve(arena_.shared_bytes(), "reserve address space for the arena");
+        mappings.reserve(arena_.shared_bytes(), "reserve address space for the arena");
     if (!arena)
         return arena.error();
     constexpr int own = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
@@ -148,8 +139,8 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
          data, "map the arena's data part"},
     };
     for (const Part& part : parts) {
-        if (auto mapped = injection.map(part.at, part.bytes, part.protection,
-                                        part.flags, part.fd, part.step);
+        if (auto mapped = mappings.map(part.at, part.bytes, part.protection, part.flags,
+                                       part.fd, part.step);
             !mapped)
             return mapped.error();
     }
@@ -159,18 +150,18 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
         {*arena, arena_.shared_bytes(), MADV_DONTFORK},
     };
     for (auto [at, bytes, advice] : kept_from_children) {
-        if (auto kept = injection.call(
+        if (auto kept = mappings.call(
                 SYS_madvise, {at.value, bytes, static_cast<std::uint64_t>(advice)},
                 "keep the arena from forked children (madvise)");
             !kept)
             return kept.error();
     }
-    injection.own(*image + DT_RT_CONFIG, region - DT_RT_CONFIG);
-    injection.own(*arena, arena_.shared_bytes());
+    mappings.own(*image + DT_RT_CONFIG, region - DT_RT_CONFIG);
+    mappings.own(*arena, arena_.shared_bytes());
     if (!space.write_text(*image, runtime_image()))
         return Error{Code::unsupported, "write the runtime into it"};
-    bool hung = injection.hang_bells(*image + DT_RT_BELLS);
-    injection.keep();
+    bool hung = mappings.hang_bells(*image + DT_RT_BELLS);
+    mappings.keep();
 
     RuntimeConfig& writer = runtime.writer();
     const dt_rt_config& told = writer.own();
@@ -188,7 +179,7 @@ Result<Ok> Agent::inject_runtime(StoppedWorld& world, Thread& thread)
     runtime.arena = *arena;
     runtime.arena_bytes = arena_.shared_bytes();
     refresh_config(space);
-    learn_rseq(space);
+    rseq_.learn(space);
     if (!space.let_fire(true))
         return Error{Code::gone, "it ended"};
     return Ok{};
